@@ -1,0 +1,157 @@
+"""Turns what users pass into checked arrays: points, queries, radii."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyopencl.array as cla
+
+from .errors import InvalidInputError
+
+__all__ = [
+    "REAL_OF",
+    "check_finite",
+    "check_radii",
+    "host_points",
+    "is_device_array",
+    "one_radius",
+    "raise_non_finite",
+    "round_radii",
+]
+
+#: OpenCL C's name of each dtype that is computed in.
+REAL_OF: dict[np.dtype[Any], str] = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
+
+#: Rows are counted in int32, with room for kernels to round up.
+MOST_ROWS = 2**31 - 2**22
+
+_LARGEST_EXACT_INTEGER = 2**24
+
+
+def is_device_array(value: object) -> bool:
+    """Whether `value` is a pyopencl array."""
+    return isinstance(value, cla.Array)
+
+
+def host_points(value: object, name: str) -> npt.NDArray[np.floating[Any]]:
+    """`value` as a C-contiguous float32 or float64 array of shape (rows, dim), in native byte order.
+
+    float16 and integers up to 2**24 become float32. Anything that would lose digits is refused.
+    """
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise InvalidInputError(
+            f"{name}: expected an array of shape (rows, dim), got {type(value).__name__} that numpy cannot "
+            f"convert ({error}); pass a rectangular array in host memory, or a pyopencl.array.Array"
+        ) from None
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise InvalidInputError(f"{name}: expected plain rows, got a masked array; drop the masked rows first")
+    return np.ascontiguousarray(_as_real(check_shape(array, name), name))
+
+
+def check_shape(array: Any, name: str) -> Any:
+    """`array` when it has two axes and at least one column."""
+    if array.dtype == object or array.dtype.kind not in "fiubc":
+        raise InvalidInputError(
+            f"{name}: expected float32 or float64 numbers of shape (rows, dim), got dtype {array.dtype} "
+            f"of shape {array.shape}; convert it to a rectangular array of numbers"
+        )
+    if array.ndim == 1:
+        raise InvalidInputError(
+            f"{name}: expected shape (rows, dim), got {array.shape}; use reshape(-1, 1) for points on a line, "
+            "or reshape(1, -1) for a single point"
+        )
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise InvalidInputError(f"{name}: expected shape (rows, dim) with dim at least 1, got {array.shape}")
+    if array.shape[0] > MOST_ROWS:
+        raise InvalidInputError(f"{name}: expected at most {MOST_ROWS:,} rows, got {array.shape[0]:,}; split the array")
+    return array
+
+
+def _as_real(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.floating[Any]]:
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind == "f" and size in (4, 8):
+        return array.astype(array.dtype.newbyteorder("="), copy=False)
+    if kind == "f" and size == 2:
+        return array.astype(np.float32)
+    if kind in "iu":
+        if array.size and max(int(array.max()), -int(array.min())) > _LARGEST_EXACT_INTEGER:
+            raise InvalidInputError(
+                f"{name}: expected integers up to 2**24, which float32 holds exactly, got "
+                f"{max(int(array.max()), -int(array.min()))}; choose the rounding yourself with {name}.astype(float)"
+            )
+        return array.astype(np.float32)
+    raise InvalidInputError(
+        f"{name}: expected float32 or float64 (or float16, or integers), got {array.dtype}; "
+        f"convert with {name}.astype(numpy.float64) if no digit that matters is lost"
+    )
+
+
+def check_finite(array: npt.NDArray[np.floating[Any]], name: str) -> None:
+    """Raise for the first row with a NaN or an infinity."""
+    finite = np.isfinite(array)
+    if not finite.all():
+        row = int(np.argmin(finite.all(axis=1)))
+        raise_non_finite(name, row, array[row])
+
+
+def raise_non_finite(name: str, row: int, values: object = None) -> None:
+    """The error for a NaN or an infinity in `row`."""
+    got = f" with {np.asarray(values).tolist()}" if values is not None else ""
+    raise InvalidInputError(
+        f"{name}: expected finite numbers, got NaN or inf in row {row}{got}; remove or repair that row"
+    )
+
+
+def one_radius(value: object, dtype: np.dtype[Any], name: str = "radius") -> float:
+    """A scalar radius, rounded to `dtype`."""
+    number = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    if isinstance(number, (bool, np.bool_)) or not isinstance(number, (numbers.Real, np.number)):
+        raise InvalidInputError(f"{name}: expected a number, got {_shown(value)}; pass a float in the points' unit")
+    with np.errstate(all="ignore"):
+        try:
+            rounded = dtype.type(float(number))
+        except (OverflowError, TypeError):
+            rounded = dtype.type(np.inf)
+    return float(check_radii(np.asarray([rounded], dtype), name, row=False)[0])
+
+
+def round_radii(value: object, rows: int, dtype: np.dtype[Any], name: str = "radius") -> npt.NDArray[Any]:
+    """One radius per query, rounded to `dtype`."""
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(f"{name}: expected a number or shape ({rows},), got {_shown(value)} ({error})") from None
+    if array.dtype.kind not in "fiu":
+        raise InvalidInputError(
+            f"{name}: expected a number or an array of shape ({rows},), one radius per query, got {_shown(value)}"
+        )
+    if array.shape != (rows,):
+        raise InvalidInputError(
+            f"{name}: expected a number or shape ({rows},), one radius per query, got shape {array.shape}"
+        )
+    with np.errstate(all="ignore"):
+        return check_radii(np.ascontiguousarray(array.astype(dtype)), name)
+
+
+def check_radii(radii: npt.NDArray[Any], name: str, *, row: bool = True) -> npt.NDArray[Any]:
+    """`radii` when each is finite, not negative, and has a finite square."""
+    with np.errstate(all="ignore"):
+        bad = ~((radii >= 0) & np.isfinite(radii * radii))
+    if bad.any():
+        k = int(np.argmax(bad))
+        where = f" in row {k}" if row else ""
+        raise InvalidInputError(
+            f"{name}: expected a finite number of at least 0 whose square is finite in {radii.dtype}, "
+            f"got {radii[k]}{where}; pass a distance in the points' unit"
+        )
+    return radii
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{type(value).__name__} {text[:50]}..."

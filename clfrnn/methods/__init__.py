@@ -1,0 +1,12 @@
+"""The methods by name. Tests, benchmarks, the command line and the docs iterate over :data:`METHODS`."""
+
+from __future__ import annotations
+
+from .base import Index, Method
+from .brute_force import BruteForce
+from .strips import Strips
+from .uniform_grid import UniformGrid
+
+__all__ = ["METHODS", "Index", "Method"]
+
+METHODS: dict[str, Method] = {method.name: method for method in (BruteForce(), UniformGrid(), Strips())}

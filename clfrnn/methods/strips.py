@@ -1,0 +1,55 @@
+"""Strips: the uniform grid visited row by row, with cells of a chosen proportion of the radius (Chisholm 2020)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl.array as cla
+
+from ..plan import Problem
+from ..profile import DeviceProfile
+from ..session import Session
+from .cells import CellIndex, CellPlan, check_construction, check_width, plan_cells, spacing
+
+__all__ = ["Strips", "StripsIndex"]
+
+#: From this many other points in a cell of side r on, cells of half the radius spare more tests than they cost lookups.
+_CROWDED = 8.0
+
+
+class Strips:
+    """The method: a row of cells is one run of points."""
+
+    name = "strips"
+    dims = frozenset({2, 3})
+    options = frozenset({"bin_width", "construction"})
+    surveys_occupancy = True
+
+    def check(self, options: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:  # noqa: ARG002
+        """The construction, and the bin width when it is given."""
+        return {
+            "construction": check_construction(options.get("construction", "counting")),
+            "bin_width": check_width(options.get("bin_width")),
+        }
+
+    def plan(self, problem: Problem, profile: DeviceProfile) -> CellPlan:
+        """Cells of the proportion asked for, else half a radius in crowds, a radius, or about a point's own space."""
+        width = problem.options["bin_width"]
+        if width is not None:
+            side = width * problem.radius
+        elif problem.survey.others >= _CROWDED:
+            side = 0.5 * problem.radius
+        else:
+            side = max(problem.radius, spacing(problem))
+        return plan_cells(problem, profile, side)
+
+    def build(self, session: Session, problem: Problem, points: cla.Array) -> StripsIndex:
+        """Bin the points."""
+        return StripsIndex(session, problem, self.plan(problem, session.profile), points)
+
+
+class StripsIndex(CellIndex):
+    """See :class:`~clfrnn.methods.cells.CellIndex`."""
+
+    stem: ClassVar[str] = "strips"

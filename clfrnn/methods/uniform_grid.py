@@ -1,0 +1,42 @@
+"""Uniform grid: cells of side at least the radius, visited cell by cell (Green 2010; Hoetzlein 2014)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl.array as cla
+
+from ..plan import Problem
+from ..profile import DeviceProfile
+from ..session import Session
+from .cells import CellIndex, CellPlan, check_construction, plan_cells, spacing
+
+__all__ = ["UniformGrid", "UniformGridIndex"]
+
+
+class UniformGrid:
+    """The method: cells of one radius, wider where points are sparse."""
+
+    name = "uniform_grid"
+    dims = frozenset({2, 3})
+    options = frozenset({"construction"})
+    surveys_occupancy = True
+
+    def check(self, options: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:  # noqa: ARG002
+        """The construction, counting unless said otherwise."""
+        return {"construction": check_construction(options.get("construction", "counting"))}
+
+    def plan(self, problem: Problem, profile: DeviceProfile) -> CellPlan:
+        """Cells of side r, or wider so that one holds about a point."""
+        return plan_cells(problem, profile, max(problem.radius, spacing(problem)))
+
+    def build(self, session: Session, problem: Problem, points: cla.Array) -> UniformGridIndex:
+        """Bin the points."""
+        return UniformGridIndex(session, problem, self.plan(problem, session.profile), points)
+
+
+class UniformGridIndex(CellIndex):
+    """See :class:`~clfrnn.methods.cells.CellIndex`."""
+
+    stem: ClassVar[str] = "uniform_grid"

@@ -1,0 +1,255 @@
+"""Planning: Problem + DeviceProfile -> KernelConfig, by pure functions that need no device.
+
+A config holds what is compiled into a program and nothing else: radius, box and counts are kernel arguments, so that
+a program serves every cloud of its dimension and dtype.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from .profile import DeviceProfile
+from .survey import Survey
+
+__all__ = [
+    "GatherConfig",
+    "KernelConfig",
+    "PointConfig",
+    "Problem",
+    "ReduceConfig",
+    "RowSortConfig",
+    "ScanConfig",
+    "SortConfig",
+    "TileConfig",
+    "VisitVariant",
+    "WalkConfig",
+    "group_size",
+    "launch_budget",
+    "plan_gather",
+    "plan_reduce",
+    "plan_row_sort",
+    "plan_scan",
+    "plan_sort",
+    "plan_tile",
+    "plan_walk",
+    "square_root",
+]
+
+REAL_SIZE = {"float": 4, "double": 8}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Problem:
+    """What is to be searched: sizes, dtype, radius, the survey of the points, and the method's options."""
+
+    n: int
+    dim: int
+    real: str
+    radius: float
+    survey: Survey
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class KernelConfig:
+    """What every program is specialised by."""
+
+    work_group_size: int
+
+    def names(self) -> dict[str, Any]:
+        """The names a template sees: the fields, and what follows from them."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PointConfig(KernelConfig):
+    """A program that reads points: their number of coordinates and their type in OpenCL C."""
+
+    dim: int
+    real: str
+
+    @property
+    def lanes(self) -> int:
+        """Components of ``real_vec``, the vector that holds one point."""
+        return next(lanes for lanes in (1, 2, 3, 4, 8, 16) if lanes >= self.dim)
+
+    def names(self) -> dict[str, Any]:
+        """The fields, ``real_vec``'s length as a suffix, and the suffix of each coordinate."""
+        suffix = "" if self.lanes == 1 else str(self.lanes)
+        components = ("",) if self.dim == 1 else tuple(f".s{k:x}" for k in range(self.dim))
+        return {**super().names(), "lanes": suffix, "components": components}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WalkConfig(PointConfig):
+    """A walk over neighbors. ``square_root`` says how distances are rounded: see :func:`square_root`."""
+
+    square_root: str
+    #: cell addresses are coordinates modulo a power of two
+    wrapped: bool
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TileConfig(PointConfig):
+    """The walk over all pairs: ``tile`` points at a time pass through local memory."""
+
+    square_root: str
+    tile: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VisitVariant:
+    """How one visit differs from another of the same index, compiled in so that the plain one pays nothing."""
+
+    #: queries are another array than the points
+    foreign: bool = False
+    #: each query has a radius of its own
+    radii: bool = False
+    #: each pair once, ``i < j``
+    half: bool = False
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ReduceConfig(PointConfig):
+    """Bounding box and occupancy sample: groups stride over the points."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GatherConfig(PointConfig):
+    """Copies of points in another order or layout."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ScanConfig(KernelConfig):
+    """Exclusive scan of int32 counts: ``items`` per work-item and tile, sums kept in ``total``, written as ``out``."""
+
+    items: int
+    total: str
+    out: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SortConfig(KernelConfig):
+    """Radix sort of key-value pairs: ``digit_bits`` per pass, ``items`` per work-item."""
+
+    items: int
+    digit_bits: int
+    key: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RowSortConfig(PointConfig):
+    """Sorting inside the rows of a list: by point, or by squared distance and point."""
+
+    square_root: str
+    by_distance: bool
+    offset: str
+    distances: bool
+    vectors: bool
+
+    def names(self) -> dict[str, Any]:
+        """The fields, and the arrays of coordinates' type that are moved along with the points."""
+        moved = ("keys",) if self.by_distance else ("distances",) if self.distances else ()
+        return {**super().names(), "moved": moved}
+
+
+def group_size(profile: DeviceProfile, preferred: int) -> int:
+    """The largest power of two up to `preferred` that the device allows for a work-group."""
+    size = 1
+    while size * 2 <= min(preferred, profile.max_work_group_size):
+        size *= 2
+    return size
+
+
+def square_root(profile: DeviceProfile, real: str) -> str:
+    """How a correctly rounded root is had: the device's own, by way of double, or mended by integer arithmetic.
+
+    OpenCL rounds ``sqrt`` of doubles correctly but allows 3 ulp for floats.
+    """
+    if real == "double" or profile.rounded_sqrt:
+        return "native"
+    return "double" if profile.fp64 else "integer"
+
+
+def launch_budget(profile: DeviceProfile) -> int:
+    """Pairs that one launch may test: a cautious guess of what the device does in half a second."""
+    lanes = 64 if profile.kind == "gpu" else 2
+    return max(1 << 20, profile.compute_units * profile.clock * 1_000_000 * lanes // 32)
+
+
+def plan_tile(profile: DeviceProfile, *, dim: int, real: str) -> TileConfig:
+    """The brute-force walk: a tile of one point per work-item, fewer where local memory is short."""
+    size = group_size(profile, 256 if profile.kind == "gpu" else 64)
+    tile = max(size, 64)
+    while tile > 1 and tile * dim * REAL_SIZE[real] > profile.usable_local_memory:
+        tile //= 2
+    return TileConfig(
+        work_group_size=size, dim=dim, real=real, square_root=square_root(profile, real), tile=tile
+    )
+
+
+def plan_walk(profile: DeviceProfile, *, dim: int, real: str, wrapped: bool) -> WalkConfig:
+    """A walk over cells: small groups, so that one crowded query keeps few others waiting (Chisholm 2020, §4.2)."""
+    return WalkConfig(
+        work_group_size=group_size(profile, 64),
+        dim=dim,
+        real=real,
+        square_root=square_root(profile, real),
+        wrapped=wrapped,
+    )
+
+
+def plan_reduce(profile: DeviceProfile, *, dim: int, real: str) -> ReduceConfig:
+    """Wide groups on a GPU; narrow ones on a CPU, where a group's items take turns and share its cache lines."""
+    size = group_size(profile, 256 if profile.kind == "gpu" else 8)
+    partial = 2 * dim * REAL_SIZE[real] + 4
+    while size > 1 and size * partial > profile.usable_local_memory:
+        size //= 2
+    return ReduceConfig(work_group_size=size, dim=dim, real=real)
+
+
+def plan_gather(profile: DeviceProfile, *, dim: int, real: str) -> GatherConfig:
+    """One work-item per row, nothing shared."""
+    return GatherConfig(work_group_size=group_size(profile, 128), dim=dim, real=real)
+
+
+def plan_scan(profile: DeviceProfile, *, total: str, out: str) -> ScanConfig:
+    """Tiles of a few thousand counts; on a CPU narrow groups with many items each."""
+    gpu = profile.kind == "gpu"
+    size = group_size(profile, 256 if gpu else 8)
+    while size > 1 and size * 8 > profile.usable_local_memory:
+        size //= 2
+    return ScanConfig(work_group_size=size, items=8 if gpu else 64, total=total, out=out)
+
+
+def plan_sort(profile: DeviceProfile, *, key: str) -> SortConfig:
+    """Four bits a pass: a counter for each digit and work-item then fits the local memory of every device."""
+    gpu = profile.kind == "gpu"
+    size = group_size(profile, 128 if gpu else 8)
+    digit_bits = 4
+    while size > 1 and _sort_memory(size, digit_bits) > profile.usable_local_memory:
+        size //= 2
+    return SortConfig(work_group_size=size, items=8 if gpu else 256, digit_bits=digit_bits, key=key)
+
+
+def _sort_memory(size: int, digit_bits: int) -> int:
+    """Bytes of local memory of one radix-sort group: counters, their sums, and the digits' first ranks."""
+    return 4 * ((size << digit_bits) + size + (1 << digit_bits))
+
+
+def plan_row_sort(
+    profile: DeviceProfile, *, dim: int, real: str, by_distance: bool, offset: str, distances: bool, vectors: bool
+) -> RowSortConfig:
+    """One work-item per row."""
+    return RowSortConfig(
+        work_group_size=group_size(profile, 64),
+        dim=dim,
+        real=real,
+        square_root=square_root(profile, real),
+        by_distance=by_distance,
+        offset=offset,
+        distances=distances,
+        vectors=vectors,
+    )

@@ -1,0 +1,117 @@
+"""Reduce: the bounding box with the first non-finite row, and the occupancy sample."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pyopencl.array as cla
+
+from ..arrays import REAL_OF
+from ..domain import padded_radius
+from ..plan import plan_reduce
+from ..session import Session
+from ..survey import OCCUPANCY_SLOTS, Survey, occupancy_share, others_per_cell
+from .fill import fill
+from .shares import share_out
+
+__all__ = ["Box", "PendingBox", "bounding_box", "survey_points"]
+
+_ALL_FINITE = np.iinfo(np.int32).max
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Box:
+    """The box of an array's finite rows, and its first row that is not finite, or None."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    first_bad: int | None
+
+
+class PendingBox:
+    """A bounding box that the device is still working on."""
+
+    def __init__(self, session: Session, box: cla.Array, first_bad: cla.Array) -> None:
+        self._session = session
+        self._box = box
+        self._first_bad = first_bad
+
+    def read(self) -> Box:
+        """Wait for the box. Without a finite row it is the origin."""
+        corners = self._session.read(self._box)
+        row = int(self._session.read(self._first_bad)[0])
+        corners[~np.isfinite(corners)] = 0
+        low, high = corners.reshape(2, -1).tolist()
+        return Box(low=tuple(low), high=tuple(high), first_bad=None if row == _ALL_FINITE else row)
+
+
+def bounding_box(session: Session, points: cla.Array) -> PendingBox:
+    """Enqueue the reduction of `points`, (n, dim) and contiguous, to its box. Two launches, one pass."""
+    n, dim = points.shape
+    kernels, config = session.kernels("reduce", plan_reduce(session.profile, dim=dim, real=REAL_OF[points.dtype]))
+    size = config.work_group_size
+    groups, span = share_out(session.profile, n, 4 * size)
+    boxes = session.allocate(groups * 2 * dim, points.dtype, purpose="the bounding boxes of shares")
+    bad_rows = session.allocate(groups, np.int32, purpose="the non-finite rows of shares")
+    box = session.allocate(2 * dim, points.dtype, purpose="the bounding box")
+    first_bad = session.allocate(1, np.int32, purpose="the first non-finite row")
+    session.launch(
+        kernels["bounding_box"],
+        groups * size,
+        size,
+        np.int32(n),
+        np.int32(span),
+        points.base_data,
+        boxes.base_data,
+        bad_rows.base_data,
+    )
+    session.launch(
+        kernels["whole_box"],
+        size,
+        size,
+        np.int32(groups),
+        boxes.base_data,
+        bad_rows.base_data,
+        box.base_data,
+        first_bad.base_data,
+    )
+    return PendingBox(session, box, first_bad)
+
+
+def survey_points(session: Session, points: cla.Array, radius: float) -> tuple[Survey, int | None]:
+    """Box, crowding and first non-finite row of `points`, waited for. Two passes, 1 MiB of counters."""
+    n, dim = points.shape
+    pending = bounding_box(session, points)
+    others = _others(session, points, radius)
+    box = pending.read()
+    return Survey(n=n, low=box.low, high=box.high, others=others), box.first_bad
+
+
+def _others(session: Session, points: cla.Array, radius: float) -> float:
+    """The occupancy sample: mean number of other points in a point's cell of side `radius`."""
+    n, dim = points.shape
+    real = REAL_OF[points.dtype]
+    kernels, config = session.kernels("reduce", plan_reduce(session.profile, dim=dim, real=real))
+    size = config.work_group_size
+    groups, span = share_out(session.profile, n, 4 * size)
+    counters = session.allocate(OCCUPANCY_SLOTS, np.int32, purpose="the occupancy sample")
+    sums = session.allocate(2, np.uint64, purpose="the occupancy sums")
+    fill(session, counters)
+    session.launch(
+        kernels["sample_occupancy"],
+        groups * size,
+        size,
+        np.int32(n),
+        np.int32(span),
+        points.base_data,
+        points.dtype.type(1.0 / padded_radius(radius, real)),
+        np.uint32(occupancy_share(n) - 1),
+        np.uint32(OCCUPANCY_SLOTS),
+        counters.base_data,
+    )
+    session.launch(
+        kernels["sum_occupancy"], size, size, np.int32(OCCUPANCY_SLOTS), counters.base_data, sums.base_data
+    )
+    sampled, squares = (int(value) for value in session.read(sums))
+    return others_per_cell(n=n, points=sampled, squares=squares)

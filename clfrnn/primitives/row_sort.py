@@ -1,0 +1,54 @@
+"""Row sort: the entries of each list row in ascending order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cla
+
+from ..arrays import REAL_OF
+from ..plan import plan_row_sort
+from ..session import Session
+
+__all__ = ["sort_rows"]
+
+
+def sort_rows(
+    session: Session,
+    offsets: cla.Array,
+    indices: cla.Array,
+    *,
+    squares: cla.Array | None,
+    distances: cla.Array | None,
+    vectors: cla.Array | None,
+    dtype: np.dtype[np.floating],
+    dim: int,
+    pairs: int,
+) -> cl.Event | None:
+    """Sort each row by (`squares`, index) when squared distances are given, else by index.
+
+    `squares` is overwritten with the rounded roots when it is also given as `distances`. One launch; a row of k
+    entries costs k log k steps of one work-item.
+    """
+    rows = offsets.size - 1
+    config = plan_row_sort(
+        session.profile,
+        dim=dim,
+        real=REAL_OF[np.dtype(dtype)],
+        by_distance=squares is not None,
+        offset="long" if offsets.dtype == np.int64 else "int",
+        distances=distances is not None,
+        vectors=vectors is not None,
+    )
+    kernels, config = session.kernels("row_sort", config)
+    moved = [array.base_data for array in (squares if squares is not None else distances, vectors) if array is not None]
+    steps = pairs * 2.0 * max(1.0, np.log2(1 + pairs / max(1, rows)))
+    return session.launch_sliced(
+        kernels["sort_rows"],
+        rows,
+        config.work_group_size,
+        offsets.base_data,
+        indices.base_data,
+        *moved,
+        pairs=8.0 * steps,
+    )

@@ -1,0 +1,75 @@
+"""Scan: exclusive prefix sums of int32 counts, with int32 or int64 totals."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pyopencl.array as cla
+
+from ..plan import plan_scan
+from ..session import Session
+from .shares import share_out
+
+__all__ = ["ShareSums", "exclusive_scan", "finish_scan", "sum_shares"]
+
+_CTYPE = {np.dtype(np.int32): "int", np.dtype(np.int64): "long"}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ShareSums:
+    """A scan halfway: where each group's share starts, and behind them the total."""
+
+    counts: cla.Array
+    partials: cla.Array
+    groups: int
+    span: int
+
+    def read_total(self, session: Session) -> int:
+        """The sum of all counts, waited for."""
+        return int(session.read(self.partials, first=self.groups, count=1)[0])
+
+
+def sum_shares(session: Session, counts: cla.Array, *, total: str = "long") -> ShareSums:
+    """Enqueue the first half of a scan, after which the total is known. Two launches, one pass."""
+    n = counts.size
+    kernels, config = session.kernels("scan", plan_scan(session.profile, total=total, out="int"))
+    size = config.work_group_size
+    groups, span = share_out(session.profile, n, size * config.items)
+    dtype = np.int64 if total == "long" else np.int32
+    partials = session.allocate(groups + 1, dtype, purpose="the sums of shares")
+    session.launch(
+        kernels["sum_shares"],
+        groups * size,
+        size,
+        np.int32(n),
+        np.int32(span),
+        counts.base_data,
+        partials.base_data,
+    )
+    session.launch(kernels["scan_partials"], size, size, np.int32(groups), partials.base_data)
+    return ShareSums(counts=counts, partials=partials, groups=groups, span=span)
+
+
+def finish_scan(session: Session, sums: ShareSums, starts: cla.Array) -> None:
+    """Enqueue the second half into `starts`, (n + 1,) int32 or int64. One launch, one pass."""
+    total = "long" if sums.partials.dtype == np.int64 else "int"
+    kernels, config = session.kernels("scan", plan_scan(session.profile, total=total, out=_CTYPE[starts.dtype]))
+    session.launch(
+        kernels["scan_shares"],
+        sums.groups * config.work_group_size,
+        config.work_group_size,
+        np.int32(sums.counts.size),
+        np.int32(sums.span),
+        sums.counts.base_data,
+        sums.partials.base_data,
+        starts.base_data,
+    )
+
+
+def exclusive_scan(session: Session, counts: cla.Array, starts: cla.Array) -> None:
+    """Enqueue the exclusive scan of int32 `counts`, (n,), into int32 `starts`, (n + 1,), the total last.
+
+    The total must stay below 2**31. Three launches, two passes; nothing is waited for.
+    """
+    finish_scan(session, sum_shares(session, counts, total="int"), starts)

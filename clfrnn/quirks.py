@@ -1,0 +1,67 @@
+"""What drivers report wrongly or leave out. The only file that knows vendors by name.
+
+A quirk changes facts of a :class:`~clfrnn.profile.DeviceProfile`; code asks the facts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from .profile import DeviceProfile
+
+__all__ = ["QUIRKS", "Quirk", "apply_quirks"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Quirk:
+    """One correction: the profiles it is for, the facts it changes, and why."""
+
+    name: str
+    when: Callable[[DeviceProfile], bool]
+    change: Callable[[DeviceProfile], dict[str, Any]]
+    why: str
+    link: str = ""
+
+
+QUIRKS: tuple[Quirk, ...] = (
+    Quirk(
+        name="nvidia-local-memory",
+        when=lambda p: p.platform == "NVIDIA CUDA",
+        change=lambda _: {"local_reserve": 1024},
+        why="A launch that asks for exactly the reported 49,152 bytes fails with OUT_OF_RESOURCES; "
+        "the driver keeps up to 1 KiB of each work-group's shared memory.",
+        link="https://docs.nvidia.com/cuda/cuda-c-programming-guide/#compute-capabilities",
+    ),
+    Quirk(
+        name="rusticl-event-timer",
+        when=lambda p: p.platform == "rusticl",
+        change=lambda _: {"event_timer": False},
+        why="Software rasterisers under rusticl 22.3 report every kernel as one nanosecond long.",
+        link="https://docs.mesa3d.org/rusticl.html",
+    ),
+    Quirk(
+        name="rusticl-local-memory",
+        when=lambda p: p.platform == "rusticl",
+        change=lambda p: {"local_memory": min(p.local_memory, 32 << 10)},
+        why="rusticl 22.3 accepts a launch with any amount of local memory and checks nothing.",
+        link="https://docs.mesa3d.org/rusticl.html",
+    ),
+    Quirk(
+        name="pocl-local-memory",
+        when=lambda p: p.platform == "Portable Computing Language" and p.kind == "cpu",
+        change=lambda p: {"local_memory": min(p.local_memory, 256 << 10)},
+        why="PoCL reports a share of the last-level cache as local memory and does not check a launch "
+        "against it (too much is a segmentation fault); a core's own second-level cache is what pays.",
+        link="https://portablecl.org/docs/html/",
+    ),
+)
+
+
+def apply_quirks(profile: DeviceProfile) -> DeviceProfile:
+    """The profile with every quirk that is for it applied, in the order of :data:`QUIRKS`."""
+    for quirk in QUIRKS:
+        if quirk.when(profile):
+            profile = dataclasses.replace(profile, **quirk.change(profile))
+    return profile

@@ -1,0 +1,160 @@
+"""NeighborList: what a query returns, in CSR form."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyopencl.array as cla
+
+from .errors import ClfrnnError, InvalidInputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["NeighborList"]
+
+_FIELDS = ("offsets", "indices", "distances", "vectors", "shifts")
+
+
+class NeighborList:
+    """The neighbors of every query: row ``i`` is ``indices[offsets[i]:offsets[i + 1]]``.
+
+    Attributes
+    ----------
+    offsets : (m + 1,) int32, or int64 from 2**31 pairs on
+    indices : (pairs,) int32 — rows of the caller's `points`
+    distances : (pairs,) in the points' dtype, or None
+    vectors : (pairs, dim) in the points' dtype, or None — ``points[j] - queries[i]``
+    shifts : None, as long as no axis is periodic
+
+    These are ``pyopencl.array.Array``; :meth:`to_host` gives the same object with numpy arrays. A list stays valid
+    while it is held, whatever becomes of the index that made it.
+
+    >>> import clfrnn
+    >>> neighbors = clfrnn.search([[0.0, 0.0], [3.0, 4.0], [9.0, 9.0]], 5.0)
+    >>> neighbors[0].tolist(), neighbors.counts.tolist()
+    ([1], [1, 1, 0])
+    """
+
+    def __init__(
+        self,
+        *,
+        offsets: Any,
+        indices: Any,
+        distances: Any = None,
+        vectors: Any = None,
+        shifts: Any = None,
+        num_points: int,
+        dtype: npt.DTypeLike,
+        device: str = "",
+    ) -> None:
+        self.offsets = offsets
+        self.indices = indices
+        self.distances = distances
+        self.vectors = vectors
+        self.shifts = shifts
+        self.num_points = num_points
+        self.dtype = np.dtype(dtype)
+        self._device = device
+        self._host: NeighborList | None = None
+
+    @property
+    def num_pairs(self) -> int:
+        """Number of pairs over all queries."""
+        return int(self.indices.shape[0])
+
+    def __len__(self) -> int:
+        return int(self.offsets.shape[0]) - 1
+
+    def __repr__(self) -> str:
+        extras = "".join(f", {name}" for name in _FIELDS[2:] if getattr(self, name) is not None)
+        where = f"on {self._device}" if self._on_device else "in host memory"
+        return f"<NeighborList: {self.num_pairs:,} pairs of {len(self):,} queries{extras}, {self.dtype}, {where}>"
+
+    @property
+    def _on_device(self) -> bool:
+        return isinstance(self.indices, cla.Array)
+
+    def to_host(self) -> NeighborList:
+        """The same list with numpy arrays; copied once, then kept."""
+        if not self._on_device:
+            return self
+        if self._host is None:
+            arrays = {name: getattr(self, name) for name in _FIELDS}
+            self._host = NeighborList(
+                **{name: None if array is None else array.get() for name, array in arrays.items()},
+                num_points=self.num_points,
+                dtype=self.dtype,
+            )
+        return self._host
+
+    def __getitem__(self, row: int) -> npt.NDArray[np.int32]:
+        try:
+            i = operator.index(row)
+        except TypeError:
+            raise TypeError(f"a NeighborList is indexed by one row number, got {type(row).__name__}") from None
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"row {i} of a NeighborList with {len(self)} rows")
+        host = self.to_host()
+        i %= len(self)
+        return host.indices[host.offsets[i] : host.offsets[i + 1]]
+
+    def __iter__(self) -> Iterator[npt.NDArray[np.int32]]:
+        return (self[i] for i in range(len(self)))
+
+    def __reduce__(self) -> Any:
+        if self._on_device:
+            raise TypeError("this NeighborList lies on a device and cannot be pickled; pickle its to_host()")
+        state = {name: getattr(self, name) for name in _FIELDS}
+        return (_restore, ({**state, "num_points": self.num_points, "dtype": self.dtype},))
+
+    @property
+    def counts(self) -> npt.NDArray[np.int32]:
+        """Number of neighbors of each query, (m,)."""
+        return np.diff(self.to_host().offsets).astype(np.int32)
+
+    def to_coo(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """The pairs as (query_ids, point_ids), each (pairs,)."""
+        return np.repeat(np.arange(len(self), dtype=np.int32), self.counts), self.to_host().indices
+
+    def edge_index(self) -> npt.NDArray[np.int32]:
+        """The pairs as one array, (2, pairs): query ids over point ids."""
+        return np.stack(self.to_coo())
+
+    def to_padded(self, fill: int = -1, width: int | None = None) -> npt.NDArray[np.int32]:
+        """The rows side by side, (m, width), filled up with `fill`; `width` defaults to the longest row.
+
+        A `width` below the longest row raises, as nothing is ever cut off.
+        """
+        counts = self.counts
+        longest = int(counts.max(initial=0))
+        columns = longest if width is None else operator.index(width)
+        if columns < longest:
+            raise InvalidInputError(
+                f"width: expected at least {longest}, the longest row, got {columns}; leave it out to fit all rows"
+            )
+        padded = np.full((len(self), columns), fill, np.int32)
+        padded[np.arange(columns) < counts[:, None]] = self.to_host().indices
+        return padded
+
+    def to_scipy(self) -> csr_array:
+        """A ``scipy.sparse.csr_array``, (m, n): entries are the distances where the list has them, else ones.
+
+        Distances of zero are kept as stored entries.
+        """
+        try:
+            from scipy.sparse import csr_array  # noqa: PLC0415 — scipy is no dependency
+        except ImportError:
+            raise ClfrnnError("to_scipy() needs scipy: pip install scipy") from None
+        host = self.to_host()
+        weights = np.ones(host.num_pairs, self.dtype) if host.distances is None else host.distances
+        return csr_array((weights, host.indices, host.offsets), shape=(len(self), self.num_points))
+
+
+def _restore(state: dict[str, Any]) -> NeighborList:
+    """Rebuild a pickled list."""
+    return NeighborList(**state)

@@ -1,0 +1,181 @@
+"""Session: a queue, what its device offers, the programs compiled for it, and the pool its buffers come from."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Hashable, Sequence
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cla
+import pyopencl.tools as cl_tools
+
+from .device import find_device, read_profile
+from .errors import ClfrnnError, DeviceMemoryError, InvalidInputError
+from .functions import NeighborFunction
+from .plan import KernelConfig, VisitVariant, launch_budget
+from .profile import DeviceProfile
+from .program import ProgramCache
+from .rendering import render
+
+__all__ = ["Session"]
+
+Config = TypeVar("Config", bound=KernelConfig)
+
+#: A slice of a long launch should take about this long; Ctrl-C and watchdogs are served between slices.
+_SLICE_SECONDS = 0.5
+
+
+class Session:
+    """One device at work. Everything below :mod:`clfrnn.api` is handed its session explicitly.
+
+    Parameters
+    ----------
+    device : None, int, str, pyopencl.Device or in-order pyopencl.CommandQueue
+        None takes ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU; an int counts
+        in :func:`clfrnn.devices`; a str is a part of a device's or platform's name.
+
+    Raises
+    ------
+    NoDeviceError
+        No device fits.
+
+    A session serves one thread at a time and does not survive a fork.
+
+    >>> import clfrnn
+    >>> session = clfrnn.Session()
+    >>> session.profile.compute_units > 0
+    True
+    """
+
+    def __init__(self, device: object = None) -> None:
+        if isinstance(device, cl.CommandQueue):
+            if device.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE:
+                raise InvalidInputError(
+                    "device: expected an in-order pyopencl.CommandQueue, got an out-of-order one; "
+                    "create it without OUT_OF_ORDER_EXEC_MODE_ENABLE"
+                )
+            self.queue = device
+            self.device = device.device
+            self.context = device.context
+        else:
+            self.device = find_device(device)
+            self.context = cl.Context([self.device])
+            self.queue = cl.CommandQueue(
+                self.context, self.device, properties=cl.command_queue_properties.PROFILING_ENABLE
+            )
+        self.profile: DeviceProfile = read_profile(self.device)
+        self.programs = ProgramCache(self.context, self.device, self.profile)
+        self._pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(self.queue))
+        self._fitted: dict[Hashable, tuple[dict[str, cl.Kernel], Any]] = {}
+        self._process = os.getpid()
+
+    def __repr__(self) -> str:
+        return f"Session({self.profile})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Session holds an OpenCL queue and cannot be pickled; make one where it is needed")
+
+    def check_process(self) -> None:
+        """Raise in a forked child: drivers hang or crash there."""
+        if os.getpid() != self._process:
+            raise ClfrnnError(
+                "this clfrnn session was made before a fork, and OpenCL drivers do not survive one; "
+                "make a Session in the child, and start children by 'spawn' rather than 'fork'"
+            )
+
+    def kernels(
+        self,
+        stem: str,
+        config: Config,
+        function: NeighborFunction | None = None,
+        variant: VisitVariant | None = None,
+    ) -> tuple[dict[str, cl.Kernel], Config]:
+        """The compiled kernels of a template, and the config whose work-group size they were compiled for."""
+        key = (stem, config, function, variant)
+        if key not in self._fitted:
+            self._fitted[key] = self.programs.build_to_fit(
+                config, lambda fitting: render(stem, fitting, function, variant)
+            )
+        return self._fitted[key]
+
+    def launch(self, kernel: cl.Kernel, items: int, work_group_size: int, *arguments: Any) -> cl.Event | None:
+        """Enqueue `kernel` with at least `items` work-items in whole groups; None when there is nothing to do."""
+        if items <= 0:
+            return None
+        size = -(-items // work_group_size) * work_group_size
+        return kernel(self.queue, (size,), (work_group_size,), *arguments)
+
+    def launch_sliced(
+        self, kernel: cl.Kernel, units: int, work_group_size: int, *arguments: Any, pairs: float
+    ) -> cl.Event | None:
+        """Enqueue `kernel` over `units` work-items, in slices when `pairs` tests are too many for one launch.
+
+        The kernel's first two arguments are the slice's first unit and its end. One launch does not wait; slices
+        wait for each other, and each is sized by the time that the one before it took.
+        """
+        budget = launch_budget(self.profile)
+        if pairs <= budget:
+            return self.launch(kernel, units, work_group_size, np.int32(0), np.int32(units), *arguments)
+        event = None
+        first = 0
+        step = max(work_group_size, int(units * (budget / 8) / pairs) // work_group_size * work_group_size)
+        while first < units:
+            end = min(units, first + step)
+            started = time.perf_counter()
+            event = self.launch(kernel, end - first, work_group_size, np.int32(first), np.int32(end), *arguments)
+            if event is not None:
+                event.wait()
+            taken = max(time.perf_counter() - started, 1e-6)
+            faster = min(8.0, _SLICE_SECONDS / taken)
+            step = max(work_group_size, int(step * faster) // work_group_size * work_group_size)
+            first = end
+        return event
+
+    def allocate(self, shape: int | Sequence[int], dtype: Any, *, purpose: str) -> cla.Array:
+        """An uninitialised array from the pool, to which its buffer returns when the array is dropped.
+
+        Raises :class:`~clfrnn.errors.DeviceMemoryError`, naming `purpose`, when the device cannot hold it.
+        """
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        size = max(1, int(np.prod(shape, dtype=np.int64))) * np.dtype(dtype).itemsize
+        if size > self.profile.max_allocation or size > self.profile.global_memory - self._pool.active_bytes:
+            self._refuse(size, purpose)
+        try:
+            return cla.Array(self.queue, shape, dtype, data=self._pool.allocate(size))
+        except (cl.MemoryError, MemoryError):
+            self._refuse(size, purpose)
+        except cl.RuntimeError as error:
+            if error.code != cl.status_code.OUT_OF_RESOURCES:
+                raise
+            self._refuse(size, purpose)
+
+    def _refuse(self, size: int, purpose: str) -> NoReturn:
+        available = max(0, self.profile.global_memory - self._pool.active_bytes)
+        raise DeviceMemoryError(
+            f"{purpose} needs {size:,} bytes in one allocation; {self.profile} allows {self.profile.max_allocation:,} "
+            f"bytes in one and has about {available:,} left. Nothing was truncated. Search fewer queries at a time "
+            "(index.query(queries[a:b])), only count (index.count()), or take a smaller radius."
+        )
+
+    def upload(self, values: np.ndarray[Any, Any], *, purpose: str) -> cla.Array:
+        """A device copy of a contiguous host array."""
+        array = self.allocate(values.shape, values.dtype, purpose=purpose)
+        if values.nbytes:
+            cl.enqueue_copy(self.queue, array.base_data, values)
+        return array
+
+    def copy(self, source: cla.Array, target: cla.Array) -> None:
+        """Enqueue a copy of a contiguous device array into another of the same size."""
+        if source.nbytes:
+            cl.enqueue_copy(self.queue, target.base_data, source.base_data, byte_count=source.nbytes)
+
+    def read(self, array: cla.Array, first: int = 0, count: int | None = None) -> np.ndarray[Any, Any]:
+        """Elements of a one-dimensional device array, waited for."""
+        count = array.size - first if count is None else count
+        values = np.empty(count, array.dtype)
+        if count:
+            cl.enqueue_copy(self.queue, values, array.base_data, src_offset=array.offset + first * array.dtype.itemsize)
+        return values

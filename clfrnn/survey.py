@@ -1,0 +1,61 @@
+"""Survey: what the passes over the points told, from which plans are made."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+__all__ = ["OCCUPANCY_SLOTS", "Survey", "occupancy_share", "others_per_cell"]
+
+#: Counters of the occupancy sample; 1 MiB, so that few sampled cells share one.
+OCCUPANCY_SLOTS = 1 << 18
+
+#: Points that the occupancy sample aims to count.
+_SAMPLED_POINTS = 8192
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Survey:
+    """The shape of a cloud: its box, and how crowded the surroundings of a point are.
+
+    ``low`` and ``high`` bound the finite points. ``others`` is the mean number of other points that a point
+    shares its cell with, cells being cubes of side `radius`; unlike ``n / volume`` it sees clusters.
+    """
+
+    n: int
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    others: float = 0.0
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates of a point."""
+        return len(self.low)
+
+    def density(self, cell_side: float) -> float:
+        """Points per unit of volume as seen by a point, where `others` was counted in cells of `cell_side`."""
+        volume = 1.0
+        for low, high in zip(self.low, self.high, strict=True):
+            volume *= max(high / 2 - low / 2, 0.5 * cell_side) * 2
+        cell = cell_side**self.dim
+        local = self.others / cell if cell > 0 else math.inf
+        mean = self.n / volume if 0 < volume < math.inf else 0.0
+        return max(local, mean)
+
+
+def occupancy_share(n: int) -> int:
+    """The occupancy sample looks at one cell in this many (a power of two)."""
+    return 1 << max(0, math.floor(math.log2(max(1, n) / _SAMPLED_POINTS)))
+
+
+def others_per_cell(*, n: int, points: int, squares: int) -> float:
+    """Mean number of other points in a point's cell, from the sample's sum of counts and sum of squared counts.
+
+    Two sampled cells that share a counter look like one fuller cell; what that adds on average is taken off again.
+    When no cell was met, the points sit in so few cells that the sample missed them all.
+    """
+    if points == 0:
+        return float(n) / 8 if occupancy_share(n) > 1 else 0.0
+    shared = squares / points - 1.0
+    cells = points / (1.0 + shared)
+    return max(0.0, shared - cells / OCCUPANCY_SLOTS)

@@ -1,0 +1,57 @@
+<%include file="types.cl.mako"/>
+// Loads, squared distances and roots, rounded as numpy rounds them.
+// Config fields used: dim, components, real.
+<%def name="load(array, row)" filter="trim">
+(real_vec)(\
+% for k in range(dim):
+${array}[(size_t)(${row}) * ${dim} + ${k}]${"" if loop.last and lanes in ("", str(dim)) else ", "}\
+% endfor
+% for k in range(dim, int(lanes or 1)):
+0${"" if loop.last else ", "}\
+% endfor
+)
+</%def>
+
+<%def name="point_of(record)" filter="trim">
+(real_vec)(\
+% for component in components:
+${record}${component}${"" if loop.last else ", "}\
+% endfor
+)
+</%def>
+
+<%def name="squared(dx)" filter="trim">
+## Sums from the left: ((x*x + y*y) + z*z) + ..., the order that the contract pins.
+% for component in components:
+${dx}${component} * ${dx}${component}${"" if loop.last else " + "}\
+% endfor
+</%def>
+
+<%def name="root()">
+// The correctly rounded square root of x >= 0.
+// Config fields used: square_root.
+% if square_root == "native":
+#define frnn_sqrt(x) sqrt(x)
+% elif square_root == "double":
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define frnn_sqrt(x) ((float)sqrt((double)(x)))
+% else:
+// This device's sqrt may be 3 ulp off and it has no doubles: take its guess and settle the last bits in integers.
+// x = X * 2^(2h) with X an integer of 47 or 48 bits; the nearest integer to the root of X has 24 bits.
+float frnn_sqrt(float x)
+{
+    if (!(x > 0.0f)) return x;
+    const int small = x < 0x1p-100f;
+    const uint bits = as_uint(small ? x * 0x1p48f : x);
+    const int exponent = (int)(bits >> 23) - 150;
+    const int left = 23 + ((exponent - 23) & 1);
+    const ulong X = (ulong)((bits & 0x7fffff) | 0x800000) << left;
+    ulong root = (ulong)sqrt((float)X);
+    while (root * root > X) --root;
+    while ((root + 1) * (root + 1) <= X) ++root;
+    if (X - root * root > root) ++root;
+    const float scale = as_float((uint)((exponent - left) / 2 + 127) << 23);
+    return (float)root * scale * (small ? 0x1p-24f : 1.0f);
+}
+% endif
+</%def>

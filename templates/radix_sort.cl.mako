@@ -1,0 +1,72 @@
+<%include file="contract.cl.mako"/>
+// Stable sort of key-value pairs by ${digit_bits} bits of the key, least significant first.
+// Config fields used: work_group_size, items, digit_bits, key.
+// Each work-item owns ${items} neighboring pairs of a tile and a counter for every digit, so ranks follow from one scan
+// of the counters in (digit, item) order and no two items ever write the same one: stable, and free of atomics.
+// Source: Satish, Harris, Garland (2009), §4, without the local sort.
+<% digits = 1 << digit_bits %>
+<% tile = work_group_size * items %>
+typedef ${key} key_t;
+
+// How often each digit occurs in each tile.
+// Launch: one group of ${work_group_size} per tile of ${tile}. In: keys (n,). Out: table (${digits}, tiles).
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void count_digits(const int n, const int shift, global const key_t *restrict keys, global int *restrict table)
+{
+    local int counts[${digits}];
+    const int l = get_local_id(0), g = get_group_id(0);
+    for (int d = l; d < ${digits}; d += ${work_group_size}) counts[d] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const int end = min((long)n, ((long)g + 1) * ${tile});
+    for (int k = g * ${tile} + l; k < end; k += ${work_group_size})
+        atomic_inc(&counts[(int)(keys[k] >> shift) & ${digits - 1}]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int d = l; d < ${digits}; d += ${work_group_size}) table[d * (int)get_num_groups(0) + g] = counts[d];
+}
+
+// Moves each pair to its place: where its digit starts for this tile, plus its rank among the tile's equal digits.
+// Launch: as count_digits. In: keys, values (n,), starts (${digits}, tiles), the scanned table. Out: moved_keys, moved_values (n,).
+// On the first pass (first != 0) the values are the positions themselves.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void move_pairs(const int n, const int shift, const int first, global const key_t *restrict keys,
+                global const int *restrict values, global const int *restrict starts,
+                global key_t *restrict moved_keys, global int *restrict moved_values)
+{
+    local int ranks[${digits * work_group_size}], sums[${work_group_size}], digit_ranks[${digits}];
+    const int l = get_local_id(0), g = get_group_id(0);
+    const int begin = g * ${tile} + l * ${items};
+    const int end = min((long)n, (long)begin + ${items});
+    for (int d = 0; d < ${digits}; ++d) ranks[d * ${work_group_size} + l] = 0;
+    for (int k = begin; k < end; ++k)
+        ++ranks[((int)(keys[k] >> shift) & ${digits - 1}) * ${work_group_size} + l];
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    // Exclusive scan of all counters: item l takes ${digits} that follow each other.
+    int sum = 0;
+    for (int k = 0; k < ${digits}; ++k) sum += ranks[l * ${digits} + k];
+    sums[l] = sum;
+    for (int reach = 1; reach < ${work_group_size}; reach *= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const int before = l >= reach ? sums[l - reach] : 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        sums[l] += before;
+    }
+    int before = sums[l] - sum;
+    for (int k = 0; k < ${digits}; ++k) {
+        const int count = ranks[l * ${digits} + k];
+        ranks[l * ${digits} + k] = before;
+        before += count;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int d = l; d < ${digits}; d += ${work_group_size}) digit_ranks[d] = ranks[d * ${work_group_size}];
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    for (int k = begin; k < end; ++k) {
+        const key_t key = keys[k];
+        const int digit = (int)(key >> shift) & ${digits - 1};
+        const int place = starts[digit * (int)get_num_groups(0) + g]
+                        + ranks[digit * ${work_group_size} + l]++ - digit_ranks[digit];
+        moved_keys[place] = key;
+        moved_values[place] = first ? k : values[k];
+    }
+}

@@ -1,0 +1,135 @@
+<%include file="types.cl.mako"/>
+// Bounding box with the first non-finite row, and a sample of how crowded the cells around points are.
+// Config fields used: work_group_size, dim, real.
+<%def name="settle()">
+    // Tree over the group: item 0 ends with the box of all items and the lowest non-finite row.
+    const int l = get_local_id(0);
+% for k in range(dim):
+    lows[l * ${dim} + ${k}] = low${k};
+    highs[l * ${dim} + ${k}] = high${k};
+% endfor
+    bads[l] = bad;
+    for (int other = ${work_group_size // 2}; other > 0; other /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (l < other) {
+            for (int k = 0; k < ${dim}; ++k) {
+                lows[l * ${dim} + k] = fmin(lows[l * ${dim} + k], lows[(l + other) * ${dim} + k]);
+                highs[l * ${dim} + k] = fmax(highs[l * ${dim} + k], highs[(l + other) * ${dim} + k]);
+            }
+            bads[l] = min(bads[l], bads[l + other]);
+        }
+    }
+    if (l == 0) {
+        const int g = get_group_id(0);
+        for (int k = 0; k < ${dim}; ++k) {
+            box[g * ${2 * dim} + k] = lows[k];
+            box[g * ${2 * dim} + ${dim} + k] = highs[k];
+        }
+        first_bad[g] = bads[0];
+    }
+</%def>
+
+<%def name="scratch()">
+    local real lows[${work_group_size * dim}], highs[${work_group_size * dim}];
+    local int bads[${work_group_size}];
+% for k in range(dim):
+    real low${k} = INFINITY, high${k} = -INFINITY;
+% endfor
+    int bad = INT_MAX;
+</%def>
+
+// The box of the finite rows of one share of the points, and its first row that is not finite.
+// Launch: groups of ${work_group_size}, group g reads rows g * span up to (g + 1) * span.
+// In: points (n, dim). Out: box (groups, 2, dim), first_bad (groups,), INT_MAX where all rows are finite.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void bounding_box(const int n, const int span, global const real *restrict points,
+                  global real *restrict box, global int *restrict first_bad)
+{
+    ${scratch()}
+    const int end = min((long)n, (long)(get_group_id(0) + 1) * span);
+    for (int i = (int)get_group_id(0) * span + (int)get_local_id(0); i < end; i += ${work_group_size}) {
+% for k in range(dim):
+        const real x${k} = points[(size_t)i * ${dim} + ${k}];
+% endfor
+        if (${" && ".join(f"isfinite(x{k})" for k in range(dim))}) {
+% for k in range(dim):
+            low${k} = fmin(low${k}, x${k});
+            high${k} = fmax(high${k}, x${k});
+% endfor
+        } else {
+            bad = min(bad, i);
+        }
+    }
+    ${settle()}
+}
+
+// One box and one row from those of all groups.
+// Launch: one group. In: boxes (groups, 2, dim), bad_rows (groups,). Out: box (2, dim), first_bad (1,).
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void whole_box(const int groups, global const real *restrict boxes, global const int *restrict bad_rows,
+               global real *restrict box, global int *restrict first_bad)
+{
+    ${scratch()}
+    for (int g = get_local_id(0); g < groups; g += ${work_group_size}) {
+% for k in range(dim):
+        low${k} = fmin(low${k}, boxes[g * ${2 * dim} + ${k}]);
+        high${k} = fmax(high${k}, boxes[g * ${2 * dim} + ${dim} + ${k}]);
+% endfor
+        bad = min(bad, bad_rows[g]);
+    }
+    ${settle()}
+}
+
+// Counts points in a sample of cells: those whose hash ends in zeros. Cells need no address here, only a hash.
+// Launch: groups of ${work_group_size}, group g reads rows g * span up to (g + 1) * span.
+// In: points (n, dim). Out: counters (slots,), zero before.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void sample_occupancy(const int n, const int span, global const real *restrict points, const real inverse,
+                      const uint mask, const uint slots, global int *restrict counters)
+{
+    const int end = min((long)n, (long)(get_group_id(0) + 1) * span);
+    for (int i = (int)get_group_id(0) * span + (int)get_local_id(0); i < end; i += ${work_group_size}) {
+        uint hash = 0;
+        for (int k = 0; k < ${dim}; ++k) {
+            const real cell = floor(points[(size_t)i * ${dim} + k] * inverse) + (real)0;
+% if real == "double":
+            hash ^= (uint)as_ulong(cell) ^ (uint)(as_ulong(cell) >> 32);
+% else:
+            hash ^= as_uint(cell);
+% endif
+            hash *= 0x85ebca6bu;
+            hash ^= hash >> 13;
+            hash *= 0xc2b2ae35u;
+            hash ^= hash >> 16;
+        }
+        if ((hash & mask) == 0) atomic_inc(&counters[(hash * 0x9e3779b1u >> 8) % slots]);
+    }
+}
+
+// Sum and sum of squares of the sample's counters.
+// Launch: one group. In: counters (slots,). Out: sums (2,).
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void sum_occupancy(const int slots, global const int *restrict counters, global ulong *restrict sums)
+{
+    local ulong points[${work_group_size}], squares[${work_group_size}];
+    const int l = get_local_id(0);
+    ulong sum = 0, square = 0;
+    for (int k = l; k < slots; k += ${work_group_size}) {
+        const ulong count = counters[k];
+        sum += count;
+        square += count * count;
+    }
+    points[l] = sum;
+    squares[l] = square;
+    for (int other = ${work_group_size // 2}; other > 0; other /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (l < other) {
+            points[l] += points[l + other];
+            squares[l] += squares[l + other];
+        }
+    }
+    if (l == 0) {
+        sums[0] = points[0];
+        sums[1] = squares[0];
+    }
+}

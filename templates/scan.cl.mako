@@ -1,0 +1,84 @@
+<%include file="contract.cl.mako"/>
+// Exclusive scan of int32 counts in three launches: sums of shares, scan of the sums, scan of each share.
+// Config fields used: work_group_size, items, total, out.
+<%def name="scan_group(value, scratch)">
+    // Sums over the items of a group, inclusive (Hillis and Steele); reading and writing are a barrier apart.
+    ${scratch}[l] = ${value};
+    for (int reach = 1; reach < ${work_group_size}; reach *= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const sum_t before = l >= reach ? ${scratch}[l - reach] : 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        ${scratch}[l] += before;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+</%def>
+typedef ${total} sum_t;
+
+// The sum of each group's share. Launch: groups of ${work_group_size}, group g reads g * span up to (g + 1) * span.
+// In: counts (n,). Out: partials (groups,).
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void sum_shares(const int n, const int span, global const int *restrict counts, global sum_t *restrict partials)
+{
+    local sum_t sums[${work_group_size}];
+    const int l = get_local_id(0);
+    const int end = min((long)n, (long)(get_group_id(0) + 1) * span);
+    sum_t sum = 0;
+    for (int k = (int)get_group_id(0) * span + l; k < end; k += ${work_group_size}) sum += counts[k];
+    sums[l] = sum;
+    for (int other = ${work_group_size // 2}; other > 0; other /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (l < other) sums[l] += sums[l + other];
+    }
+    if (l == 0) partials[get_group_id(0)] = sums[0];
+}
+
+// Exclusive scan of the shares' sums in place; the total follows them. Launch: one group.
+// In and out: partials (groups + 1,), the last one written only.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void scan_partials(const int groups, global sum_t *restrict partials)
+{
+    local sum_t sums[${work_group_size}];
+    const int l = get_local_id(0);
+    const int each = (groups + ${work_group_size - 1}) / ${work_group_size};
+    const int begin = min(groups, l * each), end = min(groups, (l + 1) * each);
+    sum_t sum = 0;
+    for (int g = begin; g < end; ++g) sum += partials[g];
+    ${scan_group("sum", "sums")}
+    sum_t before = l ? sums[l - 1] : 0;
+    for (int g = begin; g < end; ++g) {
+        const sum_t share = partials[g];
+        partials[g] = before;
+        before += share;
+    }
+    if (l == ${work_group_size - 1}) partials[groups] = sums[l];
+}
+
+// Exclusive scan of each share, tile by tile, from where the shares before it end.
+// Launch: as sum_shares. In: counts (n,), partials (groups + 1,). Out: starts (n + 1,), the total last.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void scan_shares(const int n, const int span, global const int *restrict counts,
+                 global const sum_t *restrict partials, global ${out} *restrict starts)
+{
+    local sum_t sums[${work_group_size}];
+    const int l = get_local_id(0), g = get_group_id(0);
+    const int end = min((long)n, (long)(g + 1) * span);
+    sum_t carry = partials[g];
+    for (int tile = g * span; tile < end; tile += ${work_group_size * items}) {
+        const int begin = tile + l * ${items};
+        int own[${items}];
+        sum_t sum = 0;
+        for (int k = 0; k < ${items}; ++k) {
+            own[k] = begin + k < end ? counts[begin + k] : 0;
+            sum += own[k];
+        }
+        ${scan_group("sum", "sums")}
+        sum_t before = carry + sums[l] - sum;
+        for (int k = 0; k < ${items}; ++k) {
+            if (begin + k < end) starts[begin + k] = (${out})before;
+            before += own[k];
+        }
+        carry += sums[${work_group_size - 1}];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (l == 0 && end == n && g * span < max(n, 1)) starts[n] = (${out})carry;
+}

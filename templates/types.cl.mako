@@ -1,0 +1,21 @@
+<%include file="contract.cl.mako"/>
+// The types of one program: a coordinate, a point in registers (spare lanes zero), a point in the sorted copy.
+// Config fields used: real, lanes.
+% if real == "double":
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define FRNN_LEAST_REACH 0x1p-511
+% else:
+#define FRNN_LEAST_REACH 0x1p-63f
+% endif
+typedef ${real} real;
+typedef ${real}${lanes} real_vec;
+
+// Sorted copies hold a point of two or three coordinates in four lanes; the last one carries the point's id.
+typedef ${real}4 frnn_record;
+% if real == "double":
+#define FRNN_ID(record) ((int)as_long((record).s3))
+#define FRNN_ID_LANE(id) as_double((long)(id))
+% else:
+#define FRNN_ID(record) as_int((record).s3)
+#define FRNN_ID_LANE(id) as_float((int)(id))
+% endif

@@ -1,0 +1,57 @@
+<%namespace name="geometry" file="geometry.cl.mako"/>
+## What every walk over neighbors shares: the arguments, taking up a query, offering a candidate, laying the query down.
+## Config fields used: foreign, radii, half, components. A walk provides `int i` and `real_vec q` before `take_up`,
+## `int j` and `real_vec p` before `offer`; user code sees i, j, d2, dx, r2, reach2, real and real_vec.
+<%def name="arguments()">
+    const int frnn_first, const int frnn_end, const int frnn_keep_self,
+% if radii:
+    global const real *restrict frnn_radii,
+% else:
+    const real frnn_radius, const real frnn_reach,
+% endif
+% if foreign:
+    global const real *restrict frnn_queries,
+% endif
+</%def>
+
+<%def name="take_up(function, active='1')">
+    // Idle lanes of a walk with barriers search with a radius that nothing satisfies.
+% if radii:
+    const real frnn_radius = frnn_radii[i];
+    const real frnn_reach = fmax(nextafter(frnn_radius, (real)INFINITY), (real)FRNN_LEAST_REACH);
+    const real r2 = (${active}) && frnn_radius >= 0 ? frnn_radius * frnn_radius : (real)-1;
+% else:
+    const real r2 = (${active}) ? frnn_radius * frnn_radius : (real)-1;
+% endif
+    real reach2 = r2;
+% if half:
+    const int frnn_least = frnn_keep_self ? i : i + 1;
+% elif not foreign:
+    const int frnn_self = frnn_keep_self ? -1 : i;
+% endif
+    ${function.state}
+</%def>
+
+<%def name="offer(function)">
+    {
+        const real_vec dx = p - q;
+        const real d2 = ${geometry.squared("dx")};
+% if half:
+        if (d2 <= reach2 && j >= frnn_least) {
+% elif foreign:
+        if (d2 <= reach2) {
+% else:
+        if (d2 <= reach2 && j != frnn_self) {
+% endif
+            do {
+                ${function.per_neighbor}
+            } while (0);
+        }
+    }
+</%def>
+
+<%def name="lay_down(function)">
+    {
+        ${function.finish}
+    }
+</%def>
