@@ -71,15 +71,15 @@ class PointConfig(KernelConfig):
     real: str
 
     @property
-    def lanes(self) -> int:
+    def vector_length(self) -> int:
         """Components of ``real_vec``, the vector that holds one point."""
         return next(lanes for lanes in (1, 2, 3, 4, 8, 16) if lanes >= self.dim)
 
     def names(self) -> dict[str, Any]:
         """The fields, ``real_vec``'s length as a suffix, and the suffix of each coordinate."""
-        suffix = "" if self.lanes == 1 else str(self.lanes)
+        suffix = "" if self.vector_length == 1 else str(self.vector_length)
         components = ("",) if self.dim == 1 else tuple(f".s{k:x}" for k in range(self.dim))
-        return {**super().names(), "lanes": suffix, "components": components}
+        return {**super().names(), "lanes": suffix, "vector_length": self.vector_length, "components": components}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -89,6 +89,8 @@ class WalkConfig(PointConfig):
     square_root: str
     #: cell addresses are coordinates modulo a power of two
     wrapped: bool
+    #: candidates are read coordinate by coordinate, not as one vector
+    scalar_loads: bool
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -137,6 +139,10 @@ class SortConfig(KernelConfig):
     items: int
     digit_bits: int
     key: str
+
+    def names(self) -> dict[str, Any]:
+        """The fields, the number of digits, and the pairs of one group."""
+        return {**super().names(), "digits": 1 << self.digit_bits, "tile": self.work_group_size * self.items}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -198,6 +204,8 @@ def plan_walk(profile: DeviceProfile, *, dim: int, real: str, wrapped: bool) -> 
         real=real,
         square_root=square_root(profile, real),
         wrapped=wrapped,
+        # Compilers for CPUs then test a vector of candidates at a time; on a GPU one wide load is one transaction.
+        scalar_loads=profile.kind == "cpu",
     )
 
 

@@ -25,7 +25,9 @@ ${function.preamble}
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
             const int j = frnn_start + frnn_k;
-            const real_vec p = ${geometry.load("frnn_tile", "frnn_k")};
+% for k in range(dim):
+            const real frnn_p${k} = frnn_tile[frnn_k * ${dim} + ${k}];
+% endfor
             ${visit.offer(function)}
         }
     }

@@ -1,7 +1,8 @@
 <%include file="geometry.cl.mako"/>
 <%namespace name="geometry" file="geometry.cl.mako"/>
+<%namespace name="visit" file="visit.cl.mako"/>
 // Cells on a torus: the coordinate of a point, its address, the window of a query, and the kernels that bin points.
-// Config fields used: dim, components, wrapped, work_group_size, foreign.
+// Config fields used: dim, components, wrapped, scalar_loads, work_group_size, foreign.
 
 // Coordinate of x on one axis. Monotone in x, rounding included, which is all that exactness asks of it; it is clamped
 // before the conversion, so that no value, NaN included, leaves the integers.
@@ -37,15 +38,33 @@ int frnn_address(const real_vec p, const frnn_record low, const real inverse, co
     const real_vec q = ${geometry.load("frnn_queries", "i")};
 % else:
     const frnn_record frnn_own = frnn_sorted[frnn_unit];
-    const int i = FRNN_ID(frnn_own);
+    const int i = FRNN_LANE_ID(frnn_own.s3);
     const real_vec q = ${geometry.point_of("frnn_own")};
 % endif
 </%def>
 
-<%def name="take_candidate()">
-    const frnn_record frnn_candidate = frnn_sorted[frnn_t];
-    const int j = FRNN_ID(frnn_candidate);
-    const real_vec p = ${geometry.point_of("frnn_candidate")};
+<%def name="run(function)">
+    // The candidates of one run of places, frnn_t up to frnn_stop.
+    for (; frnn_t < frnn_stop; ++frnn_t) {
+        ${take_candidate("frnn_t")}
+        ${visit.offer(function)}
+    }
+</%def>
+
+<%def name="take_candidate(place)">
+% if scalar_loads:
+    global const real *frnn_candidate = (global const real *)(frnn_sorted + (${place}));
+    const int j = FRNN_LANE_ID(frnn_candidate[3]);
+% for k in range(dim):
+    const real frnn_p${k} = frnn_candidate[${k}];
+% endfor
+% else:
+    const frnn_record frnn_candidate = frnn_sorted[${place}];
+    const int j = FRNN_LANE_ID(frnn_candidate.s3);
+% for k in range(dim):
+    const real frnn_p${k} = frnn_candidate.s${k};
+% endfor
+% endif
 </%def>
 
 <%def name="window()">

@@ -1,14 +1,12 @@
 <%include file="types.cl.mako"/>
 // Loads, squared distances and roots, rounded as numpy rounds them.
-// Config fields used: dim, components, real.
+// Config fields used: dim, components.
 <%def name="load(array, row)" filter="trim">
 (real_vec)(\
 % for k in range(dim):
-${array}[(size_t)(${row}) * ${dim} + ${k}]${"" if loop.last and lanes in ("", str(dim)) else ", "}\
+${array}[(size_t)(${row}) * ${dim} + ${k}]${"" if loop.last else ", "}\
 % endfor
-% for k in range(dim, int(lanes or 1)):
-0${"" if loop.last else ", "}\
-% endfor
+${", 0" * (vector_length - dim)}\
 )
 </%def>
 
@@ -20,11 +18,20 @@ ${record}${component}${"" if loop.last else ", "}\
 )
 </%def>
 
-<%def name="squared(dx)" filter="trim">
-## Sums from the left: ((x*x + y*y) + z*z) + ..., the order that the contract pins.
-% for component in components:
-${dx}${component} * ${dx}${component}${"" if loop.last else " + "}\
+<%def name="differences()">
+    // Coordinate by coordinate, so that compilers for CPUs can test many candidates at once.
+% for k, component in enumerate(components):
+    const real frnn_d${k} = frnn_p${k} - q${component};
 % endfor
+</%def>
+
+<%def name="squared()" filter="trim">
+## Summed from the left, ((x*x + y*y) + z*z) + ..., as the contract pins it.
+${" + ".join(f"frnn_d{k} * frnn_d{k}" for k in range(dim))}
+</%def>
+
+<%def name="difference()" filter="trim">
+(real_vec)(${", ".join([f"frnn_d{k}" for k in range(dim)] + ["0"] * (vector_length - dim))})
 </%def>
 
 <%def name="root()">

@@ -4,24 +4,30 @@
 // Each work-item owns ${items} neighboring pairs of a tile and a counter for every digit, so ranks follow from one scan
 // of the counters in (digit, item) order and no two items ever write the same one: stable, and free of atomics.
 // Source: Satish, Harris, Garland (2009), §4, without the local sort.
-<% digits = 1 << digit_bits %>
-<% tile = work_group_size * items %>
 typedef ${key} key_t;
+
+<%def name="count_own()">
+    const int l = get_local_id(0), g = get_group_id(0), groups = get_num_groups(0);
+    const int begin = g * ${tile} + l * ${items};
+    const int end = min((long)n, (long)begin + ${items});
+    for (int d = 0; d < ${digits}; ++d) ranks[d * ${work_group_size} + l] = 0;
+    for (int k = begin; k < end; ++k)
+        ++ranks[((int)(keys[k] >> shift) & ${digits - 1}) * ${work_group_size} + l];
+    barrier(CLK_LOCAL_MEM_FENCE);
+</%def>
 
 // How often each digit occurs in each tile.
 // Launch: one group of ${work_group_size} per tile of ${tile}. In: keys (n,). Out: table (${digits}, tiles).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void count_digits(const int n, const int shift, global const key_t *restrict keys, global int *restrict table)
 {
-    local int counts[${digits}];
-    const int l = get_local_id(0), g = get_group_id(0);
-    for (int d = l; d < ${digits}; d += ${work_group_size}) counts[d] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const int end = min((long)n, ((long)g + 1) * ${tile});
-    for (int k = g * ${tile} + l; k < end; k += ${work_group_size})
-        atomic_inc(&counts[(int)(keys[k] >> shift) & ${digits - 1}]);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int d = l; d < ${digits}; d += ${work_group_size}) table[d * (int)get_num_groups(0) + g] = counts[d];
+    local int ranks[${digits * work_group_size}];
+    ${count_own()}
+    for (int d = l; d < ${digits}; d += ${work_group_size}) {
+        int count = 0;
+        for (int k = 0; k < ${work_group_size}; ++k) count += ranks[d * ${work_group_size} + (k + d) % ${work_group_size}];
+        table[d * groups + g] = count;
+    }
 }
 
 // Moves each pair to its place: where its digit starts for this tile, plus its rank among the tile's equal digits.
@@ -33,14 +39,7 @@ void move_pairs(const int n, const int shift, const int first, global const key_
                 global key_t *restrict moved_keys, global int *restrict moved_values)
 {
     local int ranks[${digits * work_group_size}], sums[${work_group_size}], digit_ranks[${digits}];
-    const int l = get_local_id(0), g = get_group_id(0);
-    const int begin = g * ${tile} + l * ${items};
-    const int end = min((long)n, (long)begin + ${items});
-    for (int d = 0; d < ${digits}; ++d) ranks[d * ${work_group_size} + l] = 0;
-    for (int k = begin; k < end; ++k)
-        ++ranks[((int)(keys[k] >> shift) & ${digits - 1}) * ${work_group_size} + l];
-    barrier(CLK_LOCAL_MEM_FENCE);
-
+    ${count_own()}
     // Exclusive scan of all counters: item l takes ${digits} that follow each other.
     int sum = 0;
     for (int k = 0; k < ${digits}; ++k) sum += ranks[l * ${digits} + k];
@@ -64,7 +63,7 @@ void move_pairs(const int n, const int shift, const int first, global const key_
     for (int k = begin; k < end; ++k) {
         const key_t key = keys[k];
         const int digit = (int)(key >> shift) & ${digits - 1};
-        const int place = starts[digit * (int)get_num_groups(0) + g]
+        const int place = starts[digit * groups + g]
                         + ranks[digit * ${work_group_size} + l]++ - digit_ranks[digit];
         moved_keys[place] = key;
         moved_values[place] = first ? k : values[k];

@@ -25,10 +25,7 @@
             int frnn_t = frnn_starts[frnn_row + frnn_from0];
             const int frnn_stop = frnn_starts[frnn_row + frnn_to0 + 1];
 % endif
-            for (; frnn_t < frnn_stop; ++frnn_t) {
-                ${cells.take_candidate()}
-                ${visit.offer(function)}
-            }
+            ${cells.run(function)}
         }
     </%cells:rows>
     ${visit.lay_down(function)}

@@ -13,9 +13,9 @@ typedef ${real}${lanes} real_vec;
 // Sorted copies hold a point of two or three coordinates in four lanes; the last one carries the point's id.
 typedef ${real}4 frnn_record;
 % if real == "double":
-#define FRNN_ID(record) ((int)as_long((record).s3))
+#define FRNN_LANE_ID(lane) ((int)as_long(lane))
 #define FRNN_ID_LANE(id) as_double((long)(id))
 % else:
-#define FRNN_ID(record) as_int((record).s3)
+#define FRNN_LANE_ID(lane) as_int(lane)
 #define FRNN_ID_LANE(id) as_float((int)(id))
 % endif

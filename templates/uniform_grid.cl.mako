@@ -14,10 +14,8 @@
         for (int frnn_at0 = frnn_from0; frnn_at0 <= frnn_to0; ++frnn_at0) {
             const int frnn_cell_at = frnn_row + ${"(frnn_at0 & (frnn_shape.s0 - 1))" if wrapped else "frnn_at0"};
             const int frnn_stop = frnn_starts[frnn_cell_at + 1];
-            for (int frnn_t = frnn_starts[frnn_cell_at]; frnn_t < frnn_stop; ++frnn_t) {
-                ${cells.take_candidate()}
-                ${visit.offer(function)}
-            }
+            int frnn_t = frnn_starts[frnn_cell_at];
+            ${cells.run(function)}
         }
     </%cells:rows>
     ${visit.lay_down(function)}

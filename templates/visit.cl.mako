@@ -1,7 +1,8 @@
 <%namespace name="geometry" file="geometry.cl.mako"/>
 ## What every walk over neighbors shares: the arguments, taking up a query, offering a candidate, laying the query down.
-## Config fields used: foreign, radii, half, components. A walk provides `int i` and `real_vec q` before `take_up`,
-## `int j` and `real_vec p` before `offer`; user code sees i, j, d2, dx, r2, reach2, real and real_vec.
+## Config fields used: dim, components, foreign, radii, half. A walk provides `int i` and `real_vec q` before `take_up`,
+## `int j` and the coordinates frnn_p0, frnn_p1, ... before `offer`.
+## User code sees i, j, d2, dx, r2, reach2, real and real_vec.
 <%def name="arguments()">
     const int frnn_first, const int frnn_end, const int frnn_keep_self,
 % if radii:
@@ -34,15 +35,16 @@
 
 <%def name="offer(function)">
     {
-        const real_vec dx = p - q;
-        const real d2 = ${geometry.squared("dx")};
+        ${geometry.differences()}
+        const real d2 = ${geometry.squared()};
 % if half:
-        if (d2 <= reach2 && j >= frnn_least) {
+        if ((d2 <= reach2) & (j >= frnn_least)) {
 % elif foreign:
         if (d2 <= reach2) {
 % else:
-        if (d2 <= reach2 && j != frnn_self) {
+        if ((d2 <= reach2) & (j != frnn_self)) {
 % endif
+            const real_vec dx = ${geometry.difference()};
             do {
                 ${function.per_neighbor}
             } while (0);
