@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 
 import numpy as np
@@ -54,6 +55,7 @@ class CellGrid:
         )
 
 
+@functools.lru_cache(maxsize=64)
 def padded_radius(radius: float, real: str) -> float:
     """Half the width of a search window: the next float above `radius`, and never so small that its square vanishes.
 

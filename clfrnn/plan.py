@@ -27,6 +27,7 @@ __all__ = [
     "WalkConfig",
     "group_size",
     "launch_budget",
+    "plan_fill",
     "plan_gather",
     "plan_reduce",
     "plan_row_sort",
@@ -216,6 +217,11 @@ def plan_reduce(profile: DeviceProfile, *, dim: int, real: str) -> ReduceConfig:
     while size > 1 and size * partial > profile.usable_local_memory:
         size //= 2
     return ReduceConfig(work_group_size=size, dim=dim, real=real)
+
+
+def plan_fill(profile: DeviceProfile) -> KernelConfig:
+    """One work-item per element."""
+    return KernelConfig(work_group_size=group_size(profile, 128))
 
 
 def plan_gather(profile: DeviceProfile, *, dim: int, real: str) -> GatherConfig:

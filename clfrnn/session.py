@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from collections.abc import Hashable, Sequence
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 import pyopencl as cl
@@ -20,12 +21,24 @@ from .profile import DeviceProfile
 from .program import ProgramCache
 from .rendering import render
 
-__all__ = ["Session"]
+__all__ = ["INT", "LONG", "Scratch", "Session"]
 
 Config = TypeVar("Config", bound=KernelConfig)
 
 #: A slice of a long launch should take about this long; Ctrl-C and watchdogs are served between slices.
 _SLICE_SECONDS = 0.5
+
+INT = np.dtype(np.int32)
+LONG = np.dtype(np.int64)
+
+
+class Scratch(NamedTuple):
+    """A one-dimensional device array of the library's own, without the cost of a public one."""
+
+    base_data: cl_tools.PooledBuffer
+    size: int
+    dtype: np.dtype[Any]
+    offset: int = 0
 
 
 class Session:
@@ -101,6 +114,13 @@ class Session:
             )
         return self._fitted[key]
 
+    def planned(self, stem: str, plan: Callable[..., Config], **facts: Any) -> tuple[dict[str, cl.Kernel], Config]:
+        """The compiled kernels of a primitive: ``plan(profile, **facts)`` is asked once for the same facts."""
+        key = (stem, *facts.values())
+        if key not in self._fitted:
+            self._fitted[key] = self.kernels(stem, plan(self.profile, **facts))
+        return self._fitted[key]
+
     def launch(self, kernel: cl.Kernel, items: int, work_group_size: int, *arguments: Any) -> cl.Event | None:
         """Enqueue `kernel` with at least `items` work-items in whole groups; None when there is nothing to do."""
         if items <= 0:
@@ -140,11 +160,20 @@ class Session:
         Raises :class:`~clfrnn.errors.DeviceMemoryError`, naming `purpose`, when the device cannot hold it.
         """
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
-        size = max(1, int(np.prod(shape, dtype=np.int64))) * np.dtype(dtype).itemsize
+        buffer = self._take(math.prod(shape) * np.dtype(dtype).itemsize, purpose)
+        return cla.Array(self.queue, shape, dtype, data=buffer)
+
+    def scratch(self, size: int, dtype: np.dtype[Any], *, purpose: str) -> Scratch:
+        """A one-dimensional array for the library's own kernels, as :meth:`allocate` but without a public face."""
+        return Scratch(self._take(size * dtype.itemsize, purpose), size, dtype)
+
+    def _take(self, size: int, purpose: str) -> cl_tools.PooledBuffer:
+        """A buffer of at least one element, as drivers refuse empty ones."""
+        size = max(16, size)
         if size > self.profile.max_allocation or size > self.profile.global_memory - self._pool.active_bytes:
             self._refuse(size, purpose)
         try:
-            return cla.Array(self.queue, shape, dtype, data=self._pool.allocate(size))
+            return self._pool.allocate(size)
         except (cl.MemoryError, MemoryError):
             self._refuse(size, purpose)
         except cl.RuntimeError as error:
@@ -172,7 +201,7 @@ class Session:
         if source.nbytes:
             cl.enqueue_copy(self.queue, target.base_data, source.base_data, byte_count=source.nbytes)
 
-    def read(self, array: cla.Array, first: int = 0, count: int | None = None) -> np.ndarray[Any, Any]:
+    def read(self, array: cla.Array | Scratch, first: int = 0, count: int | None = None) -> np.ndarray[Any, Any]:
         """Elements of a one-dimensional device array, waited for."""
         count = array.size - first if count is None else count
         values = np.empty(count, array.dtype)

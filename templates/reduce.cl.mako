@@ -102,7 +102,7 @@ void sample_occupancy(const int n, const int span, global const real *restrict p
             hash *= 0xc2b2ae35u;
             hash ^= hash >> 16;
         }
-        if ((hash & mask) == 0) atomic_inc(&counters[(hash * 0x9e3779b1u >> 8) % slots]);
+        if ((hash & mask) == 0) atomic_inc(&counters[(hash * 0x9e3779b1u >> 14) % slots]);
     }
 }
 

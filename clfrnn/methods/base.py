@@ -155,9 +155,7 @@ class Index(abc.ABC):
         values = [arguments[argument.name] for argument in function.parsed_arguments]
         real = self.dtype.type
         reach = (
-            [ask.radii.base_data]
-            if ask.radii is not None
-            else [real(ask.radius), real(padded_radius(ask.radius, REAL_OF[self.dtype]))]
+            [ask.radii.base_data] if ask.radii is not None else [real(ask.radius), real(padded_radius(ask.radius, self.problem.real))]
         )
         return self.session.launch_sliced(
             kernels["visit"],

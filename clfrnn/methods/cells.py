@@ -18,12 +18,14 @@ from ..primitives.radix_sort import sort_positions
 from ..primitives.reduce import Box
 from ..primitives.scan import exclusive_scan
 from ..profile import DeviceProfile
-from ..session import Session
+from ..session import INT, Session
 from .base import Index
 
 __all__ = ["CONSTRUCTIONS", "CellIndex", "CellPlan", "check_construction", "check_width", "plan_cells", "spacing"]
 
 CONSTRUCTIONS = ("counting", "sort")
+
+_UINT = np.dtype(np.uint32)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -79,8 +81,8 @@ class CellIndex(Index):
     def __init__(self, session: Session, problem: Problem, plan: CellPlan, points: cla.Array) -> None:
         super().__init__(session, problem)
         self._plan = plan
-        self._sorted = session.allocate(4 * problem.n, self.dtype, purpose="the sorted points")
-        self._starts = session.allocate(plan.grid.cells + 1, np.int32, purpose="the starts of cells")
+        self._sorted = session.scratch(4 * problem.n, self.dtype, purpose="the sorted points")
+        self._starts = session.scratch(plan.grid.cells + 1, INT, purpose="the starts of cells")
         self._bin(points)
 
     @property
@@ -92,7 +94,7 @@ class CellIndex(Index):
         if box is not None and not grid.serves(box.low, box.high):
             grid = fit_cells(low=box.low, high=box.high, side=grid.side, n=self.num_points, real=self.problem.real)
             config = dataclasses.replace(self._plan.config, wrapped=grid.wrapped)
-            starts = self.session.allocate(grid.cells + 1, np.int32, purpose="the starts of cells")
+            starts = self.session.scratch(grid.cells + 1, INT, purpose="the starts of cells")
             self._plan, self._starts = dataclasses.replace(self._plan, grid=grid, config=config), starts
         self._bin(points)
 
@@ -108,8 +110,8 @@ class CellIndex(Index):
     def _bin_by_counting(self, kernels: dict[str, cl.Kernel], size: int, shared: list[Any]) -> None:
         """Count, scan, scatter (Hoetzlein 2014). Atomics: the order inside a cell is not repeatable."""
         session, n = self.session, self.num_points
-        counts = session.allocate(self._plan.grid.cells, np.int32, purpose="the counts of cells")
-        ranks = session.allocate(n, np.int32, purpose="the ranks in cells")
+        counts = session.scratch(self._plan.grid.cells, INT, purpose="the counts of cells")
+        ranks = session.scratch(n, INT, purpose="the ranks in cells")
         fill(session, counts)
         shared = [*shared, *self._cell_arguments()]
         session.launch(kernels["count_cells"], n, size, *shared, counts.base_data, ranks.base_data)
@@ -127,7 +129,7 @@ class CellIndex(Index):
     def _bin_by_sorting(self, kernels: dict[str, cl.Kernel], size: int, shared: list[Any]) -> None:
         """Sort by cell, find the starts (Green 2010). Repeatable: inside a cell stands the input's order."""
         session, n, cells = self.session, self.num_points, self._plan.grid.cells
-        keys = session.allocate(n, np.uint32, purpose="the cells of points")
+        keys = session.scratch(n, _UINT, purpose="the cells of points")
         session.launch(kernels["cell_keys"], n, size, *shared, *self._cell_arguments(), keys.base_data)
         keys, order = sort_positions(session, keys, (cells - 1).bit_length())
         session.launch(kernels["gather_points"], n, size, *shared, order.base_data, self._sorted.base_data)
@@ -142,7 +144,14 @@ class CellIndex(Index):
         )
 
     def _cell_arguments(self) -> list[Any]:
-        grid = self._plan.grid
+        """The grid's numbers as the kernels take them."""
+        if self._grid_arguments is None or self._grid_arguments[0] is not self._plan.grid:
+            self._grid_arguments = (self._plan.grid, self._pack_grid(self._plan.grid))
+        return self._grid_arguments[1]
+
+    _grid_arguments: tuple[CellGrid, list[Any]] | None = None
+
+    def _pack_grid(self, grid: CellGrid) -> list[Any]:
         low = np.zeros(4, self.dtype)
         shape = np.ones(4, np.int32)
         low[: self.dim] = grid.low

@@ -17,8 +17,7 @@ def pack(session: Session, source: cla.Array) -> cla.Array:
     n, dim = source.shape
     packed = session.allocate((n, dim), source.dtype, purpose="a packed copy of the points")
     size = source.dtype.itemsize
-    config = plan_gather(session.profile, dim=dim, real=REAL_OF[source.dtype])
-    kernels, config = session.kernels("gather", config)
+    kernels, config = session.planned("gather", plan_gather, dim=dim, real=REAL_OF[source.dtype])
     session.launch(
         kernels["pack"],
         n,

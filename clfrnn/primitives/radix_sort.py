@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pyopencl.array as cla
 
 from ..plan import plan_sort
-from ..session import Session
+from ..session import INT, Scratch, Session
 from .scan import exclusive_scan
 
 __all__ = ["sort_positions"]
@@ -14,7 +13,7 @@ __all__ = ["sort_positions"]
 _CTYPE = {np.dtype(np.uint32): "uint", np.dtype(np.uint64): "ulong"}
 
 
-def sort_positions(session: Session, keys: cla.Array, bits: int) -> tuple[cla.Array, cla.Array]:
+def sort_positions(session: Session, keys: Scratch, bits: int) -> tuple[Scratch, Scratch]:
     """The keys in ascending order, and the position in `keys` of each; equal keys stay in order.
 
     Parameters
@@ -27,13 +26,13 @@ def sort_positions(session: Session, keys: cla.Array, bits: int) -> tuple[cla.Ar
     Source: Satish, Harris, Garland (2009), §4.
     """
     n = keys.size
-    kernels, config = session.kernels("radix_sort", plan_sort(session.profile, key=_CTYPE[keys.dtype]))
+    kernels, config = session.planned("radix_sort", plan_sort, key=_CTYPE[keys.dtype])
     size = config.work_group_size
     tiles = max(1, -(-n // (size * config.items)))
-    table = session.allocate(tiles << config.digit_bits, np.int32, purpose="the digit counts of a sort")
-    starts = session.allocate(table.size + 1, np.int32, purpose="the digit starts of a sort")
-    values, moved_values = (session.allocate(n, np.int32, purpose="the positions of a sort") for _ in range(2))
-    moved_keys = session.allocate(n, keys.dtype, purpose="the keys of a sort")
+    table = session.scratch(tiles << config.digit_bits, INT, purpose="the digit counts of a sort")
+    starts = session.scratch(table.size + 1, INT, purpose="the digit starts of a sort")
+    values, moved_values = (session.scratch(n, INT, purpose="the positions of a sort") for _ in range(2))
+    moved_keys = session.scratch(n, keys.dtype, purpose="the keys of a sort")
     for shift in range(0, max(1, bits), config.digit_bits):
         session.launch(
             kernels["count_digits"],

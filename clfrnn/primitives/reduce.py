@@ -10,7 +10,7 @@ import pyopencl.array as cla
 from ..arrays import REAL_OF
 from ..domain import padded_radius
 from ..plan import plan_reduce
-from ..session import Session
+from ..session import INT, Scratch, Session
 from ..survey import OCCUPANCY_SLOTS, Survey, occupancy_share, others_per_cell
 from .fill import fill
 from .shares import share_out
@@ -18,6 +18,7 @@ from .shares import share_out
 __all__ = ["Box", "PendingBox", "bounding_box", "survey_points"]
 
 _ALL_FINITE = np.iinfo(np.int32).max
+_ULONG = np.dtype(np.uint64)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -32,7 +33,7 @@ class Box:
 class PendingBox:
     """A bounding box that the device is still working on."""
 
-    def __init__(self, session: Session, box: cla.Array, first_bad: cla.Array) -> None:
+    def __init__(self, session: Session, box: Scratch, first_bad: Scratch) -> None:
         self._session = session
         self._box = box
         self._first_bad = first_bad
@@ -49,13 +50,13 @@ class PendingBox:
 def bounding_box(session: Session, points: cla.Array) -> PendingBox:
     """Enqueue the reduction of `points`, (n, dim) and contiguous, to its box. Two launches, one pass."""
     n, dim = points.shape
-    kernels, config = session.kernels("reduce", plan_reduce(session.profile, dim=dim, real=REAL_OF[points.dtype]))
+    kernels, config = session.planned("reduce", plan_reduce, dim=dim, real=REAL_OF[points.dtype])
     size = config.work_group_size
     groups, span = share_out(session.profile, n, 4 * size)
-    boxes = session.allocate(groups * 2 * dim, points.dtype, purpose="the bounding boxes of shares")
-    bad_rows = session.allocate(groups, np.int32, purpose="the non-finite rows of shares")
-    box = session.allocate(2 * dim, points.dtype, purpose="the bounding box")
-    first_bad = session.allocate(1, np.int32, purpose="the first non-finite row")
+    boxes = session.scratch(groups * 2 * dim, points.dtype, purpose="the bounding boxes of shares")
+    bad_rows = session.scratch(groups, INT, purpose="the non-finite rows of shares")
+    box = session.scratch(2 * dim, points.dtype, purpose="the bounding box")
+    first_bad = session.scratch(1, INT, purpose="the first non-finite row")
     session.launch(
         kernels["bounding_box"],
         groups * size,
@@ -92,11 +93,11 @@ def _others(session: Session, points: cla.Array, radius: float) -> float:
     """The occupancy sample: mean number of other points in a point's cell of side `radius`."""
     n, dim = points.shape
     real = REAL_OF[points.dtype]
-    kernels, config = session.kernels("reduce", plan_reduce(session.profile, dim=dim, real=real))
+    kernels, config = session.planned("reduce", plan_reduce, dim=dim, real=real)
     size = config.work_group_size
     groups, span = share_out(session.profile, n, 4 * size)
-    counters = session.allocate(OCCUPANCY_SLOTS, np.int32, purpose="the occupancy sample")
-    sums = session.allocate(2, np.uint64, purpose="the occupancy sums")
+    counters = session.scratch(OCCUPANCY_SLOTS, INT, purpose="the occupancy sample")
+    sums = session.scratch(2, _ULONG, purpose="the occupancy sums")
     fill(session, counters)
     session.launch(
         kernels["sample_occupancy"],

@@ -31,8 +31,9 @@ def sort_rows(
     entries costs k log k steps of one work-item.
     """
     rows = offsets.size - 1
-    config = plan_row_sort(
-        session.profile,
+    kernels, config = session.planned(
+        "row_sort",
+        plan_row_sort,
         dim=dim,
         real=REAL_OF[np.dtype(dtype)],
         by_distance=squares is not None,
@@ -40,7 +41,6 @@ def sort_rows(
         distances=distances is not None,
         vectors=vectors is not None,
     )
-    kernels, config = session.kernels("row_sort", config)
     moved = [array.base_data for array in (squares if squares is not None else distances, vectors) if array is not None]
     steps = pairs * 2.0 * max(1.0, np.log2(1 + pairs / max(1, rows)))
     return session.launch_sliced(

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import TypeAlias
 
 import numpy as np
 import pyopencl.array as cla
 
 from ..plan import plan_scan
-from ..session import Session
+from ..session import INT, LONG, Scratch, Session
 from .shares import share_out
 
 __all__ = ["ShareSums", "exclusive_scan", "finish_scan", "sum_shares"]
 
-_CTYPE = {np.dtype(np.int32): "int", np.dtype(np.int64): "long"}
+_CTYPE = {INT: "int", LONG: "long"}
+
+
+Counts: TypeAlias = cla.Array | Scratch
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ShareSums:
     """A scan halfway: where each group's share starts, and behind them the total."""
 
-    counts: cla.Array
-    partials: cla.Array
+    counts: Counts
+    partials: Scratch
     groups: int
     span: int
 
@@ -30,14 +34,13 @@ class ShareSums:
         return int(session.read(self.partials, first=self.groups, count=1)[0])
 
 
-def sum_shares(session: Session, counts: cla.Array, *, total: str = "long") -> ShareSums:
+def sum_shares(session: Session, counts: Counts, *, total: str = "long") -> ShareSums:
     """Enqueue the first half of a scan, after which the total is known. Two launches, one pass."""
     n = counts.size
-    kernels, config = session.kernels("scan", plan_scan(session.profile, total=total, out="int"))
+    kernels, config = session.planned("scan", plan_scan, total=total, out="int")
     size = config.work_group_size
     groups, span = share_out(session.profile, n, size * config.items)
-    dtype = np.int64 if total == "long" else np.int32
-    partials = session.allocate(groups + 1, dtype, purpose="the sums of shares")
+    partials = session.scratch(groups + 1, LONG if total == "long" else INT, purpose="the sums of shares")
     session.launch(
         kernels["sum_shares"],
         groups * size,
@@ -51,10 +54,10 @@ def sum_shares(session: Session, counts: cla.Array, *, total: str = "long") -> S
     return ShareSums(counts=counts, partials=partials, groups=groups, span=span)
 
 
-def finish_scan(session: Session, sums: ShareSums, starts: cla.Array) -> None:
+def finish_scan(session: Session, sums: ShareSums, starts: Counts) -> None:
     """Enqueue the second half into `starts`, (n + 1,) int32 or int64. One launch, one pass."""
-    total = "long" if sums.partials.dtype == np.int64 else "int"
-    kernels, config = session.kernels("scan", plan_scan(session.profile, total=total, out=_CTYPE[starts.dtype]))
+    total = _CTYPE[sums.partials.dtype]
+    kernels, config = session.planned("scan", plan_scan, total=total, out=_CTYPE[starts.dtype])
     session.launch(
         kernels["scan_shares"],
         sums.groups * config.work_group_size,
@@ -67,7 +70,7 @@ def finish_scan(session: Session, sums: ShareSums, starts: cla.Array) -> None:
     )
 
 
-def exclusive_scan(session: Session, counts: cla.Array, starts: cla.Array) -> None:
+def exclusive_scan(session: Session, counts: Counts, starts: Counts) -> None:
     """Enqueue the exclusive scan of int32 `counts`, (n,), into int32 `starts`, (n + 1,), the total last.
 
     The total must stay below 2**31. Three launches, two passes; nothing is waited for.
