@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 
-__all__ = ["OCCUPANCY_SLOTS", "Survey", "occupancy_share", "others_per_cell"]
-
-#: Counters of the occupancy sample; 1 MiB, so that few sampled cells share one.
-OCCUPANCY_SLOTS = 1 << 18
+__all__ = ["Survey", "occupancy_bits", "occupancy_share", "others_per_cell"]
 
 #: Points that the occupancy sample aims to count.
 _SAMPLED_POINTS = 8192
+
+#: Counters for each of them, so that few sampled cells share one.
+_SLOTS_PER_POINT = 32
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -48,6 +48,11 @@ def occupancy_share(n: int) -> int:
     return 1 << max(0, math.floor(math.log2(max(1, n) / _SAMPLED_POINTS)))
 
 
+def occupancy_bits(n: int) -> int:
+    """The occupancy sample has two to this power counters, at most 1 MiB of them."""
+    return (_SLOTS_PER_POINT * max(1, min(n, _SAMPLED_POINTS)) - 1).bit_length()
+
+
 def others_per_cell(*, n: int, points: int, squares: int) -> float:
     """Mean number of other points in a point's cell, from the sample's sum of counts and sum of squared counts.
 
@@ -58,4 +63,4 @@ def others_per_cell(*, n: int, points: int, squares: int) -> float:
         return float(n) / 8 if occupancy_share(n) > 1 else 0.0
     shared = squares / points - 1.0
     cells = points / (1.0 + shared)
-    return max(0.0, shared - cells / OCCUPANCY_SLOTS)
+    return max(0.0, shared - cells / (1 << occupancy_bits(n)))

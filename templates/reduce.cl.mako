@@ -82,10 +82,10 @@ void whole_box(const int groups, global const real *restrict boxes, global const
 
 // Counts points in a sample of cells: those whose hash ends in zeros. Cells need no address here, only a hash.
 // Launch: groups of ${work_group_size}, group g reads rows g * span up to (g + 1) * span.
-// In: points (n, dim). Out: counters (slots,), zero before.
+// In: points (n, dim). Out: counters (2 to the power 32 - shift,), zero before.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void sample_occupancy(const int n, const int span, global const real *restrict points, const real inverse,
-                      const uint mask, const uint slots, global int *restrict counters)
+                      const uint mask, const int shift, global int *restrict counters)
 {
     const int end = min((long)n, (long)(get_group_id(0) + 1) * span);
     for (int i = (int)get_group_id(0) * span + (int)get_local_id(0); i < end; i += ${work_group_size}) {
@@ -102,7 +102,7 @@ void sample_occupancy(const int n, const int span, global const real *restrict p
             hash *= 0xc2b2ae35u;
             hash ^= hash >> 16;
         }
-        if ((hash & mask) == 0) atomic_inc(&counters[(hash * 0x9e3779b1u >> 14) % slots]);
+        if ((hash & mask) == 0) atomic_inc(&counters[hash * 0x9e3779b1u >> shift]);
     }
 }
 

@@ -11,7 +11,7 @@ from ..arrays import REAL_OF
 from ..domain import padded_radius
 from ..plan import plan_reduce
 from ..session import INT, Scratch, Session
-from ..survey import OCCUPANCY_SLOTS, Survey, occupancy_share, others_per_cell
+from ..survey import Survey, occupancy_bits, occupancy_share, others_per_cell
 from .fill import fill
 from .shares import share_out
 
@@ -96,7 +96,8 @@ def _others(session: Session, points: cla.Array, radius: float) -> float:
     kernels, config = session.planned("reduce", plan_reduce, dim=dim, real=real)
     size = config.work_group_size
     groups, span = share_out(session.profile, n, 4 * size)
-    counters = session.scratch(OCCUPANCY_SLOTS, INT, purpose="the occupancy sample")
+    bits = occupancy_bits(n)
+    counters = session.scratch(1 << bits, INT, purpose="the occupancy sample")
     sums = session.scratch(2, _ULONG, purpose="the occupancy sums")
     fill(session, counters)
     session.launch(
@@ -108,11 +109,11 @@ def _others(session: Session, points: cla.Array, radius: float) -> float:
         points.base_data,
         points.dtype.type(1.0 / padded_radius(radius, real)),
         np.uint32(occupancy_share(n) - 1),
-        np.uint32(OCCUPANCY_SLOTS),
+        np.int32(32 - bits),
         counters.base_data,
     )
     session.launch(
-        kernels["sum_occupancy"], size, size, np.int32(OCCUPANCY_SLOTS), counters.base_data, sums.base_data
+        kernels["sum_occupancy"], size, size, np.int32(counters.size), counters.base_data, sums.base_data
     )
     sampled, squares = (int(value) for value in session.read(sums))
     return others_per_cell(n=n, points=sampled, squares=squares)

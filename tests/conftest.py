@@ -1,0 +1,135 @@
+"""Every test that asks for `session` runs on every OpenCL device that is visible.
+
+``CLFRNN_TEST_DEVICES`` selects ('pocl;intel:0', the grammar of PYOPENCL_TEST, which is honoured too),
+``CLFRNN_TEST_SKIP`` leaves out devices whose 'platform|device|version' contains one of its ;-separated parts,
+``CLFRNN_TEST_POINTS`` sets the size of random clouds. Under Oclgrind a test fails when a report was printed.
+"""
+
+import functools
+import os
+import re
+
+import numpy as np
+import pytest
+
+import clfrnn
+from clfrnn.arrays import REAL_OF
+from clfrnn.methods import METHODS
+
+POINTS = int(os.environ.get("CLFRNN_TEST_POINTS", "1200"))
+
+#: id -> (method, options): every arrangement in which a method can be asked to search.
+WAYS = {
+    "brute_force": ("brute_force", {}),
+    "uniform_grid": ("uniform_grid", {}),
+    "uniform_grid_sort": ("uniform_grid", {"construction": "sort"}),
+    "strips": ("strips", {}),
+    "strips_sort": ("strips", {"construction": "sort"}),
+    "strips_narrow": ("strips", {"bin_width": 0.4}),
+    "strips_wide": ("strips", {"bin_width": 2.5}),
+}
+assert {method for method, _ in WAYS.values()} == set(METHODS), "a method without a way is not tested"
+
+
+@functools.cache
+def devices():
+    from pyopencl.tools import get_test_platforms_and_devices
+
+    selection = os.environ.get("CLFRNN_TEST_DEVICES") or os.environ.get("PYOPENCL_TEST")
+    skipped = [part.lower() for part in os.environ.get("CLFRNN_TEST_SKIP", "").split(";") if part]
+    found = []
+    try:
+        platforms = get_test_platforms_and_devices(selection)
+    except Exception as error:  # noqa: BLE001 — no driver at all is an error of pyopencl's own
+        raise pytest.UsageError(f"no OpenCL device to test on: {error}") from None
+    for platform, members in platforms:
+        for device in members:
+            tag = f"{platform.name}|{device.name}|{platform.version}|{device.driver_version}".lower()
+            if not any(part in tag for part in skipped):
+                found.append(device)
+    return found
+
+
+def device_id(device):
+    short = {"Portable Computing Language": "pocl", "Intel(R) OpenCL": "intel", "NVIDIA CUDA": "nvidia"}
+    platform = short.get(device.platform.name, device.platform.name)
+    version = device.driver_version.split("+")[0].split("_")[0]
+    return re.sub(r"[^A-Za-z0-9.]+", "_", f"{platform}-{version}").strip("_")[:30]
+
+
+def device_ids():
+    ids = [device_id(device) for device in devices()]
+    return [f"{name}.{k}" if ids.count(name) > 1 else name for k, name in enumerate(ids)]
+
+
+def pytest_generate_tests(metafunc):
+    if "session" in metafunc.fixturenames:
+        metafunc.parametrize("session", devices(), ids=device_ids(), indirect=True, scope="session")
+
+
+def pytest_report_header():
+    return [f"OpenCL devices swept ({len(devices())}):"] + [
+        f"  {name}: {device.name.strip()}, {device.platform.version}"
+        for name, device in zip(device_ids(), devices(), strict=True)
+    ]
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "core: the conformance core, run on every device and driver")
+    config.addinivalue_line("markers", "oclgrind_expected: reports of Oclgrind do not fail this test")
+    if not os.environ.get("CLFRNN_DEVICE") and devices():
+        # doctests and command-line tests use the default session: let it be the first device under test
+        os.environ["CLFRNN_DEVICE"] = str(_position(devices()[0]))
+
+
+def _position(device):
+    from clfrnn.device import list_devices
+
+    return list_devices().index(device)
+
+
+@pytest.fixture(scope="session")
+def session(request):
+    return clfrnn.Session(request.param)
+
+
+@pytest.fixture(params=sorted(WAYS))
+def way(request):
+    """A method and its options."""
+    return WAYS[request.param]
+
+
+@pytest.fixture(params=[2, 3], ids=["2d", "3d"])
+def dim(request):
+    return request.param
+
+
+@pytest.fixture(params=[np.float32, np.float64], ids=["float32", "float64"])
+def dtype(request, session):
+    if request.param is np.float64 and not session.profile.fp64:
+        pytest.skip("the device has no fp64")
+    return np.dtype(request.param)
+
+
+@pytest.fixture
+def real(dtype):
+    return REAL_OF[dtype]
+
+
+# Oclgrind exits with 0 whatever it finds and tells only standard error: read what was captured of it.
+_REPORT = re.compile(
+    r"^(?:Read-write|Write-write|Write-read) data race.*$|^Invalid (?:read|write).*$|^Work-group divergence.*$"
+    r"|^Uninitialized value.*$|^OCLGRIND FATAL.*$",
+    re.MULTILINE,
+)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    outcome = yield
+    report = outcome.get_result()
+    if report.when == "call" and report.passed and not item.get_closest_marker("oclgrind_expected"):
+        found = _REPORT.search(report.capstderr)
+        if found:
+            report.outcome = "failed"
+            report.longrepr = f"Oclgrind reported:\n{report.capstderr[found.start() :][:1200]}"
