@@ -1,0 +1,178 @@
+"""Our own reduce, scan and sorts against numpy."""
+
+import numpy as np
+import pyopencl.array as cla
+import pytest
+from conftest import POINTS
+
+from clfrnn.domain import padded_radius
+from clfrnn.primitives.fill import fill
+from clfrnn.primitives.gather import pack
+from clfrnn.primitives.radix_sort import sort_positions
+from clfrnn.primitives.reduce import bounding_box, survey_points
+from clfrnn.primitives.row_sort import sort_rows
+from clfrnn.primitives.scan import exclusive_scan, finish_scan, sum_shares
+from clfrnn.session import INT, Scratch
+
+pytestmark = pytest.mark.core
+
+SIZES = [1, 2, 7, 64, 257, POINTS, 10 * POINTS + 13]
+
+
+def to_scratch(session, values):
+    scratch = session.scratch(values.size, values.dtype, purpose="a test")
+    if values.size:
+        session.copy(cla.to_device(session.queue, values), scratch)
+    return scratch
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_fill(session, n):
+    array = session.scratch(n, INT, purpose="a test")
+
+    fill(session, array, -5)
+
+    assert (session.read(array) == -5).all()
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 5, 12])
+@pytest.mark.parametrize("n", SIZES)
+def test_bounding_box(session, dtype, n, dimension):
+    points = (np.random.default_rng(n).standard_normal((n, dimension)) * 1e3).astype(dtype)
+
+    box = bounding_box(session, cla.to_device(session.queue, points)).read()
+
+    assert box.low == tuple(points.min(axis=0).tolist())
+    assert box.high == tuple(points.max(axis=0).tolist())
+    assert box.first_bad is None
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_bounding_box_names_the_first_row_that_is_not_finite(session, dtype, bad):
+    points = np.random.default_rng(1).random((POINTS, 3)).astype(dtype)
+    points[POINTS // 2, 1] = bad
+    points[POINTS // 2 + 1 :: 5, 2] = bad
+
+    box = bounding_box(session, cla.to_device(session.queue, points)).read()
+
+    finite = points[np.isfinite(points).all(axis=1)]
+    assert box.first_bad == POINTS // 2
+    assert box.low == tuple(finite.min(axis=0).tolist())
+    assert box.high == tuple(finite.max(axis=0).tolist())
+
+
+def test_bounding_box_without_a_finite_row(session):
+    box = bounding_box(session, cla.to_device(session.queue, np.full((5, 2), np.nan, np.float32))).read()
+
+    assert (box.low, box.high, box.first_bad) == ((0, 0), (0, 0), 0)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_exclusive_scan(session, n):
+    counts = np.random.default_rng(n).integers(0, 9, n).astype(np.int32)
+    starts = session.scratch(n + 1, INT, purpose="a test")
+
+    exclusive_scan(session, to_scratch(session, counts), starts)
+
+    assert np.array_equal(session.read(starts), np.concatenate([[0], np.cumsum(counts)]))
+
+
+@pytest.mark.parametrize("out", [np.int32, np.int64])
+@pytest.mark.parametrize("n", [0, 1, 100, POINTS])
+def test_scan_of_counts_whose_total_is_read_first(session, n, out):
+    counts = np.random.default_rng(n).integers(0, 1000, n).astype(np.int32)
+    sums = sum_shares(session, cla.to_device(session.queue, counts) if n else to_scratch(session, counts))
+    starts = session.allocate(n + 1, out, purpose="a test")
+
+    total = sums.read_total(session)
+    finish_scan(session, sums, starts)
+
+    assert total == counts.sum()
+    assert np.array_equal(starts.get(), np.concatenate([[0], np.cumsum(counts)]))
+
+
+def test_scan_beyond_int32(session):
+    counts = np.full(1000, 2**31 - 1, np.int32)
+    sums = sum_shares(session, cla.to_device(session.queue, counts))
+    starts = session.allocate(1001, np.int64, purpose="a test")
+
+    finish_scan(session, sums, starts)
+
+    assert sums.read_total(session) == 1000 * (2**31 - 1)
+    assert np.array_equal(starts.get(), np.arange(1001, dtype=np.int64) * (2**31 - 1))
+
+
+@pytest.mark.parametrize(("key", "bits"), [(np.uint32, 1), (np.uint32, 9), (np.uint32, 32), (np.uint64, 63)])
+@pytest.mark.parametrize("n", SIZES)
+def test_radix_sort_is_stable(session, n, key, bits):
+    keys = np.random.default_rng([n, bits]).integers(0, 1 << bits, n, dtype=np.uint64).astype(key)
+    keys[::3] = keys[0]
+
+    moved, order = sort_positions(session, to_scratch(session, keys), bits)
+
+    expected = np.argsort(keys, kind="stable")
+    assert np.array_equal(session.read(order), expected)
+    assert np.array_equal(session.read(moved), keys[expected])
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["int32", "int64"])
+@pytest.mark.parametrize("by_distance", [False, True], ids=["index", "distance"])
+def test_row_sort(session, dtype, by_distance, wide):
+    rng = np.random.default_rng(5)
+    lengths = np.concatenate([rng.integers(0, 40, 60), [0, 1, 2, POINTS]])
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64 if wide else np.int32)
+    pairs = int(offsets[-1])
+    indices = np.concatenate([rng.permutation(length) for length in lengths]).astype(np.int32)
+    squares = rng.integers(0, 9, pairs).astype(dtype)
+    vectors = np.stack([indices, squares], axis=1).astype(dtype)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    on_device = [cla.to_device(session.queue, array) for array in (offsets, indices, squares, vectors)]
+    device_offsets, device_indices, device_squares, device_vectors = on_device
+
+    sort_rows(
+        session,
+        device_offsets,
+        device_indices,
+        squares=device_squares if by_distance else None,
+        distances=device_squares,
+        vectors=device_vectors,
+        dtype=dtype,
+        dim=2,
+        pairs=pairs,
+    )
+
+    order = np.lexsort((indices, squares, rows) if by_distance else (indices, rows))
+    assert np.array_equal(device_indices.get(), indices[order])
+    assert np.array_equal(device_squares.get(), np.sqrt(squares[order]) if by_distance else squares[order])
+    assert np.array_equal(device_vectors.get(), vectors[order])
+
+
+def test_pack(session, dtype):
+    table = np.random.default_rng(6).random((50, 7)).astype(dtype)
+    device = cla.to_device(session.queue, table)
+
+    packed = pack(session, device[3:40:2, 1:4])
+
+    assert np.array_equal(packed.get(), table[3:40:2, 1:4])
+
+
+@pytest.mark.parametrize("n", [50, 20_000])
+def test_survey_sees_how_crowded_cells_are(session, n):
+    """Points on a line of known density: the estimate is what a histogram gives."""
+    if POINTS < 500:
+        n = 50
+    points = np.random.default_rng(7).random((n, 2)).astype(np.float32)
+    radius = 3.0 / n**0.5
+    cells = np.floor(points / np.float32(padded_radius(radius, "float"))).astype(int)
+    _, counts = np.unique(cells, axis=0, return_counts=True)
+    exact = (counts**2).sum() / n - 1
+
+    survey, bad = survey_points(session, cla.to_device(session.queue, points), radius)
+
+    assert bad is None
+    assert survey.low == tuple(points.min(axis=0).tolist())
+    assert exact / 1.5 < survey.others < exact * 1.5
+
+
+def test_scratch_of_nothing_is_a_buffer(session):
+    assert isinstance(session.scratch(0, INT, purpose="a test"), Scratch)

@@ -1,0 +1,139 @@
+"""NeighborList: fields, rows, conversions, pickling, validity."""
+
+import gc
+import pickle
+
+import numpy as np
+import pyopencl.array as cla
+import pytest
+
+import clfrnn
+from clfrnn import clouds, reference
+
+POINTS = clouds.uniform(400, 2, seed=3)
+RADIUS = 0.06
+EXPECTED = reference.neighbors(POINTS, RADIUS)
+
+
+@pytest.fixture
+def found(session):
+    return clfrnn.search(POINTS, RADIUS, sort="index", distances=True, vectors=True, session=session)
+
+
+def test_fields(found):
+    assert all(isinstance(getattr(found, name), cla.Array) for name in ("offsets", "indices", "distances", "vectors"))
+    assert found.offsets.dtype == found.indices.dtype == np.int32
+    assert found.distances.dtype == found.vectors.dtype == np.float32
+    assert found.vectors.shape == (found.num_pairs, 2)
+    assert found.shifts is None
+    assert len(found) == 400
+    assert found.num_pairs == EXPECTED.offsets[-1]
+
+
+def test_to_host_is_the_same_object_with_numpy_arrays(found):
+    host = found.to_host()
+
+    assert isinstance(host, clfrnn.NeighborList)
+    assert isinstance(host.indices, np.ndarray)
+    assert host.to_host() is host
+    assert found.to_host() is host
+    assert host.shifts is None
+
+
+def test_rows(found):
+    assert found[0].dtype == np.int32
+    assert found[-1].tolist() == found[399].tolist()
+    assert [row.tolist() for row in found] == [
+        EXPECTED.indices[a:b].tolist() for a, b in zip(EXPECTED.offsets, EXPECTED.offsets[1:], strict=False)
+    ]
+    for bad in (400, -401):
+        with pytest.raises(IndexError, match="400 rows"):
+            found[bad]
+    with pytest.raises(TypeError, match="one row number, got slice"):
+        found[1:3]
+
+
+def test_coordinate_forms(found):
+    rows, columns = found.to_coo()
+
+    assert np.array_equal(found.counts, np.diff(EXPECTED.offsets))
+    assert np.array_equal(rows, np.repeat(np.arange(400), found.counts))
+    assert np.array_equal(columns, EXPECTED.indices)
+    assert found.edge_index().shape == (2, found.num_pairs)
+    assert np.array_equal(found.edge_index()[1], columns)
+    assert np.allclose(POINTS[columns] - POINTS[rows], found.to_host().vectors)
+
+
+def test_padded(found):
+    longest = int(found.counts.max())
+    padded = found.to_padded()
+    wider = found.to_padded(fill=400, width=longest + 2)
+
+    assert padded.shape == (400, longest)
+    assert [row[row >= 0].tolist() for row in padded] == [row.tolist() for row in found]
+    assert (wider[:, -2:] == 400).all()
+    with pytest.raises(clfrnn.InvalidInputError, match=rf"width: expected at least {longest}"):
+        found.to_padded(width=longest - 1)
+
+
+def test_scipy(session, found):
+    sparse = found.to_scipy()
+    ones = clfrnn.search(POINTS, RADIUS, session=session).to_scipy()
+    same = np.zeros((3, 2), np.float32)
+    zeros = clfrnn.search(same, 0.1, distances=True, session=session).to_scipy()
+
+    assert sparse.shape == (400, 400)
+    assert np.array_equal(sparse.data, EXPECTED.distances)
+    assert ones.data.dtype == np.float32
+    assert (ones.data == 1).all()
+    assert zeros.nnz == 6, "stored zeros are kept"
+    queries = clfrnn.search(POINTS, RADIUS, queries=POINTS[:7], session=session)
+    assert queries.to_scipy().shape == (7, 400)
+
+
+def test_pickling(found):
+    with pytest.raises(TypeError, match="to_host"):
+        pickle.dumps(found)
+    again = pickle.loads(pickle.dumps(found.to_host()))
+
+    assert np.array_equal(again.indices, EXPECTED.indices)
+    assert np.array_equal(again.distances, EXPECTED.distances)
+    assert (again.num_points, again.dtype) == (400, np.float32)
+
+
+def test_repr(found):
+    assert f"{found.num_pairs:,} pairs of 400 queries, distances, vectors, float32, on " in repr(found)
+    assert "in host memory" in repr(found.to_host())
+
+
+def test_valid_while_held(session):
+    index = clfrnn.build_index(POINTS, RADIUS, method="strips", session=session)
+    held = index.query(sort="index")
+    index.update(POINTS[::-1].copy())
+    others = [index.query(sort="index") for _ in range(3)]
+    del index
+    gc.collect()
+    for _ in range(3):
+        clfrnn.search(clouds.uniform(400, 2, seed=9), 0.2, session=session)
+
+    assert np.array_equal(held.to_host().indices, EXPECTED.indices)
+    assert all(np.array_equal(others[0].to_host().indices, other.to_host().indices) for other in others)
+
+
+def test_other_queues_can_use_a_list(session):
+    import pyopencl as cl
+
+    found = clfrnn.search(POINTS, RADIUS, sort="index", session=session)
+    other = cl.CommandQueue(session.context)
+
+    assert np.array_equal(found.indices.with_queue(other).get(), EXPECTED.indices)
+
+
+def test_empty(session):
+    empty = clfrnn.search(np.zeros((0, 3), np.float32), 1.0, distances=True, vectors=True, session=session)
+
+    assert (len(empty), empty.num_pairs) == (0, 0)
+    assert empty.to_host().offsets.tolist() == [0]
+    assert empty.to_padded().shape == (0, 0)
+    assert empty.to_scipy().shape == (0, 0)
+    assert empty.to_host().vectors.shape == (0, 3)
