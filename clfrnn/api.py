@@ -12,7 +12,7 @@ import pyopencl.array as cla
 from .arrays import REAL_OF, is_device_array, one_radius, raise_non_finite, round_radii
 from .errors import InvalidInputError
 from .methods import METHODS, Index, Method
-from .methods.base import check_context, take_points
+from .methods.intake import check_context, take_points
 from .plan import Problem
 from .primitives.reduce import survey_points
 from .results import NeighborList

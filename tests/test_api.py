@@ -150,7 +150,8 @@ def test_the_session_is_that_of_the_arrays(session):
 
 
 def test_an_array_of_another_context_is_refused(session):
-    foreign = cla.to_device(cl.CommandQueue(cl.Context([session.device])), POINTS)
+    context = cl.Context([session.device])  # held: one driver drops it under a live queue
+    foreign = cla.to_device(cl.CommandQueue(context), POINTS)
     index = clfrnn.build_index(POINTS, RADIUS, session=session)
 
     for call in (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .base import Index, Method
+from .base import Method
 from .brute_force import BruteForce
+from .index import Index
 from .strips import Strips
 from .uniform_grid import UniformGrid
 

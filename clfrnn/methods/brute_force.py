@@ -12,7 +12,7 @@ from ..plan import Problem, TileConfig, plan_tile
 from ..primitives.reduce import Box
 from ..profile import DeviceProfile
 from ..session import Session
-from .base import Index
+from .index import Index
 
 __all__ = ["BruteForce", "BruteForceIndex"]
 

@@ -19,7 +19,7 @@ from ..primitives.reduce import Box
 from ..primitives.scan import exclusive_scan
 from ..profile import DeviceProfile
 from ..session import INT, Session
-from .base import Index
+from .index import Index
 
 __all__ = ["CONSTRUCTIONS", "CellIndex", "CellPlan", "check_construction", "check_width", "plan_cells", "spacing"]
 

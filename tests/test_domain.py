@@ -1,0 +1,66 @@
+"""CellGrid and Survey: the arithmetic of cells, without a device."""
+
+import numpy as np
+import pytest
+
+from clfrnn.domain import CellGrid, fit_cells, padded_radius
+from clfrnn.survey import Survey, occupancy_bits, occupancy_share, others_per_cell
+
+
+@pytest.mark.parametrize("real", ["float", "double"])
+def test_padded_radius(real):
+    dtype = np.float32 if real == "float" else np.float64
+    radius = dtype(0.3)
+
+    assert dtype(padded_radius(float(radius), real)) == np.nextafter(radius, dtype(1))
+    least = padded_radius(0.0, real)
+    assert least > 0
+    assert dtype(least / 2**12) * dtype(least / 2**12) == dtype(0) or real == "double"
+    assert dtype(least) * dtype(least) > 0
+
+
+def test_a_grid_covers_its_box_exactly():
+    grid = fit_cells(low=(0.0, -1.0), high=(1.0, 1.0), side=0.25, n=1000, real="float")
+
+    assert grid.shape == (5, 9)
+    assert not grid.wrapped
+    assert grid.cells == 45
+
+
+def test_a_flat_domain_does_not_waste_its_torus():
+    grid = fit_cells(low=(0.0, 0.0, 0.0), high=(1e6, 1e6, 0.01), side=1.0, n=1000, real="float")
+
+    assert grid.wrapped
+    assert grid.shape[2] == 1
+    assert 2000 <= grid.cells <= 4000
+
+
+def test_serving_a_moved_cloud():
+    grid = fit_cells(low=(0.0, 0.0), high=(1.0, 1.0), side=0.1, n=1000, real="float")
+
+    assert grid.serves((0.0, 0.0), (1.0, 1.0))
+    assert grid.serves((-0.05, 0.2), (1.05, 1.0))
+    assert not grid.serves((-0.5, 0.0), (1.0, 1.0))
+    assert not grid.serves((0.0, 0.0), (1.0, 3.0))
+    wrapped = CellGrid(low=(0.0, 0.0), side=0.1, inverse=10.0, shape=(8, 8), wrapped=True)
+    assert wrapped.serves((-1e9, 0.0), (1e9, 1.0))
+
+
+def test_occupancy_estimate():
+    assert occupancy_share(100) == 1
+    assert occupancy_share(8192 * 64) == 64
+    assert occupancy_bits(1 << 22) == 18
+    assert occupancy_bits(1) == 5
+    assert others_per_cell(n=100, points=100, squares=300) == pytest.approx(2.0, abs=0.1)
+    assert others_per_cell(n=100, points=100, squares=100) == 0.0
+    assert others_per_cell(n=1 << 20, points=0, squares=0) > 1e5, "a sample that missed every cell: few full ones"
+    assert others_per_cell(n=0, points=0, squares=0) == 0.0
+
+
+def test_density_sees_clusters():
+    spread = Survey(n=1000, low=(0.0, 0.0), high=(1.0, 1.0), others=0.0)
+    clustered = Survey(n=1000, low=(0.0, 0.0), high=(1.0, 1.0), others=50.0)
+
+    assert spread.density(0.01) == pytest.approx(1000)
+    assert clustered.density(0.01) == pytest.approx(50 / 0.01**2)
+    assert clustered.dim == 2

@@ -1,0 +1,188 @@
+"""Planning over recorded device profiles: no device is needed here."""
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clfrnn import plan
+from clfrnn.methods import METHODS
+from clfrnn.plan import Problem
+from clfrnn.profile import DeviceProfile
+from clfrnn.quirks import QUIRKS, apply_quirks
+from clfrnn.survey import Survey
+
+RECORDED = {path.stem: json.loads(path.read_text()) for path in sorted((Path(__file__).parent / "profiles").glob("*.json"))}
+REAL_SIZE = {"float": 4, "double": 8}
+
+
+@pytest.fixture(params=sorted(RECORDED))
+def profile(request):
+    return DeviceProfile.from_dict(RECORDED[request.param])
+
+
+def reals(profile):
+    return ("float", "double") if profile.fp64 else ("float",)
+
+
+def is_power_of_two(size):
+    return size >= 1 and size & (size - 1) == 0
+
+
+def local_bytes(config):
+    """What the templates declare as local memory, by config."""
+    size = config.work_group_size
+    if isinstance(config, plan.TileConfig):
+        return config.tile * config.dim * REAL_SIZE[config.real]
+    if isinstance(config, plan.ReduceConfig):
+        return size * max(2 * config.dim * REAL_SIZE[config.real] + 4, 16)
+    if isinstance(config, plan.ScanConfig):
+        return size * 8
+    if isinstance(config, plan.SortConfig):
+        return 4 * ((size << config.digit_bits) + size + (1 << config.digit_bits))
+    return 0
+
+
+def all_configs(profile):
+    for real in reals(profile):
+        for dim in range(1, 13):
+            yield plan.plan_tile(profile, dim=dim, real=real)
+            yield plan.plan_reduce(profile, dim=dim, real=real)
+            yield plan.plan_gather(profile, dim=dim, real=real)
+            yield plan.plan_walk(profile, dim=dim, real=real, wrapped=True)
+            yield plan.plan_row_sort(
+                profile, dim=dim, real=real, by_distance=True, offset="int", distances=True, vectors=True
+            )
+    for total, out in (("int", "int"), ("long", "int"), ("long", "long")):
+        yield plan.plan_scan(profile, total=total, out=out)
+    for key in ("uint", "ulong"):
+        yield plan.plan_sort(profile, key=key)
+    yield plan.plan_fill(profile)
+
+
+def test_profiles_survive_json(profile):
+    assert DeviceProfile.from_dict(json.loads(json.dumps(profile.to_dict()))) == profile
+
+
+def test_every_config_is_legal(profile):
+    for config in all_configs(profile):
+        assert is_power_of_two(config.work_group_size), config
+        assert config.work_group_size <= profile.max_work_group_size, config
+        assert local_bytes(config) <= profile.usable_local_memory, config
+        assert profile.usable_local_memory < profile.local_memory
+        assert hash(config) == hash(dataclasses.replace(config))
+
+
+@pytest.mark.parametrize("memory", [1 << 10, 4 << 10, 16 << 10, 64 << 10])
+def test_little_local_memory_shrinks_groups_and_tiles(profile, memory):
+    small = dataclasses.replace(profile, local_memory=memory + profile.local_reserve)
+    for config, roomy in zip(all_configs(small), all_configs(profile), strict=True):
+        assert local_bytes(config) <= small.usable_local_memory, config
+        assert local_bytes(config) <= max(local_bytes(roomy), 1 << 16)
+
+
+def test_roots_are_rounded_one_way_or_another(profile):
+    assert plan.square_root(profile, "double") == "native"
+    assert plan.square_root(dataclasses.replace(profile, rounded_sqrt=True), "float") == "native"
+    poor = dataclasses.replace(profile, rounded_sqrt=False)
+    assert plan.square_root(poor, "float") == ("double" if profile.fp64 else "integer")
+
+
+def problem(*, n=100_000, dim=3, real="float", radius=0.05, extent=1.0, others=5.0, **options):
+    survey = Survey(n=n, low=(0.0,) * dim, high=(extent,) * dim, others=others)
+    return Problem(n=n, dim=dim, real=real, radius=radius, survey=survey, options=options)
+
+
+CELLS = {"uniform_grid": {"construction": "counting"}, "strips": {"construction": "counting", "bin_width": None}}
+
+
+@pytest.mark.parametrize("method", sorted(CELLS))
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("extent", [0.0, 1e-30, 1.0, 1e6, 1e30])
+@pytest.mark.parametrize("radius", [0.0, 1e-12, 0.05, 1e12])
+def test_memory_is_bounded_by_the_number_of_points(profile, method, dim, extent, radius):
+    for n in (1, 1000, 1_000_000):
+        asked = problem(n=n, dim=dim, radius=radius, extent=extent, **CELLS[method])
+        decided = METHODS[method].plan(asked, profile)
+        grid = decided.grid
+        assert 1 <= grid.cells <= max(64, 4 * n)
+        assert decided.config.wrapped == grid.wrapped
+        assert all(is_power_of_two(side) for side in grid.shape) or not grid.wrapped
+        assert math.isfinite(grid.side)
+        assert grid.side > 0
+        assert grid.inverse > 0
+        with np.errstate(over="ignore"):
+            farthest = (np.float32(extent) - np.float32(0)) * np.float32(grid.inverse)
+        assert farthest <= 2.0**29
+
+
+def test_the_side_is_kept_on_a_torus(profile):
+    near = METHODS["strips"].plan(problem(extent=1.0, **CELLS["strips"]), profile).grid
+    far = METHODS["strips"].plan(problem(extent=1e6, **CELLS["strips"]), profile).grid
+
+    assert not near.wrapped
+    assert far.wrapped
+    assert far.side == near.side
+    assert far.cells <= 4 * 100_000
+
+
+def test_bin_width_is_cell_side_over_radius(profile):
+    for width in (0.3, 0.5, 1.0, 2.0):
+        options = {"construction": "counting", "bin_width": width}
+        grid = METHODS["strips"].plan(problem(**options), profile).grid
+        assert grid.side == pytest.approx(width * 0.05)
+
+
+def test_default_sides_follow_density(profile):
+    def side(method, others):
+        asked = problem(others=others, n=1000, **CELLS[method])
+        return METHODS[method].plan(asked, profile).grid.side / 0.05
+
+    assert side("uniform_grid", 100.0) == pytest.approx(1)
+    assert side("strips", 100.0) == pytest.approx(0.5)
+    assert side("strips", 3.0) == pytest.approx(1)
+    assert side("strips", 0.0) > 1.5
+    assert side("uniform_grid", 0.0) > 1.5
+
+
+def test_brute_force_tiles_through_local_memory(profile):
+    for dim in (1, 3, 12):
+        config = METHODS["brute_force"].plan(problem(dim=dim), profile).config
+        assert config.tile >= 1
+        assert config.dim == dim
+
+
+def test_launch_budget_grows_with_the_device(profile):
+    doubled = dataclasses.replace(profile, compute_units=profile.compute_units * 64, clock=profile.clock * 64)
+
+    assert plan.launch_budget(doubled) > plan.launch_budget(profile) >= 1 << 20
+
+
+def test_quirks_change_facts_once(profile):
+    assert apply_quirks(profile) == apply_quirks(apply_quirks(profile))
+    names = [quirk.name for quirk in QUIRKS]
+    assert len(set(names)) == len(names)
+    assert all(quirk.why and quirk.link.startswith("https://") for quirk in QUIRKS)
+
+
+def test_quirks_reach_whom_they_mean():
+    def quirked(name, **facts):
+        return apply_quirks(dataclasses.replace(DeviceProfile.from_dict(RECORDED[name]), **facts))
+
+    assert quirked("h200", local_reserve=0).local_reserve == 1024
+    assert quirked("rusticl", event_timer=True, local_memory=8 << 20).event_timer is False
+    assert quirked("rusticl", local_memory=8 << 20).local_memory == 32 << 10
+    assert quirked("pocl", local_memory=2 << 20).local_memory == 256 << 10
+    assert quirked("intel-cpu").local_memory == 256 << 10
+
+
+def test_planning_uses_keyword_only_frozen_data():
+    for name in plan.__all__:
+        kind = getattr(plan, name)
+        if isinstance(kind, type):
+            assert dataclasses.is_dataclass(kind)
+            assert kind.__dataclass_params__.frozen
+            assert all(field.kw_only for field in dataclasses.fields(kind))

@@ -1,0 +1,145 @@
+"""Templates: every config field is used, every used name exists, the contract's pragma stands in each program."""
+
+import dataclasses
+import re
+
+import pytest
+from mako.lexer import Lexer
+
+from clfrnn import plan, rendering
+from clfrnn.functions import NeighborFunction
+from clfrnn.methods import METHODS
+from clfrnn.plan import VisitVariant
+from clfrnn.rendering import own_function, render, template_root
+
+WALK = {"work_group_size": 64, "dim": 3, "real": "float", "square_root": "native", "wrapped": True, "scalar_loads": True}
+ROWS = {"by_distance": True, "offset": "long", "distances": True, "vectors": True}
+CONFIGS = {
+    "brute_force": plan.TileConfig(work_group_size=64, dim=5, real="double", square_root="native", tile=64),
+    "uniform_grid": plan.WalkConfig(**WALK),
+    "strips": plan.WalkConfig(**WALK),
+    "fill": plan.KernelConfig(work_group_size=64),
+    "gather": plan.GatherConfig(work_group_size=64, dim=3, real="float"),
+    "reduce": plan.ReduceConfig(work_group_size=64, dim=3, real="float"),
+    "scan": plan.ScanConfig(work_group_size=64, items=8, total="long", out="int"),
+    "radix_sort": plan.SortConfig(work_group_size=64, items=8, digit_bits=4, key="uint"),
+    "row_sort": plan.RowSortConfig(work_group_size=64, dim=3, real="float", square_root="integer", **ROWS),
+}
+SHARED = {"contract", "types", "geometry", "cells", "visit", "functions"}
+BELOW = {
+    "contract": set(),
+    "types": {"contract"},
+    "geometry": {"types"},
+    "cells": {"geometry", "visit"},
+    "visit": {"geometry"},
+    "functions": set(),
+}
+COUNT = NeighborFunction(arguments="global int *counts", state="int c = 0;", per_neighbor="++c;", finish="counts[i] = c;")
+
+
+def text(stem):
+    return (template_root() / f"{stem}.cl.mako").read_text()
+
+
+def reach(stem):
+    """The template and all that it includes."""
+    names = re.findall(r'file="(\w+)\.cl\.mako"', text(stem))
+    return {stem}.union(*(reach(name) for name in names if name not in ("visit",)), {n for n in names})
+
+
+def render_all(stem, config):
+    functions = [None, COUNT] if stem in METHODS else [None]
+    if stem == "brute_force":
+        functions = [COUNT]
+    return [render(stem, config, function, VisitVariant()) for function in functions]
+
+
+def test_every_template_is_known():
+    stems = {path.name.removesuffix(".cl.mako") for path in template_root().glob("*.cl.mako")}
+
+    assert stems == set(CONFIGS) | SHARED
+    assert set(METHODS) <= set(CONFIGS)
+
+
+@pytest.mark.parametrize("stem", sorted(CONFIGS))
+def test_every_field_is_used(stem):
+    sources = "\n".join(text(name) for name in reach(stem))
+    for field in dataclasses.fields(CONFIGS[stem]):
+        derived = {"real": r"\breal\b", "dim": r"\b(dim|components)\b", "digit_bits": "digit_bits|digits"}
+        assert re.search(derived.get(field.name, rf"\b{field.name}\b"), sources), field.name
+
+
+@pytest.mark.parametrize("stem", sorted(CONFIGS))
+def test_every_name_is_a_field(stem):
+    """strict_undefined raises for a name that the config does not hold, also in a branch not taken."""
+    for source in render_all(stem, CONFIGS[stem]):
+        assert "kernel" in source
+        assert "${" not in source
+        assert not re.search(r"^\s*%\s*(if|for|end)", source, re.MULTILINE)
+
+
+@pytest.mark.parametrize("stem", sorted(CONFIGS))
+def test_contraction_is_off_in_every_program(stem):
+    for source in render_all(stem, CONFIGS[stem]):
+        first = source.index("#pragma OPENCL FP_CONTRACT OFF")
+        assert first < source.index("kernel __attribute__")
+        assert not re.search(r"\b(fma|mad)\s*\(", source)
+
+
+@pytest.mark.parametrize("stem", sorted(BELOW))
+def test_templates_include_downwards_only(stem):
+    assert set(re.findall(r'file="(\w+)\.cl\.mako"', text(stem))) <= BELOW[stem]
+
+
+@pytest.mark.parametrize("stem", sorted(SHARED | set(CONFIGS)))
+def test_templates_parse(stem):
+    assert Lexer(text(stem)).parse() is not None
+    assert len(text(stem).splitlines()) <= 210
+
+
+@pytest.mark.parametrize("stem", sorted(METHODS))
+def test_user_text_enters_as_a_value(stem):
+    """Percent signs, double hashes and dollars of a user's code survive rendering."""
+    hostile = "\n% if nothing\n## int gone = 1;\nint left = 7 %\n2; // ${j}\n"
+    function = dataclasses.replace(COUNT, per_neighbor=hostile, preamble="#define A(x) ${x}")
+
+    source = render(stem, CONFIGS[stem], function)
+
+    assert source.count(hostile) == 1
+    assert "#define A(x) ${x}" in source
+
+
+@pytest.mark.parametrize("stem", sorted(METHODS))
+@pytest.mark.parametrize("piece", ["state", "per_neighbor", "finish"])
+def test_each_piece_stands_once(stem, piece):
+    source = render(stem, CONFIGS[stem], dataclasses.replace(COUNT, **{piece: "/* here */"}))
+
+    assert source.count("/* here */") == 1
+
+
+def test_variants_are_compiled_in_only_where_asked():
+    plain, foreign, radii, half = (
+        render("strips", CONFIGS["strips"], COUNT, VisitVariant(**flags))
+        for flags in ({}, {"foreign": True}, {"radii": True}, {"half": True})
+    )
+
+    assert "frnn_queries" in foreign
+    assert "frnn_radii" in radii
+    assert "frnn_least" in half
+    assert not any(word in plain for word in ("frnn_queries", "frnn_radii", "frnn_least"))
+
+
+def test_own_functions():
+    write = own_function("write", offset="long", distances="root", vectors=True, components=(".s0", ".s1"))
+
+    assert [a.name for a in write.parsed_arguments] == ["offsets", "indices", "distances", "vectors"]
+    assert write.parsed_arguments[0].const
+    assert "frnn_sqrt" in write.per_neighbor
+    assert own_function("count") is own_function("count")
+
+
+def test_missing_templates_are_an_error_that_says_where(monkeypatch, tmp_path):
+    monkeypatch.setattr(rendering, "__file__", str(tmp_path / "clfrnn" / "rendering.py"))
+
+    with pytest.raises(Exception, match="templates are missing: looked for types.cl.mako in .*reinstall"):
+        template_root()

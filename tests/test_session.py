@@ -1,0 +1,206 @@
+"""Sessions, devices, programs: what is compiled, what is launched, what is refused."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+import clfrnn
+from clfrnn import clouds, plan, program, reference
+from clfrnn import session as session_module
+from clfrnn.device import find_device, list_devices
+from clfrnn.methods import METHODS
+
+POINTS = clouds.uniform(500, 3, seed=1)
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_a_second_search_of_the_same_shape_compiles_nothing(session, method):
+    fresh = clfrnn.Session(session.device)
+    clfrnn.search(POINTS, 0.1, method=method, distances=True, sort="index", session=fresh)
+    compiled = fresh.programs.compiled
+
+    clfrnn.search(POINTS[::-1] * 3, 0.25, method=method, distances=True, sort="index", session=fresh)
+    clfrnn.search(clouds.uniform(700, 3, seed=2), 0.07, method=method, distances=True, sort="index", session=fresh)
+
+    assert compiled > 0
+    assert fresh.programs.compiled == compiled
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_a_loop_compiles_nothing_and_takes_no_new_memory(session, method):
+    index = clfrnn.build_index(POINTS, 0.1, method=method, session=session)
+    device = index.query().indices  # warm
+    for _ in range(3):
+        index.update(POINTS)
+        device = index.query().indices
+    compiled, held = session.programs.compiled, session._pool.active_bytes
+    for _ in range(20):
+        index.update(POINTS)
+        device = index.query().indices
+    assert device.size
+    assert session.programs.compiled == compiled
+    assert session._pool.active_bytes == held
+
+
+def test_a_session_of_a_queue(session):
+    queue = cl.CommandQueue(session.context)
+    mine = clfrnn.Session(queue)
+
+    assert mine.queue is queue
+    assert clfrnn.search(POINTS, 0.1, session=mine).num_pairs == reference.neighbors(POINTS, 0.1).offsets[-1]
+
+
+def test_an_out_of_order_queue_is_refused(session):
+    properties = cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
+    try:
+        queue = cl.CommandQueue(session.context, properties=properties)
+    except cl.Error:
+        pytest.skip("the device has no out-of-order queues")
+    with pytest.raises(clfrnn.InvalidInputError, match="device: expected an in-order"):
+        clfrnn.Session(queue)
+
+
+def test_naming_a_device(session):
+    present = list_devices()
+    place = present.index(session.device)
+
+    assert find_device(place) == session.device
+    assert find_device(str(place)) == session.device
+    assert find_device(session.device) == session.device
+    assert session.device.platform.name.lower() in find_device(session.device.platform.name.upper()).platform.name.lower()
+    assert clfrnn.devices()[place] == session.profile
+    with pytest.raises(clfrnn.NoDeviceError, match=r"device='abacus'.*Present: 0: "):
+        clfrnn.Session("abacus")
+    with pytest.raises(clfrnn.NoDeviceError, match=r"device=99: expected a position below"):
+        clfrnn.Session(99)
+    with pytest.raises(clfrnn.InvalidInputError, match="device: expected a pyopencl device"):
+        clfrnn.Session(1.5)
+
+
+def test_the_default_device(session, monkeypatch):
+    monkeypatch.setenv("CLFRNN_DEVICE", str(list_devices().index(session.device)))
+    assert find_device() == session.device
+    monkeypatch.setenv("CLFRNN_DEVICE", "abacus")
+    with pytest.raises(clfrnn.NoDeviceError, match="abacus"):
+        find_device()
+    monkeypatch.delenv("CLFRNN_DEVICE")
+    monkeypatch.setenv("PYOPENCL_CTX", session.device.platform.name)
+    assert find_device().platform == session.device.platform
+    monkeypatch.setenv("PYOPENCL_CTX", "abacus")
+    with pytest.raises(clfrnn.NoDeviceError, match="PYOPENCL_CTX='abacus' names no device"):
+        find_device()
+    monkeypatch.delenv("PYOPENCL_CTX")
+    assert find_device() in list_devices()
+
+
+def test_no_driver_at_all(tmp_path):
+    code = "import clfrnn\nassert clfrnn.devices() == []\nclfrnn.search([[0, 0]], 1)"
+    environment = {**os.environ, "OCL_ICD_VENDORS": str(tmp_path / "missing")}
+    environment.pop("CLFRNN_DEVICE", None)
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+
+    assert done.returncode == 1
+    assert "NoDeviceError: no OpenCL device was found. Drivers are looked for in" in done.stderr
+    assert "pip install 'clfrnn[pocl]'" in done.stderr
+
+
+def test_use_after_a_fork_raises(session, monkeypatch):
+    index = clfrnn.build_index(POINTS, 0.1, session=session)
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+
+    for call in (
+        index.query,
+        index.count,
+        index.check,
+        lambda: index.update(POINTS),
+        lambda: clfrnn.search(POINTS, 0.1, session=session),
+    ):
+        with pytest.raises(clfrnn.ClfrnnError, match="before a fork"):
+            call()
+
+
+def test_sessions_are_not_pickled(session):
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        __import__("pickle").dumps(session)
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("foreign", [False, True])
+def test_long_launches_are_sliced(session, monkeypatch, method, foreign):
+    """With a budget of almost nothing every visit is cut up, and still exact."""
+    launches = []
+    launch = clfrnn.Session.launch
+    monkeypatch.setattr(session_module, "launch_budget", lambda profile: 500)
+    monkeypatch.setattr(session_module, "_SLICE_SECONDS", 1e-9)
+    monkeypatch.setattr(
+        clfrnn.Session, "launch", lambda self, kernel, *rest: (launches.append(kernel.function_name), launch(self, kernel, *rest))[1]
+    )
+    queries = clouds.uniform(300, 3, seed=8) if foreign else None
+    expected = reference.neighbors(POINTS, 0.1, queries=queries)
+
+    found = clfrnn.search(POINTS, 0.1, method=method, queries=queries, sort="index", session=session).to_host()
+
+    assert launches.count("visit") > 4
+    assert np.array_equal(found.indices, expected.indices)
+
+
+def test_groups_shrink_until_the_kernel_agrees(session, monkeypatch):
+    """A driver that allows a kernel less than the device: the config follows, the answer stands."""
+    fresh = clfrnn.Session(session.device)
+    sizes = []
+
+    def modest(kernel, what, device):
+        sizes.append(what)
+        return 16
+
+    class Modest:
+        def __init__(self, kernel):
+            self.kernel = kernel
+            self.function_name = kernel.function_name
+            self.get_work_group_info = lambda what, device: modest(kernel, what, device)
+
+        def __call__(self, *arguments):
+            return self.kernel(*arguments)
+
+    build = program.ProgramCache._build
+    monkeypatch.setattr(
+        program.ProgramCache, "_build", lambda *rest: {name: Modest(kernel) for name, kernel in build(*rest).items()}
+    )
+    config = plan.plan_walk(fresh.profile, dim=3, real="float", wrapped=False)
+
+    _, fitted = fresh.kernels("strips", config)
+
+    assert fitted == dataclasses.replace(config, work_group_size=min(16, config.work_group_size))
+    found = clfrnn.search(POINTS, 0.1, method="strips", sort="index", session=fresh).to_host()
+    assert np.array_equal(found.indices, reference.neighbors(POINTS, 0.1).indices)
+    assert sizes
+
+
+def test_a_kernel_that_does_not_compile(session):
+    cache = clfrnn.Session(session.device).programs
+    config = plan.KernelConfig(work_group_size=1)
+
+    with pytest.raises(clfrnn.KernelBuildError) as caught:
+        cache.build_to_fit(config, lambda _: "kernel void broken(global int *a)\n{ a[0] = nonsense; }")
+
+    assert caught.value.config is config
+    assert caught.value.source.splitlines()[1] == "   2 { a[0] = nonsense; }"
+    assert "nonsense" in str(caught.value)
+    assert str(session.profile) in str(caught.value)
+
+
+def test_memory_that_is_not_there(session):
+    with pytest.raises(clfrnn.DeviceMemoryError, match=r"a test needs [\d,]+ bytes.*allows .*Nothing was truncated"):
+        session.allocate(session.profile.max_allocation + 1, np.uint8, purpose="a test")
+
+
+def test_nothing_is_printed(session, capfd):
+    clfrnn.search(POINTS, 0.1, method="strips", session=clfrnn.Session(session.device))
+
+    assert capfd.readouterr().out == ""
