@@ -185,9 +185,7 @@ def _build(
         bad_row = pending.read().first_bad if pending is not None else None
     if bad_row is not None:
         raise_non_finite("points", bad_row)
-    problem = Problem(
-        n=n, dim=dim, real=REAL_OF[array.dtype], radius=largest, survey=survey, options=checked
-    )
+    problem = Problem(n=n, dim=dim, real=REAL_OF[array.dtype], radius=largest, survey=survey, options=checked)
     return chosen.build(session, problem, array)
 
 

@@ -125,7 +125,9 @@ def round_radii(value: object, rows: int, dtype: np.dtype[Any], name: str = "rad
     try:
         array = np.asarray(value)
     except (ValueError, TypeError) as error:
-        raise InvalidInputError(f"{name}: expected a number or shape ({rows},), got {_shown(value)} ({error})") from None
+        raise InvalidInputError(
+            f"{name}: expected a number or shape ({rows},), got {_shown(value)} ({error})"
+        ) from None
     if array.dtype.kind not in "fiu":
         raise InvalidInputError(
             f"{name}: expected a number or an array of shape ({rows},), one radius per query, got {_shown(value)}"

@@ -50,7 +50,13 @@ def shell(n: int, dim: int = 3, *, dtype: npt.DTypeLike = np.float32, seed: int 
 
 
 def clustered(
-    n: int, dim: int = 3, *, dtype: npt.DTypeLike = np.float32, seed: int = 0, clusters: int = 200, width: float = 0.002
+    n: int,
+    dim: int = 3,
+    *,
+    dtype: npt.DTypeLike = np.float32,
+    seed: int = 0,
+    clusters: int = 200,
+    width: float = 0.002,
 ) -> Points:
     """Normal clusters of standard deviation `width` about uniform centres."""
     rng = np.random.default_rng(seed)
@@ -94,13 +100,20 @@ def duplicates(n: int, dim: int = 3, *, dtype: npt.DTypeLike = np.float32, seed:
 
 
 def edges(
-    n: int, dim: int = 3, *, dtype: npt.DTypeLike = np.float32, seed: int = 0, radius: float, side: float, low: float = 0.0
+    n: int,
+    dim: int = 3,
+    *,
+    dtype: npt.DTypeLike = np.float32,
+    seed: int = 0,
+    radius: float,
+    side: float,
+    low: float = 0.0,
 ) -> Points:
     """Points on the edges of cells of side `side` counted from `low`, partners at `radius` from them, and neighbors in
     floating point of both: the pairs on which a careless window fails. The first point is `low` on every axis.
     """
     rng = np.random.default_rng(seed)
-    kind = np.dtype(dtype)
+    kind: Any = np.dtype(dtype)
     count = max(1, n // 2)
     steps = rng.integers(0, 9, (count, dim))
     edge = _nudge(rng, (low + steps * side).astype(kind))
@@ -122,6 +135,5 @@ def _nudge(rng: np.random.Generator, values: Points) -> Points:
 
 #: The clouds that need no more than a size, a dimension, a dtype and a seed.
 CLOUDS = {
-    make.__name__: make
-    for make in (uniform, lattice, shell, clustered, multiscale, filament, dam_break, duplicates)
+    make.__name__: make for make in (uniform, lattice, shell, clustered, multiscale, filament, dam_break, duplicates)
 }

@@ -50,9 +50,7 @@ def read_profile(device: cl.Device) -> DeviceProfile:
     extensions = device.extensions.split()
     fp64 = "cl_khr_fp64" in extensions
     single = device.single_fp_config
-    kind = {cl.device_type.CPU: "cpu", cl.device_type.GPU: "gpu"}.get(
-        device.type & (cl.device_type.CPU | cl.device_type.GPU), "other"
-    )
+    kind = _kind(device)
     rounded = bool(single & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT)
     options = ["-cl-std=CL1.2"]
     if rounded:
@@ -81,6 +79,12 @@ def read_profile(device: cl.Device) -> DeviceProfile:
     )
 
 
+def _kind(device: cl.Device) -> str:
+    """What sort of device it is; simulators call themselves everything at once."""
+    both = device.type & (cl.device_type.CPU | cl.device_type.GPU)
+    return {cl.device_type.CPU: "cpu", cl.device_type.GPU: "gpu"}.get(both, "other")
+
+
 def _simd_width(device: cl.Device, kind: str) -> int:
     """Work-items that run in lockstep: the vendor's own query where there is one, else a usual figure."""
     for query in ("warp_size_nv", "wavefront_width_amd"):
@@ -92,7 +96,7 @@ def _simd_width(device: cl.Device, kind: str) -> int:
 
 
 def find_device(wanted: object = None) -> cl.Device:
-    """The device that `wanted` names: None (by environment, else the first GPU, else the first CPU), a position, or a text."""
+    """The device that `wanted` names: a position, a part of a name, or None for the default one."""
     present = list_devices()
     if isinstance(wanted, cl.Device):
         return wanted
@@ -131,9 +135,9 @@ def _default_device(present: list[cl.Device]) -> cl.Device:
         except (cl.Error, RuntimeError, IndexError, ValueError) as error:
             value = os.environ["PYOPENCL_CTX"]
             raise NoDeviceError(f"PYOPENCL_CTX={value!r} names no device: {error}. {_inventory(present)}") from error
-    for wanted_type in (cl.device_type.GPU, cl.device_type.CPU, cl.device_type.ALL):
+    for kind in ("gpu", "cpu", "other"):
         for device in present:
-            if device.type & wanted_type:
+            if _kind(device) == kind:
                 return device
     raise NoDeviceError(f"no OpenCL device was found. {_inventory(present)}")
 

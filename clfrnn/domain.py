@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ _DENSE_CELLS_PER_POINT = 4
 #: The least squares that two dtypes can tell from zero lie above the square of these.
 _LEAST_REACH = {"float": 2.0**-63, "double": 2.0**-511}
 _LARGEST_SIDE = {"float": 2.0**120, "double": 2.0**1000}
-_DTYPE = {"float": np.float32, "double": np.float64}
+_DTYPE: dict[str, Any] = {"float": np.float32, "double": np.float64}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Every error that clfrnn raises on purpose. Each message says which argument, what was expected, what came, what to do."""
+"""The errors that clfrnn raises on purpose. A message says which argument, what was expected, what came, what to do."""
 
 from __future__ import annotations
 

@@ -53,6 +53,4 @@ def _parse(declaration: str) -> Argument:
             f"arguments: expected 'T name' or 'global [const] T *name', got {declaration!r}; "
             "declare scalars by value and arrays as global pointers"
         )
-    return Argument(
-        name=match["name"], ctype=match["type"], buffer=bool(match["pointer"]), const=bool(match["const"])
-    )
+    return Argument(name=match["name"], ctype=match["type"], buffer=bool(match["pointer"]), const=bool(match["const"]))

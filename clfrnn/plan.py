@@ -80,7 +80,12 @@ class PointConfig(KernelConfig):
         """The fields, ``real_vec``'s length as a suffix, and the suffix of each coordinate."""
         suffix = "" if self.vector_length == 1 else str(self.vector_length)
         components = ("",) if self.dim == 1 else tuple(f".s{k:x}" for k in range(self.dim))
-        return {**super().names(), "lanes": suffix, "vector_length": self.vector_length, "components": components}
+        return {
+            **super().names(),
+            "lanes": suffix,
+            "vector_length": self.vector_length,
+            "components": components,
+        }
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -192,9 +197,7 @@ def plan_tile(profile: DeviceProfile, *, dim: int, real: str) -> TileConfig:
     tile = max(size, 64)
     while tile > 1 and tile * dim * REAL_SIZE[real] > profile.usable_local_memory:
         tile //= 2
-    return TileConfig(
-        work_group_size=size, dim=dim, real=real, square_root=square_root(profile, real), tile=tile
-    )
+    return TileConfig(work_group_size=size, dim=dim, real=real, square_root=square_root(profile, real), tile=tile)
 
 
 def plan_walk(profile: DeviceProfile, *, dim: int, real: str, wrapped: bool) -> WalkConfig:
@@ -254,7 +257,14 @@ def _sort_memory(size: int, digit_bits: int) -> int:
 
 
 def plan_row_sort(
-    profile: DeviceProfile, *, dim: int, real: str, by_distance: bool, offset: str, distances: bool, vectors: bool
+    profile: DeviceProfile,
+    *,
+    dim: int,
+    real: str,
+    by_distance: bool,
+    offset: str,
+    distances: bool,
+    vectors: bool,
 ) -> RowSortConfig:
     """One work-item per row."""
     return RowSortConfig(

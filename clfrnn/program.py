@@ -28,9 +28,7 @@ class ProgramCache:
         self._kernels: dict[str, dict[str, cl.Kernel]] = {}
         self.compiled = 0
 
-    def build_to_fit(
-        self, config: Config, render: Callable[[Config], str]
-    ) -> tuple[dict[str, cl.Kernel], Config]:
+    def build_to_fit(self, config: Config, render: Callable[[Config], str]) -> tuple[dict[str, cl.Kernel], Config]:
         """The kernels of ``render(config)`` by name, and the config that they were compiled for in the end.
 
         A driver may allow a kernel smaller groups than the device does in general (registers, barriers); the

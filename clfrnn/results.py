@@ -84,9 +84,10 @@ class NeighborList:
         if not self._on_device:
             return self
         if self._host is None:
-            arrays = {name: getattr(self, name) for name in _FIELDS}
+            arrays: dict[str, Any] = {name: getattr(self, name) for name in _FIELDS}
+            copies: dict[str, Any] = {name: None if array is None else array.get() for name, array in arrays.items()}
             self._host = NeighborList(
-                **{name: None if array is None else array.get() for name, array in arrays.items()},
+                **copies,
                 num_points=self.num_points,
                 dtype=self.dtype,
             )

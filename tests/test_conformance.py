@@ -181,7 +181,14 @@ def test_sorted_by_distance(session, way, dim, dtype):
     method, options = way
 
     found = clfrnn.search(
-        points, radius, method=method, session=session, sort="distance", distances=True, vectors=True, **options
+        points,
+        radius,
+        method=method,
+        session=session,
+        sort="distance",
+        distances=True,
+        vectors=True,
+        **options,
     ).to_host()
     bare = clfrnn.search(points, radius, method=method, session=session, sort="distance", **options).to_host()
 

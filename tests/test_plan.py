@@ -15,7 +15,9 @@ from clfrnn.profile import DeviceProfile
 from clfrnn.quirks import QUIRKS, apply_quirks
 from clfrnn.survey import Survey
 
-RECORDED = {path.stem: json.loads(path.read_text()) for path in sorted((Path(__file__).parent / "profiles").glob("*.json"))}
+RECORDED = {
+    path.stem: json.loads(path.read_text()) for path in sorted((Path(__file__).parent / "profiles").glob("*.json"))
+}
 REAL_SIZE = {"float": 4, "double": 8}
 
 
@@ -96,7 +98,10 @@ def problem(*, n=100_000, dim=3, real="float", radius=0.05, extent=1.0, others=5
     return Problem(n=n, dim=dim, real=real, radius=radius, survey=survey, options=options)
 
 
-CELLS = {"uniform_grid": {"construction": "counting"}, "strips": {"construction": "counting", "bin_width": None}}
+CELLS = {
+    "uniform_grid": {"construction": "counting"},
+    "strips": {"construction": "counting", "bin_width": None},
+}
 
 
 @pytest.mark.parametrize("method", sorted(CELLS))

@@ -12,7 +12,14 @@ from clfrnn.methods import METHODS
 from clfrnn.plan import VisitVariant
 from clfrnn.rendering import own_function, render, template_root
 
-WALK = {"work_group_size": 64, "dim": 3, "real": "float", "square_root": "native", "wrapped": True, "scalar_loads": True}
+WALK = {
+    "work_group_size": 64,
+    "dim": 3,
+    "real": "float",
+    "square_root": "native",
+    "wrapped": True,
+    "scalar_loads": True,
+}
 ROWS = {"by_distance": True, "offset": "long", "distances": True, "vectors": True}
 CONFIGS = {
     "brute_force": plan.TileConfig(work_group_size=64, dim=5, real="double", square_root="native", tile=64),
@@ -34,7 +41,9 @@ BELOW = {
     "visit": {"geometry"},
     "functions": set(),
 }
-COUNT = NeighborFunction(arguments="global int *counts", state="int c = 0;", per_neighbor="++c;", finish="counts[i] = c;")
+COUNT = NeighborFunction(
+    arguments="global int *counts", state="int c = 0;", per_neighbor="++c;", finish="counts[i] = c;"
+)
 
 
 def text(stem):
@@ -44,7 +53,7 @@ def text(stem):
 def reach(stem):
     """The template and all that it includes."""
     names = re.findall(r'file="(\w+)\.cl\.mako"', text(stem))
-    return {stem}.union(*(reach(name) for name in names if name not in ("visit",)), {n for n in names})
+    return {stem}.union(*(reach(name) for name in names if name not in ("visit",)), set(names))
 
 
 def render_all(stem, config):

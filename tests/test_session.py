@@ -72,7 +72,9 @@ def test_naming_a_device(session):
     assert find_device(place) == session.device
     assert find_device(str(place)) == session.device
     assert find_device(session.device) == session.device
-    assert session.device.platform.name.lower() in find_device(session.device.platform.name.upper()).platform.name.lower()
+    assert (
+        session.device.platform.name.lower() in find_device(session.device.platform.name.upper()).platform.name.lower()
+    )
     assert clfrnn.devices()[place] == session.profile
     with pytest.raises(clfrnn.NoDeviceError, match=r"device='abacus'.*Present: 0: "):
         clfrnn.Session("abacus")
@@ -139,7 +141,9 @@ def test_long_launches_are_sliced(session, monkeypatch, method, foreign):
     monkeypatch.setattr(session_module, "launch_budget", lambda profile: 500)
     monkeypatch.setattr(session_module, "_SLICE_SECONDS", 1e-9)
     monkeypatch.setattr(
-        clfrnn.Session, "launch", lambda self, kernel, *rest: (launches.append(kernel.function_name), launch(self, kernel, *rest))[1]
+        clfrnn.Session,
+        "launch",
+        lambda self, kernel, *rest: (launches.append(kernel.function_name), launch(self, kernel, *rest))[1],
     )
     queries = clouds.uniform(300, 3, seed=8) if foreign else None
     expected = reference.neighbors(POINTS, 0.1, queries=queries)
@@ -170,7 +174,9 @@ def test_groups_shrink_until_the_kernel_agrees(session, monkeypatch):
 
     build = program.ProgramCache._build
     monkeypatch.setattr(
-        program.ProgramCache, "_build", lambda *rest: {name: Modest(kernel) for name, kernel in build(*rest).items()}
+        program.ProgramCache,
+        "_build",
+        lambda *rest: {name: Modest(kernel) for name, kernel in build(*rest).items()},
     )
     config = plan.plan_walk(fresh.profile, dim=3, real="float", wrapped=False)
 

@@ -21,7 +21,15 @@ from ..profile import DeviceProfile
 from ..session import INT, Session
 from .index import Index
 
-__all__ = ["CONSTRUCTIONS", "CellIndex", "CellPlan", "check_construction", "check_width", "plan_cells", "spacing"]
+__all__ = [
+    "CONSTRUCTIONS",
+    "CellIndex",
+    "CellPlan",
+    "check_construction",
+    "check_width",
+    "plan_cells",
+    "spacing",
+]
 
 CONSTRUCTIONS = ("counting", "sort")
 

@@ -29,6 +29,7 @@ __all__ = ["Ask", "Index"]
 
 _LARGEST_INT32_TOTAL = 2**31 - 1
 
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ask:
     """One checked query: where the queries are, how far they look, and what they leave out."""
@@ -110,7 +111,9 @@ class Index(abc.ABC):
         values = [arguments[argument.name] for argument in function.parsed_arguments]
         real = self.dtype.type
         reach = (
-            [ask.radii.base_data] if ask.radii is not None else [real(ask.radius), real(padded_radius(ask.radius, self.problem.real))]
+            [ask.radii.base_data]
+            if ask.radii is not None
+            else [real(ask.radius), real(padded_radius(ask.radius, self.problem.real))]
         )
         return self.session.launch_sliced(
             kernels["visit"],
@@ -205,7 +208,9 @@ class Index(abc.ABC):
         indices = allocate(pairs, np.int32, purpose=f"the list of {pairs:,} pairs")
         by_distance = sort == "distance"
         lengths = (
-            allocate(pairs, self.dtype, purpose=f"the distances of {pairs:,} pairs") if distances or by_distance else None
+            allocate(pairs, self.dtype, purpose=f"the distances of {pairs:,} pairs")
+            if distances or by_distance
+            else None
         )
         arrows = allocate((pairs, self.dim), self.dtype, purpose=f"the vectors of {pairs:,} pairs") if vectors else None
         function = own_function(
@@ -290,7 +295,7 @@ class Index(abc.ABC):
             array, pending = take_points(self.session, queries, "queries", real=self.dtype)
             if array.shape[1] != self.dim:
                 raise InvalidInputError(
-                    f"queries: expected shape (m, {self.dim}), as the points have {self.dim} coordinates, got {array.shape}"
+                    f"queries: expected shape (m, {self.dim}), as the points have, got {array.shape}"
                 )
             if pending is not None:
                 self._watch.other("queries", pending)
@@ -300,9 +305,7 @@ class Index(abc.ABC):
             raise InvalidInputError("half: pairs between queries and points have no half; leave queries out")
         if half and radii is not None:
             raise InvalidInputError("half: with a radius per query the relation is not symmetric; use one radius")
-        return Ask(
-            queries=array, m=m, radius=scalar, radii=radii, include_self=bool(include_self), half=bool(half)
-        )
+        return Ask(queries=array, m=m, radius=scalar, radii=radii, include_self=bool(include_self), half=bool(half))
 
     def _take_radius(self, radius: Any, m: int) -> tuple[float, cla.Array | None]:
         """A scalar, or a device array of one radius per query."""

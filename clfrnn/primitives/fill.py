@@ -15,5 +15,10 @@ def fill(session: Session, array: cla.Array | Scratch, value: int = 0) -> None:
     """Set every element of the int32 `array` to `value`."""
     kernels, config = session.planned("fill", plan_fill)
     session.launch(
-        kernels["fill"], array.size, config.work_group_size, np.int32(array.size), np.int32(value), array.base_data
+        kernels["fill"],
+        array.size,
+        config.work_group_size,
+        np.int32(array.size),
+        np.int32(value),
+        array.base_data,
     )

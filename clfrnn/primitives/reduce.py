@@ -82,7 +82,7 @@ def bounding_box(session: Session, points: cla.Array) -> PendingBox:
 
 def survey_points(session: Session, points: cla.Array, radius: float) -> tuple[Survey, int | None]:
     """Box, crowding and first non-finite row of `points`, waited for. Two passes, 1 MiB of counters."""
-    n, dim = points.shape
+    n = points.shape[0]
     pending = bounding_box(session, points)
     others = _others(session, points, radius)
     box = pending.read()
@@ -112,8 +112,6 @@ def _others(session: Session, points: cla.Array, radius: float) -> float:
         np.int32(32 - bits),
         counters.base_data,
     )
-    session.launch(
-        kernels["sum_occupancy"], size, size, np.int32(counters.size), counters.base_data, sums.base_data
-    )
+    session.launch(kernels["sum_occupancy"], size, size, np.int32(counters.size), counters.base_data, sums.base_data)
     sampled, squares = (int(value) for value in session.read(sums))
     return others_per_cell(n=n, points=sampled, squares=squares)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
@@ -21,7 +23,7 @@ def sort_rows(
     squares: cla.Array | None,
     distances: cla.Array | None,
     vectors: cla.Array | None,
-    dtype: np.dtype[np.floating],
+    dtype: np.dtype[Any],
     dim: int,
     pairs: int,
 ) -> cl.Event | None:

@@ -1,0 +1,5 @@
+"""``python -m clfrnn``."""
+
+from .cli import main
+
+main(prog_name="clfrnn")

@@ -1,0 +1,163 @@
+"""The command line, as a user runs it."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import clfrnn
+from clfrnn import cli, clouds, reference, rendering
+from clfrnn.device import list_devices
+
+POINTS = clouds.uniform(500, 3, seed=1)
+EXPECTED = reference.neighbors(POINTS, 0.1)
+
+
+def run(*arguments):
+    """Exit status and everything that was printed."""
+    done = CliRunner().invoke(cli.main, [str(argument) for argument in arguments], prog_name="clfrnn")
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.output
+
+
+@pytest.fixture
+def place(session):
+    return str(list_devices().index(session.device))
+
+
+@pytest.fixture
+def cloud(tmp_path):
+    path = tmp_path / "cloud.npy"
+    np.save(path, POINTS)
+    return path
+
+
+def test_search_writes_the_list(place, cloud, tmp_path):
+    output = tmp_path / "neighbors.npz"
+
+    status, printed = run(
+        "search", cloud, "--radius", 0.1, "--device", place, "--sort", "index", "--distances", "--vectors", "-o", output
+    )
+
+    with np.load(output) as archive:
+        written = dict(archive)
+    assert status == 0
+    assert f"pairs    {len(EXPECTED.indices):,}, mean" in printed
+    assert "points   500 in 3D, float32" in printed
+    assert set(written) == {"offsets", "indices", "distances", "vectors"}
+    assert np.array_equal(written["offsets"], EXPECTED.offsets)
+    assert np.array_equal(written["indices"], EXPECTED.indices)
+    assert np.array_equal(written["distances"], EXPECTED.distances)
+
+
+def test_search_reads_csv_with_and_without_a_header(place, tmp_path):
+    for name, header in (("plain.csv", ""), ("headed.csv", "x,y,z")):
+        path = tmp_path / name
+        np.savetxt(path, POINTS, delimiter=",", header=header, comments="")
+        status, printed = run("search", path, "-r", 0.1, "--device", place, "--count", "-o", tmp_path / "counts.npz")
+        if not clfrnn.devices()[int(place)].fp64:
+            assert status == 1
+            assert "has no fp64" in printed
+            return
+        expected = reference.neighbors(np.loadtxt(path, delimiter=",", skiprows=int(bool(header))), 0.1)
+        assert status == 0
+        with np.load(tmp_path / "counts.npz") as written:
+            assert np.array_equal(written["counts"], np.diff(expected.offsets))
+
+
+def test_search_with_queries_and_a_method(place, cloud, tmp_path):
+    queries = clouds.uniform(40, 3, seed=2)
+    np.save(tmp_path / "queries.npy", queries)
+
+    status, printed = run(
+        "search", cloud, "-r", 0.1, "--queries", tmp_path / "queries.npy", "--method", "uniform_grid", "--device", place
+    )
+
+    assert status == 0
+    assert "queries  40" in printed
+    assert f"pairs    {reference.neighbors(POINTS, 0.1, queries=queries).offsets[-1]:,}," in printed
+    assert "method   uniform_grid" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["search", "{cloud}", "-r", "-1"], 1, "clfrnn: radius: expected a finite number of at least 0"),
+        (["search", "{cloud}"], 2, "Missing option '--radius'"),
+        (["search", "missing.npy", "-r", "1"], 2, "does not exist"),
+        (["search", "{other}", "-r", "1"], 1, "expected a .npy or .csv file, got .dat"),
+        (["search", "{broken}", "-r", "1"], 1, "expected an array as numpy.save writes it"),
+        (["search", "{words}", "-r", "1"], 1, "expected rows of numbers"),
+        (["search", "{cloud}", "-r", "1", "-o", "x.txt"], 2, "expected a name that ends in .npz"),
+        (["search", "{cloud}", "-r", "1", "--count", "--half"], 2, "--count makes no list; leave out --half"),
+        (["search", "{cloud}", "-r", "1", "--method", "kdtree"], 2, "'kdtree' is not one of"),
+        (["search", "{cloud}", "-r", "1", "--device", "abacus"], 1, "clfrnn: device='abacus'"),
+        (["verify", "--points", "3"], 2, "3 is not in the range"),
+    ],
+)
+def test_wrong_usage(cloud, tmp_path, arguments, status, message):
+    files = {"cloud": cloud}
+    for name, suffix, text in (("other", ".dat", "1 2"), ("broken", ".npy", "1 2"), ("words", ".csv", "1,2\na,b\n")):
+        files[name] = tmp_path / (name + suffix)
+        files[name].write_text(text)
+
+    found, printed = run(*(argument.format(**files) for argument in arguments))
+
+    assert (found, message in printed) == (status, True), printed
+    assert "Traceback" not in printed
+
+
+def test_devices_lists_every_device():
+    status, printed = run("devices")
+
+    assert status == 0
+    for profile in clfrnn.devices():
+        assert profile.name in printed
+    assert printed.count("*") == 2
+    assert "chosen: work-groups of" in printed
+
+
+def test_version_and_help():
+    assert run("--version") == (0, f"clfrnn, version {clfrnn.__version__}\n")
+    assert "search" in run("-h")[1]
+
+
+@pytest.mark.core
+def test_verify_finds_this_device_exact(place):
+    status, printed = run("verify", "--device", place, "--points", 60, "--seed", 1)
+
+    assert status == 0, printed
+    assert "DIFFER" not in printed
+    for method in ("brute_force", "uniform_grid", "strips"):
+        assert f"{method} " in printed
+
+
+@pytest.fixture
+def narrowed(monkeypatch, tmp_path):
+    """Templates in which the window of a query is too narrow by one rounding."""
+    root = Path(shutil.copytree(rendering.template_root(), tmp_path / "templates"))
+    cells = root / "cells.cl.mako"
+    text = cells.read_text()
+    assert text.count("frnn_reach") == 2
+    cells.write_text(text.replace("frnn_reach", "frnn_radius"))
+    monkeypatch.setattr(rendering, "template_root", lambda: root)
+
+
+def test_verify_notices_a_window_that_is_too_narrow(place, narrowed):
+    status, printed = run("verify", "--device", place, "--points", 400, "--seed", 1)
+
+    assert status == 1, printed
+    assert "DIFFER" in printed
+    assert "pairs missing, 0 too many; query" in printed
+    assert "cases differ from the reference; please report them" in printed
+    assert "brute_force" in next(line for line in printed.splitlines() if line.endswith("exact")), "it has no window"
+
+
+def test_profiles_on_file_are_those_of_real_devices():
+    """A recorded profile has the fields of today."""
+    for path in (Path(__file__).parent / "profiles").glob("*.json"):
+        clfrnn.DeviceProfile.from_dict(json.loads(path.read_text()))
