@@ -18,7 +18,7 @@ from .errors import ClfrnnError, DeviceMemoryError, InvalidInputError
 from .functions import NeighborFunction
 from .plan import KernelConfig, VisitVariant, launch_budget
 from .profile import DeviceProfile
-from .program import ProgramCache
+from .program import Kernel, ProgramCache
 from .rendering import render
 
 __all__ = ["INT", "LONG", "Scratch", "Session"]
@@ -82,7 +82,7 @@ class Session:
         self.profile: DeviceProfile = read_profile(self.device)
         self.programs = ProgramCache(self.context, self.device, self.profile)
         self._pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(self.queue))
-        self._fitted: dict[Hashable, tuple[dict[str, cl.Kernel], Any]] = {}
+        self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
         self._process = os.getpid()
 
     def __repr__(self) -> str:
@@ -105,7 +105,7 @@ class Session:
         config: Config,
         function: NeighborFunction | None = None,
         variant: VisitVariant | None = None,
-    ) -> tuple[dict[str, cl.Kernel], Config]:
+    ) -> tuple[dict[str, Kernel], Config]:
         """The compiled kernels of a template, and the config whose work-group size they were compiled for."""
         key = (stem, config, function, variant)
         if key not in self._fitted:
@@ -114,22 +114,22 @@ class Session:
             )
         return self._fitted[key]
 
-    def planned(self, stem: str, plan: Callable[..., Config], **facts: Any) -> tuple[dict[str, cl.Kernel], Config]:
+    def planned(self, stem: str, plan: Callable[..., Config], **facts: Any) -> tuple[dict[str, Kernel], Config]:
         """The compiled kernels of a primitive: ``plan(profile, **facts)`` is asked once for the same facts."""
         key = (stem, *facts.values())
         if key not in self._fitted:
             self._fitted[key] = self.kernels(stem, plan(self.profile, **facts))
         return self._fitted[key]
 
-    def launch(self, kernel: cl.Kernel, items: int, work_group_size: int, *arguments: Any) -> cl.Event | None:
+    def launch(self, kernel: Kernel, items: int, work_group_size: int, *arguments: Any) -> cl.Event | None:
         """Enqueue `kernel` with at least `items` work-items in whole groups; None when there is nothing to do."""
         if items <= 0:
             return None
         size = -(-items // work_group_size) * work_group_size
-        return kernel(self.queue, (size,), (work_group_size,), *arguments)
+        return kernel.enqueue(self.queue, size, work_group_size, arguments)
 
     def launch_sliced(
-        self, kernel: cl.Kernel, units: int, work_group_size: int, *arguments: Any, pairs: float
+        self, kernel: Kernel, units: int, work_group_size: int, *arguments: Any, pairs: float
     ) -> cl.Event | None:
         """Enqueue `kernel` over `units` work-items, in slices when `pairs` tests are too many for one launch.
 

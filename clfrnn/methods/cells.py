@@ -7,7 +7,6 @@ import numbers
 from typing import Any, ClassVar
 
 import numpy as np
-import pyopencl as cl
 import pyopencl.array as cla
 
 from ..domain import CellGrid, fit_cells
@@ -18,6 +17,7 @@ from ..primitives.radix_sort import sort_positions
 from ..primitives.reduce import Box
 from ..primitives.scan import exclusive_scan
 from ..profile import DeviceProfile
+from ..program import Kernel
 from ..session import INT, Session
 from .index import Index
 
@@ -115,7 +115,7 @@ class CellIndex(Index):
         else:
             self._bin_by_sorting(kernels, config.work_group_size, shared)
 
-    def _bin_by_counting(self, kernels: dict[str, cl.Kernel], size: int, shared: list[Any]) -> None:
+    def _bin_by_counting(self, kernels: dict[str, Kernel], size: int, shared: list[Any]) -> None:
         """Count, scan, scatter (Hoetzlein 2014). Atomics: the order inside a cell is not repeatable."""
         session, n = self.session, self.num_points
         counts = session.scratch(self._plan.grid.cells, INT, purpose="the counts of cells")
@@ -134,7 +134,7 @@ class CellIndex(Index):
             self._sorted.base_data,
         )
 
-    def _bin_by_sorting(self, kernels: dict[str, cl.Kernel], size: int, shared: list[Any]) -> None:
+    def _bin_by_sorting(self, kernels: dict[str, Kernel], size: int, shared: list[Any]) -> None:
         """Sort by cell, find the starts (Green 2010). Repeatable: inside a cell stands the input's order."""
         session, n, cells = self.session, self.num_points, self._plan.grid.cells
         keys = session.scratch(n, _UINT, purpose="the cells of points")
