@@ -189,6 +189,13 @@ class Session:
             "(index.query(queries[a:b])), only count (index.count()), or take a smaller radius."
         )
 
+    def publish(self, *arrays: cla.Array) -> None:
+        """Let other queues wait for what was enqueued to fill `arrays`, and submit it, as they could not."""
+        event = cl.enqueue_marker(self.queue)
+        for array in arrays:
+            array.add_event(event)
+        self.queue.flush()
+
     def upload(self, values: np.ndarray[Any, Any], *, purpose: str) -> cla.Array:
         """A device copy of a contiguous host array."""
         array = self.allocate(values.shape, values.dtype, purpose=purpose)

@@ -185,7 +185,7 @@ def test_an_array_of_another_context_is_refused(session):
         (np.array([[0, 2**24 + 1]]), r"points: expected integers up to 2\*\*24.*16777217.*astype"),
         (np.array([[0, 2**63]], np.uint64), r"points: expected integers"),
         (np.ma.masked_equal(np.arange(6.0).reshape(2, 3), 4), r"points: .*masked"),
-        (np.zeros((4, 13)), r"points: expected 1, 2, .* 12 coordinates.*'brute_force', got 13; no method"),
+        (np.zeros((4, 13), np.float32), r"points: expected 1, 2, .* 12 coordinates.*'brute_force', got 13; no method"),
     ],
     ids=lambda value: None,
 )
@@ -197,7 +197,7 @@ def test_bad_points(session, value, message):
 def test_float64_without_fp64(session):
     if session.profile.fp64:
         pytest.skip("the device has fp64")
-    with pytest.raises(clfrnn.ClfrnnError, match=r"points: float64 was given, but .* has no fp64; convert"):
+    with pytest.raises(clfrnn.InvalidInputError, match=r"points: float64 was given, but .* has no fp64; convert"):
         clfrnn.search(POINTS.astype(np.float64), RADIUS, session=session)
 
 

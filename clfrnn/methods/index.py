@@ -148,13 +148,13 @@ class Index(abc.ABC):
         Cost: one visit; no list is made.
         """
         self.session.check_process()
-        return self._count(self._ask(queries, radius=radius, include_self=include_self, half=False))
+        counts = self._count(self._ask(queries, radius=radius, include_self=include_self, half=False))
+        self.session.publish(counts)
+        return counts
 
     def _count(self, ask: Ask) -> cla.Array:
         counts = self.session.allocate(ask.m, np.int32, purpose="the neighbor counts")
-        event = self._visit(own_function("count"), ask, {"counts": counts})
-        if event is not None:
-            counts.add_event(event)
+        self._visit(own_function("count"), ask, {"counts": counts})
         return counts
 
     def query(
@@ -221,9 +221,10 @@ class Index(abc.ABC):
             components=_components(self.dim) if vectors else (),
         )
         arguments = {"offsets": offsets, "indices": indices, "distances": lengths, "vectors": arrows}
-        event = self._visit(function, ask, arguments) if pairs else None
+        if pairs:
+            self._visit(function, ask, arguments)
         if sort and pairs:
-            event = sort_rows(
+            sort_rows(
                 self.session,
                 offsets,
                 indices,
@@ -235,9 +236,7 @@ class Index(abc.ABC):
                 pairs=pairs,
             )
         kept = (offsets, indices, lengths if distances else None, arrows)
-        for array in kept:
-            if array is not None and event is not None:
-                array.add_event(event)
+        self.session.publish(*(array for array in kept if array is not None))
         return NeighborList(
             offsets=offsets,
             indices=indices,

@@ -9,7 +9,7 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF, check_finite, check_shape, host_points, is_device_array, round_radii
-from ..errors import ClfrnnError, InvalidInputError
+from ..errors import InvalidInputError
 from ..primitives.gather import pack
 from ..primitives.reduce import PendingBox, bounding_box
 from ..session import Session
@@ -29,6 +29,8 @@ def check_context(session: Session, array: cla.Array, name: str) -> None:
 def wait_for(session: Session, array: cla.Array) -> None:
     """Make the session's queue wait for what other queues still do to `array`."""
     if array.queue is not session.queue and array.events:
+        if array.queue is not None:
+            array.queue.flush()  # commands that were never submitted would be waited for without end
         cl.enqueue_barrier(session.queue, wait_for=list(array.events))
 
 
@@ -71,7 +73,7 @@ def _wanted(
         )
     wanted = dtype if real is None else real
     if wanted == np.float64 and not session.profile.fp64:
-        raise ClfrnnError(
+        raise InvalidInputError(
             f"{name}: float64 was given, but {session.profile} has no fp64; convert with astype(numpy.float32), "
             "or choose another device (clfrnn devices lists them)"
         )

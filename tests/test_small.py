@@ -1,0 +1,53 @@
+"""Every kernel once on a small cloud: the cases that also run under a memory and race checker."""
+
+import numpy as np
+import pytest
+
+import clfrnn
+from clfrnn import clouds, reference
+
+pytestmark = pytest.mark.core
+
+
+def test_every_kernel_on_a_small_cloud(session, way, dim):
+    """Counts, lists with all that they carry, foreign queries, radii, halves, sorts, and a step."""
+    method, options = way
+    points = clouds.duplicates(130, dim, seed=1)
+    queries = clouds.uniform(67, dim, seed=2)
+    radii = np.random.default_rng(3).random(67).astype(np.float32) * np.float32(0.2)
+    index = clfrnn.build_index(points, 0.2, method=method, session=session, **options)
+
+    for _ in range(2):
+        own = index.query(distances=True, vectors=True, sort="distance").to_host()
+        half = index.query(half=True, sort="index").to_host()
+        foreign = index.query(queries, radius=radii, distances=True, sort="index").to_host()
+        counts = index.count(radius=0.1).get()
+
+        expected = reference.neighbors(points, 0.2)
+        rows = np.repeat(np.arange(len(points)), np.diff(expected.offsets))
+        order = np.lexsort((expected.indices, expected.squares, rows))
+        assert np.array_equal(own.indices, expected.indices[order])
+        assert np.array_equal(own.distances, expected.distances[order])
+        assert np.array_equal(own.vectors, expected.vectors[order])
+        assert np.array_equal(half.indices, reference.neighbors(points, 0.2, half=True).indices)
+        assert np.array_equal(counts, np.diff(reference.neighbors(points, 0.1).offsets))
+        expected = reference.neighbors(points, radii, queries=queries)
+        assert np.array_equal(foreign.indices, expected.indices)
+        assert np.array_equal(foreign.distances, expected.distances)
+        points = (points * np.float32(50) + np.float32(3)) if points.max() < 3 else points
+        index.update(points)
+
+
+@pytest.mark.oclgrind_expected
+def test_the_checker_is_awake(session, capfd):
+    """Where reports fail a test, a race must be reported."""
+    if session.profile.platform != "Oclgrind":
+        pytest.skip("no checker runs on this device")
+    import pyopencl as cl
+
+    program = cl.Program(session.context, "kernel void race(global int *a) { a[0] = get_global_id(0); }").build()
+    cell = session.scratch(1, np.dtype(np.int32), purpose="a race")
+    cl.Kernel(program, "race")(session.queue, (64,), (32,), cell.base_data)
+    session.queue.finish()
+
+    assert "data race" in capfd.readouterr().err
