@@ -1,0 +1,19 @@
+"""Sphinx: offline, warnings are errors (``sphinx-build -W docs docs/_build``)."""
+
+import clfrnn
+
+project = "clfrnn"
+author = "The clfrnn developers"
+release = version = clfrnn.__version__
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "myst_parser"]
+html_theme = "furo"
+html_title = f"clfrnn {release}"
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+napoleon_use_param = False
+napoleon_use_rtype = False
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_default_options = {"members": True}
+nitpicky = False
