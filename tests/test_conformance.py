@@ -1,6 +1,7 @@
 """The exactness contract, as one product: way of searching x device x dimension x dtype, against the reference."""
 
 import numpy as np
+import pyopencl.array as cla
 import pytest
 from conftest import POINTS, WAYS
 from hypothesis import HealthCheck, given, settings
@@ -151,6 +152,7 @@ def test_foreign_queries_far_away_and_none(session, way, dim, dtype):
 @pytest.mark.parametrize("foreign", [False, True], ids=["self", "foreign"])
 def test_radius_per_query(session, way, dim, dtype, foreign):
     points = clouds.clustered(POINTS, dim, dtype=dtype, seed=4, clusters=10, width=0.05)
+    points[1::7] = points[::7][: len(points[1::7])]  # a radius of zero finds what is coincident
     queries = clouds.uniform(300, dim, dtype=dtype, seed=2) if foreign else None
     rng = np.random.default_rng(6)
     radii = 0.1 * rng.random(300 if foreign else POINTS)
@@ -229,6 +231,18 @@ def test_updates(session, way, dim, dtype):
         assert_same(index.query(sort="index", distances=True), reference.neighbors(points, radius))
     assert index.last_update == "rebuilt"
     assert_same(held, first)
+
+
+def test_updates_far_beyond_the_cells(session, way, dim, dtype):
+    """Device arrays are binned before their box is known: coordinates may then lie beyond every integer."""
+    rng = np.random.default_rng(20)
+    index = clfrnn.build_index(rng.random((400, dim)).astype(dtype), 0.1, method=way[0], session=session, **way[1])
+    for cells in (2.0**29, 2.0**31, 2.0**40, -(2.0**31)):
+        points = (0.1 * cells + rng.uniform(-0.4, 0.4, (400, dim))).astype(dtype)
+
+        index.update(cla.to_device(session.queue, points))
+
+        assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, 0.1).offsets))
 
 
 # --- laws -----------------------------------------------------------------------------------------------------------
