@@ -43,7 +43,7 @@ def default_session() -> Session:
     return Session()
 
 
-@functools.cache
+@functools.lru_cache(maxsize=8)
 def _session_of_queue(queue: cl.CommandQueue) -> Session:
     in_order = not queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
     return Session(queue if in_order else cl.CommandQueue(queue.context, queue.device))
@@ -61,9 +61,10 @@ def _choose_session(session: Session | None, *arrays: object) -> Session:
     if array is None:
         return default_session()
     assert isinstance(array, cla.Array)
-    if default_session.cache_info().currsize and default_session().context == array.context:
-        return default_session()
-    return _session_of_queue(array.queue or cl.CommandQueue(array.context))
+    fitting = [each for each in Session.living if each.context == array.context]
+    if array.queue is not None:
+        fitting.sort(key=lambda each: each.queue != array.queue)
+    return fitting[0] if fitting else _session_of_queue(array.queue or cl.CommandQueue(array.context))
 
 
 def search(

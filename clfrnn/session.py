@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import time
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple, NoReturn, TypeVar
+import weakref
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 import pyopencl as cl
@@ -63,6 +65,9 @@ class Session:
     True
     """
 
+    #: every session that is in use, so that a device array leads back to the session it was made with
+    living: ClassVar[weakref.WeakSet[Session]] = weakref.WeakSet()
+
     def __init__(self, device: object = None) -> None:
         if isinstance(device, cl.CommandQueue):
             if device.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE:
@@ -84,6 +89,8 @@ class Session:
         self._pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(self.queue))
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
         self._process = os.getpid()
+        self._record: list[tuple[str, cl.Event]] | None = None
+        Session.living.add(self)
 
     def __repr__(self) -> str:
         return f"Session({self.profile})"
@@ -126,7 +133,20 @@ class Session:
         if items <= 0:
             return None
         size = -(-items // work_group_size) * work_group_size
-        return kernel.enqueue(self.queue, size, work_group_size, arguments)
+        event = kernel.enqueue(self.queue, size, work_group_size, arguments)
+        if self._record is not None:
+            self._record.append((kernel.name, event))
+        return event
+
+    @contextlib.contextmanager
+    def recorded(self) -> Iterator[list[tuple[str, cl.Event]]]:
+        """Collect the name and event of every launch, for those who measure; needs a queue with profiling."""
+        launches: list[tuple[str, cl.Event]] = []
+        self._record = launches
+        try:
+            yield launches
+        finally:
+            self._record = None
 
     def launch_sliced(
         self, kernel: Kernel, units: int, work_group_size: int, *arguments: Any, pairs: float

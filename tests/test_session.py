@@ -189,3 +189,13 @@ def test_nothing_is_printed(session, capfd):
     clfrnn.search(POINTS, 0.1, method="strips", session=clfrnn.Session(session.device))
 
     assert capfd.readouterr().out == ""
+
+
+def test_launches_can_be_recorded(session):
+    index = clfrnn.build_index(POINTS, 0.1, method="strips", session=session)
+    with session.recorded() as launches:
+        index.count()
+    index.count()
+
+    assert [name for name, _ in launches] == ["visit"]
+    assert launches[0][1].profile.end >= launches[0][1].profile.start

@@ -1,0 +1,1 @@
+"""Benchmarks of clfrnn; run from a checkout, ``python -m asv_benches.quick --help``."""

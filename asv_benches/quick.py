@@ -1,0 +1,128 @@
+"""The figures of docs/performance.md: update + count and update + lists on named clouds, as a Markdown table.
+
+Device time is the last event's end minus the first event's start; points lie on the device; the median of 20 steps
+after warm-up. On devices without event times the wall clock stands in.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import click
+import numpy as np
+import pyopencl.array as cla
+
+import clfrnn
+from clfrnn import clouds
+
+STEPS = 20
+
+
+def cube(n: int, side: float = 1.0) -> np.ndarray[Any, Any]:
+    """A uniform cloud of fixed seed."""
+    return np.random.default_rng(0).random((n, 3), dtype=np.float32) * np.float32(side)
+
+
+def reach(n: int, neighbors: float) -> float:
+    """The radius that finds so many neighbors in a uniform unit cube, borders apart."""
+    return float((neighbors * 3 / (4 * np.pi * n)) ** (1 / 3))
+
+
+#: name -> (cloud, radius); large ones for GPUs, small ones for CPUs
+LARGE: dict[str, Callable[[], tuple[Any, float]]] = {
+    "4.19 M in 180³, r 0.2": lambda: (cube(1 << 22, 180), 0.2),
+    "4.19 M in 180³, r 0.5": lambda: (cube(1 << 22, 180), 0.5),
+    "4.19 M in 180³, r 1.0": lambda: (cube(1 << 22, 180), 1.0),
+    "1.05 M, 49 neighbors": lambda: (cube(1 << 20), reach(1 << 20, 48.7)),
+    "1.05 M, 145 neighbors": lambda: (cube(1 << 20), reach(1 << 20, 144.6)),
+    "1.05 M, 200 clusters of width 0.002, r 0.0005": lambda: (clouds.clustered(1 << 20), 0.0005),
+    "1.05 M, 200 clusters of width 0.002, r 0.0002": lambda: (clouds.clustered(1 << 20), 0.0002),
+    "1.05 M, thin shell, 50 neighbors": lambda: (clouds.shell(1 << 20), 0.00552),
+    "65,536, 3 neighbors": lambda: (cube(1 << 16), reach(1 << 16, 3)),
+}
+SMALL: dict[str, Callable[[], tuple[Any, float]]] = {
+    "262,144, 3 neighbors": lambda: (cube(1 << 18), reach(1 << 18, 3)),
+    "262,144, 48 neighbors": lambda: (cube(1 << 18), reach(1 << 18, 48)),
+    "262,144, 145 neighbors": lambda: (cube(1 << 18), reach(1 << 18, 145)),
+    "65,536, 3 neighbors": LARGE["65,536, 3 neighbors"],
+}
+
+
+def milliseconds(session: clfrnn.Session, step: Callable[[], object]) -> tuple[float, float]:
+    """Median device time and wall time of a step."""
+    for _ in range(3):
+        step()
+    session.queue.finish()
+    device, wall = [], []
+    for _ in range(STEPS):
+        started = time.perf_counter()
+        with session.recorded() as launches:
+            step()
+        session.queue.finish()
+        wall.append(1e3 * (time.perf_counter() - started))
+        span = launches[-1][1].profile.end - launches[0][1].profile.start
+        device.append(1e-6 * span if session.profile.event_timer else wall[-1])
+    return statistics.median(device), statistics.median(wall)
+
+
+def measure(session: clfrnn.Session, points: Any, radius: float, method: str, options: dict[str, Any]) -> list[Any]:
+    """Neighbors, and the device and wall times of update + count and update + lists."""
+    on_device = cla.to_device(session.queue, points)
+    index = clfrnn.build_index(on_device, radius, method=method, **options)
+    pairs = index.query().num_pairs
+    assert pairs > 0, "a benchmark that finds nothing measures nothing"
+
+    def count() -> object:
+        index.update(on_device)
+        return index.count()
+
+    def lists() -> object:
+        index.update(on_device)
+        return index.query()
+
+    return [pairs / len(points), *milliseconds(session, count), *milliseconds(session, lists)]
+
+
+def scipy_milliseconds(points: Any, radius: float) -> tuple[float, float]:
+    """Build + count and build + lists of a cKDTree on two workers."""
+    from scipy.spatial import cKDTree  # noqa: PLC0415 — only where it is asked for
+
+    started = time.perf_counter()
+    tree = cKDTree(points)
+    build = time.perf_counter() - started
+    started = time.perf_counter()
+    tree.query_ball_point(points, radius, return_length=True, workers=2)
+    count = time.perf_counter() - started
+    started = time.perf_counter()
+    tree.query_ball_point(points, radius, workers=2)
+    return 1e3 * (build + count), 1e3 * (build + time.perf_counter() - started)
+
+
+@click.command()
+@click.option("--device", help="As for `clfrnn search`.")
+@click.option("--method", default="auto", show_default=True)
+@click.option("--construction", type=click.Choice(["counting", "sort"]))
+@click.option("--small", is_flag=True, help="The clouds for CPUs.")
+@click.option("--scipy", "with_scipy", is_flag=True, help="scipy's cKDTree beside ours, in the same run.")
+def main(device: str | None, method: str, construction: str | None, small: bool, with_scipy: bool) -> None:
+    """Measure, and print a Markdown table."""
+    session = clfrnn.Session(device)
+    options = {"construction": construction} if construction else {}
+    click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}, method {method} {options or ''}\n")
+    click.echo("| cloud | mean neighbors | update + count, ms | wall | update + lists, ms | wall |")
+    click.echo("|---|---|---|---|---|---|")
+    for name, make in (SMALL if small else LARGE).items():
+        points, radius = make()
+        mean, *times = measure(session, points, radius, method, options)
+        click.echo(f"| {name} | {mean:.2f} | " + " | ".join(f"{value:.3f}" for value in times) + " |")
+        if with_scipy:
+            tree = scipy_milliseconds(points, radius)
+            ratios = f"{tree[0] / times[1]:.1f}", f"{tree[1] / times[3]:.1f}"
+            click.echo(f"| scipy, 2 workers | | | {tree[0]:.0f} ({ratios[0]} x) | | {tree[1]:.0f} ({ratios[1]} x) |")
+
+
+if __name__ == "__main__":
+    main()
