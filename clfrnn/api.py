@@ -9,10 +9,10 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from .arrays import REAL_OF, is_device_array, one_radius, raise_non_finite, round_radii
+from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, raise_non_finite, round_radii
 from .errors import InvalidInputError
 from .methods import METHODS, Index, Method
-from .methods.intake import check_context, take_points
+from .methods.intake import check_context, fetch, take_points
 from .plan import Problem
 from .primitives.reduce import survey_points
 from .results import NeighborList
@@ -61,10 +61,14 @@ def _choose_session(session: Session | None, *arrays: object) -> Session:
     if array is None:
         return default_session()
     assert isinstance(array, cla.Array)
-    fitting = [each for each in Session.living if each.context == array.context]
-    if array.queue is not None:
-        fitting.sort(key=lambda each: each.queue != array.queue)
-    return fitting[0] if fitting else _session_of_queue(array.queue or cl.CommandQueue(array.context))
+    queue = array.queue or cl.CommandQueue(array.context)
+    living = sorted(Session.living, key=lambda each: (each.queue != queue, not _is_default(each), each.number))
+    same = (each for each in living if each.context == array.context and each.device == queue.device)
+    return next(same, None) or _session_of_queue(queue)
+
+
+def _is_default(session: Session) -> bool:
+    return bool(default_session.cache_info().currsize) and session is default_session()
 
 
 def search(
@@ -116,10 +120,10 @@ def search(
     [0]
     """
     session = _choose_session(session, points, queries, radius)
-    per_query = is_device_array(radius) or np.ndim(radius) > 0
-    if per_query and is_device_array(radius):
+    if is_device_array(radius):
         check_context(session, radius, "radius")
-        radius = radius.get()
+        radius = fetch(session, radius)
+    per_query = not is_scalar(radius)
     index = _build(points, radius, method=method, session=session, options=options, per_query=per_query)
     return index.query(
         queries,
@@ -172,7 +176,7 @@ def _build(
     array, pending = take_points(session, points, "points")
     n, dim = array.shape
     if per_query:
-        largest = float(round_radii(radius, len(radius), array.dtype).max(initial=0)) if np.ndim(radius) == 1 else 0.0
+        largest = float(round_radii(radius, np.size(radius), array.dtype).max(initial=0))
     else:
         largest = one_radius(radius, array.dtype)
     chosen = chosen or _choose_method(n, dim)
@@ -180,7 +184,7 @@ def _build(
         _refuse_dim(chosen, dim)
     checked = chosen.check(options, array.dtype)
     if chosen.surveys_occupancy and n:
-        survey, bad_row = survey_points(session, array, largest)
+        survey, bad_row = survey_points(session, array, largest, pending)
     else:
         survey = Survey(n=n, low=(0.0,) * dim, high=(0.0,) * dim)
         bad_row = pending.read().first_bad if pending is not None else None

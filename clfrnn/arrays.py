@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ __all__ = [
     "check_radii",
     "host_points",
     "is_device_array",
+    "is_scalar",
     "one_radius",
     "raise_non_finite",
     "round_radii",
@@ -107,31 +107,40 @@ def raise_non_finite(name: str, row: int, values: object = None) -> None:
     )
 
 
+def is_scalar(radius: object) -> bool:
+    """Whether `radius` is one number, or something that is no radius at all and best refused as one."""
+    return _numbers(radius).ndim == 0
+
+
+def _numbers(radius: object, name: str = "radius") -> npt.NDArray[Any]:
+    """`radius` as an array of real numbers."""
+    try:
+        array = np.asarray(radius)
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(f"{name}: expected a number or one per query, got {_shown(radius)} ({error})") from None
+    if array.dtype.kind not in "fiu" and (isinstance(radius, bool) or not isinstance(radius, int)):
+        raise InvalidInputError(
+            f"{name}: expected a number, got {_shown(radius)}; pass a distance in the points' unit, or one per query"
+        )
+    return array
+
+
 def one_radius(value: object, dtype: np.dtype[Any], name: str = "radius") -> float:
     """A scalar radius, rounded to `dtype`."""
-    number = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
-    if isinstance(number, (bool, np.bool_)) or not isinstance(number, (numbers.Real, np.number)):
+    array = _numbers(value, name)
+    if array.ndim:
         raise InvalidInputError(f"{name}: expected a number, got {_shown(value)}; pass a float in the points' unit")
     with np.errstate(all="ignore"):
         try:
-            rounded = dtype.type(float(number))
-        except (OverflowError, TypeError):
+            rounded = dtype.type(float(array.item()))
+        except OverflowError:  # a Python integer beyond every float
             rounded = dtype.type(np.inf)
     return float(check_radii(np.asarray([rounded], dtype), name, row=False)[0])
 
 
 def round_radii(value: object, rows: int, dtype: np.dtype[Any], name: str = "radius") -> npt.NDArray[Any]:
     """One radius per query, rounded to `dtype`."""
-    try:
-        array = np.asarray(value)
-    except (ValueError, TypeError) as error:
-        raise InvalidInputError(
-            f"{name}: expected a number or shape ({rows},), got {_shown(value)} ({error})"
-        ) from None
-    if array.dtype.kind not in "fiu":
-        raise InvalidInputError(
-            f"{name}: expected a number or an array of shape ({rows},), one radius per query, got {_shown(value)}"
-        )
+    array = _numbers(value, name)
     if array.shape != (rows,):
         raise InvalidInputError(
             f"{name}: expected a number or shape ({rows},), one radius per query, got shape {array.shape}"

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_METHODS = ("auto", "brute_force", "uniform_grid", "strips")
-
 
 class _Failure(click.ClickException):
     """An error of clfrnn's, printed without a traceback; exit status 1."""
@@ -25,6 +23,20 @@ class _Failure(click.ClickException):
     def show(self, file: Any = None) -> None:
         """Print in the form of the other errors."""
         click.echo(f"clfrnn: {self.message}", err=True, file=file)
+
+
+class _MethodName(click.ParamType):  # type: ignore[type-arg]
+    """The name of a method; the names are looked up when one is given, not when clfrnn starts."""
+
+    name = "method"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        """`value` when it names a method."""
+        from .methods import METHODS
+
+        if value not in ("auto", *METHODS):
+            self.fail(f"{value!r} is not one of auto, {', '.join(METHODS)}", param, ctx)
+        return str(value)
 
 
 class _Group(click.Group):
@@ -53,8 +65,8 @@ def devices() -> None:
     present = list_profiles()
     default = list_devices().index(find_device())  # raises where there is none, and says what to install
     for place, profile in enumerate(present):
-        walk = plan_walk(profile, dim=3, real="float", wrapped=False)
-        reads = "coordinate by coordinate" if walk.scalar_loads else "point by point"
+        walk = plan_walk(profile, dim=3, real="float")
+        reads = "column by column" if walk.columns else "point by point"
         click.echo(f"{place}{'*' if place == default else ' '} {profile.name}")
         click.echo(f"     {profile.platform}, driver {profile.driver}")
         click.echo(
@@ -77,8 +89,9 @@ def devices() -> None:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Where to search from; the points themselves when not given.",
 )
-@click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
+@click.option("--method", type=_MethodName(), default="auto", show_default=True, help="As for clfrnn.search.")
 @click.option("--device", help="A position in `clfrnn devices`, or a part of a device's or platform's name.")
+@click.option("--float32", is_flag=True, help="Round the coordinates to float32 first.")
 @click.option("--include-self", is_flag=True, help="A point is its own neighbor.")
 @click.option("--distances", is_flag=True, help="Write the distances too.")
 @click.option("--vectors", is_flag=True, help="Write the vectors from query to neighbor too.")
@@ -94,6 +107,7 @@ def search(
     device: str | None,
     output: Path | None,
     count: bool,
+    float32: bool,
     **asked: Any,
 ) -> None:
     """Find every neighbor within a radius of the rows of POINTS, a .npy or .csv file."""
@@ -106,6 +120,8 @@ def search(
         raise click.UsageError(f"--count makes no list; leave out --{listed[0]}")
     cloud = _read_points(points)
     sources = None if queries is None else _read_points(queries)
+    if float32:
+        cloud, sources = (None if array is None else array.astype("float32") for array in (cloud, sources))
     started = time.perf_counter()
     index = build_index(cloud, radius, method=method, session=_session(device))
     if count:
@@ -196,20 +212,30 @@ def _read_points(path: Path) -> Any:
     if path.suffix == ".npy":
         try:
             return np.load(path, allow_pickle=False)
-        except ValueError as error:
+        except (ValueError, EOFError) as error:
             raise InvalidInputError(f"{path}: expected an array as numpy.save writes it; {error}") from error
-    if path.suffix in (".csv", ".txt"):
-        try:
-            with path.open(encoding="utf-8") as lines:
-                first = lines.readline()
-            header = any(character.isalpha() and character not in "eEnaifNI" for character in first)
-            delimiter = "," if "," in first else None
-            return np.loadtxt(path, delimiter=delimiter, skiprows=int(header), ndmin=2)
-        except (ValueError, UnicodeDecodeError) as error:
-            raise InvalidInputError(
-                f"{path}: expected rows of numbers, separated by commas or spaces; {error}"
-            ) from error
-    raise InvalidInputError(f"{path}: expected a .npy or .csv file, got {path.suffix or 'no ending'}; save it as one")
+    if path.suffix not in (".csv", ".txt"):
+        raise InvalidInputError(
+            f"{path}: expected a .npy or .csv file, got {path.suffix or 'no ending'}; save it as one"
+        )
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        rows = [line.replace(",", " ") for line in lines if line.strip() and not line.lstrip().startswith("#")]
+        if rows and not _is_numbers(rows[0]):
+            rows = rows[1:]  # the names of the columns
+        if not rows:
+            raise InvalidInputError(f"{path}: expected rows of numbers, got none")
+        return np.loadtxt(rows, ndmin=2)
+    except ValueError as error:
+        raise InvalidInputError(f"{path}: expected rows of numbers, separated by commas or spaces; {error}") from error
+
+
+def _is_numbers(row: str) -> bool:
+    try:
+        [float(word) for word in row.split()]
+    except ValueError:
+        return False
+    return True
 
 
 def _console() -> Any:

@@ -106,17 +106,18 @@ def edges(
     dtype: npt.DTypeLike = np.float32,
     seed: int = 0,
     radius: float,
-    side: float,
+    sides: tuple[float, ...],
     low: float = 0.0,
 ) -> Points:
-    """Points on the edges of cells of side `side` counted from `low`, partners at `radius` from them, and neighbors in
-    floating point of both: the pairs on which a careless window fails. The first point is `low` on every axis.
+    """Points on the edges of cells counted from `low`, partners at `radius` from them, and floating-point neighbors of
+    both: the pairs on which a careless window fails. The first point is `low` on every axis.
     """
     rng = np.random.default_rng(seed)
     kind: Any = np.dtype(dtype)
     count = max(1, n // 2)
-    steps = rng.integers(0, 9, (count, dim))
-    edge = _nudge(rng, (low + steps * side).astype(kind))
+    reach = 6 if dim == 2 else 3  # few cells, so that they are crowded and their sides do not depend on n
+    steps = rng.integers(0, np.ceil(reach * radius / np.asarray(sides)) + 1, (count, dim))
+    edge = _nudge(rng, (low + steps * np.asarray(sides)).astype(kind))
     axis = rng.integers(dim, size=count)
     partner = edge.copy()
     sign = rng.choice([-1.0, 1.0], count).astype(kind)

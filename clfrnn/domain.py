@@ -17,7 +17,10 @@ _COORDINATE_RANGE = 2.0**28
 #: Below this many cells per point, the grid holds the whole domain and nothing wraps.
 _DENSE_CELLS_PER_POINT = 4
 
-#: The least squares that two dtypes can tell from zero lie above the square of these.
+#: Addresses, and one more, are counted in int32.
+_MOST_CELLS = 2**30
+
+#: Squares of differences below these are too small to be rounded finely, or vanish.
 _LEAST_REACH = {"float": 2.0**-63, "double": 2.0**-511}
 _LARGEST_SIDE = {"float": 2.0**120, "double": 2.0**1000}
 _DTYPE: dict[str, Any] = {"float": np.float32, "double": np.float64}
@@ -25,16 +28,17 @@ _DTYPE: dict[str, Any] = {"float": np.float32, "double": np.float64}
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CellGrid:
-    """Cells of side ``1 / inverse``, counted from ``low``.
+    """Cells of one side for each axis, counted from ``low``.
 
-    The cell coordinate of ``x`` on an axis is ``floor((x - low) * inverse)`` in the points' dtype. Its address is the
+    The cell coordinate of ``x`` on an axis is ``floor((x - low) * inverse)`` in the points' dtype, ``inverse`` being
+    one over the side in that dtype. Its address is the
     coordinate itself where the grid holds the domain, and the coordinate modulo ``shape`` (a power of two) where
     ``wrapped``. Points beyond the box a grid was made for are clamped into its border cells, or wrap.
     """
 
     low: tuple[float, ...]
-    side: float
-    inverse: float
+    sides: tuple[float, ...]
+    inverses: tuple[float, ...]
     shape: tuple[int, ...]
     wrapped: bool
 
@@ -51,8 +55,8 @@ class CellGrid:
         if self.wrapped:
             return True
         return all(
-            a - self.side <= new_low and new_high <= a + (count + 1) * self.side
-            for a, count, new_low, new_high in zip(self.low, self.shape, low, high, strict=True)
+            a - side <= new_low and new_high <= a + (count + 1) * side
+            for a, side, count, new_low, new_high in zip(self.low, self.sides, self.shape, low, high, strict=True)
         )
 
 
@@ -68,24 +72,36 @@ def padded_radius(radius: float, real: str) -> float:
     return float(max(np.nextafter(dtype(radius), dtype(np.inf)), dtype(_LEAST_REACH[real])))
 
 
-def fit_cells(*, low: tuple[float, ...], high: tuple[float, ...], side: float, n: int, real: str) -> CellGrid:
-    """The grid of cells of side `side`, or of the least side above it whose coordinates stay in range.
+def fit_cells(
+    *, low: tuple[float, ...], high: tuple[float, ...], sides: tuple[float, ...], n: int, real: str
+) -> CellGrid:
+    """The grid of cells with the given `sides`, or the least above them whose coordinates stay in range.
 
     Memory is bounded by the number of points, whatever the extent: a domain of up to four cells a point is held whole,
-    a larger one wraps around a torus of about two cells a point. The side is kept either way.
+    a larger one wraps around a torus of about two cells a point. The sides are kept either way.
     """
     dtype = _DTYPE[real]
-    finest = max((b / _COORDINATE_RANGE - a / _COORDINATE_RANGE for a, b in zip(low, high, strict=True)), default=0.0)
-    side = min(max(side, finest, _LEAST_REACH[real]), _LARGEST_SIDE[real])
-    inverse = dtype(1.0) / dtype(side)
+    fitted = [_fit_side(a, b, side, real) for a, b, side in zip(low, high, sides, strict=True)]
+    inverses = [dtype(1.0) / dtype(side) for side in fitted]
     with np.errstate(over="ignore"):
         extent = [
             math.floor(min(float((dtype(b) - dtype(a)) * inverse), 2 * _COORDINATE_RANGE)) + 1
-            for a, b in zip(low, high, strict=True)
+            for a, b, inverse in zip(low, high, inverses, strict=True)
         ]
-    wrapped = math.prod(extent) > max(64, _DENSE_CELLS_PER_POINT * n)
-    shape = _torus(extent, 2 * n) if wrapped else tuple(extent)
-    return CellGrid(low=low, side=float(dtype(side)), inverse=float(inverse), shape=shape, wrapped=wrapped)
+    wrapped = math.prod(extent) > min(max(64, _DENSE_CELLS_PER_POINT * n), _MOST_CELLS)
+    return CellGrid(
+        low=low,
+        sides=tuple(fitted),
+        inverses=tuple(float(inverse) for inverse in inverses),
+        shape=_torus(extent, min(2 * n, _MOST_CELLS // 2)) if wrapped else tuple(extent),
+        wrapped=wrapped,
+    )
+
+
+def _fit_side(low: float, high: float, side: float, real: str) -> float:
+    """`side`, or the least side above it that keeps the coordinates of its axis in range."""
+    finest = high / _COORDINATE_RANGE - low / _COORDINATE_RANGE
+    return float(_DTYPE[real](min(max(side, finest, _LEAST_REACH[real]), _LARGEST_SIDE[real])))
 
 
 def _torus(extent: list[int], cells: int) -> tuple[int, ...]:

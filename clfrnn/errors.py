@@ -24,12 +24,8 @@ class DeviceMemoryError(ClfrnnError, MemoryError):
 class KernelBuildError(ClfrnnError, RuntimeError):
     """The device's compiler refused a kernel. Carries ``device``, ``config`` and the numbered ``source``."""
 
-    def __init__(self, message: str, *, device: str, config: object, source: str) -> None:
+    def __init__(self, message: str, *, device: str = "", config: object = None, source: str = "") -> None:
         super().__init__(message)
         self.device = device
         self.config = config
         self.source = "\n".join(f"{number:4} {line}" for number, line in enumerate(source.splitlines(), 1))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by message: the keyword arguments of ``__init__`` would be lost otherwise."""
-        return (ClfrnnError, (str(self),))

@@ -39,6 +39,8 @@ class NeighborFunction:
     per_neighbor: str = ""
     finish: str = ""
     preamble: str = ""
+    #: ``per_neighbor`` is a plain sum, which compilers test a vector at a time as it stands
+    light: bool = False
 
     @functools.cached_property
     def parsed_arguments(self) -> tuple[Argument, ...]:

@@ -25,6 +25,7 @@ __all__ = [
     "TileConfig",
     "VisitVariant",
     "WalkConfig",
+    "components",
     "group_size",
     "launch_budget",
     "plan_fill",
@@ -79,12 +80,11 @@ class PointConfig(KernelConfig):
     def names(self) -> dict[str, Any]:
         """The fields, ``real_vec``'s length as a suffix, and the suffix of each coordinate."""
         suffix = "" if self.vector_length == 1 else str(self.vector_length)
-        components = ("",) if self.dim == 1 else tuple(f".s{k:x}" for k in range(self.dim))
         return {
             **super().names(),
             "lanes": suffix,
             "vector_length": self.vector_length,
-            "components": components,
+            "components": components(self.dim),
         }
 
 
@@ -93,10 +93,10 @@ class WalkConfig(PointConfig):
     """A walk over neighbors. ``square_root`` says how distances are rounded: see :func:`square_root`."""
 
     square_root: str
-    #: cell addresses are coordinates modulo a power of two
-    wrapped: bool
-    #: candidates are read coordinate by coordinate, not as one vector
-    scalar_loads: bool
+    #: the sorted copy holds columns, one for each coordinate and one for ids, not a record for each point
+    columns: bool
+    #: candidates are tested sixty-four at a time, without branches, before any is offered
+    masks: bool
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -167,6 +167,11 @@ class RowSortConfig(PointConfig):
         return {**super().names(), "moved": moved}
 
 
+def components(dim: int) -> tuple[str, ...]:
+    """How OpenCL C names the coordinates of a point in registers."""
+    return ("",) if dim == 1 else tuple(f".s{k:x}" for k in range(dim))
+
+
 def group_size(profile: DeviceProfile, preferred: int) -> int:
     """The largest power of two up to `preferred` that the device allows for a work-group."""
     size = 1
@@ -200,16 +205,17 @@ def plan_tile(profile: DeviceProfile, *, dim: int, real: str) -> TileConfig:
     return TileConfig(work_group_size=size, dim=dim, real=real, square_root=square_root(profile, real), tile=tile)
 
 
-def plan_walk(profile: DeviceProfile, *, dim: int, real: str, wrapped: bool) -> WalkConfig:
+def plan_walk(profile: DeviceProfile, *, dim: int, real: str) -> WalkConfig:
     """A walk over cells: small groups, so that one crowded query keeps few others waiting (Chisholm 2020, §4.2)."""
     return WalkConfig(
         work_group_size=group_size(profile, 64),
         dim=dim,
         real=real,
         square_root=square_root(profile, real),
-        wrapped=wrapped,
-        # Compilers for CPUs then test a vector of candidates at a time; on a GPU one wide load is one transaction.
-        scalar_loads=profile.kind == "cpu",
+        # Compilers for CPUs then test a vector of candidates at a time; on a GPU one record is one wide load, and
+        # lanes that find nothing wait for the others anyway.
+        columns=profile.kind == "cpu",
+        masks=profile.kind == "cpu",
     )
 
 

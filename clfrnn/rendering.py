@@ -61,4 +61,4 @@ def own_function(
     template = _lookup(template_root()).get_template("functions.cl.mako")
     flags = {"offset": offset, "distances": distances, "vectors": vectors, "components": components}
     pieces = {piece: str(template.get_def(f"{name}_{piece}").render(**flags)).strip() for piece in _PIECES}
-    return NeighborFunction(**pieces)
+    return NeighborFunction(**pieces, light=name == "count")

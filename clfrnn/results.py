@@ -153,7 +153,8 @@ class NeighborList:
             raise ClfrnnError("to_scipy() needs scipy: pip install scipy") from None
         host = self.to_host()
         weights = np.ones(host.num_pairs, self.dtype) if host.distances is None else host.distances
-        return csr_array((weights, host.indices, host.offsets), shape=(len(self), self.num_points))
+        # copied, as sparse matrices are sorted and scaled in place
+        return csr_array((weights, host.indices, host.offsets), shape=(len(self), self.num_points), copy=True)
 
 
 def _restore(state: dict[str, Any]) -> NeighborList:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import os
 import time
@@ -30,8 +31,21 @@ Config = TypeVar("Config", bound=KernelConfig)
 #: A slice of a long launch should take about this long; Ctrl-C and watchdogs are served between slices.
 _SLICE_SECONDS = 0.5
 
+#: Sessions are numbered as they are made.
+_NUMBERS = itertools.count()
+
 INT = np.dtype(np.int32)
 LONG = np.dtype(np.int64)
+
+
+def _advice(purpose: str) -> str:
+    """What to do when there is no room for `purpose`."""
+    if "pairs" in purpose:
+        return (
+            "Take a smaller radius, only count (index.count()), or pass some rows at a time as queries, "
+            "index.query(queries[a:b]), for which nothing is self."
+        )
+    return "Drop arrays and lists that are no longer needed, search part of the points, or choose a larger device."
 
 
 class Scratch(NamedTuple):
@@ -90,6 +104,7 @@ class Session:
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
         self._process = os.getpid()
         self._record: list[tuple[str, cl.Event]] | None = None
+        self.number = next(_NUMBERS)
         Session.living.add(self)
 
     def __repr__(self) -> str:
@@ -205,8 +220,7 @@ class Session:
         available = max(0, self.profile.global_memory - self._pool.active_bytes)
         raise DeviceMemoryError(
             f"{purpose} needs {size:,} bytes in one allocation; {self.profile} allows {self.profile.max_allocation:,} "
-            f"bytes in one and has about {available:,} left. Nothing was truncated. Search fewer queries at a time "
-            "(index.query(queries[a:b])), only count (index.count()), or take a smaller radius."
+            f"bytes in one and has about {available:,} left. Nothing was truncated. {_advice(purpose)}"
         )
 
     def publish(self, *arrays: cla.Array) -> None:

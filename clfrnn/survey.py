@@ -34,13 +34,14 @@ class Survey:
 
     def density(self, cell_side: float) -> float:
         """Points per unit of volume as seen by a point, where `others` was counted in cells of `cell_side`."""
-        volume = 1.0
-        for low, high in zip(self.low, self.high, strict=True):
-            volume *= max(high / 2 - low / 2, 0.5 * cell_side) * 2
-        cell = cell_side**self.dim
-        local = self.others / cell if cell > 0 else math.inf
-        mean = self.n / volume if 0 < volume < math.inf else 0.0
-        return max(local, mean)
+        logarithm = sum(
+            math.log(max(high / 2 - low / 2, 0.5 * cell_side, 5e-324)) + math.log(2)
+            for low, high in zip(self.low, self.high, strict=True)
+        )
+        mean = math.log(max(self.n, 1)) - logarithm
+        local = math.log(self.others) - self.dim * math.log(cell_side) if self.others > 0 < cell_side else -math.inf
+        densest = max(local, mean)
+        return math.exp(densest) if -700 < densest < 700 else math.inf if densest > 0 else 0.0
 
 
 def occupancy_share(n: int) -> int:

@@ -2,7 +2,8 @@
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
 // Cells on a torus: the coordinate of a point, its address, the window of a query, and the kernels that bin points.
-// Config fields used: dim, components, wrapped, scalar_loads, work_group_size, foreign.
+// Config fields used: dim, components, columns, masks, work_group_size, foreign.
+// The sorted copy is an array of records, or columns of x, y, (z,) and id, n long each.
 
 // Coordinate of x on one axis. Monotone in x, rounding included, which is all that exactness asks of it; it is clamped
 // before the conversion, so that no value, NaN included, leaves the integers.
@@ -12,22 +13,30 @@ int frnn_coordinate(const real x, const real low, const real inverse)
     return (int)floor(fmin(fmax((x - low) * inverse, -range), range));
 }
 
+// The same, kept inside the grid: clamped into a grid that holds its domain, any integer where addresses wrap.
+int frnn_cell(const real x, const real low, const real inverse, const int many, const int wrapped)
+{
+    const int cell = frnn_coordinate(x, low, inverse);
+    return wrapped ? cell : clamp(cell, 0, many - 1);
+}
+
+// A cell's place on its axis.
+#define FRNN_LANE(cell, many, wrapped) ((wrapped) ? (cell) & ((many) - 1) : (cell))
+
 // Address of the cell that holds p.
-int frnn_address(const real_vec p, const frnn_record low, const real inverse, const int4 shape)
+int frnn_address(const real_vec p, const frnn_record low, const frnn_record inverse, const int4 shape, const int wrapped)
 {
 % for k, component in enumerate(components):
-% if wrapped:
-    const int at${k} = frnn_coordinate(p${component}, low.s${k}, inverse) & (shape.s${k} - 1);
-% else:
-    const int at${k} = clamp(frnn_coordinate(p${component}, low.s${k}, inverse), 0, shape.s${k} - 1);
-% endif
+    const int at${k} =
+        FRNN_LANE(frnn_cell(p${component}, low.s${k}, inverse.s${k}, shape.s${k}, wrapped), shape.s${k}, wrapped);
 % endfor
     return ${"(at2 * shape.s1 + at1)" if dim == 3 else "at1"} * shape.s0 + at0;
 }
 
 <%def name="arguments()">
-    global const frnn_record *restrict frnn_sorted, global const int *restrict frnn_starts,
-    const frnn_record frnn_low, const real frnn_inverse, const int4 frnn_shape
+    const int frnn_n, global const ${"real" if columns else "frnn_record"} *restrict frnn_sorted,
+    global const int *restrict frnn_starts,
+    const frnn_record frnn_low, const frnn_record frnn_inverse, const int4 frnn_shape, const int frnn_wrapped
 </%def>
 
 <%def name="take_query()">
@@ -37,26 +46,47 @@ int frnn_address(const real_vec p, const frnn_record low, const real inverse, co
     const int i = frnn_unit;
     const real_vec q = ${geometry.load("frnn_queries", "i")};
 % else:
+% if columns:
+    const int i = FRNN_LANE_ID(frnn_sorted[${dim} * (size_t)frnn_n + frnn_unit]);
+    const real_vec q = (real_vec)(${", ".join(f"frnn_sorted[{k} * (size_t)frnn_n + frnn_unit]" for k in range(dim))});
+% else:
     const frnn_record frnn_own = frnn_sorted[frnn_unit];
     const int i = FRNN_LANE_ID(frnn_own.s3);
     const real_vec q = ${geometry.point_of("frnn_own")};
+% endif
 % endif
 </%def>
 
 <%def name="run(function)">
     // The candidates of one run of places, frnn_t up to frnn_stop.
+% if masks and not function.light:
+    // Sixty-four at a time: a vector of candidates is tested without a branch, and only those within reach are offered.
+    for (; frnn_t < frnn_stop; frnn_t += 64) {
+        const int frnn_many = min(frnn_stop - frnn_t, 64);
+        ulong frnn_mask = 0;
+        for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
+            ${take_candidate("frnn_t + frnn_k")}
+            ${geometry.differences()}
+            frnn_mask |= (ulong)(${geometry.squared()} <= reach2) << frnn_k;
+        }
+        for (; frnn_mask; frnn_mask &= frnn_mask - 1) {
+            ${take_candidate("frnn_t + 63 - (int)clz(frnn_mask & -frnn_mask)")}
+            ${visit.offer(function)}
+        }
+    }
+% else:
     for (; frnn_t < frnn_stop; ++frnn_t) {
         ${take_candidate("frnn_t")}
         ${visit.offer(function)}
     }
+% endif
 </%def>
 
 <%def name="take_candidate(place)">
-% if scalar_loads:
-    global const real *frnn_candidate = (global const real *)(frnn_sorted + (${place}));
-    const int j = FRNN_LANE_ID(frnn_candidate[3]);
+% if columns:
+    const int j = FRNN_LANE_ID(frnn_sorted[${dim} * (size_t)frnn_n + (${place})]);
 % for k in range(dim):
-    const real frnn_p${k} = frnn_candidate[${k}];
+    const real frnn_p${k} = frnn_sorted[${k} * (size_t)frnn_n + (${place})];
 % endfor
 % else:
     const frnn_record frnn_candidate = frnn_sorted[${place}];
@@ -69,16 +99,11 @@ int frnn_address(const real_vec p, const frnn_record low, const real inverse, co
 
 <%def name="window()">
     // The cells that q - reach .. q + reach meets, reach being the radius padded by one rounding.
-    // Where the grid wraps, a window as wide as the torus visits each address once.
+    // A window as wide as the torus stops before it comes round: each address is visited once.
 % for k, component in enumerate(components):
-    int frnn_from${k} = frnn_coordinate(q${component} - frnn_reach, frnn_low.s${k}, frnn_inverse);
-    int frnn_to${k} = frnn_coordinate(q${component} + frnn_reach, frnn_low.s${k}, frnn_inverse);
-% if wrapped:
-    frnn_to${k} = min(frnn_to${k}, frnn_from${k} + frnn_shape.s${k} - 1);
-% else:
-    frnn_from${k} = clamp(frnn_from${k}, 0, frnn_shape.s${k} - 1);
-    frnn_to${k} = clamp(frnn_to${k}, 0, frnn_shape.s${k} - 1);
-% endif
+<% cell = f"frnn_low.s{k}, frnn_inverse.s{k}, frnn_shape.s{k}, frnn_wrapped" %>\
+    const int frnn_from${k} = frnn_cell(q${component} - frnn_reach, ${cell});
+    const int frnn_to${k} = min(frnn_cell(q${component} + frnn_reach, ${cell}), frnn_from${k} + frnn_shape.s${k} - 1);
 % endfor
 </%def>
 
@@ -86,7 +111,7 @@ int frnn_address(const real_vec p, const frnn_record low, const real inverse, co
     // Rows of cells along the first axis; in the body, frnn_row is the address of the row's first cell.
 % for k in reversed(range(1, dim)):
     for (int frnn_at${k} = frnn_from${k}; frnn_at${k} <= frnn_to${k}; ++frnn_at${k}) {
-    const int frnn_lane${k} = frnn_at${k}${f" & (frnn_shape.s{k} - 1)" if wrapped else ""};
+    const int frnn_lane${k} = FRNN_LANE(frnn_at${k}, frnn_shape.s${k}, frnn_wrapped);
 % endfor
     const int frnn_row = ${"(frnn_lane2 * frnn_shape.s1 + frnn_lane1)" if dim == 3 else "frnn_lane1"} * frnn_shape.s0;
 ${caller.body()}
@@ -95,60 +120,56 @@ ${caller.body()}
 % endfor
 </%def>
 
-<%def name="record(p)" filter="trim">
-(frnn_record)(${p}.s0, ${p}.s1, ${f"{p}.s2" if dim == 3 else "0"}, FRNN_ID_LANE(i))
+<%def name="store(place)">
+% if columns:
+    const int place = ${place};
+% for k, component in enumerate(components):
+    sorted[${k} * (size_t)n + place] = p${component};
+% endfor
+    sorted[${dim} * (size_t)n + place] = FRNN_ID_LANE(i);
+% else:
+    sorted[${place}] = (frnn_record)(p.s0, p.s1, ${"p.s2" if dim == 3 else "0"}, FRNN_ID_LANE(i));
+% endif
 </%def>
 
 <%def name="build()">
 // Counts the points of each cell; the count that a point finds is its rank in the cell.
-// Launch: one work-item per point. In: points (n, dim). Out: counts (cells,), zero before; ranks (n,).
+// Launch: one work-item per point. In: points (n, dim). Out: counts (cells,), zero before; addresses, ranks (n,).
 // Source: Hoetzlein (2014), counting sort.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void count_cells(const int n, global const real *restrict points, const frnn_record low, const real inverse,
-                 const int4 shape, global int *restrict counts, global int *restrict ranks)
+void count_cells(const int n, global const real *restrict points, const frnn_record low, const frnn_record inverse,
+                 const int4 shape, const int wrapped, global int *restrict counts, global int *restrict addresses,
+                 global int *restrict ranks)
 {
     const int i = get_global_id(0);
     if (i >= n) return;
     const real_vec p = ${geometry.load("points", "i")};
-    ranks[i] = atomic_inc(&counts[frnn_address(p, low, inverse, shape)]);
+    const int address = frnn_address(p, low, inverse, shape, wrapped);
+    addresses[i] = address;
+    ranks[i] = atomic_inc(&counts[address]);
 }
 
-// Copies each point to the place that its cell and rank give it.
-// Launch: one work-item per point. In: starts (cells + 1,), ranks (n,). Out: sorted (n,).
+// The order of the points: each goes to the place that its cell and rank give it.
+// Launch: one work-item per point. In: starts (cells + 1,), addresses, ranks (n,). Out: order (n,), place -> point.
+// Ids are scattered and points gathered after them, as a scattered write costs more than a scattered read.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void scatter_points(const int n, global const real *restrict points, const frnn_record low, const real inverse,
-                    const int4 shape, global const int *restrict starts, global const int *restrict ranks,
-                    global frnn_record *restrict sorted)
+void order_points(const int n, global const int *restrict addresses, global const int *restrict ranks,
+                  global const int *restrict starts, global int *restrict order)
 {
     const int i = get_global_id(0);
-    if (i >= n) return;
-    const real_vec p = ${geometry.load("points", "i")};
-    sorted[starts[frnn_address(p, low, inverse, shape)] + ranks[i]] = ${record("p")};
+    if (i < n) order[starts[addresses[i]] + ranks[i]] = i;
 }
 
 // The sort key of each point: the address of its cell.
 // Launch: one work-item per point. In: points (n, dim). Out: keys (n,). Source: Green (2010), grid by sorting.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void cell_keys(const int n, global const real *restrict points, const frnn_record low, const real inverse,
-               const int4 shape, global uint *restrict keys)
+void cell_keys(const int n, global const real *restrict points, const frnn_record low, const frnn_record inverse,
+               const int4 shape, const int wrapped, global uint *restrict keys)
 {
     const int i = get_global_id(0);
     if (i >= n) return;
     const real_vec p = ${geometry.load("points", "i")};
-    keys[i] = frnn_address(p, low, inverse, shape);
-}
-
-// Copies points into sorted order, which inside a cell is the order of the input.
-// Launch: one work-item per place. In: order (n,), place -> point. Out: sorted (n,).
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void gather_points(const int n, global const real *restrict points, global const int *restrict order,
-                   global frnn_record *restrict sorted)
-{
-    const int t = get_global_id(0);
-    if (t >= n) return;
-    const int i = order[t];
-    const real_vec p = ${geometry.load("points", "i")};
-    sorted[t] = ${record("p")};
+    keys[i] = frnn_address(p, low, inverse, shape, wrapped);
 }
 
 // Where each cell starts among the sorted keys: the first place whose key is not below the cell.
@@ -165,5 +186,25 @@ void cell_starts(const int n, const int cells, global const uint *restrict keys,
         if (keys[middle] < (uint)cell) from = middle + 1; else to = middle;
     }
     starts[cell] = from;
+}
+
+// Copies points into sorted order.
+// Launch: one work-item per place. In: order (n,). Out: sorted, (n,) records or (dim + 1, n) columns.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void gather_points(const int n, global const real *restrict points, global const int *restrict order,
+                   global ${"real" if columns else "frnn_record"} *restrict sorted)
+{
+    const int t = get_global_id(0);
+    if (t >= n) return;
+    const int i = order[t];
+    const real_vec p = ${geometry.load("points", "i")};
+% if columns:
+% for k, component in enumerate(components):
+    sorted[${k} * (size_t)n + t] = p${component};
+% endfor
+    sorted[${dim} * (size_t)n + t] = FRNN_ID_LANE(i);
+% else:
+    sorted[t] = (frnn_record)(p.s0, p.s1, ${"p.s2" if dim == 3 else "0"}, FRNN_ID_LANE(i));
+% endif
 }
 </%def>

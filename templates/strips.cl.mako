@@ -5,26 +5,19 @@
 // Strip by strip: cells that follow each other along the first axis hold their points in one run, so a row of the
 // window costs two lookups, whatever its length. On a torus a strip is cut in two where it passes the seam.
 // Launch: one work-item per query, groups of ${work_group_size}; queries that are the points come in sorted order.
-// Config fields used: work_group_size, wrapped, foreign. Exact because the window holds every cell of a neighbor.
+// Config fields used: work_group_size, foreign. Exact because the window holds every cell of a neighbor.
 // Source: Chisholm (2020), §3, algorithms 2 to 5.
 <%def name="walk(function)">
     ${cells.take_query()}
     ${visit.take_up(function)}
     ${cells.window()}
-% if wrapped:
-    const int frnn_begin = frnn_from0 & (frnn_shape.s0 - 1);
+    // On the first axis, in places: a strip that passes the seam of the torus goes on at the row's first cell.
+    const int frnn_begin = FRNN_LANE(frnn_from0, frnn_shape.s0, frnn_wrapped);
     const int frnn_finish = frnn_begin + (frnn_to0 - frnn_from0) + 1;
-% endif
     <%cells:rows>
-% if wrapped:
         for (int frnn_part = 0; frnn_part * frnn_shape.s0 < frnn_finish; ++frnn_part) {
             int frnn_t = frnn_starts[frnn_row + (frnn_part ? 0 : frnn_begin)];
             const int frnn_stop = frnn_starts[frnn_row + min(frnn_finish - frnn_part * frnn_shape.s0, frnn_shape.s0)];
-% else:
-        {
-            int frnn_t = frnn_starts[frnn_row + frnn_from0];
-            const int frnn_stop = frnn_starts[frnn_row + frnn_to0 + 1];
-% endif
             ${cells.run(function)}
         }
     </%cells:rows>

@@ -20,15 +20,10 @@ POINTS = int(os.environ.get("CLFRNN_TEST_POINTS", "1200"))
 
 #: id -> (method, options): every arrangement in which a method can be asked to search.
 WAYS = {
-    "brute_force": ("brute_force", {}),
-    "uniform_grid": ("uniform_grid", {}),
-    "uniform_grid_sort": ("uniform_grid", {"construction": "sort"}),
-    "strips": ("strips", {}),
-    "strips_sort": ("strips", {"construction": "sort"}),
-    "strips_narrow": ("strips", {"bin_width": 0.4}),
-    "strips_wide": ("strips", {"bin_width": 2.5}),
+    "_".join([name, *(str(value) for value in options.values())]): (name, options)
+    for name, method in METHODS.items()
+    for options in method.variations
 }
-assert {method for method, _ in WAYS.values()} == set(METHODS), "a method without a way is not tested"
 
 
 @functools.cache
@@ -67,11 +62,11 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("session", devices(), ids=device_ids(), indirect=True, scope="session")
 
 
-def pytest_report_header():
-    return [f"OpenCL devices swept ({len(devices())}):"] + [
-        f"  {name}: {device.name.strip()}, {device.platform.version}"
-        for name, device in zip(device_ids(), devices(), strict=True)
-    ]
+def pytest_terminal_summary(terminalreporter):
+    """Printed also with -q, so that a log says what was tested."""
+    terminalreporter.write_line(f"OpenCL devices swept ({len(devices())}):")
+    for name, device in zip(device_ids(), devices(), strict=True):
+        terminalreporter.write_line(f"  {name}: {device.name.strip()}, {device.platform.version}")
 
 
 def pytest_configure(config):

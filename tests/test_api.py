@@ -8,6 +8,7 @@ import pyopencl.array as cla
 import pytest
 
 import clfrnn
+import clfrnn.plan
 from clfrnn import clouds, reference
 from clfrnn.methods import METHODS
 from clfrnn.plan import launch_budget
@@ -277,6 +278,10 @@ def test_device_queries_that_are_not_finite(session, method):
         (None, "expected a number, got None"),
         (True, "expected a number, got True"),
         (1j, "expected a number"),
+        (np.complex64(1j), "expected a number"),
+        (np.timedelta64(1), "expected a number"),
+        ([[1], [1, 2]], "expected a number"),
+        ([0.1, None], "expected a number"),
         (np.full(300, -0.5), r"got -0.5 in row 0"),
         (np.where(np.arange(300) == 5, np.nan, 0.1), r"got nan in row 5"),
         (np.zeros(299), r"shape \(300,\).*got shape \(299,\)"),
@@ -340,6 +345,8 @@ def test_bad_words(session):
         clfrnn.search(POINTS, RADIUS, sort="d", session=session)
     with pytest.raises(clfrnn.InvalidInputError, match=r"method: expected 'auto' or one of .*strips.*got 'kdtree'"):
         clfrnn.search(POINTS, RADIUS, method="kdtree", session=session)
+    with pytest.raises(clfrnn.InvalidInputError, match="construction: expected 'counting' or 'sort', got array"):
+        clfrnn.search(POINTS, RADIUS, method="strips", construction=np.array(["sort", "x"]), session=session)
     with pytest.raises(clfrnn.InvalidInputError, match="construction: expected 'counting' or 'sort', got 'x'"):
         clfrnn.search(POINTS, RADIUS, method="strips", construction="x", session=session)
     with pytest.raises(clfrnn.InvalidInputError, match="session: expected a clfrnn.Session, got str"):
@@ -401,6 +408,119 @@ def test_count_is_a_device_array_of_int32(session):
     assert isinstance(counts, cla.Array)
     assert counts.dtype == np.int32
     assert counts.shape == (300,)
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_errors_found_on_the_device_are_not_lost(session, method):
+    """Whatever is taken without waiting is judged at the next wait, though good arrays came in between."""
+    bad = POINTS.copy()
+    bad[5] = np.nan
+    bad, good = cla.to_device(session.queue, bad), cla.to_device(session.queue, POINTS)
+    index = clfrnn.build_index(POINTS, RADIUS, method=method, session=session)
+
+    index.count(bad)
+    index.update(good)
+    with pytest.raises(clfrnn.InvalidInputError, match="queries: .*row 5"):
+        index.check()
+    index.update(bad)
+    index.count()
+    index.update(good)
+    with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 5"):
+        index.check()
+    index.count(bad)
+    index.count(radius=cla.to_device(session.queue, np.full(300, 9, np.float32)))
+    for message in ("queries: .*row 5", "radius: expected at most"):
+        with pytest.raises(clfrnn.InvalidInputError, match=message):
+            index.query()
+    assert indices(index.query(sort="index")) == EXPECTED.indices.tolist()
+
+
+def test_checks_of_a_caller_who_never_waits_do_not_pile_up(session):
+    index = clfrnn.build_index(POINTS, RADIUS, method="strips", session=session)
+    device = cla.to_device(session.queue, POINTS)
+    for _ in range(40):
+        index.count(device)
+    held = session._pool.active_blocks
+    for _ in range(100):
+        index.count(device)
+
+    assert abs(session._pool.active_blocks - held) <= 2 * 16
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_an_update_that_fails_leaves_the_old_points(session, method, monkeypatch):
+    """No memory, at whichever allocation: the index answers as before, and takes the next points."""
+    moved = POINTS * np.float32(20)
+    take = clfrnn.Session._take
+    failures = 0
+    for device_points in (moved, cla.to_device(session.queue, moved)):
+        for fails_at in range(12):
+            index = clfrnn.build_index(POINTS, RADIUS, method=method, session=session)
+            calls = iter(range(1000))
+
+            def failing(self, size, purpose, calls=calls, fails_at=fails_at):
+                if next(calls) == fails_at:
+                    self._refuse(size, purpose)
+                return take(self, size, purpose)
+
+            monkeypatch.setattr(clfrnn.Session, "_take", failing)
+            try:
+                index.update(device_points)
+            except clfrnn.DeviceMemoryError:
+                failures += 1
+                monkeypatch.setattr(clfrnn.Session, "_take", take)
+                assert indices(index.query(sort="index")) == EXPECTED.indices.tolist()
+                index.update(device_points)
+            monkeypatch.setattr(clfrnn.Session, "_take", take)
+            assert np.array_equal(index.count().get(), np.diff(reference.neighbors(moved, RADIUS).offsets))
+    assert failures >= 4
+
+
+@pytest.mark.parametrize("what", ["update", "queries", "radius"])
+def test_an_array_of_another_queue_may_change_after_the_call(session, what):
+    """What the caller enqueues next on the array's own queue comes after our reading of it."""
+    other = cl.CommandQueue(session.context)
+    cloud = clouds.uniform(20_000 if clfrnn.plan.launch_budget(session.profile) > 1 << 20 else 300, 3, seed=5)
+    index = clfrnn.build_index(cloud, 0.05, method="strips", session=session)
+    radii = np.linspace(0, 0.05, len(cloud)).astype(np.float32)
+    array = cla.to_device(other, radii if what == "radius" else cloud[::-1].copy())
+    busy = [index.count() for _ in range(3)]  # the session's queue has something to do first
+
+    if what == "update":
+        index.update(array)
+        array.fill(0)
+        found = index.count()
+    elif what == "queries":
+        found = index.count(array)
+        array.fill(0)
+    else:
+        found = index.count(radius=array)
+        array.fill(0)
+
+    expected = {
+        "update": lambda: clfrnn.search(cloud[::-1].copy(), 0.05, session=session).counts,
+        "queries": lambda: clfrnn.search(cloud, 0.05, queries=cloud[::-1].copy(), session=session).counts,
+        "radius": lambda: clfrnn.search(cloud, radii, session=session).counts,
+    }[what]()
+    assert np.array_equal(found.get(), expected)
+    assert len(busy) == 3
+
+
+def test_an_array_leads_back_to_the_session_of_its_queue(session):
+    others = [clfrnn.Session(cl.CommandQueue(session.context)) for _ in range(4)]
+
+    for each in (others[2], session, others[0]):
+        assert clfrnn.build_index(cla.to_device(each.queue, POINTS), RADIUS).session is each
+
+
+@pytest.mark.parametrize("method", ["uniform_grid", "strips"])
+@pytest.mark.parametrize("radius", [1e103, 1e111, 1e150])
+def test_a_radius_whose_cube_is_infinite(session, method, radius):
+    if not session.profile.fp64:
+        pytest.skip("the device has no fp64")
+    points = POINTS[:50].astype(np.float64)
+
+    assert clfrnn.search(points, radius, method=method, session=session).num_pairs == 50 * 49
 
 
 def test_lists_do_not_fit(session):

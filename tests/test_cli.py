@@ -1,5 +1,6 @@
 """The command line, as a user runs it."""
 
+import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 
 import clfrnn
 from clfrnn import cli, clouds, reference, rendering
+from clfrnn import session as session_module
 from clfrnn.device import list_devices
 
 POINTS = clouds.uniform(500, 3, seed=1)
@@ -54,19 +56,27 @@ def test_search_writes_the_list(place, cloud, tmp_path):
     assert np.array_equal(written["distances"], EXPECTED.distances)
 
 
-def test_search_reads_csv_with_and_without_a_header(place, tmp_path):
-    for name, header in (("plain.csv", ""), ("headed.csv", "x,y,z")):
-        path = tmp_path / name
-        np.savetxt(path, POINTS, delimiter=",", header=header, comments="")
-        status, printed = run("search", path, "-r", 0.1, "--device", place, "--count", "-o", tmp_path / "counts.npz")
-        if not clfrnn.devices()[int(place)].fp64:
-            assert status == 1
-            assert "has no fp64" in printed
-            return
-        expected = reference.neighbors(np.loadtxt(path, delimiter=",", skiprows=int(bool(header))), 0.1)
-        assert status == 0
-        with np.load(tmp_path / "counts.npz") as written:
-            assert np.array_equal(written["counts"], np.diff(expected.offsets))
+CSV = {
+    "plain": lambda rows: rows,
+    "headed": lambda rows: ["x,y,z", *rows],
+    "headed E, N, a": lambda rows: ["E,N,a", *rows],
+    "byte order mark": lambda rows: ["\ufeff" + rows[0], *rows[1:]],
+    "comments": lambda rows: ["# from a scanner, 2026", "", *rows],
+    "spaces": lambda rows: [row.replace(",", "  ") for row in rows],
+}
+
+
+@pytest.mark.parametrize("form", sorted(CSV))
+def test_search_reads_csv(place, tmp_path, form):
+    path, counts = tmp_path / "cloud.csv", tmp_path / "counts.npz"
+    rows = [",".join(map(repr, row)) for row in POINTS.tolist()]
+    path.write_text("\n".join(CSV[form](rows)) + "\n", encoding="utf-8")
+
+    status, printed = run("search", path, "-r", 0.1, "--device", place, "--count", "--float32", "-o", counts)
+
+    assert status == 0, printed
+    with np.load(counts) as written:
+        assert np.array_equal(written["counts"], np.diff(EXPECTED.offsets))
 
 
 def test_search_with_queries_and_a_method(place, cloud, tmp_path):
@@ -92,6 +102,8 @@ def test_search_with_queries_and_a_method(place, cloud, tmp_path):
         (["search", "{other}", "-r", "1"], 1, "expected a .npy or .csv file, got .dat"),
         (["search", "{broken}", "-r", "1"], 1, "expected an array as numpy.save writes it"),
         (["search", "{words}", "-r", "1"], 1, "expected rows of numbers"),
+        (["search", "{empty}", "-r", "1"], 1, "expected rows of numbers, got none"),
+        (["search", "{nothing}", "-r", "1"], 1, "expected an array as numpy.save writes it"),
         (["search", "{cloud}", "-r", "1", "-o", "x.txt"], 2, "expected a name that ends in .npz"),
         (["search", "{cloud}", "-r", "1", "--count", "--half"], 2, "--count makes no list; leave out --half"),
         (["search", "{cloud}", "-r", "1", "--method", "kdtree"], 2, "'kdtree' is not one of"),
@@ -101,7 +113,13 @@ def test_search_with_queries_and_a_method(place, cloud, tmp_path):
 )
 def test_wrong_usage(cloud, tmp_path, arguments, status, message):
     files = {"cloud": cloud}
-    for name, suffix, text in (("other", ".dat", "1 2"), ("broken", ".npy", "1 2"), ("words", ".csv", "1,2\na,b\n")):
+    for name, suffix, text in (
+        ("other", ".dat", "1 2"),
+        ("broken", ".npy", "1 2"),
+        ("words", ".csv", "1,2\na,b\n"),
+        ("empty", ".csv", "x,y\n"),
+        ("nothing", ".npy", ""),
+    ):
         files[name] = tmp_path / (name + suffix)
         files[name].write_text(text)
 
@@ -147,14 +165,24 @@ def narrowed(monkeypatch, tmp_path):
     monkeypatch.setattr(rendering, "template_root", lambda: root)
 
 
-def test_verify_notices_a_window_that_is_too_narrow(place, narrowed):
+@pytest.mark.parametrize("subnormals", [True, False])
+def test_verify_notices_a_window_that_is_too_narrow(place, narrowed, subnormals, monkeypatch):
+    """Also on a device that flushes subnormals, which excuses pairs at subnormal distances and no others."""
+    read = session_module.read_profile
+    monkeypatch.setattr(
+        session_module, "read_profile", lambda device: dataclasses.replace(read(device), subnormals=subnormals)
+    )
+
     status, printed = run("verify", "--device", place, "--points", 400, "--seed", 1)
 
     assert status == 1, printed
-    assert "DIFFER" in printed
     assert "pairs missing, 0 too many; query" in printed
     assert "cases differ from the reference; please report them" in printed
-    assert "brute_force" in next(line for line in printed.splitlines() if line.endswith("exact")), "it has no window"
+    verdicts = {line.split()[0]: line.split()[-1] for line in printed.splitlines() if " cases, " in line}
+    assert verdicts["brute_force"] == "exact", "it has no window"
+    assert verdicts["uniform_grid"] == verdicts["strips"] == "DIFFER"
+    assert "edges" in printed
+    assert "edges of a torus" in printed
 
 
 def test_profiles_on_file_are_those_of_real_devices():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import clfrnn
 from clfrnn import clouds, reference
+from clfrnn.verify import Case, edge_cloud
 
 pytestmark = pytest.mark.core
 
@@ -116,16 +117,19 @@ def test_degenerate_clouds(session, way, dim, dtype, name):
     assert_same(found, expected)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_pairs_on_cell_edges(session, way, dim, dtype, seed):
-    rng = np.random.default_rng([seed, dim])
-    radius = float(dtype.type(rng.uniform(0.05, 1.5)))
-    proportion = way[1].get("bin_width", 1.0)
-    side = float(dtype.type(dtype.type(radius) * dtype.type(proportion)))
-    low = float(dtype.type(rng.choice([0.0, -1.0, 0.3, 17.0])))
-    points = clouds.edges(POINTS, dim, dtype=dtype, seed=seed, radius=radius, side=side, low=low)
+@pytest.mark.parametrize("far", [False, True], ids=["held", "wrapped"])
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_on_cell_edges(session, way, dim, dtype, seed, far):
+    radius = float(dtype.type(np.random.default_rng([seed, dim]).uniform(0.05, 1.5)))
+    case = Case(method=way[0], options=way[1], dim=dim, dtype=dtype, seed=seed, points=POINTS)
+    points = edge_cloud(session, case, radius=radius, seed=seed, far=far)
     expected = reference.neighbors(points, radius)
+    grid = clfrnn.build_index(points, radius, method=way[0], session=session, **way[1]).cell_grid
 
+    if grid is not None:
+        assert grid.wrapped == far
+        steps = (points[1 : len(points) // 2] - np.asarray(grid.low)) / np.asarray(grid.sides)
+        assert np.abs(steps - np.round(steps)).max() < 1e-3, "the points lie on the edges of these very cells"
     assert expected.offsets[-1] > 0
     assert_same(search(points, radius, way, session), expected)
 

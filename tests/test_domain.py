@@ -20,7 +20,7 @@ def test_padded_radius(real):
 
 
 def test_a_grid_covers_its_box_exactly():
-    grid = fit_cells(low=(0.0, -1.0), high=(1.0, 1.0), side=0.25, n=1000, real="float")
+    grid = fit_cells(low=(0.0, -1.0), high=(1.0, 1.0), sides=(0.25, 0.25), n=1000, real="float")
 
     assert grid.shape == (5, 9)
     assert not grid.wrapped
@@ -28,7 +28,7 @@ def test_a_grid_covers_its_box_exactly():
 
 
 def test_a_flat_domain_does_not_waste_its_torus():
-    grid = fit_cells(low=(0.0, 0.0, 0.0), high=(1e6, 1e6, 0.01), side=1.0, n=1000, real="float")
+    grid = fit_cells(low=(0.0, 0.0, 0.0), high=(1e6, 1e6, 0.01), sides=(1.0, 1.0, 1.0), n=1000, real="float")
 
     assert grid.wrapped
     assert grid.shape[2] == 1
@@ -36,13 +36,13 @@ def test_a_flat_domain_does_not_waste_its_torus():
 
 
 def test_serving_a_moved_cloud():
-    grid = fit_cells(low=(0.0, 0.0), high=(1.0, 1.0), side=0.1, n=1000, real="float")
+    grid = fit_cells(low=(0.0, 0.0), high=(1.0, 1.0), sides=(0.1, 0.1), n=1000, real="float")
 
     assert grid.serves((0.0, 0.0), (1.0, 1.0))
     assert grid.serves((-0.05, 0.2), (1.05, 1.0))
     assert not grid.serves((-0.5, 0.0), (1.0, 1.0))
     assert not grid.serves((0.0, 0.0), (1.0, 3.0))
-    wrapped = CellGrid(low=(0.0, 0.0), side=0.1, inverse=10.0, shape=(8, 8), wrapped=True)
+    wrapped = CellGrid(low=(0.0, 0.0), sides=(0.1, 0.1), inverses=(10.0, 10.0), shape=(8, 8), wrapped=True)
     assert wrapped.serves((-1e9, 0.0), (1e9, 1.0))
 
 

@@ -54,7 +54,7 @@ def all_configs(profile):
             yield plan.plan_tile(profile, dim=dim, real=real)
             yield plan.plan_reduce(profile, dim=dim, real=real)
             yield plan.plan_gather(profile, dim=dim, real=real)
-            yield plan.plan_walk(profile, dim=dim, real=real, wrapped=True)
+            yield plan.plan_walk(profile, dim=dim, real=real)
             yield plan.plan_row_sort(
                 profile, dim=dim, real=real, by_distance=True, offset="int", distances=True, vectors=True
             )
@@ -114,14 +114,14 @@ def test_memory_is_bounded_by_the_number_of_points(profile, method, dim, extent,
         decided = METHODS[method].plan(asked, profile)
         grid = decided.grid
         assert 1 <= grid.cells <= max(64, 4 * n)
-        assert decided.config.wrapped == grid.wrapped
         assert all(is_power_of_two(side) for side in grid.shape) or not grid.wrapped
-        assert math.isfinite(grid.side)
-        assert grid.side > 0
-        assert grid.inverse > 0
-        with np.errstate(over="ignore"):
-            farthest = (np.float32(extent) - np.float32(0)) * np.float32(grid.inverse)
-        assert farthest <= 2.0**29
+        for side, inverse in zip(grid.sides, grid.inverses, strict=True):
+            assert math.isfinite(side)
+            assert side > 0
+            assert inverse > 0
+            with np.errstate(over="ignore"):
+                farthest = (np.float32(extent) - np.float32(0)) * np.float32(inverse)
+            assert farthest <= 2.0**29
 
 
 def test_the_side_is_kept_on_a_torus(profile):
@@ -130,7 +130,7 @@ def test_the_side_is_kept_on_a_torus(profile):
 
     assert not near.wrapped
     assert far.wrapped
-    assert far.side == near.side
+    assert far.sides == near.sides
     assert far.cells <= 4 * 100_000
 
 
@@ -138,19 +138,37 @@ def test_bin_width_is_cell_side_over_radius(profile):
     for width in (0.3, 0.5, 1.0, 2.0):
         options = {"construction": "counting", "bin_width": width}
         grid = METHODS["strips"].plan(problem(**options), profile).grid
-        assert grid.side == pytest.approx(width * 0.05)
+        assert grid.sides == pytest.approx((width * 0.05,) * 3)
 
 
 def test_default_sides_follow_density(profile):
     def side(method, others):
         asked = problem(others=others, n=1000, **CELLS[method])
-        return METHODS[method].plan(asked, profile).grid.side / 0.05
+        along, across, _ = METHODS[method].plan(asked, profile).grid.sides
+        return across / 0.05, across / along
 
-    assert side("uniform_grid", 100.0) == pytest.approx(1)
-    assert side("strips", 100.0) == pytest.approx(0.5)
-    assert side("strips", 3.0) == pytest.approx(1)
-    assert side("strips", 0.0) > 1.5
-    assert side("uniform_grid", 0.0) > 1.5
+    assert side("uniform_grid", 100.0) == pytest.approx((1, 1))
+    assert side("strips", 100.0) == pytest.approx((0.5, 4))
+    assert side("strips", 3.0) == pytest.approx((1, 3))
+    assert side("strips", 0.0)[0] > 1.5
+    assert side("strips", 0.0)[1] == pytest.approx(1)
+    assert side("uniform_grid", 0.0)[0] > 1.5
+
+
+def test_as_many_points_as_int32_counts(profile):
+    """Addresses, and the one behind the last, stay in int32."""
+    for extent in (1.0, 1e6):
+        asked = problem(n=2**31 - 2**22, extent=extent, radius=1e-4, others=0.01, **CELLS["strips"])
+        assert METHODS["strips"].plan(asked, profile).grid.cells <= 2**30
+
+
+@pytest.mark.parametrize("real", ["float", "double"])
+@pytest.mark.parametrize("radius", [0.0, 1e-200, 1e-30, 1e15, 1e111, 1e150])
+def test_any_radius_can_be_planned(profile, real, radius):
+    for n in (0, 1, 5000):
+        for others in (0.0, 7.0, 5e8):
+            asked = problem(n=n, radius=radius, real=real, others=others, **CELLS["strips"])
+            assert all(math.isfinite(side) for side in METHODS["strips"].plan(asked, profile).grid.sides)
 
 
 def test_brute_force_tiles_through_local_memory(profile):

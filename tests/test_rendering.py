@@ -17,8 +17,8 @@ WALK = {
     "dim": 3,
     "real": "float",
     "square_root": "native",
-    "wrapped": True,
-    "scalar_loads": True,
+    "columns": True,
+    "masks": True,
 }
 ROWS = {"by_distance": True, "offset": "long", "distances": True, "vectors": True}
 CONFIGS = {
@@ -32,6 +32,7 @@ CONFIGS = {
     "radix_sort": plan.SortConfig(work_group_size=64, items=8, digit_bits=4, key="uint"),
     "row_sort": plan.RowSortConfig(work_group_size=64, dim=3, real="float", square_root="integer", **ROWS),
 }
+PLAIN = {stem: [plan.WalkConfig(**{**WALK, "columns": False, "masks": False})] for stem in ("uniform_grid", "strips")}
 SHARED = {"contract", "types", "geometry", "cells", "visit", "functions"}
 BELOW = {
     "contract": set(),
@@ -121,9 +122,9 @@ def test_user_text_enters_as_a_value(stem):
 @pytest.mark.parametrize("stem", sorted(METHODS))
 @pytest.mark.parametrize("piece", ["state", "per_neighbor", "finish"])
 def test_each_piece_stands_once(stem, piece):
-    source = render(stem, CONFIGS[stem], dataclasses.replace(COUNT, **{piece: "/* here */"}))
-
-    assert source.count("/* here */") == 1
+    function = dataclasses.replace(COUNT, **{piece: "/* here */"})
+    for config in (CONFIGS[stem], *PLAIN.get(stem, ())):
+        assert render(stem, config, function).count("/* here */") == 1
 
 
 def test_variants_are_compiled_in_only_where_asked():

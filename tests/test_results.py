@@ -91,6 +91,35 @@ def test_scipy(session, found):
     assert queries.to_scipy().shape == (7, 400)
 
 
+def test_a_sparse_matrix_is_a_copy(found):
+    sparse = found.to_scipy()
+    sparse.data *= 2
+    sparse.indices[:] = 0
+    sparse.indptr[:] = 0
+
+    assert np.array_equal(found.to_host().distances, EXPECTED.distances)
+    assert np.array_equal(found.to_host().indices, EXPECTED.indices)
+    assert np.array_equal(found.to_host().offsets, EXPECTED.offsets)
+
+
+@pytest.mark.parametrize("sort", ["index", "distance", None])
+def test_wide_offsets(session, sort, monkeypatch):
+    """What lists of 2**31 pairs and more take, on a small one."""
+    monkeypatch.setattr("clfrnn.methods.index._LARGEST_INT32_TOTAL", 0)
+
+    wide = clfrnn.search(POINTS, RADIUS, sort=sort, distances=True, vectors=True, session=session)
+
+    assert wide.offsets.dtype == np.int64
+    assert np.array_equal(wide.to_host().offsets, EXPECTED.offsets)
+    assert wide.to_scipy().nnz == len(EXPECTED.indices)
+    if sort == "index":
+        assert np.array_equal(wide.to_host().indices, EXPECTED.indices)
+        assert np.array_equal(wide.to_host().vectors, EXPECTED.vectors)
+    assert [sorted(row.tolist()) for row in wide] == [
+        EXPECTED.indices[a:b].tolist() for a, b in zip(EXPECTED.offsets, EXPECTED.offsets[1:], strict=False)
+    ]
+
+
 def test_pickling(found):
     with pytest.raises(TypeError, match="to_host"):
         pickle.dumps(found)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import pickle
 import subprocess
 import sys
 
@@ -45,6 +46,23 @@ def test_a_loop_compiles_nothing_and_takes_no_new_memory(session, method):
     assert device.size
     assert session.programs.compiled == compiled
     assert session._pool.active_bytes == held
+
+
+@pytest.mark.parametrize("method", ["strips", "uniform_grid"])
+def test_a_cloud_that_spreads_compiles_nothing(session, method):
+    """From a grid that holds its domain to one that wraps, and back."""
+    index = clfrnn.build_index(POINTS, 0.1, method=method, session=session)
+    index.update(POINTS)
+    index.query()
+    compiled, wrapped = session.programs.compiled, set()
+    for spread in (1, 2, 8, 64, 512, 1e5):
+        points = POINTS * np.float32(spread)
+        index.update(points)
+        assert index.query().num_pairs == reference.neighbors(points, 0.1).offsets[-1]
+        wrapped.add(index.cell_grid.wrapped)
+
+    assert session.programs.compiled == compiled
+    assert wrapped == {False, True}
 
 
 def test_a_session_of_a_queue(session):
@@ -129,7 +147,7 @@ def test_use_after_a_fork_raises(session, monkeypatch):
 
 def test_sessions_are_not_pickled(session):
     with pytest.raises(TypeError, match="cannot be pickled"):
-        __import__("pickle").dumps(session)
+        pickle.dumps(session)
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
@@ -158,7 +176,7 @@ def test_groups_shrink_until_the_kernel_agrees(session, monkeypatch):
     """A driver that allows a kernel less than the device: the config follows, the answer stands."""
     fresh = clfrnn.Session(session.device)
     monkeypatch.setattr(program.Kernel, "largest_group", lambda kernel, device: 16)
-    config = plan.plan_walk(fresh.profile, dim=3, real="float", wrapped=False)
+    config = plan.plan_walk(fresh.profile, dim=3, real="float")
 
     _, fitted = fresh.kernels("strips", config)
 
@@ -178,6 +196,9 @@ def test_a_kernel_that_does_not_compile(session):
     assert caught.value.source.splitlines()[1] == "   2 { a[0] = nonsense; }"
     assert "nonsense" in str(caught.value)
     assert str(session.profile) in str(caught.value)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert type(again) is clfrnn.KernelBuildError
+    assert again.source == caught.value.source
 
 
 def test_memory_that_is_not_there(session):

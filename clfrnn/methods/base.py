@@ -32,6 +32,8 @@ class Method(Protocol):
     options: frozenset[str]
     #: whether its plan depends on how crowded the cells around points are
     surveys_occupancy: bool
+    #: options under which its code differs: what verification and tests go through
+    variations: tuple[dict[str, Any], ...]
 
     def check(self, options: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:
         """The options with defaults filled in; an error for a value that makes no sense."""

@@ -31,6 +31,7 @@ class BruteForce:
     dims = frozenset(range(1, 13))
     options: frozenset[str] = frozenset()
     surveys_occupancy = False
+    variations: tuple[dict[str, Any], ...] = ({},)
 
     def check(self, options: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:  # noqa: ARG002
         """There are no options."""

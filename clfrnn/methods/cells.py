@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import numbers
 from typing import Any, ClassVar
 
@@ -18,7 +19,7 @@ from ..primitives.reduce import Box
 from ..primitives.scan import exclusive_scan
 from ..profile import DeviceProfile
 from ..program import Kernel
-from ..session import INT, Session
+from ..session import INT, Scratch, Session
 from .index import Index
 
 __all__ = [
@@ -45,9 +46,20 @@ class CellPlan:
     construction: str
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Bins:
+    """Points in the cells of one grid: where each cell starts, and the sorted copy of the points."""
+
+    grid: CellGrid
+    starts: Scratch
+    places: Scratch
+    #: the grid's numbers as kernels take them: low, inverses, shape, whether addresses wrap
+    numbers: list[Any]
+
+
 def check_construction(value: object) -> str:
     """`value` when it names a construction."""
-    if value not in CONSTRUCTIONS:
+    if not isinstance(value, str) or value not in CONSTRUCTIONS:
         raise InvalidInputError(f"construction: expected 'counting' or 'sort', got {value!r}")
     return str(value)
 
@@ -64,24 +76,35 @@ def check_width(value: object) -> float | None:
     return float(value)
 
 
-def spacing(problem: Problem) -> float:
-    """The side of a cell that holds one point on average, where points are."""
+def points_per_cell(problem: Problem, side: float) -> float:
+    """About how many points share a cube of the given side, where points are."""
     density = problem.survey.density(problem.radius)
-    return float(density ** (-1.0 / problem.dim)) if density > 0 and np.isfinite(density) else 0.0
+    try:
+        return float(density * side**problem.dim)
+    except OverflowError:
+        return math.inf
 
 
-def plan_cells(problem: Problem, profile: DeviceProfile, side: float) -> CellPlan:
-    """Cells of side `side` or the next that the domain allows."""
+def spacing(problem: Problem) -> float:
+    """The side of a cube that holds one point on average, where points are."""
+    density = problem.survey.density(problem.radius)
+    return float(density ** (-1.0 / problem.dim)) if 0 < density < math.inf else 0.0
+
+
+def plan_cells(problem: Problem, profile: DeviceProfile, sides: tuple[float, ...]) -> CellPlan:
+    """Cells of the given sides or the next that the domain allows."""
     survey = problem.survey
-    grid = fit_cells(low=survey.low, high=survey.high, side=side, n=problem.n, real=problem.real)
-    config = plan_walk(profile, dim=problem.dim, real=problem.real, wrapped=grid.wrapped)
-    return CellPlan(config=config, grid=grid, construction=problem.options["construction"])
+    return CellPlan(
+        config=plan_walk(profile, dim=problem.dim, real=problem.real),
+        grid=fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real),
+        construction=problem.options["construction"],
+    )
 
 
 class CellIndex(Index):
     """Points sorted by cell, and where each cell starts.
 
-    On the device: 4 coordinates a point (the fourth lane holds its id) and one int32 per cell.
+    On the device: the points' coordinates and ids (four lanes a point, or dim + 1 columns), and an int32 per cell.
     """
 
     stem: ClassVar[str]
@@ -89,58 +112,84 @@ class CellIndex(Index):
     def __init__(self, session: Session, problem: Problem, plan: CellPlan, points: cla.Array) -> None:
         super().__init__(session, problem)
         self._plan = plan
-        self._sorted = session.scratch(4 * problem.n, self.dtype, purpose="the sorted points")
-        self._starts = session.scratch(plan.grid.cells + 1, INT, purpose="the starts of cells")
-        self._bin(points)
+        self._bins = self._bin(points, plan.grid)
+
+    @property
+    def cell_grid(self) -> CellGrid:
+        """The cells that the points lie in."""
+        return self._bins.grid
 
     @property
     def _config(self) -> WalkConfig:
         return self._plan.config
 
     def _place(self, points: cla.Array, box: Box | None) -> None:
-        grid = self._plan.grid
+        """Into the cells there are, or cells of the same sides around `box` where these serve it no longer."""
+        grid = self._bins.grid
         if box is not None and not grid.serves(box.low, box.high):
-            grid = fit_cells(low=box.low, high=box.high, side=grid.side, n=self.num_points, real=self.problem.real)
-            config = dataclasses.replace(self._plan.config, wrapped=grid.wrapped)
-            starts = self.session.scratch(grid.cells + 1, INT, purpose="the starts of cells")
-            self._plan, self._starts = dataclasses.replace(self._plan, grid=grid, config=config), starts
-        self._bin(points)
+            grid = fit_cells(low=box.low, high=box.high, sides=grid.sides, n=self.num_points, real=self.problem.real)
+        self._bins = self._bin(points, grid)
 
-    def _bin(self, points: cla.Array) -> None:
-        """Sort the points into their cells."""
-        kernels, config = self.session.kernels(self.stem, self._config, None, VisitVariant())
-        shared = [np.int32(self.num_points), points.base_data]
-        if self._plan.construction == "counting":
-            self._bin_by_counting(kernels, config.work_group_size, shared)
-        else:
-            self._bin_by_sorting(kernels, config.work_group_size, shared)
-
-    def _bin_by_counting(self, kernels: dict[str, Kernel], size: int, shared: list[Any]) -> None:
-        """Count, scan, scatter (Hoetzlein 2014). Atomics: the order inside a cell is not repeatable."""
+    def _bin(self, points: cla.Array, grid: CellGrid) -> Bins:
+        """The points in the cells of `grid`. The index's own bins stay as they are, whatever fails here."""
         session, n = self.session, self.num_points
-        counts = session.scratch(self._plan.grid.cells, INT, purpose="the counts of cells")
-        ranks = session.scratch(n, INT, purpose="the ranks in cells")
-        fill(session, counts)
-        shared = [*shared, *self._cell_arguments()]
-        session.launch(kernels["count_cells"], n, size, *shared, counts.base_data, ranks.base_data)
-        exclusive_scan(session, counts, self._starts)
+        kernels, config = session.kernels(self.stem, self._config, None, VisitVariant())
+        lanes = self.dim + 1 if config.columns else 4
+        bins = Bins(
+            grid=grid,
+            starts=session.scratch(grid.cells + 1, INT, purpose="the starts of cells"),
+            places=session.scratch(lanes * n, self.dtype, purpose="the sorted copy of the points"),
+            numbers=self._pack(grid),
+        )
+        order_points = self._count if self._plan.construction == "counting" else self._sort
+        order = order_points(points, bins, kernels, config.work_group_size)
         session.launch(
-            kernels["scatter_points"],
+            kernels["gather_points"],
+            n,
+            config.work_group_size,
+            np.int32(n),
+            points.base_data,
+            order.base_data,
+            bins.places.base_data,
+        )
+        return bins
+
+    def _count(self, points: cla.Array, bins: Bins, kernels: dict[str, Kernel], size: int) -> Scratch:
+        """Order by counting (Hoetzlein 2014). Atomics: the order inside a cell is not repeatable."""
+        session, n = self.session, self.num_points
+        counts = session.scratch(bins.grid.cells, INT, purpose="the counts of cells")
+        addresses, ranks, order = (session.scratch(n, INT, purpose="the cells of points") for _ in range(3))
+        fill(session, counts)
+        session.launch(
+            kernels["count_cells"],
             n,
             size,
-            *shared,
-            self._starts.base_data,
+            np.int32(n),
+            points.base_data,
+            *bins.numbers,
+            counts.base_data,
+            addresses.base_data,
             ranks.base_data,
-            self._sorted.base_data,
         )
+        exclusive_scan(session, counts, bins.starts)
+        session.launch(
+            kernels["order_points"],
+            n,
+            size,
+            np.int32(n),
+            addresses.base_data,
+            ranks.base_data,
+            bins.starts.base_data,
+            order.base_data,
+        )
+        return order
 
-    def _bin_by_sorting(self, kernels: dict[str, Kernel], size: int, shared: list[Any]) -> None:
-        """Sort by cell, find the starts (Green 2010). Repeatable: inside a cell stands the input's order."""
-        session, n, cells = self.session, self.num_points, self._plan.grid.cells
+    def _sort(self, points: cla.Array, bins: Bins, kernels: dict[str, Kernel], size: int) -> Scratch:
+        """Order by sorting (Green 2010). Repeatable: inside a cell stands the input's order."""
+        session, n, cells = self.session, self.num_points, bins.grid.cells
         keys = session.scratch(n, _UINT, purpose="the cells of points")
-        session.launch(kernels["cell_keys"], n, size, *shared, *self._cell_arguments(), keys.base_data)
+        session.launch(kernels["cell_keys"], n, size, np.int32(n), points.base_data, *bins.numbers, keys.base_data)
         keys, order = sort_positions(session, keys, (cells - 1).bit_length())
-        session.launch(kernels["gather_points"], n, size, *shared, order.base_data, self._sorted.base_data)
         session.launch(
             kernels["cell_starts"],
             cells + 1,
@@ -148,30 +197,30 @@ class CellIndex(Index):
             np.int32(n),
             np.int32(cells),
             keys.base_data,
-            self._starts.base_data,
+            bins.starts.base_data,
         )
+        return order
 
-    def _cell_arguments(self) -> list[Any]:
-        """The grid's numbers as the kernels take them."""
-        if self._grid_arguments is None or self._grid_arguments[0] is not self._plan.grid:
-            self._grid_arguments = (self._plan.grid, self._pack_grid(self._plan.grid))
-        return self._grid_arguments[1]
-
-    _grid_arguments: tuple[CellGrid, list[Any]] | None = None
-
-    def _pack_grid(self, grid: CellGrid) -> list[Any]:
-        low = np.zeros(4, self.dtype)
+    def _pack(self, grid: CellGrid) -> list[Any]:
+        low, inverse = np.zeros(4, self.dtype), np.ones(4, self.dtype)
         shape = np.ones(4, np.int32)
         low[: self.dim] = grid.low
+        inverse[: self.dim] = grid.inverses
         shape[: self.dim] = grid.shape
-        return [low, self.dtype.type(grid.inverse), shape]
+        return [low, inverse, shape, np.int32(grid.wrapped)]
 
     def _walk_arguments(self) -> list[Any]:
-        return [self._sorted.base_data, self._starts.base_data, *self._cell_arguments()]
+        bins = self._bins
+        return [np.int32(self.num_points), bins.places.base_data, bins.starts.base_data, *bins.numbers]
 
     def _tests(self, m: int) -> float:
-        """The window is wider than the ball, and a cell of the survey is as wide as the radius."""
-        side = self._plan.grid.side
-        radius = max(self.radius, side * 1e-6)
-        per_query = (1.0 + self.problem.survey.others) * (2.0 + side / radius) ** self.dim
-        return m * min(float(self.num_points), per_query)
+        """Points and rows in a query's window: by the survey's crowding, and on a torus also by the share of it."""
+        grid, survey = self._bins.grid, self.problem.survey
+        radius = max(self.radius, max(grid.sides) * 1e-6)
+        windows = [2.0 * radius / side + 2.0 for side in grid.sides]
+        crowded = (1.0 + survey.others) * math.prod(
+            window * side / radius for window, side in zip(windows, grid.sides, strict=True)
+        )
+        share = math.prod(min(1.0, window / many) for window, many in zip(windows, grid.shape, strict=True))
+        rows = math.prod(min(window, many) for window, many in zip(windows[1:], grid.shape[1:], strict=True))
+        return m * (min(float(self.num_points), crowded + share * self.num_points * grid.wrapped) + rows)

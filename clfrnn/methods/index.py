@@ -11,11 +11,11 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..arrays import is_device_array, one_radius, round_radii
-from ..domain import padded_radius
+from ..arrays import is_device_array, is_scalar, one_radius, round_radii
+from ..domain import CellGrid, padded_radius
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
-from ..plan import KernelConfig, Problem, VisitVariant
+from ..plan import KernelConfig, Problem, VisitVariant, components
 from ..primitives.reduce import Box, bounding_box
 from ..primitives.row_sort import sort_rows
 from ..primitives.scan import finish_scan, sum_shares
@@ -89,6 +89,11 @@ class Index(abc.ABC):
         raise TypeError("an index lies on a device and cannot be pickled; pickle the points and build it again")
 
     @property
+    def cell_grid(self) -> CellGrid | None:
+        """The cells that the points lie in, where the method has cells."""
+        return None
+
+    @property
     @abc.abstractmethod
     def _config(self) -> KernelConfig:
         """What the method's programs are specialised by."""
@@ -148,11 +153,11 @@ class Index(abc.ABC):
         Cost: one visit; no list is made.
         """
         self.session.check_process()
-        counts = self._count(self._ask(queries, radius=radius, include_self=include_self, half=False))
+        counts = self._counts(self._ask(queries, radius=radius, include_self=include_self, half=False))
         self.session.publish(counts)
         return counts
 
-    def _count(self, ask: Ask) -> cla.Array:
+    def _counts(self, ask: Ask) -> cla.Array:
         counts = self.session.allocate(ask.m, np.int32, purpose="the neighbor counts")
         self._visit(own_function("count"), ask, {"counts": counts})
         return counts
@@ -192,7 +197,7 @@ class Index(abc.ABC):
         if sort not in (None, "index", "distance"):
             raise InvalidInputError(f"sort: expected None, 'index' or 'distance', got {sort!r}")
         ask = self._ask(queries, radius=radius, include_self=include_self, half=half)
-        sums = sum_shares(self.session, self._count(ask))
+        sums = sum_shares(self.session, self._counts(ask))
         pairs = sums.read_total(self.session)
         self._watch.settle()
         wide = pairs > _LARGEST_INT32_TOTAL
@@ -218,7 +223,7 @@ class Index(abc.ABC):
             offset="long" if offsets.dtype == np.int64 else "int",
             distances="square" if by_distance else "root" if distances else "",
             vectors=vectors,
-            components=_components(self.dim) if vectors else (),
+            components=components(self.dim) if vectors else (),
         )
         arguments = {"offsets": offsets, "indices": indices, "distances": lengths, "vectors": arrows}
         if pairs:
@@ -259,7 +264,11 @@ class Index(abc.ABC):
         InvalidInputError
             Another shape or dtype, or a host array that is not finite; the index then still answers for the old points.
 
-        Cost: that of building, without compiling or waiting for the device.
+        DeviceMemoryError
+            There is no room for the new cells; the index then still answers for the old points.
+
+        Cost: that of building, without its survey. Nothing is compiled. A device array is not waited for, save that
+        every sixteenth check of a caller who never waits is.
         """
         self.session.check_process()
         array, pending = take_points(self.session, points, "points", real=self.dtype, exact=True)
@@ -268,11 +277,13 @@ class Index(abc.ABC):
                 f"points: expected the shape of the index, ({self.num_points}, {self.dim}), got {array.shape}; "
                 "build a new index for another number of points"
             )
-        box = self._watch.known_box()
-        self._watch.new_points(bounding_box(self.session, array) if pending is None else pending)
-        if not is_device_array(points):  # copying it has waited already
-            box = self._watch.known_box(look=True)
+        if pending is not None:
+            self._place(array, self._watch.known_box())
+            self._watch.new_points(pending)
+            return
+        box = bounding_box(self.session, array).read()  # a host array: copying it has waited already
         self._place(array, box)
+        self._watch.good_points(box)
 
     def check(self) -> None:
         """Wait for the device, and raise what earlier calls that did not wait have found.
@@ -314,14 +325,10 @@ class Index(abc.ABC):
             radii = take_radii(self.session, radius, m, self.dtype)
             self._watch.other("radius", bounding_box(self.session, radii.reshape(m, 1)))
             return self.radius, radii
-        if np.ndim(radius) == 0:
+        if is_scalar(radius):
             scalar = one_radius(radius, self.dtype)
             check_largest(scalar, self.radius)
             return scalar, None
         values = round_radii(radius, m, self.dtype)
         check_largest(float(values.max(initial=0)), self.radius)
         return self.radius, self.session.upload(values, purpose="the radii")
-
-
-def _components(dim: int) -> tuple[str, ...]:
-    return ("",) if dim == 1 else tuple(f".s{k:x}" for k in range(dim))

@@ -14,7 +14,7 @@ from ..primitives.gather import pack
 from ..primitives.reduce import PendingBox, bounding_box
 from ..session import Session
 
-__all__ = ["check_context", "take_points", "take_radii", "wait_for"]
+__all__ = ["check_context", "fetch", "own_copy", "take_points", "take_radii"]
 
 
 def check_context(session: Session, array: cla.Array, name: str) -> None:
@@ -26,12 +26,40 @@ def check_context(session: Session, array: cla.Array, name: str) -> None:
         )
 
 
-def wait_for(session: Session, array: cla.Array) -> None:
-    """Make the session's queue wait for what other queues still do to `array`."""
-    if array.queue is not session.queue and array.events:
-        if array.queue is not None:
-            array.queue.flush()  # commands that were never submitted would be waited for without end
+def own_copy(session: Session, array: cla.Array) -> cla.Array:
+    """`array`, contiguous and safe to read from the session's queue until that is done with it.
+
+    What another queue works on is copied: after what it still does to the array, and before what it does next.
+    """
+    foreign = array.queue is not None and array.queue != session.queue
+    if foreign:
+        array.queue.flush()  # what was never submitted would be waited for without end
+    if array.events:
         cl.enqueue_barrier(session.queue, wait_for=list(array.events))
+    if array.flags.c_contiguous and array.offset == 0:
+        if not foreign:
+            return array
+        copy = session.allocate(array.shape, array.dtype, purpose="a copy of another queue's array")
+        session.copy(array, copy)
+    else:
+        copy = pack(session, array if array.ndim == 2 else _column(array)).reshape(array.shape)
+    if foreign:
+        cl.enqueue_barrier(array.queue, wait_for=[cl.enqueue_marker(session.queue)])
+        session.queue.flush()
+    return copy
+
+
+def _column(array: cla.Array) -> cla.Array:
+    """A one-dimensional array as a matrix of one column, with its strides."""
+    strides = (array.strides[0], array.dtype.itemsize)
+    return cla.Array(
+        array.queue, (array.size, 1), array.dtype, data=array.base_data, offset=array.offset, strides=strides
+    )
+
+
+def fetch(session: Session, array: cla.Array) -> np.ndarray[Any, Any]:
+    """A device array in host memory, by its own queue or the session's."""
+    return array.get(queue=array.queue or session.queue)
 
 
 def take_points(
@@ -49,14 +77,13 @@ def take_points(
         return session.upload(host, purpose=f"the {name}"), None
     check_context(session, value, name)
     check_shape(value, name)
-    wait_for(session, value)
-    wanted = value.dtype if value.dtype in REAL_OF else host_points(value.get(), name).dtype
+    wanted = value.dtype if value.dtype in REAL_OF else host_points(fetch(session, value), name).dtype
     wanted = _wanted(session, wanted, real, name, exact=exact)
     if wanted != value.dtype:
-        host = host_points(value.get(), name).astype(wanted, copy=False)
+        host = host_points(fetch(session, value), name).astype(wanted, copy=False)
         check_finite(host, name)
         return session.upload(host, purpose=f"the {name}"), None
-    array = value if value.flags.c_contiguous and value.offset == 0 else pack(session, value)
+    array = own_copy(session, value)
     return array, bounding_box(session, array)
 
 
@@ -74,8 +101,8 @@ def _wanted(
     wanted = dtype if real is None else real
     if wanted == np.float64 and not session.profile.fp64:
         raise InvalidInputError(
-            f"{name}: float64 was given, but {session.profile} has no fp64; convert with astype(numpy.float32), "
-            "or choose another device (clfrnn devices lists them)"
+            f"{name}: float64 was given, but {session.profile} has no fp64; convert with astype(numpy.float32) "
+            "(--float32 on the command line), or choose another device (clfrnn devices lists them)"
         )
     return wanted
 
@@ -86,16 +113,5 @@ def take_radii(session: Session, radius: cla.Array, m: int, dtype: np.dtype[Any]
     if radius.shape != (m,):
         raise InvalidInputError(f"radius: expected a number or shape ({m},), got shape {radius.shape}")
     if radius.dtype != dtype:
-        return session.upload(round_radii(radius.get(), m, dtype), purpose="the radii")
-    wait_for(session, radius)
-    if radius.flags.c_contiguous and radius.offset == 0:
-        return radius
-    column = cla.Array(
-        session.queue,
-        (m, 1),
-        radius.dtype,
-        data=radius.base_data,
-        offset=radius.offset,
-        strides=(radius.strides[0], radius.dtype.itemsize),
-    )
-    return pack(session, column).reshape(m)
+        return session.upload(round_radii(fetch(session, radius), m, dtype), purpose="the radii")
+    return own_copy(session, radius)

@@ -22,6 +22,7 @@ class UniformGrid:
     dims = frozenset({2, 3})
     options = frozenset({"construction"})
     surveys_occupancy = True
+    variations: tuple[dict[str, Any], ...] = ({}, {"construction": "sort"})
 
     def check(self, options: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:  # noqa: ARG002
         """The construction, counting unless said otherwise."""
@@ -29,7 +30,8 @@ class UniformGrid:
 
     def plan(self, problem: Problem, profile: DeviceProfile) -> CellPlan:
         """Cells of side r, or wider so that one holds about a point."""
-        return plan_cells(problem, profile, max(problem.radius, spacing(problem)))
+        side = max(problem.radius, spacing(problem))
+        return plan_cells(problem, profile, (side,) * problem.dim)
 
     def build(self, session: Session, problem: Problem, points: cla.Array) -> UniformGridIndex:
         """Bin the points."""

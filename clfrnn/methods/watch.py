@@ -12,8 +12,8 @@ from ..primitives.reduce import Box, PendingBox
 
 __all__ = ["Watch", "check_largest"]
 
-#: An index whose caller never waits has its points' box looked at every so many updates.
-_UPDATES_UNSEEN = 16
+#: Checks of a caller who never waits are read, and waited for, when there are so many.
+_MOST_UNREAD = 16
 
 
 class Watch:
@@ -27,45 +27,62 @@ class Watch:
         self._dtype = dtype
         self._radius = radius
         self._points: PendingBox | None = None
-        self._updates_unseen = 0
         self._box: Box | None = None
-        self._others: list[tuple[str, PendingBox]] = []
+        self._unread: list[tuple[str, PendingBox]] = []
+        self._found: list[InvalidInputError] = []
 
     def new_points(self, pending: PendingBox) -> None:
-        """The index took new points; what was found in the old ones no longer matters."""
+        """The index took new points from the device."""
         self._points = pending
-        self._updates_unseen += 1
-        self._others = []
+        self.other("points", pending)
+
+    def good_points(self, box: Box) -> None:
+        """The index took points that were checked before; `box` is theirs."""
+        self._points = None
+        self._box = box
 
     def other(self, name: str, pending: PendingBox) -> None:
-        """The index took `name`, queries or radii."""
-        self._others.append((name, pending))
+        """The index took `name`: points, queries or radii from the device."""
+        self._unread.append((name, pending))
+        if len(self._unread) >= _MOST_UNREAD:
+            self._read()
 
-    def known_box(self, *, look: bool = False) -> Box | None:
-        """The box of the last points that were looked at; with `look`, or when it is due, of the present ones."""
-        if look or self._updates_unseen >= _UPDATES_UNSEEN:
-            self._see()
+    def known_box(self) -> Box | None:
+        """The box of the last points whose check was read."""
         return self._box
 
     def settle(self) -> None:
-        """Wait for all checks, and raise what one of them found. Bad points raise until they are replaced."""
-        self._see()
+        """Wait for all checks, and raise what they found, the earliest first.
+
+        What was raised is forgotten, except that bad points raise again until others take their place.
+        """
+        self._read()
+        if self._found:
+            raise self._found.pop(0)
         if self._box is not None and self._box.first_bad is not None:
             raise_non_finite("points", self._box.first_bad)
-        others, self._others = self._others, []
-        for name, pending in others:
+
+    def _read(self) -> None:
+        unread, self._unread = self._unread, []
+        for name, pending in unread:
             box = pending.read()
+            if pending is self._points:
+                self._points, self._box = None, box
+            error = self._judge(name, box)
+            if error is not None and len(self._found) < _MOST_UNREAD:
+                self._found.append(error)
+
+    def _judge(self, name: str, box: Box) -> InvalidInputError | None:
+        """What is wrong with an array of that box."""
+        try:
             if box.first_bad is not None:
                 raise_non_finite(name, box.first_bad)
             if name == "radius":
                 check_radii(np.asarray(box.low, self._dtype), name, row=False)
                 check_largest(box.high[0], self._radius)
-
-    def _see(self) -> None:
-        if self._points is not None:
-            self._box = self._points.read()
-            self._points = None
-            self._updates_unseen = 0
+        except InvalidInputError as error:
+            return error
+        return None
 
 
 def check_largest(radius: float, built: float) -> None:

@@ -37,9 +37,15 @@ class PendingBox:
         self._session = session
         self._box = box
         self._first_bad = first_bad
+        self._read: Box | None = None
 
     def read(self) -> Box:
-        """Wait for the box. Without a finite row it is the origin."""
+        """Wait for the box, once. Without a finite row it is the origin."""
+        if self._read is None:
+            self._read = self._fetch()
+        return self._read
+
+    def _fetch(self) -> Box:
         corners = self._session.read(self._box)
         row = int(self._session.read(self._first_bad)[0])
         corners[~np.isfinite(corners)] = 0
@@ -80,10 +86,15 @@ def bounding_box(session: Session, points: cla.Array) -> PendingBox:
     return PendingBox(session, box, first_bad)
 
 
-def survey_points(session: Session, points: cla.Array, radius: float) -> tuple[Survey, int | None]:
-    """Box, crowding and first non-finite row of `points`, waited for. Two passes, 1 MiB of counters."""
+def survey_points(
+    session: Session, points: cla.Array, radius: float, pending: PendingBox | None = None
+) -> tuple[Survey, int | None]:
+    """Box, crowding and first non-finite row of `points`, waited for. Two passes, up to 1 MiB of counters.
+
+    `pending` is their box, where its reduction is under way already.
+    """
     n = points.shape[0]
-    pending = bounding_box(session, points)
+    pending = pending or bounding_box(session, points)
     others = _others(session, points, radius)
     box = pending.read()
     return Survey(n=n, low=box.low, high=box.high, others=others), box.first_bad
