@@ -95,8 +95,8 @@ class WalkConfig(PointConfig):
     square_root: str
     #: the sorted copy holds columns, one for each coordinate and one for ids, not a record for each point
     columns: bool
-    #: candidates are tested sixty-four at a time, without branches, before any is offered
-    masks: bool
+    #: candidates that compilers are told to test at once; 1 leaves each to itself
+    width: int
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -206,16 +206,17 @@ def plan_tile(profile: DeviceProfile, *, dim: int, real: str) -> TileConfig:
 
 
 def plan_walk(profile: DeviceProfile, *, dim: int, real: str) -> WalkConfig:
-    """A walk over cells: small groups, so that one crowded query keeps few others waiting (Chisholm 2020, §4.2)."""
+    """A walk over cells: small groups on a GPU, where a crowded query keeps its group waiting (Chisholm 2020, §4.2)."""
+    cpu = profile.kind == "cpu"
     return WalkConfig(
-        work_group_size=group_size(profile, 64),
+        work_group_size=group_size(profile, 256 if cpu else 64),
         dim=dim,
         real=real,
         square_root=square_root(profile, real),
-        # Compilers for CPUs then test a vector of candidates at a time; on a GPU one record is one wide load, and
-        # lanes that find nothing wait for the others anyway.
-        columns=profile.kind == "cpu",
-        masks=profile.kind == "cpu",
+        # On a CPU a work-item tests a vector at a time; on a GPU one record is one wide load, and lanes that find
+        # nothing wait for the others anyway.
+        columns=cpu,
+        width=max(4, profile.simd_width * 4 // REAL_SIZE[real]) if cpu else 1,
     )
 
 

@@ -223,9 +223,9 @@ class Session:
             f"bytes in one and has about {available:,} left. Nothing was truncated. {_advice(purpose)}"
         )
 
-    def publish(self, *arrays: cla.Array) -> None:
-        """Let other queues wait for what was enqueued to fill `arrays`, and submit it, as they could not."""
-        event = cl.enqueue_marker(self.queue)
+    def publish(self, event: cl.Event | None, *arrays: cla.Array) -> None:
+        """Let other queues wait for `event`, the last to fill `arrays`, and submit it, as they could not."""
+        event = event or cl.enqueue_marker(self.queue)
         for array in arrays:
             array.add_event(event)
         self.queue.flush()

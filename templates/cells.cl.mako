@@ -1,8 +1,8 @@
 <%include file="geometry.cl.mako"/>
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
-// Cells on a torus: the coordinate of a point, its address, the window of a query, and the kernels that bin points.
-// Config fields used: dim, components, columns, masks, work_group_size, foreign.
+// Cells on a torus: the coordinate of a point, its address, the window of a query, and its candidates.
+// Config fields used: dim, components, columns, width, work_group_size, foreign.
 // The sorted copy is an array of records, or columns of x, y, (z,) and id, n long each.
 
 // Coordinate of x on one axis. Monotone in x, rounding included, which is all that exactness asks of it; it is clamped
@@ -57,13 +57,21 @@ int frnn_address(const real_vec p, const frnn_record low, const frnn_record inve
 % endif
 </%def>
 
+<%def name="vectorised()">
+% if width > 1:
+#pragma clang loop vectorize_width(${width}) interleave_count(1) vectorize_predicate(enable)
+% endif
+</%def>
+
 <%def name="run(function)">
     // The candidates of one run of places, frnn_t up to frnn_stop.
-% if masks and not function.light:
-    // Sixty-four at a time: a vector of candidates is tested without a branch, and only those within reach are offered.
+% if width > 1 and not function.light:
+    // Sixty-four at a time: candidates are tested a vector at once and without a branch, those within reach become bits
+    // of a mask, and only they are looked at one by one.
     for (; frnn_t < frnn_stop; frnn_t += 64) {
         const int frnn_many = min(frnn_stop - frnn_t, 64);
         ulong frnn_mask = 0;
+        ${vectorised()}
         for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
             ${take_candidate("frnn_t + frnn_k")}
             ${geometry.differences()}
@@ -71,10 +79,11 @@ int frnn_address(const real_vec p, const frnn_record low, const frnn_record inve
         }
         for (; frnn_mask; frnn_mask &= frnn_mask - 1) {
             ${take_candidate("frnn_t + 63 - (int)clz(frnn_mask & -frnn_mask)")}
-            ${visit.offer(function)}
+            ${visit.offer(function, within="1")}
         }
     }
 % else:
+    ${vectorised()}
     for (; frnn_t < frnn_stop; ++frnn_t) {
         ${take_candidate("frnn_t")}
         ${visit.offer(function)}
@@ -130,81 +139,4 @@ ${caller.body()}
 % else:
     sorted[${place}] = (frnn_record)(p.s0, p.s1, ${"p.s2" if dim == 3 else "0"}, FRNN_ID_LANE(i));
 % endif
-</%def>
-
-<%def name="build()">
-// Counts the points of each cell; the count that a point finds is its rank in the cell.
-// Launch: one work-item per point. In: points (n, dim). Out: counts (cells,), zero before; addresses, ranks (n,).
-// Source: Hoetzlein (2014), counting sort.
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void count_cells(const int n, global const real *restrict points, const frnn_record low, const frnn_record inverse,
-                 const int4 shape, const int wrapped, global int *restrict counts, global int *restrict addresses,
-                 global int *restrict ranks)
-{
-    const int i = get_global_id(0);
-    if (i >= n) return;
-    const real_vec p = ${geometry.load("points", "i")};
-    const int address = frnn_address(p, low, inverse, shape, wrapped);
-    addresses[i] = address;
-    ranks[i] = atomic_inc(&counts[address]);
-}
-
-// The order of the points: each goes to the place that its cell and rank give it.
-// Launch: one work-item per point. In: starts (cells + 1,), addresses, ranks (n,). Out: order (n,), place -> point.
-// Ids are scattered and points gathered after them, as a scattered write costs more than a scattered read.
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void order_points(const int n, global const int *restrict addresses, global const int *restrict ranks,
-                  global const int *restrict starts, global int *restrict order)
-{
-    const int i = get_global_id(0);
-    if (i < n) order[starts[addresses[i]] + ranks[i]] = i;
-}
-
-// The sort key of each point: the address of its cell.
-// Launch: one work-item per point. In: points (n, dim). Out: keys (n,). Source: Green (2010), grid by sorting.
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void cell_keys(const int n, global const real *restrict points, const frnn_record low, const frnn_record inverse,
-               const int4 shape, const int wrapped, global uint *restrict keys)
-{
-    const int i = get_global_id(0);
-    if (i >= n) return;
-    const real_vec p = ${geometry.load("points", "i")};
-    keys[i] = frnn_address(p, low, inverse, shape, wrapped);
-}
-
-// Where each cell starts among the sorted keys: the first place whose key is not below the cell.
-// Launch: one work-item per cell and one more. In: keys (n,), ascending. Out: starts (cells + 1,).
-// A search for each cell, where Green (2010) lets points mark their cell's start: no item waits for a long empty run.
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void cell_starts(const int n, const int cells, global const uint *restrict keys, global int *restrict starts)
-{
-    const int cell = get_global_id(0);
-    if (cell > cells) return;
-    int from = 0, to = n;
-    while (from < to) {
-        const int middle = from + (to - from) / 2;
-        if (keys[middle] < (uint)cell) from = middle + 1; else to = middle;
-    }
-    starts[cell] = from;
-}
-
-// Copies points into sorted order.
-// Launch: one work-item per place. In: order (n,). Out: sorted, (n,) records or (dim + 1, n) columns.
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void gather_points(const int n, global const real *restrict points, global const int *restrict order,
-                   global ${"real" if columns else "frnn_record"} *restrict sorted)
-{
-    const int t = get_global_id(0);
-    if (t >= n) return;
-    const int i = order[t];
-    const real_vec p = ${geometry.load("points", "i")};
-% if columns:
-% for k, component in enumerate(components):
-    sorted[${k} * (size_t)n + t] = p${component};
-% endfor
-    sorted[${dim} * (size_t)n + t] = FRNN_ID_LANE(i);
-% else:
-    sorted[t] = (frnn_record)(p.s0, p.s1, ${"p.s2" if dim == 3 else "0"}, FRNN_ID_LANE(i));
-% endif
-}
 </%def>

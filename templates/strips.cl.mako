@@ -1,4 +1,5 @@
 <%include file="cells.cl.mako"/>
+<%namespace name="binning" file="binning.cl.mako"/>
 <%namespace name="cells" file="cells.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
 <%namespace name="geometry" file="geometry.cl.mako"/>
@@ -25,7 +26,7 @@
 </%def>
 
 % if function is None:
-${cells.build()}
+${binning.build()}
 % else:
 ${geometry.root()}
 ${function.preamble}

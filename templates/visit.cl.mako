@@ -33,16 +33,16 @@
     ${function.state}
 </%def>
 
-<%def name="offer(function)">
+<%def name="offer(function, within='(d2 <= reach2)')">
     {
         ${geometry.differences()}
         const real d2 = ${geometry.squared()};
 % if half:
-        if ((d2 <= reach2) & (j >= frnn_least)) {
+        if (${within} & (j >= frnn_least)) {
 % elif foreign:
-        if (d2 <= reach2) {
+        if (${within}) {
 % else:
-        if ((d2 <= reach2) & (j != frnn_self)) {
+        if (${within} & (j != frnn_self)) {
 % endif
             const real_vec dx = ${geometry.difference()};
             do {

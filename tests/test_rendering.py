@@ -18,7 +18,7 @@ WALK = {
     "real": "float",
     "square_root": "native",
     "columns": True,
-    "masks": True,
+    "width": 16,
 }
 ROWS = {"by_distance": True, "offset": "long", "distances": True, "vectors": True}
 CONFIGS = {
@@ -32,13 +32,14 @@ CONFIGS = {
     "radix_sort": plan.SortConfig(work_group_size=64, items=8, digit_bits=4, key="uint"),
     "row_sort": plan.RowSortConfig(work_group_size=64, dim=3, real="float", square_root="integer", **ROWS),
 }
-PLAIN = {stem: [plan.WalkConfig(**{**WALK, "columns": False, "masks": False})] for stem in ("uniform_grid", "strips")}
-SHARED = {"contract", "types", "geometry", "cells", "visit", "functions"}
+PLAIN = {stem: [plan.WalkConfig(**{**WALK, "columns": False, "width": 1})] for stem in ("uniform_grid", "strips")}
+SHARED = {"contract", "types", "geometry", "cells", "binning", "visit", "functions"}
 BELOW = {
     "contract": set(),
     "types": {"contract"},
     "geometry": {"types"},
     "cells": {"geometry", "visit"},
+    "binning": {"geometry"},
     "visit": {"geometry"},
     "functions": set(),
 }

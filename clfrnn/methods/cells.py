@@ -76,15 +76,6 @@ def check_width(value: object) -> float | None:
     return float(value)
 
 
-def points_per_cell(problem: Problem, side: float) -> float:
-    """About how many points share a cube of the given side, where points are."""
-    density = problem.survey.density(problem.radius)
-    try:
-        return float(density * side**problem.dim)
-    except OverflowError:
-        return math.inf
-
-
 def spacing(problem: Problem) -> float:
     """The side of a cube that holds one point on average, where points are."""
     density = problem.survey.density(problem.radius)

@@ -61,7 +61,7 @@ class Index(abc.ABC):
     >>> index = clfrnn.build_index([[0.0, 0.0], [3.0, 4.0], [9.0, 9.0]], 5.0)
     >>> index.count().get().tolist()
     [1, 1, 0]
-    >>> index.query([[3.0, 3.0]], distances=True).to_host().distances.tolist()
+    >>> index.query([[3.0, 3.0]], sort="distance", distances=True).to_host().distances.tolist()
     [1.0, 4.242640687119285]
     """
 
@@ -153,14 +153,13 @@ class Index(abc.ABC):
         Cost: one visit; no list is made.
         """
         self.session.check_process()
-        counts = self._counts(self._ask(queries, radius=radius, include_self=include_self, half=False))
-        self.session.publish(counts)
+        counts, event = self._counts(self._ask(queries, radius=radius, include_self=include_self, half=False))
+        self.session.publish(event, counts)
         return counts
 
-    def _counts(self, ask: Ask) -> cla.Array:
+    def _counts(self, ask: Ask) -> tuple[cla.Array, cl.Event | None]:
         counts = self.session.allocate(ask.m, np.int32, purpose="the neighbor counts")
-        self._visit(own_function("count"), ask, {"counts": counts})
-        return counts
+        return counts, self._visit(own_function("count"), ask, {"counts": counts})
 
     def query(
         self,
@@ -197,7 +196,7 @@ class Index(abc.ABC):
         if sort not in (None, "index", "distance"):
             raise InvalidInputError(f"sort: expected None, 'index' or 'distance', got {sort!r}")
         ask = self._ask(queries, radius=radius, include_self=include_self, half=half)
-        sums = sum_shares(self.session, self._counts(ask))
+        sums = sum_shares(self.session, self._counts(ask)[0])
         pairs = sums.read_total(self.session)
         self._watch.settle()
         wide = pairs > _LARGEST_INT32_TOTAL
@@ -226,10 +225,9 @@ class Index(abc.ABC):
             components=components(self.dim) if vectors else (),
         )
         arguments = {"offsets": offsets, "indices": indices, "distances": lengths, "vectors": arrows}
-        if pairs:
-            self._visit(function, ask, arguments)
+        event = self._visit(function, ask, arguments) if pairs else None
         if sort and pairs:
-            sort_rows(
+            event = sort_rows(
                 self.session,
                 offsets,
                 indices,
@@ -241,7 +239,7 @@ class Index(abc.ABC):
                 pairs=pairs,
             )
         kept = (offsets, indices, lengths if distances else None, arrows)
-        self.session.publish(*(array for array in kept if array is not None))
+        self.session.publish(event, *(array for array in kept if array is not None))
         return NeighborList(
             offsets=offsets,
             indices=indices,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,17 +11,18 @@ import pyopencl.array as cla
 from ..plan import Problem
 from ..profile import DeviceProfile
 from ..session import Session
-from .cells import CellIndex, CellPlan, check_construction, check_width, plan_cells, points_per_cell, spacing
+from .cells import CellIndex, CellPlan, check_construction, check_width, plan_cells, spacing
 
 __all__ = ["Strips", "StripsIndex"]
 
 #: From this many other points in a cell of side r on, cells of half the radius spare more tests than they cost lookups
 #: (measured). A CPU tests a run's points a vector at a time and wants longer runs.
-_CROWDED = {"cpu": 30.0}
+_CROWDED = {"cpu": 100.0}
 _CROWDED_ELSEWHERE = 8.0
 
-#: Along a strip cells are up to this many times narrower than across, as long as each still holds a point.
-_NARROWEST = 4.0
+#: From this many on, cells half as long along the strip let it end nearer to the window, in as many strips; measured to
+#: pay on a CPU, not on a GPU.
+_HALVED_ALONG = {"cpu": 8.0}
 
 
 class Strips:
@@ -45,19 +47,15 @@ class Strips:
         }
 
     def plan(self, problem: Problem, profile: DeviceProfile) -> CellPlan:
-        """Cells of the proportion asked for, else as crowding has it, and then narrower along the strip.
-
-        A strip reads whole cells, so its ends overshoot the window by a cell; narrow cells along it cost lookups in
-        the same number of strips, and tests of fewer points.
-        """
-        width = problem.options["bin_width"]
-        if width is not None:
-            return plan_cells(problem, profile, (width * problem.radius,) * problem.dim)
-        if problem.survey.others >= _CROWDED.get(profile.kind, _CROWDED_ELSEWHERE):
+        """Cells of the proportion asked for, else half a radius in crowds, a radius, or about a point's own space."""
+        if problem.options["bin_width"] is not None:
+            return plan_cells(problem, profile, (problem.options["bin_width"] * problem.radius,) * problem.dim)
+        crowd = problem.survey.others
+        if crowd >= _CROWDED.get(profile.kind, _CROWDED_ELSEWHERE):
             side = 0.5 * problem.radius
         else:
             side = max(problem.radius, spacing(problem))
-        along = side / max(1.0, min(_NARROWEST, points_per_cell(problem, side)))
+        along = side / 2 if crowd >= _HALVED_ALONG.get(profile.kind, math.inf) else side
         return plan_cells(problem, profile, (along,) + (side,) * (problem.dim - 1))
 
     def build(self, session: Session, problem: Problem, points: cla.Array) -> StripsIndex:
