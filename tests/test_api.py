@@ -279,7 +279,7 @@ def test_device_queries_that_are_not_finite(session, method):
         (True, "expected a number, got True"),
         (1j, "expected a number"),
         (np.complex64(1j), "expected a number"),
-        (np.timedelta64(1), "expected a number"),
+        (np.timedelta64(1, "s"), "expected a number"),
         ([[1], [1, 2]], "expected a number"),
         ([0.1, None], "expected a number"),
         (np.full(300, -0.5), r"got -0.5 in row 0"),

@@ -217,6 +217,7 @@ def test_launches_can_be_recorded(session):
     with session.recorded() as launches:
         index.count()
     index.count()
+    session.queue.finish()
 
     assert [name for name, _ in launches] == ["visit"]
     assert launches[0][1].profile.end >= launches[0][1].profile.start

@@ -1,4 +1,4 @@
-"""The methods by name. Tests, benchmarks, the command line and the docs iterate over :data:`METHODS`."""
+"""The methods by name. Tests, verification and the command line iterate over :data:`METHODS`."""
 
 from __future__ import annotations
 
