@@ -1,6 +1,7 @@
 """Our own reduce, scan and sorts against numpy."""
 
 import numpy as np
+import pyopencl as cl
 import pyopencl.array as cla
 import pytest
 from conftest import POINTS
@@ -22,7 +23,7 @@ SIZES = [1, 2, 7, 64, 257, POINTS, 10 * POINTS + 13]
 def to_scratch(session, values):
     scratch = session.scratch(values.size, values.dtype, purpose="a test")
     if values.size:
-        session.copy(cla.to_device(session.queue, values), scratch)
+        cl.enqueue_copy(session.queue, scratch.base_data, values)
     return scratch
 
 
