@@ -121,7 +121,7 @@ def test_degenerate_clouds(session, way, dim, dtype, name):
 @pytest.mark.parametrize("seed", range(3))
 def test_pairs_on_cell_edges(session, way, dim, dtype, seed, far):
     radius = float(dtype.type(np.random.default_rng([seed, dim]).uniform(0.05, 1.5)))
-    case = Case(method=way[0], options=way[1], dim=dim, dtype=dtype, seed=seed, points=POINTS)
+    case = Case(method=way[0], options=way[1], dim=dim, dtype=dtype, seed=seed, points=max(POINTS, 1200))
     points = edge_cloud(session, case, radius=radius, seed=seed, far=far)
     expected = reference.neighbors(points, radius)
     grid = clfrnn.build_index(points, radius, method=way[0], session=session, **way[1]).cell_grid
