@@ -36,6 +36,8 @@ def default_session() -> Session:
     NoDeviceError
         There is none.
 
+    Examples
+    --------
     >>> import clfrnn
     >>> clfrnn.default_session() is clfrnn.default_session()
     True
@@ -113,8 +115,12 @@ def search(
     NoDeviceError
         There is no OpenCL device.
 
+    Notes
+    -----
     Cost: about five passes over the points, then two visits to every query's surroundings.
 
+    Examples
+    --------
     >>> import clfrnn
     >>> clfrnn.search([[0.0, 0.0], [3.0, 4.0], [9.0, 9.0]], 5.0)[1].tolist()
     [0]
@@ -156,8 +162,12 @@ def build_index(
     TypeError
         The method does not take one of the options.
 
+    Notes
+    -----
     Cost: about five passes over the points and one wait; compiles on first use.
 
+    Examples
+    --------
     >>> import clfrnn
     >>> index = clfrnn.build_index([[0.0, 0.0], [3.0, 4.0]], 5.0, method="strips", bin_width=0.5)
     >>> index.update([[0.0, 0.0], [3.0, 4.1]])

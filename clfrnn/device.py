@@ -36,8 +36,12 @@ def devices() -> list[DeviceProfile]:
     list of DeviceProfile
         Empty when no driver is installed.
 
+    Notes
+    -----
     Cost: asks the drivers, compiles nothing.
 
+    Examples
+    --------
     >>> import clfrnn
     >>> clfrnn.devices()[0].max_work_group_size > 0
     True

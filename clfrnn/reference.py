@@ -1,5 +1,7 @@
 """The definition of a correct answer, in numpy: all pairs, each operation rounded in the points' dtype.
 
+Examples
+--------
 >>> import numpy as np
 >>> points = np.array([[0, 0], [3, 4], [6, 8]], np.float32)
 >>> answer = neighbors(points, 5)
@@ -56,6 +58,8 @@ def neighbors(
     radius : scalar or (m,) — rounded to the points' dtype, as is its square
     queries : (m, dim) — the points themselves when not given
 
+    Notes
+    -----
     Cost: m · n distances, in chunks of 32 MB.
     """
     targets = np.asarray(points)

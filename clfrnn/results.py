@@ -34,6 +34,8 @@ class NeighborList:
     These are ``pyopencl.array.Array``; :meth:`to_host` gives the same object with numpy arrays. A list stays valid
     while it is held, whatever becomes of the index that made it.
 
+    Examples
+    --------
     >>> import clfrnn
     >>> neighbors = clfrnn.search([[0.0, 0.0], [3.0, 4.0], [9.0, 9.0]], 5.0)
     >>> neighbors[0].tolist(), neighbors.counts.tolist()

@@ -73,6 +73,8 @@ class Session:
 
     A session serves one thread at a time and does not survive a fork.
 
+    Examples
+    --------
     >>> import clfrnn
     >>> session = clfrnn.Session()
     >>> session.profile.compute_units > 0

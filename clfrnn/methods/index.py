@@ -57,6 +57,8 @@ class Index(abc.ABC):
     last_update : "rebuilt" or "refit"
         What the last :meth:`update` did.
 
+    Examples
+    --------
     >>> import clfrnn
     >>> index = clfrnn.build_index([[0.0, 0.0], [3.0, 4.0], [9.0, 9.0]], 5.0)
     >>> index.count().get().tolist()
@@ -150,6 +152,8 @@ class Index(abc.ABC):
         InvalidInputError
             A host array is not finite, or of the wrong shape; device arrays are checked by :meth:`check`.
 
+        Notes
+        -----
         Cost: one visit; no list is made.
         """
         self.session.check_process()
@@ -190,6 +194,8 @@ class Index(abc.ABC):
         DeviceMemoryError
             The list does not fit; nothing is cut off.
 
+        Notes
+        -----
         Cost: two visits, a scan, and one wait for the number of pairs.
         """
         self.session.check_process()
@@ -265,6 +271,8 @@ class Index(abc.ABC):
         DeviceMemoryError
             There is no room for the new cells; the index then still answers for the old points.
 
+        Notes
+        -----
         Cost: that of building, without its survey. Nothing is compiled. A device array is not waited for, save that
         every sixteenth check of a caller who never waits is.
         """
