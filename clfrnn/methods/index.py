@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar, NoReturn
 
@@ -15,36 +14,20 @@ from ..arrays import is_device_array, is_scalar, one_radius, round_radii
 from ..domain import CellGrid, padded_radius
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
-from ..plan import KernelConfig, Problem, VisitVariant, components
+from ..plan import KernelConfig, Problem, components
 from ..primitives.reduce import Box, bounding_box
 from ..primitives.row_sort import sort_rows
 from ..primitives.scan import finish_scan, sum_shares
 from ..rendering import own_function
 from ..results import NeighborList
 from ..session import Session
+from .ask import Ask
 from .intake import take_points, take_radii
 from .watch import Watch, check_largest
 
-__all__ = ["Ask", "Index"]
+__all__ = ["Index"]
 
 _LARGEST_INT32_TOTAL = 2**31 - 1
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Ask:
-    """One checked query: where the queries are, how far they look, and what they leave out."""
-
-    queries: cla.Array | None
-    m: int
-    radius: float
-    radii: cla.Array | None
-    include_self: bool
-    half: bool
-
-    @property
-    def variant(self) -> VisitVariant:
-        """What is compiled in for this query."""
-        return VisitVariant(foreign=self.queries is not None, radii=self.radii is not None, half=self.half)
 
 
 class Index(abc.ABC):
