@@ -106,6 +106,9 @@ class Session:
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
         self._process = os.getpid()
         self._record: list[tuple[str, cl.Event]] | None = None
+        timed = bool(self.queue.properties & cl.command_queue_properties.PROFILING_ENABLE)
+        self._times_launches = timed and self.profile.event_timer
+        self._last_runs: dict[Kernel, tuple[cl.Event | None, float | None, int]] = {}
         self.number = next(_NUMBERS)
         Session.living.add(self)
 
@@ -168,17 +171,23 @@ class Session:
     def launch_sliced(
         self, kernel: Kernel, units: int, work_group_size: int, *arguments: Any, pairs: float
     ) -> cl.Event | None:
-        """Enqueue `kernel` over `units` work-items, in slices when `pairs` tests are too many for one launch.
+        """Enqueue `kernel` over `units` work-items, in slices when that would be too much for one launch.
 
-        The kernel's first two arguments are the slice's first unit and its end. One launch does not wait; slices
-        wait for each other, and each is sized by the time that the one before it took.
+        It is too much when `pairs` tests are foreseen to be, or when the kernel's last run was too long: a cloud may
+        have drawn together since its crowding was estimated. The kernel's first two arguments are the slice's first
+        unit and its end. One launch does not wait; slices wait for each other, and each is sized by the time that the
+        one before it took.
         """
-        budget = launch_budget(self.profile)
-        if pairs <= budget:
-            return self.launch(kernel, units, work_group_size, np.int32(0), np.int32(units), *arguments)
+        excess = max(pairs / launch_budget(self.profile), self._foreseen(kernel, units) / (2 * _SLICE_SECONDS))
+        if excess <= 1:
+            event = self.launch(kernel, units, work_group_size, np.int32(0), np.int32(units), *arguments)
+            if event is not None and self._times_launches:
+                self._last_runs[kernel] = (event, None, units)
+            return event
         event = None
         first = 0
-        step = max(work_group_size, int(units * (budget / 8) / pairs) // work_group_size * work_group_size)
+        began = time.perf_counter()
+        step = max(work_group_size, int(units / (8 * excess)) // work_group_size * work_group_size)
         while first < units:
             end = min(units, first + step)
             started = time.perf_counter()
@@ -189,7 +198,18 @@ class Session:
             faster = min(8.0, _SLICE_SECONDS / taken)
             step = max(work_group_size, int(step * faster) // work_group_size * work_group_size)
             first = end
+        self._last_runs[kernel] = (None, time.perf_counter() - began, units)
         return event
+
+    def _foreseen(self, kernel: Kernel, units: int) -> float:
+        """Seconds that `units` take at the pace of the kernel's last run; 0 where it is unknown or still on its way."""
+        event, seconds, ran = self._last_runs.get(kernel, (None, 0.0, 1))
+        if event is not None:
+            if event.command_execution_status != cl.command_execution_status.COMPLETE:
+                return 0.0
+            seconds = 1e-9 * (event.profile.end - event.profile.start)
+            self._last_runs[kernel] = (None, seconds, ran)
+        return (seconds or 0.0) * units / max(1, ran)
 
     def allocate(self, shape: int | Sequence[int], dtype: Any, *, purpose: str) -> cla.Array:
         """An uninitialised array from the pool, to which its buffer returns when the array is dropped.

@@ -172,6 +172,29 @@ def test_long_launches_are_sliced(session, monkeypatch, method, foreign):
     assert np.array_equal(found.indices, expected.indices)
 
 
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_a_launch_that_took_too_long_is_sliced_the_next_time(session, monkeypatch, method):
+    """Though nothing was foreseen: a cloud may have drawn together since it was surveyed."""
+    if not session.profile.event_timer:
+        pytest.skip("the device has no event times")
+    index = clfrnn.build_index(POINTS, 0.1, method=method, session=clfrnn.Session(session.device))
+    expected = np.diff(reference.neighbors(POINTS, 0.1).offsets)
+    monkeypatch.setattr(session_module, "_SLICE_SECONDS", 1e-9)
+    runs = []
+    for _ in range(3):
+        with index.session.recorded() as launches:
+            assert np.array_equal(index.count().get(), expected)
+        runs.append(len(launches))
+    monkeypatch.undo()
+    index.count().get()
+    with index.session.recorded() as launches:
+        index.count()
+
+    assert runs[0] == 1
+    assert min(runs[1:]) > 1
+    assert len(launches) == 1
+
+
 def test_groups_shrink_until_the_kernel_agrees(session, monkeypatch):
     """A driver that allows a kernel less than the device: the config follows, the answer stands."""
     fresh = clfrnn.Session(session.device)
