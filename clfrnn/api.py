@@ -192,7 +192,7 @@ def _build(
     chosen = chosen or _choose_method(n, dim)
     if dim not in chosen.dims:
         _refuse_dim(chosen, dim)
-    checked = chosen.check(options, array.dtype)
+    checked = chosen.check(options)
     if chosen.surveys_occupancy and n:
         survey, bad_row = survey_points(session, array, largest, pending)
     else:

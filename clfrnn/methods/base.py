@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-import numpy as np
 import pyopencl.array as cla
 
 from ..plan import KernelConfig, Problem
@@ -35,7 +34,7 @@ class Method(Protocol):
     #: options under which its code differs: what verification and tests go through
     variations: tuple[dict[str, Any], ...]
 
-    def check(self, options: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:
+    def check(self, options: dict[str, Any]) -> dict[str, Any]:
         """The options with defaults filled in; an error for a value that makes no sense."""
 
     def plan(self, problem: Problem, profile: DeviceProfile) -> MethodPlan:

@@ -33,7 +33,7 @@ class BruteForce:
     surveys_occupancy = False
     variations: tuple[dict[str, Any], ...] = ({},)
 
-    def check(self, options: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:  # noqa: ARG002
+    def check(self, options: dict[str, Any]) -> dict[str, Any]:
         """There are no options."""
         return options
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-import numpy as np
 import pyopencl.array as cla
 
 from ..plan import Problem
@@ -39,7 +38,7 @@ class Strips:
         {"bin_width": 2.5},
     )
 
-    def check(self, options: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:  # noqa: ARG002
+    def check(self, options: dict[str, Any]) -> dict[str, Any]:
         """The construction, and the bin width when it is given."""
         return {
             "construction": check_construction(options.get("construction", "counting")),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
 import pyopencl.array as cla
 
 from ..plan import Problem
@@ -24,7 +23,7 @@ class UniformGrid:
     surveys_occupancy = True
     variations: tuple[dict[str, Any], ...] = ({}, {"construction": "sort"})
 
-    def check(self, options: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:  # noqa: ARG002
+    def check(self, options: dict[str, Any]) -> dict[str, Any]:
         """The construction, counting unless said otherwise."""
         return {"construction": check_construction(options.get("construction", "counting"))}
 
