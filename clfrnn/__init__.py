@@ -13,19 +13,31 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from .api import build_index, default_session, search
     from .device import devices
-    from .errors import ClfrnnError, DeviceMemoryError, InvalidInputError, KernelBuildError, NoDeviceError
-    from .methods import Index
+    from .errors import (
+        ArgumentError,
+        ClfrnnError,
+        DeviceMemoryError,
+        InvalidInputError,
+        KernelBuildError,
+        NoDeviceError,
+    )
+    from .functions import NeighborFunction
+    from .methods import Index, KernelSource, Nearest
     from .profile import DeviceProfile
     from .results import NeighborList
     from .session import Session
 
 __all__ = [
+    "ArgumentError",
     "ClfrnnError",
     "DeviceMemoryError",
     "DeviceProfile",
     "Index",
     "InvalidInputError",
     "KernelBuildError",
+    "KernelSource",
+    "Nearest",
+    "NeighborFunction",
     "NeighborList",
     "NoDeviceError",
     "Session",
@@ -37,12 +49,16 @@ __all__ = [
 ]
 
 _HOME = {
+    "ArgumentError": "errors",
     "ClfrnnError": "errors",
     "DeviceMemoryError": "errors",
     "DeviceProfile": "profile",
     "Index": "methods",
     "InvalidInputError": "errors",
     "KernelBuildError": "errors",
+    "KernelSource": "methods",
+    "Nearest": "methods",
+    "NeighborFunction": "functions",
     "NeighborList": "results",
     "NoDeviceError": "errors",
     "Session": "session",

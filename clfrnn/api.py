@@ -13,8 +13,9 @@ from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, raise_non_f
 from .errors import InvalidInputError
 from .methods import METHODS, Index, Method
 from .methods.intake import check_context, fetch, take_points
+from .methods.periodic import check_box, check_images, survey_in_box
 from .plan import Problem
-from .primitives.reduce import survey_points
+from .primitives.reduce import PendingBox, bounding_box, survey_points
 from .results import NeighborList
 from .session import Session
 from .survey import Survey
@@ -79,11 +80,14 @@ def search(
     *,
     queries: Any = None,
     method: str = "auto",
+    box: Any = None,
+    periodic: Any = False,
     include_self: bool = False,
     distances: bool = False,
     vectors: bool = False,
     sort: str | None = None,
     half: bool = False,
+    max_bytes: int | None = None,
     session: Session | None = None,
     **options: Any,
 ) -> NeighborList:
@@ -95,10 +99,13 @@ def search(
     radius : scalar, or (m,) one per query — in the points' unit; the ball is closed, ``d <= radius`` counts
     queries : (m, dim) — where to search from; the points themselves when not given
     method : "auto", "brute_force", "uniform_grid" or "strips"
+    box : (dim,) lengths, or (2, dim) low and high corners — the periodic domain; points need not lie inside
+    periodic : bool, or one for each axis — every image within the radius counts, each once
     include_self : whether a point counts as its own neighbor; without effect when `queries` are given
-    distances, vectors : whether the list carries them
+    distances, vectors : whether the list carries them; with periodic axes, vectors come with shifts
     sort : None, "index" or "distance" — the order inside a row
-    half : each pair once, ``i < j``
+    half : each pair once, ``i < j``; a point and its own image once, by the direction of the shift
+    max_bytes : bytes that the list may take on the device
     session : a :class:`Session`; by default that of the device arrays passed, else :func:`default_session`
     **options : the method's own, see :doc:`methods`
 
@@ -111,7 +118,7 @@ def search(
     InvalidInputError
         An argument cannot be searched; the message says which, and what to do.
     DeviceMemoryError
-        The list does not fit on the device; nothing is ever cut off.
+        The list does not fit on the device or exceeds `max_bytes`; nothing is ever cut off.
     NoDeviceError
         There is no OpenCL device.
 
@@ -130,7 +137,9 @@ def search(
         check_context(session, radius, "radius")
         radius = fetch(session, radius)
     per_query = not is_scalar(radius)
-    index = _build(points, radius, method=method, session=session, options=options, per_query=per_query)
+    domain = (box, periodic)
+    index = _build(points, radius, method=method, domain=domain, session=session, options=options, per_query=per_query)
+    index.loops = False
     return index.query(
         queries,
         radius=radius if per_query else None,
@@ -139,11 +148,19 @@ def search(
         vectors=vectors,
         sort=sort,
         half=half,
+        max_bytes=max_bytes,
     )
 
 
 def build_index(
-    points: Any, radius: Any, *, method: str = "auto", session: Session | None = None, **options: Any
+    points: Any,
+    radius: Any,
+    *,
+    method: str = "auto",
+    box: Any = None,
+    periodic: Any = False,
+    session: Session | None = None,
+    **options: Any,
 ) -> Index:
     """An index over `points` for many queries with radii up to `radius`.
 
@@ -152,6 +169,8 @@ def build_index(
     points : (n, dim) float32 or float64 — any order, finite; copied, never changed
     radius : scalar — the largest that queries will use, in the points' unit
     method : "auto", "brute_force", "uniform_grid" or "strips"
+    box : (dim,) lengths, or (2, dim) low and high corners — the periodic domain; points need not lie inside
+    periodic : bool, or one for each axis — every image within the radius counts, each once
     session : a :class:`Session`; by default that of `points` on a device, else :func:`default_session`
     **options : the method's own, see :doc:`methods`
 
@@ -175,11 +194,19 @@ def build_index(
     [0, 0]
     """
     session = _choose_session(session, points)
-    return _build(points, radius, method=method, session=session, options=options, per_query=False)
+    domain = (box, periodic)
+    return _build(points, radius, method=method, domain=domain, session=session, options=options, per_query=False)
 
 
 def _build(
-    points: Any, radius: Any, *, method: str, session: Session, options: dict[str, Any], per_query: bool
+    points: Any,
+    radius: Any,
+    *,
+    method: str,
+    domain: tuple[Any, Any],
+    session: Session,
+    options: dict[str, Any],
+    per_query: bool,
 ) -> Index:
     session.check_process()
     chosen = _check_method(method, options)
@@ -189,19 +216,44 @@ def _build(
         largest = float(round_radii(radius, np.size(radius), array.dtype).max(initial=0))
     else:
         largest = one_radius(radius, array.dtype)
-    chosen = chosen or _choose_method(n, dim)
+    chosen, why = (chosen, "asked for by name") if chosen else _choose_method(n, dim)
     if dim not in chosen.dims:
         _refuse_dim(chosen, dim)
     checked = chosen.check(options)
-    if chosen.surveys_occupancy and n:
-        survey, bad_row = survey_points(session, array, largest, pending)
+    box = check_box(*domain, dim, array.dtype)
+    if box is not None:
+        check_images(box, largest, n)
+    if pending is None and (box is not None or chosen.surveys_occupancy):
+        pending = bounding_box(session, array)
+    survey = _survey(session, array, largest, pending, crowding=chosen.surveys_occupancy and n > 0)
+    if box is not None:
+        survey = survey_in_box(survey, box, largest, REAL_OF[array.dtype])
+    problem = Problem(
+        n=n,
+        dim=dim,
+        real=REAL_OF[array.dtype],
+        radius=largest,
+        survey=survey,
+        options=checked,
+        box=box,
+        why=why,
+    )
+    return chosen.build(session, problem, array, pending)
+
+
+def _survey(session: Session, array: cla.Array, radius: float, pending: PendingBox | None, *, crowding: bool) -> Survey:
+    """The box and the crowding of checked points, as far as they are asked for."""
+    n, dim = array.shape
+    if pending is None:
+        return Survey(n=n, low=(0.0,) * dim, high=(0.0,) * dim)
+    if crowding:
+        survey, bad_row = survey_points(session, array, radius, pending)
     else:
-        survey = Survey(n=n, low=(0.0,) * dim, high=(0.0,) * dim)
-        bad_row = pending.read().first_bad if pending is not None else None
+        box = pending.read()
+        survey, bad_row = Survey(n=n, low=box.low, high=box.high), box.first_bad
     if bad_row is not None:
         raise_non_finite("points", bad_row)
-    problem = Problem(n=n, dim=dim, real=REAL_OF[array.dtype], radius=largest, survey=survey, options=checked)
-    return chosen.build(session, problem, array)
+    return survey
 
 
 def _check_method(method: object, options: dict[str, Any]) -> Method | None:
@@ -216,11 +268,13 @@ def _check_method(method: object, options: dict[str, Any]) -> Method | None:
     return METHODS.get(method)
 
 
-def _choose_method(n: int, dim: int) -> Method:
-    """A first plain rule: strips wherever they serve, all pairs for few points and other dimensions."""
-    if dim in METHODS["strips"].dims and n > _FEW_POINTS:
-        return METHODS["strips"]
-    return METHODS["brute_force"]
+def _choose_method(n: int, dim: int) -> tuple[Method, str]:
+    """A first plain rule and its reason: strips wherever they serve, all pairs for few points and other dimensions."""
+    if dim not in METHODS["strips"].dims:
+        return METHODS["brute_force"], f"chosen by auto, as only it serves {dim} dimensions"
+    if n > _FEW_POINTS:
+        return METHODS["strips"], f"chosen by auto, as there are more than {_FEW_POINTS:,} points"
+    return METHODS["brute_force"], f"chosen by auto, as up to {_FEW_POINTS:,} points are not worth binning"
 
 
 def _refuse_dim(method: Method, dim: int) -> None:

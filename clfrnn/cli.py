@@ -65,7 +65,7 @@ def devices() -> None:
     present = list_profiles()
     default = list_devices().index(find_device())  # raises where there is none, and says what to install
     for place, profile in enumerate(present):
-        walk = plan_walk(profile, dim=3, real="float")
+        walk = plan_walk(profile, dim=3, real="float", periodic=False)
         reads = "column by column" if walk.columns else "point by point"
         click.echo(f"{place}{'*' if place == default else ' '} {profile.name}")
         click.echo(f"     {profile.platform}, driver {profile.driver}")

@@ -1,4 +1,4 @@
-"""CellGrid: the cells that cover a domain, on a torus whose size is bounded by the number of points."""
+"""CellGrid: cells on a torus whose size is bounded by the number of points; PeriodicBox: a domain with images."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CellGrid", "fit_cells", "padded_radius"]
+__all__ = ["CellGrid", "PeriodicBox", "far_coordinate", "fit_cells", "padded_radius"]
 
 #: Cell coordinates are clamped to ±2**29 in the kernels; planning stays a factor of two inside.
 _COORDINATE_RANGE = 2.0**28
+_CLAMPED = 2**29
+
+#: Up to so many lengths outside a periodic box, coordinates tell the images apart by more than rounding.
+_FARTHEST = {"float": 2.0**20, "double": 2.0**30}
+
+#: The share of a length by which a point may lie outside and still count as at home (the kernels' slack is the double).
+_SLACK = 2.0**-17
 
 #: Below this many cells per point, the grid holds the whole domain and nothing wraps.
 _DENSE_CELLS_PER_POINT = 4
@@ -34,6 +41,8 @@ class CellGrid:
     one over the side in that dtype. Its address is the
     coordinate itself where the grid holds the domain, and the coordinate modulo ``shape`` (a power of two) where
     ``wrapped``. Points beyond the box a grid was made for are clamped into its border cells, or wrap.
+    Where an axis is periodic, ``periods`` is the number of cells in its length, and cells hold the images of points
+    that lie in the box; elsewhere it is 0.
     """
 
     low: tuple[float, ...]
@@ -41,6 +50,21 @@ class CellGrid:
     inverses: tuple[float, ...]
     shape: tuple[int, ...]
     wrapped: bool
+    periods: tuple[int, ...]
+
+    @property
+    def masks(self) -> tuple[int, ...]:
+        """What the coordinate of a cell is masked with to give its place on the axis."""
+        return tuple(many - 1 if self.wrapped else -1 for many in self.shape)
+
+    @property
+    def ends(self) -> tuple[tuple[int, int], ...]:
+        """The first and the last coordinate of a cell on each axis, into which those beyond are clamped."""
+        free = (-_CLAMPED, _CLAMPED) if self.wrapped else None
+        return tuple(
+            (0, period - 1) if period else free or (0, many - 1)
+            for period, many in zip(self.periods, self.shape, strict=True)
+        )
 
     @property
     def cells(self) -> int:
@@ -50,14 +74,80 @@ class CellGrid:
     def serves(self, low: tuple[float, ...], high: tuple[float, ...]) -> bool:
         """Whether this grid is still a good one for a cloud that now fills the box from `low` to `high`.
 
-        It is an exact one for any cloud; this asks only whether border cells would collect points.
+        It is an exact one for any cloud; this asks only whether border cells would collect points, or whether points
+        that have left a periodic box as one would be at home in another.
         """
-        if self.wrapped:
-            return True
         return all(
-            a - side <= new_low and new_high <= a + (count + 1) * side
-            for a, side, count, new_low, new_high in zip(self.low, self.sides, self.shape, low, high, strict=True)
+            _at_home(a, period * side, new_low, new_high) or new_high - new_low > period * side
+            if period
+            else self.wrapped or (a - side <= new_low and new_high <= a + (count + 1) * side)
+            for a, side, count, period, new_low, new_high in zip(
+                self.low, self.sides, self.shape, self.periods, low, high, strict=True
+            )
         )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PeriodicBox:
+    """The length of each periodic axis, 0 for the others, and where the caller said that the box begins, if at all.
+
+    Where it begins never changes a result, only which points lie in the box as they are.
+    """
+
+    lengths: tuple[float, ...]
+    low: tuple[float, ...] | None
+
+    def starts(self, low: tuple[float, ...], high: tuple[float, ...]) -> tuple[float, ...]:
+        """Where a period best begins on each axis for points between `low` and `high`: so that all are at home."""
+        return tuple(
+            self._start(axis, a, b) if length else 0.0
+            for axis, (length, a, b) in enumerate(zip(self.lengths, low, high, strict=True))
+        )
+
+    def _start(self, axis: int, low: float, high: float) -> float:
+        length = self.lengths[axis]
+        usual = (0.0, -0.5 * length) if self.low is None else (self.low[axis],)
+        return next((start for start in usual if _at_home(start, length, low, high)), low)
+
+    def repeats(self, radius: float) -> bool:
+        """Whether a query may see two images of one point within `radius`, with room for the coarsest rounding."""
+        return any(length and 2.0 * radius >= 0.7 * length for length in self.lengths)
+
+    def images(self, radius: float) -> float:
+        """At most so many images of a point can lie within `radius` of a query."""
+        return math.prod(2.0 * radius / length + 1.0 for length in self.lengths if length)
+
+    def domain(self, low: tuple[float, ...], high: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The corners of the space that points fill: one period, or their extent where an axis is not periodic."""
+        starts = self.starts(low, high)
+        corners = [
+            (start, start + length) if length else (a, b)
+            for start, length, a, b in zip(starts, self.lengths, low, high, strict=True)
+        ]
+        return tuple(corner[0] for corner in corners), tuple(corner[1] for corner in corners)
+
+    def holds(self, low: tuple[float, ...], high: tuple[float, ...]) -> bool:
+        """Whether points between `low` and `high` all lie in one image of the box."""
+        return all(
+            _at_home(start, length, a, b)
+            for start, length, a, b in zip(self.starts(low, high), self.lengths, low, high, strict=True)
+            if length
+        )
+
+
+def _at_home(start: float, length: float, low: float, high: float) -> bool:
+    return start - _SLACK * length <= low and high <= start + length + _SLACK * length
+
+
+def far_coordinate(
+    box: PeriodicBox, low: tuple[float, ...], high: tuple[float, ...], real: str
+) -> tuple[int, float] | None:
+    """The axis and the coordinate of what lies so far outside a periodic box that its images cannot be told apart."""
+    for axis, (length, a, b) in enumerate(zip(box.lengths, low, high, strict=True)):
+        farthest = max(a, b, key=abs)
+        if length and abs(farthest) > (_FARTHEST[real] / 2) * length:
+            return axis, farthest
+    return None
 
 
 @functools.lru_cache(maxsize=64)
@@ -73,20 +163,38 @@ def padded_radius(radius: float, real: str) -> float:
 
 
 def fit_cells(
-    *, low: tuple[float, ...], high: tuple[float, ...], sides: tuple[float, ...], n: int, real: str
+    *,
+    low: tuple[float, ...],
+    high: tuple[float, ...],
+    sides: tuple[float, ...],
+    n: int,
+    real: str,
+    box: PeriodicBox | None = None,
 ) -> CellGrid:
     """The grid of cells with the given `sides`, or the least above them whose coordinates stay in range.
 
     Memory is bounded by the number of points, whatever the extent: a domain of up to four cells a point is held whole,
-    a larger one wraps around a torus of about two cells a point. The sides are kept either way.
+    a larger one wraps around a torus of about two cells a point. The sides are kept either way, save that whole cells
+    fill the length of a periodic axis.
     """
     dtype = _DTYPE[real]
+    lengths = box.lengths if box is not None else (0.0,) * len(sides)
+    if box is not None:
+        low, high = box.domain(low, high)
     fitted = [_fit_side(a, b, side, real) for a, b, side in zip(low, high, sides, strict=True)]
+    periods = [
+        max(1, math.floor(min(length / side, _COORDINATE_RANGE))) if length else 0
+        for length, side in zip(lengths, fitted, strict=True)
+    ]
+    fitted = [
+        float(dtype(length / period)) if period else side
+        for length, period, side in zip(lengths, periods, fitted, strict=True)
+    ]
     inverses = [dtype(1.0) / dtype(side) for side in fitted]
     with np.errstate(over="ignore"):
         extent = [
-            math.floor(min(float((dtype(b) - dtype(a)) * inverse), 2 * _COORDINATE_RANGE)) + 1
-            for a, b, inverse in zip(low, high, inverses, strict=True)
+            period or math.floor(min(float((dtype(b) - dtype(a)) * inverse), 2 * _COORDINATE_RANGE)) + 1
+            for a, b, inverse, period in zip(low, high, inverses, periods, strict=True)
         ]
     wrapped = math.prod(extent) > min(max(64, _DENSE_CELLS_PER_POINT * n), _MOST_CELLS)
     return CellGrid(
@@ -95,6 +203,7 @@ def fit_cells(
         inverses=tuple(float(inverse) for inverse in inverses),
         shape=_torus(extent, min(2 * n, _MOST_CELLS // 2)) if wrapped else tuple(extent),
         wrapped=wrapped,
+        periods=tuple(periods),
     )
 
 

@@ -7,13 +7,24 @@ import functools
 import re
 
 from .errors import InvalidInputError
+from .scanner import check_piece, check_preamble, forbidden_macros
 
-__all__ = ["Argument", "NeighborFunction"]
+__all__ = ["PIECES", "Argument", "NeighborFunction"]
+
+#: The pieces of a function, in the order in which they stand in a kernel.
+PIECES = ("preamble", "arguments", "state", "per_neighbor", "finish")
+
+#: Keywords of the calls that run a function, and the names that it sees.
+_TAKEN_BY_CALLS = frozenset({"function", "queries", "radius", "include_self", "self"})
+_IN_SCOPE = frozenset({"i", "j", "d2", "dx", "shift", "r2", "reach2", "real", "real_vec"})
 
 _ARGUMENT = re.compile(
-    r"^(?P<space>global\s+|__global\s+)?(?P<const>const\s+)?(?P<type>\w+(?:\s+(?:int|long|char|short))?)\s*"
-    r"(?P<pointer>(?:\*\s*(?:restrict\s+)?)?)(?P<name>[A-Za-z_]\w*)$"
+    r"""^(?P<words>(?:\w+\s+)*?)(?P<type>(?:(?:un)?signed\s+)?[A-Za-z_]\w*)\s*
+        (?P<pointer>\*\s*(?:const\s+)?(?:restrict\b\s*)?)?\b(?P<name>[A-Za-z_]\w*)$""",
+    re.VERBOSE,
 )
+_UNSIGNED = {"unsigned": "uint", "signed": "int"}
+_VALUE = re.compile(r"^(real|real_vec|(u?(char|short|int|long)|float|double|half)(2|3|4|8|16)?)$")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,10 +39,46 @@ class Argument:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class NeighborFunction:
-    """OpenCL C for one query and its neighbors.
+    """Your own OpenCL C for one query and its neighbors, run by :meth:`clfrnn.Index.visit`.
 
-    ``state`` runs once per query before its neighbors, ``per_neighbor`` for each neighbor, ``finish`` once after them;
-    ``preamble`` stands before the kernel; ``arguments`` declares kernel arguments, separated by commas.
+    Parameters
+    ----------
+    arguments : declarations, separated by commas — ``T name``, ``real name``, ``real_vec name`` or
+        ``global [const] T *name``; their values are keywords of ``visit``
+    state : runs once for each query, before its neighbors; what it declares is seen by the other two
+    per_neighbor : runs once for each neighbor; ``break`` and ``continue`` leave this neighbor only
+    finish : runs once for each query, after its neighbors, also where there were none
+    preamble : stands before the kernel: functions, types, ``#define``
+
+    Notes
+    -----
+    In scope are ``int i, j``, the caller's own numbers of query and neighbor; ``d2``, the squared distance; ``dx``, the
+    vector from query to neighbor with its shift; ``shift``, the periodic image of the neighbor in integers; ``r2``,
+    the squared radius; ``reach2``, which starts as ``r2`` and which ``per_neighbor`` may lower: the walk may then leave
+    out what lies beyond it; and the types ``real`` and ``real_vec`` (real, real2, real3, real4, real8, real16; spare
+    lanes zero).
+
+    One work-item owns a query, so what belongs to ``i`` needs no atomics. The order of neighbors, hence of rounding in
+    sums, is repeatable with ``construction="sort"`` and not with ``"counting"``. As everywhere, multiplications and
+    additions are not contracted; call ``fma`` where you want it. Names that begin with ``frnn_`` are the library's.
+
+    Raises
+    ------
+    InvalidInputError
+        A piece holds ``return``, ``goto``, a label or a barrier, which would break the walk around it; an argument
+        cannot be read, or has a name that is taken.
+
+    Examples
+    --------
+    >>> import clfrnn, numpy, pyopencl.array
+    >>> nearest = clfrnn.NeighborFunction(
+    ...     arguments="global float *sums", state="float sum = 0;", per_neighbor="sum += d2;", finish="sums[i] = sum;"
+    ... )
+    >>> index = clfrnn.build_index(numpy.float32([[0, 0], [3, 4], [0, 1]]), 5)
+    >>> sums = pyopencl.array.zeros(index.session.queue, 3, numpy.float32)
+    >>> event = index.visit(nearest, sums=sums)
+    >>> sums.get().tolist()
+    [26.0, 43.0, 19.0]
     """
 
     arguments: str = ""
@@ -39,20 +86,67 @@ class NeighborFunction:
     per_neighbor: str = ""
     finish: str = ""
     preamble: str = ""
-    #: ``per_neighbor`` is a plain sum, which compilers test a vector at a time as it stands
-    light: bool = False
+    #: of the library itself: its text is not numbered for error messages
+    own: bool = dataclasses.field(default=False, repr=False)
+    #: ``per_neighbor`` is a plain sum, which compilers test a vector at a time as it stands, and may stand there twice
+    light: bool = dataclasses.field(default=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for piece in PIECES:
+            if not isinstance(getattr(self, piece), str):
+                raise InvalidInputError(
+                    f"{piece}: expected OpenCL C in a str, got {type(getattr(self, piece)).__name__}"
+                )
+        if problem := check_preamble(self.preamble):
+            raise InvalidInputError(f"preamble: {problem}; it would not be reached by all work-items at once")
+        macros = forbidden_macros(self.preamble)
+        for piece in ("state", "per_neighbor", "finish"):
+            if problem := check_piece(getattr(self, piece), macros):
+                raise InvalidInputError(
+                    f"{piece}: {problem}; the code runs inside a loop over neighbors that must go on: "
+                    "use if, break or continue, and functions in the preamble"
+                )
+        _ = self.parsed_arguments
 
     @functools.cached_property
     def parsed_arguments(self) -> tuple[Argument, ...]:
         """The declared arguments in order."""
-        return tuple(_parse(piece.strip()) for piece in self.arguments.split(",") if piece.strip())
+        text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", self.arguments, flags=re.DOTALL)
+        found = tuple(_parse(" ".join(piece.split())) for piece in text.split(",")) if text.strip() else ()
+        names = [argument.name for argument in found]
+        for name in names:
+            if names.count(name) > 1:
+                raise InvalidInputError(f"arguments: {name!r} is declared {names.count(name)} times; rename one")
+            if not self.own and (name in _TAKEN_BY_CALLS | _IN_SCOPE or name.lower().startswith("frnn_")):
+                why = "a keyword of visit()" if name in _TAKEN_BY_CALLS else "a name of the library's"
+                raise InvalidInputError(f"arguments: {name!r} is {why}; choose another name")
+        return found
 
 
 def _parse(declaration: str) -> Argument:
+    """One declaration; it is either a value or a global pointer."""
     match = _ARGUMENT.match(declaration)
-    if not match or bool(match["pointer"]) != bool(match["space"]):
+    words = set(match["words"].split()) if match else set()
+    pointer = bool(match and match["pointer"])
+    is_global = bool(words & {"global", "__global"})
+    known = {"const", "global", "__global", "restrict", "volatile"}
+    if not match or words - known or pointer != is_global or match["type"] in known:
         raise InvalidInputError(
             f"arguments: expected 'T name' or 'global [const] T *name', got {declaration!r}; "
             "declare scalars by value and arrays as global pointers"
         )
-    return Argument(name=match["name"], ctype=match["type"], buffer=bool(match["pointer"]), const=bool(match["const"]))
+    ctype = _plain_type(match["type"])
+    if not pointer and not _VALUE.match(ctype):
+        raise InvalidInputError(
+            f"arguments: expected a number, a vector of OpenCL C, real or real_vec, got {declaration!r}; "
+            "other types are passed as global pointers"
+        )
+    return Argument(name=match["name"], ctype=ctype, buffer=pointer, const="const" in words)
+
+
+def _plain_type(name: str) -> str:
+    """OpenCL C's short name of a type: ``unsigned int`` is ``uint``."""
+    words = name.split()
+    if len(words) == 2:
+        return {"unsigned": "u", "signed": ""}[words[0]] + words[1]
+    return _UNSIGNED.get(name, name)

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from .domain import PeriodicBox
 from .profile import DeviceProfile
 from .survey import Survey
 
@@ -22,6 +23,7 @@ __all__ = [
     "RowSortConfig",
     "ScanConfig",
     "SortConfig",
+    "TakeConfig",
     "TileConfig",
     "VisitVariant",
     "WalkConfig",
@@ -30,10 +32,12 @@ __all__ = [
     "launch_budget",
     "plan_fill",
     "plan_gather",
+    "plan_images",
     "plan_reduce",
     "plan_row_sort",
     "plan_scan",
     "plan_sort",
+    "plan_take",
     "plan_tile",
     "plan_walk",
     "square_root",
@@ -44,7 +48,10 @@ REAL_SIZE = {"float": 4, "double": 8}
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Problem:
-    """What is to be searched: sizes, dtype, radius, the survey of the points, and the method's options."""
+    """What is to be searched: sizes, dtype, radius, the survey of the points, the method's options, the periodic box.
+
+    Where an axis is periodic, the survey's extent on it is one period.
+    """
 
     n: int
     dim: int
@@ -52,6 +59,10 @@ class Problem:
     radius: float
     survey: Survey
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    #: the box whose images count, or None when no axis is periodic
+    box: PeriodicBox | None = None
+    #: why this method, in words
+    why: str = ""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -93,18 +104,29 @@ class WalkConfig(PointConfig):
     """A walk over neighbors. ``square_root`` says how distances are rounded: see :func:`square_root`."""
 
     square_root: str
+    #: some axis is periodic; the code for that is compiled in, which axes is said by their lengths
+    periodic: bool
     #: the sorted copy holds columns, one for each coordinate and one for ids, not a record for each point
     columns: bool
     #: candidates that compilers are told to test at once; 1 leaves each to itself
     width: int
 
+    def inline(self) -> WalkConfig:
+        """The same walk as a piece of another kernel."""
+        return dataclasses.replace(self, width=1)
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TileConfig(PointConfig):
-    """The walk over all pairs: ``tile`` points at a time pass through local memory."""
+    """The walk over all pairs: ``tile`` points at a time pass through local memory, or none where it is 0."""
 
     square_root: str
+    periodic: bool
     tile: int
+
+    def inline(self) -> TileConfig:
+        """The same walk as a piece of another kernel, whose work-items need not stay together."""
+        return dataclasses.replace(self, tile=0)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -117,6 +139,10 @@ class VisitVariant:
     radii: bool = False
     #: each pair once, ``i < j``
     half: bool = False
+    #: only queries of a range of numbers are served
+    part: bool = False
+    #: the walk is a piece of a user's own kernel
+    inline: bool = False
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -127,6 +153,13 @@ class ReduceConfig(PointConfig):
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GatherConfig(PointConfig):
     """Copies of points in another order or layout."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TakeConfig(KernelConfig):
+    """Rows of any dtype in another order, copied word by word."""
+
+    word: str
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -160,6 +193,7 @@ class RowSortConfig(PointConfig):
     offset: str
     distances: bool
     vectors: bool
+    shifts: bool
 
     def names(self) -> dict[str, Any]:
         """The fields, and the arrays of coordinates' type that are moved along with the points."""
@@ -196,16 +230,23 @@ def launch_budget(profile: DeviceProfile) -> int:
     return max(1 << 20, profile.compute_units * profile.clock * 1_000_000 * lanes // 32)
 
 
-def plan_tile(profile: DeviceProfile, *, dim: int, real: str) -> TileConfig:
+def plan_tile(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> TileConfig:
     """The brute-force walk: a tile of one point per work-item, fewer where local memory is short."""
     size = group_size(profile, 256 if profile.kind == "gpu" else 64)
     tile = max(size, 64)
     while tile > 1 and tile * dim * REAL_SIZE[real] > profile.usable_local_memory:
         tile //= 2
-    return TileConfig(work_group_size=size, dim=dim, real=real, square_root=square_root(profile, real), tile=tile)
+    return TileConfig(
+        work_group_size=size,
+        dim=dim,
+        real=real,
+        square_root=square_root(profile, real),
+        periodic=periodic,
+        tile=tile,
+    )
 
 
-def plan_walk(profile: DeviceProfile, *, dim: int, real: str) -> WalkConfig:
+def plan_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> WalkConfig:
     """A walk over cells: small groups on a GPU, where a crowded query keeps its group waiting (Chisholm 2020, §4.2)."""
     cpu = profile.kind == "cpu"
     return WalkConfig(
@@ -213,6 +254,7 @@ def plan_walk(profile: DeviceProfile, *, dim: int, real: str) -> WalkConfig:
         dim=dim,
         real=real,
         square_root=square_root(profile, real),
+        periodic=periodic,
         # On a CPU a work-item tests a vector at a time; on a GPU one record is one wide load, and lanes that find
         # nothing wait for the others anyway.
         columns=cpu,
@@ -227,6 +269,16 @@ def plan_reduce(profile: DeviceProfile, *, dim: int, real: str) -> ReduceConfig:
     while size > 1 and size * partial > profile.usable_local_memory:
         size //= 2
     return ReduceConfig(work_group_size=size, dim=dim, real=real)
+
+
+def plan_take(profile: DeviceProfile, *, word: str) -> TakeConfig:
+    """One work-item per row."""
+    return TakeConfig(work_group_size=group_size(profile, 128), word=word)
+
+
+def plan_images(profile: DeviceProfile, *, dim: int, real: str) -> PointConfig:  # noqa: ARG001
+    """One work-item: a few numbers for each axis."""
+    return PointConfig(work_group_size=1, dim=dim, real=real)
 
 
 def plan_fill(profile: DeviceProfile) -> KernelConfig:
@@ -272,6 +324,7 @@ def plan_row_sort(
     offset: str,
     distances: bool,
     vectors: bool,
+    shifts: bool,
 ) -> RowSortConfig:
     """One work-item per row."""
     return RowSortConfig(
@@ -283,4 +336,5 @@ def plan_row_sort(
         offset=offset,
         distances=distances,
         vectors=vectors,
+        shifts=shifts,
     )

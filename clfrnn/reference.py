@@ -11,6 +11,8 @@ Examples
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,21 +24,29 @@ _CHUNK = 1 << 22
 
 
 class Neighbors(NamedTuple):
-    """A list of neighbors in CSR form, each row by ascending index."""
+    """A list of neighbors in CSR form, each row by ascending index, then shift."""
 
     offsets: npt.NDArray[np.int64]
     indices: npt.NDArray[np.int32]
     squares: npt.NDArray[Any]
     distances: npt.NDArray[Any]
     vectors: npt.NDArray[Any]
+    shifts: npt.NDArray[np.int32]
 
 
-def squared_distances(points: npt.NDArray[Any], queries: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """d² of every query to every point, (m, n): ``((dx0*dx0 + dx1*dx1) + dx2*dx2) + ...``, each step rounded."""
+def squared_distances(
+    points: npt.NDArray[Any], queries: npt.NDArray[Any], offset: npt.NDArray[Any] | None = None
+) -> npt.NDArray[Any]:
+    """d² of every query to every point, (m, n): ``((dx0*dx0 + dx1*dx1) + dx2*dx2) + ...``, each step rounded.
+
+    With `offset`, (dim,) or (m, n, dim), ``dx = (point - query) + offset``.
+    """
     squares = None
     with np.errstate(all="ignore"):
         for axis in range(points.shape[1]):
             dx = points[None, :, axis] - queries[:, None, axis]
+            if offset is not None:
+                dx = dx + offset[..., axis]
             squares = dx * dx if squares is None else squares + dx * dx
     assert squares is not None
     return squares
@@ -49,6 +59,8 @@ def neighbors(
     queries: npt.ArrayLike | None = None,
     include_self: bool = False,
     half: bool = False,
+    box: npt.ArrayLike | None = None,
+    periodic: bool | Sequence[bool] = False,
 ) -> Neighbors:
     """Every point within `radius` of every query, as clfrnn must find it.
 
@@ -57,10 +69,12 @@ def neighbors(
     points : (n, dim) float32 or float64
     radius : scalar or (m,) — rounded to the points' dtype, as is its square
     queries : (m, dim) — the points themselves when not given
+    box : (dim,) lengths or (2, dim) corners, rounded to the points' dtype
+    periodic : bool, or one for each axis — every image within the radius counts
 
     Notes
     -----
-    Cost: m · n distances, in chunks of 32 MB.
+    Cost: m · n distances for each image that may be within reach, in chunks of 32 MB.
     """
     targets = np.asarray(points)
     sources = targets if queries is None else np.asarray(queries).astype(targets.dtype)
@@ -68,23 +82,75 @@ def neighbors(
     with np.errstate(all="ignore"):
         radii = np.broadcast_to(np.asarray(radius).astype(targets.dtype), (count,))
         limits = radii * radii
-    rows, columns, squares = [], [], []
+    lengths = _lengths(targets, box, periodic)
+    found = []
     step = max(1, _CHUNK // max(1, len(targets)))
     for first in range(0, count, step):
         part = slice(first, first + step)
-        d2 = squared_distances(targets, sources[part])
-        inside = d2 <= limits[part, None]
-        i, j = np.nonzero(inside)
-        squares.append(d2[i, j])
-        rows.append(i + first)
-        columns.append(j)
-    i = np.concatenate([*rows, np.zeros(0, np.int64)]).astype(np.int64)
-    j = np.concatenate([*columns, np.zeros(0, np.int64)]).astype(np.int64)
-    d2 = np.concatenate([*squares, np.zeros(0, targets.dtype)])
+        for shift in _shifts(targets, sources[part], radii[part], lengths):
+            offset = None if lengths is None else shift.astype(targets.dtype) * lengths
+            d2 = squared_distances(targets, sources[part], offset)
+            i, j = np.nonzero(d2 <= limits[part, None])
+            shifts = np.broadcast_to(shift, (*d2.shape, targets.shape[1]))[i, j]
+            found.append((i + first, j, d2[i, j], shifts))
+    i = np.concatenate([*(each[0] for each in found), np.zeros(0, np.int64)]).astype(np.int64)
+    j = np.concatenate([*(each[1] for each in found), np.zeros(0, np.int64)]).astype(np.int64)
+    d2 = np.concatenate([*(each[2] for each in found), np.zeros(0, targets.dtype)])
+    shifts = np.concatenate([*(each[3] for each in found), np.zeros((0, targets.shape[1]), np.int32)]).astype(np.int32)
+    order = np.lexsort((*shifts.T[::-1], j, i))
+    i, j, d2, shifts = i[order], j[order], d2[order], shifts[order]
     if queries is None:
-        keep = (j >= i if include_self else j > i) if half else (np.full(len(i), True) if include_self else j != i)
-        i, j, d2 = i[keep], j[keep], d2[keep]
+        keep = _kept(i, j, shifts, include_self=include_self, half=half)
+        i, j, d2, shifts = i[keep], j[keep], d2[keep], shifts[keep]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=count))]).astype(np.int64)
     with np.errstate(all="ignore"):
         vectors = targets[j] - sources[i]
-    return Neighbors(offsets, j.astype(np.int32), d2, np.sqrt(d2), vectors)
+        if lengths is not None:
+            vectors = vectors + shifts.astype(targets.dtype) * lengths
+    return Neighbors(offsets, j.astype(np.int32), d2, np.sqrt(d2), vectors, shifts)
+
+
+def _lengths(points: npt.NDArray[Any], box: Any, periodic: Any) -> npt.NDArray[Any] | None:
+    """The length of each periodic axis in the points' dtype, 0 for the others; None when no axis is periodic."""
+    flags = np.broadcast_to(np.asarray(periodic, bool), (points.shape[1],))
+    if not flags.any():
+        return None
+    corners = np.asarray(box, np.float64).astype(points.dtype)
+    lengths = corners[1] - corners[0] if corners.ndim == 2 else corners
+    return np.where(flags, lengths, points.dtype.type(0))
+
+
+def _shifts(
+    points: npt.NDArray[Any], queries: npt.NDArray[Any], radii: npt.NDArray[Any], lengths: npt.NDArray[Any] | None
+) -> Iterator[npt.NDArray[Any]]:
+    """Images that may lie within reach, (m, n, dim) each: all around the one that is nearest on each axis."""
+    if lengths is None:
+        yield np.zeros(points.shape[1], np.int64)
+        return
+    dim = points.shape[1]
+    nearest = np.zeros((len(queries), len(points), dim), np.int64)
+    around = [range(1)] * dim
+    for axis in np.flatnonzero(lengths):
+        length = float(lengths[axis])
+        apart = points[None, :, axis].astype(np.float64) - queries[:, None, axis].astype(np.float64)
+        nearest[..., axis] = np.rint(-apart / length)
+        coordinates = np.abs(points[:, axis]).max(initial=0) + np.abs(queries[:, axis]).max(initial=0)
+        rounding = 8 * float(np.finfo(points.dtype).eps) * (float(coordinates) + length)
+        reach = int(np.ceil((float(radii.max(initial=0)) + rounding) / length)) + 1
+        around[axis] = range(-reach, reach + 1)
+    for steps in itertools.product(*around):
+        yield nearest + np.array(steps, np.int64)
+
+
+def _kept(
+    i: npt.NDArray[Any], j: npt.NDArray[Any], shifts: npt.NDArray[Any], *, include_self: bool, half: bool
+) -> npt.NDArray[np.bool_]:
+    """Which pairs of points with themselves a search keeps."""
+    itself = (i == j) & ~shifts.any(axis=1)
+    if not half:
+        return np.full(len(i), True) if include_self else ~itself
+    first = np.zeros(len(i), np.int64)
+    for axis in reversed(range(shifts.shape[1])):
+        first = np.where(shifts[:, axis] != 0, shifts[:, axis], first)
+    keep = (j > i) | ((i == j) & (first > 0))
+    return keep | itself if include_self else keep

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from pathlib import Path
+from typing import Any
 
 from mako.lookup import TemplateLookup
 
@@ -12,9 +14,12 @@ from .errors import ClfrnnError
 from .functions import NeighborFunction
 from .plan import KernelConfig, VisitVariant
 
-__all__ = ["own_function", "render", "template_root"]
+__all__ = ["own_function", "render", "render_inline", "template_root"]
 
 _PIECES = ("arguments", "state", "per_neighbor", "finish")
+
+#: What compilers are told to call the lines that are not a user's.
+PROGRAM = "clfrnn"
 
 
 def template_root() -> Path:
@@ -42,7 +47,29 @@ def render(
 ) -> str:
     """The OpenCL C of the template `stem` for `config`: its build kernels, or with `function` its walk."""
     names = config.names() | dataclasses.asdict(variant or VisitVariant()) | {"function": function}
-    return str(_lookup(template_root()).get_template(f"{stem}.cl.mako").render(**names))
+    return _resume_lines(str(_lookup(template_root()).get_template(f"{stem}.cl.mako").render(**names)))
+
+
+def _resume_lines(source: str) -> str:
+    """Where a user's piece ends, say the line of the whole source again."""
+    if "//@ RESUME" not in source:
+        return source
+    lines = source.split("\n")
+    return "\n".join(
+        f'#line {number + 1} "{PROGRAM}"' if line.strip() == "//@ RESUME" else line
+        for number, line in enumerate(lines, 1)
+    )
+
+
+def render_inline(stem: str, config: KernelConfig) -> dict[str, str]:
+    """The walk of a method as a piece of another kernel.
+
+    In parts: PRELUDE, what stands before kernels; PARAMETERS; POINT and POINT_ID, expressions of a place; BEGIN and
+    END, the code before and behind what runs for each neighbor.
+    """
+    source = render(stem, config, NeighborFunction(own=True), VisitVariant(inline=True))
+    pieces = re.split(r"^\s*//@ (\w+)\s*$", "//@ PRELUDE\n" + source, flags=re.MULTILINE)
+    return dict(zip(pieces[1::2], pieces[2::2], strict=True))
 
 
 @functools.cache
@@ -52,13 +79,17 @@ def own_function(
     offset: str = "int",
     distances: str = "",
     vectors: bool = False,
+    shifts: bool = False,
+    bounded: bool = False,
     components: tuple[str, ...] = (),
 ) -> NeighborFunction:
-    """The library's own function `name` ("count", "write") from ``functions.cl.mako``.
+    """The library's own function `name` ("count", "write", "nearest") from ``functions.cl.mako``.
 
-    ``offset`` is the type of list offsets, ``distances`` is "", "root" or "square", ``components`` names coordinates.
+    ``offset`` is the type of list offsets, ``distances`` is "", "root" or "square", ``components`` names coordinates;
+    a ``bounded`` list may turn out to be too short.
     """
     template = _lookup(template_root()).get_template("functions.cl.mako")
-    flags = {"offset": offset, "distances": distances, "vectors": vectors, "components": components}
+    flags: dict[str, Any] = {"offset": offset, "distances": distances, "vectors": vectors, "shifts": shifts}
+    flags |= {"bounded": bounded, "components": components}
     pieces = {piece: str(template.get_def(f"{name}_{piece}").render(**flags)).strip() for piece in _PIECES}
-    return NeighborFunction(**pieces, light=name == "count")
+    return NeighborFunction(**pieces, own=True, light=name == "count")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,11 +28,13 @@ class NeighborList:
     offsets : (m + 1,) int32, or int64 from 2**31 pairs on
     indices : (pairs,) int32 — rows of the caller's `points`
     distances : (pairs,) in the points' dtype, or None
-    vectors : (pairs, dim) in the points' dtype, or None — ``points[j] - queries[i]``
-    shifts : None, as long as no axis is periodic
+    vectors : (pairs, dim) in the points' dtype, or None — ``(points[j] - queries[i]) + shift * length``
+    shifts : (pairs, dim) int32 — the periodic image of each neighbor, where an axis is periodic and there are vectors;
+        else None
 
     These are ``pyopencl.array.Array``; :meth:`to_host` gives the same object with numpy arrays. A list stays valid
-    while it is held, whatever becomes of the index that made it.
+    while it is held, whatever becomes of the index that made it. A list that was asked for with a ``hint`` waits for
+    the device when it is first looked at.
 
     Examples
     --------
@@ -44,25 +46,53 @@ class NeighborList:
 
     def __init__(
         self,
+        arrays: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
         *,
-        offsets: Any,
-        indices: Any,
-        distances: Any = None,
-        vectors: Any = None,
-        shifts: Any = None,
+        num_queries: int,
         num_points: int,
         dtype: npt.DTypeLike,
+        images: bool = False,
         device: str = "",
     ) -> None:
-        self.offsets = offsets
-        self.indices = indices
-        self.distances = distances
-        self.vectors = vectors
-        self.shifts = shifts
         self.num_points = num_points
         self.dtype = np.dtype(dtype)
+        self._num_queries = num_queries
+        #: the arrays by name, or what waits for them
+        self._arrays = arrays
+        #: a row may hold several images of one point
+        self._images = images
         self._device = device
         self._host: NeighborList | None = None
+
+    def _field(self, name: str) -> Any:
+        if callable(self._arrays):
+            self._arrays = self._arrays()
+        return self._arrays.get(name)
+
+    @property
+    def offsets(self) -> Any:
+        """Where each row starts, and where the last one ends, (m + 1,)."""
+        return self._field("offsets")
+
+    @property
+    def indices(self) -> Any:
+        """The neighbors, row by row, (pairs,)."""
+        return self._field("indices")
+
+    @property
+    def distances(self) -> Any:
+        """The distance of each pair, (pairs,), or None."""
+        return self._field("distances")
+
+    @property
+    def vectors(self) -> Any:
+        """The vector of each pair from query to neighbor, (pairs, dim), or None."""
+        return self._field("vectors")
+
+    @property
+    def shifts(self) -> Any:
+        """The periodic image of each neighbor, (pairs, dim), or None."""
+        return self._field("shifts")
 
     @property
     def num_pairs(self) -> int:
@@ -70,7 +100,7 @@ class NeighborList:
         return int(self.indices.shape[0])
 
     def __len__(self) -> int:
-        return int(self.offsets.shape[0]) - 1
+        return self._num_queries
 
     def __repr__(self) -> str:
         extras = "".join(f", {name}" for name in _FIELDS[2:] if getattr(self, name) is not None)
@@ -86,14 +116,18 @@ class NeighborList:
         if not self._on_device:
             return self
         if self._host is None:
-            arrays: dict[str, Any] = {name: getattr(self, name) for name in _FIELDS}
-            copies: dict[str, Any] = {name: None if array is None else array.get() for name, array in arrays.items()}
-            self._host = NeighborList(
-                **copies,
-                num_points=self.num_points,
-                dtype=self.dtype,
-            )
+            arrays = {name: self._field(name) for name in _FIELDS}
+            copies = {name: array.get() for name, array in arrays.items() if array is not None}
+            self._host = NeighborList(copies, **self._facts())
         return self._host
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "num_queries": self._num_queries,
+            "num_points": self.num_points,
+            "dtype": self.dtype,
+            "images": self._images,
+        }
 
     def __getitem__(self, row: int) -> npt.NDArray[np.int32]:
         try:
@@ -112,8 +146,20 @@ class NeighborList:
     def __reduce__(self) -> Any:
         if self._on_device:
             raise TypeError("this NeighborList lies on a device and cannot be pickled; pickle its to_host()")
-        state = {name: getattr(self, name) for name in _FIELDS}
-        return (_restore, ({**state, "num_points": self.num_points, "dtype": self.dtype},))
+        arrays = {name: self._field(name) for name in _FIELDS}
+        return (_restore, (arrays, self._facts()))
+
+    def _check_single_images(self) -> None:
+        """Raise when a row holds a point twice."""
+        rows, points = self.to_coo()
+        order = np.lexsort((points, rows))
+        again = (np.diff(rows[order]) == 0) & (np.diff(points[order]) == 0)
+        if again.any():
+            k = order[int(np.argmax(again))]
+            raise InvalidInputError(
+                f"to_scipy: query {rows[k]} sees several images of point {points[k]}, and a matrix has one place for "
+                "them; use to_coo(), or a radius below half the length of the box"
+            )
 
     @property
     def counts(self) -> npt.NDArray[np.int32]:
@@ -147,18 +193,21 @@ class NeighborList:
     def to_scipy(self) -> csr_array:
         """A ``scipy.sparse.csr_array``, (m, n): entries are the distances where the list has them, else ones.
 
-        Distances of zero are kept as stored entries.
+        Distances of zero are kept as stored entries. A matrix has one place for each pair of points, so several images
+        of one pair raise.
         """
         try:
             from scipy.sparse import csr_array  # noqa: PLC0415 — scipy is no dependency
         except ImportError:
             raise ClfrnnError("to_scipy() needs scipy: pip install scipy") from None
         host = self.to_host()
+        if self._images and host.num_pairs:
+            self._check_single_images()
         weights = np.ones(host.num_pairs, self.dtype) if host.distances is None else host.distances
         # copied, as sparse matrices are sorted and scaled in place
         return csr_array((weights, host.indices, host.offsets), shape=(len(self), self.num_points), copy=True)
 
 
-def _restore(state: dict[str, Any]) -> NeighborList:
+def _restore(arrays: dict[str, Any], facts: dict[str, Any]) -> NeighborList:
     """Rebuild a pickled list."""
-    return NeighborList(**state)
+    return NeighborList(arrays, **facts)

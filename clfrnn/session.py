@@ -24,7 +24,7 @@ from .profile import DeviceProfile
 from .program import Kernel, ProgramCache
 from .rendering import render
 
-__all__ = ["INT", "LONG", "Scratch", "Session"]
+__all__ = ["INT", "LONG", "HostCopy", "Scratch", "Session"]
 
 Config = TypeVar("Config", bound=KernelConfig)
 
@@ -42,10 +42,23 @@ def _advice(purpose: str) -> str:
     """What to do when there is no room for `purpose`."""
     if "pairs" in purpose:
         return (
-            "Take a smaller radius, only count (index.count()), or pass some rows at a time as queries, "
-            "index.query(queries[a:b]), for which nothing is self."
+            "Take a smaller radius, only count (index.count()), or take it in parts: index.query_blocks(max_bytes=...)."
         )
     return "Drop arrays and lists that are no longer needed, search part of the points, or choose a larger device."
+
+
+class HostCopy:
+    """A device array on its way to the host."""
+
+    def __init__(self, values: np.ndarray[Any, Any], event: cl.Event | None) -> None:
+        self._values = values
+        self._event = event
+
+    def wait(self) -> np.ndarray[Any, Any]:
+        """The values, once they have arrived."""
+        if self._event is not None:
+            self._event.wait()
+        return self._values
 
 
 class Scratch(NamedTuple):
@@ -211,14 +224,20 @@ class Session:
             self._last_runs[kernel] = (None, seconds, ran)
         return (seconds or 0.0) * units / max(1, ran)
 
-    def allocate(self, shape: int | Sequence[int], dtype: Any, *, purpose: str) -> cla.Array:
+    def allocate(self, shape: int | Sequence[int], dtype: Any, *, purpose: str, rows: int | None = None) -> cla.Array:
         """An uninitialised array from the pool, to which its buffer returns when the array is dropped.
 
+        With `rows` the memory has room for so many, so that the next array, of a few more, finds it in the pool.
         Raises :class:`~clfrnn.errors.DeviceMemoryError`, naming `purpose`, when the device cannot hold it.
         """
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
-        buffer = self._take(math.prod(shape) * np.dtype(dtype).itemsize, purpose)
+        room = shape if rows is None else (max(rows, shape[0]), *shape[1:])
+        buffer = self._take(math.prod(room) * np.dtype(dtype).itemsize, purpose)
         return cla.Array(self.queue, shape, dtype, data=buffer)
+
+    def available(self) -> tuple[int, int]:
+        """The largest allocation that the device allows, and about how many bytes it has left."""
+        return self.profile.max_allocation, max(0, self.profile.global_memory - self._pool.active_bytes)
 
     def scratch(self, size: int, dtype: np.dtype[Any], *, purpose: str) -> Scratch:
         """A one-dimensional array for the library's own kernels, as :meth:`allocate` but without a public face."""
@@ -227,7 +246,7 @@ class Session:
     def _take(self, size: int, purpose: str) -> cl_tools.PooledBuffer:
         """A buffer of at least one element, as drivers refuse empty ones."""
         size = max(16, size)
-        if size > self.profile.max_allocation or size > self.profile.global_memory - self._pool.active_bytes:
+        if size > min(self.available()):
             self._refuse(size, purpose)
         try:
             return self._pool.allocate(size)
@@ -239,10 +258,13 @@ class Session:
             self._refuse(size, purpose)
 
     def _refuse(self, size: int, purpose: str) -> NoReturn:
-        available = max(0, self.profile.global_memory - self._pool.active_bytes)
+        largest, available = self.available()
         raise DeviceMemoryError(
-            f"{purpose} needs {size:,} bytes in one allocation; {self.profile} allows {self.profile.max_allocation:,} "
-            f"bytes in one and has about {available:,} left. Nothing was truncated. {_advice(purpose)}"
+            f"{purpose} needs {size:,} bytes in one allocation; {self.profile} allows {largest:,} bytes in one "
+            f"and has about {available:,} left. Nothing was truncated. {_advice(purpose)}",
+            needed=size,
+            available=available,
+            largest_allocation=largest,
         )
 
     def publish(self, event: cl.Event | None, *arrays: cla.Array) -> None:
@@ -263,6 +285,14 @@ class Session:
         """Enqueue a copy of a contiguous device array into another of the same size."""
         if source.nbytes:
             cl.enqueue_copy(self.queue, target.base_data, source.base_data, byte_count=source.nbytes)
+
+    def fetch(self, array: cla.Array | Scratch) -> HostCopy:
+        """Enqueue the copy of a one-dimensional device array to the host, without waiting for it."""
+        values = np.empty(array.size, array.dtype)
+        if not array.size:
+            return HostCopy(values, None)
+        event = cl.enqueue_copy(self.queue, values, array.base_data, src_offset=array.offset, is_blocking=False)
+        return HostCopy(values, event)
 
     def read(self, array: cla.Array | Scratch, first: int = 0, count: int | None = None) -> np.ndarray[Any, Any]:
         """Elements of a one-dimensional device array, waited for."""

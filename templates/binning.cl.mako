@@ -1,4 +1,5 @@
 <%namespace name="geometry" file="geometry.cl.mako"/>
+<%namespace name="cells" file="cells.cl.mako"/>
 ## The kernels that sort points into the cells of `cells.cl.mako`, by counting or by sorting.
 ## Config fields used: dim, components, columns, work_group_size.
 <%def name="build()">
@@ -6,14 +7,14 @@
 // Launch: one work-item per point. In: points (n, dim). Out: counts (cells,), zero before; addresses, ranks (n,).
 // Source: Hoetzlein (2014), counting sort.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void count_cells(const int n, global const real *restrict points, const frnn_record low, const frnn_record inverse,
-                 const int4 shape, const int wrapped, global int *restrict counts, global int *restrict addresses,
+void count_cells(const int n, global const real *restrict points, ${cells.grid("")},
+                 global int *restrict counts, global int *restrict addresses,
                  global int *restrict ranks)
 {
     const int i = get_global_id(0);
     if (i >= n) return;
     const real_vec p = ${geometry.load("points", "i")};
-    const int address = frnn_address(p, low, inverse, shape, wrapped);
+    ${cells.address("p")}
     addresses[i] = address;
     ranks[i] = atomic_inc(&counts[address]);
 }
@@ -32,13 +33,14 @@ void order_points(const int n, global const int *restrict addresses, global cons
 // The sort key of each point: the address of its cell.
 // Launch: one work-item per point. In: points (n, dim). Out: keys (n,). Source: Green (2010), grid by sorting.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void cell_keys(const int n, global const real *restrict points, const frnn_record low, const frnn_record inverse,
-               const int4 shape, const int wrapped, global uint *restrict keys)
+void cell_keys(const int n, global const real *restrict points, ${cells.grid("")},
+               global uint *restrict keys)
 {
     const int i = get_global_id(0);
     if (i >= n) return;
     const real_vec p = ${geometry.load("points", "i")};
-    keys[i] = frnn_address(p, low, inverse, shape, wrapped);
+    ${cells.address("p")}
+    keys[i] = address;
 }
 
 // Where each cell starts among the sorted keys: the first place whose key is not below the cell.
@@ -75,5 +77,14 @@ void gather_points(const int n, global const real *restrict points, global const
 % else:
     sorted[t] = (frnn_record)(p.s0, p.s1, ${"p.s2" if dim == 3 else "0"}, FRNN_ID_LANE(i));
 % endif
+}
+
+// The ids of the points in sorted order. Launch: one work-item per place. In: sorted, as above. Out: order (n,).
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void read_order(const int frnn_n, global const ${"real" if columns else "frnn_record"} *restrict frnn_sorted,
+                global int *restrict order)
+{
+    const int t = get_global_id(0);
+    if (t < frnn_n) order[t] = ${cells.point_id("t")};
 }
 </%def>

@@ -1,8 +1,9 @@
 <%include file="geometry.cl.mako"/>
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
+<%namespace name="periodic_box" file="periodic.cl.mako"/>
 // Cells on a torus: the coordinate of a point, its address, the window of a query, and its candidates.
-// Config fields used: dim, components, columns, width, work_group_size, foreign.
+// Config fields used: dim, components, columns, width, periodic, work_group_size, foreign, part.
 // The sorted copy is an array of records, or columns of x, y, (z,) and id, n long each.
 
 // Coordinate of x on one axis. Monotone in x, rounding included, which is all that exactness asks of it; it is clamped
@@ -13,30 +14,59 @@ int frnn_coordinate(const real x, const real low, const real inverse)
     return (int)floor(fmin(fmax((x - low) * inverse, -range), range));
 }
 
-// The same, kept inside the grid: clamped into a grid that holds its domain, any integer where addresses wrap.
-int frnn_cell(const real x, const real low, const real inverse, const int many, const int wrapped)
+// The same, kept between the first cell and the last: those of a grid that holds its domain, or of a period; any integer
+// where addresses wrap.
+int frnn_cell(const real x, const real low, const real inverse, const int first, const int last)
 {
-    const int cell = frnn_coordinate(x, low, inverse);
-    return wrapped ? cell : clamp(cell, 0, many - 1);
+    return clamp(frnn_coordinate(x, low, inverse), first, last);
 }
+${periodic_box.numbers() if function is None else ""}
+<%def name="grid(name)" filter="trim">
+## The numbers of a CellGrid. A cell's place on its axis is its coordinate & mask: itself, or its remainder on a torus.
+const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${name}shape, const int4 ${name}mask,
+    const int4 ${name}foremost, const int4 ${name}hindmost\
+% if periodic:
+, global const real *restrict ${name}images\
+% endif
+</%def>
 
-// A cell's place on its axis.
-#define FRNN_LANE(cell, many, wrapped) ((wrapped) ? (cell) & ((many) - 1) : (cell))
-
-// Address of the cell that holds p.
-int frnn_address(const real_vec p, const frnn_record low, const frnn_record inverse, const int4 shape, const int wrapped)
-{
+<%def name="address(p)">
+    // The address of the cell that holds p, of the image of p that lies in the box where an axis is periodic.
+% if periodic:
+    ${periodic_box.home("images")}
+% endif
 % for k, component in enumerate(components):
-    const int at${k} =
-        FRNN_LANE(frnn_cell(p${component}, low.s${k}, inverse.s${k}, shape.s${k}, wrapped), shape.s${k}, wrapped);
+% if periodic:
+    const real at${k} = ${p}${component} - (real)frnn_image(${p}${component}, frnn_start${k}, frnn_turns${k}) * frnn_length${k};
+% else:
+    const real at${k} = ${p}${component};
+% endif
+    const int lane${k} = frnn_cell(at${k}, low.s${k}, inverse.s${k}, foremost.s${k}, hindmost.s${k}) & mask.s${k};
 % endfor
-    return ${"(at2 * shape.s1 + at1)" if dim == 3 else "at1"} * shape.s0 + at0;
-}
+    const int address = ${"(lane2 * shape.s1 + lane1)" if dim == 3 else "lane1"} * shape.s0 + lane0;
+</%def>
 
 <%def name="arguments()">
     const int frnn_n, global const ${"real" if columns else "frnn_record"} *restrict frnn_sorted,
     global const int *restrict frnn_starts,
-    const frnn_record frnn_low, const frnn_record frnn_inverse, const int4 frnn_shape, const int frnn_wrapped
+    ${grid("frnn_")}
+</%def>
+
+<%def name="point(place)" filter="trim">
+## Coordinates of the point at a place of the sorted copy.
+% if columns:
+(real_vec)(${", ".join(f"frnn_sorted[{k} * (size_t)frnn_n + ({place})]" for k in range(dim))})
+% else:
+(real_vec)(${", ".join(f"frnn_sorted[{place}]{component}" for component in components)})
+% endif
+</%def>
+
+<%def name="point_id(place)" filter="trim">
+% if columns:
+FRNN_LANE_ID(frnn_sorted[${dim} * (size_t)frnn_n + (${place})])
+% else:
+FRNN_LANE_ID(frnn_sorted[${place}].s3)
+% endif
 </%def>
 
 <%def name="take_query()">
@@ -44,15 +74,18 @@ int frnn_address(const real_vec p, const frnn_record low, const frnn_record inve
     if (frnn_unit >= frnn_end) return;
 % if foreign:
     const int i = frnn_unit;
-    const real_vec q = ${geometry.load("frnn_queries", "i")};
+    if (!${visit.asked_for()}) return;
+    const real_vec frnn_q = ${geometry.load("frnn_queries", "i")};
 % else:
-% if columns:
-    const int i = FRNN_LANE_ID(frnn_sorted[${dim} * (size_t)frnn_n + frnn_unit]);
-    const real_vec q = (real_vec)(${", ".join(f"frnn_sorted[{k} * (size_t)frnn_n + frnn_unit]" for k in range(dim))});
+% if not columns:
+    const frnn_record frnn_own_record = frnn_sorted[frnn_unit];
+    const int i = FRNN_LANE_ID(frnn_own_record.s3);
+    if (!${visit.asked_for()}) return;
+    const real_vec frnn_q = ${geometry.point_of("frnn_own_record")};
 % else:
-    const frnn_record frnn_own = frnn_sorted[frnn_unit];
-    const int i = FRNN_LANE_ID(frnn_own.s3);
-    const real_vec q = ${geometry.point_of("frnn_own")};
+    const int i = ${point_id("frnn_unit")};
+    if (!${visit.asked_for()}) return;
+    const real_vec frnn_q = ${point("frnn_unit")};
 % endif
 % endif
 </%def>
@@ -63,27 +96,53 @@ int frnn_address(const real_vec p, const frnn_record low, const frnn_record inve
 % endif
 </%def>
 
+<%def name="ways()">
+    // With all points at home, candidates are shifted all alike, in the query's own image not at all: compilers can test
+    // many at once then, which they cannot where each has its own shift.
+% if periodic:
+    if (frnn_plain) {
+        ${vectorised()}
+        ${caller.body(image="plain")}
+    } else if (frnn_home) {
+        ${vectorised()}
+        ${caller.body(image="moved")}
+    } else {
+        ${caller.body(image="any")}
+    }
+% else:
+    ${vectorised()}
+    ${caller.body(image="plain")}
+% endif
+</%def>
+
 <%def name="run(function)">
     // The candidates of one run of places, frnn_t up to frnn_stop.
-% if width > 1 and not function.light:
+% if width > 1 and function.light:
+    <%self:ways args="image">
+    for (; frnn_t < frnn_stop; ++frnn_t) {
+        ${take_candidate("frnn_t")}
+        ${visit.offer(function, image=image)}
+    }
+    </%self:ways>
+% elif width > 1:
     // Sixty-four at a time: candidates are tested a vector at once and without a branch, those within reach become bits
     // of a mask, and only they are looked at one by one.
     for (; frnn_t < frnn_stop; frnn_t += 64) {
         const int frnn_many = min(frnn_stop - frnn_t, 64);
-        ulong frnn_mask = 0;
-        ${vectorised()}
+        ulong frnn_hits = 0;
+        <%self:ways args="image">
         for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
             ${take_candidate("frnn_t + frnn_k")}
-            ${geometry.differences()}
-            frnn_mask |= (ulong)(${geometry.squared()} <= reach2) << frnn_k;
+            ${geometry.differences(image)}
+            frnn_hits |= (ulong)(${geometry.squared()} <= reach2) << frnn_k;
         }
-        for (; frnn_mask; frnn_mask &= frnn_mask - 1) {
-            ${take_candidate("frnn_t + 63 - (int)clz(frnn_mask & -frnn_mask)")}
+        </%self:ways>
+        for (; frnn_hits; frnn_hits &= frnn_hits - 1) {
+            ${take_candidate("frnn_t + 63 - (int)clz(frnn_hits & -frnn_hits)")}
             ${visit.offer(function, within="1")}
         }
     }
 % else:
-    ${vectorised()}
     for (; frnn_t < frnn_stop; ++frnn_t) {
         ${take_candidate("frnn_t")}
         ${visit.offer(function)}
@@ -107,12 +166,15 @@ int frnn_address(const real_vec p, const frnn_record low, const frnn_record inve
 </%def>
 
 <%def name="window()">
-    // The cells that q - reach .. q + reach meets, reach being the radius padded by one rounding.
+    // The cells that the query meets within its reach, which is the radius padded for rounding.
     // A window as wide as the torus stops before it comes round: each address is visited once.
 % for k, component in enumerate(components):
-<% cell = f"frnn_low.s{k}, frnn_inverse.s{k}, frnn_shape.s{k}, frnn_wrapped" %>\
-    const int frnn_from${k} = frnn_cell(q${component} - frnn_reach, ${cell});
-    const int frnn_to${k} = min(frnn_cell(q${component} + frnn_reach, ${cell}), frnn_from${k} + frnn_shape.s${k} - 1);
+<%
+    cell = f"frnn_low.s{k}, frnn_inverse.s{k}, frnn_foremost.s{k}, frnn_hindmost.s{k}"
+    at, reach = (f"frnn_seen{k}", f"frnn_reach{k}") if periodic else (f"frnn_q{component}", "frnn_reach")
+%>\
+    const int frnn_from${k} = frnn_cell(${at} - ${reach}, ${cell});
+    const int frnn_to${k} = min(frnn_cell(${at} + ${reach}, ${cell}), frnn_from${k} + frnn_shape.s${k} - 1);
 % endfor
 </%def>
 
@@ -120,23 +182,11 @@ int frnn_address(const real_vec p, const frnn_record low, const frnn_record inve
     // Rows of cells along the first axis; in the body, frnn_row is the address of the row's first cell.
 % for k in reversed(range(1, dim)):
     for (int frnn_at${k} = frnn_from${k}; frnn_at${k} <= frnn_to${k}; ++frnn_at${k}) {
-    const int frnn_lane${k} = FRNN_LANE(frnn_at${k}, frnn_shape.s${k}, frnn_wrapped);
+    const int frnn_lane${k} = frnn_at${k} & frnn_mask.s${k};
 % endfor
     const int frnn_row = ${"(frnn_lane2 * frnn_shape.s1 + frnn_lane1)" if dim == 3 else "frnn_lane1"} * frnn_shape.s0;
 ${caller.body()}
 % for k in range(1, dim):
     }
 % endfor
-</%def>
-
-<%def name="store(place)">
-% if columns:
-    const int place = ${place};
-% for k, component in enumerate(components):
-    sorted[${k} * (size_t)n + place] = p${component};
-% endfor
-    sorted[${dim} * (size_t)n + place] = FRNN_ID_LANE(i);
-% else:
-    sorted[${place}] = (frnn_record)(p.s0, p.s1, ${"p.s2" if dim == 3 else "0"}, FRNN_ID_LANE(i));
-% endif
 </%def>

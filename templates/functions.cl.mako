@@ -1,21 +1,31 @@
 ## The text of the library's own NeighborFunctions, a def for each piece, named FUNCTION_PIECE.
-## Flags: offset ("int" or "long"), distances ("", "root" or "square"), vectors, components.
+## Flags: offset ("int" or "long"), distances ("", "root" or "square"), vectors, shifts, bounded, components.
 <%def name="count_arguments()">global int *counts</%def>
 <%def name="count_state()">int frnn_count = 0;</%def>
 <%def name="count_per_neighbor()">++frnn_count;</%def>
 <%def name="count_finish()">counts[i] = frnn_count;</%def>
 
 <%def name="write_arguments()" filter="trim">
-global const ${offset} *offsets, global int *indices\
+global const ${offset} *offsets, const int first_row, global int *indices\
 % if distances:
 , global real *distances\
 % endif
 % if vectors:
 , global real *vectors\
 % endif
+% if shifts:
+, global int *shifts\
+% endif
+% if bounded:
+, const ${offset} capacity\
+% endif
 </%def>
-<%def name="write_state()">${offset} frnn_place = offsets[i];</%def>
+<%def name="write_state()">${offset} frnn_place = offsets[i - first_row];</%def>
 <%def name="write_per_neighbor()">
+% if bounded:
+## A list that is too short for its pairs is written as far as it goes, and thrown away.
+if (frnn_place < 0 || frnn_place >= capacity) break;
+% endif
 indices[frnn_place] = j;
 % if distances == "root":
 distances[frnn_place] = frnn_sqrt(d2);
@@ -27,6 +37,25 @@ distances[frnn_place] = d2;
 vectors[(size_t)frnn_place * ${len(components)} + ${loop.index}] = dx${component};
 % endfor
 % endif
+% if shifts:
+% for component in components:
+shifts[(size_t)frnn_place * ${len(components)} + ${loop.index}] = shift${component};
+% endfor
+% endif
 ++frnn_place;
 </%def>
 <%def name="write_finish()"></%def>
+
+## Ties go to the lowest id. What lies beyond the best so far need not be offered any more.
+<%def name="nearest_arguments()">global int *indices, global real *distances</%def>
+<%def name="nearest_state()">int frnn_best = -1;</%def>
+<%def name="nearest_per_neighbor()">
+if (frnn_best < 0 || d2 < reach2 || (d2 == reach2 && j < frnn_best)) {
+    frnn_best = j;
+    reach2 = d2;
+}
+</%def>
+<%def name="nearest_finish()">
+indices[i] = frnn_best;
+distances[i] = frnn_best < 0 ? (real)INFINITY : frnn_sqrt(reach2);
+</%def>

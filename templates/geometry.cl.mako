@@ -1,6 +1,6 @@
 <%include file="types.cl.mako"/>
 // Loads, squared distances and roots, rounded as numpy rounds them.
-// Config fields used: dim, components.
+// Config fields used: dim, components, periodic.
 <%def name="load(array, row)" filter="trim">
 (real_vec)(\
 % for k in range(dim):
@@ -18,11 +18,39 @@ ${record}${component}${"" if loop.last else ", "}\
 )
 </%def>
 
-<%def name="differences()">
-    // Coordinate by coordinate, so that compilers for CPUs can test many candidates at once.
-% for k, component in enumerate(components):
-    const real frnn_d${k} = frnn_p${k} - q${component};
+<%def name="differences(image='any')">
+## image: "plain", the candidates' own coordinates; "moved", all by one shift; "any", each by its own.
+    // From the query to a candidate, coordinate by coordinate, so that compilers for CPUs can test many at once.
+% if periodic and image != "plain":
+    // The shift is that of the image looked into; a candidate away from home counts its own image off.
+% for k in range(dim):
+    int frnn_s${k} = frnn_base${k};
+    real frnn_c${k} = frnn_carry${k};
 % endfor
+% if image == "any":
+    if (!frnn_home) {
+% for k in range(dim):
+        frnn_s${k} -= frnn_image(frnn_p${k}, frnn_start${k}, frnn_turns${k});
+        frnn_c${k} = (real)frnn_s${k} * frnn_length${k};
+% endfor
+    }
+% endif
+% for k, component in enumerate(components):
+    const real frnn_d${k} = (frnn_p${k} - frnn_q${component}) + frnn_c${k};
+% endfor
+% else:
+% for k, component in enumerate(components):
+    const real frnn_d${k} = frnn_p${k} - frnn_q${component};
+% endfor
+% endif
+</%def>
+
+<%def name="shift(image)" filter="trim">
+% if periodic and image != "plain":
+(frnn_shift)(${", ".join([f"frnn_s{k}" for k in range(dim)] + ["0"] * (vector_length - dim))})
+% else:
+(frnn_shift)(0)
+% endif
 </%def>
 
 <%def name="squared()" filter="trim">

@@ -2,37 +2,32 @@
 <%namespace name="binning" file="binning.cl.mako"/>
 <%namespace name="cells" file="cells.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
-<%namespace name="geometry" file="geometry.cl.mako"/>
 // Strip by strip: cells that follow each other along the first axis hold their points in one run, so a row of the
-// window costs two lookups, whatever its length. On a torus a strip is cut in two where it passes the seam.
+// window costs two lookups, whatever its length. On a torus a strip is cut in two where it passes the seam, and where an
+// axis is periodic there is a strip for each image of the box.
 // Launch: one work-item per query, groups of ${work_group_size}; queries that are the points come in sorted order.
-// Config fields used: work_group_size, foreign. Exact because the window holds every cell of a neighbor.
-// Source: Chisholm (2020), §3, algorithms 2 to 5.
+// Exact because the window holds every cell of a neighbor. Source: Chisholm (2020), §3, algorithms 2 to 5.
 <%def name="walk(function)">
-    ${cells.take_query()}
     ${visit.take_up(function)}
-    ${cells.window()}
-    // On the first axis, in places: a strip that passes the seam of the torus goes on at the row's first cell.
-    const int frnn_begin = FRNN_LANE(frnn_from0, frnn_shape.s0, frnn_wrapped);
-    const int frnn_finish = frnn_begin + (frnn_to0 - frnn_from0) + 1;
-    <%cells:rows>
-        for (int frnn_part = 0; frnn_part * frnn_shape.s0 < frnn_finish; ++frnn_part) {
-            int frnn_t = frnn_starts[frnn_row + (frnn_part ? 0 : frnn_begin)];
-            const int frnn_stop = frnn_starts[frnn_row + min(frnn_finish - frnn_part * frnn_shape.s0, frnn_shape.s0)];
-            ${cells.run(function)}
-        }
-    </%cells:rows>
+    <%visit:images>
+        ${cells.window()}
+        // On the first axis, in places: a strip that passes the seam of the torus goes on at the row's first cell.
+        const int frnn_begin = frnn_from0 & frnn_mask.s0;
+        const int frnn_finish = frnn_begin + (frnn_to0 - frnn_from0) + 1;
+        <%cells:rows>
+            for (int frnn_part = 0; frnn_part * frnn_shape.s0 < frnn_finish; ++frnn_part) {
+                int frnn_t = frnn_starts[frnn_row + (frnn_part ? 0 : frnn_begin)];
+                const int frnn_stop =
+                    frnn_starts[frnn_row + min(frnn_finish - frnn_part * frnn_shape.s0, frnn_shape.s0)];
+                ${cells.run(function)}
+            }
+        </%cells:rows>
+    </%visit:images>
     ${visit.lay_down(function)}
 </%def>
 
 % if function is None:
 ${binning.build()}
 % else:
-${geometry.root()}
-${function.preamble}
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void visit(${visit.arguments()} ${cells.arguments()}, ${function.arguments})
-{
-${walk(function)}
-}
+${visit.program(function, cells.arguments, cells.take_query, walk, cells.point, cells.point_id)}
 % endif

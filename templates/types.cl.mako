@@ -4,11 +4,16 @@
 % if real == "double":
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define FRNN_LEAST_REACH 0x1p-511
+#define FRNN_EPSILON 0x1p-52
+#define FRNN_FARTHEST 0x1p30
 % else:
 #define FRNN_LEAST_REACH 0x1p-63f
+#define FRNN_EPSILON 0x1p-23f
+#define FRNN_FARTHEST 0x1p20f
 % endif
 typedef ${real} real;
 typedef ${real}${lanes} real_vec;
+typedef int${lanes} frnn_shift;
 
 // Sorted copies hold a point of two or three coordinates in four lanes; the last one carries the point's id.
 typedef ${real}4 frnn_record;

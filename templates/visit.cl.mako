@@ -1,10 +1,36 @@
 <%namespace name="geometry" file="geometry.cl.mako"/>
-## What every walk over neighbors shares: the arguments, taking up a query, offering a candidate, laying the query down.
-## Config fields used: dim, components, foreign, radii, half. A walk provides `int i` and `real_vec q` before `take_up`,
-## `int j` and the coordinates frnn_p0, frnn_p1, ... before `offer`.
-## User code sees i, j, d2, dx, r2, reach2, real and real_vec.
-<%def name="arguments()">
+<%namespace name="periodic_box" file="periodic.cl.mako"/>
+## What every walk over neighbors shares: the program around it, taking up a query, offering a candidate, laying the
+## query down. Config fields used: dim, components, work_group_size, periodic, foreign, radii, half, part, inline.
+## A walk provides `int i` and `real_vec frnn_q` before `take_up`, `int j` and the coordinates frnn_p0, frnn_p1, ... before
+## `offer`. User code sees i, j, d2, dx, shift, r2, reach2, real and real_vec.
+<%def name="program(function, arguments, take_query, walk, point, point_id)">
+${geometry.root()}
+${periodic_box.numbers()}
+${piece(function, "preamble")}
+#pragma OPENCL FP_CONTRACT OFF
+% if inline:
+//@ PARAMETERS
+${arguments()}
+//@ POINT
+${point("frnn_place_")}
+//@ POINT_ID
+${point_id("frnn_place_")}
+//@ BEGIN
+{
+    const real_vec frnn_q = (frnn_position_);
+    const int frnn_self = (frnn_self_);
+    const real frnn_radius = (frnn_radius_);
+    const real frnn_reach = fmax(nextafter(frnn_radius, (real)INFINITY), (real)FRNN_LEAST_REACH);
+${walk(function)}
+}
+% else:
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void frnn_visit(
     const int frnn_first, const int frnn_end, const int frnn_keep_self,
+% if part:
+    const int frnn_part_first, const int frnn_part_end,
+% endif
 % if radii:
     global const real *restrict frnn_radii,
 % else:
@@ -13,6 +39,33 @@
 % if foreign:
     global const real *restrict frnn_queries,
 % endif
+${arguments()}
+% if function.arguments.strip():
+    ,
+${piece(function, "arguments")}
+% endif
+)
+{
+${take_query()}
+${walk(function)}
+}
+% endif
+</%def>
+
+<%def name="piece(function, name)">
+% if not function.own:
+#line 1 "${name}"
+% endif
+${getattr(function, name)}
+
+% if not function.own:
+//@ RESUME
+% endif
+</%def>
+
+<%def name="asked_for()" filter="trim">
+## Whether query i belongs to the part of the queries that is served.
+${"(i >= frnn_part_first && i < frnn_part_end)" if part else "1"}
 </%def>
 
 <%def name="take_up(function, active='1')">
@@ -20,33 +73,47 @@
 % if radii:
     const real frnn_radius = frnn_radii[i];
     const real frnn_reach = fmax(nextafter(frnn_radius, (real)INFINITY), (real)FRNN_LEAST_REACH);
-    const real r2 = (${active}) && frnn_radius >= 0 ? frnn_radius * frnn_radius : (real)-1;
-% else:
-    const real r2 = (${active}) ? frnn_radius * frnn_radius : (real)-1;
 % endif
+    ${periodic_box.take_up()}
+    const real r2 = (${active}) && frnn_radius >= 0 ${"&& frnn_near" if periodic else ""} ? frnn_radius * frnn_radius : (real)-1;
     real reach2 = r2;
 % if half:
     const int frnn_least = frnn_keep_self ? i : i + 1;
-% elif not foreign:
+% elif not foreign and not inline:
     const int frnn_self = frnn_keep_self ? -1 : i;
 % endif
-    ${function.state}
+    ${piece(function, "state")}
 </%def>
 
-<%def name="offer(function, within='(d2 <= reach2)')">
-    {
-        ${geometry.differences()}
-        const real d2 = ${geometry.squared()};
-% if half:
-        if (${within} & (j >= frnn_least)) {
+<%def name="images()">
+    ${periodic_box.images(caller.body)}
+</%def>
+
+<%def name="kept(image)" filter="trim">
+## Whether a candidate within reach is one that the query asks for.
+% if half and periodic and image != "plain":
+(j >= i + ${periodic_box.after()})
+% elif half:
+(j >= frnn_least)
 % elif foreign:
-        if (${within}) {
+1
+% elif periodic and image != "plain":
+((j != frnn_self) | ((${" | ".join(f"frnn_s{k}" for k in range(dim))}) != 0))
 % else:
-        if (${within} & (j != frnn_self)) {
+(j != frnn_self)
 % endif
+</%def>
+
+<%def name="offer(function, within='(d2 <= reach2)', image='any')">
+    {
+        ${geometry.differences(image)}
+        const real d2 = ${geometry.squared()};
+        if (${within} & ${kept(image)}) {
             const real_vec dx = ${geometry.difference()};
+            const frnn_shift shift = ${geometry.shift(image)};
             do {
-                ${function.per_neighbor}
+                ${"//@ END" if inline else ""}
+                ${piece(function, "per_neighbor")}
             } while (0);
         }
     }
@@ -54,6 +121,6 @@
 
 <%def name="lay_down(function)">
     {
-        ${function.finish}
+        ${piece(function, "finish")}
     }
 </%def>

@@ -534,6 +534,8 @@ def test_lists_do_not_fit(session):
     points[:, 0] = np.linspace(0, 1e-3, n)
     index = clfrnn.build_index(points, 1.0, method="strips", session=session)
 
-    with pytest.raises(clfrnn.DeviceMemoryError, match=rf"list of {pairs:,} pairs needs {4 * pairs:,} bytes.*count"):
+    with pytest.raises(
+        clfrnn.DeviceMemoryError, match=rf"list of {pairs:,} pairs needs {4 * (pairs + n + 1):,} bytes, .*count"
+    ):
         index.query()
     assert index.query(points[:10]).num_pairs == 10 * n, "the index still answers"

@@ -42,7 +42,9 @@ def test_serving_a_moved_cloud():
     assert grid.serves((-0.05, 0.2), (1.05, 1.0))
     assert not grid.serves((-0.5, 0.0), (1.0, 1.0))
     assert not grid.serves((0.0, 0.0), (1.0, 3.0))
-    wrapped = CellGrid(low=(0.0, 0.0), sides=(0.1, 0.1), inverses=(10.0, 10.0), shape=(8, 8), wrapped=True)
+    wrapped = CellGrid(
+        low=(0.0, 0.0), sides=(0.1, 0.1), inverses=(10.0, 10.0), shape=(8, 8), wrapped=True, periods=(0, 0)
+    )
     assert wrapped.serves((-1e9, 0.0), (1e9, 1.0))
 
 

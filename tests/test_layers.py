@@ -22,7 +22,7 @@ LAYERS = [
     {"program", "rendering", "device"},
     {"plan", "quirks"},
     {"functions", "results", "arrays", "domain", "survey", "profile"},
-    {"errors"},
+    {"scanner", "errors"},
 ]
 BESIDE = {"reference", "clouds"}
 NEEDS_NO_DEVICE = {"plan", "domain", "survey", "profile", "quirks", "reference", "clouds", "errors"}

@@ -51,18 +51,20 @@ def local_bytes(config):
 def all_configs(profile):
     for real in reals(profile):
         for dim in range(1, 13):
-            yield plan.plan_tile(profile, dim=dim, real=real)
+            yield plan.plan_tile(profile, dim=dim, real=real, periodic=True)
             yield plan.plan_reduce(profile, dim=dim, real=real)
             yield plan.plan_gather(profile, dim=dim, real=real)
-            yield plan.plan_walk(profile, dim=dim, real=real)
+            yield plan.plan_walk(profile, dim=dim, real=real, periodic=True)
             yield plan.plan_row_sort(
-                profile, dim=dim, real=real, by_distance=True, offset="int", distances=True, vectors=True
+                profile, dim=dim, real=real, by_distance=True, offset="int", distances=True, vectors=True, shifts=True
             )
+            yield plan.plan_images(profile, dim=dim, real=real)
     for total, out in (("int", "int"), ("long", "int"), ("long", "long")):
         yield plan.plan_scan(profile, total=total, out=out)
     for key in ("uint", "ulong"):
         yield plan.plan_sort(profile, key=key)
     yield plan.plan_fill(profile)
+    yield plan.plan_take(profile, word="uint")
 
 
 def test_profiles_survive_json(profile):

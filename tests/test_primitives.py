@@ -137,6 +137,8 @@ def test_row_sort(session, dtype, by_distance, wide):
         squares=device_squares if by_distance else None,
         distances=device_squares,
         vectors=device_vectors,
+        shifts=None,
+        capacity=pairs,
         dtype=dtype,
         dim=2,
         pairs=pairs,
@@ -168,7 +170,8 @@ def test_survey_sees_how_crowded_cells_are(session, n):
     _, counts = np.unique(cells, axis=0, return_counts=True)
     exact = (counts**2).sum() / n - 1
 
-    survey, bad = survey_points(session, cla.to_device(session.queue, points), radius)
+    device = cla.to_device(session.queue, points)
+    survey, bad = survey_points(session, device, radius, bounding_box(session, device))
 
     assert bad is None
     assert survey.low == tuple(points.min(axis=0).tolist())

@@ -17,15 +17,20 @@ WALK = {
     "dim": 3,
     "real": "float",
     "square_root": "native",
+    "periodic": True,
     "columns": True,
     "width": 16,
 }
-ROWS = {"by_distance": True, "offset": "long", "distances": True, "vectors": True}
+ROWS = {"by_distance": True, "offset": "long", "distances": True, "vectors": True, "shifts": True}
 CONFIGS = {
-    "brute_force": plan.TileConfig(work_group_size=64, dim=5, real="double", square_root="native", tile=64),
+    "brute_force": plan.TileConfig(
+        work_group_size=64, dim=5, real="double", square_root="native", periodic=True, tile=64
+    ),
     "uniform_grid": plan.WalkConfig(**WALK),
     "strips": plan.WalkConfig(**WALK),
     "fill": plan.KernelConfig(work_group_size=64),
+    "take_rows": plan.TakeConfig(work_group_size=64, word="uint"),
+    "images": plan.PointConfig(work_group_size=1, dim=3, real="float"),
     "gather": plan.GatherConfig(work_group_size=64, dim=3, real="float"),
     "reduce": plan.ReduceConfig(work_group_size=64, dim=3, real="float"),
     "scan": plan.ScanConfig(work_group_size=64, items=8, total="long", out="int"),
@@ -33,14 +38,15 @@ CONFIGS = {
     "row_sort": plan.RowSortConfig(work_group_size=64, dim=3, real="float", square_root="integer", **ROWS),
 }
 PLAIN = {stem: [plan.WalkConfig(**{**WALK, "columns": False, "width": 1})] for stem in ("uniform_grid", "strips")}
-SHARED = {"contract", "types", "geometry", "cells", "binning", "visit", "functions"}
+SHARED = {"contract", "types", "geometry", "cells", "binning", "visit", "periodic", "functions"}
 BELOW = {
     "contract": set(),
     "types": {"contract"},
     "geometry": {"types"},
-    "cells": {"geometry", "visit"},
-    "binning": {"geometry"},
-    "visit": {"geometry"},
+    "cells": {"geometry", "visit", "periodic"},
+    "binning": {"geometry", "cells"},
+    "visit": {"geometry", "periodic"},
+    "periodic": set(),
     "functions": set(),
 }
 COUNT = NeighborFunction(
@@ -143,7 +149,7 @@ def test_variants_are_compiled_in_only_where_asked():
 def test_own_functions():
     write = own_function("write", offset="long", distances="root", vectors=True, components=(".s0", ".s1"))
 
-    assert [a.name for a in write.parsed_arguments] == ["offsets", "indices", "distances", "vectors"]
+    assert [a.name for a in write.parsed_arguments] == ["offsets", "first_row", "indices", "distances", "vectors"]
     assert write.parsed_arguments[0].const
     assert "frnn_sqrt" in write.per_neighbor
     assert own_function("count") is own_function("count")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from .base import Method
 from .brute_force import BruteForce
-from .index import Index
+from .index import Index, Nearest
+from .kernel_source import KernelSource
 from .strips import Strips
 from .uniform_grid import UniformGrid
 
-__all__ = ["METHODS", "Index", "Method"]
+__all__ = ["METHODS", "Index", "KernelSource", "Method", "Nearest"]
 
 METHODS: dict[str, Method] = {method.name: method for method in (BruteForce(), UniformGrid(), Strips())}

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
+from typing import TYPE_CHECKING, Any
 
 import pyopencl.array as cla
 
+from ..arrays import is_device_array, is_scalar, one_radius, round_radii
+from ..errors import InvalidInputError
 from ..plan import VisitVariant
+from ..primitives.reduce import bounding_box
+from .intake import take_points, take_radii
+from .lists import ListSpec
+from .watch import check_largest
 
-__all__ = ["Ask"]
+if TYPE_CHECKING:
+    from .index import Index
+
+__all__ = ["Ask", "make_ask", "make_spec", "natural"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ask:
-    """One checked query: where the queries are, how far they look, and what they leave out."""
+    """One checked query: where the queries are, how far they look, what they leave out, and what they look into."""
 
     queries: cla.Array | None
     m: int
@@ -21,8 +32,93 @@ class Ask:
     radii: cla.Array | None
     include_self: bool
     half: bool
+    #: the walk's own arguments: the points as they were when the query was asked, whatever the index does since
+    walk: tuple[Any, ...]
+    #: the first of the queries that are served and the one behind the last, or None for all
+    part: tuple[int, int] | None = None
 
     @property
     def variant(self) -> VisitVariant:
         """What is compiled in for this query."""
-        return VisitVariant(foreign=self.queries is not None, radii=self.radii is not None, half=self.half)
+        return VisitVariant(
+            foreign=self.queries is not None,
+            radii=self.radii is not None,
+            half=self.half,
+            part=self.part is not None,
+        )
+
+
+def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, half: bool = False) -> Ask:
+    """Check a query's arguments and bring its arrays to the device."""
+    index.session.check_process()
+    array = None
+    m = index.num_points
+    if queries is not None:
+        array, pending = take_points(index.session, queries, "queries", real=index.dtype)
+        if array.shape[1] != index.dim:
+            raise InvalidInputError(f"queries: expected shape (m, {index.dim}), as the points have, got {array.shape}")
+        if pending is None and index.problem.box is not None:
+            pending = bounding_box(index.session, array)  # finite, but perhaps too far outside
+        if pending is not None:
+            index.watch.other("queries", pending)
+        m = array.shape[0]
+    scalar, radii = _take_radius(index, radius, m)
+    if half and array is not None:
+        raise InvalidInputError("half: pairs between queries and points have no half; leave queries out")
+    if half and radii is not None:
+        raise InvalidInputError("half: with a radius per query the relation is not symmetric; use one radius")
+    return Ask(
+        queries=array,
+        m=m,
+        radius=scalar,
+        radii=radii,
+        include_self=bool(include_self),
+        half=bool(half),
+        walk=index.walk_arguments(),
+    )
+
+
+def _take_radius(index: Index, radius: Any, m: int) -> tuple[float, cla.Array | None]:
+    """A scalar, or a device array of one radius per query."""
+    if radius is None:
+        return index.radius, None
+    if is_device_array(radius):
+        radii = take_radii(index.session, radius, m, index.dtype)
+        index.watch.other("radius", bounding_box(index.session, radii.reshape(m, 1)))
+        return index.radius, radii
+    if is_scalar(radius):
+        scalar = one_radius(radius, index.dtype)
+        check_largest(scalar, index.radius)
+        return scalar, None
+    values = round_radii(radius, m, index.dtype)
+    check_largest(float(values.max(initial=0)), index.radius)
+    return index.radius, index.session.upload(values, purpose="the radii")
+
+
+def make_spec(index: Index, *, distances: bool, vectors: bool, sort: str | None) -> ListSpec:
+    """Check what a list shall carry."""
+    if sort not in (None, "index", "distance"):
+        raise InvalidInputError(f"sort: expected None, 'index' or 'distance', got {sort!r}")
+    box = index.problem.box
+    return ListSpec(
+        distances=bool(distances),
+        vectors=bool(vectors),
+        sort=sort,
+        periodic=box is not None,
+        images=box is not None and box.repeats(index.radius),
+        dim=index.dim,
+        dtype=index.dtype,
+    )
+
+
+def natural(name: str, value: Any) -> int | None:
+    """A whole number of at least 0, or None."""
+    if value is None:
+        return None
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if number < 0 or isinstance(value, bool):
+        raise InvalidInputError(f"{name}: expected a whole number of at least 0, got {value!r}")
+    return number

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import pyopencl.array as cla
 
 from ..plan import KernelConfig, Problem
+from ..primitives.reduce import PendingBox
 from ..profile import DeviceProfile
 from ..session import Session
 from .index import Index
@@ -40,5 +41,5 @@ class Method(Protocol):
     def plan(self, problem: Problem, profile: DeviceProfile) -> MethodPlan:
         """Decide, from facts alone: pure, needs no device."""
 
-    def build(self, session: Session, problem: Problem, points: cla.Array) -> Index:
-        """The index over `points`, an array that the method may keep."""
+    def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> Index:
+        """The index over `points`, which `bounds` surrounds where it is known: always where an axis is periodic."""

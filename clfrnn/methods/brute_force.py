@@ -9,9 +9,10 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..plan import Problem, TileConfig, plan_tile
-from ..primitives.reduce import Box
+from ..primitives.images import measure_images
+from ..primitives.reduce import Box, PendingBox
 from ..profile import DeviceProfile
-from ..session import Session
+from ..session import Scratch, Session
 from .index import Index
 
 __all__ = ["BruteForce", "BruteForceIndex"]
@@ -39,11 +40,14 @@ class BruteForce:
 
     def plan(self, problem: Problem, profile: DeviceProfile) -> BruteForcePlan:
         """The tile that fits the device."""
-        return BruteForcePlan(config=plan_tile(profile, dim=problem.dim, real=problem.real))
+        periodic = problem.box is not None
+        return BruteForcePlan(config=plan_tile(profile, dim=problem.dim, real=problem.real, periodic=periodic))
 
-    def build(self, session: Session, problem: Problem, points: cla.Array) -> BruteForceIndex:
+    def build(
+        self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None
+    ) -> BruteForceIndex:
         """Keep a copy of the points."""
-        return BruteForceIndex(session, problem, self.plan(problem, session.profile), points)
+        return BruteForceIndex(session, problem, self.plan(problem, session.profile), points, bounds)
 
 
 class BruteForceIndex(Index):
@@ -51,21 +55,54 @@ class BruteForceIndex(Index):
 
     stem: ClassVar[str] = "brute_force"
 
-    def __init__(self, session: Session, problem: Problem, plan: BruteForcePlan, points: cla.Array) -> None:
+    def __init__(
+        self,
+        session: Session,
+        problem: Problem,
+        plan: BruteForcePlan,
+        points: cla.Array,
+        bounds: PendingBox | None,
+    ) -> None:
         super().__init__(session, problem)
         self._plan = plan
-        self._points = session.allocate((problem.n, problem.dim), self.dtype, purpose="the index's copy of the points")
-        self._place(points, None)
+        self._take(points, bounds, problem.survey.low)
 
     @property
-    def _config(self) -> TileConfig:
+    def config(self) -> TileConfig:
+        """See :class:`~clfrnn.methods.index.Index`."""
         return self._plan.config
 
-    def _place(self, points: cla.Array, box: Box | None) -> None:  # noqa: ARG002
-        self.session.copy(points, self._points)
+    def describe(self) -> list[str]:
+        """See :class:`~clfrnn.methods.index.Index`."""
+        return [f"tiles: {self.config.tile} points at a time in local memory"]
 
-    def _walk_arguments(self) -> list[Any]:
-        return [np.int32(self.num_points), self._points.base_data]
+    def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
+        periodic = self.problem.box
+        starts = periodic.starts(box.low, box.high) if periodic is not None and box is not None else self._starts
+        self._take(points, bounds, starts)
+
+    def _take(self, points: cla.Array, bounds: PendingBox | None, starts: tuple[float, ...]) -> None:
+        """New buffers for new points, so that a query asked before still finds the old ones."""
+        session, periodic = self.session, self.problem.box
+        copy = session.allocate((self.num_points, self.dim), self.dtype, purpose="the index's copy of the points")
+        session.copy(points, copy)
+        images = None
+        if periodic is not None:
+            assert bounds is not None
+            images = measure_images(session, periodic, starts, bounds.corners)
+        self._points, self._images, self._starts = copy, images, starts
+
+    def walk_arguments(self) -> tuple[Any, ...]:
+        """See :class:`~clfrnn.methods.index.Index`."""
+        images = () if self._images is None else (self._images.base_data,)
+        return (np.int32(self.num_points), self._points.base_data, *images)
+
+    def _buffers(self) -> dict[str, cla.Array | Scratch]:
+        return {"points": self._points, **({} if self._images is None else {"images": self._images})}
+
+    def _order(self) -> cla.Array:
+        return self.session.upload(np.arange(self.num_points, dtype=np.int32), purpose="the order of points")
 
     def _tests(self, m: int) -> float:
-        return float(m) * self.num_points
+        box = self.problem.box
+        return float(m) * self.num_points * (1.0 if box is None else box.images(self.radius))

@@ -14,8 +14,9 @@ from ..domain import CellGrid, fit_cells
 from ..errors import InvalidInputError
 from ..plan import Problem, VisitVariant, WalkConfig, plan_walk
 from ..primitives.fill import fill
+from ..primitives.images import measure_images
 from ..primitives.radix_sort import sort_positions
-from ..primitives.reduce import Box
+from ..primitives.reduce import Box, PendingBox
 from ..primitives.scan import exclusive_scan
 from ..profile import DeviceProfile
 from ..program import Kernel
@@ -53,8 +54,9 @@ class Bins:
     grid: CellGrid
     starts: Scratch
     places: Scratch
-    #: the grid's numbers as kernels take them: low, inverses, shape, whether addresses wrap
-    numbers: list[Any]
+    #: the grid's numbers as kernels take them, and the numbers of periodic images where there are any
+    numbers: tuple[Any, ...]
+    images: Scratch | None
 
 
 def check_construction(value: object) -> str:
@@ -86,8 +88,8 @@ def plan_cells(problem: Problem, profile: DeviceProfile, sides: tuple[float, ...
     """Cells of the given sides or the next that the domain allows."""
     survey = problem.survey
     return CellPlan(
-        config=plan_walk(profile, dim=problem.dim, real=problem.real),
-        grid=fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real),
+        config=plan_walk(profile, dim=problem.dim, real=problem.real, periodic=problem.box is not None),
+        grid=fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real, box=problem.box),
         construction=problem.options["construction"],
     )
 
@@ -100,10 +102,12 @@ class CellIndex(Index):
 
     stem: ClassVar[str]
 
-    def __init__(self, session: Session, problem: Problem, plan: CellPlan, points: cla.Array) -> None:
+    def __init__(
+        self, session: Session, problem: Problem, plan: CellPlan, points: cla.Array, bounds: PendingBox | None
+    ) -> None:
         super().__init__(session, problem)
         self._plan = plan
-        self._bins = self._bin(points, plan.grid)
+        self._bins = self._bin(points, bounds, plan.grid)
 
     @property
     def cell_grid(self) -> CellGrid:
@@ -111,26 +115,49 @@ class CellIndex(Index):
         return self._bins.grid
 
     @property
-    def _config(self) -> WalkConfig:
+    def config(self) -> WalkConfig:
+        """See :class:`~clfrnn.methods.index.Index`."""
         return self._plan.config
 
-    def _place(self, points: cla.Array, box: Box | None) -> None:
+    def describe(self) -> list[str]:
+        """See :class:`~clfrnn.methods.index.Index`."""
+        grid = self._bins.grid
+        sides = " x ".join(f"{side:.4g}" for side in grid.sides)
+        kept = "wrapped around a torus" if grid.wrapped else "all held"
+        return [
+            f"cells: {' x '.join(map(str, grid.shape))}, {kept}, of sides {sides}",
+            f"construction: {self._plan.construction}",
+        ]
+
+    def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
         """Into the cells there are, or cells of the same sides around `box` where these serve it no longer."""
         grid = self._bins.grid
         if box is not None and not grid.serves(box.low, box.high):
-            grid = fit_cells(low=box.low, high=box.high, sides=grid.sides, n=self.num_points, real=self.problem.real)
-        self._bins = self._bin(points, grid)
+            grid = fit_cells(
+                low=box.low,
+                high=box.high,
+                sides=grid.sides,
+                n=self.num_points,
+                real=self.problem.real,
+                box=self.problem.box,
+            )
+        self._bins = self._bin(points, bounds, grid)
 
-    def _bin(self, points: cla.Array, grid: CellGrid) -> Bins:
+    def _bin(self, points: cla.Array, bounds: PendingBox | None, grid: CellGrid) -> Bins:
         """The points in the cells of `grid`. The index's own bins stay as they are, whatever fails here."""
         session, n = self.session, self.num_points
-        kernels, config = session.kernels(self.stem, self._config, None, VisitVariant())
+        kernels, config = session.kernels(self.stem, self.config, None, VisitVariant())
+        images = None
+        if self.problem.box is not None:
+            assert bounds is not None
+            images = measure_images(session, self.problem.box, grid.low, bounds.corners)
         lanes = self.dim + 1 if config.columns else 4
         bins = Bins(
             grid=grid,
             starts=session.scratch(grid.cells + 1, INT, purpose="the starts of cells"),
             places=session.scratch(lanes * n, self.dtype, purpose="the sorted copy of the points"),
-            numbers=self._pack(grid),
+            numbers=(*self._pack(grid), *([] if images is None else [images.base_data])),
+            images=images,
         )
         order_points = self._count if self._plan.construction == "counting" else self._sort
         order = order_points(points, bins, kernels, config.work_group_size)
@@ -192,17 +219,39 @@ class CellIndex(Index):
         )
         return order
 
-    def _pack(self, grid: CellGrid) -> list[Any]:
-        low, inverse = np.zeros(4, self.dtype), np.ones(4, self.dtype)
-        shape = np.ones(4, np.int32)
-        low[: self.dim] = grid.low
-        inverse[: self.dim] = grid.inverses
-        shape[: self.dim] = grid.shape
-        return [low, inverse, shape, np.int32(grid.wrapped)]
+    def _pack(self, grid: CellGrid) -> list[np.ndarray[Any, Any]]:
+        """Low, inverses, shape, masks, first and last cells, four lanes each."""
+        foremost, hindmost = zip(*grid.ends, strict=True)
+        packed = [np.zeros(4, self.dtype), np.ones(4, self.dtype), *(np.ones(4, np.int32) for _ in range(4))]
+        values = (grid.low, grid.inverses, grid.shape, grid.masks, foremost, hindmost)
+        for lanes, axes in zip(packed, values, strict=True):
+            lanes[: self.dim] = axes
+        return packed
 
-    def _walk_arguments(self) -> list[Any]:
+    def walk_arguments(self) -> tuple[Any, ...]:
+        """See :class:`~clfrnn.methods.index.Index`."""
         bins = self._bins
-        return [np.int32(self.num_points), bins.places.base_data, bins.starts.base_data, *bins.numbers]
+        return (np.int32(self.num_points), bins.places.base_data, bins.starts.base_data, *bins.numbers)
+
+    def _buffers(self) -> dict[str, cla.Array | Scratch]:
+        bins = self._bins
+        kept = {"sorted_points": bins.places, "cell_starts": bins.starts}
+        return {**kept, **({} if bins.images is None else {"images": bins.images})}
+
+    def _order(self) -> cla.Array:
+        session, n = self.session, self.num_points
+        kernels, config = session.kernels(self.stem, self.config, None, VisitVariant())
+        order = session.allocate(n, np.int32, purpose="the order of points")
+        event = session.launch(
+            kernels["read_order"],
+            n,
+            config.work_group_size,
+            np.int32(n),
+            self._bins.places.base_data,
+            order.base_data,
+        )
+        session.publish(event, order)
+        return order
 
     def _tests(self, m: int) -> float:
         """Points and rows in a query's window: by the survey's crowding, and on a torus also by the share of it."""
@@ -212,6 +261,11 @@ class CellIndex(Index):
         crowded = (1.0 + survey.others) * math.prod(
             window * side / radius for window, side in zip(windows, grid.sides, strict=True)
         )
+        images = 1.0 if self.problem.box is None else self.problem.box.images(self.radius)
         share = math.prod(min(1.0, window / many) for window, many in zip(windows, grid.shape, strict=True))
-        rows = math.prod(min(window, many) for window, many in zip(windows[1:], grid.shape[1:], strict=True))
-        return m * (min(float(self.num_points), crowded + share * self.num_points * grid.wrapped) + rows)
+        rows = math.prod(
+            window if period else min(window, many)
+            for window, many, period in zip(windows[1:], grid.shape[1:], grid.periods[1:], strict=True)
+        )
+        most = images * self.num_points
+        return m * (min(most, crowded + share * most * grid.wrapped) + rows)

@@ -1,36 +1,44 @@
-"""Index: what users hold. It counts and lists through one ``visit``, which each method provides."""
+"""Index: what users hold. Everything that it answers comes from one ``visit``, which each method provides."""
 
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
-from typing import Any, ClassVar, NoReturn
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..arrays import is_device_array, is_scalar, one_radius, round_radii
-from ..domain import CellGrid, padded_radius
+from ..domain import padded_radius
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
-from ..plan import KernelConfig, Problem, components
-from ..primitives.reduce import Box, bounding_box
-from ..primitives.row_sort import sort_rows
-from ..primitives.scan import finish_scan, sum_shares
+from ..plan import Problem, TileConfig, WalkConfig
 from ..rendering import own_function
 from ..results import NeighborList
 from ..session import Session
-from .ask import Ask
-from .intake import take_points, take_radii
-from .watch import Watch, check_largest
+from .ask import Ask, make_ask, make_spec, natural
+from .binding import bind
+from .explain import explain
+from .intake import release_queue
+from .kept import KeptPoints
+from .kernel_source import KernelSource, make_kernel_source
+from .lists import list_blocks, list_now, list_of_hint
 
-__all__ = ["Index"]
+__all__ = ["Index", "Nearest"]
 
-_LARGEST_INT32_TOTAL = 2**31 - 1
+#: A list in a loop has room for this many times the longest one so far, so that the next finds it in the pool.
+_SPARE_ROOM = 1.125
 
 
-class Index(abc.ABC):
+class Nearest(NamedTuple):
+    """The nearest neighbor of each query: device arrays `indices`, (m,) int32, and `distances`, (m,)."""
+
+    indices: cla.Array
+    distances: cla.Array
+
+
+class Index(KeptPoints):
     """Points made ready for many queries. Made by :func:`clfrnn.build_index`.
 
     Attributes
@@ -50,69 +58,59 @@ class Index(abc.ABC):
     [1.0, 4.242640687119285]
     """
 
-    #: the stem of the method's template
-    stem: ClassVar[str]
-
     def __init__(self, session: Session, problem: Problem) -> None:
-        self.session = session
-        self.method = self.stem
-        self.problem = problem
-        self.radius = problem.radius
-        self.num_points = problem.n
-        self.dim = problem.dim
-        self.dtype = np.dtype(np.float32 if problem.real == "float" else np.float64)
-        self.last_update = "rebuilt"
-        self._watch = Watch(self.dtype, self.radius)
+        super().__init__(session, problem)
+        #: whether lists leave room for the next ones, which a single search has no use for
+        self.loops = True
+        self._room = 0
 
-    def __repr__(self) -> str:
-        return (
-            f"<{self.method} index: {self.num_points:,} points in {self.dim}D, {self.dtype}, "
-            f"radius {self.radius:g}, on {self.session.profile.name}>"
-        )
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("an index lies on a device and cannot be pickled; pickle the points and build it again")
-
-    @property
-    def cell_grid(self) -> CellGrid | None:
-        """The cells that the points lie in, where the method has cells."""
-        return None
+    # --- what a method provides -------------------------------------------------------------------------------------
 
     @property
     @abc.abstractmethod
-    def _config(self) -> KernelConfig:
+    def config(self) -> WalkConfig | TileConfig:
         """What the method's programs are specialised by."""
 
     @abc.abstractmethod
-    def _place(self, points: cla.Array, box: Box | None) -> None:
-        """Take new points in; `box` bounds them, or is that of an earlier step, or None when nothing is known."""
+    def describe(self) -> list[str]:
+        """Lines for :meth:`explain` about how the points are kept."""
 
     @abc.abstractmethod
-    def _walk_arguments(self) -> list[Any]:
+    def walk_arguments(self) -> tuple[Any, ...]:
         """The arguments of the walk behind the shared ones."""
 
     @abc.abstractmethod
     def _tests(self, m: int) -> float:
         """About how many pairs a visit of m queries tests."""
 
-    def _visit(self, function: NeighborFunction, ask: Ask, arguments: Mapping[str, Any]) -> cl.Event | None:
-        """Run `function` for every query of `ask`. The only way in which neighbors are ever found."""
-        kernels, config = self.session.kernels(self.stem, self._config, function, ask.variant)
-        values = [arguments[argument.name] for argument in function.parsed_arguments]
+    # --- queries ----------------------------------------------------------------------------------------------------
+
+    def run(
+        self, function: NeighborFunction, ask: Ask, values: Sequence[Any], *, every_candidate: bool = False
+    ) -> cl.Event | None:
+        """Run `function` for every query of `ask`. The only way in which neighbors are ever found.
+
+        With `every_candidate` it runs for all that the walk tests, whatever their distance.
+        """
+        kernels, config = self.session.kernels(self.stem, self.config, function, ask.variant)
         real = self.dtype.type
         reach = (
             [ask.radii.base_data]
             if ask.radii is not None
-            else [real(ask.radius), real(padded_radius(ask.radius, self.problem.real))]
+            else [
+                real(np.inf if every_candidate else ask.radius),
+                real(padded_radius(ask.radius, self.problem.real)),
+            ]
         )
         return self.session.launch_sliced(
-            kernels["visit"],
+            kernels["frnn_visit"],
             ask.m,
             config.work_group_size,
             np.int32(ask.include_self),
+            *((np.int32(end) for end in ask.part) if ask.part else ()),
             *reach,
             *([ask.queries.base_data] if ask.queries is not None else []),
-            *self._walk_arguments(),
+            *ask.walk,
             *(value.base_data if isinstance(value, cla.Array) else value for value in values),
             pairs=self._tests(ask.m),
         )
@@ -139,14 +137,90 @@ class Index(abc.ABC):
         -----
         Cost: one visit; no list is made.
         """
-        self.session.check_process()
-        counts, event = self._counts(self._ask(queries, radius=radius, include_self=include_self, half=False))
-        self.session.publish(event, counts)
+        return self.count_asked(make_ask(self, queries, radius=radius, include_self=include_self))
+
+    def count_asked(self, ask: Ask) -> cla.Array:
+        """The counts of a checked query, not waited for."""
+        counts = self.session.allocate(ask.m, np.int32, purpose="the neighbor counts")
+        self.session.publish(self.run(own_function("count"), ask, [counts]), counts)
         return counts
 
-    def _counts(self, ask: Ask) -> tuple[cla.Array, cl.Event | None]:
-        counts = self.session.allocate(ask.m, np.int32, purpose="the neighbor counts")
-        return counts, self._visit(own_function("count"), ask, {"counts": counts})
+    def nearest(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> Nearest:
+        """The nearest neighbor of each query, of several at the same distance the one with the lowest number.
+
+        Parameters
+        ----------
+        queries, radius, include_self : as for :meth:`count`
+
+        Returns
+        -------
+        Nearest
+            ``indices``, (m,) int32, -1 where there is no neighbor, and ``distances``, (m,), inf there. Device arrays,
+            not waited for.
+
+        Raises
+        ------
+        InvalidInputError
+            As for :meth:`count`.
+
+        Notes
+        -----
+        Cost: one visit, which leaves out what lies beyond the nearest so far.
+        """
+        ask = make_ask(self, queries, radius=radius, include_self=include_self)
+        indices = self.session.allocate(ask.m, np.int32, purpose="the nearest neighbors")
+        distances = self.session.allocate(ask.m, self.dtype, purpose="the nearest neighbors' distances")
+        self.session.publish(self.run(own_function("nearest"), ask, [indices, distances]), indices, distances)
+        return Nearest(indices, distances)
+
+    def visit(
+        self,
+        function: NeighborFunction,
+        queries: Any = None,
+        *,
+        radius: Any = None,
+        include_self: bool = False,
+        **arguments: Any,
+    ) -> cl.Event:
+        """Run your own code for every neighbor of every query.
+
+        Parameters
+        ----------
+        function : the code, and the declarations of its arguments
+        queries, radius, include_self : as for :meth:`count`
+        **arguments : a value for each argument that the function declares: numbers, sequences for vectors, device
+            arrays for global pointers, and also numpy arrays where these are const
+
+        Returns
+        -------
+        The event of the visit. Not waited for; work on the session's queue comes after it.
+
+        Raises
+        ------
+        InvalidInputError
+            As for :meth:`count`.
+        ArgumentError
+            An argument is missing, not declared, or of another type.
+        KernelBuildError
+            The compiler refused the code; the message shows your own line.
+
+        Notes
+        -----
+        Cost: one visit, and a compilation at the first call for each kind of query. The size of your own buffers is not
+        checked.
+        """
+        if not isinstance(function, NeighborFunction):
+            raise InvalidInputError(
+                f"function: expected a clfrnn.NeighborFunction, got {type(function).__name__}; "
+                "wrap the code: clfrnn.NeighborFunction(per_neighbor=...)"
+            )
+        ask = make_ask(self, queries, radius=radius, include_self=include_self)
+        bound = bind(self.session, function, arguments, dtype=self.dtype, dim=self.dim)
+        event = self.run(function, ask, bound.values) or cl.enqueue_marker(self.session.queue)
+        self.session.publish(event, *bound.written)
+        for array in bound.borrowed:
+            release_queue(self.session, array)
+        return event
 
     def query(
         self,
@@ -158,6 +232,8 @@ class Index(abc.ABC):
         vectors: bool = False,
         sort: str | None = None,
         half: bool = False,
+        max_bytes: int | None = None,
+        hint: int | None = None,
     ) -> NeighborList:
         """Every neighbor of each query.
 
@@ -166,158 +242,98 @@ class Index(abc.ABC):
         queries : (m, dim) — the index's own points when not given
         radius : scalar or (m,) — at most the index's, which it defaults to
         include_self : whether a point counts as its own neighbor
-        distances, vectors : whether the list carries them
+        distances, vectors : whether the list carries them; with periodic axes, vectors come with shifts
         sort : None, "index" or "distance" — the order inside a row
         half : each pair once, ``i < j``; not with `queries` or an array of radii
+        max_bytes : bytes that the list may take on the device
+        hint : about how many pairs there will be, at least; the call then does not wait for their number
 
         Raises
         ------
         InvalidInputError
             An argument cannot be searched.
         DeviceMemoryError
-            The list does not fit; nothing is cut off.
+            The list does not fit on the device or exceeds `max_bytes`; nothing is cut off. See :meth:`query_blocks`.
 
         Notes
         -----
-        Cost: two visits, a scan, and one wait for the number of pairs.
+        Cost: two visits, a scan, and one wait for the number of pairs. With a `hint`, the wait comes when the list is
+        first looked at; when there are more pairs than the hint said, a third visit follows.
         """
-        self.session.check_process()
-        if sort not in (None, "index", "distance"):
-            raise InvalidInputError(f"sort: expected None, 'index' or 'distance', got {sort!r}")
-        ask = self._ask(queries, radius=radius, include_self=include_self, half=half)
-        sums = sum_shares(self.session, self._counts(ask)[0])
-        pairs = sums.read_total(self.session)
-        self._watch.settle()
-        wide = pairs > _LARGEST_INT32_TOTAL
-        offsets = self.session.allocate(ask.m + 1, np.int64 if wide else np.int32, purpose="the offsets of the list")
-        finish_scan(self.session, sums, offsets)
-        return self._write(ask, offsets, pairs, distances=distances, vectors=vectors, sort=sort)
+        ask = make_ask(self, queries, radius=radius, include_self=include_self, half=half)
+        spec = make_spec(self, distances=distances, vectors=vectors, sort=sort)
+        budget = natural("max_bytes", max_bytes)
+        if (pairs := natural("hint", hint)) is not None:
+            return list_of_hint(self, ask, spec, max_bytes=budget, hint=pairs)
+        return list_now(self, ask, spec, max_bytes=budget, spare=self.loops)
 
-    def _write(
-        self, ask: Ask, offsets: cla.Array, pairs: int, *, distances: bool, vectors: bool, sort: str | None
-    ) -> NeighborList:
-        """The second visit: every neighbor into its place."""
-        allocate = self.session.allocate
-        indices = allocate(pairs, np.int32, purpose=f"the list of {pairs:,} pairs")
-        by_distance = sort == "distance"
-        lengths = (
-            allocate(pairs, self.dtype, purpose=f"the distances of {pairs:,} pairs")
-            if distances or by_distance
-            else None
-        )
-        arrows = allocate((pairs, self.dim), self.dtype, purpose=f"the vectors of {pairs:,} pairs") if vectors else None
-        function = own_function(
-            "write",
-            offset="long" if offsets.dtype == np.int64 else "int",
-            distances="square" if by_distance else "root" if distances else "",
-            vectors=vectors,
-            components=components(self.dim) if vectors else (),
-        )
-        arguments = {"offsets": offsets, "indices": indices, "distances": lengths, "vectors": arrows}
-        event = self._visit(function, ask, arguments) if pairs else None
-        if sort and pairs:
-            event = sort_rows(
-                self.session,
-                offsets,
-                indices,
-                squares=lengths if by_distance else None,
-                distances=lengths if distances else None,
-                vectors=arrows,
-                dtype=self.dtype,
-                dim=self.dim,
-                pairs=pairs,
-            )
-        kept = (offsets, indices, lengths if distances else None, arrows)
-        self.session.publish(event, *(array for array in kept if array is not None))
-        return NeighborList(
-            offsets=offsets,
-            indices=indices,
-            distances=kept[2],
-            vectors=arrows,
-            num_points=self.num_points,
-            dtype=self.dtype,
-            device=self.session.profile.name,
-        )
-
-    def update(self, points: Any) -> None:
-        """Take new positions of the same points in.
+    def query_blocks(
+        self,
+        queries: Any = None,
+        *,
+        max_bytes: int,
+        radius: Any = None,
+        include_self: bool = False,
+        distances: bool = False,
+        vectors: bool = False,
+        sort: str | None = None,
+        half: bool = False,
+    ) -> Iterator[NeighborList]:
+        """The list of :meth:`query` in parts: lists of consecutive ranges of queries, each within `max_bytes`.
 
         Parameters
         ----------
-        points : same shape and dtype as before — a host array is checked at once, a device array by :meth:`check`
+        max_bytes : bytes that one part may take on the device; as many queries as fit make a part
+        queries, radius, include_self, distances, vectors, sort, half : as for :meth:`query`
+
+        Returns
+        -------
+        An iterator over the parts. Neighbors keep their numbers; row 0 of a part is the query behind the last of the
+        part before. What is listed are the points at the time of this call, also when the index is updated in between.
 
         Raises
         ------
         InvalidInputError
-            Another shape or dtype, or a host array that is not finite; the index then still answers for the old points.
-
+            An argument cannot be searched.
         DeviceMemoryError
-            There is no room for the new cells; the index then still answers for the old points.
+            One row alone exceeds `max_bytes`.
 
         Notes
         -----
-        Cost: that of building, without its survey. Nothing is compiled. A device array is not waited for, save that
-        every sixteenth check of a caller who never waits is.
+        Cost: one visit for the counts, a visit for each part, and 12 bytes for each query on the host.
+        """
+        ask = make_ask(self, queries, radius=radius, include_self=include_self, half=half)
+        spec = make_spec(self, distances=distances, vectors=vectors, sort=sort)
+        budget = natural("max_bytes", max_bytes)
+        if budget is None:
+            raise InvalidInputError("max_bytes: expected a number of bytes, got None; query() needs no budget")
+        return list_blocks(self, ask, spec, max_bytes=budget)
+
+    def room_for(self, pairs: int) -> int:
+        """Pairs that a list of `pairs` leaves room for: as many as the lists before it, or some more."""
+        if pairs > self._room:
+            self._room = int(pairs * _SPARE_ROOM)
+        return self._room
+
+    def explain(self) -> str:
+        """How this index searches and why, in words: method, kernels, cells, bytes, candidates per neighbor.
+
+        The last is measured, on at most a thousand of the points.
         """
         self.session.check_process()
-        array, pending = take_points(self.session, points, "points", real=self.dtype, exact=True)
-        if array.shape != (self.num_points, self.dim):
-            raise InvalidInputError(
-                f"points: expected the shape of the index, ({self.num_points}, {self.dim}), got {array.shape}; "
-                "build a new index for another number of points"
-            )
-        if pending is not None:
-            self._place(array, self._watch.known_box())
-            self._watch.new_points(pending)
-            return
-        box = bounding_box(self.session, array).read()  # a host array: copying it has waited already
-        self._place(array, box)
-        self._watch.good_points(box)
+        return explain(self)
 
-    def check(self) -> None:
-        """Wait for the device, and raise what earlier calls that did not wait have found.
+    def kernel_source(self) -> KernelSource:
+        """The walk over neighbors, for kernels of your own.
 
-        Raises
-        ------
-        InvalidInputError
-            Points, queries or radii on the device held a NaN or an infinity, or a radius was too large.
+        Returns
+        -------
+        KernelSource
+            ``header``, OpenCL C to put before your kernel, and ``arguments``, the values of ``FRNN_PARAMETERS``.
+
+        Notes
+        -----
+        The arguments are the points as they are now: ask again after an :meth:`update`.
         """
         self.session.check_process()
-        self.session.queue.finish()
-        self._watch.settle()
-
-    def _ask(self, queries: Any, *, radius: Any, include_self: bool, half: bool) -> Ask:
-        """Check a query's arguments and bring its arrays to the device."""
-        array = None
-        m = self.num_points
-        if queries is not None:
-            array, pending = take_points(self.session, queries, "queries", real=self.dtype)
-            if array.shape[1] != self.dim:
-                raise InvalidInputError(
-                    f"queries: expected shape (m, {self.dim}), as the points have, got {array.shape}"
-                )
-            if pending is not None:
-                self._watch.other("queries", pending)
-            m = array.shape[0]
-        scalar, radii = self._take_radius(radius, m)
-        if half and array is not None:
-            raise InvalidInputError("half: pairs between queries and points have no half; leave queries out")
-        if half and radii is not None:
-            raise InvalidInputError("half: with a radius per query the relation is not symmetric; use one radius")
-        return Ask(queries=array, m=m, radius=scalar, radii=radii, include_self=bool(include_self), half=bool(half))
-
-    def _take_radius(self, radius: Any, m: int) -> tuple[float, cla.Array | None]:
-        """A scalar, or a device array of one radius per query."""
-        if radius is None:
-            return self.radius, None
-        if is_device_array(radius):
-            radii = take_radii(self.session, radius, m, self.dtype)
-            self._watch.other("radius", bounding_box(self.session, radii.reshape(m, 1)))
-            return self.radius, radii
-        if is_scalar(radius):
-            scalar = one_radius(radius, self.dtype)
-            check_largest(scalar, self.radius)
-            return scalar, None
-        values = round_radii(radius, m, self.dtype)
-        check_largest(float(values.max(initial=0)), self.radius)
-        return self.radius, self.session.upload(values, purpose="the radii")
+        return make_kernel_source(self)

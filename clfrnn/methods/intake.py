@@ -14,7 +14,7 @@ from ..primitives.gather import pack
 from ..primitives.reduce import PendingBox, bounding_box
 from ..session import Session
 
-__all__ = ["check_context", "fetch", "own_copy", "take_points", "take_radii"]
+__all__ = ["await_queue", "check_context", "fetch", "own_copy", "release_queue", "take_points", "take_radii"]
 
 
 def check_context(session: Session, array: cla.Array, name: str) -> None:
@@ -26,16 +26,32 @@ def check_context(session: Session, array: cla.Array, name: str) -> None:
         )
 
 
+def _is_foreign(session: Session, array: cla.Array) -> bool:
+    return array.queue is not None and array.queue != session.queue
+
+
+def await_queue(session: Session, array: cla.Array) -> None:
+    """Let the session's queue go on only after what other queues still do to `array`."""
+    if _is_foreign(session, array):
+        array.queue.flush()  # what was never submitted would be waited for without end
+    if array.events:
+        cl.enqueue_barrier(session.queue, wait_for=list(array.events))
+
+
+def release_queue(session: Session, array: cla.Array) -> None:
+    """Let the queue of `array` go on only after what the session's queue was asked to do with it."""
+    if _is_foreign(session, array):
+        cl.enqueue_barrier(array.queue, wait_for=[cl.enqueue_marker(session.queue)])
+        session.queue.flush()
+
+
 def own_copy(session: Session, array: cla.Array) -> cla.Array:
     """`array`, contiguous and safe to read from the session's queue until that is done with it.
 
     What another queue works on is copied: after what it still does to the array, and before what it does next.
     """
-    foreign = array.queue is not None and array.queue != session.queue
-    if foreign:
-        array.queue.flush()  # what was never submitted would be waited for without end
-    if array.events:
-        cl.enqueue_barrier(session.queue, wait_for=list(array.events))
+    foreign = _is_foreign(session, array)
+    await_queue(session, array)
     if array.flags.c_contiguous and array.offset == 0:
         if not foreign:
             return array
@@ -43,9 +59,7 @@ def own_copy(session: Session, array: cla.Array) -> cla.Array:
         session.copy(array, copy)
     else:
         copy = pack(session, array if array.ndim == 2 else _column(array)).reshape(array.shape)
-    if foreign:
-        cl.enqueue_barrier(array.queue, wait_for=[cl.enqueue_marker(session.queue)])
-        session.queue.flush()
+    release_queue(session, array)
     return copy
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import pyopencl.array as cla
 
 from ..plan import Problem
+from ..primitives.reduce import PendingBox
 from ..profile import DeviceProfile
 from ..session import Session
 from .cells import CellIndex, CellPlan, check_construction, check_width, plan_cells, spacing
@@ -57,9 +58,9 @@ class Strips:
         along = side / 2 if crowd >= _HALVED_ALONG.get(profile.kind, math.inf) else side
         return plan_cells(problem, profile, (along,) + (side,) * (problem.dim - 1))
 
-    def build(self, session: Session, problem: Problem, points: cla.Array) -> StripsIndex:
+    def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> StripsIndex:
         """Bin the points."""
-        return StripsIndex(session, problem, self.plan(problem, session.profile), points)
+        return StripsIndex(session, problem, self.plan(problem, session.profile), points, bounds)
 
 
 class StripsIndex(CellIndex):

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import pyopencl.array as cla
 
 from ..plan import Problem
+from ..primitives.reduce import PendingBox
 from ..profile import DeviceProfile
 from ..session import Session
 from .cells import CellIndex, CellPlan, check_construction, plan_cells, spacing
@@ -32,9 +33,11 @@ class UniformGrid:
         side = max(problem.radius, spacing(problem))
         return plan_cells(problem, profile, (side,) * problem.dim)
 
-    def build(self, session: Session, problem: Problem, points: cla.Array) -> UniformGridIndex:
+    def build(
+        self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None
+    ) -> UniformGridIndex:
         """Bin the points."""
-        return UniformGridIndex(session, problem, self.plan(problem, session.profile), points)
+        return UniformGridIndex(session, problem, self.plan(problem, session.profile), points, bounds)
 
 
 class UniformGridIndex(CellIndex):

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import check_radii, raise_non_finite
+from ..arrays import REAL_OF, check_radii, raise_non_finite
+from ..domain import PeriodicBox, far_coordinate
 from ..errors import InvalidInputError
 from ..primitives.reduce import Box, PendingBox
+from ..session import INT, Session
 
-__all__ = ["Watch", "check_largest"]
+__all__ = ["Watch", "check_largest", "raise_far"]
 
 #: Checks of a caller who never waits are read, and waited for, when there are so many.
 _MOST_UNREAD = 16
@@ -23,9 +25,12 @@ class Watch:
     the same program plans the same cells in every run.
     """
 
-    def __init__(self, dtype: np.dtype[Any], radius: float) -> None:
+    def __init__(self, session: Session, dtype: np.dtype[Any], radius: float, box: PeriodicBox | None) -> None:
         self._dtype = dtype
         self._radius = radius
+        self._periodic = box
+        # Room for the boxes of a caller who never waits, so that a loop takes it from the pool from its first step on.
+        _ = [session.scratch(1, INT, purpose="the checks of arrays") for _ in range(2 * _MOST_UNREAD)]
         self._points: PendingBox | None = None
         self._box: Box | None = None
         self._unread: list[tuple[str, PendingBox]] = []
@@ -51,6 +56,11 @@ class Watch:
         """The box of the last points whose check was read."""
         return self._box
 
+    def fetch(self) -> None:
+        """Let whoever waits for the device next have waited for the checks too."""
+        for _, pending in self._unread:
+            pending.fetch()
+
     def settle(self) -> None:
         """Wait for all checks, and raise what they found, the earliest first.
 
@@ -59,8 +69,8 @@ class Watch:
         self._read()
         if self._found:
             raise self._found.pop(0)
-        if self._box is not None and self._box.first_bad is not None:
-            raise_non_finite("points", self._box.first_bad)
+        if self._box is not None and (error := self._judge("points", self._box)) is not None:
+            raise error
 
     def _read(self) -> None:
         unread, self._unread = self._unread, []
@@ -77,12 +87,29 @@ class Watch:
         try:
             if box.first_bad is not None:
                 raise_non_finite(name, box.first_bad)
+            self.check_near(name, box)
             if name == "radius":
                 check_radii(np.asarray(box.low, self._dtype), name, row=False)
                 check_largest(box.high[0], self._radius)
         except InvalidInputError as error:
             return error
         return None
+
+    def check_near(self, name: str, box: Box) -> None:
+        """Raise when points or queries lie so far outside a periodic box that its images cannot be told apart."""
+        if self._periodic is None or name == "radius":
+            return
+        far = far_coordinate(self._periodic, box.low, box.high, REAL_OF[self._dtype])
+        if far is not None:
+            raise_far(name, *far, self._periodic.lengths[far[0]])
+
+
+def raise_far(name: str, axis: int, coordinate: float, length: float) -> None:
+    """The error for a point too far outside a periodic box."""
+    raise InvalidInputError(
+        f"{name}: expected coordinates near the periodic box, got {coordinate!r} on axis {axis}, of length {length!r}: "
+        "so far out, rounding does not tell its images apart; move the points by whole lengths into the box first"
+    )
 
 
 def check_largest(radius: float, built: float) -> None:

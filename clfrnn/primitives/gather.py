@@ -6,10 +6,10 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..plan import plan_gather
+from ..plan import plan_gather, plan_take
 from ..session import Session
 
-__all__ = ["pack"]
+__all__ = ["pack", "take_rows"]
 
 
 def pack(session: Session, source: cla.Array) -> cla.Array:
@@ -30,3 +30,24 @@ def pack(session: Session, source: cla.Array) -> cla.Array:
         packed.base_data,
     )
     return packed
+
+
+def take_rows(session: Session, source: cla.Array, order: cla.Array) -> cla.Array:
+    """``source[order]`` along the first axis, for rows of any dtype. One launch; nothing is waited for."""
+    taken = session.allocate(source.shape, source.dtype, purpose="the rows in another order")
+    n = source.shape[0]
+    row = source.nbytes // max(1, n)
+    word = next(size for size in (4, 2, 1) if row % size == 0)
+    kernels, config = session.planned("take_rows", plan_take, word={4: "uint", 2: "ushort", 1: "uchar"}[word])
+    event = session.launch(
+        kernels["take_rows"],
+        n,
+        config.work_group_size,
+        np.int32(n),
+        np.int32(row // word),
+        source.base_data,
+        order.base_data,
+        taken.base_data,
+    )
+    session.publish(event, taken)
+    return taken

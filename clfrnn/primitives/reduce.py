@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pyopencl.array as cla
@@ -10,7 +11,7 @@ import pyopencl.array as cla
 from ..arrays import REAL_OF
 from ..domain import padded_radius
 from ..plan import plan_reduce
-from ..session import INT, Scratch, Session
+from ..session import INT, HostCopy, Scratch, Session
 from ..survey import Survey, occupancy_bits, occupancy_share, others_per_cell
 from .fill import fill
 from .shares import share_out
@@ -31,23 +32,31 @@ class Box:
 
 
 class PendingBox:
-    """A bounding box that the device is still working on."""
+    """A bounding box that the device is still working on. ``corners`` is where it will lie there, (2, dim)."""
 
-    def __init__(self, session: Session, box: Scratch, first_bad: Scratch) -> None:
+    def __init__(self, session: Session, corners: Scratch, first_bad: Scratch) -> None:
+        self.corners = corners
         self._session = session
-        self._box = box
         self._first_bad = first_bad
+        self._copies: tuple[HostCopy, HostCopy] | None = None
         self._read: Box | None = None
+
+    def fetch(self) -> None:
+        """Enqueue the copies to the host, so that whoever waits for something later has waited for them too."""
+        if self._copies is None:
+            self._copies = self._session.fetch(self.corners), self._session.fetch(self._first_bad)
 
     def read(self) -> Box:
         """Wait for the box, once. Without a finite row it is the origin."""
         if self._read is None:
-            self._read = self._fetch()
+            self.fetch()
+            assert self._copies is not None
+            corners, first_bad = (copy.wait() for copy in self._copies)
+            self._read = self._judge(corners, int(first_bad[0]))
         return self._read
 
-    def _fetch(self) -> Box:
-        corners = self._session.read(self._box)
-        row = int(self._session.read(self._first_bad)[0])
+    @staticmethod
+    def _judge(corners: np.ndarray[Any, Any], row: int) -> Box:
         corners[~np.isfinite(corners)] = 0
         low, high = corners.reshape(2, -1).tolist()
         return Box(low=tuple(low), high=tuple(high), first_bad=None if row == _ALL_FINITE else row)
@@ -86,15 +95,12 @@ def bounding_box(session: Session, points: cla.Array) -> PendingBox:
     return PendingBox(session, box, first_bad)
 
 
-def survey_points(
-    session: Session, points: cla.Array, radius: float, pending: PendingBox | None = None
-) -> tuple[Survey, int | None]:
-    """Box, crowding and first non-finite row of `points`, waited for. Two passes, up to 1 MiB of counters.
+def survey_points(session: Session, points: cla.Array, radius: float, pending: PendingBox) -> tuple[Survey, int | None]:
+    """Box, crowding and first non-finite row of `points`, waited for. A pass besides that of `pending`, their box.
 
-    `pending` is their box, where its reduction is under way already.
+    Up to 1 MiB of counters.
     """
     n = points.shape[0]
-    pending = pending or bounding_box(session, points)
     others = _others(session, points, radius)
     box = pending.read()
     return Survey(n=n, low=box.low, high=box.high, others=others), box.first_bad

@@ -23,12 +23,15 @@ def sort_rows(
     squares: cla.Array | None,
     distances: cla.Array | None,
     vectors: cla.Array | None,
+    shifts: cla.Array | None,
+    capacity: int,
     dtype: np.dtype[Any],
     dim: int,
     pairs: int,
 ) -> cl.Event | None:
-    """Sort each row by (`squares`, index) when squared distances are given, else by index.
+    """Sort each row by (`squares`, index, `shifts`) when squared distances are given, else by (index, `shifts`).
 
+    Where `shifts` are not given, no row may hold an index twice. Rows that end beyond `capacity` are left alone.
     `squares` is overwritten with the rounded roots when it is also given as `distances`. One launch; a row of k
     entries costs k log k steps of one work-item.
     """
@@ -42,8 +45,10 @@ def sort_rows(
         offset="long" if offsets.dtype == np.int64 else "int",
         distances=distances is not None,
         vectors=vectors is not None,
+        shifts=shifts is not None,
     )
-    moved = [array.base_data for array in (squares if squares is not None else distances, vectors) if array is not None]
+    carried = (squares if squares is not None else distances, vectors, shifts)
+    moved = [array.base_data for array in carried if array is not None]
     steps = pairs * 2.0 * max(1.0, np.log2(1 + pairs / max(1, rows)))
     return session.launch_sliced(
         kernels["sort_rows"],
@@ -51,6 +56,7 @@ def sort_rows(
         config.work_group_size,
         offsets.base_data,
         indices.base_data,
+        np.int64(capacity),
         *moved,
         pairs=8.0 * steps,
     )

@@ -1,0 +1,168 @@
+"""KeptPoints: the points of an index on the device: taken in, taken in anew, counted in bytes, and their order."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+import pyopencl.array as cla
+
+from ..arrays import is_device_array
+from ..domain import CellGrid
+from ..errors import InvalidInputError
+from ..plan import Problem
+from ..primitives.gather import take_rows
+from ..primitives.reduce import Box, PendingBox, bounding_box
+from ..session import Scratch, Session
+from .intake import check_context, own_copy, take_points
+from .watch import Watch
+
+__all__ = ["KeptPoints"]
+
+
+class KeptPoints(abc.ABC):
+    """What an index is before it is asked anything. A method says how it places points, and where."""
+
+    #: the stem of the method's template
+    stem: ClassVar[str]
+
+    def __init__(self, session: Session, problem: Problem) -> None:
+        self.session = session
+        self.method = self.stem
+        self.problem = problem
+        self.radius = problem.radius
+        self.num_points = problem.n
+        self.dim = problem.dim
+        self.dtype = np.dtype(np.float32 if problem.real == "float" else np.float64)
+        self.last_update = "rebuilt"
+        self.watch = Watch(session, self.dtype, self.radius, problem.box)
+
+    def __repr__(self) -> str:
+        return (
+            f"<{self.method} index: {self.num_points:,} points in {self.dim}D, {self.dtype}, "
+            f"radius {self.radius:g}, on {self.session.profile.name}>"
+        )
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an index lies on a device and cannot be pickled; pickle the points and build it again")
+
+    @property
+    def cell_grid(self) -> CellGrid | None:
+        """The cells that the points lie in, where the method has cells."""
+        return None
+
+    @abc.abstractmethod
+    def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
+        """Take new points in, between `bounds`; `box` is theirs, or that of an earlier step, or None."""
+
+    @abc.abstractmethod
+    def _buffers(self) -> dict[str, cla.Array | Scratch]:
+        """What the index keeps on the device, by name."""
+
+    @abc.abstractmethod
+    def _order(self) -> cla.Array:
+        """See :attr:`order`."""
+
+    def update(self, points: Any) -> None:
+        """Take new positions of the same points in.
+
+        Parameters
+        ----------
+        points : same shape and dtype as before — a host array is checked at once, a device array by :meth:`check`
+
+        Raises
+        ------
+        InvalidInputError
+            Another shape or dtype, or a host array that is not finite; the index then still answers for the old points.
+        DeviceMemoryError
+            There is no room for the new cells; the index then still answers for the old points.
+
+        Notes
+        -----
+        Cost: that of building, without its survey. Nothing is compiled. A device array is not waited for, save that
+        every sixteenth check of a caller who never waits is.
+        """
+        self.session.check_process()
+        array, pending = take_points(self.session, points, "points", real=self.dtype, exact=True)
+        if array.shape != (self.num_points, self.dim):
+            raise InvalidInputError(
+                f"points: expected the shape of the index, ({self.num_points}, {self.dim}), got {array.shape}; "
+                "build a new index for another number of points"
+            )
+        if pending is not None:
+            self._place(array, pending, self.watch.known_box())
+            self.watch.new_points(pending)
+            return
+        bounds = bounding_box(self.session, array)
+        box = bounds.read()  # a host array: copying it has waited already
+        self.watch.check_near("points", box)
+        self._place(array, bounds, box)
+        self.watch.good_points(box)
+
+    def check(self) -> None:
+        """Wait for the device, and raise what earlier calls that did not wait have found.
+
+        Raises
+        ------
+        InvalidInputError
+            Points, queries or radii on the device held a NaN or an infinity, or a radius was too large.
+        """
+        self.session.check_process()
+        self.session.queue.finish()
+        self.watch.settle()
+
+    @property
+    def order(self) -> cla.Array:
+        """The number of the point at each place of the sorted order, (n,) int32 on the device.
+
+        Points that are near each other in it are near in space. The order of input where a method does not sort.
+        """
+        self.session.check_process()
+        return self._order()
+
+    def reorder(self, *arrays: Any) -> Any:
+        """Rows of `arrays`, one for each point, in the index's own order: ``array[order]``, on the device.
+
+        Parameters
+        ----------
+        *arrays : (n, ...) of any dtype, on the device or on the host
+
+        Returns
+        -------
+        A new device array, or a tuple of them when several were given.
+
+        Raises
+        ------
+        InvalidInputError
+            An array does not have one row for each point.
+
+        Notes
+        -----
+        Cost: one read and one write of each array. Not waited for.
+        """
+        found = [
+            take_rows(self.session, self._row_for_each_point(k, array), self.order) for k, array in enumerate(arrays)
+        ]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def _row_for_each_point(self, k: int, array: Any) -> cla.Array:
+        """The k-th array of :meth:`reorder` on the device, when it has one row for each point."""
+        name = f"arrays[{k}]"
+        values = array if is_device_array(array) else np.ascontiguousarray(array)
+        if values.ndim == 0 or values.shape[0] != self.num_points or values.dtype.hasobject:
+            raise InvalidInputError(
+                f"{name}: expected one row for each of the {self.num_points:,} points, got shape {values.shape} "
+                f"and {values.dtype}"
+            )
+        if not is_device_array(values):
+            return self.session.upload(values, purpose=name)
+        check_context(self.session, values, name)
+        if not values.flags.c_contiguous:
+            raise InvalidInputError(f"{name}: expected a contiguous array, got strides {values.strides}; pass a copy")
+        return own_copy(self.session, values)
+
+    @property
+    def nbytes(self) -> dict[str, int]:
+        """Bytes that the index keeps on the device, by buffer."""
+        return {name: int(buffer.size) * buffer.dtype.itemsize for name, buffer in self._buffers().items()}
