@@ -1,5 +1,7 @@
 """The figures of docs/performance.md: update + count and update + lists on named clouds, as a Markdown table.
 
+With ``--beside``, what a periodic box and a user's function cost beside a bare count, on the uniform clouds.
+
 Device time is the last event's end minus the first event's start; points lie on the device; the median of 20 steps
 after warm-up. On devices without event times the wall clock stands in.
 """
@@ -86,6 +88,36 @@ def measure(session: clfrnn.Session, points: Any, radius: float, method: str, op
     return [pairs / len(points), *milliseconds(session, count), *milliseconds(session, lists)]
 
 
+#: A density as smoothed particle hydrodynamics sums it, with masses.
+DENSITY = clfrnn.NeighborFunction(
+    arguments="const real h2, global const real *mass, global real *density",
+    state="real sum = 0;",
+    per_neighbor="const real w = h2 - d2; sum += mass[j] * w * w * w;",
+    finish="density[i] = sum;",
+)
+
+
+def beside(session: clfrnn.Session, points: Any, radius: float, side: float) -> list[Any]:
+    """Neighbors, and the milliseconds of count, lists and nearest, each also periodic, and of an SPH density."""
+    on_device = cla.to_device(session.queue, points)
+    mass = cla.to_device(session.queue, np.ones(len(points), points.dtype))
+    density = cla.empty_like(mass)
+    plain = clfrnn.build_index(on_device, radius)
+    periodic = clfrnn.build_index(on_device, radius, box=(side,) * points.shape[1], periodic=True)
+    pairs = plain.query().num_pairs
+    assert pairs > 0, "a benchmark that finds nothing measures nothing"
+    steps: list[Callable[[], object]] = [
+        plain.count,
+        periodic.count,
+        plain.query,
+        periodic.query,
+        plain.nearest,
+        periodic.nearest,
+        lambda: plain.visit(DENSITY, h2=radius * radius, mass=mass, density=density),
+    ]
+    return [pairs / len(points), *(milliseconds(session, step)[0] for step in steps)]
+
+
 def scipy_milliseconds(points: Any, radius: float) -> tuple[float, float]:
     """Build + count and build + lists of a cKDTree on two workers."""
     from scipy.spatial import cKDTree  # noqa: PLC0415 — only where it is asked for
@@ -101,15 +133,39 @@ def scipy_milliseconds(points: Any, radius: float) -> tuple[float, float]:
     return 1e3 * (build + count), 1e3 * (build + time.perf_counter() - started)
 
 
+def print_beside(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]]) -> None:
+    """The table of what a periodic box and a user's function cost, with ratios to their plain counterparts."""
+    click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}\n")
+    click.echo("| cloud | neighbors | count | periodic | lists | periodic | nearest | periodic | SPH density |")
+    click.echo("|---|---|---|---|---|---|---|---|---|")
+    for name, make in named.items():
+        if "cluster" in name or "shell" in name:
+            continue
+        points, radius = make()
+        side = 180.0 if "180" in name else 1.0
+        mean, *times = beside(session, points, radius, side)
+        cells = [f"{times[0]:.3f}"]
+        for k, base in ((1, 0), (2, 2), (3, 2), (4, 4), (5, 4), (6, 0)):
+            ratio = "" if k == base else f" ({times[k] / times[base]:.2f} x)"
+            cells.append(f"{times[k]:.3f}{ratio}")
+        click.echo(f"| {name} | {mean:.2f} | " + " | ".join(cells) + " |")
+
+
 @click.command()
 @click.option("--device", help="As for `clfrnn search`.")
 @click.option("--method", default="auto", show_default=True)
 @click.option("--construction", type=click.Choice(["counting", "sort"]))
 @click.option("--small", is_flag=True, help="The clouds for CPUs.")
+@click.option("--beside", "compared", is_flag=True, help="Periodic boxes and a user's function beside a bare count.")
 @click.option("--scipy", "with_scipy", is_flag=True, help="scipy's cKDTree beside ours, in the same run.")
-def main(device: str | None, method: str, construction: str | None, small: bool, with_scipy: bool) -> None:
+def main(
+    device: str | None, method: str, construction: str | None, small: bool, compared: bool, with_scipy: bool
+) -> None:
     """Measure, and print a Markdown table."""
     session = clfrnn.Session(device)
+    if compared:
+        print_beside(session, SMALL if small else LARGE)
+        return
     options = {"construction": construction} if construction else {}
     click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}, method {method} {options or ''}\n")
     click.echo("| cloud | mean neighbors | update + count, ms | wall | update + lists, ms | wall |")

@@ -238,7 +238,10 @@ def _build(
         box=box,
         why=why,
     )
-    return chosen.build(session, problem, array, pending)
+    index = chosen.build(session, problem, array, pending)
+    if pending is not None:
+        index.watch.good_points(pending.read())
+    return index
 
 
 def _survey(session: Session, array: cla.Array, radius: float, pending: PendingBox | None, *, crowding: bool) -> Survey:

@@ -126,11 +126,12 @@ class PeriodicBox:
         ]
         return tuple(corner[0] for corner in corners), tuple(corner[1] for corner in corners)
 
-    def holds(self, low: tuple[float, ...], high: tuple[float, ...]) -> bool:
-        """Whether points between `low` and `high` all lie in one image of the box."""
+    def holds(self, low: tuple[float, ...], high: tuple[float, ...], starts: tuple[float, ...] | None = None) -> bool:
+        """Whether points between `low` and `high` all lie in one image of the box, beginning at `starts` or at best."""
+        starts = self.starts(low, high) if starts is None else starts
         return all(
             _at_home(start, length, a, b)
-            for start, length, a, b in zip(self.starts(low, high), self.lengths, low, high, strict=True)
+            for start, length, a, b in zip(starts, self.lengths, low, high, strict=True)
             if length
         )
 

@@ -19,7 +19,7 @@ _TAKEN_BY_CALLS = frozenset({"function", "queries", "radius", "include_self", "s
 _IN_SCOPE = frozenset({"i", "j", "d2", "dx", "shift", "r2", "reach2", "real", "real_vec"})
 
 _ARGUMENT = re.compile(
-    r"""^(?P<words>(?:\w+\s+)*?)(?P<type>(?:(?:un)?signed\s+)?[A-Za-z_]\w*)\s*
+    r"""^(?P<words>(?:\w+\s+)*?)(?P<type>(?:(?:un)?signed\s+)?(?!const\b)[A-Za-z_]\w*)\s*(?P<behind>\bconst\b\s*)?
         (?P<pointer>\*\s*(?:const\s+)?(?:restrict\b\s*)?)?\b(?P<name>[A-Za-z_]\w*)$""",
     re.VERBOSE,
 )
@@ -98,14 +98,11 @@ class NeighborFunction:
                     f"{piece}: expected OpenCL C in a str, got {type(getattr(self, piece)).__name__}"
                 )
         if problem := check_preamble(self.preamble):
-            raise InvalidInputError(f"preamble: {problem}; it would not be reached by all work-items at once")
+            raise InvalidInputError(f"preamble: {problem}")
         macros = forbidden_macros(self.preamble)
         for piece in ("state", "per_neighbor", "finish"):
             if problem := check_piece(getattr(self, piece), macros):
-                raise InvalidInputError(
-                    f"{piece}: {problem}; the code runs inside a loop over neighbors that must go on: "
-                    "use if, break or continue, and functions in the preamble"
-                )
+                raise InvalidInputError(f"{piece}: {problem}")
         _ = self.parsed_arguments
 
     @functools.cached_property
@@ -126,7 +123,7 @@ class NeighborFunction:
 def _parse(declaration: str) -> Argument:
     """One declaration; it is either a value or a global pointer."""
     match = _ARGUMENT.match(declaration)
-    words = set(match["words"].split()) if match else set()
+    words = set((match["words"] + (match["behind"] or "")).split()) if match else set()
     pointer = bool(match and match["pointer"])
     is_global = bool(words & {"global", "__global"})
     known = {"const", "global", "__global", "restrict", "volatile"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from .domain import PeriodicBox
 from .profile import DeviceProfile
@@ -111,6 +111,14 @@ class WalkConfig(PointConfig):
     #: candidates that compilers are told to test at once; 1 leaves each to itself
     width: int
 
+    @property
+    def divides(self) -> bool:
+        """Whether a periodic box whose points have all stayed inside is served by a kernel of its own.
+
+        Where a candidate is tested at a time, the branch that asks keeps compilers from loading several ahead.
+        """
+        return self.periodic and self.width == 1
+
     def inline(self) -> WalkConfig:
         """The same walk as a piece of another kernel."""
         return dataclasses.replace(self, width=1)
@@ -123,6 +131,7 @@ class TileConfig(PointConfig):
     square_root: str
     periodic: bool
     tile: int
+    divides: ClassVar[bool] = False
 
     def inline(self) -> TileConfig:
         """The same walk as a piece of another kernel, whose work-items need not stay together."""
@@ -143,6 +152,9 @@ class VisitVariant:
     part: bool = False
     #: the walk is a piece of a user's own kernel
     inline: bool = False
+    #: in a periodic box: "all", or where the config divides them, "home", which does nothing unless all points lie in
+    #: the box, and "away", which does nothing if they do
+    images: str = "all"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

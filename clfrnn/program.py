@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import re
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyopencl as cl
 
 from .errors import KernelBuildError
+from .functions import PIECES
 from .plan import KernelConfig
 from .profile import DeviceProfile
 
-__all__ = ["Kernel", "ProgramCache"]
+__all__ = ["Complaint", "Kernel", "ProgramCache", "complaints"]
 
 Config = TypeVar("Config", bound=KernelConfig)
+
+#: Of the mistakes in a user's code, so many are shown: compilers stumble over the first ones again and again.
+_MOST_COMPLAINTS = 8
+
+_LINE = re.compile(r'[ \t]*#line (\d+) "(\w+)"')
+_SEVERITY = r"(?:fatal\ )?error|warning|note|remark"
+#: A line of a log: file:line:column: error: text, or error: file:line:column: text, or "file", line 2: error: text.
+_LOG = re.compile(
+    rf"""^\s*(?:(?P<before>{_SEVERITY}):\s*)?"?(?P<file>[^\s"].*?)"?(?::|,?\ line\ )(?P<line>\d+)(?::(?P<column>\d+))?
+        (?:\ <Spelling=[^>]*>)?:\s*(?:(?P<behind>{_SEVERITY}):\s*)?(?P<text>.*\S)""",
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 class Kernel:
@@ -79,22 +94,111 @@ class ProgramCache:
         if source in self._kernels:
             return self._kernels[source]
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", cl.CompilerWarning)
-                program = cl.Program(self._context, source).build(
-                    list(self._profile.build_options), devices=[self._device]
-                )
-                self._kernels[source] = {kernel.function_name: Kernel(kernel) for kernel in program.all_kernels()}
+            self._kernels[source] = self._compile(source)
         except cl.Error as error:
             raise KernelBuildError(
-                f"{self._profile}: the driver's compiler refused a kernel of clfrnn's.\n{config}\n{error}\n"
-                "The exception's `source` holds the numbered text; please report it together with this message.",
-                device=str(self._profile),
-                config=config,
-                source=source,
+                self._explain(config, source, str(error)), device=str(self._profile), config=config, source=source
             ) from None
         self.compiled += 1
         return self._kernels[source]
+
+    def _compile(self, source: str) -> dict[str, Kernel]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cl.CompilerWarning)
+            program = cl.Program(self._context, source).build(list(self._profile.build_options), devices=[self._device])
+            return {kernel.function_name: Kernel(kernel) for kernel in program.all_kernels()}
+
+    def _explain(self, config: KernelConfig, source: str, log: str) -> str:
+        """What a user reads when the driver's compiler refuses `source`, and says `log`."""
+        pieces = _pieces(source)
+        if not pieces:
+            return (
+                f"{self._profile}: the driver's compiler refused a kernel of clfrnn's.\n{config}\n{log}\n"
+                "The exception's `source` holds the numbered text; please report it together with this message."
+            )
+        found = complaints(source, log) or self._count_lines(source)
+        if not found:
+            return (
+                f"function: {self._profile}: the driver's compiler refused the kernel with this NeighborFunction in "
+                f"it, and names no line of its pieces.\n{log}\n"
+                "Something that the pieces declare or #define disturbs the code around them, a variable with the name "
+                "of a built-in function, say: rename it, or take code away until it compiles. The exception's `source` "
+                f"holds the numbered text, with the pieces {', '.join(pieces)}."
+            )
+        shown = "\n".join(map(str, found[:_MOST_COMPLAINTS]))
+        more = f"\n... and {len(found) - _MOST_COMPLAINTS} more" if len(found) > _MOST_COMPLAINTS else ""
+        return (
+            f"function: {self._profile}: the driver's compiler refused the code of this NeighborFunction.\n"
+            f"{shown}{more}\n"
+            "Correct it there. In scope are i, r2, reach2, real, real_vec, the declared arguments and what state "
+            "declares; in per_neighbor also j, d2, dx and shift. The exception's `source` holds the whole kernel."
+        )
+
+    def _count_lines(self, source: str) -> list[Complaint]:
+        """The complaints of a driver that says lines of the whole text, whatever the text calls them."""
+        try:
+            self._compile("\n".join("" if _LINE.match(line) else line for line in source.split("\n")))
+        except cl.Error as error:
+            return complaints(source, str(error), named=False)
+        return []
+
+
+class Complaint(NamedTuple):
+    """What a compiler says about a line of a user's piece."""
+
+    piece: str
+    line: int
+    column: int | None
+    message: str
+    text: str
+
+    def __str__(self) -> str:
+        where = f"{self.piece}, line {self.line}: {self.message}"
+        if not self.text.strip():
+            return where
+        # The text keeps its tabs, so that the mark below it stands right however wide they are.
+        blank = "".join("\t" if letter == "\t" else " " for letter in self.text[: (self.column or 1) - 1])
+        return f"{where}\n    {self.text.rstrip()}" + (f"\n    {blank}^" if self.column else "")
+
+
+def complaints(source: str, log: str, *, named: bool = True) -> list[Complaint]:
+    """The errors in a compiler's `log` about the pieces of a user that `source` holds, each once.
+
+    Without `named`, the log does not go by the names that ``#line`` gave the pieces: it counts lines of the whole.
+    """
+    pieces = _pieces(source)
+    found = []
+    for match in filter(None, map(_LOG.match, log.splitlines())):
+        if (match["before"] or match["behind"] or "error").lower().endswith(("warning", "note", "remark")):
+            continue
+        line, piece = int(match["line"]), re.split(r"[/\\]", match["file"])[-1]
+        if not named:
+            piece, line = next(
+                (
+                    (name, line - first + 1)
+                    for name, (first, lines) in pieces.items()
+                    if first <= line < first + len(lines)
+                ),
+                ("", line),
+            )
+        if piece in pieces:
+            lines = pieces[piece][1]
+            column = int(match["column"]) if match["column"] else None
+            text = lines[line - 1] if 1 <= line <= len(lines) else ""
+            found.append(Complaint(piece, line, column, match["text"], text))
+    return list(dict.fromkeys(found))
+
+
+def _pieces(source: str) -> dict[str, tuple[int, list[str]]]:
+    """The pieces of a user that `source` holds, by name: the number of the first line in the whole, and all lines."""
+    return {name: (first, lines) for name, first, lines in _spans(source.split("\n")) if name in PIECES}
+
+
+def _spans(lines: Sequence[str]) -> Iterator[tuple[str, int, list[str]]]:
+    """What stands between each ``#line`` and the next: its name, the number of its first line, its lines."""
+    marks = [(number, match[2]) for number, line in enumerate(lines, 1) if (match := _LINE.match(line))]
+    for (number, name), (end, _) in itertools.pairwise([*marks, (len(lines) + 1, "")]):
+        yield name, number + 1, list(lines[number : end - 1])
 
 
 def _power_of_two_below(allowed: int, size: int) -> int:

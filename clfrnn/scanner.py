@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 __all__ = ["Token", "check_piece", "check_preamble", "forbidden_macros", "tokens"]
+
+#: What to do about each kind of problem.
+_LOOP = (
+    "the code runs inside a loop over neighbors that must go on: use if, break or continue, and functions in preamble"
+)
+_APART = "not all work-items would reach it at once: leave it out"
+_ALONE = "each piece stands for itself: close in it what it opens"
 
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\f\v]+|\\\r?\n)
@@ -29,8 +37,8 @@ class Token(NamedTuple):
     text: str
     line: int
     is_name: bool
-    #: the first token of a line that a preprocessor reads, or one that follows it there
-    directive: bool
+    #: 0 in code; in a line that a preprocessor reads, which of these lines it is, counted from 1
+    directive: int
 
 
 def tokens(source: str) -> Iterator[Token]:
@@ -38,58 +46,64 @@ def tokens(source: str) -> Iterator[Token]:
 
     Raises ValueError, with the line, for a comment that never ends.
     """
-    line, fresh, directive = 1, True, False
+    line, fresh, inside, directives = 1, True, False, 0
     for match in _TOKEN.finditer(source):
         kind, text = match.lastgroup, match[0]
         if kind == "open":
             raise ValueError(f"line {line}: a comment that never ends")
         if kind == "line":
-            fresh, directive = True, False
+            fresh, inside = True, False
         elif kind in ("name", "number", "mark"):
-            directive = directive or (fresh and text == "#")
+            if fresh and text == "#":
+                inside = True
+                directives += 1
             fresh = False
-            yield Token(text, line, kind == "name", directive)
+            yield Token(text, line, kind == "name", directives if inside else 0)
         elif kind == "text":
             fresh = False
         line += text.count("\n")
 
 
 def check_piece(source: str, forbidden: dict[str, str]) -> str | None:
-    """What `source`, code that is put inside a walk, must not contain, with its line; None where all is well.
+    """What `source`, code that is put inside a walk, must not contain, with its line and what to do; None for nothing.
 
     `forbidden` are macros of the preamble that expand to such words, with the word.
     """
     try:
         found = list(tokens(source))
     except ValueError as error:
-        return str(error)
-    code = [token for token in found if not token.directive]
+        return f"{error}; {_ALONE}"
     for token in found:
         if token.is_name and (word := forbidden.get(token.text) or _forbidden_word(token.text)):
             via = "" if word == token.text else f" (by way of the macro {token.text})"
-            return f"line {token.line}: {word}{via}"
-    return _unbalanced(code) or _label(code)
+            return f"line {token.line}: {word}{via}; {_LOOP}"
+    if problem := _unbalanced(found):
+        return f"{problem}; {_ALONE}"
+    label = _label([token for token in found if not token.directive])
+    return label and f"{label}; {_LOOP}"
 
 
 def check_preamble(source: str) -> str | None:
-    """What a preamble must not contain: barriers, whose place no function can know."""
+    """What a preamble must not contain: barriers, which a walk does not reach with all work-items at once."""
     try:
         found = list(tokens(source))
     except ValueError as error:
-        return str(error)
-    barriers = (token for token in found if token.is_name and _BARRIER.match(token.text))
-    first = next(barriers, None)
-    return f"line {first.line}: {first.text}" if first else _unbalanced([t for t in found if not t.directive])
+        return f"{error}; {_ALONE}"
+    for token in found:
+        if token.is_name and _BARRIER.match(token.text):
+            return f"line {token.line}: {token.text}; {_APART}"
+    problem = _unbalanced(found)
+    return problem and f"{problem}; {_ALONE}"
 
 
 def forbidden_macros(preamble: str) -> dict[str, str]:
-    """Macros that the preamble defines, and that lead to a forbidden word, with the word."""
+    """Macros that the preamble defines, and that lead to a forbidden word or a label, with what they lead to."""
     bodies: dict[str, list[str]] = {}
-    joined = re.sub(r"\\\r?\n", " ", preamble)
-    for match in re.finditer(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(.*)$", joined, re.MULTILINE):
-        words = [token.text for token in tokens(match[2].split("/*")[0]) if token.is_name]
-        bodies.setdefault(match[1], []).extend(words)
     leads: dict[str, str] = {}
+    for name, body in _definitions(preamble):
+        bodies.setdefault(name, []).extend(token.text for token in body if token.is_name)
+        if label := _label(body):
+            leads[name] = label.partition(": ")[2]
     for _ in range(len(bodies)):
         for name, words in bodies.items():
             for word in words:
@@ -98,19 +112,50 @@ def forbidden_macros(preamble: str) -> dict[str, str]:
     return leads
 
 
+def _definitions(source: str) -> Iterator[tuple[str, list[Token]]]:
+    """The macros that `source` defines, each with the tokens behind its name."""
+    for line in _directives(list(tokens(source))):
+        if len(line) > 2 and line[1].text == "define":
+            yield line[2].text, line[3:]
+
+
+def _directives(found: list[Token]) -> Iterator[list[Token]]:
+    """The tokens of each line that a preprocessor reads."""
+    for number, line in itertools.groupby(found, key=lambda token: token.directive):
+        if number:
+            yield list(line)
+
+
 def _forbidden_word(word: str) -> str | None:
-    return word if word in ("return", "goto", "asm", "__asm__") or _BARRIER.match(word) else None
+    return word if word in ("return", "goto", "asm", "__asm", "__asm__") or _BARRIER.match(word) else None
 
 
-def _unbalanced(code: list[Token]) -> str | None:
+def _unbalanced(found: list[Token]) -> str | None:
     """The first bracket without its partner."""
     waiting: list[Token] = []
-    for token in code:
+    for token in _first_branches(found):
         if token.text in "([{":
             waiting.append(token)
         elif token.text in _CLOSES and (not waiting or waiting.pop().text != _CLOSES[token.text]):
             return f"line {token.line}: '{token.text}' without its '{_CLOSES[token.text]}'"
     return f"line {waiting[-1].line}: '{waiting[-1].text}' that is never closed" if waiting else None
+
+
+def _first_branches(found: list[Token]) -> Iterator[Token]:
+    """The code without what stands between #else or #elif and #endif: branches open the same bracket once each."""
+    skipped: list[bool] = []
+    words = {line[0].directive: line[1].text for line in _directives(found) if len(line) > 1}
+    for token in found:
+        if not token.directive:
+            if not any(skipped):
+                yield token
+        elif token.text == "#" and (word := words.pop(token.directive, "")):
+            if word.startswith("if"):
+                skipped.append(False)
+            elif word in ("else", "elif") and skipped:
+                skipped[-1] = True
+            elif word == "endif" and skipped:
+                skipped.pop()
 
 
 def _label(code: list[Token]) -> str | None:

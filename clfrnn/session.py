@@ -24,7 +24,7 @@ from .profile import DeviceProfile
 from .program import Kernel, ProgramCache
 from .rendering import render
 
-__all__ = ["INT", "LONG", "HostCopy", "Scratch", "Session"]
+__all__ = ["INT", "LONG", "Scratch", "Session"]
 
 Config = TypeVar("Config", bound=KernelConfig)
 
@@ -45,20 +45,6 @@ def _advice(purpose: str) -> str:
             "Take a smaller radius, only count (index.count()), or take it in parts: index.query_blocks(max_bytes=...)."
         )
     return "Drop arrays and lists that are no longer needed, search part of the points, or choose a larger device."
-
-
-class HostCopy:
-    """A device array on its way to the host."""
-
-    def __init__(self, values: np.ndarray[Any, Any], event: cl.Event | None) -> None:
-        self._values = values
-        self._event = event
-
-    def wait(self) -> np.ndarray[Any, Any]:
-        """The values, once they have arrived."""
-        if self._event is not None:
-            self._event.wait()
-        return self._values
 
 
 class Scratch(NamedTuple):
@@ -184,7 +170,7 @@ class Session:
     def launch_sliced(
         self, kernel: Kernel, units: int, work_group_size: int, *arguments: Any, pairs: float
     ) -> cl.Event | None:
-        """Enqueue `kernel` over `units` work-items, in slices when that would be too much for one launch.
+        """Enqueue `kernel` over `units`, a work-item for each, in slices when that would be too much for one launch.
 
         It is too much when `pairs` tests are foreseen to be, or when the kernel's last run was too long: a cloud may
         have drawn together since its crowding was estimated. The kernel's first two arguments are the slice's first
@@ -286,13 +272,27 @@ class Session:
         if source.nbytes:
             cl.enqueue_copy(self.queue, target.base_data, source.base_data, byte_count=source.nbytes)
 
-    def fetch(self, array: cla.Array | Scratch) -> HostCopy:
-        """Enqueue the copy of a one-dimensional device array to the host, without waiting for it."""
-        values = np.empty(array.size, array.dtype)
-        if not array.size:
-            return HostCopy(values, None)
-        event = cl.enqueue_copy(self.queue, values, array.base_data, src_offset=array.offset, is_blocking=False)
-        return HostCopy(values, event)
+    def read_together(self, arrays: Sequence[Scratch]) -> list[np.ndarray[Any, Any]]:
+        """Several small device arrays, by one transfer that is waited for once: gathered on the device first."""
+        if len(arrays) == 1:
+            return [self.read(arrays[0])]
+        sizes = [array.size * array.dtype.itemsize for array in arrays]
+        places = [0, *itertools.accumulate(-(-size // 8) * 8 for size in sizes)]
+        gathered = self.scratch(places[-1], np.dtype(np.uint8), purpose="numbers to be read")
+        for array, size, place in zip(arrays, sizes, places, strict=False):
+            cl.enqueue_copy(
+                self.queue,
+                gathered.base_data,
+                array.base_data,
+                byte_count=size,
+                src_offset=array.offset,
+                dst_offset=place,
+            )
+        values = self.read(gathered)
+        return [
+            values[place : place + size].view(array.dtype)
+            for array, size, place in zip(arrays, sizes, places, strict=False)
+        ]
 
     def read(self, array: cla.Array | Scratch, first: int = 0, count: int | None = None) -> np.ndarray[Any, Any]:
         """Elements of a one-dimensional device array, waited for."""

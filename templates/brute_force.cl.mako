@@ -19,27 +19,27 @@
     local real frnn_tile[${tile * dim}];
     const int frnn_query = frnn_first + (int)get_global_id(0);
     const int i = frnn_query < frnn_end ? frnn_query : frnn_first;
-    const int frnn_active = frnn_query < frnn_end && ${visit.asked_for()};
+    const int frnn_active = frnn_query < frnn_end${" && i >= frnn_part_first && i < frnn_part_end" if part else ""};
     const real_vec frnn_q = ${geometry.load("frnn_queries" if foreign else "frnn_points", "i")};
 </%def>
 
 <%def name="candidates(function, many, array, first)">
-    <%visit:images>
+    <%visit:each_image args="image">
         for (int frnn_k = 0; frnn_k < ${many}; ++frnn_k) {
             const int j = ${first} + frnn_k;
 % for k in range(dim):
             const real frnn_p${k} = ${array}[(size_t)frnn_k * ${dim} + ${k}];
 % endfor
-            ${visit.offer(function)}
+            ${visit.offer(function, "any")}
         }
-    </%visit:images>
+    </%visit:each_image>
 </%def>
 
 <%def name="walk(function)">
 % if tile:
     ${visit.take_up(function, "frnn_active")}
     for (int frnn_start = 0; frnn_start < frnn_n; frnn_start += ${tile}) {
-        const int frnn_many = min(${tile}, frnn_n - frnn_start);
+        const int frnn_many = frnn_min(${tile}, frnn_n - frnn_start);
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int frnn_k = get_local_id(0); frnn_k < frnn_many * ${dim}; frnn_k += ${work_group_size})
             frnn_tile[frnn_k] = frnn_points[(size_t)frnn_start * ${dim} + frnn_k];
@@ -53,4 +53,7 @@
     ${visit.lay_down(function)}
 % endif
 </%def>
-${visit.program(function, arguments, take_query, walk, point, point_id)}
+<%visit:program function="${function}" arguments="${arguments}" walk="${walk}" point="${point}" point_id="${point_id}">
+    ${take_query()}
+    ${walk(function)}
+</%visit:program>

@@ -3,7 +3,7 @@
 <%namespace name="visit" file="visit.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 // Cells on a torus: the coordinate of a point, its address, the window of a query, and its candidates.
-// Config fields used: dim, components, columns, width, periodic, work_group_size, foreign, part.
+// Config fields used: dim, components, columns, width, periodic, work_group_size, foreign, radii, part, images.
 // The sorted copy is an array of records, or columns of x, y, (z,) and id, n long each.
 
 // Coordinate of x on one axis. Monotone in x, rounding included, which is all that exactness asks of it; it is clamped
@@ -69,26 +69,32 @@ FRNN_LANE_ID(frnn_sorted[${place}].s3)
 % endif
 </%def>
 
+<%def name="query(unit)">
+% if foreign:
+    const int i = ${unit};
+    const real_vec frnn_q = ${geometry.load("frnn_queries", "i")};
+% elif columns:
+    const int i = ${point_id(unit)};
+    const real_vec frnn_q = ${point(unit)};
+% else:
+    const frnn_record frnn_own_record = frnn_sorted[${unit}];
+    const int i = FRNN_LANE_ID(frnn_own_record.s3);
+    const real_vec frnn_q = ${geometry.point_of("frnn_own_record")};
+% endif
+</%def>
+
 <%def name="take_query()">
     const int frnn_unit = frnn_first + (int)get_global_id(0);
     if (frnn_unit >= frnn_end) return;
-% if foreign:
-    const int i = frnn_unit;
-    if (!${visit.asked_for()}) return;
-    const real_vec frnn_q = ${geometry.load("frnn_queries", "i")};
-% else:
-% if not columns:
-    const frnn_record frnn_own_record = frnn_sorted[frnn_unit];
-    const int i = FRNN_LANE_ID(frnn_own_record.s3);
-    if (!${visit.asked_for()}) return;
-    const real_vec frnn_q = ${geometry.point_of("frnn_own_record")};
-% else:
-    const int i = ${point_id("frnn_unit")};
-    if (!${visit.asked_for()}) return;
-    const real_vec frnn_q = ${point("frnn_unit")};
-% endif
+    ${query("frnn_unit")}
+% if part:
+    if (i < frnn_part_first || i >= frnn_part_end) return;
 % endif
 </%def>
+
+<%def name="pairs(function)"><% return periodic and images != "all" and not function.light %></%def>
+
+<%def name="splits(function)"><% return function.light and images == "all" %></%def>
 
 <%def name="vectorised()">
 % if width > 1:
@@ -96,10 +102,10 @@ FRNN_LANE_ID(frnn_sorted[${place}].s3)
 % endif
 </%def>
 
-<%def name="ways()">
+<%def name="ways(image)">
     // With all points at home, candidates are shifted all alike, in the query's own image not at all: compilers can test
     // many at once then, which they cannot where each has its own shift.
-% if periodic:
+% if image == "mixed":
     if (frnn_plain) {
         ${vectorised()}
         ${caller.body(image="plain")}
@@ -111,26 +117,25 @@ FRNN_LANE_ID(frnn_sorted[${place}].s3)
     }
 % else:
     ${vectorised()}
-    ${caller.body(image="plain")}
+    ${caller.body(image=image)}
 % endif
 </%def>
 
-<%def name="run(function)">
-    // The candidates of one run of places, frnn_t up to frnn_stop.
+<%def name="run(function, image)">
+    // The candidates of one run of places, frnn_t up to frnn_stop, in an image as periodic.cl.mako names it.
 % if width > 1 and function.light:
-    <%self:ways args="image">
+    ${vectorised() if image != "any" else ""}
     for (; frnn_t < frnn_stop; ++frnn_t) {
         ${take_candidate("frnn_t")}
-        ${visit.offer(function, image=image)}
+        ${visit.offer(function, image)}
     }
-    </%self:ways>
 % elif width > 1:
     // Sixty-four at a time: candidates are tested a vector at once and without a branch, those within reach become bits
     // of a mask, and only they are looked at one by one.
     for (; frnn_t < frnn_stop; frnn_t += 64) {
-        const int frnn_many = min(frnn_stop - frnn_t, 64);
+        const int frnn_many = frnn_min(frnn_stop - frnn_t, 64);
         ulong frnn_hits = 0;
-        <%self:ways args="image">
+        <%self:ways args="image" image="${image}">
         for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
             ${take_candidate("frnn_t + frnn_k")}
             ${geometry.differences(image)}
@@ -138,14 +143,14 @@ FRNN_LANE_ID(frnn_sorted[${place}].s3)
         }
         </%self:ways>
         for (; frnn_hits; frnn_hits &= frnn_hits - 1) {
-            ${take_candidate("frnn_t + 63 - (int)clz(frnn_hits & -frnn_hits)")}
-            ${visit.offer(function, within="1")}
+            ${take_candidate("frnn_t + 63 - (int)frnn_clz(frnn_hits & -frnn_hits)")}
+            ${visit.offer(function, image, within="1")}
         }
     }
 % else:
     for (; frnn_t < frnn_stop; ++frnn_t) {
         ${take_candidate("frnn_t")}
-        ${visit.offer(function)}
+        ${visit.offer(function, image)}
     }
 % endif
 </%def>
@@ -165,17 +170,26 @@ FRNN_LANE_ID(frnn_sorted[${place}].s3)
 % endif
 </%def>
 
-<%def name="window()">
+<%def name="window(function)">
     // The cells that the query meets within its reach, which is the radius padded for rounding.
     // A window as wide as the torus stops before it comes round: each address is visited once.
 % for k, component in enumerate(components):
-<%
-    cell = f"frnn_low.s{k}, frnn_inverse.s{k}, frnn_foremost.s{k}, frnn_hindmost.s{k}"
-    at, reach = (f"frnn_seen{k}", f"frnn_reach{k}") if periodic else (f"frnn_q{component}", "frnn_reach")
-%>\
-    const int frnn_from${k} = frnn_cell(${at} - ${reach}, ${cell});
-    const int frnn_to${k} = min(frnn_cell(${at} + ${reach}, ${cell}), frnn_from${k} + frnn_shape.s${k} - 1);
+<% at, reach = (f"frnn_seen{k}", f"frnn_reach{k}") if periodic else (f"frnn_q{component}", "frnn_reach") %>\
+    ${ends(k, at, reach, "")}
 % endfor
+% if pairs(function):
+    // And those that it meets in the next image along the first axis, if it looks so far.
+    const real frnn_seen_next = frnn_inside0 - (real)(frnn_t0 + 1) * frnn_length0;
+    ${ends(0, "frnn_seen_next", "frnn_reach0", "_next")}
+    const int frnn_two = frnn_t0 < frnn_behind0;
+% endif
+</%def>
+
+<%def name="ends(k, at, reach, suffix)">
+<% cell = f"frnn_low.s{k}, frnn_inverse.s{k}, frnn_foremost.s{k}, frnn_hindmost.s{k}" %>\
+    const int frnn_from${k}${suffix} = frnn_cell(${at} - ${reach}, ${cell});
+    const int frnn_to${k}${suffix} =
+        frnn_min(frnn_cell(${at} + ${reach}, ${cell}), frnn_from${k}${suffix} + frnn_shape.s${k} - 1);
 </%def>
 
 <%def name="rows()">

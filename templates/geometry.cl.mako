@@ -1,4 +1,5 @@
 <%include file="types.cl.mako"/>
+<%namespace name="periodic_box" file="periodic.cl.mako"/>
 // Loads, squared distances and roots, rounded as numpy rounds them.
 // Config fields used: dim, components, periodic.
 <%def name="load(array, row)" filter="trim">
@@ -18,26 +19,30 @@ ${record}${component}${"" if loop.last else ", "}\
 )
 </%def>
 
-<%def name="differences(image='any')">
-## image: "plain", the candidates' own coordinates; "moved", all by one shift; "any", each by its own.
+<%def name="differences(image)">
+## image: "plain", the candidates' own coordinates; "moved", all by one shift; "any" or "mixed", each by its own.
     // From the query to a candidate, coordinate by coordinate, so that compilers for CPUs can test many at once.
 % if periodic and image != "plain":
-    // The shift is that of the image looked into; a candidate away from home counts its own image off.
-% for k in range(dim):
+    // The shift is that of the image looked into; a candidate away from home counts its own image off. That is rare, and
+    // reads what it needs when it needs it, as every work-item would keep it in registers otherwise.
+% for k, component in enumerate(components):
     int frnn_s${k} = frnn_base${k};
-    real frnn_c${k} = frnn_carry${k};
+    real frnn_d${k} = (frnn_p${k} - frnn_q${component}) + frnn_carry${k};
 % endfor
-% if image == "any":
+% if not foreign:
+    int frnn_out = frnn_out_here;
+% endif
+% if image in ("any", "mixed"):
     if (!frnn_home) {
-% for k in range(dim):
-        frnn_s${k} -= frnn_image(frnn_p${k}, frnn_start${k}, frnn_turns${k});
-        frnn_c${k} = (real)frnn_s${k} * frnn_length${k};
+% for k, component in enumerate(components):
+        frnn_s${k} -= frnn_image(frnn_p${k}, frnn_images[${3 * dim + k}], frnn_images[${2 * dim + k}]);
+        frnn_d${k} = (frnn_p${k} - frnn_q${component}) + (real)frnn_s${k} * frnn_images[${k}];
 % endfor
+% if not foreign:
+        frnn_out = ${periodic_box.left_out("frnn_s")};
+% endif
     }
 % endif
-% for k, component in enumerate(components):
-    const real frnn_d${k} = (frnn_p${k} - frnn_q${component}) + frnn_c${k};
-% endfor
 % else:
 % for k, component in enumerate(components):
     const real frnn_d${k} = frnn_p${k} - frnn_q${component};

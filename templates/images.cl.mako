@@ -2,7 +2,8 @@
 // What a periodic walk needs to know of its points: whether all lie in one image of the box, and how far rounding reaches.
 // Launch: one work-item. In: period (3, dim): lengths, 0 where not periodic; their inverses; where the box starts.
 // bounds (2, dim): the box of the finite points, empty where there is none.
-// Out: images (5 * dim + 1,): lengths, inverses, turns, starts, pads, and 1 where all points are at home.
+// Out: images (7 * dim + 1,): lengths, inverses, turns, starts, pads, the edges of the box, which lie infinitely far apart
+// where an axis is not periodic, and 1 where all points are at home.
 // Config fields used: dim, work_group_size.
 // A point is at home up to a little outside the box, so that one rounded up to its edge does not count as away; the pad,
 // added to each window, covers that, and the rounding of coordinates, images and differences.
@@ -25,7 +26,9 @@ void measure_images(global const real *restrict period, global const real *restr
         images[${2 * dim} + k] = home ? 0 : period[${dim} + k];
         images[${3 * dim} + k] = start;
         images[${4 * dim} + k] =
-            length > 0 ? 8 * FRNN_EPSILON * (farthest + fabs(start) + length) + length * (real)0x1p-16 : 0;
+            length > 0 ? 8 * FRNN_EPSILON * (2 * farthest + fabs(start) + length) + length * (real)0x1p-16 : 0;
+        images[${5 * dim} + k] = length > 0 ? start : -INFINITY;
+        images[${6 * dim} + k] = length > 0 ? start + length : INFINITY;
     }
-    images[${5 * dim}] = home;
+    images[${7 * dim}] = home;
 }

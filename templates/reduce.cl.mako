@@ -1,7 +1,7 @@
 <%include file="types.cl.mako"/>
 // Bounding box with the first non-finite row, and a sample of how crowded the cells around points are.
 // Config fields used: work_group_size, dim, real.
-<%def name="settle()">
+<%def name="settle(parts)">
     // Tree over the group: item 0 ends with the box of all items and the lowest non-finite row.
     const int l = get_local_id(0);
 % for k in range(dim):
@@ -25,7 +25,7 @@
             box[g * ${2 * dim} + k] = lows[k];
             box[g * ${2 * dim} + ${dim} + k] = highs[k];
         }
-        first_bad[g] = bads[0];
+        ${"first_bad[g] = bads[0];" if parts else "box[" + str(2 * dim) + "] = FRNN_ID_LANE(bads[0]);"}
     }
 </%def>
 
@@ -60,14 +60,14 @@ void bounding_box(const int n, const int span, global const real *restrict point
             bad = min(bad, i);
         }
     }
-    ${settle()}
+    ${settle(True)}
 }
 
 // One box and one row from those of all groups.
-// Launch: one group. In: boxes (groups, 2, dim), bad_rows (groups,). Out: box (2, dim), first_bad (1,).
+// Launch: one group. In: boxes (groups, 2, dim), bad_rows (groups,). Out: box (2 * dim + 1,), the row as an id in its last lane.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void whole_box(const int groups, global const real *restrict boxes, global const int *restrict bad_rows,
-               global real *restrict box, global int *restrict first_bad)
+               global real *restrict box)
 {
     ${scratch()}
     for (int g = get_local_id(0); g < groups; g += ${work_group_size}) {
@@ -77,7 +77,7 @@ void whole_box(const int groups, global const real *restrict boxes, global const
 % endfor
         bad = min(bad, bad_rows[g]);
     }
-    ${settle()}
+    ${settle(False)}
 }
 
 // Counts points in a sample of cells: those whose hash ends in zeros. Cells need no address here, only a hash.

@@ -1,12 +1,16 @@
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 ## What every walk over neighbors shares: the program around it, taking up a query, offering a candidate, laying the
-## query down. Config fields used: dim, components, work_group_size, periodic, foreign, radii, half, part, inline.
+## query down. Config fields used: dim, components, work_group_size, periodic, foreign, radii, half, part, inline, images.
 ## A walk provides `int i` and `real_vec frnn_q` before `take_up`, `int j` and the coordinates frnn_p0, frnn_p1, ... before
 ## `offer`. User code sees i, j, d2, dx, shift, r2, reach2, real and real_vec.
-<%def name="program(function, arguments, take_query, walk, point, point_id)">
+<%def name="program(function, arguments, walk, point, point_id)">
 ${geometry.root()}
 ${periodic_box.numbers()}
+// Behind the preamble and the state, names of built-in functions may be those of a user's own.
+int frnn_min(const int a, const int b) { return min(a, b); }
+int frnn_max(const int a, const int b) { return max(a, b); }
+ulong frnn_clz(const ulong a) { return clz(a); }
 ${piece(function, "preamble")}
 #pragma OPENCL FP_CONTRACT OFF
 % if inline:
@@ -46,8 +50,7 @@ ${piece(function, "arguments")}
 % endif
 )
 {
-${take_query()}
-${walk(function)}
+${caller.body()}
 }
 % endif
 </%def>
@@ -61,11 +64,6 @@ ${getattr(function, name)}
 % if not function.own:
 //@ RESUME
 % endif
-</%def>
-
-<%def name="asked_for()" filter="trim">
-## Whether query i belongs to the part of the queries that is served.
-${"(i >= frnn_part_first && i < frnn_part_end)" if part else "1"}
 </%def>
 
 <%def name="take_up(function, active='1')">
@@ -85,26 +83,24 @@ ${"(i >= frnn_part_first && i < frnn_part_end)" if part else "1"}
     ${piece(function, "state")}
 </%def>
 
-<%def name="images()">
-    ${periodic_box.images(caller.body)}
+<%def name="each_image(split=False, pairs=False)">
+    ${periodic_box.images_of(caller.body, split, pairs)}
 </%def>
 
 <%def name="kept(image)" filter="trim">
 ## Whether a candidate within reach is one that the query asks for.
-% if half and periodic and image != "plain":
-(j >= i + ${periodic_box.after()})
-% elif half:
-(j >= frnn_least)
-% elif foreign:
+% if foreign:
 1
 % elif periodic and image != "plain":
-((j != frnn_self) | ((${" | ".join(f"frnn_s{k}" for k in range(dim))}) != 0))
+${"(j >= frnn_out)" if half else "(j != frnn_out)"}
+% elif half:
+(j >= frnn_least)
 % else:
 (j != frnn_self)
 % endif
 </%def>
 
-<%def name="offer(function, within='(d2 <= reach2)', image='any')">
+<%def name="offer(function, image, within='(d2 <= reach2)')">
     {
         ${geometry.differences(image)}
         const real d2 = ${geometry.squared()};

@@ -114,7 +114,7 @@ def real(dtype):
 # Oclgrind exits with 0 whatever it finds and tells only standard error: read what was captured of it.
 _REPORT = re.compile(
     r"^(?:Read-write|Write-write|Write-read) data race.*$|^Invalid (?:read|write).*$|^Work-group divergence.*$"
-    r"|^Uninitialized value.*$|^OCLGRIND FATAL.*$",
+    r"|^Uninitialized (?:value|address).*$|^OCLGRIND FATAL.*$",
     re.MULTILINE,
 )
 

@@ -4,8 +4,6 @@ import numpy as np
 import pyopencl.array as cla
 import pytest
 from conftest import POINTS, WAYS
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -294,38 +292,7 @@ def test_law_union_of_queries(session, way, dim, dtype):
     assert np.array_equal(whole.indices, np.concatenate([part.indices for part in parts]))
 
 
-# --- random ---------------------------------------------------------------------------------------------------------
-
-
-@st.composite
-def problems(draw):
-    """A cloud of awkward numbers, queries near it, a radius."""
-    seed = draw(st.integers(0, 2**32 - 1))
-    n = draw(st.integers(0, 90))
-    scale = 10.0 ** draw(st.integers(-8, 8))
-    offset = draw(st.sampled_from([0.0, 1.0, -3.0, 1000.0])) * scale
-    grain = draw(st.sampled_from([0, 4, 64]))
-    radius = draw(st.floats(0, 2)) * scale
-    return seed, n, scale, offset, grain, radius
-
-
-@settings(
-    max_examples=12,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(problem=problems())
-def test_random_problems(session, way, dim, dtype, problem):
-    seed, n, scale, offset, grain, radius = problem
-    rng = np.random.default_rng(seed)
-    points = rng.random((n, dim))
-    if grain:
-        points = np.round(points * grain) / grain
-    points = (points * scale + offset).astype(dtype)
-
-    assert_same(search(points, radius, way, session, distances=True), reference.neighbors(points, radius))
+# --- dimensions -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dimension", range(1, 13))

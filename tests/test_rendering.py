@@ -42,7 +42,7 @@ SHARED = {"contract", "types", "geometry", "cells", "binning", "visit", "periodi
 BELOW = {
     "contract": set(),
     "types": {"contract"},
-    "geometry": {"types"},
+    "geometry": {"types", "periodic"},
     "cells": {"geometry", "visit", "periodic"},
     "binning": {"geometry", "cells"},
     "visit": {"geometry", "periodic"},

@@ -36,11 +36,23 @@ class Ask:
     walk: tuple[Any, ...]
     #: the first of the queries that are served and the one behind the last, or None for all
     part: tuple[int, int] | None = None
+    #: all points are known to lie in a periodic box as they are
+    at_home: bool = False
 
-    @property
-    def variant(self) -> VisitVariant:
-        """What is compiled in for this query."""
+    def apart_from(self, written: list[cla.Array]) -> Ask:
+        """The same query, of copies of arrays that its function writes to while others still look at them."""
+        buffers = [array.base_data for array in written]
+        copies = {
+            name: array.copy()
+            for name, array in (("queries", self.queries), ("radii", self.radii))
+            if array is not None and array.base_data in buffers
+        }
+        return dataclasses.replace(self, **copies)
+
+    def variant(self, images: str) -> VisitVariant:
+        """What is compiled in for this query, served in those `images` of a periodic box."""
         return VisitVariant(
+            images=images,
             foreign=self.queries is not None,
             radii=self.radii is not None,
             half=self.half,
@@ -75,6 +87,7 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         include_self=bool(include_self),
         half=bool(half),
         walk=index.walk_arguments(),
+        at_home=index.at_home(),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ import pyopencl.array as cla
 from ..errors import ArgumentError
 from ..functions import Argument, NeighborFunction
 from ..session import Session
-from .intake import await_queue, check_context, own_copy
+from .intake import await_queue, check_context
 
 __all__ = ["Bound", "bind"]
 
@@ -40,7 +41,7 @@ class Bound:
 
     values: list[Any]
     written: list[cla.Array]
-    #: arrays that the kernel uses where they lie, written or not
+    #: the caller's device arrays, written or not
     borrowed: list[cla.Array]
 
 
@@ -62,7 +63,10 @@ def bind(
     """The values `given` for the arguments of `function`; ArgumentError for what does not fit its declaration."""
     declared = {argument.name: argument for argument in function.parsed_arguments}
     if unknown := sorted(given.keys() - declared.keys()):
-        raise ArgumentError(f"{_listed(unknown)}: not declared by the function, which takes {_listed(declared)}")
+        takes = _listed(declared)
+        raise ArgumentError(
+            f"{_listed(unknown)}: not declared by the function, which takes {takes}; rename or declare it"
+        )
     if missing := [name for name in declared if name not in given]:
         raise ArgumentError(f"{_listed(missing)}: declared by the function and not given; pass {missing[0]}=...")
     values: list[Any] = []
@@ -74,9 +78,8 @@ def bind(
             assert kind is not None
             values.append(_value(name, argument, given[name], kind, dim))
             continue
-        array = _array(session, argument, given[name], kind)
-        values.append(array.base_data)
-        if array.base_data is getattr(given[name], "base_data", None) or not argument.const:
+        values.append(_buffer(session, argument, given[name], kind))
+        if isinstance(given[name], cla.Array):
             borrowed.append(given[name])
         if not argument.const:
             written.append(given[name])
@@ -90,7 +93,7 @@ def _kind(ctype: str, dtype: np.dtype[Any], dim: int) -> _Kind | None:
     if ctype == "real_vec":
         return _Kind(dtype=dtype, lanes=next(lanes for lanes in _LANES if lanes >= dim))
     match = re.fullmatch(r"([a-z]+)(\d*)", ctype)
-    if not match or match[1] not in _DTYPES:
+    if not match or match[1] not in _DTYPES or int(match[2] or 1) not in _LANES:
         return None
     return _Kind(dtype=np.dtype(_DTYPES[match[1]]), lanes=int(match[2] or 1))
 
@@ -98,13 +101,14 @@ def _kind(ctype: str, dtype: np.dtype[Any], dim: int) -> _Kind | None:
 def _value(name: str, argument: Argument, given: Any, kind: _Kind, dim: int) -> Any:
     """A number, or the lanes of a vector."""
     wanted = dim if argument.ctype == "real_vec" else kind.lanes
-    numbers = _as_numbers(given)
+    numbers = _as_numbers(given, kind, wanted)
     shape = () if kind.lanes == 1 and argument.ctype != "real_vec" else (wanted,)
     fits = numbers.shape == shape or (wanted == 1 and numbers.shape == ())
     if not fits or numbers.dtype.kind not in ("fiub" if kind.dtype.kind == "f" else "iub"):
         whole = "whole " if kind.dtype.kind in "iu" else ""
         what = f"a {whole}number" if wanted == 1 else f"{wanted} {whole}numbers"
-        raise ArgumentError(f"{name}: expected {what} for '{argument.ctype} {name}', got {_shown(given)}")
+        how = "a number of Python's or numpy's" if wanted == 1 else "a sequence or an array of so many"
+        raise ArgumentError(f"{name}: expected {what} for '{argument.ctype} {name}', got {_shown(given)}; pass {how}")
     with np.errstate(all="ignore"):
         lanes = np.zeros(kind.stored, kind.dtype)
         lanes[:wanted] = numbers.astype(kind.dtype)
@@ -114,21 +118,27 @@ def _value(name: str, argument: Argument, given: Any, kind: _Kind, dim: int) -> 
         exact = [int(number) for number in np.atleast_1d(numbers)]
         lost = np.array([not limits.min <= number <= limits.max for number in exact])
     if np.any(lost):
-        raise ArgumentError(f"{name}: {_shown(given)} does not fit into '{argument.ctype} {name}'")
+        raise ArgumentError(
+            f"{name}: expected what fits into '{argument.ctype} {name}', got {_shown(given)}; declare a wider type"
+        )
     return lanes if kind.lanes > 1 else lanes[0]
 
 
-def _as_numbers(given: Any) -> np.ndarray[Any, Any]:
-    """A number or a sequence as an array, of a dtype that nothing takes where it is neither."""
+def _as_numbers(given: Any, kind: _Kind, wanted: int) -> np.ndarray[Any, Any]:
+    """A number, a sequence or a pyopencl.cltypes vector as an array, of a dtype that nothing takes where it is none."""
     nothing = np.zeros((), object)
     try:
-        return nothing if isinstance(given, cla.Array) else np.asarray(given)
+        numbers = nothing if isinstance(given, cla.Array) else np.asarray(given)
     except (ValueError, TypeError, OverflowError):
         return nothing
+    if numbers.dtype.names is None:
+        return numbers
+    base, many = _base(numbers.dtype)
+    return np.frombuffer(numbers.tobytes(), base)[:wanted] if many == kind.stored and not numbers.ndim else nothing
 
 
-def _array(session: Session, argument: Argument, given: Any, kind: _Kind | None) -> cla.Array:
-    """A device array for a global pointer; what is const may also come from the host."""
+def _buffer(session: Session, argument: Argument, given: Any, kind: _Kind | None) -> Any:
+    """The memory for a global pointer; what is const may also come from the host."""
     name, declared = argument.name, f"'global {'const ' * argument.const}{argument.ctype} *{argument.name}'"
     if isinstance(given, np.ndarray) and not argument.const:
         raise ArgumentError(
@@ -137,40 +147,62 @@ def _array(session: Session, argument: Argument, given: Any, kind: _Kind | None)
         )
     if not isinstance(given, (np.ndarray, cla.Array)):
         also = "numpy array or " if argument.const else ""
-        raise ArgumentError(f"{name}: expected a {also}pyopencl.array.Array for {declared}, got {_shown(given)}")
+        raise ArgumentError(
+            f"{name}: expected a {also}pyopencl.array.Array for {declared}, got {_shown(given)}; "
+            "pass pyopencl.array.to_device(index.session.queue, array)"
+        )
+    _check_elements(name, declared, given, kind)
+    if isinstance(given, np.ndarray):
+        return session.upload(np.ascontiguousarray(given), purpose=f"the argument {name}").base_data
+    check_context(session, given, name)
+    if not given.flags.c_contiguous:
+        raise ArgumentError(
+            f"{name}: expected a contiguous array for {declared}, got shape {given.shape} and strides {given.strides}; "
+            "pass a copy"
+        )
+    await_queue(session, given)
+    return _memory(session, argument, given, declared)
+
+
+def _check_elements(name: str, declared: str, given: Any, kind: _Kind | None) -> None:
+    """Raise when `given` is not made of what is declared. A type of the user's own is taken as it comes."""
     base, numbers = _base(given.dtype)
-    if kind is not None and base != kind.dtype and not (base == np.dtype(bool) and kind.dtype.itemsize == 1):
+    if kind is None:
+        if given.dtype.hasobject:
+            raise ArgumentError(f"{name}: expected numbers for {declared}, got {given.dtype}; convert it with astype")
+        return
+    if base != kind.dtype and not (base == np.dtype(bool) and kind.dtype.itemsize == 1):
         raise ArgumentError(
             f"{name}: expected {kind.dtype} for {declared}, got {given.dtype}; "
             f"convert it with astype(numpy.{kind.dtype})"
         )
-    if kind is not None and given.size * numbers % kind.stored:
+    # Rows of three must not be read as rows of four, which flat arrays can hold.
+    row = numbers * (given.shape[-1] if given.ndim else 1)
+    if row % kind.stored:
         raise ArgumentError(
-            f"{name}: expected a multiple of {kind.stored} numbers for {declared}, got shape {given.shape}"
+            f"{name}: expected rows of {kind.stored} {kind.dtype} for {declared}, got shape {given.shape}; "
+            "fill rows up with zeros, or declare the type of one number and index it by row"
         )
-    if isinstance(given, np.ndarray):
-        return session.upload(np.ascontiguousarray(given), purpose=f"the argument {name}")
-    check_context(session, given, name)
-    if argument.const and given.flags.c_contiguous and given.offset == 0:
-        return own_copy(session, given)
-    if not given.flags.c_contiguous:
-        raise ArgumentError(
-            f"{name}: expected a contiguous array for {declared}, got strides {given.strides}; pass a copy"
-        )
-    await_queue(session, given)
-    return given if given.offset == 0 else _sub_array(session, given, name, declared)
 
 
-def _sub_array(session: Session, array: cla.Array, name: str, declared: str) -> cla.Array:
-    """A view of a part of a larger array, as an array that starts where its buffer starts."""
-    try:
-        region = array.base_data.get_sub_region(array.offset, array.nbytes)
-    except (cl.Error, AttributeError):
+def _memory(session: Session, argument: Argument, array: cla.Array, declared: str) -> Any:
+    """The memory of a contiguous device array from its first element on."""
+    if array.offset == 0 or not array.nbytes:
+        return array.base_data
+    alignment = max(1, session.device.mem_base_addr_align // 8)
+    if array.offset % alignment == 0:
+        with contextlib.suppress(cl.Error):  # a part of a part, which OpenCL does not have
+            # The buffers of pools are of a class of their own, which cannot be cut.
+            return cl.Buffer.from_int_ptr(array.base_data.int_ptr).get_sub_region(array.offset, array.nbytes)
+    if not argument.const:
         raise ArgumentError(
-            f"{name}: expected an array that starts its buffer for {declared}, got a view {array.offset} bytes into "
-            f"one, which {session.profile.name} cannot address; pass the whole array, or a copy"
-        ) from None
-    return cla.Array(array.queue, array.shape, array.dtype, data=region)
+            f"{argument.name}: expected an array that starts its buffer for {declared}, got a view {array.offset} "
+            f"bytes into one; {session.profile.name} addresses parts that start at multiples of {alignment} bytes. "
+            "Pass the whole array and index it, or a copy"
+        )
+    copy = session.allocate(array.shape, array.dtype, purpose=f"the argument {argument.name}")
+    cl.enqueue_copy(session.queue, copy.base_data, array.base_data, src_offset=array.offset, byte_count=array.nbytes)
+    return copy.base_data
 
 
 def _base(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], int]:

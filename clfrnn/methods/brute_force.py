@@ -97,6 +97,9 @@ class BruteForceIndex(Index):
         images = () if self._images is None else (self._images.base_data,)
         return (np.int32(self.num_points), self._points.base_data, *images)
 
+    def _box_starts(self) -> tuple[float, ...]:
+        return self._starts
+
     def _buffers(self) -> dict[str, cla.Array | Scratch]:
         return {"points": self._points, **({} if self._images is None else {"images": self._images})}
 

@@ -233,6 +233,9 @@ class CellIndex(Index):
         bins = self._bins
         return (np.int32(self.num_points), bins.places.base_data, bins.starts.base_data, *bins.numbers)
 
+    def _box_starts(self) -> tuple[float, ...]:
+        return self._bins.grid.low
+
     def _buffers(self) -> dict[str, cla.Array | Scratch]:
         bins = self._bins
         kept = {"sorted_points": bins.places, "cell_starts": bins.starts}

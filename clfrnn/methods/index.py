@@ -92,7 +92,6 @@ class Index(KeptPoints):
 
         With `every_candidate` it runs for all that the walk tests, whatever their distance.
         """
-        kernels, config = self.session.kernels(self.stem, self.config, function, ask.variant)
         real = self.dtype.type
         reach = (
             [ask.radii.base_data]
@@ -102,18 +101,32 @@ class Index(KeptPoints):
                 real(padded_radius(ask.radius, self.problem.real)),
             ]
         )
-        return self.session.launch_sliced(
-            kernels["frnn_visit"],
-            ask.m,
-            config.work_group_size,
+        arguments = (
             np.int32(ask.include_self),
             *((np.int32(end) for end in ask.part) if ask.part else ()),
             *reach,
             *([ask.queries.base_data] if ask.queries is not None else []),
             *ask.walk,
             *(value.base_data if isinstance(value, cla.Array) else value for value in values),
-            pairs=self._tests(ask.m),
         )
+        event = None
+        for images in self._images_served(ask):
+            kernels, config = self.session.kernels(self.stem, self.config, function, ask.variant(images))
+            size = config.work_group_size
+            event = self.session.launch_sliced(
+                kernels["frnn_visit"],
+                ask.m,
+                size,
+                *arguments,
+                pairs=self._tests(ask.m),
+            )
+        return event
+
+    def _images_served(self, ask: Ask) -> tuple[str, ...]:
+        """The kernels that serve all queries between them: see :class:`~clfrnn.plan.VisitVariant`."""
+        if not self.config.divides:
+            return ("all",)
+        return ("home",) if ask.at_home else ("home", "away")
 
     def count(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> cla.Array:
         """The number of neighbors of each query.
@@ -216,6 +229,7 @@ class Index(KeptPoints):
             )
         ask = make_ask(self, queries, radius=radius, include_self=include_self)
         bound = bind(self.session, function, arguments, dtype=self.dtype, dim=self.dim)
+        ask = ask.apart_from(bound.written)
         event = self.run(function, ask, bound.values) or cl.enqueue_marker(self.session.queue)
         self.session.publish(event, *bound.written)
         for array in bound.borrowed:

@@ -72,8 +72,20 @@ def _column(array: cla.Array) -> cla.Array:
 
 
 def fetch(session: Session, array: cla.Array) -> np.ndarray[Any, Any]:
-    """A device array in host memory, by its own queue or the session's."""
-    return array.get(queue=array.queue or session.queue)
+    """A device array in host memory, by its own queue or the session's, whatever its strides."""
+    queue = array.queue or session.queue
+    if array.flags.forc:
+        return array.get(queue=queue)
+    # The stretch of memory that the view lies in, and the view of that.
+    last = sum((count - 1) * stride for count, stride in zip(array.shape, array.strides, strict=True) if stride > 0)
+    first = sum((count - 1) * stride for count, stride in zip(array.shape, array.strides, strict=True) if stride < 0)
+    if not array.size:
+        return np.empty(array.shape, array.dtype)
+    stretch = np.empty(last - first + array.dtype.itemsize, np.uint8)
+    cl.enqueue_copy(
+        queue, stretch, array.base_data, src_offset=array.offset + first, wait_for=list(array.events) or None
+    )
+    return np.ndarray(array.shape, array.dtype, stretch, -first, array.strides)
 
 
 def take_points(

@@ -52,6 +52,15 @@ class KeptPoints(abc.ABC):
         """The cells that the points lie in, where the method has cells."""
         return None
 
+    def at_home(self) -> bool:
+        """Whether all points are known to lie in the periodic box as they are; False where there is none."""
+        box, periodic = self.watch.box_of_points(), self.problem.box
+        return box is not None and periodic is not None and periodic.holds(box.low, box.high, self._box_starts())
+
+    @abc.abstractmethod
+    def _box_starts(self) -> tuple[float, ...]:
+        """Where a periodic box begins for the points that are kept now."""
+
     @abc.abstractmethod
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
         """Take new points in, between `bounds`; `box` is theirs, or that of an earlier step, or None."""

@@ -31,7 +31,7 @@ _USAGE = """// A walk over neighbors for kernels of your own: method {method}, {
 //   }}
 //
 // The radius may not exceed the index's. Between the two macros, break and continue leave one neighbor only; return and
-// barriers must not stand there.
+// barriers must not stand there. Build without -cl-fast-relaxed-math and its kin, which change who is a neighbor.
 """
 
 
@@ -44,7 +44,8 @@ class KernelSource(NamedTuple):
     - ``FRNN_FOR_NEIGHBORS(position, radius, leave_out)`` … ``FRNN_END_NEIGHBORS``: the code between them runs once for
       each point within `radius`, which may not exceed the index's, of `position`, a ``real_vec``; `leave_out` is the
       number of a point that is not its own neighbor, or -1. In scope are ``j``, ``d2``, ``dx``, ``shift``, ``r2`` and
-      ``reach2``, as in a :class:`~clfrnn.NeighborFunction`; ``break`` and ``continue`` leave one neighbor only.
+      ``reach2``, as in a :class:`~clfrnn.NeighborFunction`. ``break`` and ``continue`` leave one neighbor only;
+      ``return`` and barriers must not stand there.
     - ``FRNN_POINT(place)`` and ``FRNN_POINT_ID(place)``: position and number of the point at a place of the index's
       order, 0 up to ``num_points``. Work-items at places next to each other look at the same memory.
     """

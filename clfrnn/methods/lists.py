@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +59,7 @@ class ListSpec:
     def sizes(self, rows: int, pairs: int) -> dict[str, int]:
         """Bytes of each of these arrays."""
         found = self.arrays(rows, pairs)
-        return {name: int(np.prod(shape, dtype=object)) * dtype.itemsize for name, (shape, dtype) in found.items()}
+        return {name: math.prod(shape) * dtype.itemsize for name, (shape, dtype) in found.items()}
 
     def bytes(self, rows: int, pairs: int) -> int:
         """Bytes of them all."""
@@ -73,9 +74,7 @@ class ListSpec:
 def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, spare: bool) -> NeighborList:
     """The list, after one wait for its number of pairs."""
     sums = _count(index, ask)
-    index.watch.fetch()
-    pairs = sums.read_total(index.session)
-    index.watch.settle()
+    pairs = int(index.watch.read_along(index.session, sums.total)[0])
     _check_budget(index, spec, ask.m, pairs, max_bytes)
     room = index.room_for(pairs) if spare else pairs
     if not _fits(index, spec, ask.m, room):
@@ -94,9 +93,7 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
     arrays = _write(index, ask, spec, sums, None, room=hint)
 
     def settle() -> dict[str, Any]:
-        index.watch.fetch()
-        pairs = sums.read_total(index.session)
-        index.watch.settle()
+        pairs = int(index.watch.read_along(index.session, sums.total)[0])
         _check_budget(index, spec, ask.m, pairs, max_bytes)
         if pairs <= hint and spec.arrays(0, pairs)["offsets"] == spec.arrays(0, hint)["offsets"]:
             return {name: arrays[name] if name == "offsets" else _first(arrays[name], pairs) for name in spec.kept()}
@@ -109,7 +106,6 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
 def list_blocks(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int) -> Iterator[NeighborList]:
     """Lists of consecutive ranges of the queries, each of at most `max_bytes`, in order. Counts are made at once."""
     counts = index.count_asked(ask)
-    index.watch.fetch()
     per_row = index.session.read(counts).astype(np.int64)
     index.watch.settle()
     return _blocks(index, ask, spec, np.concatenate([[0], np.cumsum(per_row)]), max_bytes)

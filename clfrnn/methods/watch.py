@@ -10,7 +10,7 @@ from ..arrays import REAL_OF, check_radii, raise_non_finite
 from ..domain import PeriodicBox, far_coordinate
 from ..errors import InvalidInputError
 from ..primitives.reduce import Box, PendingBox
-from ..session import INT, Session
+from ..session import INT, Scratch, Session
 
 __all__ = ["Watch", "check_largest", "raise_far"]
 
@@ -52,14 +52,22 @@ class Watch:
         if len(self._unread) >= _MOST_UNREAD:
             self._read()
 
+    def box_of_points(self) -> Box | None:
+        """The box of the points that the index holds now, where it is known."""
+        return self._box if self._points is None else None
+
     def known_box(self) -> Box | None:
         """The box of the last points whose check was read."""
         return self._box
 
-    def fetch(self) -> None:
-        """Let whoever waits for the device next have waited for the checks too."""
-        for _, pending in self._unread:
-            pending.fetch()
+    def read_along(self, session: Session, wanted: Scratch) -> np.ndarray[Any, Any]:
+        """What lies in `wanted`, read together with all checks, so that the host waits once; raise what they found."""
+        waiting = [pending for _, pending in self._unread]
+        values, *boxes = session.read_together([wanted, *(pending.corners for pending in waiting)])
+        for pending, numbers in zip(waiting, boxes, strict=True):
+            pending.receive(numbers)
+        self.settle()
+        return values
 
     def settle(self) -> None:
         """Wait for all checks, and raise what they found, the earliest first.

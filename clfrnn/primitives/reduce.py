@@ -11,7 +11,7 @@ import pyopencl.array as cla
 from ..arrays import REAL_OF
 from ..domain import padded_radius
 from ..plan import plan_reduce
-from ..session import INT, HostCopy, Scratch, Session
+from ..session import INT, Scratch, Session
 from ..survey import Survey, occupancy_bits, occupancy_share, others_per_cell
 from .fill import fill
 from .shares import share_out
@@ -32,34 +32,26 @@ class Box:
 
 
 class PendingBox:
-    """A bounding box that the device is still working on. ``corners`` is where it will lie there, (2, dim)."""
+    """A bounding box that the device is still working on; ``corners``, where it will lie: low, high, first bad row."""
 
-    def __init__(self, session: Session, corners: Scratch, first_bad: Scratch) -> None:
+    def __init__(self, session: Session, corners: Scratch) -> None:
         self.corners = corners
         self._session = session
-        self._first_bad = first_bad
-        self._copies: tuple[HostCopy, HostCopy] | None = None
-        self._read: Box | None = None
-
-    def fetch(self) -> None:
-        """Enqueue the copies to the host, so that whoever waits for something later has waited for them too."""
-        if self._copies is None:
-            self._copies = self._session.fetch(self.corners), self._session.fetch(self._first_bad)
+        self._box: Box | None = None
 
     def read(self) -> Box:
         """Wait for the box, once. Without a finite row it is the origin."""
-        if self._read is None:
-            self.fetch()
-            assert self._copies is not None
-            corners, first_bad = (copy.wait() for copy in self._copies)
-            self._read = self._judge(corners, int(first_bad[0]))
-        return self._read
+        if self._box is None:
+            self.receive(self._session.read(self.corners))
+        assert self._box is not None
+        return self._box
 
-    @staticmethod
-    def _judge(corners: np.ndarray[Any, Any], row: int) -> Box:
-        corners[~np.isfinite(corners)] = 0
+    def receive(self, numbers: np.ndarray[Any, Any]) -> None:
+        """Take in what somebody has read from ``corners``."""
+        row = int(numbers[-1:].view(np.int32 if numbers.dtype == np.float32 else np.int64)[0])
+        corners = np.where(np.isfinite(numbers[:-1]), numbers[:-1], 0)
         low, high = corners.reshape(2, -1).tolist()
-        return Box(low=tuple(low), high=tuple(high), first_bad=None if row == _ALL_FINITE else row)
+        self._box = Box(low=tuple(low), high=tuple(high), first_bad=None if row == _ALL_FINITE else row)
 
 
 def bounding_box(session: Session, points: cla.Array) -> PendingBox:
@@ -70,8 +62,7 @@ def bounding_box(session: Session, points: cla.Array) -> PendingBox:
     groups, span = share_out(session.profile, n, 4 * size)
     boxes = session.scratch(groups * 2 * dim, points.dtype, purpose="the bounding boxes of shares")
     bad_rows = session.scratch(groups, INT, purpose="the non-finite rows of shares")
-    box = session.scratch(2 * dim, points.dtype, purpose="the bounding box")
-    first_bad = session.scratch(1, INT, purpose="the first non-finite row")
+    box = session.scratch(2 * dim + 1, points.dtype, purpose="the bounding box")
     session.launch(
         kernels["bounding_box"],
         groups * size,
@@ -90,9 +81,8 @@ def bounding_box(session: Session, points: cla.Array) -> PendingBox:
         boxes.base_data,
         bad_rows.base_data,
         box.base_data,
-        first_bad.base_data,
     )
-    return PendingBox(session, box, first_bad)
+    return PendingBox(session, box)
 
 
 def survey_points(session: Session, points: cla.Array, radius: float, pending: PendingBox) -> tuple[Survey, int | None]:

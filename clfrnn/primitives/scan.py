@@ -29,9 +29,11 @@ class ShareSums:
     groups: int
     span: int
 
-    def read_total(self, session: Session) -> int:
-        """The sum of all counts, waited for."""
-        return int(session.read(self.partials, first=self.groups, count=1)[0])
+    @property
+    def total(self) -> Scratch:
+        """Where the sum of all counts lies."""
+        dtype = self.partials.dtype
+        return Scratch(self.partials.base_data, 1, dtype, self.groups * dtype.itemsize)
 
 
 def sum_shares(session: Session, counts: Counts, *, total: str = "long") -> ShareSums:

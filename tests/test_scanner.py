@@ -1,0 +1,143 @@
+"""Scanner: what a piece of user code may not contain is refused by name and line, and nothing else is."""
+
+import pytest
+
+import clfrnn
+from clfrnn.scanner import check_piece, check_preamble, forbidden_macros, tokens
+
+
+def refuse(match, **pieces):
+    with pytest.raises(clfrnn.InvalidInputError, match=match):
+        clfrnn.NeighborFunction(**pieces)
+
+
+@pytest.mark.parametrize("piece", ["state", "per_neighbor", "finish"])
+@pytest.mark.parametrize(
+    ("code", "line", "found"),
+    [
+        ("return;", 1, "return"),
+        ("float a = 0;\nif (a > 0)\n    return;", 3, "return"),
+        ("goto out;", 1, "goto"),
+        ("int a = 0;\nagain: a++;", 2, "the label again"),
+        ("if (1) { } out: ;", 1, "the label out"),
+        ("switch (i) { case 1: out: break; }", 1, "the label out"),
+        ("do again: ; while (0);", 1, "the label again"),
+        ("barrier(CLK_LOCAL_MEM_FENCE);", 1, "barrier"),
+        ("\n\nwork_group_barrier(0);", 3, "work_group_barrier"),
+        ("sub_group_barrier(0);", 1, "sub_group_barrier"),
+        ("float s = work_group_reduce_add(d2);", 1, "work_group_reduce_add"),
+        ("float s = intel_sub_group_shuffle(d2, 0);", 1, "intel_sub_group_shuffle"),
+        ("wait_group_events(1, &e);", 1, "wait_group_events"),
+        ("async_work_group_copy(a, b, 1, 0);", 1, "async_work_group_copy"),
+        ('asm("bar.sync 0;");', 1, "asm"),
+        ('__asm__ volatile ("bar.sync 0;");', 1, "__asm__"),
+        ("/* one\n two */ return;", 2, "return"),
+        ("#define STOP \\\n return\nSTOP;", 2, "return"),
+    ],
+)
+def test_what_would_break_the_walk_is_refused_by_name(piece, code, line, found):
+    refuse(rf"^{piece}: line {line}: {found}; .* use if, break or continue", **{piece: code})
+
+
+@pytest.mark.parametrize(
+    ("preamble", "word"),
+    [
+        ("#define DONE return", "return"),
+        ("#define DONE(x) { if (x) return; }", "return"),
+        ("#define INNER return\n#define DONE INNER", "return"),
+        ("#define DONE INNER\n#define INNER goto out", "goto"),
+        ("#define DONE \\\n    return", "return"),
+        ("  #  define DONE /* soon */ return", "return"),
+        ("#define DONE /* so\non */ return", "return"),
+        ("#define DONE // no\n#undef DONE\n#define DONE return", "return"),
+        ("#define DONE here:", "the label here"),
+        ("#define DONE(x) x: ;", "the label x"),
+    ],
+)
+def test_macros_of_the_preamble_do_not_hide_it(preamble, word):
+    refuse(
+        rf"^per_neighbor: line 2: {word} \(by way of the macro DONE\); ", preamble=preamble, per_neighbor="\nDONE(1);"
+    )
+
+
+@pytest.mark.parametrize("word", ["barrier", "work_group_barrier", "sub_group_reduce_add", "async_work_group_copy"])
+def test_a_preamble_synchronises_nothing(word):
+    refuse(rf"^preamble: line 2: {word}; not all work-items would reach it", preamble=f"void f(void)\n{{ {word}(0); }}")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "",
+        "// return; goto out; barrier(0);",
+        "/* return\n goto */",
+        "// two lines \\\n return;",
+        'constant char *text = "return; goto"; char c = \'"\'; int returned = 0;',
+        "int a = d2 > 0 ? i : j;",
+        "int a = d2 > 0 ? i ? 1 : 2 : j ? 3 : 4;",
+        "int a = (i > 0) ? (j) : i;",
+        "int a = i > 0\n ? 1\n : 2;",
+        "switch (i) { case 1: break; case 'x': { break; } case (A ? 2 : 3): break; default: break; }",
+        "switch (i) { case FIRST: break; default : continue; }",
+        "struct { int low : 4; int high : 4; } bits;",
+        "mem_fence(CLK_GLOBAL_MEM_FENCE);",
+        "const size_t k = get_sub_group_size() + get_local_id(0);",
+        "float w[3] = {0, 0, 0}; for (int k = 0; k < 3; ++k) { if (k == 1) continue; w[k] = d2; }",
+        "while (0) break;",
+        "#if 0\n#endif",
+        "#ifdef A\nif (i) {\n#elif B\nif (j) {\n#else\n{\n#endif\n}",
+        "float a = 1e-3f, b = 0x1p-2f, c = .5f;",
+        "goto_work(); my_return = a.barrier_count;",
+    ],
+)
+def test_what_does_no_harm_is_let_through(code):
+    assert check_piece(code, {}) is None
+    clfrnn.NeighborFunction(per_neighbor=code)
+
+
+def test_functions_in_the_preamble_may_return():
+    preamble = "float half_of(float x)\n{\n    return x / 2;\n}\n#define TWICE(x) ((x) * 2)\n"
+
+    assert check_preamble(preamble) is None
+    assert forbidden_macros(preamble) == {}
+    clfrnn.NeighborFunction(preamble=preamble, per_neighbor="float a = half_of(TWICE(d2));")
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("if (d2 > 0) {\n a();", r"line 1: '\{' that is never closed"),
+        ("a(b[2);", r"line 1: '\)' without its '\('"),
+        ("}\n{", r"line 1: '\}' without its '\{'"),
+        ("a();\n}} while (0);", r"line 2: '\}' without its '\{'"),
+        ("int a;\n/* no end", "line 2: a comment that never ends"),
+        ("#if A\n{\n#else\n}\n#endif", r"line 2: '\{' that is never closed"),
+    ],
+)
+@pytest.mark.parametrize("piece", ["preamble", "state", "per_neighbor", "finish"])
+def test_what_would_swallow_the_code_around_it_is_refused(piece, code, found):
+    refuse(rf"^{piece}: {found}; each piece stands for itself: close in it what it opens$", **{piece: code})
+
+
+@pytest.mark.parametrize("piece", ["preamble", "arguments", "state", "per_neighbor", "finish"])
+def test_a_piece_is_text(piece):
+    refuse(rf"^{piece}: expected OpenCL C in a str, got list", **{piece: ["a();"]})
+
+
+def test_tokens_know_their_lines():
+    found = list(tokens('a /* b\n */ c\n# define d(x) \\\n #x\n"e" 1.5e-3f'))
+
+    assert [(token.text, token.line, token.is_name) for token in found] == [
+        ("a", 1, True),
+        ("c", 2, True),
+        ("#", 3, False),
+        ("define", 3, True),
+        ("d", 3, True),
+        ("(", 3, False),
+        ("x", 3, True),
+        (")", 3, False),
+        ("#", 4, False),
+        ("x", 4, True),
+        ("1.5e-3f", 5, False),
+    ]
+    assert [token.directive for token in found] == [0, 0, *[1] * 8, 0]
