@@ -21,6 +21,9 @@ _FARTHEST = {"float": 2.0**20, "double": 2.0**30}
 #: The share of a length by which a point may lie outside and still count as at home (the kernels' slack is the double).
 _SLACK = 2.0**-17
 
+#: A side that was a whole part of a length stays one, though it was rounded since.
+_WHOLE = 1 + 1e-6
+
 #: Below this many cells per point, the grid holds the whole domain and nothing wraps.
 _DENSE_CELLS_PER_POINT = 4
 
@@ -184,7 +187,7 @@ def fit_cells(
         low, high = box.domain(low, high)
     fitted = [_fit_side(a, b, side, real) for a, b, side in zip(low, high, sides, strict=True)]
     periods = [
-        max(1, math.floor(min(length / side, _COORDINATE_RANGE))) if length else 0
+        max(1, math.floor(min(length / side * _WHOLE, _COORDINATE_RANGE))) if length else 0
         for length, side in zip(lengths, fitted, strict=True)
     ]
     fitted = [

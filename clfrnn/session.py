@@ -257,6 +257,8 @@ class Session:
         """Let other queues wait for `event`, the last to fill `arrays`, and submit it, as they could not."""
         event = event or cl.enqueue_marker(self.queue)
         for array in arrays:
+            # The last event of an in-order queue stands for all before it; pyopencl waits for old ones to make room.
+            del array.events[:]
             array.add_event(event)
         self.queue.flush()
 

@@ -92,9 +92,7 @@ FRNN_LANE_ID(frnn_sorted[${place}].s3)
 % endif
 </%def>
 
-<%def name="pairs(function)"><% return periodic and images != "all" and not function.light %></%def>
-
-<%def name="splits(function)"><% return function.light and images == "all" %></%def>
+<%def name="splits(function)"><% return function.light and images != "away" %></%def>
 
 <%def name="vectorised()">
 % if width > 1:
@@ -170,26 +168,17 @@ FRNN_LANE_ID(frnn_sorted[${place}].s3)
 % endif
 </%def>
 
-<%def name="window(function)">
+<%def name="window()">
     // The cells that the query meets within its reach, which is the radius padded for rounding.
     // A window as wide as the torus stops before it comes round: each address is visited once.
 % for k, component in enumerate(components):
-<% at, reach = (f"frnn_seen{k}", f"frnn_reach{k}") if periodic else (f"frnn_q{component}", "frnn_reach") %>\
-    ${ends(k, at, reach, "")}
+<%
+    cell = f"frnn_low.s{k}, frnn_inverse.s{k}, frnn_foremost.s{k}, frnn_hindmost.s{k}"
+    at, reach = (f"frnn_seen{k}", f"frnn_reach{k}") if periodic else (f"frnn_q{component}", "frnn_reach")
+%>\
+    const int frnn_from${k} = frnn_cell(${at} - ${reach}, ${cell});
+    const int frnn_to${k} = frnn_min(frnn_cell(${at} + ${reach}, ${cell}), frnn_from${k} + frnn_shape.s${k} - 1);
 % endfor
-% if pairs(function):
-    // And those that it meets in the next image along the first axis, if it looks so far.
-    const real frnn_seen_next = frnn_inside0 - (real)(frnn_t0 + 1) * frnn_length0;
-    ${ends(0, "frnn_seen_next", "frnn_reach0", "_next")}
-    const int frnn_two = frnn_t0 < frnn_behind0;
-% endif
-</%def>
-
-<%def name="ends(k, at, reach, suffix)">
-<% cell = f"frnn_low.s{k}, frnn_inverse.s{k}, frnn_foremost.s{k}, frnn_hindmost.s{k}" %>\
-    const int frnn_from${k}${suffix} = frnn_cell(${at} - ${reach}, ${cell});
-    const int frnn_to${k}${suffix} =
-        frnn_min(frnn_cell(${at} + ${reach}, ${cell}), frnn_from${k}${suffix} + frnn_shape.s${k} - 1);
 </%def>
 
 <%def name="rows()">

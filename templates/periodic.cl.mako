@@ -8,6 +8,13 @@ int frnn_image(const real x, const real start, const real turns)
     const real range = 268435456;
     return (int)floor(fmin(fmax((x - start) * turns, -range), range));
 }
+
+// The n-th of the images from one before the box to one behind it, the box itself being image 0 and the first. The others
+// follow alike whether they lie before or behind: work-items that wait for each other look over either edge together.
+int frnn_nth_image(const int n, const int before)
+{
+    return n == 0 ? 0 : before + n - 1 + (before + n - 1 >= 0);
+}
 % endif
 </%def>
 
@@ -60,47 +67,58 @@ int frnn_image(const real x, const real start, const real turns)
 % for k in range(dim):
             frnn_own${k} = frnn_image(frnn_inside${k}, frnn_start${k}, frnn_inverse_length${k});
             frnn_inside${k} -= (real)frnn_own${k} * frnn_length${k};
-            frnn_before${k} = frnn_image(frnn_inside${k} - frnn_reach${k}, frnn_start${k}, frnn_inverse_length${k});
-            frnn_behind${k} = frnn_image(frnn_inside${k} + frnn_reach${k}, frnn_start${k}, frnn_inverse_length${k});
+            frnn_before${k} =
+                frnn_min(0, frnn_image(frnn_inside${k} - frnn_reach${k}, frnn_start${k}, frnn_inverse_length${k}));
+            frnn_behind${k} =
+                frnn_max(0, frnn_image(frnn_inside${k} + frnn_reach${k}, frnn_start${k}, frnn_inverse_length${k}));
 % endfor
         }
     }
 % endif
 </%def>
 
-<%def name="images_of(body, split, pairs)">
+<%def name="images_of(body, split)">
 ## body(image) is the walk through one image of the box, image saying how its candidates are shifted: see
-## geometry.differences. A function that may stand in a kernel more than once can be split into bodies for each. With pairs
-## a body looks into two images along the first axis, if there are two.
+## geometry.differences. A function that may stand in a kernel more than once is split into bodies for each.
 % if not periodic:
     ${body(image="plain")}
 % else:
 % if split:
-    if (frnn_inner && frnn_home) {
+    // First the image in which query and points lie: all queries go through it together, and nothing is shifted there.
+    const int frnn_first_done = frnn_home && (${" | ".join(f"frnn_own{k}" for k in range(dim))}) == 0;
+    if (frnn_first_done) {
 % for k in range(dim):
         const real frnn_seen${k} = frnn_inside${k};
 % endfor
         ${body(image="plain")}
-    } else {
+    }
 % endif
-    // Every image of the box that the window meets, each once. From image t the query is seen at frnn_seen, and a
-    // point at home there has the shift frnn_base, whose length is frnn_carry.
-% for k in reversed(range(dim)):
-<% const = "" if pairs and k == 0 else "const " %>\
-    for (int frnn_t${k} = frnn_before${k}; frnn_t${k} <= frnn_behind${k}; frnn_t${k} += ${2 if pairs and k == 0 else 1}) {
+    // Every image of the box that the window meets, each once, the box itself first. From image t the query is seen at
+    // frnn_seen, and a point at home there has the shift frnn_base, whose length is frnn_carry. One loop over them all, not
+    // one for each axis: work-items that wait for each other look over whichever edge it is together.
+% for k in range(dim):
+    const int frnn_many${k} = frnn_behind${k} - frnn_before${k} + 1;
+% endfor
+    for (int frnn_look = ${"frnn_first_done" if split else "0"};
+         frnn_look < ${" * ".join(f"frnn_many{k}" for k in range(dim))}; ++frnn_look) {
+    int frnn_rest = frnn_look;
+% for k in range(dim):
+    const int frnn_t${k} = frnn_nth_image(${f"frnn_rest % frnn_many{k}" if k < dim - 1 else "frnn_rest"}, frnn_before${k});
+% if k < dim - 1:
+    frnn_rest /= frnn_many${k};
+% endif
     const real frnn_seen${k} = frnn_inside${k} - (real)frnn_t${k} * frnn_length${k};
-    ${const}int frnn_base${k} = frnn_t${k} + frnn_own${k};
-    ${const}real frnn_carry${k} = (real)frnn_base${k} * frnn_length${k};
+    const int frnn_base${k} = frnn_t${k} + frnn_own${k};
+    const real frnn_carry${k} = (real)frnn_base${k} * frnn_length${k};
 % endfor
 % if not foreign:
-    ${"" if pairs else "const "}int frnn_out_here = ${left_out("frnn_base")};
+    const int frnn_out_here = ${left_out("frnn_base")};
 % endif
-% if split:
+% if split and images == "all":
     if (frnn_home) {
         ${body(image="moved")}
     } else {
         ${body(image="any")}
-    }
     }
 % elif images == "all":
     const int frnn_plain = frnn_home && (${" | ".join(f"frnn_base{k}" for k in range(dim))}) == 0;
@@ -108,18 +126,7 @@ int frnn_image(const real x, const real start, const real turns)
 % else:
     ${body(image="moved" if images == "home" else "any")}
 % endif
-% for k in range(dim):
     }
-% endfor
-% endif
-</%def>
-
-<%def name="next_image(base)">
-    // The image of the box behind, along the first axis.
-    frnn_base0 = ${base};
-    frnn_carry0 = (real)frnn_base0 * frnn_length0;
-% if not foreign:
-    frnn_out_here = ${left_out("frnn_base")};
 % endif
 </%def>
 

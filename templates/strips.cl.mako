@@ -2,13 +2,15 @@
 <%namespace name="binning" file="binning.cl.mako"/>
 <%namespace name="cells" file="cells.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
-<%namespace name="periodic_box" file="periodic.cl.mako"/>
 // Strip by strip: cells that follow each other along the first axis hold their points in one run, so a row of the
 // window costs two lookups, whatever its length. On a torus a strip is cut in two where it passes the seam, and where an
 // axis is periodic there is a strip for each image of the box.
 // Launch: one work-item per query, groups of ${work_group_size}; queries that are the points come in sorted order.
 // Exact because the window holds every cell of a neighbor. Source: Chisholm (2020), §3, algorithms 2 to 5.
-<%def name="strip(function, image)">
+<%def name="walk(function)">
+    ${visit.take_up(function)}
+    <%visit:each_image args="image" split="${cells.splits(function)}">
+        ${cells.window()}
         // On the first axis, in places: a strip that passes the seam of the torus goes on at the row's first cell.
         const int frnn_begin = frnn_from0 & frnn_mask.s0;
         const int frnn_finish = frnn_begin + (frnn_to0 - frnn_from0) + 1;
@@ -20,43 +22,6 @@
                 ${cells.run(function, image)}
             }
         </%cells:rows>
-</%def>
-
-<%def name="two_strips(function, image)">
-        // As below, and the strip of the next image behind it in the same loop: where work-items wait for each other, all
-        // would else go through every row again where one of them looks over the edge of the box.
-        const int frnn_begin = frnn_from0 & frnn_mask.s0, frnn_begin_next = frnn_from0_next & frnn_mask.s0;
-        const int frnn_finish = frnn_begin + (frnn_to0 - frnn_from0) + 1;
-        const int frnn_finish_next = frnn_two ? frnn_begin_next + (frnn_to0_next - frnn_from0_next) + 1 : 0;
-        const int frnn_base_first = frnn_base0;
-        <%cells:rows>
-            for (int frnn_part = 0; frnn_part * frnn_shape.s0 < frnn_max(frnn_finish, frnn_finish_next); ++frnn_part) {
-                int frnn_t = 0, frnn_stop = 0, frnn_next = 0, frnn_last = 0;
-                if (frnn_part * frnn_shape.s0 < frnn_finish) {
-                    frnn_t = frnn_starts[frnn_row + (frnn_part ? 0 : frnn_begin)];
-                    frnn_stop = frnn_starts[frnn_row + frnn_min(frnn_finish - frnn_part * frnn_shape.s0, frnn_shape.s0)];
-                }
-                if (frnn_part * frnn_shape.s0 < frnn_finish_next) {
-                    frnn_next = frnn_starts[frnn_row + (frnn_part ? 0 : frnn_begin_next)];
-                    frnn_last = frnn_starts[frnn_row + frnn_min(frnn_finish_next - frnn_part * frnn_shape.s0, frnn_shape.s0)];
-                    ${periodic_box.next_image("frnn_base_first")}
-                }
-                for (;;) {
-                    ${cells.run(function, image)}
-                    if (frnn_next >= frnn_last) break;
-                    frnn_t = frnn_next;
-                    frnn_next = frnn_stop = frnn_last;
-                    ${periodic_box.next_image("frnn_base_first + 1")}
-                }
-            }
-        </%cells:rows>
-</%def>
-
-<%def name="walk(function)">
-    ${visit.take_up(function)}
-    <%visit:each_image args="image" split="${cells.splits(function)}" pairs="${cells.pairs(function)}">
-        ${cells.window(function)}
-        ${two_strips(function, image) if cells.pairs(function) else strip(function, image)}
     </%visit:each_image>
     ${visit.lay_down(function)}
 </%def>

@@ -6,11 +6,11 @@
 ## `offer`. User code sees i, j, d2, dx, shift, r2, reach2, real and real_vec.
 <%def name="program(function, arguments, walk, point, point_id)">
 ${geometry.root()}
-${periodic_box.numbers()}
 // Behind the preamble and the state, names of built-in functions may be those of a user's own.
 int frnn_min(const int a, const int b) { return min(a, b); }
 int frnn_max(const int a, const int b) { return max(a, b); }
 ulong frnn_clz(const ulong a) { return clz(a); }
+${periodic_box.numbers()}
 ${piece(function, "preamble")}
 #pragma OPENCL FP_CONTRACT OFF
 % if inline:
@@ -83,8 +83,8 @@ ${getattr(function, name)}
     ${piece(function, "state")}
 </%def>
 
-<%def name="each_image(split=False, pairs=False)">
-    ${periodic_box.images_of(caller.body, split, pairs)}
+<%def name="each_image(split=False)">
+    ${periodic_box.images_of(caller.body, split)}
 </%def>
 
 <%def name="kept(image)" filter="trim">

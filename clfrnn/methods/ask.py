@@ -14,6 +14,7 @@ from ..plan import VisitVariant
 from ..primitives.reduce import bounding_box
 from .intake import take_points, take_radii
 from .lists import ListSpec
+from .periodic import check_host_near
 from .watch import check_largest
 
 if TYPE_CHECKING:
@@ -38,6 +39,17 @@ class Ask:
     part: tuple[int, int] | None = None
     #: all points are known to lie in a periodic box as they are
     at_home: bool = False
+    #: arrays are the caller's own, who may write to them after the call
+    borrowed: bool = False
+
+    def kept(self) -> Ask:
+        """The same query, of copies where arrays are the caller's own: for those who come back to it later."""
+        copies = {
+            name: array.copy()
+            for name, array in (("queries", self.queries), ("radii", self.radii))
+            if array is not None and self.borrowed
+        }
+        return dataclasses.replace(self, borrowed=False, **copies)
 
     def apart_from(self, written: list[cla.Array]) -> Ask:
         """The same query, of copies of arrays that its function writes to while others still look at them."""
@@ -69,8 +81,8 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         array, pending = take_points(index.session, queries, "queries", real=index.dtype)
         if array.shape[1] != index.dim:
             raise InvalidInputError(f"queries: expected shape (m, {index.dim}), as the points have, got {array.shape}")
-        if pending is None and index.problem.box is not None:
-            pending = bounding_box(index.session, array)  # finite, but perhaps too far outside
+        if pending is None and array.size:
+            check_host_near(index.problem.box, queries, index.dtype)
         if pending is not None:
             index.watch.other("queries", pending)
         m = array.shape[0]
@@ -88,6 +100,7 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         half=bool(half),
         walk=index.walk_arguments(),
         at_home=index.at_home(),
+        borrowed=is_device_array(queries) or is_device_array(radius),
     )
 
 

@@ -100,12 +100,14 @@ class KeptPoints(abc.ABC):
                 "build a new index for another number of points"
             )
         if pending is not None:
+            self.watch.points_change()
             self._place(array, pending, self.watch.known_box())
             self.watch.new_points(pending)
             return
         bounds = bounding_box(self.session, array)
         box = bounds.read()  # a host array: copying it has waited already
         self.watch.check_near("points", box)
+        self.watch.points_change()
         self._place(array, bounds, box)
         self.watch.good_points(box)
 

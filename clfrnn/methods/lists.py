@@ -89,6 +89,7 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
     """
     if not _fits(index, spec, ask.m, hint) or (max_bytes is not None and spec.bytes(ask.m, hint) > max_bytes):
         return list_now(index, ask, spec, max_bytes=max_bytes, spare=True)
+    ask = ask.kept()
     sums = _count(index, ask)
     arrays = _write(index, ask, spec, sums, None, room=hint)
 
@@ -105,6 +106,7 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
 
 def list_blocks(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int) -> Iterator[NeighborList]:
     """Lists of consecutive ranges of the queries, each of at most `max_bytes`, in order. Counts are made at once."""
+    ask = ask.kept()
     counts = index.count_asked(ask)
     per_row = index.session.read(counts).astype(np.int64)
     index.watch.settle()

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import REAL_OF, host_points
 from ..domain import PeriodicBox, far_coordinate
 from ..errors import InvalidInputError
 from ..survey import Survey
 from .watch import raise_far
 
-__all__ = ["check_box", "check_images", "survey_in_box"]
+__all__ = ["check_box", "check_host_near", "check_images", "survey_in_box"]
 
 #: Neighbors of one query are counted in int32.
 _MOST_NEIGHBORS = 2**31
@@ -97,3 +98,14 @@ def survey_in_box(survey: Survey, box: PeriodicBox, radius: float, real: str) ->
     density = dataclasses.replace(inside, others=0.0).density(radius)
     others = density * radius**survey.dim if math.isfinite(density) else survey.others
     return dataclasses.replace(inside, others=min(float(survey.n), others))
+
+
+def check_host_near(box: PeriodicBox | None, queries: Any, dtype: np.dtype[Any]) -> None:
+    """Raise when queries in host memory lie too far outside a periodic box."""
+    if box is None:
+        return
+    values = host_points(queries, "queries")
+    low, high = tuple(values.min(axis=0).tolist()), tuple(values.max(axis=0).tolist())
+    far = far_coordinate(box, low, high, REAL_OF[dtype])
+    if far is not None:
+        raise_far("queries", *far, box.lengths[far[0]])

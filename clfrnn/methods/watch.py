@@ -33,18 +33,26 @@ class Watch:
         _ = [session.scratch(1, INT, purpose="the checks of arrays") for _ in range(2 * _MOST_UNREAD)]
         self._points: PendingBox | None = None
         self._box: Box | None = None
+        #: whether `_box` is that of the points that the index holds now
+        self._current = False
         self._unread: list[tuple[str, PendingBox]] = []
         self._found: list[InvalidInputError] = []
 
     def new_points(self, pending: PendingBox) -> None:
         """The index took new points from the device."""
         self._points = pending
+        self._current = False
         self.other("points", pending)
 
     def good_points(self, box: Box) -> None:
         """The index took points that were checked before; `box` is theirs."""
         self._points = None
         self._box = box
+        self._current = True
+
+    def points_change(self) -> None:
+        """The index is about to take new points: until it says which, nothing is known of their box."""
+        self._points, self._current = None, False
 
     def other(self, name: str, pending: PendingBox) -> None:
         """The index took `name`: points, queries or radii from the device."""
@@ -54,7 +62,7 @@ class Watch:
 
     def box_of_points(self) -> Box | None:
         """The box of the points that the index holds now, where it is known."""
-        return self._box if self._points is None else None
+        return self._box if self._current else None
 
     def known_box(self) -> Box | None:
         """The box of the last points whose check was read."""
@@ -85,7 +93,7 @@ class Watch:
         for name, pending in unread:
             box = pending.read()
             if pending is self._points:
-                self._points, self._box = None, box
+                self._points, self._box, self._current = None, box, True
             error = self._judge(name, box)
             if error is not None and len(self._found) < _MOST_UNREAD:
                 self._found.append(error)
