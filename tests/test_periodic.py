@@ -810,3 +810,17 @@ def test_updates_in_the_arrangement_for_a_gpu(gpu_like, name, dimension):
     assert index.count().get()[5] == 0
     with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 5"):
         index.check()
+
+
+def test_device_queries_of_another_dtype(session):
+    """They are widened by way of the host, and belong to neither of the usual paths."""
+    if not session.profile.fp64:
+        pytest.skip("the device has no fp64")
+    points = clouds.uniform(50, 3, dtype=np.float64, seed=1)
+    queries = clouds.uniform(20, 3, seed=2)
+    device = cla.to_device(session.queue, queries)
+
+    found = clfrnn.search(points, 0.3, queries=device, box=(1, 1, 1), periodic=True, sort="index", session=session)
+
+    expected = reference.neighbors(points, 0.3, queries=queries, box=(1, 1, 1), periodic=True)
+    assert np.array_equal(found.to_host().indices, expected.indices)

@@ -81,8 +81,11 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         array, pending = take_points(index.session, queries, "queries", real=index.dtype)
         if array.shape[1] != index.dim:
             raise InvalidInputError(f"queries: expected shape (m, {index.dim}), as the points have, got {array.shape}")
-        if pending is None and array.size:
-            check_host_near(index.problem.box, queries, index.dtype)
+        if pending is None and array.size and index.problem.box is not None:
+            if is_device_array(queries):  # it came over the host to another dtype
+                pending = bounding_box(index.session, array)
+            else:
+                check_host_near(index.problem.box, queries, index.dtype)
         if pending is not None:
             index.watch.other("queries", pending)
         m = array.shape[0]

@@ -100,10 +100,8 @@ def survey_in_box(survey: Survey, box: PeriodicBox, radius: float, real: str) ->
     return dataclasses.replace(inside, others=min(float(survey.n), others))
 
 
-def check_host_near(box: PeriodicBox | None, queries: Any, dtype: np.dtype[Any]) -> None:
+def check_host_near(box: PeriodicBox, queries: Any, dtype: np.dtype[Any]) -> None:
     """Raise when queries in host memory lie too far outside a periodic box."""
-    if box is None:
-        return
     values = host_points(queries, "queries")
     low, high = tuple(values.min(axis=0).tolist()), tuple(values.max(axis=0).tolist())
     far = far_coordinate(box, low, high, REAL_OF[dtype])
