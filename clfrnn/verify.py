@@ -57,12 +57,12 @@ def run_case(session: Session, case: Case) -> Outcome:
     """Compare counts, pairs, distances and vectors with numpy's, to the last bit, on each cloud of the case."""
     differences = []
     pairs = 0
-    for name, points, radius, queries in _clouds(session, case):
-        expected = reference.neighbors(points, radius, queries=queries)
+    for name, points, radius, domain in _clouds(session, case):
+        expected = reference.neighbors(points, radius, **domain)
         found = search(
             points,
             radius,
-            queries=queries,
+            **domain,
             method=case.method,
             sort="index",
             distances=True,
@@ -76,25 +76,29 @@ def run_case(session: Session, case: Case) -> Outcome:
     return Outcome(case=case, pairs=pairs, differences=differences)
 
 
-def _clouds(session: Session, case: Case) -> Iterator[tuple[str, Any, Any, Any]]:
-    """Random and edge-built clouds as (name, points, radius, queries)."""
+def _clouds(session: Session, case: Case) -> Iterator[tuple[str, Any, Any, dict[str, Any]]]:
+    """Random and edge-built clouds as (name, points, radius, queries or a periodic box)."""
     rng = np.random.default_rng([case.seed, case.dim])
     make: dict[str, Callable[..., Any]] = clouds.CLOUDS
     ball = np.pi ** (case.dim / 2) / _gamma(case.dim / 2 + 1)
     radius = float((12 / (case.points * ball)) ** (1 / case.dim))
     shared: dict[str, Any] = {"dtype": case.dtype, "seed": int(rng.integers(1 << 30))}
     for name in sorted(make):
-        yield name, make[name](case.points, case.dim, **shared), radius, None
+        yield name, make[name](case.points, case.dim, **shared), radius, {}
     for number in range(4):
         reach = float(case.dtype.type(rng.uniform(0.05, 1.5)))
         edges = edge_cloud(session, case, radius=reach, seed=int(rng.integers(1 << 30)), far=number % 2 == 1)
-        yield "edges of a torus" if number % 2 else "edges", edges, reach, None
+        yield "edges of a torus" if number % 2 else "edges", edges, reach, {}
     uniform = clouds.uniform(case.points, case.dim, **shared)
     queries = clouds.uniform(case.points // 4, case.dim, dtype=case.dtype, seed=case.seed + 1)
-    yield "foreign queries", uniform, radius, queries
-    yield "a radius per query", uniform, radius * rng.random(case.points), None
+    yield "foreign queries", uniform, radius, {"queries": queries}
+    yield "a radius per query", uniform, radius * rng.random(case.points), {}
+    if case.dim <= 3:  # the reference looks at all images, of which there are too many in higher dimensions
+        box = {"box": (1,) * case.dim, "periodic": True}
+        yield "a periodic box", uniform, radius, box
+        yield "points that have left it", (uniform + rng.integers(-3, 4, uniform.shape)).astype(case.dtype), 0.125, box
     uniform[case.points // 2] = 1e6
-    yield "one point far away", uniform, radius, None
+    yield "one point far away", uniform, radius, {}
 
 
 def edge_cloud(session: Session, case: Case, *, radius: float, seed: int, far: bool) -> Any:
@@ -124,8 +128,9 @@ def _gamma(value: float) -> float:
 
 def _difference(found: Any, expected: reference.Neighbors, *, subnormals: bool) -> str:
     """What differs first, or nothing. Without `subnormals`, float32 pairs at subnormal squares are not counted."""
-    fields = ("offsets", "indices", "distances", "vectors")
-    different = [name for name in fields if not np.array_equal(getattr(found, name), getattr(expected, name))]
+    fields = ("offsets", "indices", "distances", "vectors", "shifts")
+    carried = [name for name in fields if getattr(found, name) is not None]
+    different = [name for name in carried if not np.array_equal(getattr(found, name), getattr(expected, name))]
     if not different:
         return ""
     mine = set(zip(*(ids.tolist() for ids in found.to_coo()), strict=True))
