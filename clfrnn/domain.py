@@ -117,8 +117,8 @@ class PeriodicBox:
         return any(length and 2.0 * radius >= 0.7 * length for length in self.lengths)
 
     def images(self, radius: float) -> float:
-        """At most so many images of a point can lie within `radius` of a query."""
-        return math.prod(2.0 * radius / length + 1.0 for length in self.lengths if length)
+        """At most so many images of the box does a query look into, rounding and all."""
+        return math.prod(2.0 * radius / length + 3.0 for length in self.lengths if length)
 
     def domain(self, low: tuple[float, ...], high: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The corners of the space that points fill: one period, or their extent where an axis is not periodic."""

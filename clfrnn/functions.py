@@ -71,12 +71,12 @@ class NeighborFunction:
     Examples
     --------
     >>> import clfrnn, numpy, pyopencl.array
-    >>> nearest = clfrnn.NeighborFunction(
+    >>> spread = clfrnn.NeighborFunction(
     ...     arguments="global float *sums", state="float sum = 0;", per_neighbor="sum += d2;", finish="sums[i] = sum;"
     ... )
     >>> index = clfrnn.build_index(numpy.float32([[0, 0], [3, 4], [0, 1]]), 5)
     >>> sums = pyopencl.array.zeros(index.session.queue, 3, numpy.float32)
-    >>> event = index.visit(nearest, sums=sums)
+    >>> event = index.visit(spread, sums=sums)
     >>> sums.get().tolist()
     [26.0, 43.0, 19.0]
     """

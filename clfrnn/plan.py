@@ -111,6 +111,12 @@ class WalkConfig(PointConfig):
     #: candidates that compilers are told to test at once; 1 leaves each to itself
     width: int
 
+    in_order: ClassVar[bool] = False
+
+    def serving(self, *, own: bool) -> WalkConfig:  # noqa: ARG002
+        """The same walk for every function."""
+        return self
+
     @property
     def divides(self) -> bool:
         """Whether a periodic box whose points have all stayed inside is served by a kernel of its own.
@@ -132,6 +138,12 @@ class TileConfig(PointConfig):
     periodic: bool
     tile: int
     divides: ClassVar[bool] = False
+    #: units of a launch are queries by their own numbers
+    in_order: ClassVar[bool] = True
+
+    def serving(self, *, own: bool) -> TileConfig:
+        """For a user's function no tiles: idle items go through those too, and would run its ``state``."""
+        return self if own else self.inline()
 
     def inline(self) -> TileConfig:
         """The same walk as a piece of another kernel, whose work-items need not stay together."""

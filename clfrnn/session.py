@@ -168,9 +168,9 @@ class Session:
             self._record = None
 
     def launch_sliced(
-        self, kernel: Kernel, units: int, work_group_size: int, *arguments: Any, pairs: float
+        self, kernel: Kernel, units: int, work_group_size: int, *arguments: Any, pairs: float, begin: int = 0
     ) -> cl.Event | None:
-        """Enqueue `kernel` over `units`, a work-item for each, in slices when that would be too much for one launch.
+        """Enqueue `kernel` over `units` from `begin` on, in slices when that would be too much for one launch.
 
         It is too much when `pairs` tests are foreseen to be, or when the kernel's last run was too long: a cloud may
         have drawn together since its crowding was estimated. The kernel's first two arguments are the slice's first
@@ -179,16 +179,16 @@ class Session:
         """
         excess = max(pairs / launch_budget(self.profile), self._foreseen(kernel, units) / (2 * _SLICE_SECONDS))
         if excess <= 1:
-            event = self.launch(kernel, units, work_group_size, np.int32(0), np.int32(units), *arguments)
+            event = self.launch(kernel, units, work_group_size, np.int32(begin), np.int32(begin + units), *arguments)
             if event is not None and self._times_launches:
                 self._last_runs[kernel] = (event, None, units)
             return event
         event = None
-        first = 0
+        first, last = begin, begin + units
         began = time.perf_counter()
         step = max(work_group_size, int(units / (8 * excess)) // work_group_size * work_group_size)
-        while first < units:
-            end = min(units, first + step)
+        while first < last:
+            end = min(last, first + step)
             started = time.perf_counter()
             event = self.launch(kernel, end - first, work_group_size, np.int32(first), np.int32(end), *arguments)
             if event is not None:
@@ -272,7 +272,9 @@ class Session:
     def copy(self, source: cla.Array, target: cla.Array) -> None:
         """Enqueue a copy of a contiguous device array into another of the same size."""
         if source.nbytes:
-            cl.enqueue_copy(self.queue, target.base_data, source.base_data, byte_count=source.nbytes)
+            cl.enqueue_copy(
+                self.queue, target.base_data, source.base_data, byte_count=source.nbytes, src_offset=source.offset
+            )
 
     def read_together(self, arrays: Sequence[Scratch]) -> list[np.ndarray[Any, Any]]:
         """Several small device arrays, by one transfer that is waited for once: gathered on the device first."""

@@ -16,10 +16,16 @@
 <%def name="point_id(place)">(${place})</%def>
 
 <%def name="take_query()">
-    local real frnn_tile[${tile * dim}];
+    // In tiles, all items of a group go on to the end, the idle ones in the first one's place.
     const int frnn_query = frnn_first + (int)get_global_id(0);
+% if tile:
+    local real frnn_tile[${tile * dim}];
     const int i = frnn_query < frnn_end ? frnn_query : frnn_first;
-    const int frnn_active = frnn_query < frnn_end${" && i >= frnn_part_first && i < frnn_part_end" if part else ""};
+    const int frnn_active = frnn_query < frnn_end;
+% else:
+    if (frnn_query >= frnn_end) return;
+    const int i = frnn_query;
+% endif
     const real_vec frnn_q = ${geometry.load("frnn_queries" if foreign else "frnn_points", "i")};
 </%def>
 

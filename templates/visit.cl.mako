@@ -36,7 +36,7 @@ void frnn_visit(
     const int frnn_part_first, const int frnn_part_end,
 % endif
 % if radii:
-    global const real *restrict frnn_radii,
+    global const real *restrict frnn_radii, const real frnn_largest,
 % else:
     const real frnn_radius, const real frnn_reach,
 % endif
@@ -44,7 +44,7 @@ void frnn_visit(
     global const real *restrict frnn_queries,
 % endif
 ${arguments()}
-% if function.arguments.strip():
+% if function.parsed_arguments:
     ,
 ${piece(function, "arguments")}
 % endif
@@ -69,7 +69,8 @@ ${getattr(function, name)}
 <%def name="take_up(function, active='1')">
     // Idle lanes of a walk with barriers search with a radius that nothing satisfies.
 % if radii:
-    const real frnn_radius = frnn_radii[i];
+    // A radius from the device may be anything; one that the index was not built for finds nothing.
+    const real frnn_radius = frnn_radii[i] <= frnn_largest ? frnn_radii[i] : -1;
     const real frnn_reach = fmax(nextafter(frnn_radius, (real)INFINITY), (real)FRNN_LEAST_REACH);
 % endif
     ${periodic_box.take_up()}

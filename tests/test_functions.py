@@ -607,3 +607,27 @@ def test_what_a_function_writes_may_be_where_the_queries_lie(session):
     clfrnn.build_index(points, 0.3, method="strips", session=session).visit(function, queries, out=queries)
 
     assert np.array_equal(queries.get()[:, 0], found[::-1])
+
+
+@pytest.mark.parametrize("n", [1, 63, 100, 129])
+def test_state_runs_once_for_each_query(session, method, n):
+    """Also where a group has items to spare: they must not touch what belongs to another."""
+    points = clouds.uniform(n, 3, seed=3)
+    out = cla.zeros(session.queue, n, np.int32) + 7
+    function = clfrnn.NeighborFunction(
+        arguments="global int *out, global int *runs",
+        state="out[i] = 0; atomic_inc(runs);",
+        per_neighbor="out[i] += 1;",
+    )
+    runs = zeros(session, 1, np.int32)
+
+    clfrnn.build_index(points, 0.4, method=method[0], session=session, **method[1]).visit(function, out=out, runs=runs)
+
+    assert np.array_equal(out.get(), np.diff(reference.neighbors(points, 0.4).offsets))
+    assert runs.get()[0] == n
+
+
+def test_arguments_may_be_a_comment(session):
+    index = clfrnn.build_index(clouds.uniform(10, 3, seed=1), 0.4, session=session)
+
+    assert index.visit(clfrnn.NeighborFunction(arguments="/* none */")) is not None

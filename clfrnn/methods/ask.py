@@ -11,7 +11,8 @@ import pyopencl.array as cla
 from ..arrays import is_device_array, is_scalar, one_radius, round_radii
 from ..errors import InvalidInputError
 from ..plan import VisitVariant
-from ..primitives.reduce import bounding_box
+from ..primitives.reduce import PendingBox, bounding_box
+from ..session import Session
 from .intake import take_points, take_radii
 from .lists import ListSpec
 from .periodic import check_host_near
@@ -41,40 +42,42 @@ class Ask:
     at_home: bool = False
     #: arrays are the caller's own, who may write to them after the call
     borrowed: bool = False
+    #: what is still being checked of its arrays and of the points
+    checks: tuple[tuple[str, PendingBox], ...] = ()
 
-    def kept(self) -> Ask:
+    def kept(self, session: Session) -> Ask:
         """The same query, of copies where arrays are the caller's own: for those who come back to it later."""
-        copies = {
-            name: array.copy()
-            for name, array in (("queries", self.queries), ("radii", self.radii))
-            if array is not None and self.borrowed
-        }
-        return dataclasses.replace(self, borrowed=False, **copies)
+        return self._copied(session, [array for array in (self.queries, self.radii) if self.borrowed])
 
-    def apart_from(self, written: list[cla.Array]) -> Ask:
+    def apart_from(self, session: Session, written: list[cla.Array]) -> Ask:
         """The same query, of copies of arrays that its function writes to while others still look at them."""
         buffers = [array.base_data for array in written]
-        copies = {
-            name: array.copy()
-            for name, array in (("queries", self.queries), ("radii", self.radii))
-            if array is not None and array.base_data in buffers
-        }
+        given = (array for array in (self.queries, self.radii) if array is not None)
+        return self._copied(session, [array for array in given if array.base_data in buffers])
+
+    def _copied(self, session: Session, arrays: list[cla.Array | None]) -> Ask:
+        copies = {}
+        for name, array in (("queries", self.queries), ("radii", self.radii)):
+            if array is not None and any(array is each for each in arrays):
+                copies[name] = session.allocate(array.shape, array.dtype, purpose=f"a copy of the {name}")
+                session.copy(array, copies[name])
         return dataclasses.replace(self, **copies)
 
-    def variant(self, images: str) -> VisitVariant:
+    def variant(self, images: str, *, part: bool) -> VisitVariant:
         """What is compiled in for this query, served in those `images` of a periodic box."""
         return VisitVariant(
             images=images,
             foreign=self.queries is not None,
             radii=self.radii is not None,
             half=self.half,
-            part=self.part is not None,
+            part=part,
         )
 
 
 def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, half: bool = False) -> Ask:
     """Check a query's arguments and bring its arrays to the device."""
     index.session.check_process()
+    earlier = [pending for name, pending in index.watch.unread() if name != "points"]
     array = None
     m = index.num_points
     if queries is not None:
@@ -91,7 +94,9 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         m = array.shape[0]
     scalar, radii = _take_radius(index, radius, m)
     if half and array is not None:
-        raise InvalidInputError("half: pairs between queries and points have no half; leave queries out")
+        raise InvalidInputError(
+            f"half: expected no queries, got {array.shape[0]:,} of them; pairs between queries and points have no half"
+        )
     if half and radii is not None:
         raise InvalidInputError("half: with a radius per query the relation is not symmetric; use one radius")
     return Ask(
@@ -104,6 +109,7 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         walk=index.walk_arguments(),
         at_home=index.at_home(),
         borrowed=is_device_array(queries) or is_device_array(radius),
+        checks=tuple(check for check in index.watch.unread() if check[1] not in earlier),
     )
 
 

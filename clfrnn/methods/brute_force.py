@@ -9,7 +9,6 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..plan import Problem, TileConfig, plan_tile
-from ..primitives.images import measure_images
 from ..primitives.reduce import Box, PendingBox
 from ..profile import DeviceProfile
 from ..session import Scratch, Session
@@ -88,8 +87,7 @@ class BruteForceIndex(Index):
         session.copy(points, copy)
         images = None
         if periodic is not None:
-            assert bounds is not None
-            images = measure_images(session, periodic, starts, bounds.corners)
+            images = self.images(starts, bounds)
         self._points, self._images, self._starts = copy, images, starts
 
     def walk_arguments(self) -> tuple[Any, ...]:

@@ -14,7 +14,6 @@ from ..domain import CellGrid, fit_cells
 from ..errors import InvalidInputError
 from ..plan import Problem, VisitVariant, WalkConfig, plan_walk
 from ..primitives.fill import fill
-from ..primitives.images import measure_images
 from ..primitives.radix_sort import sort_positions
 from ..primitives.reduce import Box, PendingBox
 from ..primitives.scan import exclusive_scan
@@ -149,8 +148,7 @@ class CellIndex(Index):
         kernels, config = session.kernels(self.stem, self.config, None, VisitVariant())
         images = None
         if self.problem.box is not None:
-            assert bounds is not None
-            images = measure_images(session, self.problem.box, grid.low, bounds.corners)
+            images = self.images(grid.low, bounds)
         lanes = self.dim + 1 if config.columns else 4
         bins = Bins(
             grid=grid,

@@ -76,10 +76,6 @@ class Index(KeptPoints):
         """Lines for :meth:`explain` about how the points are kept."""
 
     @abc.abstractmethod
-    def walk_arguments(self) -> tuple[Any, ...]:
-        """The arguments of the walk behind the shared ones."""
-
-    @abc.abstractmethod
     def _tests(self, m: int) -> float:
         """About how many pairs a visit of m queries tests."""
 
@@ -94,16 +90,18 @@ class Index(KeptPoints):
         """
         real = self.dtype.type
         reach = (
-            [ask.radii.base_data]
+            [ask.radii.base_data, real(self.radius)]
             if ask.radii is not None
             else [
                 real(np.inf if every_candidate else ask.radius),
                 real(padded_radius(ask.radius, self.problem.real)),
             ]
         )
+        by_number = ask.queries is not None or self.config.in_order
+        first, end = ask.part if ask.part and by_number else (0, ask.m)
         arguments = (
             np.int32(ask.include_self),
-            *((np.int32(end) for end in ask.part) if ask.part else ()),
+            *((np.int32(end) for end in ask.part) if ask.part and not by_number else ()),
             *reach,
             *([ask.queries.base_data] if ask.queries is not None else []),
             *ask.walk,
@@ -111,14 +109,17 @@ class Index(KeptPoints):
         )
         event = None
         for images in self._images_served(ask):
-            kernels, config = self.session.kernels(self.stem, self.config, function, ask.variant(images))
+            fitting = self.config.serving(own=function.own)
+            variant = ask.variant(images, part=ask.part is not None and not by_number)
+            kernels, config = self.session.kernels(self.stem, fitting, function, variant)
             size = config.work_group_size
             event = self.session.launch_sliced(
                 kernels["frnn_visit"],
-                ask.m,
+                end - first,
                 size,
                 *arguments,
-                pairs=self._tests(ask.m),
+                pairs=self._tests(end - first),
+                begin=first,
             )
         return event
 
@@ -229,7 +230,7 @@ class Index(KeptPoints):
             )
         ask = make_ask(self, queries, radius=radius, include_self=include_self)
         bound = bind(self.session, function, arguments, dtype=self.dtype, dim=self.dim)
-        ask = ask.apart_from(bound.written)
+        ask = ask.apart_from(self.session, bound.written)
         event = self.run(function, ask, bound.values) or cl.enqueue_marker(self.session.queue)
         self.session.publish(event, *bound.written)
         for array in bound.borrowed:
@@ -324,10 +325,10 @@ class Index(KeptPoints):
         return list_blocks(self, ask, spec, max_bytes=budget)
 
     def room_for(self, pairs: int) -> int:
-        """Pairs that a list of `pairs` leaves room for: as many as the lists before it, or some more."""
+        """Pairs that a list of `pairs` has room for: as many as the longest before it, unless it is much shorter."""
         if pairs > self._room:
             self._room = int(pairs * _SPARE_ROOM)
-        return self._room
+        return self._room if 2 * pairs >= self._room else pairs
 
     def explain(self) -> str:
         """How this index searches and why, in words: method, kernels, cells, bytes, candidates per neighbor.

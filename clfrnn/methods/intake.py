@@ -52,10 +52,10 @@ def own_copy(session: Session, array: cla.Array) -> cla.Array:
     """
     foreign = _is_foreign(session, array)
     await_queue(session, array)
-    if array.flags.c_contiguous and array.offset == 0:
-        if not foreign:
+    if array.flags.c_contiguous:
+        if not foreign and array.offset == 0:
             return array
-        copy = session.allocate(array.shape, array.dtype, purpose="a copy of another queue's array")
+        copy = session.allocate(array.shape, array.dtype, purpose="a copy of an array")
         session.copy(array, copy)
     else:
         copy = pack(session, array if array.ndim == 2 else _column(array)).reshape(array.shape)

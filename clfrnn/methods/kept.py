@@ -13,6 +13,7 @@ from ..domain import CellGrid
 from ..errors import InvalidInputError
 from ..plan import Problem
 from ..primitives.gather import take_rows
+from ..primitives.images import measure_images, period_numbers
 from ..primitives.reduce import Box, PendingBox, bounding_box
 from ..session import Scratch, Session
 from .intake import check_context, own_copy, take_points
@@ -36,7 +37,9 @@ class KeptPoints(abc.ABC):
         self.dim = problem.dim
         self.dtype = np.dtype(np.float32 if problem.real == "float" else np.float64)
         self.last_update = "rebuilt"
-        self.watch = Watch(session, self.dtype, self.radius, problem.box)
+        #: where the periodic box began the last time, and its numbers on the device
+        self._period: tuple[tuple[float, ...], cla.Array] | None = None
+        self.watch = Watch(session, dtype=self.dtype, dim=self.dim, radius=self.radius, box=problem.box)
 
     def __repr__(self) -> str:
         return (
@@ -52,10 +55,23 @@ class KeptPoints(abc.ABC):
         """The cells that the points lie in, where the method has cells."""
         return None
 
+    def images(self, starts: tuple[float, ...], bounds: PendingBox | None) -> Scratch:
+        """What periodic kernels read, for points between `bounds` in a box that begins at `starts`."""
+        assert bounds is not None
+        assert self.problem.box is not None
+        if self._period is None or self._period[0] != starts:
+            self._period = None  # back to the pool, for the next
+            self._period = starts, period_numbers(self.session, self.problem.box, starts, self.dtype)
+        return measure_images(self.session, self._period[1], bounds.corners)
+
     def at_home(self) -> bool:
         """Whether all points are known to lie in the periodic box as they are; False where there is none."""
         box, periodic = self.watch.box_of_points(), self.problem.box
         return box is not None and periodic is not None and periodic.holds(box.low, box.high, self._box_starts())
+
+    @abc.abstractmethod
+    def walk_arguments(self) -> tuple[Any, ...]:
+        """The arguments of the walk behind the shared ones."""
 
     @abc.abstractmethod
     def _box_starts(self) -> tuple[float, ...]:
@@ -100,16 +116,26 @@ class KeptPoints(abc.ABC):
                 "build a new index for another number of points"
             )
         if pending is not None:
-            self.watch.points_change()
-            self._place(array, pending, self.watch.known_box())
+            self._replace(array, pending, self.watch.known_box())
             self.watch.new_points(pending)
             return
         bounds = bounding_box(self.session, array)
         box = bounds.read()  # a host array: copying it has waited already
         self.watch.check_near("points", box)
-        self.watch.points_change()
-        self._place(array, bounds, box)
+        self._replace(array, bounds, box)
         self.watch.good_points(box)
+
+    def _replace(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
+        """Place new points; until the watch is told which, nothing is known of their box, whatever comes between."""
+        before, known = self.walk_arguments(), self.watch.points_change()
+        try:
+            self._place(points, bounds, box)
+        except BaseException:
+            if all(
+                old is new for old, new in zip(before, self.walk_arguments(), strict=True) if hasattr(old, "int_ptr")
+            ):
+                self.watch.points_stay(known)
+            raise
 
     def check(self) -> None:
         """Wait for the device, and raise what earlier calls that did not wait have found.
@@ -152,9 +178,8 @@ class KeptPoints(abc.ABC):
         -----
         Cost: one read and one write of each array. Not waited for.
         """
-        found = [
-            take_rows(self.session, self._row_for_each_point(k, array), self.order) for k, array in enumerate(arrays)
-        ]
+        order = self.order
+        found = [take_rows(self.session, self._row_for_each_point(k, array), order) for k, array in enumerate(arrays)]
         return found[0] if len(found) == 1 else tuple(found)
 
     def _row_for_each_point(self, k: int, array: Any) -> cla.Array:

@@ -25,6 +25,9 @@ __all__ = ["ListSpec", "list_blocks", "list_now", "list_of_hint"]
 
 _LARGEST_INT32 = 2**31 - 1
 
+#: With less than this, parts are no way out.
+_LEAST_BUDGET = 1 << 12
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ListSpec:
@@ -77,7 +80,7 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
     pairs = int(index.watch.read_along(index.session, sums.total)[0])
     _check_budget(index, spec, ask.m, pairs, max_bytes)
     room = index.room_for(pairs) if spare else pairs
-    if not _fits(index, spec, ask.m, room):
+    if not _fits(index, spec, ask.m, room) or (max_bytes is not None and spec.bytes(ask.m, room) > max_bytes):
         room = pairs
     return _as_list(index, ask, spec, _write(index, ask, spec, sums, pairs, room=room))
 
@@ -89,12 +92,13 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
     """
     if not _fits(index, spec, ask.m, hint) or (max_bytes is not None and spec.bytes(ask.m, hint) > max_bytes):
         return list_now(index, ask, spec, max_bytes=max_bytes, spare=True)
-    ask = ask.kept()
+    ask = ask.kept(index.session)
     sums = _count(index, ask)
     arrays = _write(index, ask, spec, sums, None, room=hint)
 
     def settle() -> dict[str, Any]:
-        pairs = int(index.watch.read_along(index.session, sums.total)[0])
+        # The checks of what this list is made from, whatever the index took in since.
+        pairs = int(index.watch.judge(index.session, ask.checks, sums.total)[0])
         _check_budget(index, spec, ask.m, pairs, max_bytes)
         if pairs <= hint and spec.arrays(0, pairs)["offsets"] == spec.arrays(0, hint)["offsets"]:
             return {name: arrays[name] if name == "offsets" else _first(arrays[name], pairs) for name in spec.kept()}
@@ -106,7 +110,7 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
 
 def list_blocks(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int) -> Iterator[NeighborList]:
     """Lists of consecutive ranges of the queries, each of at most `max_bytes`, in order. Counts are made at once."""
-    ask = ask.kept()
+    ask = ask.kept(index.session)
     counts = index.count_asked(ask)
     per_row = index.session.read(counts).astype(np.int64)
     index.watch.settle()
@@ -250,11 +254,15 @@ def _check_room(index: Index, spec: ListSpec, rows: int, pairs: int) -> None:
     sizes = spec.sizes(rows, pairs)
     largest, available = index.session.available()
     greatest = max(sizes, key=lambda name: sizes[name])
+    budget = min(largest, available // 2)
+    advice = f"index.query_blocks(max_bytes={budget}) gives it in parts"
+    if budget < _LEAST_BUDGET:
+        advice = "Drop arrays and lists that are no longer needed"
     raise DeviceMemoryError(
         f"the list of {pairs:,} pairs needs {sum(sizes.values()):,} bytes, {sizes[greatest]:,} of them in one "
         f"allocation for its {greatest}; {index.session.profile} allows {largest:,} bytes in one and has about "
-        f"{available:,} left. Nothing was truncated. index.query_blocks(max_bytes={min(largest, available // 2)}) "
-        "gives it in parts; index.count() needs no list; a smaller radius finds fewer pairs",
+        f"{available:,} left. Nothing was truncated. {advice}; index.count() needs no list; a smaller radius finds "
+        "fewer pairs",
         needed=sum(sizes.values()),
         available=available,
         largest_allocation=largest,

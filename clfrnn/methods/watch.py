@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from ..arrays import REAL_OF, check_radii, raise_non_finite
 from ..domain import PeriodicBox, far_coordinate
 from ..errors import InvalidInputError
 from ..primitives.reduce import Box, PendingBox
-from ..session import INT, Scratch, Session
+from ..session import Scratch, Session
 
 __all__ = ["Watch", "check_largest", "raise_far"]
 
@@ -25,12 +26,14 @@ class Watch:
     the same program plans the same cells in every run.
     """
 
-    def __init__(self, session: Session, dtype: np.dtype[Any], radius: float, box: PeriodicBox | None) -> None:
+    def __init__(
+        self, session: Session, *, dtype: np.dtype[Any], dim: int, radius: float, box: PeriodicBox | None
+    ) -> None:
         self._dtype = dtype
         self._radius = radius
         self._periodic = box
         # Room for the boxes of a caller who never waits, so that a loop takes it from the pool from its first step on.
-        _ = [session.scratch(1, INT, purpose="the checks of arrays") for _ in range(2 * _MOST_UNREAD)]
+        _ = [session.scratch(2 * dim + 1, dtype, purpose="the checks of arrays") for _ in range(_MOST_UNREAD)]
         self._points: PendingBox | None = None
         self._box: Box | None = None
         #: whether `_box` is that of the points that the index holds now
@@ -50,9 +53,18 @@ class Watch:
         self._box = box
         self._current = True
 
-    def points_change(self) -> None:
-        """The index is about to take new points: until it says which, nothing is known of their box."""
+    def points_change(self) -> tuple[PendingBox | None, bool]:
+        """The index is about to take new points: until it says which, nothing is known of their box.
+
+        Returns what was known, for :meth:`points_stay`.
+        """
+        known = self._points, self._current
         self._points, self._current = None, False
+        return known
+
+    def points_stay(self, known: tuple[PendingBox | None, bool]) -> None:
+        """The index has kept the points it had."""
+        self._points, self._current = known
 
     def other(self, name: str, pending: PendingBox) -> None:
         """The index took `name`: points, queries or radii from the device."""
@@ -70,11 +82,22 @@ class Watch:
 
     def read_along(self, session: Session, wanted: Scratch) -> np.ndarray[Any, Any]:
         """What lies in `wanted`, read together with all checks, so that the host waits once; raise what they found."""
-        waiting = [pending for _, pending in self._unread]
-        values, *boxes = session.read_together([wanted, *(pending.corners for pending in waiting)])
-        for pending, numbers in zip(waiting, boxes, strict=True):
-            pending.receive(numbers)
+        values = _read_together(session, wanted, [pending for _, pending in self._unread])
         self.settle()
+        return values
+
+    def unread(self) -> list[tuple[str, PendingBox]]:
+        """The checks that are still running, without those of points that the index holds no longer."""
+        return [(name, pending) for name, pending in self._unread if name != "points" or pending is self._points]
+
+    def judge(
+        self, session: Session, checks: Sequence[tuple[str, PendingBox]], wanted: Scratch
+    ) -> np.ndarray[Any, Any]:
+        """What lies in `wanted`, read together with these checks alone; raise what they found."""
+        values = _read_together(session, wanted, [pending for _, pending in checks])
+        for name, pending in checks:
+            if (error := self._judge(name, pending.read())) is not None:
+                raise error
         return values
 
     def settle(self) -> None:
@@ -120,11 +143,21 @@ class Watch:
             raise_far(name, *far, self._periodic.lengths[far[0]])
 
 
+def _read_together(session: Session, wanted: Scratch, checks: list[PendingBox]) -> np.ndarray[Any, Any]:
+    """What lies in `wanted`, and the boxes that were not read before, by one transfer."""
+    waiting = [pending for pending in checks if not pending.was_read]
+    values, *boxes = session.read_together([wanted, *(pending.corners for pending in waiting)])
+    for pending, numbers in zip(waiting, boxes, strict=True):
+        pending.receive(numbers)
+    return values
+
+
 def raise_far(name: str, axis: int, coordinate: float, length: float) -> None:
     """The error for a point too far outside a periodic box."""
     raise InvalidInputError(
-        f"{name}: expected coordinates near the periodic box, got {coordinate!r} on axis {axis}, of length {length!r}: "
-        "so far out, rounding does not tell its images apart; move the points by whole lengths into the box first"
+        f"{name}: expected coordinates of at most some hundred thousand box lengths, got {coordinate!r} on axis "
+        f"{axis}, of length {length!r}: so far out, rounding does not tell images apart; move points by whole lengths "
+        "towards the origin"
     )
 
 

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pyopencl.array as cla
 
 from ..arrays import REAL_OF
 from ..domain import PeriodicBox
 from ..plan import plan_images
 from ..session import Scratch, Session
 
-__all__ = ["measure_images"]
+__all__ = ["measure_images", "period_numbers"]
 
 
-def measure_images(session: Session, box: PeriodicBox, starts: tuple[float, ...], bounds: Scratch) -> Scratch:
-    """Enqueue what periodic kernels read: for points between `bounds`, (2, dim), in a `box` that begins at `starts`.
+def period_numbers(session: Session, box: PeriodicBox, starts: tuple[float, ...], dtype: np.dtype[Any]) -> cla.Array:
+    """A `box` that begins at `starts`, on the device: lengths, their inverses, starts. The copy is waited for."""
+    inverses = [1.0 / length if length else 0.0 for length in box.lengths]
+    return session.upload(np.array([box.lengths, inverses, starts], dtype).ravel(), purpose="the periodic box")
+
+
+def measure_images(session: Session, period: cla.Array, bounds: Scratch) -> Scratch:
+    """Enqueue what periodic kernels read: for points between `bounds`, (2, dim), in the box of `period`.
 
     Returns (7 * dim + 1,) numbers, see ``images.cl.mako``. One launch of one work-item; nothing is waited for.
     """
-    dim = len(box.lengths)
+    dim = period.size // 3
     kernels, config = session.planned("images", plan_images, dim=dim, real=REAL_OF[bounds.dtype])
-    inverses = [1.0 / length if length else 0.0 for length in box.lengths]
-    numbers = np.array([box.lengths, inverses, starts], bounds.dtype).ravel()
-    period = session.upload(numbers, purpose="the periodic box")
     images = session.scratch(7 * dim + 1, bounds.dtype, purpose="the periodic images")
     session.launch(
         kernels["measure_images"],

@@ -39,6 +39,11 @@ class PendingBox:
         self._session = session
         self._box: Box | None = None
 
+    @property
+    def was_read(self) -> bool:
+        """Whether the box has come to the host."""
+        return self._box is not None
+
     def read(self) -> Box:
         """Wait for the box, once. Without a finite row it is the origin."""
         if self._box is None:
