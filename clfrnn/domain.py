@@ -117,7 +117,11 @@ class PeriodicBox:
         return any(length and 2.0 * radius >= 0.7 * length for length in self.lengths)
 
     def images(self, radius: float) -> float:
-        """At most so many images of the box does a query look into, rounding and all."""
+        """About so many images of the box does a query look into."""
+        return math.prod(2.0 * radius / length + 1.0 for length in self.lengths if length)
+
+    def most_images(self, radius: float) -> float:
+        """No query looks into more images of the box than that, whatever is rounded."""
         return math.prod(2.0 * radius / length + 3.0 for length in self.lengths if length)
 
     def domain(self, low: tuple[float, ...], high: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:

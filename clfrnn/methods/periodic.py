@@ -75,11 +75,11 @@ def _corners(box: Any, dim: int) -> np.ndarray[Any, Any]:
 
 def check_images(box: PeriodicBox, radius: float, n: int) -> None:
     """Raise when a query could have more neighbors than can be counted."""
-    if max(n, 1) * box.images(radius) >= _MOST_NEIGHBORS:
+    if max(n, 1) * box.most_images(radius) >= _MOST_NEIGHBORS:
         shortest = min(length for length in box.lengths if length)
         raise InvalidInputError(
             f"radius: {radius!r} reaches over so many images of the box, the shortest {shortest!r} long, that a query "
-            f"could have {max(n, 1) * box.images(radius):.2g} neighbors; 2**31 can be counted. Take a smaller one"
+            f"could have {max(n, 1) * box.most_images(radius):.2g} neighbors; 2**31 can be counted. Take a smaller one"
         )
 
 
