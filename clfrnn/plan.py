@@ -15,6 +15,7 @@ from .profile import DeviceProfile
 from .survey import Survey
 
 __all__ = [
+    "LANES",
     "GatherConfig",
     "KernelConfig",
     "PointConfig",
@@ -41,9 +42,13 @@ __all__ = [
     "plan_tile",
     "plan_walk",
     "square_root",
+    "vector_length",
 ]
 
 REAL_SIZE = {"float": 4, "double": 8}
+
+#: The lengths that vectors of OpenCL C have, a single number among them.
+LANES = (1, 2, 3, 4, 8, 16)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -86,7 +91,7 @@ class PointConfig(KernelConfig):
     @property
     def vector_length(self) -> int:
         """Components of ``real_vec``, the vector that holds one point."""
-        return next(lanes for lanes in (1, 2, 3, 4, 8, 16) if lanes >= self.dim)
+        return vector_length(self.dim)
 
     def names(self) -> dict[str, Any]:
         """The fields, ``real_vec``'s length as a suffix, and the suffix of each coordinate."""
@@ -223,6 +228,11 @@ class RowSortConfig(PointConfig):
         """The fields, and the arrays of coordinates' type that are moved along with the points."""
         moved = ("keys",) if self.by_distance else ("distances",) if self.distances else ()
         return {**super().names(), "moved": moved}
+
+
+def vector_length(dim: int) -> int:
+    """Components of the smallest vector of OpenCL C that holds `dim` coordinates."""
+    return next(lanes for lanes in LANES if lanes >= dim)
 
 
 def components(dim: int) -> tuple[str, ...]:

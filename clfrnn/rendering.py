@@ -11,12 +11,10 @@ from typing import Any
 from mako.lookup import TemplateLookup
 
 from .errors import ClfrnnError
-from .functions import NeighborFunction
+from .functions import PIECES, NeighborFunction
 from .plan import KernelConfig, VisitVariant
 
 __all__ = ["own_function", "render", "render_inline", "template_root"]
-
-_PIECES = ("arguments", "state", "per_neighbor", "finish")
 
 #: What compilers are told to call the lines that are not a user's.
 PROGRAM = "clfrnn"
@@ -91,5 +89,5 @@ def own_function(
     template = _lookup(template_root()).get_template("functions.cl.mako")
     flags: dict[str, Any] = {"offset": offset, "distances": distances, "vectors": vectors, "shifts": shifts}
     flags |= {"bounded": bounded, "components": components}
-    pieces = {piece: str(template.get_def(f"{name}_{piece}").render(**flags)).strip() for piece in _PIECES}
+    pieces = {piece: str(template.get_def(f"{name}_{piece}").render(**flags)).strip() for piece in PIECES[1:]}
     return NeighborFunction(**pieces, own=True, light=name == "count")

@@ -26,7 +26,8 @@ int frnn_nth_image(const int n, const int before)
 % endfor
 </%def>
 
-<%def name="reaches()">
+<%def name="take_up()">
+% if periodic:
     // How far the window reaches on each axis, padded as rounding scales with the coordinates, and whether it stays in the
     // box, as that of most queries does.
     const int frnn_home = frnn_images[${7 * dim}] != 0;
@@ -41,11 +42,6 @@ int frnn_nth_image(const int n, const int before)
     frnn_inner &= frnn_q${component} - frnn_reach${k} >= frnn_images[${5 * dim + k}];
     frnn_inner &= frnn_q${component} + frnn_reach${k} < frnn_images[${6 * dim + k}];
 % endfor
-</%def>
-
-<%def name="take_up()">
-% if periodic:
-    ${reaches()}
 % if images == "home":
     if (!frnn_home) return;
 % elif images == "away":

@@ -14,6 +14,7 @@ import pyopencl.array as cla
 
 from ..errors import ArgumentError
 from ..functions import Argument, NeighborFunction
+from ..plan import LANES, vector_length
 from ..session import Session
 from .intake import await_queue, check_context
 
@@ -32,7 +33,6 @@ _DTYPES = {
     "float": np.float32,
     "double": np.float64,
 }
-_LANES = (1, 2, 3, 4, 8, 16)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -91,9 +91,9 @@ def _kind(ctype: str, dtype: np.dtype[Any], dim: int) -> _Kind | None:
     if ctype == "real":
         return _Kind(dtype=dtype, lanes=1)
     if ctype == "real_vec":
-        return _Kind(dtype=dtype, lanes=next(lanes for lanes in _LANES if lanes >= dim))
+        return _Kind(dtype=dtype, lanes=vector_length(dim))
     match = re.fullmatch(r"([a-z]+)(\d*)", ctype)
-    if not match or match[1] not in _DTYPES or int(match[2] or 1) not in _LANES:
+    if not match or match[1] not in _DTYPES or int(match[2] or 1) not in LANES:
         return None
     return _Kind(dtype=np.dtype(_DTYPES[match[1]]), lanes=int(match[2] or 1))
 
@@ -201,7 +201,7 @@ def _memory(session: Session, argument: Argument, array: cla.Array, declared: st
             "Pass the whole array and index it, or a copy"
         )
     copy = session.allocate(array.shape, array.dtype, purpose=f"the argument {argument.name}")
-    cl.enqueue_copy(session.queue, copy.base_data, array.base_data, src_offset=array.offset, byte_count=array.nbytes)
+    session.copy(array, copy)
     return copy.base_data
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..arrays import REAL_OF, host_points
-from ..domain import PeriodicBox, far_coordinate
+from ..domain import PeriodicBox
 from ..errors import InvalidInputError
 from ..survey import Survey
-from .watch import raise_far
+from .watch import check_near
 
 __all__ = ["check_box", "check_host_near", "check_images", "survey_in_box"]
 
@@ -88,9 +88,7 @@ def survey_in_box(survey: Survey, box: PeriodicBox, radius: float, real: str) ->
 
     The sample of crowding knows nothing of images: where points have left the box, it is replaced by the mean.
     """
-    far = far_coordinate(box, survey.low, survey.high, real)
-    if far is not None:
-        raise_far("points", *far, box.lengths[far[0]])
+    check_near("points", box, survey.low, survey.high, real)
     low, high = box.domain(survey.low, survey.high)
     inside = dataclasses.replace(survey, low=low, high=high)
     if box.holds(survey.low, survey.high):
@@ -104,6 +102,4 @@ def check_host_near(box: PeriodicBox, queries: Any, dtype: np.dtype[Any]) -> Non
     """Raise when queries in host memory lie too far outside a periodic box."""
     values = host_points(queries, "queries")
     low, high = tuple(values.min(axis=0).tolist()), tuple(values.max(axis=0).tolist())
-    far = far_coordinate(box, low, high, REAL_OF[dtype])
-    if far is not None:
-        raise_far("queries", *far, box.lengths[far[0]])
+    check_near("queries", box, low, high, REAL_OF[dtype])

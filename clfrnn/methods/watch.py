@@ -13,7 +13,7 @@ from ..errors import InvalidInputError
 from ..primitives.reduce import Box, PendingBox
 from ..session import Scratch, Session
 
-__all__ = ["Watch", "check_largest", "raise_far"]
+__all__ = ["Watch", "check_largest", "check_near"]
 
 #: Checks of a caller who never waits are read, and waited for, when there are so many.
 _MOST_UNREAD = 16
@@ -135,12 +135,9 @@ class Watch:
         return None
 
     def check_near(self, name: str, box: Box) -> None:
-        """Raise when points or queries lie so far outside a periodic box that its images cannot be told apart."""
-        if self._periodic is None or name == "radius":
-            return
-        far = far_coordinate(self._periodic, box.low, box.high, REAL_OF[self._dtype])
-        if far is not None:
-            raise_far(name, *far, self._periodic.lengths[far[0]])
+        """Raise when points or queries lie too far outside the periodic box, if there is one."""
+        if self._periodic is not None and name != "radius":
+            check_near(name, self._periodic, box.low, box.high, REAL_OF[self._dtype])
 
 
 def _read_together(session: Session, wanted: Scratch, checks: list[PendingBox]) -> np.ndarray[Any, Any]:
@@ -152,8 +149,13 @@ def _read_together(session: Session, wanted: Scratch, checks: list[PendingBox]) 
     return values
 
 
-def raise_far(name: str, axis: int, coordinate: float, length: float) -> None:
-    """The error for a point too far outside a periodic box."""
+def check_near(name: str, periodic: PeriodicBox, low: tuple[float, ...], high: tuple[float, ...], real: str) -> None:
+    """Raise when what lies between `low` and `high` is so far out that images of a box cannot be told apart."""
+    far = far_coordinate(periodic, low, high, real)
+    if far is None:
+        return
+    axis, coordinate = far
+    length = periodic.lengths[axis]
     raise InvalidInputError(
         f"{name}: expected coordinates of at most some hundred thousand box lengths, got {coordinate!r} on axis "
         f"{axis}, of length {length!r}: so far out, rounding does not tell images apart; move points by whole lengths "
