@@ -6,7 +6,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS
+from conftest import POINTS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -56,7 +56,6 @@ class Scene:
 
 
 _TRUTH = {}
-_GPU_LIKE = {}
 SCENES = [*((name, where) for name in sorted(METHODS) for where in ("open", "periodic")), ("strips", "gpu")]
 
 
@@ -65,11 +64,7 @@ def scene(request, session):
     """Every method, open and periodic, and once in the arrangement for a GPU."""
     name, where = request.param
     if where == "gpu":
-        if session.device not in _GPU_LIKE:
-            fresh = clfrnn.Session(session.device)
-            fresh.profile = dataclasses.replace(fresh.profile, kind="gpu")
-            _GPU_LIKE[session.device] = fresh
-        session = _GPU_LIKE[session.device]
+        session = as_gpu(session)
     return Scene(session, name, {} if where == "open" else {"box": (1.0, 1.0, 1.0), "periodic": True})
 
 

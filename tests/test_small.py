@@ -1,5 +1,7 @@
 """Every kernel once on a small cloud: the cases that also run under a memory and race checker."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -51,3 +53,34 @@ def test_the_checker_is_awake(session, capfd):
     session.queue.finish()
 
     assert "data race" in capfd.readouterr().err
+
+
+@pytest.mark.oclgrind_expected
+def test_the_checker_knows_what_was_written(session, capfd):
+    """Of memory of the pool: what kernels wrote where a shorter array was uploaded before, and nothing from before."""
+    if session.profile.platform != "Oclgrind" or not os.environ.get("OCLGRIND_UNINITIALIZED"):
+        pytest.skip("no checker of unset memory runs on this device")
+    import pyopencl as cl
+
+    text = """
+        kernel void put(global int *a) { a[get_global_id(0)] = 1; }
+        kernel void look(global const int *a, global int *b) { if (a[get_global_id(0)]) b[get_global_id(0)] = 1; }
+    """
+    program = cl.Program(session.context, text).build()
+    put, look = cl.Kernel(program, "put"), cl.Kernel(program, "look")
+
+    def scratch():
+        return session.scratch(4, np.dtype(np.int32), purpose="a look").base_data
+
+    for written in (True, False):
+        short = session.upload(np.zeros(1, np.int32), purpose="a short array")
+        place = short.base_data.int_ptr
+        del short  # the next of this size lies in the same memory
+        buffer = scratch()
+        assert buffer.int_ptr == place
+        if written:
+            put(session.queue, (4,), (1,), buffer)
+        look(session.queue, (4,), (1,), buffer, scratch())
+        session.queue.finish()
+        assert ("uninitialized" in capfd.readouterr().err) != written
+        del buffer
