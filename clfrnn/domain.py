@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CellGrid", "PeriodicBox", "far_coordinate", "fit_cells", "padded_radius"]
+__all__ = ["SLACK", "CellGrid", "PeriodicBox", "far_coordinate", "fit_cells", "padded_radius"]
 
 #: Cell coordinates are clamped to ±2**29 in the kernels; planning stays a factor of two inside.
 _COORDINATE_RANGE = 2.0**28
@@ -18,8 +18,11 @@ _CLAMPED = 2**29
 #: Up to so many lengths outside a periodic box, coordinates tell the images apart by more than rounding.
 _FARTHEST = {"float": 2.0**20, "double": 2.0**30}
 
-#: The share of a length by which a point may lie outside and still count as at home (the kernels' slack is the double).
-_SLACK = 2.0**-17
+_EPSILON = {"float": 2.0**-23, "double": 2.0**-52}
+
+#: The share of a length by which a point may lie outside a periodic box and still count as at home on the device. The
+#: host allows half of it: what it calls at home the device does too, whatever is rounded.
+SLACK = 2.0**-16
 
 #: A side that was a whole part of a length stays one, though it was rounded since.
 _WHOLE = 1 + 1e-6
@@ -124,6 +127,24 @@ class PeriodicBox:
         """No query looks into more images of the box than that, whatever is rounded."""
         return math.prod(2.0 * radius / length + 3.0 for length in self.lengths if length)
 
+    def pads(self, starts: tuple[float, ...], real: str) -> tuple[float, ...]:
+        """By how much a window is wider than its radius, for queries and points at home in a box from `starts` on.
+
+        The sum of what rounding may do to coordinates, images and differences, and of how far outside a point at home
+        may lie; the kernel of ``images.cl.mako`` measures it for points that are not at home.
+        """
+        return tuple(
+            (8 * _EPSILON[real] * (3 * abs(start) + 3 * length * (1 + 2 * SLACK)) + length * SLACK) * (1 + SLACK)
+            if length
+            else 0.0
+            for start, length in zip(starts, self.lengths, strict=True)
+        )
+
+    def outreaches(self, radius: float, starts: tuple[float, ...], real: str) -> bool:
+        """Whether every length is more than the reach of a query at home, so that it sees no image but the next."""
+        pads = self.pads(starts, real)
+        return all(radius + pad < 0.99 * length for length, pad in zip(self.lengths, pads, strict=True) if length)
+
     def domain(self, low: tuple[float, ...], high: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The corners of the space that points fill: one period, or their extent where an axis is not periodic."""
         starts = self.starts(low, high)
@@ -144,7 +165,8 @@ class PeriodicBox:
 
 
 def _at_home(start: float, length: float, low: float, high: float) -> bool:
-    return start - _SLACK * length <= low and high <= start + length + _SLACK * length
+    slack = SLACK / 2 * length
+    return start - slack <= low and high <= start + length + slack
 
 
 def far_coordinate(

@@ -1,32 +1,20 @@
 <%include file="geometry.cl.mako"/>
+<%include file="coordinates.cl.mako"/>
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
-// Cells on a torus: the coordinate of a point, its address, the window of a query, and its candidates.
+// Cells on a torus: the address of a point, the window of a query, and its candidates.
 // Config fields used: dim, components, columns, width, periodic, work_group_size, foreign, radii, part, images.
 // The sorted copy is an array of records, or columns of x, y, (z,) and id, n long each.
 
-// Coordinate of x on one axis. Monotone in x, rounding included, which is all that exactness asks of it; it is clamped
-// before the conversion, so that no value, NaN included, leaves the integers.
-int frnn_coordinate(const real x, const real low, const real inverse)
-{
-    const real range = 536870912;
-    return (int)floor(fmin(fmax((x - low) * inverse, -range), range));
-}
-
-// The same, kept between the first cell and the last: those of a grid that holds its domain, or of a period; any integer
-// where addresses wrap.
-int frnn_cell(const real x, const real low, const real inverse, const int first, const int last)
-{
-    return clamp(frnn_coordinate(x, low, inverse), first, last);
-}
 ${periodic_box.numbers() if function is None else ""}
 <%def name="grid(name)" filter="trim">
 ## The numbers of a CellGrid. A cell's place on its axis is its coordinate & mask: itself, or its remainder on a torus.
 const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${name}shape, const int4 ${name}mask,
     const int4 ${name}foremost, const int4 ${name}hindmost\
 % if periodic:
-, global const real *restrict ${name}images\
+, const frnn_record ${name}lengths, const frnn_record ${name}pads,
+    const frnn_record ${name}first_edges, const frnn_record ${name}last_edges, global const real *restrict ${name}images\
 % endif
 </%def>
 
@@ -174,10 +162,10 @@ FRNN_LANE_ID(frnn_sorted[${place}].s3)
 % for k, component in enumerate(components):
 <%
     cell = f"frnn_low.s{k}, frnn_inverse.s{k}, frnn_foremost.s{k}, frnn_hindmost.s{k}"
-    at, reach = (f"frnn_seen{k}", f"frnn_reach{k}") if periodic else (f"frnn_q{component}", "frnn_reach")
+    window = f"frnn_seen{k}, frnn_reach{k}" if periodic else f"frnn_q{component}, frnn_reach"
 %>\
-    const int frnn_from${k} = frnn_cell(${at} - ${reach}, ${cell});
-    const int frnn_to${k} = frnn_min(frnn_cell(${at} + ${reach}, ${cell}), frnn_from${k} + frnn_shape.s${k} - 1);
+    const int frnn_from${k} = frnn_window_from(${window}, ${cell});
+    const int frnn_to${k} = frnn_min(frnn_window_to(${window}, ${cell}), frnn_from${k} + frnn_shape.s${k} - 1);
 % endfor
 </%def>
 

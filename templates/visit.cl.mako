@@ -10,6 +10,7 @@ ${geometry.root()}
 int frnn_min(const int a, const int b) { return min(a, b); }
 int frnn_max(const int a, const int b) { return max(a, b); }
 ulong frnn_clz(const ulong a) { return clz(a); }
+uint frnn_clz32(const uint a) { return clz(a); }
 ${periodic_box.numbers()}
 ${piece(function, "preamble")}
 #pragma OPENCL FP_CONTRACT OFF

@@ -160,8 +160,8 @@ def narrowed(monkeypatch, tmp_path):
     root = Path(shutil.copytree(rendering.template_root(), tmp_path / "templates"))
     cells = root / "cells.cl.mako"
     text = cells.read_text()
-    assert text.count('"frnn_reach"') == 1
-    cells.write_text(text.replace('"frnn_reach"', '"frnn_radius"'))
+    assert text.count(', frnn_reach"') == 1
+    cells.write_text(text.replace(', frnn_reach"', ', frnn_radius"'))
     monkeypatch.setattr(rendering, "template_root", lambda: root)
 
 

@@ -1,13 +1,12 @@
 """Periodic boxes: every image within the radius, each once, by every method, against numpy."""
 
-import dataclasses
 import functools
 import itertools
 
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, WAYS
+from conftest import POINTS, WAYS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -21,6 +20,22 @@ CLOUDS = sorted(clouds.CLOUDS)
 def method(request):
     """Each method once, where its options make no difference."""
     return request.param
+
+
+@pytest.fixture
+def gpu_like(session):
+    """The device as a GPU."""
+    if session.profile.kind == "gpu":
+        pytest.skip("every other test runs in the arrangement for a GPU")
+    return as_gpu(session)
+
+
+@pytest.fixture(params=["as it is", "as a GPU"])
+def arranged(request, session):
+    """The device as it is, and as a GPU."""
+    if request.param == "as it is":
+        return session
+    return request.getfixturevalue("gpu_like")
 
 
 @functools.cache
@@ -524,7 +539,7 @@ def nudged(rng, values, dtype):
     return np.where(towards == 0, values, np.nextafter(values, towards.astype(dtype))).astype(dtype)
 
 
-def test_a_pair_known_to_break_careless_windows(session, way, dim, dtype):
+def test_a_pair_known_to_break_careless_windows(arranged, way, dim, dtype):
     """radius 0.125, length 1, one just about 0.875 and the other a hair above 0."""
     rng = np.random.default_rng(1)
     near = np.nextafter(dtype.type(0.875), np.array([0, 1], dtype))
@@ -539,12 +554,12 @@ def test_a_pair_known_to_break_careless_windows(session, way, dim, dtype):
         seam = (rows_of(expected) < len(q)) & (expected.indices >= len(q))
         far = (points[expected.indices[seam], axis].astype(np.longdouble) - points[rows_of(expected)[seam], axis]) + 1
         assert (far > 0.125).any(), "pairs that are neighbors by rounding alone"
-        assert_same(search(points, 0.125, way, session, **unit(dim)), expected)
+        assert_same(search(points, 0.125, way, arranged, **unit(dim)), expected)
 
 
 @pytest.mark.core
 @pytest.mark.parametrize("seed", range(2))
-def test_pairs_on_the_edges_of_periodic_cells(session, way, dim, dtype, seed):
+def test_pairs_on_the_edges_of_periodic_cells(arranged, way, dim, dtype, seed):
     """On the very edges of the index's cells, their partners a radius away, both moved by whole lengths."""
     rng = np.random.default_rng([seed, dim])
     radius = float(dtype.type(rng.uniform(0.05, 0.24)))
@@ -561,7 +576,7 @@ def test_pairs_on_the_edges_of_periodic_cells(session, way, dim, dtype, seed):
         points = np.concatenate([edge, nudged(draw, partner, dtype)])
         turns = draw.integers(-2, 3, points.shape) * (draw.random((2 * count, 1)) < 0.3 * seed)
         points = nudged(draw, points + turns * length, dtype)
-        grid = build(points, radius, way, session, **domain).cell_grid
+        grid = build(points, radius, way, arranged, **domain).cell_grid
         if grid is None or (grid.sides == sides and grid.low == low):
             break
         sides, low = grid.sides, grid.low
@@ -570,10 +585,10 @@ def test_pairs_on_the_edges_of_periodic_cells(session, way, dim, dtype, seed):
     if grid is not None:
         assert (grid.sides, grid.low) == (sides, low), "the points lie on the edges of these very cells"
     assert expected.shifts.any()
-    assert_same(search(points, radius, way, session, **domain), expected)
+    assert_same(search(points, radius, way, arranged, **domain), expected)
     queries = nudged(rng, points[::2] + length, dtype)
     assert_same(
-        search(points, radius, way, session, queries=queries, **domain),
+        search(points, radius, way, arranged, queries=queries, **domain),
         truth(points, radius, queries=queries, **domain),
     )
 
@@ -582,7 +597,7 @@ def test_pairs_on_the_edges_of_periodic_cells(session, way, dim, dtype, seed):
 
 
 @pytest.mark.core
-@pytest.mark.parametrize("dimension", [1, 5])
+@pytest.mark.parametrize("dimension", [1, 4, 5])
 def test_brute_force_in_other_dimensions(session, dtype, dimension):
     points = clouds.uniform(80 if dimension == 1 else 40, dimension, dtype=dtype, seed=1) * dtype.type(1.5)
     queries = clouds.uniform(30, dimension, dtype=dtype, seed=2) * dtype.type(4)
@@ -733,21 +748,6 @@ def test_device_rows_that_are_not_finite(session, method, dim, bad):
 
 # --- the arrangement for a GPU ----------------------------------------------------------------------------------------
 
-_GPU_LIKE = {}
-
-
-@pytest.fixture
-def gpu_like(session):
-    """A session whose device counts as a GPU: records instead of columns, other kernels for periodic boxes."""
-    if session.profile.kind == "gpu":
-        pytest.skip("every other test runs in the arrangement for a GPU")
-    if session.device not in _GPU_LIKE:
-        fresh = clfrnn.Session(session.device)
-        fresh.profile = dataclasses.replace(fresh.profile, kind="gpu")
-        _GPU_LIKE[session.device] = fresh
-    return _GPU_LIKE[session.device]
-
-
 GPU_CASES = [("strips", 3), ("uniform_grid", 2), ("brute_force", 2)]
 
 
@@ -791,6 +791,25 @@ def test_the_arrangement_for_a_gpu(gpu_like, name, dimension, domain):
     assert np.array_equal(np.concatenate([block.vectors for block in blocks]), own.vectors)
 
 
+@pytest.mark.parametrize("start", [0.0, -0.5, 3.0, 70_000.0])
+@pytest.mark.parametrize("radius", [0.3, 0.49, 0.51, 0.8, 0.98, 0.9999, 1.3])
+@pytest.mark.parametrize("name", ["strips", "uniform_grid"])
+def test_windows_nearly_as_long_as_the_box(gpu_like, name, radius, start, dim):
+    """On either side of where the kernel for points at home gives up, points a hair outside of the box among them."""
+    rng = np.random.default_rng(3)
+    points = (start + rng.random((40, dim))).astype(np.float32)
+    points[:6, 0] = np.float32(start) + np.float32([-4e-6, 0, 4e-6, 1 - 4e-6, 1, 1 + 4e-6])
+    domain = {"box": [(start,) * dim, (start + 1,) * dim], "periodic": [True] * (dim - 1) + [radius < 0.5]}
+    index = clfrnn.build_index(points, radius, method=name, session=gpu_like, **domain)
+
+    expected = truth(points, radius, **domain)
+    assert index.at_home()
+    assert np.array_equal(index.count().get(), counts_of(expected))
+    assert_same(index.query(sort="index", vectors=True), expected)
+    assert_same(index.query(sort="index", half=True), truth(points, radius, half=True, **domain))
+    assert_nearest(index.nearest(), expected)
+
+
 @pytest.mark.parametrize(("name", "dimension"), GPU_CASES[:2])
 def test_updates_in_the_arrangement_for_a_gpu(gpu_like, name, dimension):
     """Home, away and home again: other kernels serve each."""
@@ -819,7 +838,10 @@ def test_device_queries_of_another_dtype(session):
     points = clouds.uniform(50, 3, dtype=np.float64, seed=1)
     queries = clouds.uniform(20, 3, seed=2)
     device = cla.to_device(session.queue, queries)
+    index = clfrnn.build_index(points, 0.3, box=(1, 1, 1), periodic=True, session=session)
 
+    with pytest.raises(clfrnn.InvalidInputError, match=r"queries: expected coordinates .*got .*on axis 1"):
+        index.count(cla.to_device(session.queue, queries + np.float32([0, 1e12, 0])))
     found = clfrnn.search(points, 0.3, queries=device, box=(1, 1, 1), periodic=True, sort="index", session=session)
 
     expected = reference.neighbors(points, 0.3, queries=queries, box=(1, 1, 1), periodic=True)

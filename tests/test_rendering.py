@@ -38,12 +38,13 @@ CONFIGS = {
     "row_sort": plan.RowSortConfig(work_group_size=64, dim=3, real="float", square_root="integer", **ROWS),
 }
 PLAIN = {stem: [plan.WalkConfig(**{**WALK, "columns": False, "width": 1})] for stem in ("uniform_grid", "strips")}
-SHARED = {"contract", "types", "geometry", "cells", "binning", "visit", "periodic", "functions"}
+SHARED = {"contract", "types", "geometry", "coordinates", "cells", "binning", "visit", "periodic", "functions"}
 BELOW = {
     "contract": set(),
     "types": {"contract"},
     "geometry": {"types", "periodic"},
-    "cells": {"geometry", "visit", "periodic"},
+    "coordinates": set(),
+    "cells": {"geometry", "coordinates", "visit", "periodic"},
     "binning": {"geometry", "cells"},
     "visit": {"geometry", "periodic"},
     "periodic": set(),

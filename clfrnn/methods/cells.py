@@ -61,7 +61,10 @@ class Bins:
 def check_construction(value: object) -> str:
     """`value` when it names a construction."""
     if not isinstance(value, str) or value not in CONSTRUCTIONS:
-        raise InvalidInputError(f"construction: expected 'counting' or 'sort', got {value!r}")
+        raise InvalidInputError(
+            f"construction: expected 'counting' or 'sort', got {value!r}; take 'sort' where the order of neighbors "
+            "must be repeatable, else leave it out"
+        )
     return str(value)
 
 
@@ -154,7 +157,7 @@ class CellIndex(Index):
             grid=grid,
             starts=session.scratch(grid.cells + 1, INT, purpose="the starts of cells"),
             places=session.scratch(lanes * n, self.dtype, purpose="the sorted copy of the points"),
-            numbers=(*self._pack(grid), *([] if images is None else [images.base_data])),
+            numbers=(*self._pack(grid), *(() if images is None else (*self._pack_box(grid), images.base_data))),
             images=images,
         )
         order_points = self._count if self._plan.construction == "counting" else self._sort
@@ -226,10 +229,28 @@ class CellIndex(Index):
             lanes[: self.dim] = axes
         return packed
 
+    def _pack_box(self, grid: CellGrid) -> list[np.ndarray[Any, Any]]:
+        """Of a periodic box what the host knows: lengths, pads for points at home, first and last edges."""
+        box = self.problem.box
+        assert box is not None
+        lengths, pads, first, last = (np.zeros(4, self.dtype) for _ in range(4))
+        lengths[: self.dim] = box.lengths
+        pads[: self.dim] = box.pads(grid.low, self.problem.real)
+        first[: self.dim] = grid.low
+        last[: self.dim] = first[: self.dim] + lengths[: self.dim]
+        free = lengths == 0
+        first[free], last[free] = -np.inf, np.inf
+        return [lengths, pads, first, last]
+
     def walk_arguments(self) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.index.Index`."""
         bins = self._bins
         return (np.int32(self.num_points), bins.places.base_data, bins.starts.base_data, *bins.numbers)
+
+    def _divides(self) -> bool:
+        """Only where windows are shorter than the box: the kernel for points at home sees no image but the next."""
+        box, grid = self.problem.box, self._bins.grid
+        return self.config.divides and box is not None and box.outreaches(self.radius, grid.low, self.problem.real)
 
     def _box_starts(self) -> tuple[float, ...]:
         return self._bins.grid.low

@@ -125,9 +125,13 @@ class Index(KeptPoints):
 
     def _images_served(self, ask: Ask) -> tuple[str, ...]:
         """The kernels that serve all queries between them: see :class:`~clfrnn.plan.VisitVariant`."""
-        if not self.config.divides:
+        if not self._divides():
             return ("all",)
         return ("home",) if ask.at_home else ("home", "away")
+
+    def _divides(self) -> bool:
+        """Whether points at home in a periodic box are served by a kernel of their own."""
+        return self.config.divides
 
     def count(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> cla.Array:
         """The number of neighbors of each query.
