@@ -210,7 +210,7 @@ def _build(
 ) -> Index:
     session.check_process()
     chosen = _check_method(method, options)
-    array, pending = take_points(session, points, "points")
+    array, pending, _ = take_points(session, points, "points")
     n, dim = array.shape
     if per_query:
         largest = float(round_radii(radius, np.size(radius), array.dtype).max(initial=0))
@@ -262,7 +262,9 @@ def _survey(session: Session, array: cla.Array, radius: float, pending: PendingB
 def _check_method(method: object, options: dict[str, Any]) -> Method | None:
     """The method of that name, or None for "auto"; TypeError for options that it does not take."""
     if not isinstance(method, str) or (method != "auto" and method not in METHODS):
-        raise InvalidInputError(f"method: expected 'auto' or one of {', '.join(METHODS)}, got {method!r}")
+        raise InvalidInputError(
+            f"method: expected 'auto' or one of {', '.join(METHODS)}, got {method!r}; leave it out to have one chosen"
+        )
     known = METHODS[method].options if method in METHODS else frozenset()
     if unknown := sorted(set(options) - known):
         takes = f"takes {', '.join(sorted(known))}" if known else "takes no options"

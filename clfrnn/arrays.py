@@ -66,7 +66,10 @@ def check_shape(array: Any, name: str) -> Any:
             "or reshape(1, -1) for a single point"
         )
     if array.ndim != 2 or array.shape[1] == 0:
-        raise InvalidInputError(f"{name}: expected shape (rows, dim) with dim at least 1, got {array.shape}")
+        raise InvalidInputError(
+            f"{name}: expected shape (rows, dim) with dim at least 1, got {array.shape}; "
+            "pass one row of coordinates for each point"
+        )
     if array.shape[0] > MOST_ROWS:
         raise InvalidInputError(f"{name}: expected at most {MOST_ROWS:,} rows, got {array.shape[0]:,}; split the array")
     return array
@@ -117,7 +120,9 @@ def _numbers(radius: object, name: str = "radius") -> npt.NDArray[Any]:
     try:
         array = np.asarray(radius)
     except (ValueError, TypeError) as error:
-        raise InvalidInputError(f"{name}: expected a number or one per query, got {_shown(radius)} ({error})") from None
+        raise InvalidInputError(
+            f"{name}: expected a number or one per query, got {_shown(radius)} ({error}); pass a flat list of numbers"
+        ) from None
     if array.dtype.kind not in "fiu" and (isinstance(radius, bool) or not isinstance(radius, int)):
         raise InvalidInputError(
             f"{name}: expected a number, got {_shown(radius)}; pass a distance in the points' unit, or one per query"
@@ -143,7 +148,8 @@ def round_radii(value: object, rows: int, dtype: np.dtype[Any], name: str = "rad
     array = _numbers(value, name)
     if array.shape != (rows,):
         raise InvalidInputError(
-            f"{name}: expected a number or shape ({rows},), one radius per query, got shape {array.shape}"
+            f"{name}: expected a number or shape ({rows},), got shape {array.shape}; pass one for all, or one for each "
+            "query"
         )
     with np.errstate(all="ignore"):
         return check_radii(np.ascontiguousarray(array.astype(dtype)), name)

@@ -213,7 +213,9 @@ def _read_points(path: Path) -> Any:
         try:
             return np.load(path, allow_pickle=False)
         except (ValueError, EOFError) as error:
-            raise InvalidInputError(f"{path}: expected an array as numpy.save writes it; {error}") from error
+            raise InvalidInputError(
+                f"{path}: expected an array as numpy.save writes it, got something else ({error}); save it again"
+            ) from error
     if path.suffix not in (".csv", ".txt"):
         raise InvalidInputError(
             f"{path}: expected a .npy or .csv file, got {path.suffix or 'no ending'}; save it as one"
@@ -224,10 +226,12 @@ def _read_points(path: Path) -> Any:
         if rows and not _is_numbers(rows[0]):
             rows = rows[1:]  # the names of the columns
         if not rows:
-            raise InvalidInputError(f"{path}: expected rows of numbers, got none")
+            raise InvalidInputError(f"{path}: expected rows of numbers, got none; write one point a line")
         return np.loadtxt(rows, ndmin=2)
     except ValueError as error:
-        raise InvalidInputError(f"{path}: expected rows of numbers, separated by commas or spaces; {error}") from error
+        raise InvalidInputError(
+            f"{path}: expected rows of numbers, got what numpy cannot read ({error}); separate them by commas or spaces"
+        ) from error
 
 
 def _is_numbers(row: str) -> bool:

@@ -109,7 +109,7 @@ def find_device(wanted: object = None) -> cl.Device:
     if isinstance(wanted, bool) or not isinstance(wanted, (int, str)):
         raise InvalidInputError(
             "device: expected a pyopencl device, a position in clfrnn.devices(), a part of a device's or platform's "
-            f"name, or a pyopencl.CommandQueue, got {type(wanted).__name__}"
+            f"name, or a pyopencl.CommandQueue, got {type(wanted).__name__}; leave it out for the default one"
         )
     if isinstance(wanted, int):
         if not 0 <= wanted < len(present):

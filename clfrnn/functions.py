@@ -7,7 +7,7 @@ import functools
 import re
 
 from .errors import InvalidInputError
-from .scanner import check_piece, check_preamble, forbidden_macros
+from .scanner import check_leaving, check_piece, check_preamble, forbidden_macros
 
 __all__ = ["PIECES", "Argument", "NeighborFunction"]
 
@@ -65,8 +65,9 @@ class NeighborFunction:
     Raises
     ------
     InvalidInputError
-        A piece holds ``return``, ``goto``, a label or a barrier, which would break the walk around it; an argument
-        cannot be read, or has a name that is taken.
+        A piece holds ``return``, ``goto``, a label or a barrier, which would break the walk around it, as would
+        ``break`` or ``continue`` outside of a loop of one's own in ``state`` or ``finish``; an argument cannot be read,
+        or has a name that is taken.
 
     Examples
     --------
@@ -95,7 +96,8 @@ class NeighborFunction:
         for piece in PIECES:
             if not isinstance(getattr(self, piece), str):
                 raise InvalidInputError(
-                    f"{piece}: expected OpenCL C in a str, got {type(getattr(self, piece)).__name__}"
+                    f"{piece}: expected OpenCL C in a str, got {type(getattr(self, piece)).__name__}; "
+                    "pass the text of the code"
                 )
         if problem := check_preamble(self.preamble):
             raise InvalidInputError(f"preamble: {problem}")
@@ -103,6 +105,10 @@ class NeighborFunction:
         for piece in ("state", "per_neighbor", "finish"):
             if problem := check_piece(getattr(self, piece), macros):
                 raise InvalidInputError(f"{piece}: {problem}")
+        if problem := check_leaving(self.state, self.preamble):
+            raise InvalidInputError(f"state: {problem}")
+        if problem := check_leaving(self.finish, self.preamble, self.state, self.per_neighbor):
+            raise InvalidInputError(f"finish: {problem}")
         _ = self.parsed_arguments
 
     @functools.cached_property

@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["Token", "check_piece", "check_preamble", "forbidden_macros", "tokens"]
+__all__ = ["Token", "check_leaving", "check_piece", "check_preamble", "forbidden_macros", "tokens"]
 
 #: What to do about each kind of problem.
 _LOOP = (
-    "the code runs inside a loop over neighbors that must go on: use if, break or continue, and functions in preamble"
+    "the code runs inside a loop over neighbors that must go on: use if, in per_neighbor also break and continue, "
+    "and functions in preamble"
 )
+_OUTSIDE = "it would leave the piece, not a loop or a switch of its own: use if"
 _APART = "not all work-items would reach it at once: leave it out"
 _ALONE = "each piece stands for itself: close in it what it opens"
 
@@ -28,6 +30,16 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _CLOSES = {")": "(", "]": "[", "}": "{"}
+#: Words that stand before a statement, and which of the words that leave the code around they take.
+_TAKES = {
+    "for": frozenset({"break", "continue"}),
+    "while": frozenset({"break", "continue"}),
+    "do": frozenset({"break", "continue"}),
+    "switch": frozenset({"break"}),
+    "if": frozenset[str](),
+    "else": frozenset[str](),
+    "__attribute__": frozenset[str](),
+}
 _BARRIER = re.compile(r"^(barrier|(?!get_)\w*(work|sub)_group_\w+|wait_group_events)$")
 
 
@@ -39,6 +51,8 @@ class Token(NamedTuple):
     is_name: bool
     #: 0 in code; in a line that a preprocessor reads, which of these lines it is, counted from 1
     directive: int
+    #: the macro that it came out of, if any
+    macro: str = ""
 
 
 def tokens(source: str) -> Iterator[Token]:
@@ -81,6 +95,18 @@ def check_piece(source: str, forbidden: dict[str, str]) -> str | None:
         return f"{problem}; {_ALONE}"
     label = _label([token for token in found if not token.directive])
     return label and f"{label}; {_LOOP}"
+
+
+def check_leaving(source: str, *earlier: str) -> str | None:
+    """The first break or continue of `source` that no loop or switch in it takes, and what to do; None for nothing.
+
+    Macros are those of `source` and of the pieces that stand `earlier`.
+    """
+    macros = {name: body for piece in (*earlier, source) for name, body in _definitions(piece)}
+    for token in _Statements(_expanded(list(_first_branches(list(tokens(source)))), macros)).leaving():
+        via = f" (by way of the macro {token.macro})" if token.macro else ""
+        return f"line {token.line}: {token.text}{via}; {_OUTSIDE}"
+    return None
 
 
 def check_preamble(source: str) -> str | None:
@@ -184,3 +210,94 @@ def _begins_statement(code: list[Token], colon: int) -> bool:
     if colon == 0 or not code[colon - 1].is_name:
         return False
     return colon == 1 or code[colon - 2].text in (";", "{", "}", ")", ":", "else", "do")
+
+
+def _expanded(code: list[Token], macros: dict[str, list[Token]]) -> Iterator[Token]:
+    """`code` with what macros stand for, without their arguments, which bring no loops."""
+    left = code[::-1]
+    while left:
+        token = left.pop()
+        if token.text not in macros:
+            yield token
+            continue
+        body = macros[token.text][::-1]
+        if body and body[-1].text == "(":
+            _drop_brackets(body)
+            _drop_brackets(left)
+        others = {name: tokens for name, tokens in macros.items() if name != token.text}
+        for each in _expanded(body[::-1], others):
+            yield each._replace(line=token.line, macro=token.text)
+
+
+def _drop_brackets(left: list[Token]) -> None:
+    """Take a pair of round brackets, and what is in it, off the end of a reversed list that ends with one."""
+    depth = 0
+    while left and (depth or left[-1].text == "("):
+        text = left.pop().text
+        depth += (text == "(") - (text == ")")
+        if not depth:
+            return
+
+
+class _Statements:
+    """Reads code statement by statement, for each break and continue that no loop or switch in it takes."""
+
+    def __init__(self, code: Iterator[Token]) -> None:
+        self._left = list(code)[::-1]
+
+    def leaving(self) -> Iterator[Token]:
+        """These tokens in order."""
+        while self._left:
+            yield from self._block(frozenset())
+            self._skip("}")
+
+    def _next(self) -> str:
+        return self._left[-1].text if self._left else ""
+
+    def _skip(self, text: str) -> bool:
+        found = self._next() == text
+        if found:
+            self._left.pop()
+        return found
+
+    def _block(self, taken: frozenset[str]) -> Iterator[Token]:
+        """Statements up to a closing brace; `taken` are the words that loops and switches around them take."""
+        while self._next() not in ("", "}"):
+            yield from self._statement(taken)
+
+    def _statement(self, taken: frozenset[str]) -> Iterator[Token]:
+        word = self._next()
+        if self._skip("{"):
+            yield from self._block(taken)
+            self._skip("}")
+        elif self._skip("case") or self._skip("default"):
+            self._skip_label()
+            yield from self._statement(taken)
+        elif word in _TAKES:
+            self._left.pop()
+            _drop_brackets(self._left)
+            yield from self._statement(taken | _TAKES[word])
+            if word == "do" or (word == "if" and self._next() == "else"):
+                yield from self._statement(taken)  # the while of a do reads like one without a body
+        else:
+            yield from self._expression(taken)
+
+    def _skip_label(self) -> None:
+        """What stands behind case or default, up to its colon."""
+        questions = 0
+        while self._left:
+            text = self._left.pop().text
+            if text == ":" and not questions:
+                return
+            questions += (text == "?") - (text == ":")
+
+    def _expression(self, taken: frozenset[str]) -> Iterator[Token]:
+        """A statement that holds no others, up to its semicolon."""
+        depth = 0
+        while self._left and (depth or self._next() != "}"):
+            token = self._left.pop()
+            depth += (token.text in _CLOSES.values()) - (token.text in _CLOSES)
+            if token.text in ("break", "continue") and token.text not in taken and not depth:
+                yield token
+            if token.text == ";" and not depth:
+                return

@@ -1,20 +1,20 @@
 <%include file="types.cl.mako"/>
 // What a periodic walk needs to know of its points: whether all lie in one image of the box, and how far rounding reaches.
-// Launch: one work-item. In: period (3, dim): lengths, 0 where not periodic; their inverses; where the box starts.
-// bounds (2, dim): the box of the finite points, empty where there is none.
+// Launch: one work-item. In: share: of a length, by which points may lie outside; period (3, dim): lengths, 0 where not
+// periodic; their inverses; where the box starts; bounds (2, dim): the box of the finite points, empty where there is none.
 // Out: images (7 * dim + 1,): lengths, inverses, turns, starts, pads, the edges of the box, which lie infinitely far apart
 // where an axis is not periodic, and 1 where all points are at home.
 // Config fields used: dim, work_group_size.
 // A point is at home up to a little outside the box, so that one rounded up to its edge does not count as away; the pad,
 // added to each window, covers that, and the rounding of coordinates, images and differences.
-#define SLACK (real)0x1p-16
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void measure_images(global const real *restrict period, global const real *restrict bounds, global real *restrict images)
+void measure_images(
+    const real share, global const real *restrict period, global const real *restrict bounds, global real *restrict images)
 {
     if (get_global_id(0)) return;
     int home = 1;
     for (int k = 0; k < ${dim}; ++k) {
-        const real length = period[k], start = period[${2 * dim} + k], slack = length * SLACK;
+        const real length = period[k], start = period[${2 * dim} + k], slack = length * share;
         if (length > 0 && bounds[k] <= bounds[${dim} + k]
             && !(bounds[k] >= start - slack && bounds[${dim} + k] <= start + length + slack)) home = 0;
     }
@@ -27,7 +27,7 @@ void measure_images(global const real *restrict period, global const real *restr
         images[${2 * dim} + k] = home ? 0 : period[${dim} + k];
         images[${3 * dim} + k] = start;
         images[${4 * dim} + k] =
-            length > 0 ? 8 * FRNN_EPSILON * (2 * farthest + fabs(start) + length) + length * SLACK : 0;
+            length > 0 ? 8 * FRNN_EPSILON * (2 * farthest + fabs(start) + length) + length * share : 0;
         images[${5 * dim} + k] = length > 0 ? start : -INFINITY;
         images[${6 * dim} + k] = length > 0 ? start + length : INFINITY;
     }

@@ -69,7 +69,9 @@ void sort_rows(const int first, const int end, global const ${offset} *restrict 
             root = 0;
             ${swap("begin", "begin + heap")}
         }
-        for (int child = 2 * root + 1; child < heap; child = 2 * root + 1) {
+        // As long as the root has a child: asked of the root, as in the longest rows the child's number would overflow.
+        while (root < heap / 2) {
+            int child = 2 * root + 1;
             if (child + 1 < heap && ${before("begin + child", "begin + child + 1")}) ++child;
             if (!${before("begin + root", "begin + child")}) break;
             ${swap("begin + root", "begin + child")}

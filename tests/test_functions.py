@@ -12,6 +12,7 @@ from conftest import WAYS
 
 import clfrnn
 from clfrnn import clouds, reference
+from clfrnn import session as session_module
 from clfrnn.methods import METHODS
 from clfrnn.program import complaints
 
@@ -145,6 +146,25 @@ def test_shifts_of_periodic_boxes(session, way, dim, away):
         expected = reference.neighbors(points, RADIUS, queries=queries, **domain)
         assert expected.shifts.any()
         assert_lists(expected, everything(index, queries))
+
+
+@pytest.mark.parametrize("away", [0.0, 1.75], ids=["home", "away"])
+def test_a_radius_per_query_in_a_periodic_box(session, method, dim, dtype, away):
+    points = clouds.uniform(120, dim, dtype=dtype, seed=1)
+    points[::3] -= dtype.type(away)
+    queries = clouds.uniform(40, dim, dtype=dtype, seed=2) * dtype.type(1 + 2 * away)
+    domain = {"box": (1,) * dim, "periodic": True}
+    index = build(points, method, session, **domain)
+    for asked in (None, queries):
+        radii = np.random.default_rng(3).random(120 if asked is None else 40).astype(dtype) * dtype.type(RADIUS)
+        radii[::9] = 0
+        expected = reference.neighbors(points, radii, queries=asked, **domain)
+
+        found = everything(index, asked, radius=radii)
+
+        assert expected.shifts.any()
+        assert_lists(expected, found)
+        assert np.array_equal(found["limits"], np.repeat((radii * radii)[:, None], 2, axis=1))
 
 
 def test_every_image_counts(session, method):
@@ -316,6 +336,23 @@ def test_break_and_continue_leave_one_neighbor_only(session, method):
     assert np.array_equal(counts.get()[:, 1], np.bincount(rows(expected)[odd], minlength=N))
 
 
+def test_loops_of_state_and_finish_may_be_left(session, method):
+    function = clfrnn.NeighborFunction(
+        preamble="#define EACH(k) for (int k = 0; k < 8; ++k)",
+        arguments="global int *out",
+        state="int n = 0; EACH(k) { if (k == 3) break; ++n; }",
+        per_neighbor="++n;",
+        finish="while (1) { if (++n % 5) continue; break; } switch (n) { case 0: break; default: out[i] = n; }",
+    )
+    points = clouds.uniform(N, 3, seed=1)
+    out = zeros(session, N, np.int32)
+
+    build(points, method, session).visit(function, out=out)
+
+    counts = np.diff(reference.neighbors(points, RADIUS).offsets) + 3
+    assert np.array_equal(out.get(), (counts // 5 + 1) * 5)
+
+
 def test_finish_runs_for_those_without_neighbors(session, method):
     points = np.float32([[0, 0, 0], [10, 0, 0], [0, 10, 0], [10, 0.1, 0]])
     function = clfrnn.NeighborFunction(
@@ -331,6 +368,52 @@ def test_finish_runs_for_those_without_neighbors(session, method):
     assert own.get().tolist() == [5, 6, 5, 6]
     assert foreign.get().tolist() == [5, 6, 5]
     assert none.get().tolist() == [5, 6]
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("domain", [{}, {"box": (1, 1, 1), "periodic": True}], ids=["open", "periodic"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_device_queries_that_are_not_finite(session, method, bad, domain):
+    """They have no neighbors and touch nobody else's results; finish runs for them; check() names the first."""
+    points, queries = clouds.uniform(N, 3, seed=1), clouds.uniform(50, 3, seed=2)
+    expected = np.diff(reference.neighbors(points, RADIUS, queries=queries, **domain).offsets) + 5
+    queries[[17, 40], [2, 0]] = bad
+    expected[[17, 40]] = 5
+    function = clfrnn.NeighborFunction(
+        arguments="global int *finished", state="int n = 5;", per_neighbor="++n;", finish="finished[i] += n;"
+    )
+    index = build(points, method, session, **domain)
+    finished = zeros(session, 50, np.int32)
+
+    index.visit(function, cla.to_device(session.queue, queries), finished=finished)
+
+    assert np.array_equal(finished.get(), expected)
+    with pytest.raises(clfrnn.InvalidInputError, match="queries: .*row 17"):
+        index.check()
+    index.check()
+
+
+@pytest.mark.parametrize("foreign", [False, True], ids=["self", "foreign"])
+def test_a_visit_in_slices_serves_every_query_once(session, method, foreign, monkeypatch):
+    points, queries = clouds.uniform(300, 3, seed=1), clouds.uniform(400, 3, seed=2) if foreign else None
+    expected = np.diff(reference.neighbors(points, RADIUS, queries=queries).offsets)
+    function = clfrnn.NeighborFunction(
+        arguments="global int *counts, global int *runs",
+        state="int n = 0; atomic_inc(runs);",
+        per_neighbor="++n;",
+        finish="counts[i] += n;",
+    )
+    index = build(points, method, clfrnn.Session(session.device))
+    counts, runs = (zeros(index.session, n, np.int32) for n in (len(expected), 1))
+    monkeypatch.setattr(session_module, "launch_budget", lambda profile: 500)
+    monkeypatch.setattr(session_module, "_SLICE_SECONDS", 1e-9)
+
+    with index.session.recorded() as launches:
+        index.visit(function, queries, counts=counts, runs=runs)
+
+    assert [name for name, _ in launches].count("frnn_visit") > 1
+    assert np.array_equal(counts.get(), expected)
+    assert runs.get()[0] == len(expected)
 
 
 def test_pieces_are_text_and_nothing_else(session):
@@ -472,9 +555,8 @@ def test_a_mistake_is_shown_with_its_piece_and_line(session, name):
         ({"preamble": "#define BAD nothing_at_all", "per_neighbor": ";\nint a = BAD;"}, "per_neighbor, line 2", "BAD"),
         ({"state": "float a = 0"}, "state, line 1", "float a = 0"),
         ({"per_neighbor": "#if 1\nint a;"}, "per_neighbor, line 1", "#if 1"),
-        ({"finish": "break;"}, "finish, line 1", "break;"),
     ],
-    ids=["preamble", "arguments", "state", "finish", "macro", "semicolon", "endif", "break"],
+    ids=["preamble", "arguments", "state", "finish", "macro", "semicolon", "endif"],
 )
 def test_mistakes_in_every_piece(session, pieces, where, text):
     message = str(refused(session, **pieces))

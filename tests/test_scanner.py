@@ -3,7 +3,7 @@
 import pytest
 
 import clfrnn
-from clfrnn.scanner import check_piece, check_preamble, forbidden_macros, tokens
+from clfrnn.scanner import check_leaving, check_piece, check_preamble, forbidden_macros, tokens
 
 
 def refuse(match, **pieces):
@@ -36,7 +36,7 @@ def refuse(match, **pieces):
     ],
 )
 def test_what_would_break_the_walk_is_refused_by_name(piece, code, line, found):
-    refuse(rf"^{piece}: line {line}: {found}; .* use if, break or continue", **{piece: code})
+    refuse(rf"^{piece}: line {line}: {found}; .* use if, in per_neighbor also break and continue, ", **{piece: code})
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,85 @@ def test_macros_of_the_preamble_do_not_hide_it(preamble, word):
     refuse(
         rf"^per_neighbor: line 2: {word} \(by way of the macro DONE\); ", preamble=preamble, per_neighbor="\nDONE(1);"
     )
+
+
+@pytest.mark.parametrize("piece", ["state", "finish"])
+@pytest.mark.parametrize(
+    ("code", "line", "word"),
+    [
+        ("break;", 1, "break"),
+        ("continue;", 1, "continue"),
+        ("if (i > 3)\n    break;", 2, "break"),
+        ("{ { if (i) a(); else { continue; } } }", 1, "continue"),
+        ("for (int k = 0; k < 3; ++k) { break; }\nbreak;", 2, "break"),
+        ("for (;;) if (i) break; else break;\nbreak;", 2, "break"),
+        ("do ++k; while (k < 3);\nif (k) continue;", 2, "continue"),
+        ("do { continue; } while (0); break;", 1, "break"),
+        ("while (k--) ;\nbreak;", 2, "break"),
+        ("switch (i) { case 1: break;\n default: continue; }", 2, "continue"),
+        ("float w[2] = {0, 1};\nint k = i ? 1 : 2; break;", 2, "break"),
+        ("#define K 3\nif (i == K) break;", 2, "break"),
+    ],
+)
+def test_what_would_leave_the_piece_is_refused(piece, code, line, word):
+    refuse(rf"^{piece}: line {line}: {word}; it would leave the piece, .*: use if$", **{piece: code})
+    clfrnn.NeighborFunction(per_neighbor=code)
+
+
+@pytest.mark.parametrize(
+    ("preamble", "word"),
+    [
+        ("#define DONE break", "break"),
+        ("#define DONE(x) { if (x) continue; }", "continue"),
+        ("#define INNER break\n#define DONE INNER", "break"),
+        ("#define DONE for (;;) { break; } break", "break"),
+        ("#define DONE(x) DONE(x); break", "break"),
+    ],
+)
+def test_macros_do_not_hide_what_would_leave_the_piece(preamble, word):
+    message = rf": line 2: {word} \(by way of the macro DONE\); it would leave the piece"
+    refuse(f"^state{message}", preamble=preamble, state="\nDONE(1);")
+    refuse(f"^finish{message}", state=preamble, finish="\nDONE(1);")
+    clfrnn.NeighborFunction(preamble=preamble, per_neighbor="DONE(1);", finish="for (;;) { DONE(1); }")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "for (int k = 0; k < 3; ++k) { if (k == 1) continue; else if (k) { break; } }",
+        "for (int k = 0; k < 3; ++k) if (k) a(); else break;",
+        "for (;;) if (i) x = i ? 1 : 2; else if (k) continue; else break;",
+        "for (;;) for (;;) break;",
+        "while (1) { { break; } }",
+        "if (i) do break; while (0); else a();",
+        "do if (i) continue; else break; while (0);",
+        "do { switch (i) { case 1: continue; } } while (0);",
+        "switch (i) { case A ? 2 : 3: for (;;) continue; case 'x': break; default: if (i) break; }",
+        "switch (i) case 1: break;",
+        "switch (i) { case 1: { break; } default: }",
+        "__attribute__((opencl_unroll_hint(2))) for (;;) { break; }",
+        "#pragma unroll\nfor (;;) {\n#if A\n break;\n#else\n continue;\n#endif\n}",
+        "struct { int low : 4; } b; int w[] = {1, 2}; for (;;) break;",
+        "EACH(k) break;",
+        "EACH(k) { UNLESS(k > 3) a(); else break; }",
+        "CLEAR(w); BOTH(k, l) { SKIP; } FIND(w);",
+        "#define MANY(k) while (k--)\nMANY(k) { if (k) continue; break; }",
+        "BEGIN(3) break; END",
+        "a(); // break;\n/* continue; */",
+    ],
+)
+def test_loops_of_a_piece_may_be_left(code):
+    preamble = """
+        #define EACH(k) for (int k = 0; k < 3; ++k)
+        #define BOTH(k, l) EACH(k) EACH(l)
+        #define UNLESS(x) if (!(x))
+        #define SKIP continue
+        #define CLEAR(w) do { w = 0; } while (0)
+        #define FIND(w) do { EACH(k) if (w) break; } while (0)
+        #define BEGIN(n) while (n) {
+        #define END }
+    """
+    assert check_leaving(code, preamble) is None
 
 
 @pytest.mark.parametrize("word", ["barrier", "work_group_barrier", "sub_group_reduce_add", "async_work_group_copy"])

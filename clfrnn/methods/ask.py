@@ -81,24 +81,28 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
     array = None
     m = index.num_points
     if queries is not None:
-        array, pending = take_points(index.session, queries, "queries", real=index.dtype)
+        array, pending, host = take_points(index.session, queries, "queries", real=index.dtype)
         if array.shape[1] != index.dim:
-            raise InvalidInputError(f"queries: expected shape (m, {index.dim}), as the points have, got {array.shape}")
-        if pending is None and array.size and index.problem.box is not None:
-            if is_device_array(queries):  # it came over the host to another dtype
-                pending = bounding_box(index.session, array)
-            else:
-                check_host_near(index.problem.box, queries, index.dtype)
+            raise InvalidInputError(
+                f"queries: expected shape (m, {index.dim}), as the points have, got {array.shape}; "
+                f"pass {index.dim} coordinates for each query"
+            )
+        if host is not None and host.size and index.problem.box is not None:
+            check_host_near("queries", index.problem.box, host)
         if pending is not None:
             index.watch.other("queries", pending)
         m = array.shape[0]
     scalar, radii = _take_radius(index, radius, m)
     if half and array is not None:
         raise InvalidInputError(
-            f"half: expected no queries, got {array.shape[0]:,} of them; pairs between queries and points have no half"
+            f"half: expected no queries, got {array.shape[0]:,} of them; pairs between queries and points have no "
+            "half: leave one of the two out"
         )
     if half and radii is not None:
-        raise InvalidInputError("half: with a radius per query the relation is not symmetric; use one radius")
+        raise InvalidInputError(
+            f"half: expected one radius for all, got one per query, of shape ({m},), and the relation is not symmetric "
+            "then; pass one radius, or leave half out"
+        )
     return Ask(
         queries=array,
         m=m,
@@ -133,7 +137,9 @@ def _take_radius(index: Index, radius: Any, m: int) -> tuple[float, cla.Array | 
 def make_spec(index: Index, *, distances: bool, vectors: bool, sort: str | None) -> ListSpec:
     """Check what a list shall carry."""
     if sort not in (None, "index", "distance"):
-        raise InvalidInputError(f"sort: expected None, 'index' or 'distance', got {sort!r}")
+        raise InvalidInputError(
+            f"sort: expected None, 'index' or 'distance', got {sort!r}; take None where the order does not matter"
+        )
     box = index.problem.box
     return ListSpec(
         distances=bool(distances),
@@ -155,5 +161,5 @@ def natural(name: str, value: Any) -> int | None:
     except TypeError:
         number = -1
     if number < 0 or isinstance(value, bool):
-        raise InvalidInputError(f"{name}: expected a whole number of at least 0, got {value!r}")
+        raise InvalidInputError(f"{name}: expected a whole number of at least 0, got {value!r}; pass it as an int")
     return number

@@ -90,17 +90,18 @@ def fetch(session: Session, array: cla.Array) -> np.ndarray[Any, Any]:
 
 def take_points(
     session: Session, value: Any, name: str, *, real: np.dtype[Any] | None = None, exact: bool = False
-) -> tuple[cla.Array, PendingBox | None]:
-    """`value` as a contiguous device array of rows, and for device arrays the check that is still running.
+) -> tuple[cla.Array, PendingBox | None, np.ndarray[Any, Any] | None]:
+    """`value` as a contiguous device array of rows; the check of it that is still running; its rows on the host.
 
-    With `real` the rows take that dtype: float32 is widened to float64, float64 is not narrowed; `exact` wants the very
-    dtype. Host arrays have been checked to be finite.
+    One of the last two is None: what was on the device is checked there, and what came over the host was checked to be
+    finite. With `real` the rows take that dtype: float32 is widened to float64, float64 is not narrowed; `exact` wants
+    the very dtype.
     """
     if not is_device_array(value):
         host = host_points(value, name)
         host = host.astype(_wanted(session, host.dtype, real, name, exact=exact), copy=False)
         check_finite(host, name)
-        return session.upload(host, purpose=f"the {name}"), None
+        return session.upload(host, purpose=f"the {name}"), None, host
     check_context(session, value, name)
     check_shape(value, name)
     wanted = value.dtype if value.dtype in REAL_OF else host_points(fetch(session, value), name).dtype
@@ -108,9 +109,9 @@ def take_points(
     if wanted != value.dtype:
         host = host_points(fetch(session, value), name).astype(wanted, copy=False)
         check_finite(host, name)
-        return session.upload(host, purpose=f"the {name}"), None
+        return session.upload(host, purpose=f"the {name}"), None, host
     array = own_copy(session, value)
-    return array, bounding_box(session, array)
+    return array, bounding_box(session, array), None
 
 
 def _wanted(
@@ -118,7 +119,9 @@ def _wanted(
 ) -> np.dtype[Any]:
     """The dtype that rows of `dtype` are searched in."""
     if real is not None and exact and dtype != real:
-        raise InvalidInputError(f"{name}: expected {real}, the dtype of the index, got {dtype}; convert with astype")
+        raise InvalidInputError(
+            f"{name}: expected {real}, the dtype of the index, got {dtype}; convert with astype(numpy.{real})"
+        )
     if real is not None and dtype.itemsize > real.itemsize:
         raise InvalidInputError(
             f"{name}: expected {real}, as the points are, got {dtype}, which would lose digits; "
@@ -137,7 +140,10 @@ def take_radii(session: Session, radius: cla.Array, m: int, dtype: np.dtype[Any]
     """A device array of one radius per query as a contiguous one in `dtype`; its values are not looked at."""
     check_context(session, radius, "radius")
     if radius.shape != (m,):
-        raise InvalidInputError(f"radius: expected a number or shape ({m},), got shape {radius.shape}")
+        raise InvalidInputError(
+            f"radius: expected a number or shape ({m},), got shape {radius.shape}; pass one for all, or one for each "
+            "query"
+        )
     if radius.dtype != dtype:
         return session.upload(round_radii(fetch(session, radius), m, dtype), purpose="the radii")
     return own_copy(session, radius)

@@ -109,11 +109,11 @@ class KeptPoints(abc.ABC):
         every sixteenth check of a caller who never waits is.
         """
         self.session.check_process()
-        array, pending = take_points(self.session, points, "points", real=self.dtype, exact=True)
+        array, pending, _ = take_points(self.session, points, "points", real=self.dtype, exact=True)
         if array.shape != (self.num_points, self.dim):
             raise InvalidInputError(
                 f"points: expected the shape of the index, ({self.num_points}, {self.dim}), got {array.shape}; "
-                "build a new index for another number of points"
+                "build a new index for another number of points or of coordinates"
             )
         if pending is not None:
             self._replace(array, pending, self.watch.known_box())
@@ -189,7 +189,7 @@ class KeptPoints(abc.ABC):
         if values.ndim == 0 or values.shape[0] != self.num_points or values.dtype.hasobject:
             raise InvalidInputError(
                 f"{name}: expected one row for each of the {self.num_points:,} points, got shape {values.shape} "
-                f"and {values.dtype}"
+                f"and {values.dtype}; pass numbers, in the order in which the points were given"
             )
         if not is_device_array(values):
             return self.session.upload(values, purpose=name)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import REAL_OF, host_points
+from ..arrays import REAL_OF
 from ..domain import PeriodicBox
 from ..errors import InvalidInputError
 from ..survey import Survey
@@ -56,7 +56,10 @@ def _flags(periodic: Any, dim: int) -> tuple[bool, ...]:
         return (bool(flags),) * dim
     if flags.dtype.kind == "b" and flags.shape == (dim,):
         return tuple(bool(flag) for flag in flags)
-    raise InvalidInputError(f"periodic: expected True, False or {dim} of them, one for each axis, got {periodic!r}")
+    raise InvalidInputError(
+        f"periodic: expected True, False or {dim} of them, one for each axis, got {periodic!r}; "
+        "pass True for the axes that repeat, and their lengths as box"
+    )
 
 
 def _corners(box: Any, dim: int) -> np.ndarray[Any, Any]:
@@ -98,8 +101,7 @@ def survey_in_box(survey: Survey, box: PeriodicBox, radius: float, real: str) ->
     return dataclasses.replace(inside, others=min(float(survey.n), others))
 
 
-def check_host_near(box: PeriodicBox, queries: Any, dtype: np.dtype[Any]) -> None:
-    """Raise when queries in host memory lie too far outside a periodic box."""
-    values = host_points(queries, "queries")
+def check_host_near(name: str, box: PeriodicBox, values: np.ndarray[Any, Any]) -> None:
+    """Raise when rows in host memory lie too far outside a periodic box."""
     low, high = tuple(values.min(axis=0).tolist()), tuple(values.max(axis=0).tolist())
-    check_near("queries", box, low, high, REAL_OF[dtype])
+    check_near(name, box, low, high, REAL_OF[values.dtype])

@@ -8,7 +8,7 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..domain import PeriodicBox
+from ..domain import SLACK, PeriodicBox
 from ..plan import plan_images
 from ..session import Scratch, Session
 
@@ -33,6 +33,7 @@ def measure_images(session: Session, period: cla.Array, bounds: Scratch) -> Scra
         kernels["measure_images"],
         1,
         config.work_group_size,
+        bounds.dtype.type(SLACK),
         period.base_data,
         bounds.base_data,
         images.base_data,
