@@ -115,6 +115,9 @@ class WalkConfig(PointConfig):
     columns: bool
     #: candidates that compilers are told to test at once; 1 leaves each to itself
     width: int
+    #: how many of them a loop takes at a time: through runs that every work-item has, and through those that only
+    #: queries at the edge of a periodic box have; None leaves that to the compiler
+    unrolled: tuple[int, int] | None
 
     in_order: ClassVar[bool] = False
 
@@ -280,7 +283,7 @@ def plan_tile(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) ->
     )
 
 
-def plan_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> WalkConfig:
+def plan_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, crowded: bool = False) -> WalkConfig:
     """A walk over cells: small groups on a GPU, where a crowded query keeps its group waiting (Chisholm 2020, §4.2)."""
     cpu = profile.kind == "cpu"
     return WalkConfig(
@@ -293,6 +296,8 @@ def plan_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) ->
         # nothing wait for the others anyway.
         columns=cpu,
         width=max(4, profile.simd_width * 4 // REAL_SIZE[real]) if cpu else 1,
+        # The fewer at a time, the fewer registers, hence the more work-items (measured on an H200).
+        unrolled=None if cpu else (2, 2 if crowded and periodic else 1),
     )
 
 

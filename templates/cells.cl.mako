@@ -4,7 +4,7 @@
 <%namespace name="visit" file="visit.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 // Cells on a torus: the address of a point, the window of a query, and its candidates.
-// Config fields used: dim, components, columns, width, periodic, work_group_size, foreign, radii, part, images.
+// Config fields used: dim, components, columns, width, unrolled, periodic, work_group_size, foreign, radii, part, images.
 // The sorted copy is an array of records, or columns of x, y, (z,) and id, n long each.
 
 ${periodic_box.numbers() if function is None else ""}
@@ -134,6 +134,9 @@ FRNN_LANE_ID(frnn_sorted[${place}].s3)
         }
     }
 % else:
+% if function.light and unrolled:
+#pragma unroll ${unrolled[image != "plain"]}
+% endif
     for (; frnn_t < frnn_stop; ++frnn_t) {
         ${take_candidate("frnn_t")}
         ${visit.offer(function, image)}

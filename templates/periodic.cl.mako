@@ -28,19 +28,26 @@ int frnn_nth_image(const int n, const int before)
 
 <%def name="beside()"><% return images == "home" and not foreign %></%def>
 
+<%def name="leave_to_others()">
+## The first thing that a kernel does for which VisitVariant.images says that it may have nothing to do.
+% if images == "home":
+    if (frnn_images[${7 * dim}] == 0) return;
+% elif images == "away":
+    if (frnn_images[${7 * dim}] != 0) return;
+% endif
+</%def>
+
 <%def name="take_up()">
 % if periodic and beside():
     // All points lie in the box and a window is shorter than it: what there is to know comes by value, which costs neither
     // loads nor registers.
-    if (!frnn_images[${7 * dim}]) return;
-    const int frnn_near = 1;
 % for k in range(dim):
     const real frnn_reach${k} = frnn_reach * (1 + 8 * FRNN_EPSILON) + frnn_pads.s${k};
 % endfor
 % elif periodic:
     // How far the window reaches on each axis, padded as rounding scales with the coordinates, and whether it stays in the
     // box, as that of most queries does.
-    const int frnn_home = frnn_images[${7 * dim}] != 0;
+    const int frnn_home = ${{"home": "1", "away": "0"}.get(images, f"frnn_images[{7 * dim}] != 0")};
     const real frnn_padded = frnn_reach * (1 + 8 * FRNN_EPSILON);
     int frnn_inner = 1;
 % for k, component in enumerate(components):
@@ -52,11 +59,6 @@ int frnn_nth_image(const int n, const int before)
     frnn_inner &= frnn_q${component} - frnn_reach${k} >= frnn_images[${5 * dim + k}];
     frnn_inner &= frnn_q${component} + frnn_reach${k} < frnn_images[${6 * dim + k}];
 % endfor
-% if images == "home":
-    if (!frnn_home) return;
-% elif images == "away":
-    if (frnn_home) return;
-% endif
     ${home("frnn_images")}
     int frnn_near = 1;
 % for k, component in enumerate(components):

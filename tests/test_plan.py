@@ -150,9 +150,11 @@ def test_default_sides_follow_density(profile):
         return across / 0.05, across / along
 
     assert side("uniform_grid", 100.0) == pytest.approx((1, 1))
-    assert side("strips", 101.0) == pytest.approx((0.5, 2 if profile.kind == "cpu" else 1))
-    assert side("strips", 20.0) == pytest.approx((1, 2) if profile.kind == "cpu" else (0.5, 1))
-    assert side("strips", 3.0) == pytest.approx((1, 1))
+    assert side("strips", 101.0) == pytest.approx((0.5, 2))
+    assert side("strips", 50.0) == pytest.approx((1 if profile.kind == "cpu" else 0.5, 2))
+    assert side("strips", 10.0) == pytest.approx((1, 2 if profile.kind == "cpu" else 3))
+    assert side("strips", 3.0) == pytest.approx((1, 1 if profile.kind == "cpu" else 3))
+    assert side("strips", 1.2) == pytest.approx((1, 1))
     assert side("strips", 0.0)[0] > 1.5
     assert side("strips", 0.0)[1] == pytest.approx(1)
     assert side("uniform_grid", 0.0)[0] > 1.5

@@ -20,6 +20,7 @@ WALK = {
     "periodic": True,
     "columns": True,
     "width": 16,
+    "unrolled": None,
 }
 ROWS = {"by_distance": True, "offset": "long", "distances": True, "vectors": True, "shifts": True}
 CONFIGS = {
@@ -37,7 +38,10 @@ CONFIGS = {
     "radix_sort": plan.SortConfig(work_group_size=64, items=8, digit_bits=4, key="uint"),
     "row_sort": plan.RowSortConfig(work_group_size=64, dim=3, real="float", square_root="integer", **ROWS),
 }
-PLAIN = {stem: [plan.WalkConfig(**{**WALK, "columns": False, "width": 1})] for stem in ("uniform_grid", "strips")}
+PLAIN = {
+    stem: [plan.WalkConfig(**{**WALK, "columns": False, "width": 1, "unrolled": (2, 1)})]
+    for stem in ("uniform_grid", "strips")
+}
 SHARED = {"contract", "types", "geometry", "coordinates", "cells", "binning", "visit", "periodic", "functions"}
 BELOW = {
     "contract": set(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
 import pyopencl.array as cla
@@ -15,14 +14,11 @@ from .cells import CellIndex, CellPlan, check_construction, check_width, plan_ce
 
 __all__ = ["Strips", "StripsIndex"]
 
-#: From this many other points in a cell of side r on, cells of half the radius spare more tests than they cost lookups
-#: (measured). A CPU tests a run's points a vector at a time and wants longer runs.
-_CROWDED = {"cpu": 100.0}
-_CROWDED_ELSEWHERE = 8.0
-
-#: From this many on, cells half as long along the strip let it end nearer to the window, in as many strips; measured to
-#: pay on a CPU, not on a GPU.
-_HALVED_ALONG = {"cpu": 8.0}
+#: From so many other points in a cell of side r on: the sides of cells along the strip and across it, in radii. Narrow
+#: ones spare tests, wide ones lookups (measured on an H200 and on CPUs). A CPU tests the points of a run a vector at a
+#: time and wants longer runs; on a GPU, sides that are whole parts of the radius keep work-items in step.
+_PROPORTIONS = {"cpu": ((100.0, 1 / 4, 1 / 2), (8.0, 1 / 2, 1.0))}
+_PROPORTIONS_ELSEWHERE = ((24.0, 1 / 4, 1 / 2), (1.5, 1 / 3, 1.0))
 
 
 class Strips:
@@ -47,16 +43,15 @@ class Strips:
         }
 
     def plan(self, problem: Problem, profile: DeviceProfile) -> CellPlan:
-        """Cells of the proportion asked for, else half a radius in crowds, a radius, or about a point's own space."""
+        """Cells of the proportion asked for, else of the one for the crowd, else about a point's own space."""
+        radius, across = problem.radius, problem.dim - 1
         if problem.options["bin_width"] is not None:
-            return plan_cells(problem, profile, (problem.options["bin_width"] * problem.radius,) * problem.dim)
-        crowd = problem.survey.others
-        if crowd >= _CROWDED.get(profile.kind, _CROWDED_ELSEWHERE):
-            side = 0.5 * problem.radius
-        else:
-            side = max(problem.radius, spacing(problem))
-        along = side / 2 if crowd >= _HALVED_ALONG.get(profile.kind, math.inf) else side
-        return plan_cells(problem, profile, (along,) + (side,) * (problem.dim - 1))
+            return plan_cells(problem, profile, (problem.options["bin_width"] * radius,) * problem.dim)
+        for crowd, along, side in _PROPORTIONS.get(profile.kind, _PROPORTIONS_ELSEWHERE):
+            if problem.survey.others >= crowd:
+                sides = (along * radius,) + (side * radius,) * across
+                return plan_cells(problem, profile, sides, crowded=side < 1)
+        return plan_cells(problem, profile, (max(radius, spacing(problem)),) * problem.dim)
 
     def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> StripsIndex:
         """Bin the points."""
