@@ -129,9 +129,9 @@ class WalkConfig(PointConfig):
     def divides(self) -> bool:
         """Whether a periodic box whose points have all stayed inside is served by a kernel of its own.
 
-        Where a candidate is tested at a time, the branch that asks keeps compilers from loading several ahead.
+        Where candidates may each be shifted in their own way, compilers neither load nor test several at once.
         """
-        return self.periodic and self.width == 1
+        return self.periodic
 
     def inline(self) -> WalkConfig:
         """The same walk as a piece of another kernel."""
@@ -172,8 +172,8 @@ class VisitVariant:
     part: bool = False
     #: the walk is a piece of a user's own kernel
     inline: bool = False
-    #: in a periodic box: "all", or where the config divides them, "home", which does nothing unless all points lie in
-    #: the box, and "away", which does nothing if they do
+    #: in a periodic box: "all", or where the config divides them and windows are shorter than the box, "home", which
+    #: does nothing unless all points lie in the box, and "away", which does nothing if they do
     images: str = "all"
 
 

@@ -80,30 +80,11 @@ FRNN_LANE_ID(frnn_sorted[${place}].s3)
 % endif
 </%def>
 
-<%def name="splits(function)"><% return function.light and images != "away" %></%def>
+<%def name="splits(function)"><% return function.light and images == "home" %></%def>
 
 <%def name="vectorised()">
 % if width > 1:
 #pragma clang loop vectorize_width(${width}) interleave_count(1) vectorize_predicate(enable)
-% endif
-</%def>
-
-<%def name="ways(image)">
-    // With all points at home, candidates are shifted all alike, in the query's own image not at all: compilers can test
-    // many at once then, which they cannot where each has its own shift.
-% if image == "mixed":
-    if (frnn_plain) {
-        ${vectorised()}
-        ${caller.body(image="plain")}
-    } else if (frnn_home) {
-        ${vectorised()}
-        ${caller.body(image="moved")}
-    } else {
-        ${caller.body(image="any")}
-    }
-% else:
-    ${vectorised()}
-    ${caller.body(image=image)}
 % endif
 </%def>
 
@@ -121,13 +102,12 @@ FRNN_LANE_ID(frnn_sorted[${place}].s3)
     for (; frnn_t < frnn_stop; frnn_t += 64) {
         const int frnn_many = frnn_min(frnn_stop - frnn_t, 64);
         ulong frnn_hits = 0;
-        <%self:ways args="image" image="${image}">
+        ${vectorised() if image != "any" else ""}
         for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
             ${take_candidate("frnn_t + frnn_k")}
             ${geometry.differences(image)}
             frnn_hits |= (ulong)(${geometry.squared()} <= reach2) << frnn_k;
         }
-        </%self:ways>
         for (; frnn_hits; frnn_hits &= frnn_hits - 1) {
             ${take_candidate("frnn_t + 63 - (int)frnn_clz(frnn_hits & -frnn_hits)")}
             ${visit.offer(function, image, within="1")}

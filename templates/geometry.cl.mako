@@ -20,7 +20,7 @@ ${record}${component}${"" if loop.last else ", "}\
 </%def>
 
 <%def name="differences(image)">
-## image: "plain", the candidates' own coordinates; "moved", all by one shift; "any" or "mixed", each by its own.
+## image: "plain", the candidates' own coordinates; "moved", all by one shift; "any", each by its own.
     // From the query to a candidate, coordinate by coordinate, so that compilers for CPUs can test many at once.
 % if periodic and image != "plain":
     // The shift is that of the image looked into; a candidate away from home counts its own image off. That is rare, and
@@ -32,7 +32,7 @@ ${record}${component}${"" if loop.last else ", "}\
 % if not foreign:
     int frnn_out = frnn_out_here;
 % endif
-% if image in ("any", "mixed"):
+% if image == "any":
     if (!frnn_home) {
 % for k, component in enumerate(components):
         frnn_s${k} -= frnn_image(frnn_p${k}, frnn_images[${3 * dim + k}], frnn_images[${2 * dim + k}]);

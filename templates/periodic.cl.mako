@@ -155,18 +155,7 @@ int frnn_nth_image(const int n, const int before)
 % if not foreign:
     const int frnn_out_here = ${left_out("frnn_base")};
 % endif
-% if split and images == "all":
-    if (frnn_home) {
-        ${body(image="moved")}
-    } else {
-        ${body(image="any")}
-    }
-% elif images == "all":
-    const int frnn_plain = frnn_home && (${" | ".join(f"frnn_base{k}" for k in range(dim))}) == 0;
-    ${body(image="mixed")}
-% else:
     ${body(image="moved" if images == "home" else "any")}
-% endif
     }
 % endif
 </%def>
