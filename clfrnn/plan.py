@@ -45,6 +45,10 @@ __all__ = [
     "vector_length",
 ]
 
+#: A compute unit of a GPU has about so many work-items in flight that have something to do.
+_IN_FLIGHT = 1024
+_MANY = 2**31
+
 REAL_SIZE = {"float": 4, "double": 8}
 
 #: The lengths that vectors of OpenCL C have, a single number among them.
@@ -283,7 +287,9 @@ def plan_tile(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) ->
     )
 
 
-def plan_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, crowded: bool = False) -> WalkConfig:
+def plan_walk(
+    profile: DeviceProfile, *, dim: int, real: str, periodic: bool, n: int = _MANY, crowded: bool = False
+) -> WalkConfig:
     """A walk over cells: small groups on a GPU, where a crowded query keeps its group waiting (Chisholm 2020, §4.2)."""
     cpu = profile.kind == "cpu"
     return WalkConfig(
@@ -296,9 +302,17 @@ def plan_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, cr
         # nothing wait for the others anyway.
         columns=cpu,
         width=max(4, profile.simd_width * 4 // REAL_SIZE[real]) if cpu else 1,
-        # The fewer at a time, the fewer registers, hence the more work-items (measured on an H200).
-        unrolled=None if cpu else (2, 2 if crowded and periodic else 1),
+        unrolled=_unrolled(profile, n=n, periodic=periodic, crowded=crowded),
     )
+
+
+def _unrolled(profile: DeviceProfile, *, n: int, periodic: bool, crowded: bool) -> tuple[int, int] | None:
+    """On a GPU, the fewer candidates at a time, the fewer registers, hence the more work-items that hide each other's
+    waiting. A small periodic cloud, whose queries are all in flight at once, waits for those at its edges (measured).
+    """
+    if profile.kind == "cpu" or (periodic and n <= profile.compute_units * _IN_FLIGHT):
+        return None
+    return 2, 2 if crowded else 1
 
 
 def plan_reduce(profile: DeviceProfile, *, dim: int, real: str) -> ReduceConfig:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from clfrnn import plan
+from clfrnn.domain import PeriodicBox
 from clfrnn.methods import METHODS
 from clfrnn.plan import Problem
 from clfrnn.profile import DeviceProfile
@@ -158,6 +159,20 @@ def test_default_sides_follow_density(profile):
     assert side("strips", 0.0)[0] > 1.5
     assert side("strips", 0.0)[1] == pytest.approx(1)
     assert side("uniform_grid", 0.0)[0] > 1.5
+
+
+def test_counting_loops_hold_few_registers_where_many_work_items_wait(profile):
+    def unrolled(n, others, box=None):
+        asked = dataclasses.replace(problem(n=n, others=others, **CELLS["strips"]), box=box)
+        return METHODS["strips"].plan(asked, profile).config.unrolled
+
+    box = PeriodicBox(lengths=(1.0, 1.0, 1.0), low=None)
+    if profile.kind == "cpu":
+        assert unrolled(10**8, 3.0) is None
+    else:
+        assert unrolled(10**8, 3.0) == unrolled(10**8, 3.0, box) == unrolled(1000, 3.0) == (2, 1)
+        assert unrolled(10**8, 50.0, box) == (2, 2)
+        assert unrolled(1000, 3.0, box) is None
 
 
 def test_as_many_points_as_int32_counts(profile):

@@ -36,10 +36,10 @@ class Ask:
     half: bool
     #: the walk's own arguments: the points as they were when the query was asked, whatever the index does since
     walk: tuple[Any, ...]
+    #: the kernels that serve it between them: see :class:`~clfrnn.plan.VisitVariant`
+    images: tuple[str, ...]
     #: the first of the queries that are served and the one behind the last, or None for all
     part: tuple[int, int] | None = None
-    #: all points are known to lie in a periodic box as they are
-    at_home: bool = False
     #: arrays are the caller's own, who may write to them after the call
     borrowed: bool = False
     #: what is still being checked of its arrays and of the points
@@ -111,7 +111,7 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         include_self=bool(include_self),
         half=bool(half),
         walk=index.walk_arguments(),
-        at_home=index.at_home(),
+        images=index.images_served(),
         borrowed=is_device_array(queries) or is_device_array(radius),
         checks=tuple(check for check in index.watch.unread() if check[1] not in earlier),
     )

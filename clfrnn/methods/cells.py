@@ -92,7 +92,7 @@ def plan_cells(
     """Cells of the given sides or the next that the domain allows."""
     survey, periodic = problem.survey, problem.box is not None
     return CellPlan(
-        config=plan_walk(profile, dim=problem.dim, real=problem.real, periodic=periodic, crowded=crowded),
+        config=plan_walk(profile, dim=problem.dim, real=problem.real, periodic=periodic, n=problem.n, crowded=crowded),
         grid=fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real, box=problem.box),
         construction=problem.options["construction"],
     )
@@ -249,7 +249,7 @@ class CellIndex(Index):
         bins = self._bins
         return (np.int32(self.num_points), bins.places.base_data, bins.starts.base_data, *bins.numbers)
 
-    def _divides(self) -> bool:
+    def divides(self) -> bool:
         """Only where windows are shorter than the box: the kernel for points at home sees no image but the next."""
         box, grid = self.problem.box, self._bins.grid
         return self.config.divides and box is not None and box.outreaches(self.radius, grid.low, self.problem.real)

@@ -108,7 +108,7 @@ class Index(KeptPoints):
             *(value.base_data if isinstance(value, cla.Array) else value for value in values),
         )
         event = None
-        for images in self._images_served(ask):
+        for images in ask.images:
             fitting = self.config.serving(own=function.own)
             variant = ask.variant(images, part=ask.part is not None and not by_number)
             kernels, config = self.session.kernels(self.stem, fitting, function, variant)
@@ -123,13 +123,13 @@ class Index(KeptPoints):
             )
         return event
 
-    def _images_served(self, ask: Ask) -> tuple[str, ...]:
+    def images_served(self) -> tuple[str, ...]:
         """The kernels that serve all queries between them: see :class:`~clfrnn.plan.VisitVariant`."""
-        if not self._divides():
+        if not self.divides():
             return ("all",)
-        return ("home",) if ask.at_home else ("home", "away")
+        return ("home",) if self.at_home() else ("home", "away")
 
-    def _divides(self) -> bool:
+    def divides(self) -> bool:
         """Whether points at home in a periodic box are served by a kernel of their own."""
         return self.config.divides
 
