@@ -140,8 +140,11 @@ class PeriodicBox:
             for start, length in zip(starts, self.lengths, strict=True)
         )
 
-    def outreaches(self, radius: float, starts: tuple[float, ...], real: str) -> bool:
-        """Whether every length is more than the reach of a query at home, so that it sees no image but the next."""
+    def exceeds_reach(self, radius: float, starts: tuple[float, ...], real: str) -> bool:
+        """Whether every length is more than the reach of a query at home, so that it sees no image but the next.
+
+        The last hundredth is left to the rounding of coordinates, which the pads bound from above.
+        """
         pads = self.pads(starts, real)
         return all(radius + pad < 0.99 * length for length, pad in zip(self.lengths, pads, strict=True) if length)
 

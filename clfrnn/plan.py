@@ -129,14 +129,6 @@ class WalkConfig(PointConfig):
         """The same walk for every function."""
         return self
 
-    @property
-    def divides(self) -> bool:
-        """Whether a periodic box whose points have all stayed inside is served by a kernel of its own.
-
-        Where candidates may each be shifted in their own way, compilers neither load nor test several at once.
-        """
-        return self.periodic
-
     def inline(self) -> WalkConfig:
         """The same walk as a piece of another kernel."""
         return dataclasses.replace(self, width=1)
@@ -149,7 +141,6 @@ class TileConfig(PointConfig):
     square_root: str
     periodic: bool
     tile: int
-    divides: ClassVar[bool] = False
     #: units of a launch are queries by their own numbers
     in_order: ClassVar[bool] = True
 
@@ -176,8 +167,8 @@ class VisitVariant:
     part: bool = False
     #: the walk is a piece of a user's own kernel
     inline: bool = False
-    #: in a periodic box: "all", or where the config divides them and windows are shorter than the box, "home", which
-    #: does nothing unless all points lie in the box, and "away", which does nothing if they do
+    #: in a periodic box: "all", or where the method divides them, "home", which does nothing unless all points lie in
+    #: the box, and "away", which does nothing if they do
     images: str = "all"
 
 

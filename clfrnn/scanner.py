@@ -39,6 +39,7 @@ _TAKES = {
     "if": frozenset[str](),
     "else": frozenset[str](),
     "__attribute__": frozenset[str](),
+    "_Pragma": frozenset[str](),
 }
 _BARRIER = re.compile(r"^(barrier|(?!get_)\w*(work|sub)_group_\w+|wait_group_events)$")
 
@@ -213,15 +214,16 @@ def _begins_statement(code: list[Token], colon: int) -> bool:
 
 
 def _expanded(code: list[Token], macros: dict[str, list[Token]]) -> Iterator[Token]:
-    """`code` with what macros stand for, without their arguments, which bring no loops."""
+    """`code` with what macros stand for, without their arguments: what these bring, compilers refuse."""
     left = code[::-1]
     while left:
         token = left.pop()
-        if token.text not in macros:
+        body = macros.get(token.text, [])[::-1]
+        takes_arguments = bool(body) and body[-1].text == "("
+        if token.text not in macros or (takes_arguments and (not left or left[-1].text != "(")):
             yield token
             continue
-        body = macros[token.text][::-1]
-        if body and body[-1].text == "(":
+        if takes_arguments:
             _drop_brackets(body)
             _drop_brackets(left)
         others = {name: tokens for name, tokens in macros.items() if name != token.text}

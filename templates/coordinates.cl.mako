@@ -1,5 +1,5 @@
 // Coordinates of cells on one axis: that of a point, and the first and the last of a window.
-// Config fields used: width.
+// Config fields used: columns.
 
 // Coordinate of x on one axis. Monotone in x, rounding included, which is all that exactness asks of it; it is clamped
 // before the conversion, so that no value, NaN included, leaves the integers.
@@ -17,7 +17,7 @@ int frnn_cell(const real x, const real low, const real inverse, const int first,
 }
 
 // The first and the last cell of the window that reaches so far around x, each within [first, last].
-% if width > 1:
+% if columns:
 int frnn_window_from(const real x, const real reach, const real low, const real inverse, const int first, const int last)
 {
     return frnn_cell(x - reach, low, inverse, first, last);
@@ -27,7 +27,7 @@ int frnn_window_to(const real x, const real reach, const real low, const real in
     return frnn_cell(x + reach, low, inverse, first, last);
 }
 % else:
-// A reach that is nearly so many whole cells is given them: work-items side by side, whose windows would begin one cell apart
+// On a GPU a reach that is nearly so many whole cells is given them: work-items side by side, whose windows would begin one cell apart
 // here and there, then go through the same cells in step.
 int frnn_whole_cells(const real reach, const real inverse) { return (int)fmin(reach * inverse + (real)0.15, (real)65536); }
 

@@ -26,7 +26,8 @@ int frnn_nth_image(const int n, const int before)
 % endfor
 </%def>
 
-<%def name="beside()"><% return images == "home" and not foreign %></%def>
+## Whether the points' own queries are served, all at home: they see no images but those next to the box.
+<%def name="next_only()"><% return images == "home" and not foreign %></%def>
 
 <%def name="leave_to_others()">
 ## The first thing that a kernel does for which VisitVariant.images says that it may have nothing to do.
@@ -38,7 +39,7 @@ int frnn_nth_image(const int n, const int before)
 </%def>
 
 <%def name="take_up()">
-% if periodic and beside():
+% if periodic and next_only():
     // All points lie in the box and a window is shorter than it: what there is to know comes by value, which costs neither
     // loads nor registers.
 % for k in range(dim):
@@ -85,9 +86,10 @@ int frnn_nth_image(const int n, const int before)
 % endif
 </%def>
 
-<%def name="images_beside(body, split)">
+<%def name="next_images(body, split)">
     // The images next to the box that the window meets, a bit for each: the box itself is bit 0; a step before it on an axis
-    // adds 1, 3 or 9 to the bit's place, a step behind it twice that. From image t the query is seen at frnn_seen, and a
+    // adds 1, 3 or 9 to the bit's place, a step behind it twice that: bit 5 lies behind it on the first axis and before it on
+    // the second. From image t the query is seen at frnn_seen, and a
     // point there has the shift frnn_base, whose length is frnn_carry. They are found after the own one is done, and kept in
     // one number, as what is kept through the walk is what registers are short for.
 % if split:
@@ -121,8 +123,8 @@ int frnn_nth_image(const int n, const int before)
 ## geometry.differences. A function that may stand in a kernel more than once is split into bodies for each.
 % if not periodic:
     ${body(image="plain")}
-% elif beside():
-    ${images_beside(body, split)}
+% elif next_only():
+    ${next_images(body, split)}
 % else:
 % if split:
     // First the image in which query and points lie: all queries go through it together, and nothing is shifted there.

@@ -110,7 +110,7 @@ def dtype(request, session):
 
 @functools.cache
 def as_gpu(session):
-    """A session whose device counts as a GPU: records instead of columns, other kernels for periodic boxes."""
+    """A session whose device counts as a GPU: records instead of columns, other sides of cells, windows in step."""
     if session.profile.kind == "gpu":
         return session
     fresh = clfrnn.Session(session.device)

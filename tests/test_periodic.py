@@ -10,6 +10,7 @@ from conftest import POINTS, WAYS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
+from clfrnn.domain import SLACK
 from clfrnn.methods import METHODS
 
 N = min(200, POINTS)
@@ -591,6 +592,112 @@ def test_pairs_on_the_edges_of_periodic_cells(arranged, way, dim, dtype, seed):
         search(points, radius, way, arranged, queries=queries, **domain),
         truth(points, radius, queries=queries, **domain),
     )
+
+
+def test_pairs_on_the_edges_of_cells_with_all_points_at_home(arranged, way, dim, dtype):
+    """Partners are wrapped into the box: their pairs lie over its edges."""
+    rng = np.random.default_rng(dim)
+    radius = float(dtype.type(0.13))
+    sides, low = (radius,) * dim, (0.0,) * dim
+    for _ in range(6):
+        draw = np.random.default_rng([dim, 2])
+        steps = draw.integers(0, [round(1 / side) + 1 for side in sides], (150, dim))
+        edge = nudged(draw, np.array(low) + steps * np.array(sides), dtype)
+        partner, axis = edge.copy(), draw.integers(dim, size=150)
+        partner[np.arange(150), axis] += draw.choice([-1.0, 1.0], 150).astype(dtype) * dtype.type(radius)
+        points = np.clip(nudged(draw, np.concatenate([edge, partner]) % dtype.type(1), dtype), 0, 1).astype(dtype)
+        points[0], points[1] = 0, 1
+        index = build(points, radius, way, arranged, **unit(dim))
+        grid = index.cell_grid
+        if grid is None or (grid.sides == sides and grid.low == low):
+            break
+        sides, low = grid.sides, grid.low
+    expected = truth(points, radius, **unit(dim))
+
+    assert index.at_home()
+    assert expected.shifts.any()
+    assert np.array_equal(index.count().get(), counts_of(expected))
+    assert_same(index.query(sort="index", vectors=True), expected)
+    radii = (radius * rng.random(len(points))).astype(dtype)
+    assert_same(index.query(radius=radii, sort="index"), truth(points, radii, **unit(dim)))
+
+
+# --- a hair outside of the box ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("start", [0.0, 17.0, 7e4, 1e5])
+@pytest.mark.parametrize("share", [0.4, 0.6, 0.9, 1.1, 1.9, 2.1])
+@pytest.mark.parametrize("name", ["strips", "uniform_grid"])
+def test_host_and_device_agree_on_who_is_at_home(arranged, name, share, start):
+    """What the host takes for at home the device does too, else no kernel would serve the query."""
+    outside = share * SLACK
+    points = np.float32(start) + np.float32([[-outside, 0.3], [1 + outside, 0.7], [0.5, -outside], [0.2, 1 + outside]])
+    points = np.concatenate([points, np.float32(start) + np.random.default_rng(1).random((40, 2), np.float32)])
+    domain = {"box": [(start,) * 2, (start + 1,) * 2], "periodic": True}
+    index = clfrnn.build_index(points, 0.3, method=name, session=arranged, **domain)
+
+    assert device_says_home(arranged, index) or not index.at_home()
+    assert np.array_equal(index.count().get(), counts_of(truth(points, 0.3, **domain)))
+
+
+def device_says_home(session, index):
+    """The last number that a periodic walk reads."""
+    images = index._buffers()["images"]
+    return bool(session.read(images)[-1])
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("name", ["strips", "uniform_grid"])
+def test_pairs_of_points_a_hair_outside(arranged, name):
+    hair = 7e-6
+    points = np.float32([[1 + hair, 0.3], [0.1 + 6e-6, 0.3], [-hair, 0.7], [0.9 - 6e-6, 0.7]])
+    index = clfrnn.build_index(points, 0.1, method=name, session=arranged, **unit(2))
+
+    assert index.at_home()
+    assert index.count().get().tolist() == [1, 1, 1, 1]
+    assert_same(index.query(sort="index"), truth(points, 0.1, **unit(2)))
+
+
+@pytest.mark.parametrize("start", [0.0, -0.5, 3.7, -200.0, 5e4])
+def test_the_host_bounds_the_pads_of_the_device(session, start, dtype, real):
+    points = (start + np.random.default_rng(2).random((50, 3)) * [1, 2, 0.1]).astype(dtype)
+    box = [np.full(3, start), start + np.array([1, 2, 0.1])]
+    index = clfrnn.build_index(points, 0.01, method="strips", box=box, periodic=[True, True, False], session=session)
+
+    assert device_says_home(session, index)
+    measured = session.read(index._buffers()["images"])[12:15]
+    bounded = index.problem.box.pads(index.cell_grid.low, real)
+    assert (np.asarray(bounded) >= measured).all()
+    assert measured[:2].all()
+    assert bounded[2] == measured[2] == 0
+
+
+@pytest.mark.parametrize("name", ["strips", "uniform_grid"])
+def test_a_query_keeps_its_kernels_whatever_the_index_does_since(arranged, name):
+    """So far out that windows are as long as the box; the index then moves to where they are not."""
+    length, start = np.float32(0.70434713), np.float32(296300.375)
+    points = np.array([[start, start], [start + length, start]], np.float32)
+    radius, domain = 0.985 * float(length), {"box": (length, length), "periodic": True}
+    expected = truth(points, radius, **domain)
+    assert np.abs(expected.shifts).max() > 1
+    index = clfrnn.build_index(points, radius, method=name, session=arranged, **domain)
+    hinted = index.query(hint=1, sort="index", vectors=True)
+    blocks = index.query_blocks(max_bytes=10_000, sort="index", vectors=True)
+
+    index.update(np.float32([[0.1, 0.1], [0.2, 0.2]]))
+
+    assert_same(hinted, expected)
+    found = [block.to_host() for block in blocks]
+    assert np.array_equal(np.concatenate([block.indices for block in found]), expected.indices)
+    assert np.array_equal(np.concatenate([block.shifts for block in found]), expected.shifts)
+
+
+@pytest.mark.filterwarnings("error")
+def test_boxes_that_end_beyond_all_numbers(session):
+    points = np.linspace(2.5e38, 3.3e38, 20, dtype=np.float32)[:, None].repeat(2, axis=1)
+    index = clfrnn.build_index(points, 1.0, method="strips", box=(2e38, 2e38), periodic=True, session=session)
+    assert index.count().get().tolist() == [0] * 20
 
 
 # --- other dimensions -------------------------------------------------------------------------------------------------

@@ -239,7 +239,8 @@ class CellIndex(Index):
         lengths[: self.dim] = box.lengths
         pads[: self.dim] = box.pads(grid.low, self.problem.real)
         first[: self.dim] = grid.low
-        last[: self.dim] = first[: self.dim] + lengths[: self.dim]
+        with np.errstate(over="ignore"):  # an edge beyond all numbers is never met
+            last[: self.dim] = first[: self.dim] + lengths[: self.dim]
         free = lengths == 0
         first[free], last[free] = -np.inf, np.inf
         return [lengths, pads, first, last]
@@ -251,8 +252,8 @@ class CellIndex(Index):
 
     def divides(self) -> bool:
         """Only where windows are shorter than the box: the kernel for points at home sees no image but the next."""
-        box, grid = self.problem.box, self._bins.grid
-        return self.config.divides and box is not None and box.outreaches(self.radius, grid.low, self.problem.real)
+        box = self.problem.box
+        return box is not None and box.exceeds_reach(self.radius, self._bins.grid.low, self.problem.real)
 
     def _box_starts(self) -> tuple[float, ...]:
         return self._bins.grid.low
