@@ -8,7 +8,6 @@ after warm-up. On devices without event times the wall clock stands in.
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +19,9 @@ import pyopencl.array as cla
 import clfrnn
 from clfrnn import clouds
 
+from .benchmarks.common import timed, uniform_radius
+from .benchmarks.visit import DENSITY
+
 STEPS = 20
 
 
@@ -28,46 +30,30 @@ def cube(n: int, side: float = 1.0) -> np.ndarray[Any, Any]:
     return np.random.default_rng(0).random((n, 3), dtype=np.float32) * np.float32(side)
 
 
-def reach(n: int, neighbors: float) -> float:
-    """The radius that finds so many neighbors in a uniform unit cube, borders apart."""
-    return float((neighbors * 3 / (4 * np.pi * n)) ** (1 / 3))
-
-
 #: name -> (cloud, radius); large ones for GPUs, small ones for CPUs
 LARGE: dict[str, Callable[[], tuple[Any, float]]] = {
     "4.19 M in 180³, r 0.2": lambda: (cube(1 << 22, 180), 0.2),
     "4.19 M in 180³, r 0.5": lambda: (cube(1 << 22, 180), 0.5),
     "4.19 M in 180³, r 1.0": lambda: (cube(1 << 22, 180), 1.0),
-    "1.05 M, 49 neighbors": lambda: (cube(1 << 20), reach(1 << 20, 48.7)),
-    "1.05 M, 145 neighbors": lambda: (cube(1 << 20), reach(1 << 20, 144.6)),
+    "1.05 M, 49 neighbors": lambda: (cube(1 << 20), uniform_radius(1 << 20, 48.7)),
+    "1.05 M, 145 neighbors": lambda: (cube(1 << 20), uniform_radius(1 << 20, 144.6)),
     "1.05 M, 200 clusters of width 0.002, r 0.0005": lambda: (clouds.clustered(1 << 20), 0.0005),
     "1.05 M, 200 clusters of width 0.002, r 0.0002": lambda: (clouds.clustered(1 << 20), 0.0002),
     "1.05 M, thin shell, 50 neighbors": lambda: (clouds.shell(1 << 20), 0.00552),
-    "65,536, 3 neighbors": lambda: (cube(1 << 16), reach(1 << 16, 3)),
+    "65,536, 3 neighbors": lambda: (cube(1 << 16), uniform_radius(1 << 16, 3)),
 }
 SMALL: dict[str, Callable[[], tuple[Any, float]]] = {
-    "262,144, 3 neighbors": lambda: (cube(1 << 18), reach(1 << 18, 3)),
-    "262,144, 48 neighbors": lambda: (cube(1 << 18), reach(1 << 18, 48)),
-    "262,144, 145 neighbors": lambda: (cube(1 << 18), reach(1 << 18, 145)),
+    "262,144, 3 neighbors": lambda: (cube(1 << 18), uniform_radius(1 << 18, 3)),
+    "262,144, 48 neighbors": lambda: (cube(1 << 18), uniform_radius(1 << 18, 48)),
+    "262,144, 145 neighbors": lambda: (cube(1 << 18), uniform_radius(1 << 18, 145)),
     "65,536, 3 neighbors": LARGE["65,536, 3 neighbors"],
 }
 
 
 def milliseconds(session: clfrnn.Session, step: Callable[[], object]) -> tuple[float, float]:
     """Median device time and wall time of a step."""
-    for _ in range(3):
-        step()
-    session.queue.finish()
-    device, wall = [], []
-    for _ in range(STEPS):
-        started = time.perf_counter()
-        with session.recorded() as launches:
-            step()
-        session.queue.finish()
-        wall.append(1e3 * (time.perf_counter() - started))
-        span = launches[-1][1].profile.end - launches[0][1].profile.start
-        device.append(1e-6 * span if session.profile.event_timer else wall[-1])
-    return statistics.median(device), statistics.median(wall)
+    device, wall = timed(session, step, STEPS)
+    return 1e3 * device, 1e3 * wall
 
 
 def measure(session: clfrnn.Session, points: Any, radius: float, method: str, options: dict[str, Any]) -> list[Any]:
@@ -86,15 +72,6 @@ def measure(session: clfrnn.Session, points: Any, radius: float, method: str, op
         return index.query()
 
     return [pairs / len(points), *milliseconds(session, count), *milliseconds(session, lists)]
-
-
-#: A density as smoothed particle hydrodynamics sums it, with masses.
-DENSITY = clfrnn.NeighborFunction(
-    arguments="const real h2, global const real *mass, global real *density",
-    state="real sum = 0;",
-    per_neighbor="const real w = h2 - d2; sum += mass[j] * w * w * w;",
-    finish="density[i] = sum;",
-)
 
 
 def beside(session: clfrnn.Session, points: Any, radius: float, side: float) -> list[Any]:

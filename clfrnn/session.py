@@ -225,6 +225,11 @@ class Session:
         """The largest allocation that the device allows, and about how many bytes it has left."""
         return self.profile.max_allocation, max(0, self.profile.global_memory - self._pool.active_bytes)
 
+    @property
+    def pooled_bytes(self) -> int:
+        """Bytes of the device that the session's pool holds, in use or kept for reuse."""
+        return int(self._pool.managed_bytes)
+
     def scratch(self, size: int, dtype: np.dtype[Any], *, purpose: str) -> Scratch:
         """A one-dimensional array for the library's own kernels, as :meth:`allocate` but without a public face."""
         return Scratch(self._take(size * dtype.itemsize, purpose), size, dtype)

@@ -1,0 +1,134 @@
+"""What all benchmarks share: devices by name, clouds with a radius for so many neighbors, cases made once, and time."""
+
+from __future__ import annotations
+
+import functools
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyopencl.array as cla
+
+import clfrnn
+from clfrnn import clouds
+from clfrnn.device import list_devices
+
+#: Logical names, the same on every machine, so that no machine's curves drop out of the published page: the name, and
+#: what its platform's name holds.
+PLATFORMS = {
+    "pocl": "Portable Computing Language",
+    "intel": "Intel(R)",
+    "rusticl": "rusticl",
+    "nvidia": "NVIDIA",
+    "amd": "AMD Accelerated",
+}
+METHODS = ["strips", "uniform_grid"]
+CLOUDS = ["uniform", "shell"]
+NUMBERS = [65_536, 1_048_576]
+
+#: Steps before those that are measured: the first compile, the second fill the pool.
+WARM_UP = 3
+
+
+@functools.cache
+def session(device: str) -> clfrnn.Session:
+    """The session of a logical device name; on a machine without that device, asv skips the benchmark."""
+    for present in list_devices():
+        if PLATFORMS[device] in present.platform.name:
+            return clfrnn.Session(present)
+    raise NotImplementedError(f"this machine has no {device}")
+
+
+def uniform_radius(n: int, neighbors: float, dim: int = 3) -> float:
+    """The radius that finds so many neighbors among n uniform points of the unit cube, borders apart."""
+    ball = np.pi if dim == 2 else 4 / 3 * np.pi
+    return float((neighbors / (ball * n)) ** (1 / dim))
+
+
+@functools.cache
+def cloud(name: str, n: int, neighbors: float) -> tuple[Any, float]:
+    """A seeded cloud of n points, and a radius that finds about so many neighbors."""
+    if name == "uniform":
+        return np.random.default_rng(0).random((n, 3), dtype=np.float32), uniform_radius(n, neighbors)
+    if name == "shell":  # of radius 0.4: a cap of height h has the area 2 pi 0.4 h
+        return clouds.shell(n), float(2 * 0.4 * np.sqrt(neighbors / n))
+    raise ValueError(f"cloud: expected one of {CLOUDS}, got {name!r}")
+
+
+class Case:
+    """An index over a cloud on a device, and what it takes to time its steps."""
+
+    def __init__(self, session: clfrnn.Session, points: Any, radius: float, **options: Any) -> None:
+        self.session = session
+        self.radius = radius
+        self.points = cla.to_device(session.queue, points)
+        self.options = options
+        self.index = self.build()
+        self.pairs = self.index.query().num_pairs
+        assert self.pairs > 0, "a benchmark that finds nothing measures nothing"
+
+    def build(self) -> clfrnn.Index:
+        """The index, anew."""
+        return clfrnn.build_index(self.points, self.radius, session=self.session, **self.options)
+
+    def finish(self) -> None:
+        """Wait for the device."""
+        self.session.queue.finish()
+
+    def seconds(self, step: Callable[[], object], repeats: int = 15) -> float:
+        """The median device time of a step."""
+        return device_seconds(self.session, step, repeats)
+
+
+def timed(session: clfrnn.Session, step: Callable[[], object], repeats: int) -> tuple[float, float]:
+    """Median device time and wall time of a step, in seconds.
+
+    Device time is that from the start of a step's first launch to the end of its last; without event times, wall time.
+    """
+    for _ in range(WARM_UP):
+        step()
+    session.queue.finish()
+    device, wall = [], []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        with session.recorded() as launches:
+            result = step()  # held until the queue is done, so that its memory is not in use twice
+        session.queue.finish()
+        wall.append(time.perf_counter() - started)
+        del result
+        span = launches[-1][1].profile.end - launches[0][1].profile.start
+        device.append(1e-9 * span if session.profile.event_timer else wall[-1])
+    return statistics.median(device), statistics.median(wall)
+
+
+def device_seconds(session: clfrnn.Session, step: Callable[[], object], repeats: int = 15) -> float:
+    """The median device time of a step."""
+    return timed(session, step, repeats)[0]
+
+
+@functools.cache
+def case(device: str, method: str, name: str, n: int, neighbors: float) -> Case:
+    """A case, made once in a process although asv sets up before every sample."""
+    points, radius = cloud(name, n, neighbors)
+    return Case(session(device), points, radius, method=method)
+
+
+class Search:
+    """A benchmark over devices, methods, clouds, sizes and neighbors. A subclass may narrow the axes."""
+
+    params: tuple[Any, ...] = (list(PLATFORMS), METHODS, CLOUDS, NUMBERS, [50])
+    param_names = ("device", "method", "cloud", "n", "neighbors")
+    timeout = 120
+    case: Case
+
+    def setup(self, device: str, method: str, cloud: str, n: int, neighbors: float) -> None:
+        """Made once, then found again."""
+        self.case = case(device, method, cloud, n, neighbors)
+
+
+class Uniform(Search):
+    """The same over uniform clouds with the default method: enough where the walk is not what is measured."""
+
+    params = (list(PLATFORMS), ["strips"], ["uniform"], NUMBERS, [50])

@@ -1,0 +1,17 @@
+"""Lists of neighbors: two visits, a scan between them, and one wait."""
+
+from __future__ import annotations
+
+from .common import CLOUDS, NUMBERS, PLATFORMS, Search
+
+
+class Lists(Search):
+    """``index.query()`` of an index that stands."""
+
+    params = (list(PLATFORMS), ["strips"], CLOUDS, NUMBERS, [50])
+
+    def track_query(self, *_: object) -> float:
+        """Device time."""
+        return self.case.seconds(self.case.index.query)
+
+    track_query.unit = "seconds"  # type: ignore[attr-defined]

@@ -1,0 +1,33 @@
+"""Counts and lists in a periodic box, all axes of which are periodic and which the cloud fills."""
+
+from __future__ import annotations
+
+import functools
+
+from .common import Case, Uniform, cloud, session
+
+
+@functools.cache
+def periodic_case(device: str, method: str, name: str, n: int, neighbors: float) -> Case:
+    """As :func:`.common.case`, in the unit cube."""
+    points, radius = cloud(name, n, neighbors)
+    return Case(session(device), points, radius, method=method, box=(1.0, 1.0, 1.0), periodic=True)
+
+
+class Periodic(Uniform):
+    """``index.count()`` and ``index.query()``."""
+
+    def setup(self, device: str, method: str, cloud: str, n: int, neighbors: float) -> None:
+        """Made once, then found again."""
+        self.case = periodic_case(device, method, cloud, n, neighbors)
+
+    def track_count(self, *_: object) -> float:
+        """Device time of counting."""
+        return self.case.seconds(self.case.index.count)
+
+    def track_query(self, *_: object) -> float:
+        """Device time of lists."""
+        return self.case.seconds(self.case.index.query)
+
+    track_count.unit = "seconds"  # type: ignore[attr-defined]
+    track_query.unit = "seconds"  # type: ignore[attr-defined]

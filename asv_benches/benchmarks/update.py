@@ -1,0 +1,38 @@
+"""Taking moved points in: coherent ones in the order of cells, as a loop that reorders has them, and random ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyopencl.array as cla
+
+from .common import NUMBERS, PLATFORMS, Case, case
+
+
+class Update:
+    """``index.update`` with two sets of positions in turn, a tenth of a radius apart."""
+
+    params = (list(PLATFORMS), ["strips"], ["coherent", "random"], NUMBERS)
+    param_names = ("device", "method", "order", "n")
+    timeout = 120
+    case: Case
+    steps: list[Any]
+
+    def setup(self, device: str, method: str, order: str, n: int) -> None:
+        """Positions of two steps on the device."""
+        self.case = case(device, method, "uniform", n, 50)
+        start = self.case.index.reorder(self.case.points) if order == "coherent" else self.case.points
+        moved = start.get() + np.random.default_rng(1).normal(0, 0.1 * self.case.radius, start.shape)
+        self.steps = [start, cla.to_device(self.case.session.queue, np.clip(moved, 0, 1).astype(np.float32))]
+
+    def step(self) -> None:
+        """The next positions."""
+        self.steps.reverse()
+        self.case.index.update(self.steps[0])
+
+    def track_update(self, *_: object) -> float:
+        """Device time."""
+        return self.case.seconds(self.step)
+
+    track_update.unit = "seconds"  # type: ignore[attr-defined]

@@ -1,0 +1,74 @@
+"""The benchmarks run, and find neighbors."""
+
+import importlib
+import pkgutil
+
+import pytest
+
+benchmarks = pytest.importorskip("asv_benches.benchmarks", reason="benchmarks come with a checkout")
+common = importlib.import_module("asv_benches.benchmarks.common")
+
+MODULES = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name != "common")
+
+
+def classes():
+    """Every benchmark of every module."""
+    for name in MODULES:
+        module = importlib.import_module(f"asv_benches.benchmarks.{name}")
+        yield from (
+            pytest.param(value, id=f"{name}-{value.__name__}")
+            for value in vars(module).values()
+            if isinstance(value, type) and value.__module__ == module.__name__
+        )
+
+
+@pytest.fixture
+def small(monkeypatch, session):
+    """Every logical device is the one under test, every cloud small."""
+    original = common.cloud
+    for name in MODULES:
+        module = importlib.import_module(f"asv_benches.benchmarks.{name}")
+        for fake, value in (("session", lambda _: session), ("cloud", lambda name, _, k: original(name, 2000, k))):
+            for place in (module, common):
+                if hasattr(place, fake):
+                    monkeypatch.setattr(place, fake, value)
+    yield
+    common.case.cache_clear()
+    importlib.import_module("asv_benches.benchmarks.periodic").periodic_case.cache_clear()
+
+
+@pytest.mark.parametrize("bench", list(classes()))
+def test_every_benchmark_runs_and_finds_neighbors(small, bench):
+    parameters = [axis[0] if axis[0] != 65_536 else 2000 for axis in getattr(bench, "params", ())]
+    if parameters and bench.__module__.endswith("startup"):
+        pytest.skip("a process of its own, which knows nothing of the device under test")
+    bench = bench()
+    if hasattr(bench, "setup"):
+        bench.setup(*parameters)
+    names = [name for name in dir(bench) if name.startswith(("time_", "track_"))]
+    assert names
+    for name in names:
+        value = getattr(bench, name)(*parameters)
+        if name.startswith("track_"):
+            assert value > 0
+            assert getattr(bench, name).unit in {"seconds", "bytes"}
+    if hasattr(bench, "case"):
+        assert bench.case.pairs > 0
+
+
+@pytest.mark.parametrize(("name", "neighbors"), [("uniform", 10), ("uniform", 50), ("shell", 10), ("shell", 50)])
+def test_clouds_have_about_so_many_neighbors(session, name, neighbors):
+    points, radius = common.cloud(name, 20_000, neighbors)
+    found = common.Case(session, points, radius).pairs / len(points)
+    assert 0.7 * neighbors < found < 1.2 * neighbors
+
+
+def test_an_absent_device_is_skipped():
+    absent = [
+        name
+        for name, platform in common.PLATFORMS.items()
+        if not any(platform in device.platform.name for device in common.list_devices())
+    ]
+    for name in absent:
+        with pytest.raises(NotImplementedError, match=name):
+            common.session.__wrapped__(name)
