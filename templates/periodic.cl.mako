@@ -89,9 +89,8 @@ int frnn_nth_image(const int n, const int before)
 <%def name="next_images(body, split)">
     // The images next to the box that the window meets, a bit for each: the box itself is bit 0; a step before it on an axis
     // adds 1, 3 or 9 to the bit's place, a step behind it twice that: bit 5 lies behind it on the first axis and before it on
-    // the second. From image t the query is seen at frnn_seen, and a
-    // point there has the shift frnn_base, whose length is frnn_carry. They are found after the own one is done, and kept in
-    // one number, as what is kept through the walk is what registers are short for.
+    // the second. From image t the query is seen at frnn_seen, and a point there has the shift frnn_base, whose length is
+    // frnn_carry. They are found after the own one is done, and kept in one number, for want of registers.
 % if split:
     {
 % for k, component in enumerate(components):

@@ -76,7 +76,8 @@ ${getattr(function, name)}
     const real frnn_reach = fmax(nextafter(frnn_radius, (real)INFINITY), (real)FRNN_LEAST_REACH);
 % endif
     ${periodic_box.take_up()}
-    const real r2 = (${active}) && frnn_radius >= 0${" && frnn_near" if periodic and not periodic_box.next_only() else ""} ? frnn_radius * frnn_radius : (real)-1;
+<% near = " && frnn_near" if periodic and not periodic_box.next_only() else "" %>\
+    const real r2 = (${active}) && frnn_radius >= 0${near} ? frnn_radius * frnn_radius : (real)-1;
     real reach2 = r2;
 % if half:
     const int frnn_least = frnn_keep_self ? i : i + 1;
