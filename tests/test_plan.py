@@ -170,9 +170,9 @@ def test_counting_loops_hold_few_registers_where_many_work_items_wait(profile):
     if profile.kind == "cpu":
         assert unrolled(10**8, 3.0) is None
     else:
-        assert unrolled(10**8, 3.0) == unrolled(10**8, 3.0, box) == unrolled(1000, 3.0) == (2, 1)
-        assert unrolled(10**8, 50.0, box) == (2, 2)
-        assert unrolled(1000, 3.0, box) is None
+        assert unrolled(10**8, 3.0) == unrolled(10**8, 3.0, box) == unrolled(1000, 3.0, box) == (2, 1)
+        assert unrolled(10**8, 50.0) == (2, 1)
+        assert unrolled(10**8, 50.0, box) is None
 
 
 def test_as_many_points_as_int32_counts(profile):

@@ -86,13 +86,11 @@ def spacing(problem: Problem) -> float:
     return float(density ** (-1.0 / problem.dim)) if 0 < density < math.inf else 0.0
 
 
-def plan_cells(
-    problem: Problem, profile: DeviceProfile, sides: tuple[float, ...], *, crowded: bool = False
-) -> CellPlan:
+def plan_cells(problem: Problem, profile: DeviceProfile, sides: tuple[float, ...]) -> CellPlan:
     """Cells of the given sides or the next that the domain allows."""
     survey, periodic = problem.survey, problem.box is not None
     return CellPlan(
-        config=plan_walk(profile, dim=problem.dim, real=problem.real, periodic=periodic, n=problem.n, crowded=crowded),
+        config=plan_walk(profile, dim=problem.dim, real=problem.real, periodic=periodic, others=survey.others),
         grid=fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real, box=problem.box),
         construction=problem.options["construction"],
     )

@@ -50,7 +50,7 @@ class Strips:
         for crowd, along, side in _PROPORTIONS.get(profile.kind, _PROPORTIONS_ELSEWHERE):
             if problem.survey.others >= crowd:
                 sides = (along * radius,) + (side * radius,) * across
-                return plan_cells(problem, profile, sides, crowded=side < 1)
+                return plan_cells(problem, profile, sides)
         return plan_cells(problem, profile, (max(radius, spacing(problem)),) * problem.dim)
 
     def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> StripsIndex:
