@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import statistics
 import time
 from collections.abc import Callable
@@ -77,13 +78,15 @@ class Case:
         """Wait for the device."""
         self.session.queue.finish()
 
-    def seconds(self, step: Callable[[], object], repeats: int = 15) -> float:
+    def seconds(self, step: Callable[[], object]) -> float:
         """The median device time of a step."""
-        return device_seconds(self.session, step, repeats)
+        return device_seconds(self.session, step)
 
 
-def timed(session: clfrnn.Session, step: Callable[[], object], repeats: int) -> tuple[float, float]:
-    """Median device time and wall time of a step, in seconds.
+def timed(
+    session: clfrnn.Session, step: Callable[[], object], repeats: int, enough: float = math.inf
+) -> tuple[float, float]:
+    """Median device time and wall time of a step, in seconds, of `repeats` steps or of five that took `enough` seconds.
 
     Device time is that from the start of a step's first launch to the end of its last; without event times, wall time.
     """
@@ -100,12 +103,14 @@ def timed(session: clfrnn.Session, step: Callable[[], object], repeats: int) -> 
         del result
         span = launches[-1][1].profile.end - launches[0][1].profile.start
         device.append(1e-9 * span if session.profile.event_timer else wall[-1])
+        if len(wall) >= 5 and sum(wall) > enough:
+            break
     return statistics.median(device), statistics.median(wall)
 
 
-def device_seconds(session: clfrnn.Session, step: Callable[[], object], repeats: int = 15) -> float:
+def device_seconds(session: clfrnn.Session, step: Callable[[], object]) -> float:
     """The median device time of a step."""
-    return timed(session, step, repeats)[0]
+    return timed(session, step, repeats=25, enough=0.5)[0]
 
 
 @functools.cache

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from .common import Search, Uniform
+from .common import CLOUDS, METHODS, NUMBERS, PLATFORMS, Search, Uniform
 
 
 class Count(Search):
     """``index.count()`` of an index that stands."""
+
+    params = (list(PLATFORMS), METHODS, CLOUDS, NUMBERS, [3, 50])
 
     def track_count(self, *_: object) -> float:
         """Device time."""

@@ -1,0 +1,153 @@
+"""Runs the benchmarks on a machine, with or without a clone of the repository, and keeps the results under its name.
+
+asv files results by commit and machine. It asks the repository for the commit, so where only the files are, the history
+comes along as a bundle: ``git bundle create history.bundle main``. With the machine asv keeps facts; here these are its
+processor, and the device and driver behind each logical device name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from clfrnn.device import list_devices
+
+from .benchmarks.common import PLATFORMS
+
+ROOT = Path(__file__).resolve().parents[1]
+#: what a figure depends on; under a commit's name only that commit's files are measured
+MEASURED = ("clfrnn", "templates", "asv_benches/benchmarks")
+
+
+def devices() -> dict[str, str]:
+    """The logical names of the devices here, with name and driver."""
+    found: dict[str, str] = {}
+    for present in list_devices():
+        for name, text in PLATFORMS.items():
+            if text in present.platform.name:
+                found.setdefault(name, f"{present.name.strip()}, driver {present.driver_version.strip()}")
+    return found
+
+
+def describe(name: str) -> dict[str, str]:
+    """What asv keeps of a machine. No version of the system: another kernel does not make another machine."""
+    from asv.machine import Machine  # noqa: PLC0415 — `bench` is an extra
+
+    facts = Machine.get_defaults()
+    memory = f"{round(int(facts['ram']) / 2**30)} GiB" if facts["ram"].isdigit() else facts["ram"]
+    return {**facts, "machine": name, "os": platform.system(), "ram": memory, **devices()}
+
+
+def git(*arguments: str | Path, **environment: str) -> str:
+    """What a git command prints."""
+    done = subprocess.run(  # noqa: S603 — arguments from below
+        ["git", *map(str, arguments)],  # noqa: S607
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise click.ClickException(f"git {arguments[0]}: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+def changed(repository: Path, commit: str, scratch: Path) -> list[str]:
+    """The measured files here that are not as in the commit."""
+    where = (f"--git-dir={repository}", f"--work-tree={ROOT}")
+    index = {"GIT_INDEX_FILE": str(scratch / "index")}
+    git(*where, "read-tree", commit, **index)
+    git(*where, "add", "--all", "--", *(ROOT / part for part in MEASURED), **index)
+    return git(*where, "diff", "--cached", "--name-only", commit, "--", **index).splitlines()
+
+
+def configure(repository: Path, output: Path, scratch: Path) -> Path:
+    """The configuration for asv, with every place spelled out."""
+    settings = json.loads((ROOT / "asv_benches" / "asv.conf.json").read_text())
+    settings |= {
+        "repo": str(repository),
+        "benchmark_dir": str(ROOT / "asv_benches" / "benchmarks"),
+        "env_dir": str(scratch / "env"),
+        "html_dir": str(scratch / "html"),
+        "results_dir": str(output),
+    }
+    path = scratch / "asv.conf.json"
+    path.write_text(json.dumps(settings))
+    return path
+
+
+def rename(folder: Path) -> None:
+    """Name results by the version of Python, where asv takes the path of the one that it ran."""
+    for path in folder.glob("*-existing-*.json"):
+        results = json.loads(path.read_text())
+        results["env_name"] = f"python{results['python']}"
+        path.unlink()
+        kept = folder / f"{results['commit_hash'][:8]}-{results['env_name']}.json"
+        kept.write_text(json.dumps(results, indent=1) + "\n")
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.option("--machine", "name", required=True, help="The name that the results are kept under.")
+@click.option("--history", type=click.Path(exists=True, path_type=Path), help="A git bundle, where there is no clone.")
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=ROOT / "asv_benches" / "results",
+    help="The folder of results; copied into asv_benches/results of a clone, they are published with the others.",
+)
+@click.argument("asv_options", nargs=-1, type=click.UNPROCESSED)
+def main(name: str, history: Path | None, output: Path, asv_options: tuple[str, ...]) -> None:
+    """Run the benchmarks for the devices of this machine at the present commit; ASV_OPTIONS go to `asv run`."""
+    from asv.machine import MachineCollection  # noqa: PLC0415
+
+    present = devices()
+    if not present:
+        raise click.ClickException(
+            f"expected one of the devices {', '.join(PLATFORMS)}, found none; see clfrnn devices"
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder)
+        repository = scratch / "history.git"
+        git("clone", "-q", "--bare", history or ROOT, repository)
+        commit = git(
+            f"--git-dir={repository}", "rev-parse", "main" if history else git("-C", ROOT, "rev-parse", "HEAD")
+        )
+        if others := changed(repository, commit, scratch):
+            raise click.ClickException(
+                f"results are kept under commit {commit[:8]}, but {', '.join(others)} differ from it; commit them first"
+            )
+        MachineCollection.save(name, describe(name))
+        settings = configure(repository, output.resolve(), scratch)
+        done = subprocess.run(  # noqa: S603
+            [
+                *(
+                    sys.executable,
+                    "-m",
+                    "asv",
+                    "run",
+                    "--config",
+                    str(settings),
+                ),
+                *("--python=same", f"--set-commit-hash={commit}", f"--machine={name}", "--show-stderr"),
+                # Not even looked for on devices that are absent.
+                *("--bench", rf"\b({'|'.join(map(re.escape, present))})\b|Import"),
+                *asv_options,
+            ],
+            cwd=scratch,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path[1:]]), "ASV_PYTHONPATH": str(ROOT)},
+            check=False,
+        )
+    rename(output / name)
+    sys.exit(done.returncode)
+
+
+if __name__ == "__main__":
+    main()
