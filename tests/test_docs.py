@@ -35,7 +35,8 @@ def test_the_readme_runs(capsys):
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs/examples").glob("*.py")), ids=lambda path: path.name)
-def test_examples_run(path, capsys):
+def test_examples_run(path, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # where pictures go
     runpy.run_path(str(path))
 
     assert capsys.readouterr().out

@@ -14,7 +14,7 @@ PACKAGE = Path(clfrnn.__file__).parent
 #: From top to bottom; a module may import modules of lower rows, and of its own row where that is said.
 LAYERS = [
     {"__main__"},
-    {"cli", "verify"},
+    {"cli", "verify", "models"},
     {"api"},
     {"methods"},
     {"primitives"},
