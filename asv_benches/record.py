@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import re
 import subprocess
 import sys
 import tempfile
@@ -86,12 +85,13 @@ def configure(repository: Path, output: Path, scratch: Path) -> Path:
 
 def rename(folder: Path) -> None:
     """Name results by the version of Python, where asv takes the path of the one that it ran."""
+    from asv import util  # noqa: PLC0415
+
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     for path in folder.glob("*-existing-*.json"):
-        results = json.loads(path.read_text())
-        results["env_name"] = f"python{results['python']}"
+        results = util.load_json(str(path)) | {"env_name": version}
         path.unlink()
-        kept = folder / f"{results['commit_hash'][:8]}-{results['env_name']}.json"
-        kept.write_text(json.dumps(results, indent=1) + "\n")
+        util.write_json(str(folder / f"{results['commit_hash'][:8]}-{version}.json"), results, compact=True)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -105,11 +105,10 @@ def rename(folder: Path) -> None:
 )
 @click.argument("asv_options", nargs=-1, type=click.UNPROCESSED)
 def main(name: str, history: Path | None, output: Path, asv_options: tuple[str, ...]) -> None:
-    """Run the benchmarks for the devices of this machine at the present commit; ASV_OPTIONS go to `asv run`."""
+    """Run the benchmarks at the present commit; ASV_OPTIONS go to `asv run`, --quick and --bench among them."""
     from asv.machine import MachineCollection  # noqa: PLC0415
 
-    present = devices()
-    if not present:
+    if not devices():
         raise click.ClickException(
             f"expected one of the devices {', '.join(PLATFORMS)}, found none; see clfrnn devices"
         )
@@ -137,8 +136,6 @@ def main(name: str, history: Path | None, output: Path, asv_options: tuple[str, 
                     str(settings),
                 ),
                 *("--python=same", f"--set-commit-hash={commit}", f"--machine={name}", "--show-stderr"),
-                # Not even looked for on devices that are absent.
-                *("--bench", rf"\b({'|'.join(map(re.escape, present))})\b|Import"),
                 *asv_options,
             ],
             cwd=scratch,
