@@ -1,7 +1,7 @@
 """Runs the benchmarks on a machine, with or without a clone of the repository, and keeps the results under its name.
 
 asv files results by commit and machine. It asks the repository for the commit, so where only the files are, the history
-comes along as a bundle: ``git bundle create history.bundle main``. With the machine asv keeps facts; here these are its
+comes along as a bundle: ``git bundle create history.bundle HEAD main``. With the machine asv keeps facts; here these are its
 processor, and the device and driver behind each logical device name.
 """
 
@@ -55,7 +55,7 @@ def git(*arguments: str | Path, **environment: str) -> str:
         check=False,
     )
     if done.returncode:
-        raise click.ClickException(f"git {arguments[0]}: {done.stderr.strip()}")
+        raise click.ClickException(f"git: {done.stderr.strip()}")
     return done.stdout.strip()
 
 
@@ -117,7 +117,7 @@ def main(name: str, history: Path | None, output: Path, asv_options: tuple[str, 
         repository = scratch / "history.git"
         git("clone", "-q", "--bare", history or ROOT, repository)
         commit = git(
-            f"--git-dir={repository}", "rev-parse", "main" if history else git("-C", ROOT, "rev-parse", "HEAD")
+            f"--git-dir={repository}", "rev-parse", "HEAD" if history else git("-C", ROOT, "rev-parse", "HEAD")
         )
         if others := changed(repository, commit, scratch):
             raise click.ClickException(
