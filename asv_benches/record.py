@@ -116,30 +116,19 @@ def main(name: str, history: Path | None, output: Path, asv_options: tuple[str, 
         scratch = Path(folder)
         repository = scratch / "history.git"
         git("clone", "-q", "--bare", history or ROOT, repository)
-        commit = git(
-            f"--git-dir={repository}", "rev-parse", "HEAD" if history else git("-C", ROOT, "rev-parse", "HEAD")
-        )
+        commit = git(f"--git-dir={repository}", "rev-parse", "HEAD")
         if others := changed(repository, commit, scratch):
             raise click.ClickException(
                 f"results are kept under commit {commit[:8]}, but {', '.join(others)} differ from it; commit them first"
             )
         MachineCollection.save(name, describe(name))
         settings = configure(repository, output.resolve(), scratch)
+        command = [sys.executable, "-m", "asv", "run", f"--config={settings}", "--python=same", "--show-stderr"]
+        sources = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         done = subprocess.run(  # noqa: S603
-            [
-                *(
-                    sys.executable,
-                    "-m",
-                    "asv",
-                    "run",
-                    "--config",
-                    str(settings),
-                ),
-                *("--python=same", f"--set-commit-hash={commit}", f"--machine={name}", "--show-stderr"),
-                *asv_options,
-            ],
+            [*command, f"--set-commit-hash={commit}", f"--machine={name}", *asv_options],
             cwd=scratch,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path[1:]]), "ASV_PYTHONPATH": str(ROOT)},
+            env=os.environ | {"PYTHONPATH": sources, "ASV_PYTHONPATH": str(ROOT)},
             check=False,
         )
     rename(output / name)
