@@ -1,8 +1,8 @@
 """Runs the benchmarks on a machine, with or without a clone of the repository, and keeps the results under its name.
 
 asv files results by commit and machine. It asks the repository for the commit, so where only the files are, the history
-comes along as a bundle: ``git bundle create history.bundle HEAD main``. With the machine asv keeps facts; here these are its
-processor, and the device and driver behind each logical device name.
+comes along as a bundle: ``git bundle create history.bundle HEAD main``. Of the machine asv keeps facts: here its
+processor and, for each logical device name, the device and its driver.
 """
 
 from __future__ import annotations
