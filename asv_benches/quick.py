@@ -52,8 +52,8 @@ SMALL: dict[str, Callable[[], tuple[Any, float]]] = {
 
 def milliseconds(session: clfrnn.Session, step: Callable[[], object]) -> tuple[float, float]:
     """Median device time and wall time of a step."""
-    device, wall = timed(session, step, STEPS)
-    return 1e3 * device, 1e3 * wall
+    times = timed(session, step, STEPS)
+    return 1e3 * times.span, 1e3 * times.wall
 
 
 def measure(session: clfrnn.Session, points: Any, radius: float, method: str, options: dict[str, Any]) -> list[Any]:

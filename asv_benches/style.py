@@ -19,27 +19,28 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 HATCHES = ("", "//", "..", "\\\\", "xx", "--", "++")
 
-_LOOK = {
-    "figure.dpi": 150,
-    "savefig.bbox": "tight",
-    "font.size": 10,
-    "axes.titlesize": 11,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#DDDDDD",
-    "axes.axisbelow": True,
-    "legend.frameon": False,
-    "lines.linewidth": 1.6,
-    "lines.markersize": 5,
-    "svg.hashsalt": "clfrnn",  # the same figures make the same file
-}
+plt.rcParams.update(
+    {
+        "figure.dpi": 150,
+        "savefig.bbox": "tight",
+        "font.size": 10,
+        "axes.titlesize": 11,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "grid.color": "#DDDDDD",
+        "axes.axisbelow": True,
+        "legend.frameon": False,
+        "lines.linewidth": 1.6,
+        "lines.markersize": 5,
+        "svg.hashsalt": "clfrnn",  # the same figures make the same file
+    }
+)
 
 
 def figure(columns: int = 1, rows: int = 1, *, width: float = 4.6, height: float = 3.4) -> tuple[Any, list[Any]]:
     """A figure and its panels in a flat list; `width` and `height` of a panel in inches."""
-    with plt.rc_context(_LOOK):
-        drawn, panels = plt.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False)
+    drawn, panels = plt.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False)
     return drawn, list(panels.flat)
 
 
@@ -82,12 +83,21 @@ def bars(
     _finish(panel, title, "", y, "y" if log else "")
 
 
+def share_legend(drawn: Any, panels: Sequence[Any]) -> None:
+    """One legend below panels of the same series, where it covers none of them."""
+    handles, labels = panels[0].get_legend_handles_labels()
+    if any(panel.get_legend_handles_labels()[1] != labels for panel in panels):
+        return
+    for panel in panels:
+        panel.get_legend().remove()
+    drawn.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=min(4, len(labels)))
+
+
 def save(drawn: Any, path: Path) -> None:
     """Write the figure, as the suffix of `path` says, and let it go."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with plt.rc_context(_LOOK):
-        drawn.tight_layout()
-        drawn.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    drawn.tight_layout()
+    drawn.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     plt.close(drawn)
 
 

@@ -7,7 +7,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyopencl.array as cla
@@ -83,34 +83,42 @@ class Case:
         return device_seconds(self.session, step)
 
 
-def timed(
-    session: clfrnn.Session, step: Callable[[], object], repeats: int, enough: float = math.inf
-) -> tuple[float, float]:
-    """Median device time and wall time of a step, in seconds, of `repeats` steps or of five that took `enough` seconds.
+class Seconds(NamedTuple):
+    """Medians of a step: from its first launch's start to its last one's end, on the host's clock, and in kernels."""
 
-    Device time is that from the start of a step's first launch to the end of its last; without event times, wall time.
+    span: float
+    wall: float
+    kernels: float
+
+
+def timed(session: clfrnn.Session, step: Callable[[], object], repeats: int, enough: float = math.inf) -> Seconds:
+    """The times of a step, of `repeats` of them or of five that took `enough` seconds.
+
+    On devices without event times, wall time stands in for all.
     """
     for _ in range(WARM_UP):
         step()
     session.queue.finish()
-    device, wall = [], []
-    for _ in range(repeats):
+    steps = []
+    while len(steps) < 5 or (len(steps) < repeats and sum(each.wall for each in steps) < enough):
         started = time.perf_counter()
         with session.recorded() as launches:
             result = step()  # held until the queue is done, so that its memory is not in use twice
         session.queue.finish()
-        wall.append(time.perf_counter() - started)
+        wall = time.perf_counter() - started
         del result
-        span = launches[-1][1].profile.end - launches[0][1].profile.start
-        device.append(1e-9 * span if session.profile.event_timer else wall[-1])
-        if len(wall) >= 5 and sum(wall) > enough:
-            break
-    return statistics.median(device), statistics.median(wall)
+        if session.profile.event_timer:
+            profiles = [event.profile for _, event in launches]
+            inside = sum(profile.end - profile.start for profile in profiles)
+            steps.append(Seconds(1e-9 * (profiles[-1].end - profiles[0].start), wall, 1e-9 * inside))
+        else:
+            steps.append(Seconds(wall, wall, wall))
+    return Seconds(*map(statistics.median, zip(*steps, strict=True)))
 
 
 def device_seconds(session: clfrnn.Session, step: Callable[[], object]) -> float:
-    """The median device time of a step."""
-    return timed(session, step, repeats=25, enough=0.5)[0]
+    """The median time of a step in kernels: what the device does, however quick the host is to launch it."""
+    return timed(session, step, repeats=25, enough=0.5).kernels
 
 
 @functools.cache

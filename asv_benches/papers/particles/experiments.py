@@ -1,0 +1,145 @@
+"""The report of the paper: its frames per second beside this run's, and where the time of a frame goes."""
+
+from __future__ import annotations
+
+from ..paper import Measurement, Panel, Plot, Results, Section, Table, range_text
+from .configurations import AXES, CONSTRUCTIONS, METHODS, ORDERS, Axes, case
+from .frames import STAGES, sphere_radius
+
+__all__ = ["sections"]
+
+MS = 1e3
+
+
+def sections(results: Results) -> list[Section]:
+    """Frames per second, then the stages of a frame."""
+    axes = AXES[results.scale]
+    return [_claims(results, axes), _stages(results, axes), _heap(results, axes)]
+
+
+def _claims(results: Results, axes: Axes) -> Section:
+    """The two figures of the paper's text, and the same of this run."""
+    ways = {
+        (method, construction, order): case(axes, method, construction, order)
+        for method in METHODS
+        for construction in CONSTRUCTIONS
+        for order in ORDERS
+    }
+    there = {way: rate for way, each in ways.items() if (rate := results.number(each, "frames_per_second"))}
+    own = ways["uniform_grid", "sort", 1]
+    rows = [
+        ("paper, GeForce GTX 280", "cell by cell, by sorting, put in order every frame", "65,536", "about 175"),
+        ("paper, GeForce GTX 480", "the same", "65,536", "about 460"),
+        ("this run", "the same", f"{axes.n:,}", results.text(own, "frames_per_second", ".0f")),
+    ]
+    if there:
+        method, construction, order = best = max(there, key=there.__getitem__)
+        how = f"{method}, by {CONSTRUCTIONS[construction]}, put in order {ORDERS[order]}"
+        rows.append(("this run, fastest", how, f"{axes.n:,}", f"{there[best]:.0f}"))
+    panels = [
+        Panel(
+            title=f"{method}, put in order",
+            y="frames per second",
+            series={
+                f"by {name}": (
+                    (),
+                    [results.number(case(axes, method, construction, order), "frames_per_second") for order in ORDERS],
+                )
+                for construction, name in CONSTRUCTIONS.items()
+            },
+            groups=_orders(),
+        )
+        for method in METHODS
+    ]
+    return Section(
+        title="Frames per second",
+        note=(
+            "Particles are put in order by moving positions and velocities into the order of cells; never put in "
+            "order, they stay in random order. The paper does it in every frame where it builds by sorting, and finds "
+            "that way the faster one on most of its time's hardware; here either construction is tried with either "
+            "order."
+        ),
+        tables=[Table(header=("", "way", "spheres", "frames per second"), rows=rows, words=2)],
+        plot=Plot(
+            name="frames",
+            caption="Frames per second by construction, and by how often particles are put in order",
+            panels=panels,
+            same_y=True,
+        ),
+    )
+
+
+def _stages(results: Results, axes: Axes) -> Section:
+    """Where the time of a frame goes."""
+    names = (*STAGES, "frame")
+    rows = []
+    for method in METHODS:
+        for construction, by in CONSTRUCTIONS.items():
+            for order, called in ORDERS.items():
+                each = case(axes, method, construction, order)
+                cells = [results.text(each, name, scale=MS) for name in names]
+                rows.append((f"{method}, by {by}", called, *cells, results.text(each, "frames_per_second", ".0f")))
+    panels = [
+        Panel(
+            title=f"{method}, put in order",
+            y="device time (ms)",
+            series={
+                f"{stage}, by {by}": (
+                    (),
+                    [_ms(results, case(axes, method, construction, order), stage) for order in ORDERS],
+                )
+                for stage in ("build", "collide")
+                for construction, by in CONSTRUCTIONS.items()
+            },
+            groups=_orders(),
+        )
+        for method in METHODS
+    ]
+    return Section(
+        title="The stages of a frame",
+        note="Milliseconds of device time, and frames per second by the wall clock.",
+        tables=[
+            Table(header=("method and construction", "put in order", *names, "frames per second"), rows=rows, words=2)
+        ],
+        plot=Plot(
+            name="stages",
+            caption="Building and colliding by construction, and by how often particles are put in order",
+            panels=panels,
+            same_y=True,
+        ),
+    )
+
+
+def _heap(results: Results, axes: Axes) -> Section:
+    """Whether what was timed is the steady state."""
+    plan = [
+        case(axes, method, construction, order)
+        for method in METHODS
+        for construction in CONSTRUCTIONS
+        for order in ORDERS
+    ]
+    rows = [
+        ("spheres", f"{axes.n:,}"),
+        ("radius, in a box of side 2", f"1/{1 / sphere_radius(axes.n):.4g}"),
+        ("frames before timing", f"{axes.settling:,}"),
+        ("spheres that touch a sphere, mean", range_text((results.number(each, "touching") for each in plan), ".2f")),
+        (
+            "root mean square speed after timing, radii per frame",
+            range_text((results.number(each, "radii_per_frame") for each in plan), ".1e"),
+        ),
+    ]
+    return Section(
+        title="The heap",
+        note="The same for every way to run it; afterwards they differ by rounding.",
+        tables=[Table(header=("", ""), rows=rows)],
+    )
+
+
+def _orders() -> list[str]:
+    """Names of groups, short enough to stand side by side."""
+    return [name.replace(" frame", "\nframe") for name in ORDERS.values()]
+
+
+def _ms(results: Results, measurement: Measurement, name: str) -> float | None:
+    value = results.number(measurement, name)
+    return None if value is None else MS * value

@@ -1,0 +1,37 @@
+"""Chisholm, Maddock and Richmond (2020): strips and proportional bin widths, measured on the Circles model."""
+
+from __future__ import annotations
+
+from ..paper import Paper
+from .circles import measure
+from .configurations import plan
+from .experiments import sections
+
+__all__ = ["PAPER"]
+
+PAPER = Paper(
+    name="strips",
+    title="Strips and proportional bin width: the Circles model",
+    source=(
+        "R. Chisholm, S. Maddock, P. Richmond: *Improved GPU near neighbours performance for multi-agent simulations*. "
+        "Journal of Parallel and Distributed Computing 137 (2020), 53-64, "
+        "[doi:10.1016/j.jpdc.2019.11.002](https://doi.org/10.1016/j.jpdc.2019.11.002). Experiments 2 to 5, the "
+        "counterparts of its figures 7 to 11. The paper's own numbers are of an NVIDIA Titan X (Pascal), CUDA 9.1; its "
+        "curves are not tabulated, so that what stands beside ours is what its text says."
+    ),
+    timed=(
+        "Actors start uniformly at random and draw together into circles or hollow spheres. In each step the *query* "
+        "is one visit of all neighbors, which computes the next positions, and the *construction* takes them into the "
+        "index. Both are device time, from the start of the first launch to the end of the last; what is compiled is "
+        "compiled for a model that is thrown away. Each number is the mean over all steps from the uniform start on; "
+        "where two more follow in brackets, they are the means of the first and of the last ten steps; by the paper, "
+        "200 steps lead to the steady state. *Neighbors* are those of an actor away from the border at the start. The "
+        "paper's force of 0.05 is taken as 0.05 *r* divided "
+        "by the neighbors, as actors with many neighbors swing for ever under a larger one.\n\n"
+        "*Original* is the grid of cells of side *r*, visited cell by cell (`uniform_grid`); *strips w* is `strips` "
+        "with cells of side *w r*; *default* is `strips` with the cells that clfrnn chooses."
+    ),
+    plan=plan,
+    measure=measure,
+    sections=sections,
+)

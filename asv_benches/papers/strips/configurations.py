@@ -1,0 +1,77 @@
+"""What is measured for the paper: ways to search, densities and populations."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from ..paper import Fact, Measurement
+
+__all__ = ["AXES", "CROWDS", "DIMS", "WAYS", "WIDTHS", "Axes", "case", "plan"]
+
+#: The ways that are compared: name in tables -> options of the index.
+WAYS: Mapping[str, Mapping[str, Fact]] = {
+    "original": {"method": "uniform_grid"},
+    "strips 1": {"method": "strips", "bin_width": 1.0},
+    "strips 0.7": {"method": "strips", "bin_width": 0.7},
+    "strips 2/3": {"method": "strips", "bin_width": 2 / 3},
+    "strips 0.5": {"method": "strips", "bin_width": 0.5},
+    "strips 0.4": {"method": "strips", "bin_width": 0.4},
+    "default": {"method": "strips"},
+}
+
+#: The bin widths of experiment 3, in units of the radius.
+WIDTHS = {way: float(options["bin_width"]) for way, options in WAYS.items() if "bin_width" in options}
+
+DIMS = (2, 3)
+
+#: Neighbors at which experiment 5 scales the population, by dimension (figure 11).
+CROWDS = {2: 60, 3: 100}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Axes:
+    """The sizes of a scale."""
+
+    #: actors of experiments 2 to 4, and steps of every configuration
+    n: int
+    steps: int
+    #: neighbors by dimension, and the populations of experiment 5
+    densities: Mapping[int, Sequence[int]]
+    populations: Sequence[int]
+
+
+#: Of the densities in its figures the paper's text names about 52 neighbors alone; they are chosen around it.
+AXES = {
+    "paper": Axes(
+        n=1_000_000,
+        steps=200,
+        densities={2: (20, 52, 80, 120, 160, 200), 3: (20, 52, 80, 120, 160, 200)},
+        populations=(100_000, 250_000, 500_000, 1_000_000, 1_500_000, 2_000_000, 2_500_000, 3_000_000),
+    ),
+    "small": Axes(
+        n=20_000,
+        steps=20,
+        densities={2: (20, 52, 120), 3: (20, 52, 120)},
+        populations=(5_000, 10_000, 20_000, 40_000),
+    ),
+    "tiny": Axes(n=150, steps=2, densities={2: (52,), 3: (20,)}, populations=(75, 150)),
+}
+
+
+def case(axes: Axes, dim: int, neighbors: int, way: str, n: int | None = None) -> Measurement:
+    """The measurement of a way to search; with `axes.n` actors unless `n` is given."""
+    return Measurement.of(dim=dim, n=n or axes.n, neighbors=neighbors, steps=axes.steps, **WAYS[way])
+
+
+def plan(scale: str) -> list[Measurement]:
+    """Every configuration of experiments 2 to 5 once, whichever of them show it."""
+    axes = AXES[scale]
+    wanted = [case(axes, dim, k, way) for dim in DIMS for k in axes.densities[dim] for way in WAYS]
+    wanted += [
+        case(axes, dim, CROWDS[dim], way, n)
+        for dim in DIMS
+        for n in axes.populations
+        for way in ("original", "strips 0.5")
+    ]
+    return list(dict.fromkeys(wanted))

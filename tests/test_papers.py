@@ -1,0 +1,311 @@
+"""The papers' experiments are resumed where they stopped, never mixed, and shown as they were measured."""
+
+import importlib
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import clfrnn
+
+pytest.importorskip("matplotlib", reason="plots need matplotlib")
+papers = pytest.importorskip("asv_benches.papers", reason="benchmarks come with a checkout")
+campaign, command, paper_parts, record_file, report, spheres = (
+    importlib.import_module(f"asv_benches.papers.{name}")
+    for name in ("campaign", "__main__", "paper", "record", "report", "particles.spheres")
+)
+Measurement, Panel, Paper, Plot, Section, Table = (
+    getattr(paper_parts, name) for name in ("Measurement", "Panel", "Paper", "Plot", "Section", "Table")
+)
+
+PLAN = [Measurement.of(n=n, method=method) for n in (10, 20) for method in ("one", "other")]
+
+
+class Fake:
+    """A paper whose measurements are counted, and of which some go wrong."""
+
+    def __init__(self, errors=None):
+        self.measured = []
+        self.errors = errors or {}
+        self.paper = Paper(
+            name="fake",
+            title="A title",
+            source="Somebody (2000).",
+            timed="What was timed.",
+            plan=lambda scale: PLAN,
+            measure=self.measure,
+            sections=self.sections,
+        )
+
+    def measure(self, session, measurement):
+        self.measured.append(measurement)
+        if measurement in self.errors:
+            raise self.errors[measurement]
+        return {"seconds": measurement.to_dict()["n"] / 8}
+
+    def sections(self, results):
+        rows = [(each.key, results.text(each, "seconds", ".1f", scale=10)) for each in results.plan]
+        times = [results.number(each, "seconds") for each in results.plan]
+        lines = Panel(title="lines", x="n", y="s", series={"all": (range(len(times)), times)})
+        bars = Panel(title="bars", y="s", series={"all": ((), times)}, groups=[each.key for each in results.plan])
+        plot = Plot(name="times", caption="All times", panels=[lines, bars], same_y=True)
+        return [Section(title="Times", note="A note.", tables=[Table(header=("what", "time"), rows=rows)], plot=plot)]
+
+
+FACTS = {
+    "paper": "fake",
+    "scale": "tiny",
+    "clfrnn": "1.0",
+    "device": "Some (R) Device",
+    "platform": "NVIDIA CUDA",
+    "driver": "5",
+    "date": "2020-02-02",
+}
+
+
+def opened(folder, *, fresh=False, **facts):
+    return record_file.Record.open(folder, {**FACTS, **facts}, fresh=fresh)
+
+
+def measure(fake, folder, plan=PLAN):
+    return campaign.measure_missing(None, fake.paper, plan, opened(folder))
+
+
+def test_a_second_run_measures_nothing(tmp_path):
+    fake = Fake()
+    assert measure(fake, tmp_path) == campaign.Outcome(measured=4, skipped=0, failed=0)
+    assert measure(fake, tmp_path) == campaign.Outcome(measured=0, skipped=4, failed=0)
+    assert fake.measured == PLAN
+    assert [path.name for path in tmp_path.iterdir()] == ["fake-nvidia-some-r-device.json"]
+
+
+def test_what_was_measured_before_an_interruption_is_kept(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        measure(Fake({PLAN[2]: KeyboardInterrupt()}), tmp_path)
+    fake = Fake()
+    assert measure(fake, tmp_path) == campaign.Outcome(measured=2, skipped=2, failed=0)
+    assert fake.measured == PLAN[2:]
+
+
+def test_a_file_is_whole_whatever_interrupts_its_writing(tmp_path, monkeypatch):
+    record = opened(tmp_path)
+    record.keep(PLAN[0], numbers={"seconds": 1.0})
+    before = record.path.read_text()
+    with monkeypatch.context() as patched:
+        patched.setattr(record_file.Path, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            record.keep(PLAN[1], numbers={"seconds": 2.0})
+    assert record.path.read_text() == before
+    assert PLAN[0] in opened(tmp_path)
+    assert PLAN[1] not in opened(tmp_path)
+
+
+@pytest.mark.parametrize("fact", ["scale", "clfrnn", "driver"])
+def test_another_version_driver_or_scale_is_not_mixed(tmp_path, fact):
+    measure(Fake(), tmp_path)
+    other = {fact: "small" if fact == "scale" else "2"}
+    with pytest.raises(command.click.ClickException, match=rf"{fact} .* there.*--fresh.*--output"):
+        opened(tmp_path, **other)
+    fresh = opened(tmp_path, fresh=True, **other)
+    assert not fresh.entries
+    fresh.keep(PLAN[0], numbers={"seconds": 1.0})
+    found = json.loads(fresh.path.read_text())
+    assert found["facts"][fact] == other[fact]
+    assert list(found["measurements"]) == [PLAN[0].key]
+
+
+def test_devices_have_files_of_their_own(tmp_path):
+    paths = {
+        opened(tmp_path, device=device, platform=platform).path.name
+        for device in ("NVIDIA H200", "cpu-znver4")
+        for platform in ("NVIDIA CUDA", "Portable Computing Language", "Something else")
+    }
+    assert len(paths) == 6
+    assert {"fake-nvidia-h200.json", "fake-pocl-cpu-znver4.json"} <= paths
+
+
+def test_a_failure_is_kept_shown_and_stops_nothing(tmp_path):
+    refused = clfrnn.DeviceMemoryError("needs 9 bytes", needed=9, available=1, largest_allocation=1)
+    fake = Fake({PLAN[1]: refused})
+    assert measure(fake, tmp_path) == campaign.Outcome(measured=4, skipped=0, failed=1)
+    assert measure(fake, tmp_path).measured == 0
+    text = report.write_report(fake.paper, opened(tmp_path))[0].read_text()
+    assert f"| {PLAN[1].key} | failed (1) |" in text
+    assert f"1. `{PLAN[1].key}`: DeviceMemoryError: needs 9 bytes" in text
+    assert "4 of 4, 1 failed" in text
+
+
+def test_a_mistake_in_a_paper_is_no_failed_measurement(tmp_path):
+    with pytest.raises(AssertionError):
+        measure(Fake({PLAN[0]: AssertionError()}), tmp_path)
+    assert PLAN[0] not in opened(tmp_path)
+
+
+def test_tables_and_plots_come_from_the_file_alone(tmp_path):
+    entry = {"facts": PLAN[0].to_dict(), "date": "2020-02-02", "numbers": {"seconds": 0.25}}
+    path = tmp_path / "fake-recorded.json"
+    path.write_text(json.dumps({"facts": FACTS, "measurements": {PLAN[0].key: entry}}))
+    (record,) = record_file.records_of(Fake().paper, tmp_path)
+    text, picture = report.write_report(Fake().paper, record)
+    assert text.name == "fake-recorded.md"
+    assert picture.name == "fake-recorded-times.png"
+    lines = text.read_text().splitlines()
+    assert "| method=one n=10 | 2.5 |" in lines
+    assert "| method=other n=10 | - |" in lines
+    assert "| device | Some (R) Device |" in lines
+    assert "| measurements | 1 of 4, 0 failed |" in lines
+    assert "![All times](fake-recorded-times.png)" in lines
+    check_picture(picture)
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"facts": {}, "measurements": {}}', "no"])
+def test_a_file_of_something_else_is_refused(tmp_path, text):
+    (tmp_path / "fake-x.json").write_text(text)
+    with pytest.raises(command.click.ClickException, match=r"fake-x\.json: expected measurements"):
+        list(record_file.records_of(Fake().paper, tmp_path))
+
+
+def check_picture(path):
+    """A picture is there, and not all of one colour."""
+    from matplotlib.image import imread
+
+    pixels = imread(path)
+    assert min(pixels.shape[:2]) > 100
+    assert pixels[..., :3].std() > 0.01
+
+
+# --- the papers -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", papers.PAPERS)
+@pytest.mark.parametrize("scale", paper_parts.SCALES)
+def test_keys_are_unique_and_say_everything(name, scale):
+    plan = papers.PAPERS[name].plan(scale)
+    assert plan
+    assert len({measurement.key for measurement in plan}) == len(set(plan)) == len(plan)
+    for measurement in plan:
+        assert measurement == Measurement.of(**dict(reversed(measurement.facts)))
+
+
+def position(session):
+    from clfrnn.device import list_devices
+
+    return str(list_devices().index(session.device))
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(command.main, [str(argument) for argument in arguments])
+
+
+@pytest.mark.parametrize("name", papers.PAPERS)
+def test_every_paper_runs_from_end_to_end(session, tmp_path, name):
+    run = [name, "--device", position(session), "--scale", "tiny", "--output", tmp_path]
+    first = invoke(*run)
+    assert first.exit_code == 0, first.output
+    plan = papers.PAPERS[name].plan("tiny")
+    assert f"{len(plan)} measured, 0 of them failed; 0 were there already" in first.output
+    (record,) = record_file.records_of(papers.PAPERS[name], tmp_path)
+    for entry in record.entries.values():
+        assert entry["numbers"]
+        assert all(np.isfinite(number) and number >= 0 for number in entry["numbers"].values())
+    text = record.path.with_suffix(".md").read_text()
+    assert "| - |" not in text
+    assert session.profile.driver in text
+    pictures = sorted(tmp_path.glob("*.png"))
+    assert pictures
+    for picture in pictures:
+        check_picture(picture)
+        assert f"({picture.name})" in text
+    drawn = invoke(name, "--render", "--output", tmp_path)
+    assert drawn.exit_code == 0, drawn.output
+    assert record.path.with_suffix(".md").read_text() == text
+    chosen = plan[-1].key
+    again = invoke(*run, "--only", chosen, "--fresh")
+    assert "1 measured, 0 of them failed; 0 were there already" in again.output
+    assert f"0 measured, 0 of them failed; {len(plan)} were there already" in invoke(*run).output
+
+
+def test_the_papers_are_listed():
+    listed = invoke("--list")
+    assert listed.exit_code == 0
+    assert all(name in listed.output for name in papers.PAPERS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "name a paper"),
+        (["nothing"], "'nothing' is not one of"),
+        (["particles", "--render", "--fresh"], "--render measures nothing"),
+        (["particles", "--only", "no such key"], "no key holds 'no such key'"),
+    ],
+)
+def test_wrong_usage_is_told(tmp_path, arguments, told):
+    outcome = invoke(*arguments, "--output", tmp_path)
+    assert outcome.exit_code == 2
+    assert told in outcome.output
+
+
+def test_nothing_to_draw_is_told(tmp_path):
+    outcome = invoke("strips", "--render", "--output", tmp_path)
+    assert outcome.exit_code == 1
+    assert "measure first" in outcome.output
+
+
+# --- the spheres of `particles` -------------------------------------------------------------------------------------
+
+
+def pair(session, speed, **material):
+    """Two spheres that fly at each other."""
+    made = spheres.Material(gravity=0.0, **material)
+    at = np.float32([[-0.1, 0.01, 0], [0.1, -0.01, 0]])
+    fly = np.float32([[speed, 0, 0], [-speed, 0, 0]])
+    return spheres.Spheres(at, 0.05, fly, material=made, session=session, method="brute_force")
+
+
+def test_two_spheres_bounce_and_keep_their_energy(session):
+    both = pair(session, 0.5, damping=0.0, shear=0.0)
+    before, touched = both.energy(), False
+    for _ in range(60):
+        both.step(5)
+        touched |= bool(both.index.count().get().any())
+        # in contact, positions are half a step ahead of velocities: of a phase of dt * sqrt(2 * stiffness) / 2 = 0.07
+        assert both.energy() == pytest.approx(before, rel=0.08)
+    assert touched
+    velocities = both.velocities.get()[:, :3]
+    assert both.energy() == pytest.approx(before, rel=0.005)
+    assert velocities.sum(axis=0) == pytest.approx(0, abs=1e-5)
+    assert velocities[0, 0] < -0.3  # turned round
+
+
+def test_a_dashpot_takes_energy_away(session):
+    both = pair(session, 0.5)
+    before = both.energy()
+    both.step(300)
+    velocities = both.velocities.get()[:, :3]
+    assert velocities[0, 0] < 0 < velocities[1, 0]
+    assert both.energy() < 0.7 * before
+
+
+def test_a_settled_heap_lies_on_the_floor_of_the_box(session):
+    n, radius = 60, 0.2
+    start = spheres.lattice(n, radius)
+    assert len(np.unique(start, axis=0)) == n
+    soft = spheres.Material(dt=2e-3, stiffness=2.5e3, damping=20.0)
+    heap = spheres.Spheres(start, radius, material=soft, session=session, reorder=16, method="strips")
+    fastest = 0.0
+    for _ in range(16):
+        heap.step(50)
+        fastest = max(fastest, float(np.abs(heap.velocities.get()).max()))
+    positions = heap.positions.get()
+    assert np.abs(positions).max() <= 1 - radius
+    assert positions[:, 2].mean() < start[:, 2].mean()
+    assert np.square(heap.velocities.get()[:, :3]).sum(axis=1).mean() < 0.05 * fastest**2
+    nearest = heap.index.nearest().distances.get()
+    assert nearest.min() > 0.9 * 2 * radius
+
+
+def test_more_spheres_than_fit_are_refused():
+    with pytest.raises(ValueError, match="fit into the box"):
+        spheres.lattice(100_000, 0.1)
