@@ -1,0 +1,159 @@
+"""``python -m asv_benches.peers``: clfrnn and its peers on the same clouds, as a Markdown table, JSON and a plot."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib
+import platform
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import numpy as np
+
+from .agreement import ULPS
+from .clouds import LARGE, SMALL, Cloud
+from .machine import processor
+from .measurement import Reference, measure
+from .ours import Clfrnn
+from .peer import Absent, Peer
+from .report import TASKS, Entry, Report
+
+REPORTS = Path(__file__).resolve().parents[1] / "reports"
+_MODULES = ("processors", "warp_peers", "torch_peers")
+
+
+def known() -> list[type[Peer]]:
+    """Every peer; those of libraries that are absent too, as modules import their library only when asked."""
+    modules = (importlib.import_module(f".{name}", __package__) for name in _MODULES)
+    return [peer for module in modules for peer in module.PEERS]
+
+
+def gather(ours: Clfrnn, wanted: Sequence[str]) -> tuple[list[Peer], list[Entry]]:
+    """The peers that can take part, clfrnn first, and the entries of all, the absent with the reason."""
+    present: list[Peer] = [ours]
+    entries = [_entry(ours)]
+    for kind in known():
+        entry = Entry(name=kind.name, package=kind.package, remark=kind.remark)
+        entries.append(entry)
+        try:
+            entry.version = kind.find()
+            if wanted and not _named(kind, wanted):
+                raise Absent("not asked for")  # noqa: TRY301
+            peer = kind()
+            if kind.place == "gpu" or peer.place == "gpu":
+                _admit(peer, ours, named=bool(wanted))
+            entries[-1] = _entry(peer)
+            present.append(peer)
+        except Absent as reason:
+            entry.absent = str(reason)
+        except Exception as error:  # noqa: BLE001 — a library that does not load stops no other
+            entry.absent = traceback.format_exception_only(error)[-1].strip()
+    return present, entries
+
+
+def _named(kind: type[Peer], wanted: Sequence[str]) -> bool:
+    return any(name in (kind.name, kind.package) or name == kind.name.split(",")[0] for name in wanted)
+
+
+def _admit(peer: Peer, ours: Clfrnn, *, named: bool) -> None:
+    """Peers that belong on a GPU come unasked only with one, and only to a clfrnn that runs on one."""
+    if not named and peer.place != "gpu":
+        raise Absent("a peer for GPUs, and there is none; name it with --peers to have it on the CPU")
+    if not named and ours.place != "gpu":
+        raise Absent("a peer for GPUs, and clfrnn's device is none; name it with --peers to have it all the same")
+
+
+def _entry(peer: Peer) -> Entry:
+    return Entry(
+        name=peer.name,
+        package=peer.package,
+        version=type(peer).find(),
+        device=peer.device,
+        place=peer.place,
+        remark=peer.remark,
+    )
+
+
+def machine(ours: Clfrnn) -> dict[str, str]:
+    """What a reader must know of the machine and the day."""
+    return {
+        "date": dt.datetime.now(tz=dt.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "clfrnn": f"{type(ours).find()} on {ours.device}",
+        "processor": processor(),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": f"{platform.python_version()}, numpy {np.__version__}",
+    }
+
+
+def run(
+    clouds: Sequence[Cloud],
+    tasks: Sequence[str],
+    device: str | None,
+    wanted: Sequence[str],
+    limit: float,
+    repeats: int,
+    output: Path,
+) -> Report:
+    """Everything; written down after each cloud, so that a crash in a library loses one cloud."""
+    ours = Clfrnn(device)
+    present, entries = gather(ours, wanted)
+    report = Report(machine=machine(ours), limit=limit, ulps=ULPS, entries=entries, clouds=clouds)
+    for cloud in clouds:
+        click.echo(cloud.name, err=True)
+        reference = Reference.of(cloud, device)
+        for task in tasks:
+            for peer in present:
+                outcome = measure(peer, cloud, reference, task, limit=limit, repeats=repeats)
+                report.outcomes.append(outcome)
+                told = outcome.message if outcome.total is None else f"{1e3 * outcome.total:.3f} ms"
+                click.echo(f"  {task}, {peer.name}: {told}", err=True)
+        report.save(output)
+    return report
+
+
+def _split(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in value.split(",")) if value else ()
+
+
+def _check(names: Sequence[str], offered: Sequence[str], option: str) -> None:
+    for name in names:
+        if name not in offered:
+            raise click.BadParameter(f"{name!r} is none of {', '.join(sorted(set(offered)))}", param_hint=option)
+
+
+@click.command()
+@click.option("--device", help="clfrnn's device, as for `clfrnn search`.")
+@click.option("--small/--large", default=None, help="Clouds for CPUs or for GPUs; by default as the device is.")
+@click.option("--peers", "wanted", callback=_split, help="Only these, with commas between; a package's name will do.")
+@click.option("--tasks", callback=_split, default=",".join(TASKS), show_default=True, help="With commas between.")
+@click.option("--limit", default=5.0, show_default=True, help="Seconds that a build and a query may take.")
+@click.option("--repeats", default=15, show_default=True, help="Runs; fewer where they take a quarter of the limit.")
+@click.option(
+    "--output", type=click.Path(file_okay=False, path_type=Path), default=REPORTS / "peers",
+    help="Folder for peers.md, peers.json and peers.png.  [default: asv_benches/reports/peers]",
+)  # fmt: skip
+def main(
+    device: str | None,
+    small: bool | None,
+    wanted: tuple[str, ...],
+    tasks: tuple[str, ...],
+    limit: float,
+    repeats: int,
+    output: Path,
+) -> None:
+    """Measure clfrnn and its peers on the same clouds, after their answers were compared, and print the tables."""
+    kinds = known()
+    _check(wanted, [name for kind in kinds for name in (kind.name, kind.package)], "--peers")
+    _check(tasks, list(TASKS), "--tasks")
+    if small is None:
+        small = Clfrnn(device).place == "cpu"
+    report = run(SMALL if small else LARGE, tasks, device, wanted, limit, max(1, repeats), output)
+    paths = report.save(output)
+    click.echo(report.markdown())
+    click.echo(f"written: {', '.join(map(str, paths))}", err=True)
+
+
+if __name__ == "__main__":
+    main()

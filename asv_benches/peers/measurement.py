@@ -1,0 +1,195 @@
+"""The procedure, the same for all: foresee, answer once, compare, and only then time."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import statistics
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from .agreement import Agreement, Fingerprint, compare_counts, compare_pairs, fingerprint, slack_of
+from .clouds import Cloud, Points
+from .ours import Clfrnn, near
+from .peer import Array, Pairs, Peer
+
+#: A peer is first asked about the first of so many parts of a cloud, and then of so many, if that leaves points enough.
+PARTS = (256, 16)
+ENOUGH = 1000
+
+
+@dataclasses.dataclass(kw_only=True)
+class Outcome:
+    """What became of a peer on a cloud; times in seconds, medians."""
+
+    peer: str
+    cloud: str
+    task: str
+    #: "measured", "wrong", "over", "failed" or "left out"
+    status: str
+    #: why, where there is no time
+    message: str = ""
+    build: float | None = None
+    query: float | None = None
+    total: float | None = None
+    #: between device events, from the first launch of the build to the end of the query
+    device: float | None = None
+    repeats: int = 0
+    memory: int | None = None
+    agreement: Agreement | None = None
+
+
+@dataclasses.dataclass(kw_only=True)
+class Reference:
+    """What clfrnn found on a cloud."""
+
+    points: Points
+    radius: float
+    counts: Array
+    pairs: Pairs
+    marks: Fingerprint
+    device: str | None
+
+    @classmethod
+    def of(cls, cloud: Cloud, device: str | None) -> Reference:
+        """Search once."""
+        points = np.ascontiguousarray(cloud.points())
+        ours = Clfrnn(device)
+        with held(ours, points, cloud.radius, 0):
+            ours.build()
+            pairs = ours.pairs_of(ours.lists())
+        marks = fingerprint(pairs, len(points))
+        if not len(pairs.rows):
+            raise ValueError(f"cloud: {cloud.name} has no neighbors within {cloud.radius}; measure one that has")
+        return cls(points=points, radius=cloud.radius, counts=marks.counts, pairs=pairs, marks=marks, device=device)
+
+    @property
+    def widest(self) -> int:
+        """The longest list."""
+        return int(self.counts.max())
+
+    def compare(self, peer: Peer, task: str, answer: Any) -> Agreement:
+        """A peer's answer against ours."""
+        if task == "lists":
+            return compare_pairs(self.points, self.radius, self.pairs, self.marks, peer.pairs_of(answer))
+        slack = slack_of(self.radius)
+        return compare_counts(
+            self.counts,
+            peer.counts_of(answer),
+            lambda rows: near(self.points, rows, self.radius, slack, self.device),
+        )
+
+
+@contextmanager
+def held(peer: Peer, points: Points, radius: float, widest: int) -> Iterator[None]:
+    """The peer with these points, which it lets go in the end."""
+    try:
+        peer.hold(points, radius, widest)
+        peer.memory_starts()
+        peer.prepare()
+        yield
+    finally:
+        peer.release()
+        gc.collect()
+
+
+def measure(peer: Peer, cloud: Cloud, reference: Reference, task: str, *, limit: float, repeats: int) -> Outcome:
+    """What becomes of a peer on a cloud; whatever it raises is told in the outcome, and stops no other peer."""
+    outcome = Outcome(peer=peer.name, cloud=cloud.name, task=task, status="left out")
+    if task not in peer.tasks:
+        outcome.message = "has no such task"
+        return outcome
+    try:
+        if foreseen(peer, cloud, reference, task, limit) > limit:
+            outcome.status, outcome.message = "over", f"over {limit:g} s"
+            return outcome
+        with held(peer, reference.points, reference.radius, reference.widest):
+            _compare_and_time(peer, reference, task, outcome, limit, repeats)
+    except Exception as error:  # noqa: BLE001 — a peer's failure is a result
+        outcome.status = "failed"
+        outcome.message = traceback.format_exception_only(error)[-1].strip()
+    return outcome
+
+
+def foreseen(peer: Peer, cloud: Cloud, reference: Reference, task: str, limit: float) -> float:
+    """About how many seconds a build and a query will take, told from small parts of the cloud of like density."""
+    if isinstance(peer, Clfrnn):
+        return 0.0
+    seconds = 0.0
+    for parts in PARTS:
+        if len(reference.points) < parts * ENOUGH:
+            continue
+        points, radius = cloud.part(reference.points, parts)
+        with held(peer, np.ascontiguousarray(points), radius, 4 * reference.widest):
+            step = _whole(peer, task)
+            step()  # compiles
+            peer.finish()
+            seconds = peer.clocked(step)[1] * parts ** (2 if peer.quadratic else 1)
+        if seconds > 4 * limit:  # too far beyond it for a second look, which may take long itself
+            break
+    return seconds
+
+
+def _whole(peer: Peer, task: str) -> Callable[[], Any]:
+    query = getattr(peer, task)
+
+    def step() -> Any:
+        peer.build()
+        return query()
+
+    return step
+
+
+def _compare_and_time(
+    peer: Peer, reference: Reference, task: str, outcome: Outcome, limit: float, repeats: int
+) -> None:
+    answer, first, _ = peer.clocked(_whole(peer, task))
+    outcome.memory = peer.memory_peak()
+    outcome.agreement = reference.compare(peer, task, answer)
+    del answer
+    if not outcome.agreement.right:
+        outcome.status, outcome.message = "wrong", str(outcome.agreement)
+        return
+    times = _times(peer, task, first, limit, repeats)
+    outcome.status, outcome.repeats = "measured", len(times)
+    columns = zip(*times, strict=True)
+    build, outcome.query, outcome.total, outcome.device = (_median(column) for column in columns)
+    if peer.builds:
+        outcome.build = build
+
+
+def _times(peer: Peer, task: str, first: float, limit: float, repeats: int) -> list[tuple[float | None, ...]]:
+    """Build, query, both, and both on the device; fewer than asked for where they take a quarter of the limit."""
+    query, whole = getattr(peer, task), _whole(peer, task)
+    if first < limit / 20:
+        for _ in range(2):
+            peer.clocked(whole)  # warm: the first run compiled and filled pools
+    times: list[tuple[float | None, ...]] = []
+    gc.collect()
+    gc.disable()  # as timeit does
+    try:
+        started = time.perf_counter()
+        while len(times) < repeats:
+            _, build, _ = peer.clocked(peer.build)
+            answer, asked, _ = peer.clocked(query)
+            del answer
+            total, device = build + asked, None
+            if peer.asynchronous:
+                answer, total, device = peer.clocked(whole)
+                del answer
+            times.append((build, asked, total, device))
+            if time.perf_counter() - started > limit / 4:
+                break
+    finally:
+        gc.enable()
+    return times
+
+
+def _median(column: tuple[float | None, ...]) -> float | None:
+    values = [value for value in column if value is not None]
+    return statistics.median(values) if values else None
