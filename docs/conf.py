@@ -8,7 +8,7 @@ release = version = clfrnn.__version__
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "myst_parser"]
 html_theme = "furo"
 html_title = f"clfrnn {release}"
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "measured"]  # these are included
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 napoleon_use_param = False
