@@ -87,11 +87,12 @@ def rename(folder: Path) -> None:
     """Name results by the version of Python, where asv takes the path of the one that it ran."""
     from asv import util  # noqa: PLC0415
 
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
     for path in folder.glob("*-existing-*.json"):
-        results = util.load_json(str(path)) | {"env_name": version}
+        results = util.load_json(str(path)) | {"env_name": f"python{version}", "python": version}
+        results["params"]["python"] = version
         path.unlink()
-        util.write_json(str(folder / f"{results['commit_hash'][:8]}-{version}.json"), results, compact=True)
+        util.write_json(str(folder / f"{results['commit_hash'][:8]}-python{version}.json"), results, compact=True)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

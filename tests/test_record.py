@@ -64,11 +64,16 @@ def test_a_machine_is_described_with_devices_and_drivers(session):
 
 def test_results_are_named_by_the_version_of_python(tmp_path):
     pytest.importorskip("asv")
-    results = {"commit_hash": "0123456789", "env_name": "existing-_usr_bin_python", "results": {"a": [float("nan")]}}
+    path = "/usr/bin/python"
+    results = {"commit_hash": "0123456789", "env_name": "existing-_usr_bin_python", "python": path}
+    results |= {"params": {"python": path, "cpu": "x"}, "results": {"a": [float("nan")]}}
     (tmp_path / "01234567-existing-_usr_bin_python.json").write_text(json.dumps(results))
     (tmp_path / "machine.json").write_text("{}")
     record.rename(tmp_path)
 
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    assert {path.name for path in tmp_path.iterdir()} == {f"01234567-{version}.json", "machine.json"}
-    assert json.loads((tmp_path / f"01234567-{version}.json").read_text())["env_name"] == version
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    assert {found.name for found in tmp_path.iterdir()} == {f"01234567-python{version}.json", "machine.json"}
+    renamed = json.loads((tmp_path / f"01234567-python{version}.json").read_text())
+    assert renamed["env_name"] == f"python{version}"
+    assert renamed["params"] == {"python": version, "cpu": "x"}
+    assert renamed["python"] == version
