@@ -92,11 +92,12 @@ class Nvalchemi(Torch):
     """nvalchemi-toolkit-ops, its cell list."""
 
     name = "nvalchemi"
-    module = "nvalchemiops.torch.neighbors"
+    module = "nvalchemiops.torch.neighbors.cell_list"
     package = "nvalchemi-toolkit-ops"
     remark = (
-        "`prepare_neighbor_list(method='cell_list')`, then `neighbor_list(state=...)`, its advice for repeated calls; "
-        "a matrix as wide as the longest list, which it was told, with shifts; an open ball; no counts alone"
+        "`build_cell_list` and `query_cell_list`, buffers used again, sorted path; up to four cells a point, as its "
+        "default of 524,288 makes cells of four radii in large sparse clouds; a matrix as wide as the longest list, "
+        "which it was told, with shifts; an open ball; no counts alone"
     )
 
     def __init__(self) -> None:
@@ -105,22 +106,39 @@ class Nvalchemi(Torch):
         super().__init__()
 
     def prepare(self) -> None:
-        """A state with its buffers, in a box that is not periodic and that the points need not be moved for."""
-        torch = self.torch
-        box = torch.diag(torch.tensor([float(length) + self.radius for length in self.high], dtype=self.points.dtype))
-        self.state = self.library.prepare_neighbor_list(
-            self.points,
-            self.radius,
-            cell=box.reshape(1, 3, 3).to(self._device),
-            pbc=torch.zeros(3, dtype=torch.bool, device=self._device),
-            method="cell_list",
-            max_neighbors=-(-max(self.widest, 1) // 16) * 16,
-            fixed_cell=True,
+        """All buffers, for a box that is not periodic and that the points need not be moved for."""
+        torch, cells = self.torch, self.library
+        lengths = torch.tensor([float(length) + self.radius for length in self.high], dtype=self.points.dtype)
+        box = torch.diag(lengths).reshape(1, 3, 3).to(self._device)
+        periodic = torch.zeros(3, dtype=torch.bool, device=self._device)
+        many, reach = cells.estimate_cell_list_sizes(box, periodic, self.radius, max_nbins=max(524_288, 4 * self.n))
+        allocate = importlib.import_module("nvalchemiops.torch.neighbors.neighbor_utils").allocate_cell_list
+        width = -(-max(self.widest, 1) // 16) * 16
+
+        def room(*shape: int) -> Any:
+            return torch.zeros(shape, dtype=torch.int32, device=self._device)
+
+        self.state = (
+            (self.points, self.radius, box, periodic, *allocate(self.n, many, reach, self._device)),
+            (room(self.n, width), room(self.n, width, 3), room(self.n)),
+            cells.allocate_query_sort_scratch(self.n, dtype=self.points.dtype, device=self._device),
         )
 
     def lists(self) -> Any:
-        """(n, widest) with unused places at the end of each row, and (n,) counts."""
-        matrix, counts, _ = self.library.neighbor_list(self.points, state=self.state)
+        """(n, widest) with places at the end of each row that are not used, and (n,) counts."""
+        cloud, (matrix, shifts, counts), (positions, moved) = self.state
+        counts.zero_()
+        self.library.build_cell_list(*cloud)
+        self.library.query_cell_list(
+            *cloud,
+            matrix,
+            shifts,
+            counts,
+            strategy="atom_centric",
+            atom_centric_path="sorted",
+            sorted_positions=positions,
+            sorted_shifts=moved,
+        )
         return matrix, counts
 
     def pairs_of(self, answer: Any) -> Pairs:
