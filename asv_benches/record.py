@@ -74,6 +74,7 @@ def configure(repository: Path, output: Path, scratch: Path) -> Path:
     settings |= {
         "repo": str(repository),
         "benchmark_dir": str(ROOT / "asv_benches" / "benchmarks"),
+        "branches": ["HEAD"],
         "env_dir": str(scratch / "env"),
         "html_dir": str(scratch / "html"),
         "results_dir": str(output),
@@ -83,16 +84,33 @@ def configure(repository: Path, output: Path, scratch: Path) -> Path:
     return path
 
 
+def python_version() -> str:
+    """What results are named by; asv takes the path of its Python, which says less on other machines."""
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
 def rename(folder: Path) -> None:
-    """Name results by the version of Python, where asv takes the path of the one that it ran."""
+    """Name results by the version of Python."""
     from asv import util  # noqa: PLC0415
 
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    version = python_version()
     for path in folder.glob("*-existing-*.json"):
         results = util.load_json(str(path)) | {"env_name": f"python{version}", "python": version}
         results["params"]["python"] = version
         path.unlink()
         util.write_json(str(folder / f"{results['commit_hash'][:8]}-python{version}.json"), results, compact=True)
+
+
+def rename_back(folder: Path, commit: str) -> None:
+    """Name an earlier run's results as asv would, so that it adds to them instead of beginning anew."""
+    from asv import util  # noqa: PLC0415
+
+    kept = folder / f"{commit[:8]}-python{python_version()}.json"
+    if kept.is_file():
+        name = "existing-" + sys.executable.replace(os.sep, "_")
+        results = util.load_json(str(kept)) | {"env_name": name, "python": sys.executable}
+        results["params"]["python"] = sys.executable
+        util.write_json(str(folder / f"{commit[:8]}-{name}.json"), results, compact=True)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -113,6 +131,11 @@ def main(name: str, history: Path | None, output: Path, asv_options: tuple[str, 
         raise click.ClickException(
             f"expected one of the devices {', '.join(PLATFORMS)}, found none; see clfrnn devices"
         )
+    if history is None and not (ROOT / ".git").exists():
+        raise click.ClickException(
+            "here are files without a clone; make a bundle where the clone is, `git bundle create history.bundle HEAD "
+            "main`, and pass it as --history"
+        )
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         repository = scratch / "history.git"
@@ -124,6 +147,7 @@ def main(name: str, history: Path | None, output: Path, asv_options: tuple[str, 
             )
         MachineCollection.save(name, describe(name))
         settings = configure(repository, output.resolve(), scratch)
+        rename_back(output / name, commit)
         command = [sys.executable, "-m", "asv", "run", f"--config={settings}", "--python=same", "--show-stderr"]
         sources = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         done = subprocess.run(  # noqa: S603

@@ -28,11 +28,11 @@ def seconds_of(code: str, environment: dict[str, str]) -> float:
 
 
 class Import:
-    """``import clfrnn`` in a new process."""
+    """``import clfrnn`` in a new process, and what it loads when its first name is used."""
 
     def track_import(self) -> float:
         """Wall time."""
-        code = "import time; s = time.perf_counter(); import clfrnn; print(time.perf_counter() - s)"
+        code = "import time; s = time.perf_counter(); import clfrnn; clfrnn.search; print(time.perf_counter() - s)"
         return min(seconds_of(code, {}) for _ in range(3))
 
     track_import.unit = "seconds"  # type: ignore[attr-defined]
