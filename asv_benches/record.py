@@ -107,7 +107,7 @@ def rename_back(folder: Path, commit: str) -> None:
 
     kept = folder / f"{commit[:8]}-python{python_version()}.json"
     if kept.is_file():
-        name = "existing-" + sys.executable.replace(os.sep, "_")
+        name = "existing-py" + sys.executable.replace(os.sep, "_")
         results = util.load_json(str(kept)) | {"env_name": name, "python": sys.executable}
         results["params"]["python"] = sys.executable
         util.write_json(str(folder / f"{commit[:8]}-{name}.json"), results, compact=True)

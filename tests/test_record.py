@@ -77,3 +77,21 @@ def test_results_are_named_by_the_version_of_python(tmp_path):
     assert renamed["env_name"] == f"python{version}"
     assert renamed["params"] == {"python": version, "cpu": "x"}
     assert renamed["python"] == version
+
+
+def test_a_second_recording_adds_to_the_first(tmp_path):
+    pytest.importorskip("asv")
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    results = {"commit_hash": "0123456789", "env_name": f"python{version}", "python": version}
+    results |= {"params": {"python": version}, "results": {"a": [1.0]}}
+    kept = tmp_path / f"01234567-python{version}.json"
+    kept.write_text(json.dumps(results))
+    record.rename_back(tmp_path, "0123456789")
+
+    from asv.environment import get_env_name
+
+    name = get_env_name("existing", sys.executable.replace("/", "_"), {}, {})
+    assert (tmp_path / f"01234567-{name}.json").is_file(), "where asv looks for it"
+    kept.unlink()
+    record.rename(tmp_path)
+    assert json.loads(kept.read_text()) == results
