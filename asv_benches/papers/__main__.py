@@ -53,7 +53,8 @@ def main(
 ) -> None:
     """Measure the experiments of the paper NAME, and write NAME-DEVICE.json, .md and .png files.
 
-    Each measurement is kept as soon as it is made: stop at any time, and the next run goes on from there.
+    Each measurement is kept as soon as it is made: stop at any time, and the next run goes on from there
+    and tries again what failed.
     """
     if listed:
         for paper in PAPERS.values():

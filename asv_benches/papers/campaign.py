@@ -29,11 +29,12 @@ class Outcome:
 
 
 def measure_missing(session: clfrnn.Session, paper: Paper, plan: Sequence[Measurement], record: Record) -> Outcome:
-    """Measure what of `plan` is not in `record`, with a progress bar on a terminal.
+    """Measure what of `plan` has no numbers in `record`, with a progress bar on a terminal.
 
-    A measurement that the library or the driver refuses is kept as failed, with its message.
+    A measurement that the library or the driver refuses is kept as failed, with its message, and tried again the next
+    time.
     """
-    missing = [measurement for measurement in plan if measurement not in record]
+    missing = [measurement for measurement in plan if not record.succeeded(measurement)]
     failed = 0
     with _progress() as progress:
         task = progress.add_task("", total=len(missing))

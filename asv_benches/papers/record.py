@@ -19,11 +19,12 @@ import clfrnn
 from clfrnn.profile import DeviceProfile
 
 from ..benchmarks.common import PLATFORMS
+from ..provenance import commit
 from .paper import SCALES, Measurement, Paper, Results
 
 __all__ = ["Record", "machine", "records_of"]
 
-#: Files that differ in one of these are never mixed.
+#: Files that differ in one of these are never mixed; nor are those of two commits, where both are known.
 DECISIVE = ("paper", "scale", "clfrnn", "device", "platform", "driver")
 
 
@@ -33,6 +34,7 @@ def machine(paper: Paper, scale: str, profile: DeviceProfile) -> dict[str, str]:
         "paper": paper.name,
         "scale": scale,
         "clfrnn": clfrnn.__version__,
+        "commit": commit(),
         "device": profile.name,
         "platform": profile.platform,
         "driver": profile.driver,
@@ -56,6 +58,12 @@ def _check(facts: Mapping[str, str]) -> None:
         raise KeyError(facts["scale"])
 
 
+def _differing(there: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Which facts keep the measurements of two runs apart."""
+    commits = {facts.get("commit", "") for facts in (there, now)} - {""}
+    return [*(name for name in DECISIVE if there[name] != now[name]), *(["commit"] if len(commits) == 2 else [])]
+
+
 def slug(facts: Mapping[str, str]) -> str:
     """A device in a file's name: its platform's short name and its own, in small letters."""
     short = next((name for name, part in PLATFORMS.items() if part in facts["platform"]), facts["platform"])
@@ -74,6 +82,8 @@ class Record:
     path: Path
     facts: dict[str, str]
     entries: dict[str, dict[str, Any]]
+    #: of what is kept from now on; a file that holds measurements of an unknown commit states none
+    commit: str = ""
 
     @classmethod
     def open(cls, folder: Path, facts: dict[str, str], *, fresh: bool = False) -> Record:
@@ -82,12 +92,13 @@ class Record:
         With `fresh` a file of other facts is no error: it is overwritten by the first measurement that is kept.
         """
         path = folder / f"{facts['paper']}-{slug(facts)}.json"
+        new = cls(path, facts, {}, facts.get("commit", ""))
         if not path.exists():
-            return cls(path, facts, {})
-        there = cls.load(path)
-        if differing := [name for name in DECISIVE if there.facts[name] != facts[name]]:
+            return new
+        there = dataclasses.replace(cls.load(path), commit=new.commit)
+        if differing := _differing(there.facts, facts):
             if fresh:
-                return cls(path, facts, {})
+                return new
             told = "; ".join(f"{name} {there.facts[name]!r} there, {facts[name]!r} now" for name in differing)
             raise click.ClickException(
                 f"{path} is of another run ({told}) and is not mixed with this one; "
@@ -113,6 +124,8 @@ class Record:
         """Write a measurement, or why it failed, to the file."""
         outcome: dict[str, Any] = {"failed": failed} if numbers is None else {"numbers": dict(numbers)}
         self.facts["date"] = _today()
+        if self.facts.get("commit", "") != self.commit:
+            self.facts["commit"] = ""
         self.entries[measurement.key] = {"facts": measurement.to_dict(), "date": self.facts["date"], **outcome}
         self._write()
 
@@ -128,6 +141,10 @@ class Record:
         aside = self.path.with_suffix(".partial")
         aside.write_text(text + "\n", encoding="utf-8")
         aside.replace(self.path)
+
+    def succeeded(self, measurement: Measurement) -> bool:
+        """Whether there are numbers of it."""
+        return "numbers" in self.entries.get(measurement.key, {})
 
     def __contains__(self, measurement: Measurement) -> bool:
         return measurement.key in self.entries

@@ -18,6 +18,7 @@ _SHOWN = {
     "platform": "OpenCL platform",
     "driver": "driver",
     "clfrnn": "clfrnn",
+    "commit": "commit",
     "python": "Python",
     "pyopencl": "pyopencl",
     "date": "last measured",
@@ -44,7 +45,7 @@ def write_report(paper: Paper, record: Record) -> list[Path]:
 
 
 def _facts(record: Record, results: Results) -> str:
-    rows = [(shown, record.facts[name]) for name, shown in _SHOWN.items() if name in record.facts]
+    rows = [(shown, record.facts[name]) for name, shown in _SHOWN.items() if record.facts.get(name)]
     there = len(results.numbers) + len(results.failures)
     rows.append(("measurements", f"{there} of {len(results.plan)}, {len(results.failures)} failed"))
     return Table(header=("this run", ""), rows=rows, words=2).to_markdown()
