@@ -1,7 +1,9 @@
 """The papers' experiments are resumed where they stopped, never mixed, and shown as they were measured."""
 
+import contextlib
 import importlib
 import json
+import types
 
 import numpy as np
 import pytest
@@ -11,12 +13,15 @@ import clfrnn
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib")
 papers = pytest.importorskip("asv_benches.papers", reason="benchmarks come with a checkout")
-campaign, command, paper_parts, record_file, report, spheres = (
+campaign, clock, command, paper_parts, record_file, report, frames, spheres, strips = (
     importlib.import_module(f"asv_benches.papers.{name}")
-    for name in ("campaign", "__main__", "paper", "record", "report", "particles.spheres")
+    for name in (
+        *("campaign", "clock", "__main__", "paper", "record", "report"),
+        *("particles.frames", "particles.spheres", "strips.configurations"),
+    )
 )
-Measurement, Panel, Paper, Plot, Section, Table = (
-    getattr(paper_parts, name) for name in ("Measurement", "Panel", "Paper", "Plot", "Section", "Table")
+Measurement, Panel, Paper, Plot, Results, Section, Table = (
+    getattr(paper_parts, name) for name in ("Measurement", "Panel", "Paper", "Plot", "Results", "Section", "Table")
 )
 
 PLAN = [Measurement.of(n=n, method=method) for n in (10, 20) for method in ("one", "other")]
@@ -115,6 +120,33 @@ def test_another_version_driver_or_scale_is_not_mixed(tmp_path, fact):
     assert list(found["measurements"]) == [PLAN[0].key]
 
 
+@pytest.mark.parametrize("now", ["b2", "a1 with changes"])
+def test_two_commits_are_not_mixed(tmp_path, now):
+    opened(tmp_path, commit="a1").keep(PLAN[0], numbers={"seconds": 1.0})
+    with pytest.raises(command.click.ClickException, match=rf"commit 'a1' there, '{now}' now.*--fresh.*--output"):
+        opened(tmp_path, commit=now)
+    fresh = opened(tmp_path, fresh=True, commit=now)
+    fresh.keep(PLAN[1], numbers={"seconds": 1.0})
+    found = json.loads(fresh.path.read_text())
+    assert found["facts"]["commit"] == now
+    assert list(found["measurements"]) == [PLAN[1].key]
+
+
+@pytest.mark.parametrize(
+    ("there", "now", "stated"), [("a1", "a1", "a1"), ("a1", "", ""), ("", "a1", ""), ("", "", ""), (None, "a1", "")]
+)
+def test_a_file_states_the_commit_of_all_that_it_holds_or_none(tmp_path, there, now, stated):
+    opened(tmp_path, **({} if there is None else {"commit": there})).keep(PLAN[0], numbers={"seconds": 1.0})
+    again = opened(tmp_path, commit=now)
+    assert again.facts.get("commit", "") == (there or "")
+    again.keep(PLAN[1], numbers={"seconds": 2.0})
+    record = opened(tmp_path, commit=now)
+    assert record.facts.get("commit", "") == stated
+    assert PLAN[0] in record
+    text = report.write_report(Fake().paper, record)[0].read_text()
+    assert ("| commit | a1 |" in text) == bool(stated)
+
+
 def test_devices_have_files_of_their_own(tmp_path):
     paths = {
         opened(tmp_path, device=device, platform=platform).path.name
@@ -129,11 +161,23 @@ def test_a_failure_is_kept_shown_and_stops_nothing(tmp_path):
     refused = clfrnn.DeviceMemoryError("needs 9 bytes", needed=9, available=1, largest_allocation=1)
     fake = Fake({PLAN[1]: refused})
     assert measure(fake, tmp_path) == campaign.Outcome(measured=4, skipped=0, failed=1)
-    assert measure(fake, tmp_path).measured == 0
     text = report.write_report(fake.paper, opened(tmp_path))[0].read_text()
     assert f"| {PLAN[1].key} | failed (1) |" in text
     assert f"1. `{PLAN[1].key}`: DeviceMemoryError: needs 9 bytes" in text
     assert "4 of 4, 1 failed" in text
+
+
+def test_what_failed_is_tried_again_the_next_time(tmp_path):
+    fake = Fake({PLAN[1]: MemoryError("busy")})
+    measure(fake, tmp_path)
+    assert measure(fake, tmp_path) == campaign.Outcome(measured=1, skipped=3, failed=1)
+    fake.errors.clear()
+    assert measure(fake, tmp_path) == campaign.Outcome(measured=1, skipped=3, failed=0)
+    assert measure(fake, tmp_path) == campaign.Outcome(measured=0, skipped=4, failed=0)
+    assert fake.measured == [*PLAN, PLAN[1], PLAN[1]]
+    results = opened(tmp_path).results(PLAN)
+    assert not results.failures
+    assert results.number(PLAN[1], "seconds") == pytest.approx(10 / 8)
 
 
 def test_a_mistake_in_a_paper_is_no_failed_measurement(tmp_path):
@@ -166,6 +210,73 @@ def test_a_file_of_something_else_is_refused(tmp_path, text):
         list(record_file.records_of(Fake().paper, tmp_path))
 
 
+# --- the clock ------------------------------------------------------------------------------------------------------
+
+
+class Launch:
+    """An event of known times."""
+
+    def __init__(self, start, end):
+        self.profile = types.SimpleNamespace(start=start, end=end)
+
+
+class FakeSession:
+    """A session whose stages launch what they are told, and that counts how often it is waited for."""
+
+    def __init__(self, *, event_timer):
+        self.profile = types.SimpleNamespace(event_timer=event_timer)
+        self.queue = types.SimpleNamespace(finish=self.finish)
+        self.launches, self.waits = None, 0
+
+    def finish(self):
+        self.waits += 1
+
+    @contextlib.contextmanager
+    def recorded(self):
+        self.launches = []
+        yield self.launches
+
+    def stage(self, *times):
+        return lambda: self.launches.extend(("a kernel", Launch(*each)) for each in times)
+
+
+def test_stages_are_timed_with_their_gaps_and_without(monkeypatch):
+    monkeypatch.setattr(clock, "cl", types.SimpleNamespace(Event=Launch))
+    fake = FakeSession(event_timer=True)
+    stages = [fake.stage((100, 140), (150, 160)), lambda: Launch(200, 230)]
+    assert clock.stage_seconds(fake, stages) == [
+        pytest.approx(times) for times in [(60e-9, 50e-9), (30e-9, 30e-9), (130e-9, 80e-9)]
+    ]
+    assert fake.waits == 1
+
+
+def test_without_event_times_each_stage_is_waited_for_by_the_wall_clock(monkeypatch):
+    fake = FakeSession(event_timer=False)
+    ticks = iter([1.0, 1.5, 2.0, 2.25])
+    monkeypatch.setattr(clock.time, "perf_counter", lambda: next(ticks))
+    done = []
+    stages = [lambda: done.append(fake.waits), lambda: done.append(fake.waits)]
+    assert clock.stage_seconds(fake, stages) == [(0.5, 0.5), (0.25, 0.25), (0.75, 0.75)]
+    assert done == [0, 1]
+    assert fake.waits == 2
+
+
+def test_either_kind_of_frame_has_its_median():
+    def frame(*spans):
+        return [clock.Seconds(span, span / 2) for span in spans]
+
+    plain = [frame(1.0, 4.0, 2.0, 8.0), frame(1.0, 4.0, 2.0, 8.0), frame(1.0, 400.0, 2.0, 900.0)]
+    found = frames.typical([*plain, frame(1.0, 8.0, 2.0, 4.0, 16.0)])
+    assert found == {
+        "integrate": 1.0,
+        "build": 5.0,
+        "build_kernels": 2.5,
+        "collide": 2.0,
+        "reorder": 1.0,
+        "frame": 10.0,
+    }
+
+
 def check_picture(path):
     """A picture is there, and not all of one colour."""
     from matplotlib.image import imread
@@ -186,6 +297,45 @@ def test_keys_are_unique_and_say_everything(name, scale):
     assert len({measurement.key for measurement in plan}) == len(set(plan)) == len(plan)
     for measurement in plan:
         assert measurement == Measurement.of(**dict(reversed(measurement.facts)))
+
+
+def by_way():
+    """Numbers of `strips` that can be reckoned with: seconds of a query by way, twice as many in 3D."""
+    queries = {"original": 0.012, "strips 1": 0.010, "strips 0.5": 0.008, "default": 0.006}
+    axes = strips.AXES["paper"]
+    numbers = {
+        strips.case(axes, dim, k, way): {"query": seconds * (dim - 1), "construction": 0.002}
+        for dim in strips.DIMS
+        for k in axes.densities[dim]
+        for way, seconds in queries.items()
+    }
+    for k, n in enumerate(axes.populations):
+        numbers |= {
+            strips.case(axes, 2, strips.CROWDS[2], way, n): {"query": seconds}
+            for way, seconds in (("original", 0.003 + 0.001 * k), ("strips 0.5", 0.002))
+        }
+    return Results(scale="paper", plan=strips.plan("paper"), numbers=numbers, failures={})
+
+
+def test_the_claims_of_strips_are_reckoned_the_right_way_up():
+    section, experiment, *_ = papers.PAPERS["strips"].sections(by_way())
+    claims = {row[0]: row[2] for row in section.tables[0].rows}
+    assert claims == {
+        "2D: strips 1 saves in a query": "2.000 ms",
+        "2D: strips 1 over the original at 52 neighbors": "1.20x",
+        "2D: strips 0.5 over strips 1": "1.25x",
+        "2D: strips 0.5 over the original": "1.50x",
+        "2D: construction's share of a step": "14.3 to 20.0 %",
+        "2D: strips 0.5 over the original, by population": "1.50 to 5.00x",
+        "2D: default over the original": "2.00x",
+        "3D: strips 1 saves in a query": "4.000 ms",
+        "3D: strips 0.5 over strips 1": "1.25x",
+        "3D: strips 0.5 over the original": "1.50x",
+        "3D: construction's share of a step": "7.7 to 11.1 %",
+        "3D: strips 0.5 over the original, by population": "-",
+        "3D: default over the original": "2.00x",
+    }
+    assert list(experiment.tables[0].rows[1][3:5]) == ["2.000", "1.20x"]
 
 
 def position(session):

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import pyopencl as cl
 
 import clfrnn
 
-__all__ = ["stage_seconds"]
+__all__ = ["Seconds", "stage_seconds"]
 
 
-def stage_seconds(session: clfrnn.Session, stages: Sequence[Callable[[], object]]) -> list[float]:
-    """Seconds of each stage and, last, of all together: from the start of the first launch to the end of the last.
+class Seconds(NamedTuple):
+    """Of a stage: from the start of its first launch to the end of its last, and in kernels, without the gaps."""
+
+    span: float
+    kernels: float
+
+
+def stage_seconds(session: clfrnn.Session, stages: Sequence[Callable[[], object]]) -> list[Seconds]:
+    """Seconds of each stage and, last, of all together.
 
     The stages are run one behind another and waited for at the end, so that what the host does in a stage may hide
     behind the device's work of the one before, as it does in a loop. A stage whose launches are not the library's
-    returns its event. On devices without event times, each stage is waited for and wall time stands in.
+    returns its event. On devices without event times, each stage is waited for and wall time stands in for both.
     """
     if not session.profile.event_timer:
         seconds = [_wall(session, stage) for stage in stages]
-        return [*seconds, sum(seconds)]
+        return [Seconds(each, each) for each in [*seconds, sum(seconds)]]
     events = [_events(session, stage) for stage in stages]
     session.queue.finish()
-    spans = [_span(group) for group in events]
-    return [*spans, _span([event for group in events for event in group])]
+    return [_seconds(group) for group in [*events, [event for group in events for event in group]]]
 
 
 def _events(session: clfrnn.Session, stage: Callable[[], object]) -> list[cl.Event]:
@@ -37,8 +44,9 @@ def _events(session: clfrnn.Session, stage: Callable[[], object]) -> list[cl.Eve
     return [own]
 
 
-def _span(events: Sequence[cl.Event]) -> float:
-    return 1e-9 * (max(event.profile.end for event in events) - min(event.profile.start for event in events))
+def _seconds(events: Sequence[cl.Event]) -> Seconds:
+    starts, ends = ([getattr(event.profile, end) for event in events] for end in ("start", "end"))
+    return Seconds(1e-9 * (max(ends) - min(starts)), 1e-9 * (sum(ends) - sum(starts)))
 
 
 def _wall(session: clfrnn.Session, stage: Callable[[], object]) -> float:

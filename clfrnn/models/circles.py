@@ -95,7 +95,8 @@ class Circles:
     where the Bessel function J1(4π R / r) vanishes, or a hollow sphere of radius 0.325 r. Steps are short enough for m
     actors to settle there while ``m * damping < 0.39 * radius``, beyond that they swing for ever. Rings gather a few
     times the `neighbors` of the start, so the default settles, most of it in 200 steps. The paper's F is 0.05 at any
-    density: its program divides the sum by the number of neighbors, of which its text does not speak.
+    density: its program divides the sum by an actor's present number of neighbors, of which its text does not speak,
+    and settles several times more slowly.
 
     Cost of a step: one visit and one update of the index; nothing is allocated, no list is made, and the host does not
     wait, save that every sixteenth check of positions is.

@@ -71,13 +71,14 @@ def _claims(results: Results, axes: Axes) -> Section:
 
 def _stages(results: Results, axes: Axes) -> Section:
     """Where the time of a frame goes."""
-    names = (*STAGES, "frame")
+    columns = {name: name for name in (*STAGES[:2], "build_kernels", *STAGES[2:], "frame")}
+    columns["build_kernels"] = "build, kernels"
     rows = []
     for method in METHODS:
         for construction, by in CONSTRUCTIONS.items():
             for order, called in ORDERS.items():
                 each = case(axes, method, construction, order)
-                cells = [results.text(each, name, scale=MS) for name in names]
+                cells = [results.text(each, name, scale=MS) for name in columns]
                 rows.append((f"{method}, by {by}", called, *cells, results.text(each, "frames_per_second", ".0f")))
     panels = [
         Panel(
@@ -99,7 +100,11 @@ def _stages(results: Results, axes: Axes) -> Section:
         title="The stages of a frame",
         note="Milliseconds of device time, and frames per second by the wall clock.",
         tables=[
-            Table(header=("method and construction", "put in order", *names, "frames per second"), rows=rows, words=2)
+            Table(
+                header=("method and construction", "put in order", *columns.values(), "frames per second"),
+                rows=rows,
+                words=2,
+            )
         ],
         plot=Plot(
             name="stages",

@@ -26,8 +26,10 @@ PAPER = Paper(
         "compiled for a model that is thrown away. Each number is the mean over all steps from the uniform start on; "
         "where two more follow in brackets, they are the means of the first and of the last ten steps; by the paper, "
         "200 steps lead to the steady state. *Neighbors* are those of an actor away from the border at the start. The "
-        "paper's force of 0.05 is taken as 0.05 *r* divided "
-        "by the neighbors, as actors with many neighbors swing for ever under a larger one.\n\n"
+        "paper's force of 0.05 is taken as 0.05 *r* divided by these neighbors, as actors with many neighbors swing "
+        "for ever under a larger one. The authors' [program](https://github.com/Robadob/sp-2018-08) divides by the "
+        "neighbors that an actor has at present, by which crowds form as fast and settle more slowly: in numpy, 2,000 "
+        "actors had 3 to 8 % more neighbors in the mean of 200 steps than by ours.\n\n"
         "*Original* is the grid of cells of side *r*, visited cell by cell (`uniform_grid`); *strips w* is `strips` "
         "with cells of side *w r*; *default* is `strips` with the cells that clfrnn chooses."
     ),

@@ -40,7 +40,7 @@ def measure(session: clfrnn.Session, measurement: Measurement) -> dict[str, floa
     model.index.check()
     edge = min(EDGE, max(1, steps // 2))
     for stage, name in enumerate(("query", "construction")):
-        seconds = [lap[stage] for lap in laps]
+        seconds = [lap[stage].span for lap in laps]
         numbers |= {
             name: statistics.fmean(seconds),
             f"{name}_start": statistics.fmean(seconds[:edge]),

@@ -41,7 +41,9 @@ class Axes:
     populations: Sequence[int]
 
 
-#: Of the densities in its figures the paper's text names about 52 neighbors alone; they are chosen around it.
+#: Of the densities in its figures the paper's text names about 52 neighbors alone, and its authors' scripts for the
+#: plots in 2D leave out 200 and more (github.com/Robadob/sp-2018-08). The populations of their program are 20,000 to
+#: 3,000,000.
 AXES = {
     "paper": Axes(
         n=1_000_000,

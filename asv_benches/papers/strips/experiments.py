@@ -50,9 +50,10 @@ def _strips(results: Results, axes: Axes) -> Section:
         title="Experiment 2: strips",
         note=(
             f"Milliseconds of a query, {axes.n:,} actors, {axes.steps} steps: the mean, and in brackets the first "
-            "and the last ten steps. The paper's axis is not in its text, which names about 52 neighbors; the "
-            "densities here are chosen around it. *Neighbors met* are the mean over all actors, those at the border "
-            "included, at the start and after the last step."
+            "and the last ten steps. The paper's axis is not in its text, which names about 52 neighbors; its authors' "
+            "[scripts](https://github.com/Robadob/sp-2018-08) for the plots in 2D leave out 200 neighbors and more. "
+            "The densities here are chosen accordingly. *Neighbors met* are the mean over all actors, those at the "
+            "border included, at the start and after the last step."
         ),
         tables=_by_density(axes, ("original", "strips 1", "saved", "speed-up", "neighbors met"), row),
         plot=_lines_by_density(
@@ -209,8 +210,9 @@ def _population(results: Results, axes: Axes) -> Section:
         title="Experiment 5: population",
         note=(
             f"Milliseconds of a query, and for each million actors, at {CROWDS[2]} neighbors in 2D and {CROWDS[3]} in "
-            "3D. In the paper both ways are linear in the population up to 3 million actors. Here they are, where the "
-            "time for each million is the same."
+            "3D. In the paper both ways are linear in the population up to 3 million actors; its authors' "
+            "[program](https://github.com/Robadob/sp-2018-08) begins with 20,000. Here they are linear where the time "
+            "for each million is the same."
         ),
         tables=[table(dim) for dim in DIMS],
         plot=Plot(name="figure-11", caption="Counterpart of figure 11: query time over the population", panels=panels),
