@@ -1,19 +1,26 @@
 """clfrnn beside its peers: answers are compared before times are shown, and no peer stops the others."""
 
 import json
+import re
+import shutil
+import subprocess
 import warnings
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import clfrnn
+
 pytest.importorskip("asv_benches.benchmarks", reason="benchmarks come with a checkout")
 pytest.importorskip("matplotlib", reason="plots are of the bench extra")
 pytest.importorskip("scipy", reason="the peer that is always there")
 
+from asv_benches import provenance, quick, style
 from asv_benches.peers import __main__ as program
-from asv_benches.peers import agreement, clouds, processors, warp_peers
-from asv_benches.peers.measurement import Reference, measure
+from asv_benches.peers import agreement, clouds, processors, torch_peers, warp_peers
+from asv_benches.peers.measurement import Outcome, Reference, foreseen, measure
+from asv_benches.peers.ours import Clfrnn
 from asv_benches.peers.peer import Absent, Pairs
 from asv_benches.peers.report import Entry, Report
 
@@ -106,6 +113,32 @@ class Swapping(processors.Scipy):
         return lists
 
 
+class Tiring:
+    """Right in the first run and the two after it that warm; beside a peer, in a class of both."""
+
+    runs = 0
+
+    def lists(self):
+        self.runs += 1
+        return super().lists() if self.runs <= 3 else self.worse()
+
+
+class TiringScipy(Tiring, processors.Scipy):
+    """Loses all neighbors."""
+
+    name = "tiring"
+
+    def worse(self):
+        return [[i] for i in range(self.n)]
+
+
+class TiringClfrnn(Tiring, Clfrnn):
+    """Searches within half the radius."""
+
+    def worse(self):
+        return clfrnn.search(self.points, self.radius / 2, session=self.session)
+
+
 class Failing(processors.Scipy):
     """Breaks down."""
 
@@ -130,6 +163,27 @@ def test_a_wrong_peer_is_caught_and_gets_no_time(case, kind, task, message):
     assert found.total is found.build is found.query is found.device is None
 
 
+@pytest.mark.parametrize("kind", [TiringScipy, TiringClfrnn])
+def test_a_peer_that_is_right_once_and_wrong_later_gets_no_time(case, device, kind):
+    found = outcome(kind(device) if kind is TiringClfrnn else kind(), case, "lists")
+    assert found.status == "wrong"
+    assert found.message.endswith("pairs missing, in the last timed run")
+    assert found.agreement.missing > 0
+    assert found.total is found.build is found.query is found.device is None
+
+
+def test_scipy_pairs_are_directed_and_without_self(case):
+    cloud, reference = case
+    peer = processors.ScipyPairs()
+    peer.hold(reference.points, cloud.radius, reference.widest)
+    peer.build()
+    answer = peer.lists()
+    assert answer.shape == (len(reference.pairs.rows), 2)
+    assert not (answer[:, 0] == answer[:, 1]).any()
+    assert {*map(tuple, answer)} == {*map(tuple, answer[:, ::-1])}
+    assert peer.tasks == ("lists",)
+
+
 def test_a_failing_peer_is_told(case):
     found = outcome(Failing(), case, "lists")
     assert (found.status, found.message, found.total) == ("failed", "RuntimeError: out of luck", None)
@@ -140,8 +194,38 @@ def test_a_slow_peer_is_left_out(device, monkeypatch):
     monkeypatch.setattr("asv_benches.peers.measurement.ENOUGH", 10)
     case = cloud, Reference.of(cloud, device)
     found = outcome(Scipy(), case, "count", limit=1e-9)
-    assert (found.status, found.message, found.total) == ("over", "over 1e-09 s", None)
+    assert (found.status, found.total) == ("over", None)
+    assert re.fullmatch(r"about \S+ s foreseen", found.message)
     assert outcome(Scipy(), case, "count").status == "measured"
+
+
+@pytest.mark.parametrize(
+    ("launch", "square", "asked", "seconds"),
+    [
+        (3e-4, 1e-9, [12, 200], 256 * (3e-4 + 1e-9 * 200**2)),  # a launch alone, on a 256th, foretells 20 s
+        (0.0, 0.1, [12], 65536 * 0.1 * 12**2),  # 3,686 s for a sixteenth: not tried
+    ],
+)
+def test_a_sixteenth_foretells_unless_it_would_take_long_itself(device, monkeypatch, launch, square, asked, seconds):
+    sizes = []
+
+    class Quadratic(processors.Scipy):
+        quadratic = True
+
+        def clocked(self, step):
+            sizes.append(self.n)
+            return step(), launch + square * self.n**2, None
+
+    monkeypatch.setattr("asv_benches.peers.measurement.ENOUGH", 10)
+    cloud = clouds.uniform(3200, 10, "3,200")
+    found = foreseen(Quadratic(), cloud, Reference.of(cloud, device), "count", 5)
+    assert list(dict.fromkeys(sizes)) == asked
+    assert found == pytest.approx(seconds)
+
+
+def test_what_was_foreseen_is_told_in_two_figures(case, monkeypatch):
+    monkeypatch.setattr("asv_benches.peers.measurement.foreseen", lambda *_: 1234.5)
+    assert outcome(Scipy(), case, "count", limit=5).message == "about 1,200 s foreseen"
 
 
 def test_pairs_may_differ_at_the_boundary_alone():
@@ -165,7 +249,6 @@ def test_pairs_may_differ_at_the_boundary_alone():
 
 def test_markdown_shows_winners_losers_and_the_absent():
     cloud = TINY[0]
-    from asv_benches.peers.measurement import Outcome
 
     def made(peer, status, **facts):
         return Outcome(peer=peer, cloud=cloud.name, task="lists", status=status, **facts)
@@ -179,7 +262,7 @@ def test_markdown_shows_winners_losers_and_the_absent():
             Entry(name="quick", package="q", place="cpu"),
             Entry(name="broken", package="b", place="cpu"),
             Entry(name="false", package="f", place="cpu"),
-            Entry(name="away", package="a", absent="a is not installed"),
+            Entry(name="away", package="a", dtype="float32", absent="a is not installed"),
         ],
         clouds=[cloud],
         outcomes=[
@@ -192,7 +275,22 @@ def test_markdown_shows_winners_losers_and_the_absent():
     text = report.markdown()
     assert f"| {cloud.name} | 2.000 | **1.000** (0.50 x) | failed (1) | wrong: 3 pairs missing |" in text
     assert "1. broken: OSError: no" in text
-    assert "| away | absent | | took no part: a is not installed |" in text
+    assert "| away | absent | | float32 | took no part: a is not installed |" in text
+
+
+def test_bars_begin_at_the_power_of_ten_below_the_least(tmp_path, monkeypatch):
+    limits = []
+    monkeypatch.setattr(style, "save", lambda drawn, _: limits.extend(panel.get_ylim() for panel in drawn.axes))
+    entries = [Entry(name=name, package=name, place="cpu") for name in ("clfrnn", "scipy")]
+    times = {"count": (0.003, 0.2), "lists": (0.01, 0.04)}
+    outcomes = [
+        Outcome(peer=entry.name, cloud=TINY[0].name, task=task, status="measured", total=total)
+        for task, totals in times.items()
+        for entry, total in zip(entries, totals, strict=True)
+    ]
+    Report(machine={}, limit=5, ulps=4, entries=entries, clouds=TINY[:1], outcomes=outcomes).save(tmp_path)
+    assert [bottom for bottom, _ in limits] == pytest.approx([1, 1])  # of 3 and of 10 ms
+    assert all(top > tallest for (_, top), tallest in zip(limits, (200, 40), strict=True))
 
 
 def test_the_program_runs_from_end_to_end(device, monkeypatch, tmp_path):
@@ -203,12 +301,17 @@ def test_the_program_runs_from_end_to_end(device, monkeypatch, tmp_path):
     assert result.exit_code == 0, result.output
     for part in ("## Counts of neighbors", "## Neighbor lists: details", "| clfrnn | scipy |"):
         assert part in result.output
-    assert "| Warp, grid | absent | | took no part: warp-lang is not installed |" in result.output
+    assert "| Warp grid | absent | | float32 | took no part: warp-lang is not installed |" in result.output
+    assert re.search(r"^\| clfrnn \| clfrnn \S+ \| .* \| float32 \| ", result.output, re.MULTILINE)
+    assert re.search(r"^\| scipy \| scipy \S+ \| \d+ cores \| float64 \| ", result.output, re.MULTILINE)
     plain = json.loads((tmp_path / "peers.json").read_text(encoding="utf-8"))
     assert {(each["peer"], each["status"]) for each in plain["outcomes"]} == {
         ("clfrnn", "measured"),
         ("scipy", "measured"),
+        ("scipy pairs", "measured"),
+        ("scipy pairs", "left out"),
     }
+    assert plain["machine"].get("commit", "") == provenance.commit()
     assert (tmp_path / "peers.png").stat().st_size > 1000
     assert (tmp_path / "peers.md").read_text(encoding="utf-8").strip() in result.output
 
@@ -217,3 +320,85 @@ def test_an_unknown_peer_is_refused():
     result = CliRunner().invoke(program.main, ["--peers", "nobody"])
     assert result.exit_code == 2
     assert "'nobody' is none of" in result.output
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ("Warp grid", {"Warp grid"}),
+        ("Warp", {"Warp grid", "Warp tree"}),
+        ("warp-lang", {"Warp grid", "Warp tree"}),
+        ("Warp tree, vesin CUDA", {"Warp tree", "vesin CUDA"}),
+        ("scipy pairs", {"scipy pairs"}),
+        ("freud-analysis,nvalchemi", {"freud", "nvalchemi"}),
+    ],
+)
+def test_peers_are_named_by_name_first_word_or_package(device, monkeypatch, asked, named):
+    """What the option takes is what then takes part, or is absent for another reason than that nobody asked for it."""
+    taken = []
+
+    def gathered(_, __, ___, wanted, *____):
+        _, entries = program.gather(Clfrnn(device), wanted)
+        taken.extend(entry.name for entry in entries[1:] if entry.absent != "not asked for")
+        raise clfrnn.errors.ClfrnnError("enough seen")
+
+    for kind in program.known():
+        monkeypatch.setattr(kind, "find", lambda: "1.0")
+        monkeypatch.setattr(kind, "__init__", lambda _: None)
+        monkeypatch.setattr(kind, "device", "")
+    monkeypatch.setattr(program, "run", gathered)
+    result = CliRunner().invoke(program.main, ["--small", "--peers", asked])
+    assert "enough seen" in result.output
+    assert set(taken) == named
+
+
+def test_every_peer_can_be_named():
+    for kind in program.known():
+        assert "," not in kind.name
+        assert {kind.name, kind.package} <= kind.names()
+
+
+@pytest.mark.parametrize("command", [program.main, quick.main], ids=["peers", "quick"])
+def test_a_device_that_is_not_there_is_told_without_a_traceback(command):
+    result = CliRunner().invoke(command, ["--device", "nope"])
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    assert "Error: " in result.output
+    assert "nope" in result.output
+
+
+@pytest.mark.parametrize("kind", [*processors.PEERS, torch_peers.Nvalchemi, torch_peers.TorchCluster])
+def test_points_are_held_in_the_dtype_that_is_told(kind):
+    try:
+        kind.find()
+        peer = kind()
+    except Absent as reason:
+        pytest.skip(str(reason))
+    peer.hold(TINY[0].points(), TINY[0].radius, 99)
+    assert str(peer.points.dtype).removeprefix("torch.") == np.dtype(kind.dtype).name
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_the_commit_is_told_where_there_is_a_clone(tmp_path, monkeypatch):
+    def git(*arguments):
+        who = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+        done = subprocess.run(["git", "-C", tmp_path, *who, *arguments], check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    assert provenance.commit(tmp_path) == ""
+    git("init")
+    assert provenance.commit(tmp_path) == ""  # no commit yet
+    for folder in provenance.MEASURED:
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "file").write_text("one")
+    git("add", "--all")
+    git("commit", "--message", "one")
+    name = git("rev-parse", "--short", "HEAD")
+    assert provenance.commit(tmp_path) == name
+    (tmp_path / "notes").write_text("not measured")
+    assert provenance.commit(tmp_path) == name
+    (tmp_path / "templates" / "file").write_text("two")
+    assert provenance.commit(tmp_path) == f"{name} with changes"
+    assert provenance.commit(tmp_path / "clfrnn") == ""  # inside another clone, and none itself
+    monkeypatch.setenv("PATH", "")
+    assert provenance.commit(tmp_path) == ""

@@ -12,6 +12,9 @@ from pathlib import Path
 import click
 import numpy as np
 
+from clfrnn.errors import ClfrnnError
+
+from ..provenance import commit
 from .agreement import ULPS
 from .clouds import LARGE, SMALL, Cloud
 from .machine import processor
@@ -35,11 +38,11 @@ def gather(ours: Clfrnn, wanted: Sequence[str]) -> tuple[list[Peer], list[Entry]
     present: list[Peer] = [ours]
     entries = [_entry(ours)]
     for kind in known():
-        entry = Entry(name=kind.name, package=kind.package, remark=kind.remark)
+        entry = Entry(name=kind.name, package=kind.package, dtype=_dtype(kind), remark=kind.remark)
         entries.append(entry)
         try:
             entry.version = kind.find()
-            if wanted and not _named(kind, wanted):
+            if wanted and kind.names().isdisjoint(wanted):
                 raise Absent("not asked for")  # noqa: TRY301
             peer = kind()
             if kind.place == "gpu" or peer.place == "gpu":
@@ -53,16 +56,16 @@ def gather(ours: Clfrnn, wanted: Sequence[str]) -> tuple[list[Peer], list[Entry]
     return present, entries
 
 
-def _named(kind: type[Peer], wanted: Sequence[str]) -> bool:
-    return any(name in (kind.name, kind.package) or name == kind.name.split(",")[0] for name in wanted)
-
-
 def _admit(peer: Peer, ours: Clfrnn, *, named: bool) -> None:
     """Peers that belong on a GPU come unasked only with one, and only to a clfrnn that runs on one."""
     if not named and peer.place != "gpu":
         raise Absent("a peer for GPUs, and there is none; name it with --peers to have it on the CPU")
     if not named and ours.place != "gpu":
         raise Absent("a peer for GPUs, and clfrnn's device is none; name it with --peers to have it all the same")
+
+
+def _dtype(kind: type[Peer]) -> str:
+    return np.dtype(kind.dtype).name
 
 
 def _entry(peer: Peer) -> Entry:
@@ -72,19 +75,22 @@ def _entry(peer: Peer) -> Entry:
         version=type(peer).find(),
         device=peer.device,
         place=peer.place,
+        dtype=_dtype(type(peer)),
         remark=peer.remark,
     )
 
 
 def machine(ours: Clfrnn) -> dict[str, str]:
     """What a reader must know of the machine and the day."""
-    return {
+    facts = {
         "date": dt.datetime.now(tz=dt.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         "clfrnn": f"{type(ours).find()} on {ours.device}",
+        "commit": commit(),
         "processor": processor(),
         "system": f"{platform.system()} {platform.release()}",
         "python": f"{platform.python_version()}, numpy {np.__version__}",
     }
+    return {what: value for what, value in facts.items() if value}
 
 
 def run(
@@ -126,7 +132,9 @@ def _check(names: Sequence[str], offered: Sequence[str], option: str) -> None:
 @click.command()
 @click.option("--device", help="clfrnn's device, as for `clfrnn search`.")
 @click.option("--small/--large", default=None, help="Clouds for CPUs or for GPUs; by default as the device is.")
-@click.option("--peers", "wanted", callback=_split, help="Only these, with commas between; a package's name will do.")
+@click.option(
+    "--peers", "wanted", callback=_split, help="Only these, with commas between: names, their first words, or packages."
+)
 @click.option("--tasks", callback=_split, default=",".join(TASKS), show_default=True, help="With commas between.")
 @click.option("--limit", default=5.0, show_default=True, help="Seconds that a build and a query may take.")
 @click.option("--repeats", default=15, show_default=True, help="Runs; fewer where they take a quarter of the limit.")
@@ -144,12 +152,14 @@ def main(
     output: Path,
 ) -> None:
     """Measure clfrnn and its peers on the same clouds, after their answers were compared, and print the tables."""
-    kinds = known()
-    _check(wanted, [name for kind in kinds for name in (kind.name, kind.package)], "--peers")
+    _check(wanted, [name for kind in known() for name in kind.names()], "--peers")
     _check(tasks, list(TASKS), "--tasks")
-    if small is None:
-        small = Clfrnn(device).place == "cpu"
-    report = run(SMALL if small else LARGE, tasks, device, wanted, limit, max(1, repeats), output)
+    try:
+        if small is None:
+            small = Clfrnn(device).place == "cpu"
+        report = run(SMALL if small else LARGE, tasks, device, wanted, limit, max(1, repeats), output)
+    except ClfrnnError as error:
+        raise click.ClickException(str(error)) from error
     paths = report.save(output)
     click.echo(report.markdown())
     click.echo(f"written: {', '.join(map(str, paths))}", err=True)

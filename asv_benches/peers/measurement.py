@@ -18,8 +18,9 @@ from .clouds import Cloud, Points
 from .ours import Clfrnn, near
 from .peer import Array, Pairs, Peer
 
-#: A peer is first asked about the first of so many parts of a cloud, and then of so many, if that leaves points enough.
-PARTS = (256, 16)
+#: A peer's time is foretold from the first of so many parts of a cloud, and whether that part itself takes long from
+#: the first of so many more, each if that leaves points enough.
+PART, SMALL_PART = 16, 256
 ENOUGH = 1000
 
 
@@ -30,7 +31,7 @@ class Outcome:
     peer: str
     cloud: str
     task: str
-    #: "measured", "wrong", "over", "failed" or "left out"
+    #: "measured", "wrong", "over" (the limit, as was foreseen), "failed" or "left out"
     status: str
     #: why, where there is no time
     message: str = ""
@@ -105,8 +106,9 @@ def measure(peer: Peer, cloud: Cloud, reference: Reference, task: str, *, limit:
         outcome.message = "has no such task"
         return outcome
     try:
-        if foreseen(peer, cloud, reference, task, limit) > limit:
-            outcome.status, outcome.message = "over", f"over {limit:g} s"
+        seconds = foreseen(peer, cloud, reference, task, limit)
+        if seconds > limit:
+            outcome.status, outcome.message = "over", f"about {float(f'{seconds:.2g}'):,g} s foreseen"
             return outcome
         with held(peer, reference.points, reference.radius, reference.widest):
             _compare_and_time(peer, reference, task, outcome, limit, repeats)
@@ -117,22 +119,33 @@ def measure(peer: Peer, cloud: Cloud, reference: Reference, task: str, *, limit:
 
 
 def foreseen(peer: Peer, cloud: Cloud, reference: Reference, task: str, limit: float) -> float:
-    """About how many seconds a build and a query will take, told from small parts of the cloud of like density."""
+    """About how many seconds a build and a query will take, told from a part of the cloud of like density.
+
+    A launch takes its time however small the part: 0.3 ms on a 256th would foretell 20 s of a quadratic peer. So that
+    part only says whether the larger one may be tried, and foretells alone where it may not.
+    """
     if isinstance(peer, Clfrnn):
         return 0.0
+    power = 2 if peer.quadratic else 1
     seconds = 0.0
-    for parts in PARTS:
+    for parts in (SMALL_PART, PART):
         if len(reference.points) < parts * ENOUGH:
             continue
-        points, radius = cloud.part(reference.points, parts)
-        with held(peer, np.ascontiguousarray(points), radius, 4 * reference.widest):
-            step = _whole(peer, task)
-            step()  # compiles
-            peer.finish()
-            seconds = peer.clocked(step)[1] * parts ** (2 if peer.quadratic else 1)
-        if seconds > 4 * limit:  # too far beyond it for a second look, which may take long itself
+        taken = _sample(peer, cloud, reference, task, parts)
+        seconds = taken * parts**power
+        if taken * (parts / PART) ** power > limit / 4:
             break
     return seconds
+
+
+def _sample(peer: Peer, cloud: Cloud, reference: Reference, task: str, parts: int) -> float:
+    """The seconds of a part, the lesser of two, after one that compiled."""
+    points, radius = cloud.part(reference.points, parts)
+    with held(peer, np.ascontiguousarray(points), radius, 4 * reference.widest):
+        step = _whole(peer, task)
+        step()
+        peer.finish()
+        return min(peer.clocked(step)[1] for _ in range(2))
 
 
 def _whole(peer: Peer, task: str) -> Callable[[], Any]:
@@ -150,12 +163,12 @@ def _compare_and_time(
 ) -> None:
     answer, first, _ = peer.clocked(_whole(peer, task))
     outcome.memory = peer.memory_peak()
-    outcome.agreement = reference.compare(peer, task, answer)
-    del answer
-    if not outcome.agreement.right:
-        outcome.status, outcome.message = "wrong", str(outcome.agreement)
+    if not _right(outcome, reference.compare(peer, task, answer)):
         return
-    times = _times(peer, task, first, limit, repeats)
+    del answer
+    times, answer = _times(peer, task, first, limit, repeats)
+    if not _right(outcome, reference.compare(peer, task, answer), ", in the last timed run"):
+        return
     outcome.status, outcome.repeats = "measured", len(times)
     columns = zip(*times, strict=True)
     build, outcome.query, outcome.total, outcome.device = (_median(column) for column in columns)
@@ -163,31 +176,45 @@ def _compare_and_time(
         outcome.build = build
 
 
-def _times(peer: Peer, task: str, first: float, limit: float, repeats: int) -> list[tuple[float | None, ...]]:
-    """Build, query, both, and both on the device; fewer than asked for where they take a quarter of the limit."""
+def _right(outcome: Outcome, agreement: Agreement, when: str = "") -> bool:
+    """Whether a run agreed; told in the outcome."""
+    outcome.agreement = agreement
+    if not agreement.right:
+        outcome.status, outcome.message = "wrong", f"{agreement}{when}"
+    return agreement.right
+
+
+def _times(
+    peer: Peer, task: str, first: float, limit: float, repeats: int
+) -> tuple[list[tuple[float | None, ...]], Any]:
+    """Build, query, both, and both on the device, of each run, and the last run's answer.
+
+    Fewer runs than asked for where they take a quarter of the limit.
+    """
     query, whole = getattr(peer, task), _whole(peer, task)
     if first < limit / 20:
         for _ in range(2):
             peer.clocked(whole)  # warm: the first run compiled and filled pools
     times: list[tuple[float | None, ...]] = []
+    answer = None
     gc.collect()
     gc.disable()  # as timeit does
     try:
         started = time.perf_counter()
         while len(times) < repeats:
+            answer = None  # its memory is the next one's
             _, build, _ = peer.clocked(peer.build)
             answer, asked, _ = peer.clocked(query)
-            del answer
             total, device = build + asked, None
             if peer.asynchronous:
+                answer = None
                 answer, total, device = peer.clocked(whole)
-                del answer
             times.append((build, asked, total, device))
             if time.perf_counter() - started > limit / 4:
                 break
     finally:
         gc.enable()
-    return times
+    return times, answer
 
 
 def _median(column: tuple[float | None, ...]) -> float | None:

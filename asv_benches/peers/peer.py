@@ -40,6 +40,8 @@ class Peer:
     #: "cpu" or "gpu"
     place = "cpu"
     tasks: Sequence[str] = ("count", "lists")
+    #: what it computes in, and is given points in
+    dtype: type = np.float32
     #: `build` is a step of its own
     builds = True
     #: calls return before the device is done, so that build and query overlap unless they are timed apart
@@ -53,6 +55,11 @@ class Peer:
         """Take a device, or raise Absent."""
         self.n = 0
         self.radius = 0.0
+
+    @classmethod
+    def names(cls) -> frozenset[str]:
+        """What it may be called where peers are asked for: its name, the name's first word, its package."""
+        return frozenset((cls.name, cls.name.split()[0], cls.package))
 
     @classmethod
     def find(cls) -> str:

@@ -15,8 +15,6 @@ class Host(Peer):
     """What these have in common: points in host memory, and memory as the process's resident size."""
 
     place = "cpu"
-    #: what the peer computes in, and converts points to unless they come so
-    dtype: type = np.float32
     library: Any
 
     def __init__(self) -> None:
@@ -53,7 +51,10 @@ class Scipy(Host):
     module = "scipy.spatial"
     package = "scipy"
     dtype = np.float64
-    remark = "`cKDTree`, `query_ball_point` with all workers; lists are Python lists; self is counted"
+    remark = (
+        "`cKDTree`, `query_ball_point` with all workers; returns a Python list for each point, or an array of counts; "
+        "self is counted"
+    )
 
     def build(self) -> None:
         """The tree, anew."""
@@ -74,6 +75,26 @@ class Scipy(Host):
     def pairs_of(self, answer: Any) -> Pairs:
         """Lists joined."""
         return joined(answer, self.n)
+
+
+class ScipyPairs(Scipy):
+    """The same tree, asked for pairs: no Python object for each neighbor, but one thread."""
+
+    name = "scipy pairs"
+    tasks = ("lists",)
+    remark = (
+        '`cKDTree`, `query_pairs(output_type="ndarray")`, which has one thread, and the mirrored half; returns an '
+        "array of directed pairs, in no order; no counts alone"
+    )
+
+    def lists(self) -> Any:
+        """(pairs, 2)."""
+        half = self.tree.query_pairs(self.radius, output_type="ndarray")
+        return np.concatenate((half, half[:, ::-1]))
+
+    def pairs_of(self, answer: Any) -> Pairs:
+        """Two columns."""
+        return Pairs(answer[:, 0], answer[:, 1])
 
 
 class ScikitLearn(Host):
@@ -165,4 +186,4 @@ class Freud(Host):
         return Pairs(np.asarray(answer.query_point_indices), np.asarray(answer.point_indices))
 
 
-PEERS = (Scipy, ScikitLearn, Vesin, Freud)
+PEERS = (Scipy, ScipyPairs, ScikitLearn, Vesin, Freud)

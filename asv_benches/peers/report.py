@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,12 @@ TASKS = {"count": "Counts of neighbors", "lists": "Neighbor lists"}
 _PROCEDURE = """\
 Times are wall clock, in milliseconds, from points that lie where the library wants them to an answer that it has
 finished: medians after warm-up, with the garbage collector off. A build takes the points in, reusing what the library
-can reuse from the build before, as a simulation does from step to step. Each answer was first compared with clfrnn's:
-sets of directed pairs, self left out. They may differ in pairs whose distance, in float64, is within {ulps} units in
-the last place of the radius, where libraries round otherwise or leave the boundary out; how many did is in the details.
-A peer that would take longer than {limit:g} s is left out there, told from a sixteenth of the cloud. After the time, in
-brackets: how many times clfrnn's. The fastest is in bold."""
+can reuse from the build before, as a simulation does from step to step. The first answer and that of the last timed run
+were compared with clfrnn's: sets of directed pairs, self left out. They may differ in pairs whose distance, in float64,
+is within {ulps} units in the last place of the radius, where libraries round otherwise or leave the boundary out; how
+many did is in the details. A peer for which more than {limit:g} s were foreseen was not run there; a sixteenth of the
+cloud foretells it, or a 256th where a sixteenth would take long already. After the time, in brackets: how many times
+clfrnn's. The fastest is in bold."""
 
 _DETAILS = """\
 Build and query were waited for one after the other, both were not where a library need not wait. Device time is that
@@ -37,6 +39,7 @@ class Entry:
     version: str = ""
     device: str = ""
     place: str = ""
+    dtype: str = ""
     remark: str = ""
     #: why it takes no part
     absent: str = ""
@@ -131,13 +134,14 @@ class Report:
                 yield f"| {cloud.name} | {each.peer} | {' | '.join(times)} | {memory} | {differ:,} | {each.repeats} |"
 
     def _participants(self) -> Iterable[str]:
-        yield "| peer | version | on | how it was asked |"
-        yield "|---|---|---|---|"
+        yield "| peer | version | on | computes in | how it was asked |"
+        yield "|---|---|---|---|---|"
         for entry in self.entries:
             if entry.absent:
-                yield f"| {entry.name} | {entry.version or 'absent'} | | took no part: {entry.absent} |"
+                yield f"| {entry.name} | {entry.version or 'absent'} | | {entry.dtype} | took no part: {entry.absent} |"
             else:
-                yield f"| {entry.name} | {entry.package} {entry.version} | {entry.device} | {entry.remark} |"
+                what = f"{entry.package} {entry.version}"
+                yield f"| {entry.name} | {what} | {entry.device} | {entry.dtype} | {entry.remark} |"
 
     def _plot(self, path: Path) -> Path | None:
         """A panel for each task and each kind of peer, clfrnn in all of them."""
@@ -154,6 +158,7 @@ class Report:
         for panel, (task, place, series) in zip(axes, panels, strict=True):
             title = f"{TASKS[task]}: clfrnn and peers on {'the CPU' if place == 'cpu' else 'the GPU'}"
             style.bars(panel, labels, series, title=title, y="build + query, ms", log=True)
+            panel.set_ylim(bottom=_power_below(height for heights in series.values() for height in heights if height))
             panel.legend(loc="center left", bbox_to_anchor=(1, 0.5))
         style.save(drawn, path)
         return path
@@ -168,6 +173,11 @@ class Report:
             if any(heights):
                 series[entry.name] = heights
         return series if len(series) > 1 or place == self.entries[0].place else {}
+
+
+def _power_below(values: Iterable[float]) -> float:
+    """The power of ten below the least of these: where bars on a logarithmic axis begin, none without a height."""
+    return float(10.0 ** (math.ceil(math.log10(min(values))) - 1))
 
 
 def _cell(outcome: Outcome | None, ours: float | None, best: float | None, notes: Mapping[str, int]) -> str:

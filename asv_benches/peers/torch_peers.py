@@ -43,9 +43,9 @@ class Torch(Peer):
         return f"{where}, torch {self.torch.__version__}"
 
     def hold(self, points: Array, radius: float, widest: int) -> None:
-        """On the device."""
+        """On the device, in its own dtype."""
         self.n, self.radius, self.widest = len(points), radius, widest
-        self.points = self.torch.from_numpy(np.ascontiguousarray(points)).to(self._device)
+        self.points = self.torch.from_numpy(np.ascontiguousarray(points, dtype=self.dtype)).to(self._device)
         self.high = points.max(axis=0)
         self.finish()
 
@@ -153,15 +153,16 @@ class Nvalchemi(Torch):
 class VesinCuda(Torch):
     """vesin.NeighborList on CUDA, through PyTorch tensors."""
 
-    name = "vesin, CUDA"
+    name = "vesin CUDA"
     module = "vesin"
     package = "vesin"
+    dtype = np.float64
     portable = False
-    remark = "as on CPUs, in float64, buffers used again; its buffers made for lists of the longest's length"
+    remark = "as on CPUs, buffers used again; its buffers made for lists of the longest's length"
 
     def hold(self, points: Array, radius: float, widest: int) -> None:
-        """In float64, which it converts to otherwise."""
-        super().hold(points.astype(np.float64), radius, widest)
+        """In an open box of its dtype, to which it would convert otherwise."""
+        super().hold(points, radius, widest)
         self.box = self.torch.zeros((3, 3), dtype=self.torch.float64, device=self._device)
         self.open = self.torch.zeros(3, dtype=self.torch.bool, device=self._device)
 

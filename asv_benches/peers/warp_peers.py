@@ -136,7 +136,7 @@ def _peak_starts_anew(ordinal: int) -> bool:
 class WarpGrid(Warp):
     """warp.HashGrid."""
 
-    name = "Warp, grid"
+    name = "Warp grid"
     structure = "grid"
     remark = (
         "`HashGrid` with cells as wide as the radius, at most 256 to a side, built again in place; own kernels of a "
@@ -161,7 +161,7 @@ class WarpGrid(Warp):
 class WarpTree(Warp):
     """warp.Bvh."""
 
-    name = "Warp, tree"
+    name = "Warp tree"
     structure = "tree"
     remark = "`Bvh` over points, `rebuild` in place and a query by sphere, in the points' order; else as above"
 
