@@ -176,8 +176,8 @@ class Report:
 
 
 def _power_below(values: Iterable[float]) -> float:
-    """The power of ten below the least of these: where bars on a logarithmic axis begin, none without a height."""
-    return float(10.0 ** (math.ceil(math.log10(min(values))) - 1))
+    """The power of ten below half the least of these: where bars on a logarithmic axis begin, all with some height."""
+    return float(10.0 ** (math.ceil(math.log10(min(values) / 2)) - 1))
 
 
 def _cell(outcome: Outcome | None, ours: float | None, best: float | None, notes: Mapping[str, int]) -> str:
