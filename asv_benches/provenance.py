@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
+
+import click
 
 ROOT = Path(__file__).resolve().parents[1]
 #: what is measured, and makes a figure not the commit's own where it was changed
@@ -15,22 +18,28 @@ def commit(root: Path = ROOT) -> str:
 
     Nothing where there is no git, or no clone: files that were unpacked somewhere inside another clone are not of it.
     """
-    top = _git(root, "rev-parse", "--show-toplevel")
-    name = _git(root, "rev-parse", "--short", "HEAD")
-    if not top or not name or Path(top).resolve() != root.resolve():
-        return ""
-    return f"{name} with changes" if _git(root, "status", "--porcelain", "--", *MEASURED) else name
-
-
-def _git(root: Path, *arguments: str) -> str:
-    """What git prints, or nothing where it fails or is missing."""
+    here = ("--no-optional-locks", "-C", root)
     try:
-        done = subprocess.run(  # noqa: S603 — arguments from above
-            ["git", "--no-optional-locks", "-C", str(root), *arguments],  # noqa: S607
+        if Path(git(*here, "rev-parse", "--show-toplevel")).resolve() != root.resolve():
+            return ""
+        name = git(*here, "rev-parse", "--short", "HEAD")
+        return f"{name} with changes" if git(*here, "status", "--porcelain", "--", *MEASURED) else name
+    except click.ClickException:
+        return ""
+
+
+def git(*arguments: str | Path, **environment: str) -> str:
+    """What a git command prints."""
+    try:
+        done = subprocess.run(  # noqa: S603 — arguments from this package
+            ["git", *map(str, arguments)],  # noqa: S607
+            env=os.environ | environment,
             capture_output=True,
             text=True,
             check=False,
         )
-    except OSError:
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    except OSError as error:
+        raise click.ClickException(f"git: {error}; install git") from error
+    if done.returncode:
+        raise click.ClickException(f"git: {done.stderr.strip()}")
+    return done.stdout.strip()

@@ -20,6 +20,7 @@ import click
 from clfrnn.device import list_devices
 
 from .benchmarks.common import PLATFORMS
+from .provenance import git
 
 ROOT = Path(__file__).resolve().parents[1]
 #: what a figure depends on; under a commit's name only that commit's files are measured
@@ -43,20 +44,6 @@ def describe(name: str) -> dict[str, str]:
     facts = Machine.get_defaults()
     memory = f"{round(int(facts['ram']) / 2**30)} GiB" if facts["ram"].isdigit() else facts["ram"]
     return {**facts, "machine": name, "os": platform.system(), "ram": memory, **devices()}
-
-
-def git(*arguments: str | Path, **environment: str) -> str:
-    """What a git command prints."""
-    done = subprocess.run(  # noqa: S603 — arguments from below
-        ["git", *map(str, arguments)],  # noqa: S607
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise click.ClickException(f"git: {done.stderr.strip()}")
-    return done.stdout.strip()
 
 
 def changed(repository: Path, commit: str, scratch: Path) -> list[str]:

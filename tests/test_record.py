@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 
 pytest.importorskip("asv_benches", reason="benchmarks come with a checkout")
 record = importlib.import_module("asv_benches.record")
@@ -24,7 +25,7 @@ def tree(tmp_path, monkeypatch):
     for command in (("init", "-q", "-b", "main"), ("add", "."), (*who, "commit", "-q", "-m", "all")):
         subprocess.run(["git", "-C", root, *command], check=True)
     bundle = tmp_path / "history.bundle"
-    subprocess.run(["git", "-C", root, "bundle", "create", "-q", bundle, "main"], check=True)
+    subprocess.run(["git", "-C", root, "bundle", "create", "-q", bundle, "HEAD", "main"], check=True)
     subprocess.run(["git", "clone", "-q", "--bare", bundle, tmp_path / "history.git"], check=True)
     subprocess.run(["rm", "-rf", root / ".git"], check=True)
     monkeypatch.setattr(record, "ROOT", root)
@@ -95,3 +96,16 @@ def test_a_second_recording_adds_to_the_first(tmp_path):
     kept.unlink()
     record.rename(tmp_path)
     assert json.loads(kept.read_text()) == results
+
+
+def test_files_without_a_clone_or_with_changes_are_refused(tree, tmp_path):
+    pytest.importorskip("asv")
+    run = CliRunner().invoke
+    asked = ["--machine", "m", "--output", str(tmp_path / "results")]
+
+    assert "git bundle create history.bundle" in run(record.main, asked).output
+    (tree / "templates/b.mako").write_text("other")
+    done = run(record.main, [*asked, "--history", str(tmp_path / "history.bundle")])
+    assert done.exit_code == 1
+    assert "templates/b.mako differ from it; commit them first" in done.output
+    assert not (tmp_path / "results").exists()

@@ -44,7 +44,19 @@ class Host(Peer):
         self.points = self.tree = None
 
 
-class Scipy(Host):
+class KdTree(Host):
+    """Answers of trees whose points find themselves too."""
+
+    def counts_of(self, answer: Any) -> Array:
+        """Without self."""
+        return np.asarray(answer) - 1
+
+    def pairs_of(self, answer: Any) -> Pairs:
+        """What there is for each point, joined."""
+        return joined(answer, self.n)
+
+
+class Scipy(KdTree):
     """scipy.spatial.cKDTree."""
 
     name = "scipy"
@@ -68,14 +80,6 @@ class Scipy(Host):
         """A list for each point."""
         return self.tree.query_ball_point(self.points, self.radius, workers=-1)
 
-    def counts_of(self, answer: Any) -> Array:
-        """Without self."""
-        return np.asarray(answer) - 1
-
-    def pairs_of(self, answer: Any) -> Pairs:
-        """Lists joined."""
-        return joined(answer, self.n)
-
 
 class ScipyPairs(Scipy):
     """The same tree, asked for pairs: no Python object for each neighbor, but one thread."""
@@ -97,7 +101,7 @@ class ScipyPairs(Scipy):
         return Pairs(answer[:, 0], answer[:, 1])
 
 
-class ScikitLearn(Host):
+class ScikitLearn(KdTree):
     """sklearn.neighbors."""
 
     name = "scikit-learn"
@@ -120,14 +124,6 @@ class ScikitLearn(Host):
     def lists(self) -> Any:
         """An array for each point."""
         return self.tree.radius_neighbors(self.points, return_distance=False)
-
-    def counts_of(self, answer: Any) -> Array:
-        """Without self."""
-        return np.asarray(answer) - 1
-
-    def pairs_of(self, answer: Any) -> Pairs:
-        """Arrays joined."""
-        return joined(answer, self.n)
 
 
 class Vesin(Host):
