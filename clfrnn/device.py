@@ -78,6 +78,7 @@ def read_profile(device: cl.Device) -> DeviceProfile:
             rounded_sqrt=rounded,
             subnormals=bool(single & cl.device_fp_config.DENORM),
             event_timer=device.profiling_timer_resolution > 0,
+            register_option="-cl-nv-maxrregcount={}" if "cl_nv_compiler_options" in extensions else "",
             build_options=tuple(options),
         )
     )

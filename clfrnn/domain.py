@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,9 @@ _WHOLE = 1 + 1e-6
 
 #: Below this many cells per point, the grid holds the whole domain and nothing wraps.
 _DENSE_CELLS_PER_POINT = 4
+
+#: So often at least does a torus go round a periodic box, where it has to go round a whole number of times.
+_LEAST_TURNS = 4
 
 #: Addresses, and one more, are counted in int32.
 _MOST_CELLS = 2**30
@@ -76,6 +80,14 @@ class CellGrid:
     def cells(self) -> int:
         """Number of addresses."""
         return math.prod(self.shape)
+
+    def tells_apart(self, radius: float) -> bool:
+        """Whether, on periodic axes, all cells of a window have addresses of their own, in whatever image they lie."""
+        return not self.wrapped or all(
+            math.ceil(2 * radius / side) + 4 <= many
+            for side, many, period in zip(self.sides, self.shape, self.periods, strict=True)
+            if period
+        )
 
     def serves(self, low: tuple[float, ...], high: tuple[float, ...]) -> bool:
         """Whether this grid is still a good one for a cloud that now fills the box from `low` to `high`.
@@ -140,13 +152,13 @@ class PeriodicBox:
             for start, length in zip(starts, self.lengths, strict=True)
         )
 
-    def exceeds_reach(self, radius: float, starts: tuple[float, ...], real: str) -> bool:
-        """Whether every length is more than the reach of a query at home, so that it sees no image but the next.
+    def exceeds_windows(self, radius: float, starts: tuple[float, ...], real: str) -> bool:
+        """Whether every length is more than the window of a query at home, which then passes one edge at most.
 
         The last hundredth is left to the rounding of coordinates, which the pads bound from above.
         """
         pads = self.pads(starts, real)
-        return all(radius + pad < 0.99 * length for length, pad in zip(self.lengths, pads, strict=True) if length)
+        return all(2 * (radius + pad) < 0.99 * length for length, pad in zip(self.lengths, pads, strict=True) if length)
 
     def domain(self, low: tuple[float, ...], high: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The corners of the space that points fill: one period, or their extent where an axis is not periodic."""
@@ -208,7 +220,8 @@ def fit_cells(
 
     Memory is bounded by the number of points, whatever the extent: a domain of up to four cells a point is held whole,
     a larger one wraps around a torus of about two cells a point. The sides are kept either way, save that whole cells
-    fill the length of a periodic axis.
+    fill the length of a periodic axis, and whole turns of a torus that of the first: the edge of the box is then a seam
+    of the torus too, and cuts a row of cells no further.
     """
     dtype = _DTYPE[real]
     lengths = box.lengths if box is not None else (0.0,) * len(sides)
@@ -219,22 +232,27 @@ def fit_cells(
         max(1, math.floor(min(length / side * _WHOLE, _COORDINATE_RANGE))) if length else 0
         for length, side in zip(lengths, fitted, strict=True)
     ]
-    fitted = [
-        float(dtype(length / period)) if period else side
-        for length, period, side in zip(lengths, periods, fitted, strict=True)
-    ]
-    inverses = [dtype(1.0) / dtype(side) for side in fitted]
     with np.errstate(over="ignore"):
         extent = [
             period or math.floor(min(float((dtype(b) - dtype(a)) * inverse), 2 * _COORDINATE_RANGE)) + 1
-            for a, b, inverse, period in zip(low, high, inverses, periods, strict=True)
+            for a, b, inverse, period in zip(low, high, _inverses(fitted, real), periods, strict=True)
         ]
     wrapped = math.prod(extent) > min(max(64, _DENSE_CELLS_PER_POINT * n), _MOST_CELLS)
+    shape = tuple(extent)
+    if wrapped:
+        shape = _torus(
+            extent, min(2 * n, _MOST_CELLS // 2), along=max(1, periods[0] // _LEAST_TURNS) if periods[0] else 0
+        )
+        periods[0] = round(periods[0] / shape[0]) * shape[0]
+    sides = tuple(
+        float(dtype(length / period)) if period else side
+        for length, period, side in zip(lengths, periods, fitted, strict=True)
+    )
     return CellGrid(
         low=low,
-        sides=tuple(fitted),
-        inverses=tuple(float(inverse) for inverse in inverses),
-        shape=_torus(extent, min(2 * n, _MOST_CELLS // 2)) if wrapped else tuple(extent),
+        sides=sides,
+        inverses=tuple(float(inverse) for inverse in _inverses(sides, real)),
+        shape=shape,
         wrapped=wrapped,
         periods=tuple(periods),
     )
@@ -246,10 +264,19 @@ def _fit_side(low: float, high: float, side: float, real: str) -> float:
     return float(_DTYPE[real](min(max(side, finest, _LEAST_REACH[real]), _LARGEST_SIDE[real])))
 
 
-def _torus(extent: list[int], cells: int) -> tuple[int, ...]:
-    """Powers of two, at least `cells` of them in all, spread over the axes so that each wraps about as often."""
+def _inverses(sides: Sequence[float], real: str) -> list[Any]:
+    """One over each side, as kernels multiply by it."""
+    dtype = _DTYPE[real]
+    return [dtype(1.0) / dtype(side) for side in sides]
+
+
+def _torus(extent: list[int], cells: int, along: int) -> tuple[int, ...]:
+    """Powers of two, at least `cells` of them in all, spread over the axes so that each wraps about as often.
+
+    On the first axis at most `along`, where that is not 0.
+    """
     shape = [1] * len(extent)
     while math.prod(shape) < max(32, cells):
-        axis = max(range(len(extent)), key=lambda k: extent[k] / shape[k])
-        shape[axis] *= 2
+        free = [k for k in range(len(extent)) if k or not along or 2 * shape[0] <= along]
+        shape[max(free, key=lambda k: extent[k] / shape[k])] *= 2
     return tuple(shape)

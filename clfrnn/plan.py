@@ -45,8 +45,8 @@ __all__ = [
     "vector_length",
 ]
 
-#: Others in a cell of side r from which on longer loops are worth their registers at the edges of a periodic box.
-_LONG_RUNS = 6.0
+#: With so many registers each, as many work-items as most GPUs can hold are in flight.
+_FEW_REGISTERS = 32
 
 REAL_SIZE = {"float": 4, "double": 8}
 
@@ -83,6 +83,10 @@ class KernelConfig:
         """The names a template sees: the fields, and what follows from them."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
+    def options(self, profile: DeviceProfile) -> list[str]:  # noqa: ARG002
+        """What its program is compiled with besides what every program of the device is."""
+        return []
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PointConfig(KernelConfig):
@@ -108,25 +112,35 @@ class PointConfig(KernelConfig):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class WalkConfig(PointConfig):
-    """A walk over neighbors. ``square_root`` says how distances are rounded: see :func:`square_root`."""
+class VisitConfig(PointConfig):
+    """A program that visits neighbors. ``square_root`` says how distances are rounded: see :func:`square_root`."""
 
     square_root: str
     #: some axis is periodic; the code for that is compiled in, which axes is said by their lengths
     periodic: bool
+    #: the most registers that a work-item may hold, where the compiler is told; None leaves that to it
+    registers: int | None = None
+
+    def options(self, profile: DeviceProfile) -> list[str]:
+        """The bound on registers."""
+        return [] if self.registers is None else [profile.register_option.format(self.registers)]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WalkConfig(VisitConfig):
+    """A walk over cells."""
+
     #: the sorted copy holds columns, one for each coordinate and one for ids, not a record for each point
     columns: bool
     #: candidates that compilers are told to test at once; 1 leaves each to itself
     width: int
-    #: how many of them a loop takes at a time: through runs that every work-item has, and through those that only
-    #: queries at the edge of a periodic box have; None leaves that to the compiler
+    #: how many of them a loop of a light function takes at a time, and how many where they may be shifted; None leaves
+    #: that to the compiler
     unrolled: tuple[int, int] | None
+    #: work-items that go in step, each waiting for the others; 1 where each goes its own way
+    lockstep: int
 
     in_order: ClassVar[bool] = False
-
-    def serving(self, *, own: bool) -> WalkConfig:  # noqa: ARG002
-        """The same walk for every function."""
-        return self
 
     def inline(self) -> WalkConfig:
         """The same walk as a piece of another kernel."""
@@ -134,18 +148,12 @@ class WalkConfig(PointConfig):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class TileConfig(PointConfig):
+class TileConfig(VisitConfig):
     """The walk over all pairs: ``tile`` points at a time pass through local memory, or none where it is 0."""
 
-    square_root: str
-    periodic: bool
     tile: int
     #: units of a launch are queries by their own numbers
     in_order: ClassVar[bool] = True
-
-    def serving(self, *, own: bool) -> TileConfig:
-        """For a user's function no tiles: idle items go through those too, and would run its ``state``."""
-        return self if own else self.inline()
 
     def inline(self) -> TileConfig:
         """The same walk as a piece of another kernel, whose work-items need not stay together."""
@@ -167,7 +175,8 @@ class VisitVariant:
     #: the walk is a piece of a user's own kernel
     inline: bool = False
     #: in a periodic box: "all", or where the method divides them, "home", which does nothing unless all points lie in
-    #: the box, and "away", which does nothing if they do
+    #: the box, and "away", which does nothing if they do; "next" is "home" for the points' own queries where their
+    #: windows meet no image but the next on an axis
     images: str = "all"
 
 
@@ -277,11 +286,15 @@ def plan_tile(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) ->
     )
 
 
-def plan_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, others: float = 0.0) -> WalkConfig:
-    """A walk over cells: small groups on a GPU, where a crowded query keeps its group waiting (Chisholm 2020, §4.2)."""
+def plan_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, edges: bool = False) -> WalkConfig:
+    """A walk over cells: small groups on a GPU, where a crowded query keeps its group waiting (Chisholm 2020, §4.2).
+
+    With `edges` for counts in a periodic box, where those who look over an edge have more to do: the others pass the
+    time only if there are many of them, with few registers each (measured).
+    """
     cpu = profile.kind == "cpu"
     return WalkConfig(
-        work_group_size=group_size(profile, 256 if cpu else 64),
+        work_group_size=group_size(profile, 256 if cpu else 128 if edges else 64),
         dim=dim,
         real=real,
         square_root=square_root(profile, real),
@@ -290,17 +303,12 @@ def plan_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, ot
         # nothing wait for the others anyway.
         columns=cpu,
         width=max(4, profile.simd_width * 4 // REAL_SIZE[real]) if cpu else 1,
-        unrolled=_unrolled(profile, periodic=periodic, others=others),
+        # The fewer candidates at a time, the fewer registers, hence the more work-items that hide each other's waiting;
+        # where each candidate may have an image of its own, they are too many already.
+        unrolled=None if cpu else (2, 4),
+        lockstep=1 if cpu else profile.simd_width,
+        registers=_FEW_REGISTERS if edges and profile.register_option and real == "float" else None,
     )
-
-
-def _unrolled(profile: DeviceProfile, *, periodic: bool, others: float) -> tuple[int, int] | None:
-    """On a GPU, the fewer candidates at a time, the fewer registers, hence the more work-items that hide each other's
-    waiting. In crowded periodic boxes those at the edges are waited for, and these go fastest by four (measured).
-    """
-    if profile.kind == "cpu" or (periodic and others >= _LONG_RUNS):
-        return None
-    return 2, 1
 
 
 def plan_reduce(profile: DeviceProfile, *, dim: int, real: str) -> ReduceConfig:

@@ -39,6 +39,8 @@ class DeviceProfile:
     subnormals: bool
     #: event times can be trusted
     event_timer: bool = True
+    #: the option that bounds the registers of a work-item, with {} for their number; "" where there is none
+    register_option: str = ""
     #: the OpenCL C options every program of this device is compiled with
     build_options: tuple[str, ...] = ("-cl-std=CL1.2",)
 

@@ -94,7 +94,7 @@ class ProgramCache:
         if source in self._kernels:
             return self._kernels[source]
         try:
-            self._kernels[source] = self._compile(source)
+            self._kernels[source] = self._compile(source, config)
         except cl.Error as error:
             raise KernelBuildError(
                 self._explain(config, source, str(error)), device=str(self._profile), config=config, source=source
@@ -102,10 +102,11 @@ class ProgramCache:
         self.compiled += 1
         return self._kernels[source]
 
-    def _compile(self, source: str) -> dict[str, Kernel]:
+    def _compile(self, source: str, config: KernelConfig) -> dict[str, Kernel]:
+        options = [*self._profile.build_options, *config.options(self._profile)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)
-            program = cl.Program(self._context, source).build(list(self._profile.build_options), devices=[self._device])
+            program = cl.Program(self._context, source).build(options, devices=[self._device])
             return {kernel.function_name: Kernel(kernel) for kernel in program.all_kernels()}
 
     def _explain(self, config: KernelConfig, source: str, log: str) -> str:
@@ -116,7 +117,7 @@ class ProgramCache:
                 f"{self._profile}: the driver's compiler refused a kernel of clfrnn's.\n{config}\n{log}\n"
                 "The exception's `source` holds the numbered text; please report it together with this message."
             )
-        found = complaints(source, log) or self._count_lines(source)
+        found = complaints(source, log) or self._count_lines(config, source)
         if not found:
             return (
                 f"function: {self._profile}: the driver's compiler refused the kernel with this NeighborFunction in "
@@ -134,10 +135,10 @@ class ProgramCache:
             "declares; in per_neighbor also j, d2, dx and shift. The exception's `source` holds the whole kernel."
         )
 
-    def _count_lines(self, source: str) -> list[Complaint]:
+    def _count_lines(self, config: KernelConfig, source: str) -> list[Complaint]:
         """The complaints of a driver that says lines of the whole text, whatever the text calls them."""
         try:
-            self._compile("\n".join("" if _LINE.match(line) else line for line in source.split("\n")))
+            self._compile("\n".join("" if _LINE.match(line) else line for line in source.split("\n")), config)
         except cl.Error as error:
             return complaints(source, str(error), named=False)
         return []

@@ -3,6 +3,7 @@
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
+<%namespace name="seams" file="seams.cl.mako"/>
 // Cells on a torus: the address of a point, the window of a query, and its candidates.
 // Config fields used: dim, components, columns, width, unrolled, periodic, work_group_size, foreign, radii, part, images.
 // The sorted copy is an array of records, or columns of x, y, (z,) and id, n long each.
@@ -71,12 +72,23 @@ FRNN_LANE_ID(frnn_sorted[${place}].s3)
 % endif
 </%def>
 
-<%def name="take_query()">
+<%def name="take_query(function)">
+% if seams.agree(function):
+    // Idle items stay for the barriers, in the first one's place.
+    int frnn_idle = frnn_images[${7 * dim}] == 0 | frnn_first + (int)get_global_id(0) >= frnn_end;
+    const int frnn_unit = frnn_idle ? frnn_first : frnn_first + (int)get_global_id(0);
+    ${query("frnn_unit")}
+% if part:
+    frnn_idle |= i < frnn_part_first | i >= frnn_part_end;
+% endif
+% else:
+    ${periodic_box.leave_to_others()}
     const int frnn_unit = frnn_first + (int)get_global_id(0);
     if (frnn_unit >= frnn_end) return;
     ${query("frnn_unit")}
 % if part:
     if (i < frnn_part_first || i >= frnn_part_end) return;
+% endif
 % endif
 </%def>
 
@@ -115,7 +127,7 @@ FRNN_LANE_ID(frnn_sorted[${place}].s3)
     }
 % else:
 % if function.light and unrolled:
-#pragma unroll ${unrolled[image != "plain"]}
+#pragma unroll ${unrolled[image != "plain" and images != "next"]}
 % endif
     for (; frnn_t < frnn_stop; ++frnn_t) {
         ${take_candidate("frnn_t")}
@@ -139,24 +151,29 @@ FRNN_LANE_ID(frnn_sorted[${place}].s3)
 % endif
 </%def>
 
+<%def name="cell(k)" filter="trim">
+frnn_low.s${k}, frnn_inverse.s${k}, frnn_foremost.s${k}, frnn_hindmost.s${k}
+</%def>
+
 <%def name="window()">
     // The cells that the query meets within its reach, which is the radius padded for rounding.
     // A window as wide as the torus stops before it comes round: each address is visited once.
 % for k, component in enumerate(components):
-<%
-    cell = f"frnn_low.s{k}, frnn_inverse.s{k}, frnn_foremost.s{k}, frnn_hindmost.s{k}"
-    window = f"frnn_seen{k}, frnn_reach{k}" if periodic else f"frnn_q{component}, frnn_reach"
-%>\
-    const int frnn_from${k} = frnn_window_from(${window}, ${cell});
-    const int frnn_to${k} = frnn_min(frnn_window_to(${window}, ${cell}), frnn_from${k} + frnn_shape.s${k} - 1);
+<% window = f"frnn_seen{k}, frnn_reach{k}" if periodic else f"frnn_q{component}, frnn_reach" %>\
+    const int frnn_from${k} = frnn_window_from(${window}, ${cell(k)});
+    const int frnn_to${k} = frnn_min(frnn_window_to(${window}, ${cell(k)}), frnn_from${k} + frnn_shape.s${k} - 1);
 % endfor
 </%def>
 
-<%def name="rows()">
+<%def name="rows(image)">
     // Rows of cells along the first axis; in the body, frnn_row is the address of the row's first cell.
 % for k in reversed(range(1, dim)):
     for (int frnn_at${k} = frnn_from${k}; frnn_at${k} <= frnn_to${k}; ++frnn_at${k}) {
+% if images == "next" and image == "moved":
+    ${seams.place(k)}
+% else:
     const int frnn_lane${k} = frnn_at${k} & frnn_mask.s${k};
+% endif
 % endfor
     const int frnn_row = ${"(frnn_lane2 * frnn_shape.s1 + frnn_lane1)" if dim == 3 else "frnn_lane1"} * frnn_shape.s0;
 ${caller.body()}

@@ -20,16 +20,22 @@ ${record}${component}${"" if loop.last else ", "}\
 </%def>
 
 <%def name="differences(image)">
-## image: "plain", the candidates' own coordinates; "moved", all by one shift; "any", each by its own.
+## image: "plain", the candidates' own coordinates; "moved", all by one shift; "along", that on the first axis alone;
+## "any", each by its own.
     // From the query to a candidate, coordinate by coordinate, so that compilers for CPUs can test many at once.
 % if periodic and image != "plain":
     // The shift is that of the image looked into; a candidate away from home counts its own image off. That is rare, and
     // reads what it needs when it needs it, as every work-item would keep it in registers otherwise.
 % for k, component in enumerate(components):
+% if k and image == "along":
+    const int frnn_s${k} = 0;
+    const real frnn_d${k} = frnn_p${k} - frnn_q${component};
+% else:
     int frnn_s${k} = frnn_base${k};
     real frnn_d${k} = (frnn_p${k} - frnn_q${component}) + frnn_carry${k};
+% endif
 % endfor
-% if not foreign:
+% if not foreign and images != "next":
     int frnn_out = frnn_out_here;
 % endif
 % if image == "any":

@@ -26,12 +26,9 @@ int frnn_nth_image(const int n, const int before)
 % endfor
 </%def>
 
-## Whether the points' own queries are served, all at home: they see no images but those next to the box.
-<%def name="next_only()"><% return images == "home" and not foreign %></%def>
-
 <%def name="leave_to_others()">
 ## The first thing that a kernel does for which VisitVariant.images says that it may have nothing to do.
-% if images == "home":
+% if images in ("home", "next"):
     if (frnn_images[${7 * dim}] == 0) return;
 % elif images == "away":
     if (frnn_images[${7 * dim}] != 0) return;
@@ -39,9 +36,9 @@ int frnn_nth_image(const int n, const int before)
 </%def>
 
 <%def name="take_up()">
-% if periodic and next_only():
+% if images == "next":
     // All points lie in the box and a window is shorter than it: what there is to know comes by value, which costs neither
-    // loads nor registers.
+    // loads nor registers. See seams.cl.mako.
 % for k in range(dim):
     const real frnn_reach${k} = frnn_reach * (1 + 8 * FRNN_EPSILON) + frnn_pads.s${k};
 % endfor
@@ -86,44 +83,11 @@ int frnn_nth_image(const int n, const int before)
 % endif
 </%def>
 
-<%def name="next_images(body, split)">
-    // The images next to the box that the window meets, a bit for each: the box itself is bit 0; a step before it on an axis
-    // adds 1, 3 or 9 to the bit's place, a step behind it twice that: bit 5 lies behind it on the first axis and before it on
-    // the second. From image t the query is seen at frnn_seen, and a point there has the shift frnn_base, whose length is
-    // frnn_carry. They are found after the own one is done, and kept in one number, for want of registers.
-% if split:
-    {
-% for k, component in enumerate(components):
-        const real frnn_seen${k} = frnn_q${component};
-% endfor
-        ${body(image="plain")}
-    }
-% endif
-    uint frnn_todo = 1;
-% for k, component in enumerate(components):
-    frnn_todo *= 1 + (frnn_q${component} - frnn_reach${k} < frnn_first_edges.s${k} ? ${1 << 3 ** k} : 0) +
-                 (frnn_q${component} + frnn_reach${k} >= frnn_last_edges.s${k} ? ${1 << 2 * 3 ** k} : 0);
-% endfor
-    for (${"frnn_todo &= ~1u" if split else ""}; frnn_todo; frnn_todo &= frnn_todo - 1) {
-    const int frnn_which = 31 - frnn_clz32(frnn_todo & -frnn_todo);
-% for k, component in enumerate(components):
-<% digit = f"frnn_which / {3 ** k} % 3" if k else "frnn_which % 3" %>\
-    const int frnn_base${k} = (${digit}) == 2 ? 1 : -(${digit});
-    const real frnn_carry${k} = (real)frnn_base${k} * frnn_lengths.s${k};
-    const real frnn_seen${k} = frnn_q${component} - frnn_carry${k};
-% endfor
-    const int frnn_out_here = ${left_out("frnn_base")};
-    ${body(image="moved")}
-    }
-</%def>
-
 <%def name="images_of(body, split)">
 ## body(image) is the walk through one image of the box, image saying how its candidates are shifted: see
 ## geometry.differences. A function that may stand in a kernel more than once is split into bodies for each.
 % if not periodic:
     ${body(image="plain")}
-% elif next_only():
-    ${next_images(body, split)}
 % else:
 % if split:
     // First the image in which query and points lie: all queries go through it together, and nothing is shifted there.

@@ -1,6 +1,7 @@
 <%include file="cells.cl.mako"/>
 <%namespace name="binning" file="binning.cl.mako"/>
 <%namespace name="cells" file="cells.cl.mako"/>
+<%namespace name="seams" file="seams.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
 // Strip by strip: cells that follow each other along the first axis hold their points in one run, so a row of the
 // window costs two lookups, whatever its length. On a torus a strip is cut in two where it passes the seam, and where an
@@ -9,12 +10,43 @@
 // Exact because the window holds every cell of a neighbor. Source: Chisholm (2020), §3, algorithms 2 to 5.
 <%def name="walk(function)">
     ${visit.take_up(function)}
+% if images == "next":
+    ${seams.window(cells.cell)}
+    // The strip in the box and what lies behind an edge that it passes, or else behind the seam of the torus: edges are
+    // seams too, so there are two runs at most.
+    const int frnn_begin = (frnn_from0 + (frnn_below0 ? frnn_hindmost.s0 + 1 : 0)) & frnn_mask.s0;
+    const int frnn_finish = frnn_begin + (frnn_to0 - frnn_from0) + 1, frnn_over = frnn_finish - frnn_shape.s0;
+    const int frnn_here0 = frnn_below0 ? 0 : frnn_begin, frnn_there0 = frnn_below0 ? frnn_begin : 0;
+    const int frnn_here1 = frnn_below0 ? frnn_over : frnn_min(frnn_finish, frnn_shape.s0);
+    const int frnn_there1 = frnn_below0 ? frnn_shape.s0 : frnn_max(frnn_over, 0);
+    const int frnn_side = frnn_above0 - frnn_below0;
+    const real frnn_other = (real)frnn_side * frnn_lengths.s0;
+    <%seams:each_nest args="image" function="${function}" cut="frnn_over > 0">
+        <%cells:rows image="${image}">
+            int frnn_t = frnn_starts[frnn_row + frnn_here0], frnn_stop = frnn_starts[frnn_row + frnn_here1];
+% if image == "plain":
+            ${cells.run(function, image)}
+% elif seams.agree(function):
+            ${both(function, image)}
+% else:
+            for (int frnn_part = 0;;) {
+                const int frnn_base0 = frnn_part ? frnn_side : 0;
+                const real frnn_carry0 = frnn_part ? frnn_other : 0;
+                ${cells.run(function, image)}
+                if (frnn_part++ || frnn_over <= 0) break;
+                frnn_t = frnn_starts[frnn_row + frnn_there0];
+                frnn_stop = frnn_starts[frnn_row + frnn_there1];
+            }
+% endif
+        </%cells:rows>
+    </%seams:each_nest>
+% else:
     <%visit:each_image args="image" split="${cells.splits(function)}">
         ${cells.window()}
         // On the first axis, in places: a strip that passes the seam of the torus goes on at the row's first cell.
         const int frnn_begin = frnn_from0 & frnn_mask.s0;
         const int frnn_finish = frnn_begin + (frnn_to0 - frnn_from0) + 1;
-        <%cells:rows>
+        <%cells:rows image="${image}">
             for (int frnn_part = 0; frnn_part * frnn_shape.s0 < frnn_finish; ++frnn_part) {
                 int frnn_t = frnn_starts[frnn_row + (frnn_part ? 0 : frnn_begin)];
                 const int frnn_stop =
@@ -23,14 +55,56 @@
             }
         </%cells:rows>
     </%visit:each_image>
+% endif
     ${visit.lay_down(function)}
+</%def>
+
+<%def name="both(function, image)">
+    // Both runs of a strip in one loop, two candidates at a time, so that work-items in step do not go through the second
+    // one after the other; a run of an odd length gives its first candidate away before.
+    int frnn_again = 0, frnn_last = 0;
+    if (frnn_over > 0) {
+        frnn_again = frnn_starts[frnn_row + frnn_there0];
+        frnn_last = frnn_starts[frnn_row + frnn_there1];
+    }
+    if ((frnn_stop - frnn_t) & 1) {
+        const int frnn_base0 = 0;
+        const real frnn_carry0 = 0;
+        ${candidate(function, image, "frnn_t")}
+        ++frnn_t;
+    }
+    if ((frnn_last - frnn_again) & 1) {
+        const int frnn_base0 = frnn_side;
+        const real frnn_carry0 = frnn_other;
+        ${candidate(function, image, "frnn_again")}
+        ++frnn_again;
+    }
+    const int frnn_seam = frnn_stop;
+    frnn_stop += frnn_last - frnn_again;
+    frnn_again -= frnn_seam;
+    #pragma unroll 1
+    for (; frnn_t < frnn_stop; frnn_t += 2) {
+        const int frnn_past = frnn_t >= frnn_seam;
+        const int frnn_place = frnn_past ? frnn_t + frnn_again : frnn_t;
+        const int frnn_base0 = frnn_past ? frnn_side : 0;
+        const real frnn_carry0 = frnn_past ? frnn_other : 0;
+        ${candidate(function, image, "frnn_place")}
+        ${candidate(function, image, "frnn_place + 1")}
+    }
+</%def>
+
+<%def name="candidate(function, image, place)">
+    {
+        ${cells.take_candidate(place)}
+        ${visit.offer(function, image)}
+    }
 </%def>
 
 % if function is None:
 ${binning.build()}
 % else:
 <%visit:program function="${function}" arguments="${cells.arguments}" walk="${walk}" point="${cells.point}" point_id="${cells.point_id}">
-    ${cells.take_query()}
+    ${cells.take_query(function)}
     ${walk(function)}
 </%visit:program>
 % endif

@@ -30,8 +30,14 @@ ${point_id("frnn_place_")}
 ${walk(function)}
 }
 % else:
+% if registers:
+// At most ${registers} registers a work-item: compilers take no such bound from a kernel that also says its group's size.
+kernel void frnn_visit(
+% else:
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void frnn_visit(
+% endif
+
     const int frnn_first, const int frnn_end, const int frnn_keep_self,
 % if part:
     const int frnn_part_first, const int frnn_part_end,
@@ -51,7 +57,6 @@ ${piece(function, "arguments")}
 % endif
 )
 {
-${periodic_box.leave_to_others()}
 ${caller.body()}
 }
 % endif
@@ -76,7 +81,7 @@ ${getattr(function, name)}
     const real frnn_reach = fmax(nextafter(frnn_radius, (real)INFINITY), (real)FRNN_LEAST_REACH);
 % endif
     ${periodic_box.take_up()}
-<% near = " && frnn_near" if periodic and not periodic_box.next_only() else "" %>\
+<% near = " && frnn_near" if periodic and images != "next" else "" %>\
     const real r2 = (${active}) && frnn_radius >= 0${near} ? frnn_radius * frnn_radius : (real)-1;
     real reach2 = r2;
 % if half:
@@ -95,7 +100,7 @@ ${getattr(function, name)}
 ## Whether a candidate within reach is one that the query asks for.
 % if foreign:
 1
-% elif periodic and image != "plain":
+% elif periodic and image != "plain" and images != "next":
 ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
 % elif half:
 (j >= frnn_least)

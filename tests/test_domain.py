@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from clfrnn.domain import CellGrid, fit_cells, padded_radius
+from clfrnn.domain import CellGrid, PeriodicBox, fit_cells, padded_radius
 from clfrnn.survey import Survey, occupancy_bits, occupancy_share, others_per_cell
 
 
@@ -33,6 +33,38 @@ def test_a_flat_domain_does_not_waste_its_torus():
     assert grid.wrapped
     assert grid.shape[2] == 1
     assert 2000 <= grid.cells <= 4000
+
+
+def test_a_torus_goes_round_a_periodic_box_a_whole_number_of_times():
+    """The edge of the box on the first axis is a seam of the torus, and cells are hardly another size for it."""
+    rng = np.random.default_rng(1)
+    wrapped = 0
+    for _ in range(200):
+        dim, n = int(rng.integers(2, 4)), int(rng.integers(1, 100_000))
+        sides = tuple(float(side) for side in 10.0 ** rng.uniform(-5, 0, dim))
+        box = PeriodicBox(lengths=(1.0,) * (dim - 1) + (float(rng.integers(0, 2)),), low=None)
+        grid = fit_cells(low=(0.0,) * dim, high=(1.0,) * dim, sides=sides, n=n, real="float", box=box)
+        wrapped += grid.wrapped
+        if grid.wrapped:
+            assert grid.periods[0] % grid.shape[0] == 0
+        assert grid.sides[0] * grid.periods[0] == pytest.approx(1.0)
+        assert grid.sides[0] < 1.13 * max(sides[0], 2.0**-28) or grid.periods[0] * sides[0] > 0.49
+        assert grid.cells <= 4 * max(n, 16)
+    assert wrapped > 100
+
+
+def test_a_window_on_a_torus_needs_addresses_of_its_own():
+    box = PeriodicBox(lengths=(1.0, 1.0), low=None)
+    corners = {"low": (0.0, 0.0), "high": (1.0, 1.0), "real": "float", "box": box}
+    held = fit_cells(sides=(0.1, 0.1), n=1000, **corners)
+    wide = fit_cells(sides=(1e-4, 1e-4), n=100_000, **corners)
+    narrow = fit_cells(sides=(1e-4, 1e-4), n=10, **corners)
+
+    assert held.tells_apart(0.4)
+    assert wide.wrapped
+    assert wide.tells_apart(1e-3)
+    assert not wide.tells_apart(0.1)
+    assert not narrow.tells_apart(1e-3)
 
 
 def test_serving_a_moved_cloud():

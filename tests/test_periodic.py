@@ -917,6 +917,57 @@ def test_windows_nearly_as_long_as_the_box(gpu_like, name, radius, start, dim):
     assert_nearest(index.nearest(), expected)
 
 
+@pytest.mark.parametrize("name", ["strips", "uniform_grid"])
+def test_points_at_home_have_a_kernel_of_their_own(session, name, dim):
+    """For the points' own queries where a window passes one edge at most, and no two of its cells share an address."""
+    points = sample("uniform", N, dim, np.float32)
+
+    def served(radius, given=points, box=1.0):
+        index = clfrnn.build_index(given, radius, method=name, session=session, box=(box,) * dim, periodic=True)
+        return [index.images_served(foreign=foreign) for foreign in (False, True)]
+
+    assert served(0.2) == [("next",), ("home",)]
+    assert served(0.49) == [("next",), ("home",)]
+    assert served(0.51) == served(1.7) == [("home",), ("home",)]
+    assert served(0.2, points * np.float32(2)) == [("next", "away"), ("home", "away")]
+    sparse = clfrnn.build_index(
+        points[:5] * np.float32(1e6), 1.0, method=name, session=session, box=(1e6,) * dim, periodic=True
+    )
+    assert sparse.images_served(foreign=False) in (("next",), ("home",))
+    assert sparse.cell_grid.tells_apart(1.0) == (sparse.images_served(foreign=False) == ("next",))
+
+
+@pytest.mark.parametrize("name", ["strips", "uniform_grid"])
+@pytest.mark.parametrize("seed", range(6))
+def test_clusters_over_the_edges_of_a_torus(arranged, name, seed, dim):
+    """Cells wrapped around a torus whose seam is the edge of the box too, and lies elsewhere besides."""
+    rng = np.random.default_rng(seed)
+    lengths = np.exp(rng.normal(0, 1, dim))
+    centers = np.vstack([rng.integers(0, 2, (4, dim)), rng.random((4, dim))])
+    points = (centers[rng.integers(0, 8, 4 * N)] + rng.normal(0, 0.003, (4 * N, dim))) % 1 * lengths
+    points = points.astype(np.float32)
+    domain = {"box": tuple(lengths), "periodic": [True] * (dim - 1) + [seed % 2 == 0]}
+    index = clfrnn.build_index(points, 0.004, method=name, session=arranged, **domain)
+
+    expected = truth(points, 0.004, **domain)
+    assert index.cell_grid.wrapped
+    assert len(expected.indices) > 100
+    assert np.array_equal(index.count().get(), counts_of(expected))
+    assert_same(index.query(sort="index", vectors=True), expected)
+
+
+def test_crowds_count_as_such_although_points_have_left_the_box(session):
+    """One point outside leaves the sizes of cells as they are, which follow the crowd."""
+    rng = np.random.default_rng(3)
+    points = (rng.random((20, 3))[rng.integers(0, 20, 5000)] * 0.9 + rng.random((5000, 3)) * 0.01).astype(np.float32)
+    inside = clfrnn.build_index(points, 0.002, session=session, method="strips", **unit(3))
+    points[0, 0] = 1.2
+    outside = clfrnn.build_index(points, 0.002, session=session, method="strips", **unit(3))
+
+    assert max(outside.cell_grid.sides) <= 2 * max(inside.cell_grid.sides)
+    assert np.array_equal(outside.count().get(), counts_of(truth(points, 0.002, **unit(3))))
+
+
 @pytest.mark.parametrize(("name", "dimension"), GPU_CASES[:2])
 def test_updates_in_the_arrangement_for_a_gpu(gpu_like, name, dimension):
     """Home, away and home again: other kernels serve each."""

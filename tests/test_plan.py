@@ -161,18 +161,24 @@ def test_default_sides_follow_density(profile):
     assert side("uniform_grid", 0.0)[0] > 1.5
 
 
-def test_counting_loops_hold_few_registers_where_many_work_items_wait(profile):
-    def unrolled(n, others, box=None):
-        asked = dataclasses.replace(problem(n=n, others=others, **CELLS["strips"]), box=box)
-        return METHODS["strips"].plan(asked, profile).config.unrolled
-
+def test_counts_at_the_edges_of_a_box_hold_few_registers_in_wide_groups(profile):
     box = PeriodicBox(lengths=(1.0, 1.0, 1.0), low=None)
+
+    def plans(real):
+        asked = dataclasses.replace(problem(real=real, **CELLS["strips"]), box=box)
+        return METHODS["strips"].plan(asked, profile)
+
+    config, edges = plans("float").config, plans("float").edges
+    assert config.registers is None
+    assert edges.work_group_size <= profile.max_work_group_size
     if profile.kind == "cpu":
-        assert unrolled(10**8, 3.0) is None
+        assert edges == config
+        assert config.lockstep == 1
     else:
-        assert unrolled(10**8, 3.0) == unrolled(10**8, 3.0, box) == unrolled(1000, 3.0, box) == (2, 1)
-        assert unrolled(10**8, 50.0) == (2, 1)
-        assert unrolled(10**8, 50.0, box) is None
+        assert edges.work_group_size == min(2 * config.work_group_size, profile.max_work_group_size)
+        assert config.lockstep == profile.simd_width
+    assert edges.registers == (32 if profile.register_option else None)
+    assert plans("double").edges.registers is None, "a double takes two"
 
 
 def test_as_many_points_as_int32_counts(profile):

@@ -1,7 +1,9 @@
 """Templates: every config field is used, every used name exists, the contract's pragma stands in each program."""
 
 import dataclasses
+import json
 import re
+from pathlib import Path
 
 import pytest
 from mako.lexer import Lexer
@@ -10,6 +12,7 @@ from clfrnn import plan, rendering
 from clfrnn.functions import NeighborFunction
 from clfrnn.methods import METHODS
 from clfrnn.plan import VisitVariant
+from clfrnn.profile import DeviceProfile
 from clfrnn.rendering import own_function, render, template_root
 
 WALK = {
@@ -21,6 +24,7 @@ WALK = {
     "columns": True,
     "width": 16,
     "unrolled": None,
+    "lockstep": 1,
 }
 ROWS = {"by_distance": True, "offset": "long", "distances": True, "vectors": True, "shifts": True}
 CONFIGS = {
@@ -39,16 +43,17 @@ CONFIGS = {
     "row_sort": plan.RowSortConfig(work_group_size=64, dim=3, real="float", square_root="integer", **ROWS),
 }
 PLAIN = {
-    stem: [plan.WalkConfig(**{**WALK, "columns": False, "width": 1, "unrolled": (2, 1)})]
+    stem: [plan.WalkConfig(**{**WALK, "columns": False, "width": 1, "unrolled": (2, 4), "lockstep": 32})]
     for stem in ("uniform_grid", "strips")
 }
-SHARED = {"contract", "types", "geometry", "coordinates", "cells", "binning", "visit", "periodic", "functions"}
+SHARED = {"contract", "types", "geometry", "coordinates", "cells", "binning", "visit", "periodic", "seams", "functions"}
 BELOW = {
     "contract": set(),
     "types": {"contract"},
     "geometry": {"types", "periodic"},
     "coordinates": set(),
-    "cells": {"geometry", "coordinates", "visit", "periodic"},
+    "cells": {"geometry", "coordinates", "visit", "periodic", "seams"},
+    "seams": set(),
     "binning": {"geometry", "cells"},
     "visit": {"geometry", "periodic"},
     "periodic": set(),
@@ -137,6 +142,30 @@ def test_each_piece_stands_once(stem, piece):
     function = dataclasses.replace(COUNT, **{piece: "/* here */"})
     for config in (CONFIGS[stem], *PLAIN.get(stem, ())):
         assert render(stem, config, function).count("/* here */") == 1
+
+
+@pytest.mark.parametrize("stem", sorted(PLAIN))
+def test_work_items_agree_only_where_they_go_in_step(stem):
+    """Barriers stand in counts at the edges of a periodic box on a GPU and nowhere else; nobody returns before them."""
+    step, alone = PLAIN[stem][0], CONFIGS[stem]
+    count = own_function("count")
+    near, home = VisitVariant(images="next"), VisitVariant(images="home")
+
+    source = render(stem, step, count, near)
+    assert "return;" not in source[source.index("void frnn_visit(") : source.rindex("barrier(")]
+    for config, function, variant in ((alone, count, near), (step, COUNT, near), (step, count, home)):
+        assert "barrier(" not in render(stem, config, function, variant)
+
+
+def test_a_bound_on_registers_stands_instead_of_the_size_of_groups():
+    profile = DeviceProfile.from_dict(json.loads((Path(__file__).parent / "profiles" / "h200.json").read_text()))
+    step = PLAIN["strips"][0]
+    bound = dataclasses.replace(step, registers=32)
+
+    assert "reqd_work_group_size(64, 1, 1)" in render("strips", step, COUNT)
+    assert "reqd_work_group_size" not in render("strips", bound, COUNT)
+    assert step.options(profile) == []
+    assert bound.options(profile) == ["-cl-nv-maxrregcount=32"]
 
 
 def test_variants_are_compiled_in_only_where_asked():

@@ -111,7 +111,7 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         include_self=bool(include_self),
         half=bool(half),
         walk=index.walk_arguments(),
-        images=index.images_served(),
+        images=index.images_served(foreign=array is not None),
         borrowed=is_device_array(queries) or is_device_array(radius),
         checks=tuple(check for check in index.watch.unread() if check[1] not in earlier),
     )

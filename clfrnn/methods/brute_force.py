@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl.array as cla
 
-from ..plan import Problem, TileConfig, plan_tile
+from ..functions import NeighborFunction
+from ..plan import Problem, TileConfig, VisitVariant, plan_tile
 from ..primitives.reduce import Box, PendingBox
 from ..profile import DeviceProfile
 from ..session import Scratch, Session
@@ -70,6 +71,10 @@ class BruteForceIndex(Index):
     def config(self) -> TileConfig:
         """See :class:`~clfrnn.methods.index.Index`."""
         return self._plan.config
+
+    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TileConfig:  # noqa: ARG002
+        """For a user's function no tiles: idle items go through those too, and would run its ``state``."""
+        return self.config if function.own else self.config.inline()
 
     def describe(self) -> list[str]:
         """See :class:`~clfrnn.methods.index.Index`."""

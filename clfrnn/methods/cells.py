@@ -12,6 +12,7 @@ import pyopencl.array as cla
 
 from ..domain import CellGrid, fit_cells
 from ..errors import InvalidInputError
+from ..functions import NeighborFunction
 from ..plan import Problem, VisitVariant, WalkConfig, plan_walk
 from ..primitives.fill import fill
 from ..primitives.radix_sort import sort_positions
@@ -42,6 +43,8 @@ class CellPlan:
     """What is compiled in, the cells, and the way they are filled."""
 
     config: WalkConfig
+    #: the same for counts of points at home in a periodic box
+    edges: WalkConfig
     grid: CellGrid
     construction: str
 
@@ -88,9 +91,14 @@ def spacing(problem: Problem) -> float:
 
 def plan_cells(problem: Problem, profile: DeviceProfile, sides: tuple[float, ...]) -> CellPlan:
     """Cells of the given sides or the next that the domain allows."""
-    survey, periodic = problem.survey, problem.box is not None
+    survey = problem.survey
+    config, edges = (
+        plan_walk(profile, dim=problem.dim, real=problem.real, periodic=problem.box is not None, edges=edges)
+        for edges in (False, True)
+    )
     return CellPlan(
-        config=plan_walk(profile, dim=problem.dim, real=problem.real, periodic=periodic, others=survey.others),
+        config=config,
+        edges=edges,
         grid=fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real, box=problem.box),
         construction=problem.options["construction"],
     )
@@ -120,6 +128,10 @@ class CellIndex(Index):
     def config(self) -> WalkConfig:
         """See :class:`~clfrnn.methods.index.Index`."""
         return self._plan.config
+
+    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> WalkConfig:
+        """See :class:`~clfrnn.methods.index.Index`."""
+        return self._plan.edges if function.light and variant.images == "next" else self.config
 
     def describe(self) -> list[str]:
         """See :class:`~clfrnn.methods.index.Index`."""
@@ -248,10 +260,13 @@ class CellIndex(Index):
         bins = self._bins
         return (np.int32(self.num_points), bins.places.base_data, bins.starts.base_data, *bins.numbers)
 
-    def divides(self) -> bool:
-        """Only where windows are shorter than the box: the kernel for points at home sees no image but the next."""
-        box = self.problem.box
-        return box is not None and box.exceeds_reach(self.radius, self._bins.grid.low, self.problem.real)
+    def served_at_home(self, *, foreign: bool) -> str | None:
+        """See :class:`~clfrnn.methods.index.Index`."""
+        box, grid = self.problem.box, self._bins.grid
+        if box is None:
+            return None
+        near = box.exceeds_windows(self.radius, grid.low, self.problem.real) and grid.tells_apart(self.radius)
+        return "next" if near and not foreign else "home"
 
     def _box_starts(self) -> tuple[float, ...]:
         return self._bins.grid.low

@@ -13,7 +13,7 @@ import pyopencl.array as cla
 from ..domain import padded_radius
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
-from ..plan import Problem, TileConfig, WalkConfig
+from ..plan import Problem, TileConfig, VisitVariant, WalkConfig
 from ..rendering import own_function
 from ..results import NeighborList
 from ..session import Session
@@ -71,6 +71,10 @@ class Index(KeptPoints):
     def config(self) -> WalkConfig | TileConfig:
         """What the method's programs are specialised by."""
 
+    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> WalkConfig | TileConfig:  # noqa: ARG002
+        """What the program that runs `function` is specialised by, where that is not :attr:`config`."""
+        return self.config
+
     @abc.abstractmethod
     def describe(self) -> list[str]:
         """Lines for :meth:`explain` about how the points are kept."""
@@ -109,8 +113,8 @@ class Index(KeptPoints):
         )
         event = None
         for images in ask.images:
-            fitting = self.config.serving(own=function.own)
             variant = ask.variant(images, part=ask.part is not None and not by_number)
+            fitting = self.config_for(function, variant)
             kernels, config = self.session.kernels(self.stem, fitting, function, variant)
             size = config.work_group_size
             event = self.session.launch_sliced(
@@ -123,18 +127,19 @@ class Index(KeptPoints):
             )
         return event
 
-    def images_served(self) -> tuple[str, ...]:
+    def images_served(self, *, foreign: bool) -> tuple[str, ...]:
         """The kernels that serve all queries between them: see :class:`~clfrnn.plan.VisitVariant`."""
-        if not self.divides():
+        home = self.served_at_home(foreign=foreign)
+        if home is None:
             return ("all",)
-        return ("home",) if self.at_home() else ("home", "away")
+        return (home,) if self.at_home() else (home, "away")
 
-    def divides(self) -> bool:
-        """Whether points at home in a periodic box are served by a kernel of their own.
+    def served_at_home(self, *, foreign: bool) -> str | None:  # noqa: ARG002
+        """The kernel for points at home in a periodic box, where the method has one for them.
 
         Where candidates may each be shifted in their own way, compilers neither load nor test several at once.
         """
-        return False
+        return None
 
     def count(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> cla.Array:
         """The number of neighbors of each query.
