@@ -32,7 +32,7 @@ _WHOLE = 1 + 1e-6
 _DENSE_CELLS_PER_POINT = 4
 
 #: So often at least does a torus go round a periodic box, where it has to go round a whole number of times.
-_LEAST_TURNS = 4
+_LEAST_TURNS = 8
 
 #: Addresses, and one more, are counted in int32.
 _MOST_CELLS = 2**30
@@ -81,11 +81,14 @@ class CellGrid:
         """Number of addresses."""
         return math.prod(self.shape)
 
-    def tells_apart(self, radius: float) -> bool:
-        """Whether, on periodic axes, all cells of a window have addresses of their own, in whatever image they lie."""
+    def tells_apart(self, reaches: Sequence[float]) -> bool:
+        """Whether, on periodic axes, all cells of a window of these reaches have addresses of their own.
+
+        A hundredth and a few cells more are for cells that are rounded, and for windows widened to whole ones.
+        """
         return not self.wrapped or all(
-            math.ceil(2 * radius / side) + 4 <= many
-            for side, many, period in zip(self.sides, self.shape, self.periods, strict=True)
+            2.02 * reach / side + 4 <= many
+            for reach, side, many, period in zip(reaches, self.sides, self.shape, self.periods, strict=True)
             if period
         )
 
@@ -152,13 +155,12 @@ class PeriodicBox:
             for start, length in zip(starts, self.lengths, strict=True)
         )
 
-    def exceeds_windows(self, radius: float, starts: tuple[float, ...], real: str) -> bool:
+    def exceeds_windows(self, reaches: Sequence[float]) -> bool:
         """Whether every length is more than the window of a query at home, which then passes one edge at most.
 
-        The last hundredth is left to the rounding of coordinates, which the pads bound from above.
+        The last hundredth is left to rounding.
         """
-        pads = self.pads(starts, real)
-        return all(2 * (radius + pad) < 0.99 * length for length, pad in zip(self.lengths, pads, strict=True) if length)
+        return all(2 * reach < 0.99 * length for length, reach in zip(self.lengths, reaches, strict=True) if length)
 
     def domain(self, low: tuple[float, ...], high: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The corners of the space that points fill: one period, or their extent where an axis is not periodic."""
@@ -243,7 +245,7 @@ def fit_cells(
         shape = _torus(
             extent, min(2 * n, _MOST_CELLS // 2), along=max(1, periods[0] // _LEAST_TURNS) if periods[0] else 0
         )
-        periods[0] = round(periods[0] / shape[0]) * shape[0]
+        periods[0] -= periods[0] % shape[0]
     sides = tuple(
         float(dtype(length / period)) if period else side
         for length, period, side in zip(lengths, periods, fitted, strict=True)

@@ -89,7 +89,8 @@ class NeighborFunction:
     preamble: str = ""
     #: of the library itself: its text is not numbered for error messages
     own: bool = dataclasses.field(default=False, repr=False)
-    #: ``per_neighbor`` is a plain sum, which compilers test a vector at a time as it stands, and may stand there twice
+    #: ``per_neighbor`` is a plain sum, which compilers test a vector at a time as it stands, and may stand there
+    #: more than once
     light: bool = dataclasses.field(default=False, repr=False)
 
     def __post_init__(self) -> None:

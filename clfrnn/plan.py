@@ -26,6 +26,7 @@ __all__ = [
     "SortConfig",
     "TakeConfig",
     "TileConfig",
+    "VisitConfig",
     "VisitVariant",
     "WalkConfig",
     "components",
@@ -134,8 +135,8 @@ class WalkConfig(VisitConfig):
     columns: bool
     #: candidates that compilers are told to test at once; 1 leaves each to itself
     width: int
-    #: how many of them a loop of a light function takes at a time, and how many where they may be shifted; None leaves
-    #: that to the compiler
+    #: how many of them a loop of a light function takes at a time, and how many of those that all images are looked
+    #: into for; None leaves that to the compiler
     unrolled: tuple[int, int] | None
     #: work-items that go in step, each waiting for the others; 1 where each goes its own way
     lockstep: int

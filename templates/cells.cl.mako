@@ -5,7 +5,7 @@
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 <%namespace name="seams" file="seams.cl.mako"/>
 // Cells on a torus: the address of a point, the window of a query, and its candidates.
-// Config fields used: dim, components, columns, width, unrolled, periodic, work_group_size, foreign, radii, part, images.
+// Config fields used: dim, components, columns, width, unrolled, periodic, lockstep, foreign, radii, part, images.
 // The sorted copy is an array of records, or columns of x, y, (z,) and id, n long each.
 
 ${periodic_box.numbers() if function is None else ""}

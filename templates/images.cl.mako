@@ -26,8 +26,9 @@ void measure_images(
         images[${dim} + k] = period[${dim} + k];
         images[${2 * dim} + k] = home ? 0 : period[${dim} + k];
         images[${3 * dim} + k] = start;
-        images[${4 * dim} + k] =
-            length > 0 ? 8 * FRNN_EPSILON * (2 * farthest + fabs(start) + length) + length * share : 0;
+        // Term by term: a sum of coordinates may lie beyond all numbers.
+        images[${4 * dim} + k] = length > 0 ? 16 * FRNN_EPSILON * farthest + 8 * FRNN_EPSILON * fabs(start)
+                                                  + (8 * FRNN_EPSILON + share) * length : 0;
         images[${5 * dim} + k] = length > 0 ? start : -INFINITY;
         images[${6 * dim} + k] = length > 0 ? start + length : INFINITY;
     }

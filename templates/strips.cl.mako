@@ -15,7 +15,8 @@
     // The strip in the box and what lies behind an edge that it passes, or else behind the seam of the torus: edges are
     // seams too, so there are two runs at most.
     const int frnn_begin = (frnn_from0 + (frnn_below0 ? frnn_hindmost.s0 + 1 : 0)) & frnn_mask.s0;
-    const int frnn_finish = frnn_begin + (frnn_to0 - frnn_from0) + 1, frnn_over = frnn_finish - frnn_shape.s0;
+    const int frnn_finish = frnn_begin + (frnn_to0 - frnn_from0) + 1;
+    const int frnn_over = frnn_min(frnn_finish - frnn_shape.s0, frnn_shape.s0);
     const int frnn_here0 = frnn_below0 ? 0 : frnn_begin, frnn_there0 = frnn_below0 ? frnn_begin : 0;
     const int frnn_here1 = frnn_below0 ? frnn_over : frnn_min(frnn_finish, frnn_shape.s0);
     const int frnn_there1 = frnn_below0 ? frnn_shape.s0 : frnn_max(frnn_over, 0);
@@ -79,13 +80,12 @@
         ${candidate(function, image, "frnn_again")}
         ++frnn_again;
     }
-    const int frnn_seam = frnn_stop;
-    frnn_stop += frnn_last - frnn_again;
-    frnn_again -= frnn_seam;
+    const uint frnn_seam = frnn_stop, frnn_end_of_both = frnn_seam + (uint)(frnn_last - frnn_again);
+    frnn_again -= frnn_stop;
     #pragma unroll 1
-    for (; frnn_t < frnn_stop; frnn_t += 2) {
-        const int frnn_past = frnn_t >= frnn_seam;
-        const int frnn_place = frnn_past ? frnn_t + frnn_again : frnn_t;
+    for (uint frnn_next = frnn_t; frnn_next < frnn_end_of_both; frnn_next += 2) {
+        const int frnn_past = frnn_next >= frnn_seam;
+        const int frnn_place = frnn_past ? (int)(frnn_next + frnn_again) : (int)frnn_next;
         const int frnn_base0 = frnn_past ? frnn_side : 0;
         const real frnn_carry0 = frnn_past ? frnn_other : 0;
         ${candidate(function, image, "frnn_place")}

@@ -23,18 +23,18 @@
 </%def>
 
 <%def name="nest(function, image)">
-        <%cells:rows image="${image}">
-            for (int frnn_at0 = frnn_from0; frnn_at0 <= frnn_to0; ++frnn_at0) {
+    <%cells:rows image="${image}">
+        for (int frnn_at0 = frnn_from0; frnn_at0 <= frnn_to0; ++frnn_at0) {
 % if images == "next" and image != "plain":
-                ${seams.place(0)}
+            ${seams.place(0)}
 % else:
-                const int frnn_lane0 = frnn_at0 & frnn_mask.s0;
+            const int frnn_lane0 = frnn_at0 & frnn_mask.s0;
 % endif
-                const int frnn_stop = frnn_starts[frnn_row + frnn_lane0 + 1];
-                int frnn_t = frnn_starts[frnn_row + frnn_lane0];
-                ${cells.run(function, image)}
-            }
-        </%cells:rows>
+            const int frnn_stop = frnn_starts[frnn_row + frnn_lane0 + 1];
+            int frnn_t = frnn_starts[frnn_row + frnn_lane0];
+            ${cells.run(function, image)}
+        }
+    </%cells:rows>
 </%def>
 
 % if function is None:

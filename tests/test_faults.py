@@ -305,11 +305,11 @@ def test_a_compiler_that_fails_once_is_asked_again(session, name, monkeypatch):
         fresh = clfrnn.Session(session.device)
         countdown = [step]
 
-        def failing(cache, source, countdown=countdown):
+        def failing(cache, source, config, countdown=countdown):
             countdown[0] -= 1
             if countdown[0] == -1:
                 raise cl.RuntimeError("clBuildProgram failed: BUILD_PROGRAM_FAILURE")
-            return plain(cache, source)
+            return plain(cache, source, config)
 
         monkeypatch.setattr(ProgramCache, "_compile", failing)
         with pytest.raises(clfrnn.KernelBuildError, match="refused a kernel of clfrnn's"):

@@ -930,30 +930,47 @@ def test_points_at_home_have_a_kernel_of_their_own(session, name, dim):
     assert served(0.49) == [("next",), ("home",)]
     assert served(0.51) == served(1.7) == [("home",), ("home",)]
     assert served(0.2, points * np.float32(2)) == [("next", "away"), ("home", "away")]
-    sparse = clfrnn.build_index(
-        points[:5] * np.float32(1e6), 1.0, method=name, session=session, box=(1e6,) * dim, periodic=True
-    )
-    assert sparse.images_served(foreign=False) in (("next",), ("home",))
-    assert sparse.cell_grid.tells_apart(1.0) == (sparse.images_served(foreign=False) == ("next",))
 
 
 @pytest.mark.parametrize("name", ["strips", "uniform_grid"])
-@pytest.mark.parametrize("seed", range(6))
-def test_clusters_over_the_edges_of_a_torus(arranged, name, seed, dim):
-    """Cells wrapped around a torus whose seam is the edge of the box too, and lies elsewhere besides."""
-    rng = np.random.default_rng(seed)
-    lengths = np.exp(rng.normal(0, 1, dim))
+@pytest.mark.parametrize(("radius", "start"), [(4e-3, 0.0), (1e-3, 300.0), (1e-4, -1.0), (1e-6, 0.0), (2.4e-5, 300.0)])
+def test_clusters_over_the_edges_of_a_torus(arranged, name, radius, start, dim):
+    """Cells wrapped around a torus whose seam is the edge of the box too; pads from next to nothing to far too wide."""
+    rng = np.random.default_rng(int(1e6 * radius))
+    lengths = np.exp(rng.normal(0, 0.5, dim))
     centers = np.vstack([rng.integers(0, 2, (4, dim)), rng.random((4, dim))])
-    points = (centers[rng.integers(0, 8, 4 * N)] + rng.normal(0, 0.003, (4 * N, dim))) % 1 * lengths
+    points = (centers[rng.integers(0, 8, 4 * N)] + rng.normal(0, 0.7 * radius, (4 * N, dim))) % 1 * lengths + start
     points = points.astype(np.float32)
-    domain = {"box": tuple(lengths), "periodic": [True] * (dim - 1) + [seed % 2 == 0]}
-    index = clfrnn.build_index(points, 0.004, method=name, session=arranged, **domain)
+    low = np.full(dim, np.float32(start))
+    domain = {"box": [low, low + lengths.astype(np.float32)], "periodic": [True] * (dim - 1) + [radius < 1e-3]}
+    index = clfrnn.build_index(points, radius, method=name, session=arranged, **domain)
 
-    expected = truth(points, 0.004, **domain)
+    expected = truth(points, radius, **domain)
     assert index.cell_grid.wrapped
     assert len(expected.indices) > 100
+    if start == 0:
+        assert index.images_served(foreign=False) == (("next",) if radius > 1e-4 else ("home",))
     assert np.array_equal(index.count().get(), counts_of(expected))
     assert_same(index.query(sort="index", vectors=True), expected)
+
+
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("name", ["strips", "uniform_grid"])
+def test_points_at_infinity_end_no_search(arranged, name, bad, dim):
+    """They pass no edge, although their windows lie beyond all; the rest is counted, and the next check says which."""
+    rng = np.random.default_rng(1)
+    for radius, spread in ((0.002, 0.002), (0.2, 1.0)):
+        points = np.float32((rng.integers(0, 2, (N, dim)) + spread * rng.normal(0, 1, (N, dim))) % 1)
+        index = clfrnn.build_index(points, radius, method=name, session=arranged, **unit(dim))
+        spoilt = points.copy()
+        spoilt[3, 0] = spoilt[7, dim - 1] = bad
+        good = np.isfinite(spoilt).all(axis=1)
+        index.update(cla.to_device(arranged.queue, spoilt))
+        counts = index.count().get()
+        assert counts[~good].tolist() == [0, 0]
+        assert np.array_equal(counts[good], counts_of(truth(points[good], radius, **unit(dim))))
+        with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 3"):
+            index.check()
 
 
 def test_crowds_count_as_such_although_points_have_left_the_box(session):

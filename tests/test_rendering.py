@@ -151,8 +151,11 @@ def test_work_items_agree_only_where_they_go_in_step(stem):
     count = own_function("count")
     near, home = VisitVariant(images="next"), VisitVariant(images="home")
 
-    source = render(stem, step, count, near)
-    assert "return;" not in source[source.index("void frnn_visit(") : source.rindex("barrier(")]
+    for flags in ({}, {"part": True}, {"radii": True}, {"half": True}):
+        source = render(stem, step, count, dataclasses.replace(near, **flags))
+        assert "return;" not in source[source.index("void frnn_visit(") : source.rindex("barrier(")]
+    odd = dataclasses.replace(step, lockstep=24)
+    assert "local int frnn_ways[3];" in render(stem, odd, count, near), "of 64 work-items, 16 are left over"
     for config, function, variant in ((alone, count, near), (step, COUNT, near), (step, count, home)):
         assert "barrier(" not in render(stem, config, function, variant)
 

@@ -265,7 +265,9 @@ class CellIndex(Index):
         box, grid = self.problem.box, self._bins.grid
         if box is None:
             return None
-        near = box.exceeds_windows(self.radius, grid.low, self.problem.real) and grid.tells_apart(self.radius)
+        # Half a pad more for what rounding does to the window itself.
+        reaches = [self.radius + 1.5 * pad for pad in box.pads(grid.low, self.problem.real)]
+        near = box.exceeds_windows(reaches) and grid.tells_apart(reaches)
         return "next" if near and not foreign else "home"
 
     def _box_starts(self) -> tuple[float, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..plan import VisitVariant
 from ..rendering import own_function
 from .ask import make_ask
 
@@ -22,9 +23,8 @@ _MEASURED = 1000
 def explain(index: Index) -> str:
     """The text of :meth:`clfrnn.Index.explain`. Two visits of a thousand points, waited for."""
     problem, survey = index.problem, index.problem.survey
-    config = ", ".join(
-        f"{field.name} {getattr(index.config, field.name)}" for field in dataclasses.fields(index.config)
-    )
+    counting = index.config_for(own_function("count"), VisitVariant(images=index.images_served(foreign=False)[0]))
+    config = ", ".join(f"{field.name} {getattr(counting, field.name)}" for field in dataclasses.fields(counting))
     lines = [
         f"{index.method}: {problem.why}",
         f"points: {index.num_points:,} in {index.dim}D, {index.dtype}, radius {index.radius:g}",
