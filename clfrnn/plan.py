@@ -295,7 +295,7 @@ def plan_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, ed
     """
     cpu = profile.kind == "cpu"
     return WalkConfig(
-        work_group_size=group_size(profile, 256 if cpu else 64),
+        work_group_size=group_size(profile, 256 if cpu else 128 if edges else 64),
         dim=dim,
         real=real,
         square_root=square_root(profile, real),
