@@ -1,7 +1,8 @@
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 ## What every walk over neighbors shares: the program around it, taking up a query, offering a candidate, laying the
-## query down. Config fields used: dim, components, work_group_size, periodic, foreign, radii, half, part, inline, images.
+## query down. Config fields used: dim, components, work_group_size, registers, periodic, foreign, radii, half, part,
+## inline, images.
 ## A walk provides `int i` and `real_vec frnn_q` before `take_up`, `int j` and the coordinates frnn_p0, frnn_p1, ... before
 ## `offer`. User code sees i, j, d2, dx, shift, r2, reach2, real and real_vec.
 <%def name="program(function, arguments, walk, point, point_id)">
@@ -10,7 +11,6 @@ ${geometry.root()}
 int frnn_min(const int a, const int b) { return min(a, b); }
 int frnn_max(const int a, const int b) { return max(a, b); }
 ulong frnn_clz(const ulong a) { return clz(a); }
-uint frnn_clz32(const uint a) { return clz(a); }
 ${periodic_box.numbers()}
 ${piece(function, "preamble")}
 #pragma OPENCL FP_CONTRACT OFF
