@@ -108,15 +108,20 @@ def edges(
     radius: float,
     sides: tuple[float, ...],
     low: float = 0.0,
+    high: tuple[float, ...] | None = None,
 ) -> Points:
     """Points on the edges of cells counted from `low`, partners at `radius` from them, and floating-point neighbors of
     both: the pairs on which a careless window fails. The first point is `low` on every axis.
+
+    With `high` they lie on edges of all cells up to there, and the last point is `high`: for cells that follow the
+    extent of the points.
     """
     rng = np.random.default_rng(seed)
     kind: Any = np.dtype(dtype)
     count = max(1, n // 2)
     reach = 6 if dim == 2 else 3  # few cells, so that they are crowded and their sides do not depend on n
-    steps = rng.integers(0, np.ceil(reach * radius / np.asarray(sides)) + 1, (count, dim))
+    extent = reach * radius if high is None else np.subtract(high, low)
+    steps = rng.integers(0, np.ceil(extent / np.asarray(sides)) + 1, (count, dim))
     edge = _nudge(rng, (low + steps * np.asarray(sides)).astype(kind))
     axis = rng.integers(dim, size=count)
     partner = edge.copy()
@@ -124,7 +129,11 @@ def edges(
     partner[np.arange(count), axis] += sign * kind.type(radius)
     partner = np.maximum(_nudge(rng, partner), kind.type(low))
     corner = np.full((1, dim), low, kind)
-    return np.concatenate([corner, np.maximum(edge, kind.type(low)), partner])[:n]
+    points = np.concatenate([corner, np.maximum(edge, kind.type(low)), partner])[:n]
+    if high is not None:
+        points = np.minimum(points, np.asarray(high, kind))
+        points[-1] = high
+    return points
 
 
 def _nudge(rng: np.random.Generator, values: Points) -> Points:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SLACK", "CellGrid", "PeriodicBox", "far_coordinate", "fit_cells", "padded_radius"]
+__all__ = ["SLACK", "CellGrid", "PeriodicBox", "far_coordinate", "fit_cells", "grid_of", "padded_radius"]
 
 #: Cell coordinates are clamped to ±2**29 in the kernels; planning stays a factor of two inside.
 _COORDINATE_RANGE = 2.0**28
@@ -257,6 +257,21 @@ def fit_cells(
         shape=shape,
         wrapped=wrapped,
         periods=tuple(periods),
+    )
+
+
+def grid_of(
+    *, low: tuple[float, ...], sides: Sequence[float], shape: tuple[int, ...], periods: tuple[int, ...], real: str
+) -> CellGrid:
+    """The grid of `shape` cells from `low` on, none beyond; `periods` as in :class:`CellGrid`."""
+    rounded = tuple(float(_DTYPE[real](min(side, _LARGEST_SIDE[real]))) for side in sides)
+    return CellGrid(
+        low=low,
+        sides=rounded,
+        inverses=tuple(float(inverse) for inverse in _inverses(rounded, real)),
+        shape=shape,
+        wrapped=False,
+        periods=periods,
     )
 
 

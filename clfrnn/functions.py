@@ -59,8 +59,9 @@ class NeighborFunction:
     lanes zero).
 
     One work-item owns a query, so what belongs to ``i`` needs no atomics. The order of neighbors, hence of rounding in
-    sums, is repeatable with ``construction="sort"`` and not with ``"counting"``. As everywhere, multiplications and
-    additions are not contracted; call ``fma`` where you want it. Names that begin with ``frnn_`` are the library's.
+    sums, is repeatable with ``construction="sort"``, and not with ``"counting"`` nor in ``fenns``. As everywhere,
+    multiplications and additions are not contracted; call ``fma`` where you want it. Names that begin with ``frnn_``
+    are the library's.
 
     Raises
     ------
@@ -125,6 +126,13 @@ class NeighborFunction:
                 why = "a keyword of visit()" if name in _TAKEN_BY_CALLS else "a name of the library's"
                 raise InvalidInputError(f"arguments: {name!r} is {why}; choose another name")
         return found
+
+    @functools.cached_property
+    def idles(self) -> bool:
+        """Whether idle work-items may run ``state``, as it names nothing that could be written to."""
+        written = [argument.name for argument in self.parsed_arguments if argument.buffer and not argument.const]
+        words = set(re.findall(r"[A-Za-z_]\w*", f"{self.state} {self.preamble}"))
+        return self.own or not words & {"printf", *written}
 
 
 def _parse(declaration: str) -> Argument:

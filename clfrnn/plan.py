@@ -16,6 +16,7 @@ from .survey import Survey
 
 __all__ = [
     "LANES",
+    "REAL_SIZE",
     "GatherConfig",
     "KernelConfig",
     "PointConfig",
@@ -177,7 +178,8 @@ class VisitVariant:
     inline: bool = False
     #: in a periodic box: "all", or where the method divides them, "home", which does nothing unless all points lie in
     #: the box, and "away", which does nothing if they do; "next" is "home" for the points' own queries where their
-    #: windows meet no image but the next on an axis
+    #: windows meet no image but the next on an axis. Of walks by tiles "carried", whose candidates carry their
+    #: images, and "far", which serves the queries that lie too far from the box for them
     images: str = "all"
 
 

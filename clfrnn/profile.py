@@ -47,7 +47,7 @@ class DeviceProfile:
     @property
     def usable_local_memory(self) -> int:
         """Bytes of local memory that one work-group may ask for, with slack for what drivers keep back."""
-        return (self.local_memory - self.local_reserve) * 15 // 16
+        return (self.local_memory - self.local_reserve) * 19 // 20
 
     def to_dict(self) -> dict[str, Any]:
         """The profile as plain data, as recorded in ``tests/profiles``."""

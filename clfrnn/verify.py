@@ -116,9 +116,19 @@ def edge_cloud(session: Session, case: Case, *, radius: float, seed: int, far: b
             points = np.concatenate([points, np.full((1, case.dim), 1e5, case.dtype)])
         grid = build_index(points, radius, method=case.method, session=session, **case.options).cell_grid
         if grid is None or grid.sides == sides:
-            break
+            return points
         sides = grid.sides
-    return points
+    # Cells that follow the extent of the points stay where they are while its corners do.
+    return clouds.edges(
+        len(points),
+        case.dim,
+        dtype=case.dtype,
+        seed=seed,
+        radius=radius,
+        sides=sides,
+        low=low,
+        high=tuple(points.max(0).tolist()),
+    )
 
 
 def _gamma(value: float) -> float:

@@ -1,5 +1,6 @@
 <%include file="geometry.cl.mako"/>
 <%include file="coordinates.cl.mako"/>
+<%include file="windows.cl.mako"/>
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>

@@ -26,6 +26,22 @@ int frnn_nth_image(const int n, const int before)
 % endfor
 </%def>
 
+<%def name="widest(k, reach, array)" filter="trim">
+## The farthest that any query may look on axis k which lies up to 32 lengths from the box.
+<% start = f"{array}[{3 * dim + k}]" %>\
+% if periodic:
+(${reach} * (1 + 8 * FRNN_EPSILON) + ${array}[${4 * dim + k}]
+    + (${array}[${k}] > 0 ? 8 * FRNN_EPSILON * ((${start} < 0 ? -${start} : ${start}) + 34 * ${array}[${k}]) : 0))
+% else:
+(${reach})
+% endif
+</%def>
+
+<%def name="far_off()" filter="trim">
+## Whether a query lies farther from the box than that.
+!(${" & ".join(f"fabs(frnn_q{component} - frnn_images[{3 * dim + k}]) * frnn_images[{dim + k}] <= 32" for k, component in enumerate(components))})
+</%def>
+
 <%def name="leave_to_others()">
 ## The first thing that a kernel does for which VisitVariant.images says that it may have nothing to do.
 % if images in ("home", "next"):
@@ -41,6 +57,21 @@ int frnn_nth_image(const int n, const int before)
     // loads nor registers. See seams.cl.mako.
 % for k in range(dim):
     const real frnn_reach${k} = frnn_reach * (1 + 8 * FRNN_EPSILON) + frnn_pads.s${k};
+% endfor
+% elif images == "carried":
+    // Candidates carry their images along. The query is seen in the cell that it was sorted into.
+    ${home("frnn_images")}
+    int frnn_near = 1;
+% for k, component in enumerate(components):
+    const real frnn_reach${k} = frnn_reach * (1 + 8 * FRNN_EPSILON) + frnn_images[${4 * dim + k}]\
+% if foreign:
+ + (frnn_length${k} > 0 ? 8 * FRNN_EPSILON * fabs(frnn_q${component}) : 0)\
+% endif
+;
+    const int frnn_own${k} =
+        frnn_image(frnn_q${component}, frnn_start${k}, ${f"frnn_images[{dim + k}]" if foreign else f"frnn_turns{k}"});
+    const real frnn_inside${k} = frnn_q${component} - (real)frnn_own${k} * frnn_length${k};
+    frnn_near &= fabs(frnn_q${component} - frnn_start${k}) * frnn_images[${dim + k}] <= FRNN_FARTHEST;
 % endfor
 % elif periodic:
     // How far the window reaches on each axis, padded as rounding scales with the coordinates, and whether it stays in the

@@ -108,6 +108,11 @@ def dtype(request, session):
     return np.dtype(request.param)
 
 
+def takes_long_as_gpu(session, method):
+    """Whether kernels that share much, among items that wait for each other, take a minute to compile here."""
+    return method == "fenns" and session.profile.platform == "Portable Computing Language"
+
+
 @functools.cache
 def as_gpu(session):
     """A session whose device counts as a GPU: records instead of columns, other sides of cells, windows in step."""

@@ -125,7 +125,7 @@ def test_pairs_on_cell_edges(session, way, dim, dtype, seed, far):
     grid = clfrnn.build_index(points, radius, method=way[0], session=session, **way[1]).cell_grid
 
     if grid is not None:
-        assert grid.wrapped == far
+        assert grid.wrapped == (far and way[0] != "fenns")
         steps = (points[1 : len(points) // 2] - np.asarray(grid.low)) / np.asarray(grid.sides)
         assert np.abs(steps - np.round(steps)).max() < 1e-3, "the points lie on the edges of these very cells"
     assert expected.offsets[-1] > 0

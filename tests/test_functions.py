@@ -486,7 +486,7 @@ def test_nothing_is_compiled_twice(session, way):
     visit(index, least=0.2, radius=0.05, include_self=True)
     index.update(points[::-1])
     visit(index, least=0.3)
-    visit(build(points * np.float32(3), way, fresh, radius=0.7), least=0.4)
+    visit(build(points * np.float32(3), way, fresh, radius=3 * RADIUS), least=0.4)
 
     assert fresh.programs.compiled == compiled
 

@@ -20,12 +20,13 @@ LAYERS = [
     {"primitives"},
     {"session"},
     {"program", "rendering", "device"},
+    {"blocks"},
     {"plan", "quirks"},
     {"functions", "results", "arrays", "domain", "survey", "profile"},
     {"scanner", "errors"},
 ]
 BESIDE = {"reference", "clouds"}
-NEEDS_NO_DEVICE = {"plan", "domain", "survey", "profile", "quirks", "reference", "clouds", "errors"}
+NEEDS_NO_DEVICE = {"plan", "blocks", "domain", "survey", "profile", "quirks", "reference", "clouds", "errors"}
 
 
 def modules():

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, WAYS, as_gpu
+from conftest import POINTS, WAYS, as_gpu, takes_long_as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -24,8 +24,11 @@ def method(request):
 
 
 @pytest.fixture
-def gpu_like(session):
+def gpu_like(session, request):
     """The device as a GPU."""
+    method = request.getfixturevalue("way")[0] if "way" in request.fixturenames else None
+    if takes_long_as_gpu(session, method):
+        pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
     if session.profile.kind == "gpu":
         pytest.skip("every other test runs in the arrangement for a GPU")
     return as_gpu(session)
@@ -241,7 +244,7 @@ def test_cells_of_a_large_box_wrap(session, way, dim, length):
 
         index = build(inside, 2.0, way, session, **domain)
 
-        assert index.cell_grid is None or index.cell_grid.wrapped
+        assert index.cell_grid is None or index.cell_grid.wrapped or index.method == "fenns"
         assert expected.shifts.any()
         assert_same(index.query(sort="index", distances=True, vectors=True), expected)
         queries = np.concatenate([inside[::3] + np.float32(length), inside[1::3]])

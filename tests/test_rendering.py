@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from mako.lexer import Lexer
 
-from clfrnn import plan, rendering
+from clfrnn import blocks, plan, rendering
 from clfrnn.functions import NeighborFunction
 from clfrnn.methods import METHODS
 from clfrnn.plan import VisitVariant
@@ -33,6 +33,8 @@ CONFIGS = {
     ),
     "uniform_grid": plan.WalkConfig(**WALK),
     "strips": plan.WalkConfig(**WALK),
+    "fenns": blocks.BlockConfig(**{**WALK, "columns": False, "width": 1}, tile=256, fine=256, team=16, chunk=2048),
+    "coarse": blocks.CoarseConfig(work_group_size=64, dim=3, real="float", periodic=True, counters=5832),
     "fill": plan.KernelConfig(work_group_size=64),
     "take_rows": plan.TakeConfig(work_group_size=64, word="uint"),
     "images": plan.PointConfig(work_group_size=1, dim=3, real="float"),
@@ -46,13 +48,32 @@ PLAIN = {
     stem: [plan.WalkConfig(**{**WALK, "columns": False, "width": 1, "unrolled": (2, 4), "lockstep": 32})]
     for stem in ("uniform_grid", "strips")
 }
-SHARED = {"contract", "types", "geometry", "coordinates", "cells", "binning", "visit", "periodic", "seams", "functions"}
+SHARED = {
+    "contract",
+    "types",
+    "geometry",
+    "coordinates",
+    "windows",
+    "cells",
+    "binning",
+    "blocks",
+    "neighborhood",
+    "tiles",
+    "visit",
+    "periodic",
+    "seams",
+    "functions",
+}
 BELOW = {
     "contract": set(),
     "types": {"contract"},
     "geometry": {"types", "periodic"},
     "coordinates": set(),
-    "cells": {"geometry", "coordinates", "visit", "periodic", "seams"},
+    "windows": set(),
+    "cells": {"geometry", "coordinates", "windows", "visit", "periodic", "seams"},
+    "blocks": {"neighborhood", "periodic", "tiles"},
+    "neighborhood": {"periodic"},
+    "tiles": {"periodic"},
     "seams": set(),
     "binning": {"geometry", "cells"},
     "visit": {"geometry", "periodic"},
@@ -76,7 +97,7 @@ def reach(stem):
 
 def render_all(stem, config):
     functions = [None, COUNT] if stem in METHODS else [None]
-    if stem == "brute_force":
+    if stem in ("brute_force", "fenns"):
         functions = [COUNT]
     return [render(stem, config, function, VisitVariant()) for function in functions]
 

@@ -1,9 +1,11 @@
 """Every kernel once on a small cloud: the cases that also run under a memory and race checker."""
 
+import dataclasses
 import os
 
 import numpy as np
 import pytest
+from conftest import takes_long_as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -38,6 +40,30 @@ def test_every_kernel_on_a_small_cloud(session, way, dim):
         assert np.array_equal(foreign.distances, expected.distances)
         points = (points * np.float32(50) + np.float32(3)) if points.max() < 3 else points
         index.update(points)
+
+
+@pytest.mark.parametrize("local_memory", [3 << 10, 32 << 10], ids=["tiles", "whole"])
+@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
+def test_items_that_share_a_local_grid(session, dim, periodic, local_memory):
+    """FENNS in groups of many items, whose candidates fit local memory and do not."""
+    if takes_long_as_gpu(session, "fenns"):
+        pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
+    fresh = clfrnn.Session(session.device)
+    fresh.profile = dataclasses.replace(
+        session.profile, kind="gpu", simd_width=8, local_memory=local_memory + session.profile.local_reserve
+    )
+    domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
+    points = clouds.uniform(120, dim, seed=4) * np.float32(0.5)
+    queries = clouds.uniform(31, dim, seed=5)
+    index = clfrnn.build_index(points, 0.2, method="fenns", coarse_shape=2, session=fresh, **domain)
+
+    assert index.config.work_group_size > 1
+    assert (index.config.tile < 100) == (local_memory < 10_000), "a cell and what it sees are nearly all points"
+    expected = reference.neighbors(points, 0.2, **domain)
+    assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
+    assert np.array_equal(index.count().get(), np.diff(expected.offsets))
+    foreign = reference.neighbors(points, 0.2, queries=queries, **domain)
+    assert np.array_equal(index.count(queries).get(), np.diff(foreign.offsets))
 
 
 @pytest.mark.oclgrind_expected

@@ -5,9 +5,9 @@ A paper is a module with a :class:`~.paper.Paper`, and a line in ``PAPERS``.
 
 from __future__ import annotations
 
-from . import particles, strips
+from . import fenns, particles, strips
 from .paper import Paper
 
 __all__ = ["PAPERS"]
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (strips.PAPER, particles.PAPER)}
+PAPERS: dict[str, Paper] = {paper.name: paper for paper in (strips.PAPER, particles.PAPER, fenns.PAPER)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .base import Method
 from .brute_force import BruteForce
+from .fenns import Fenns
 from .index import Index, Nearest
 from .kernel_source import KernelSource
 from .strips import Strips
@@ -11,4 +12,4 @@ from .uniform_grid import UniformGrid
 
 __all__ = ["METHODS", "Index", "KernelSource", "Method", "Nearest"]
 
-METHODS: dict[str, Method] = {method.name: method for method in (BruteForce(), UniformGrid(), Strips())}
+METHODS: dict[str, Method] = {method.name: method for method in (BruteForce(), UniformGrid(), Strips(), Fenns())}

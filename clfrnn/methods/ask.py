@@ -38,6 +38,8 @@ class Ask:
     walk: tuple[Any, ...]
     #: the kernels that serve it between them: see :class:`~clfrnn.plan.VisitVariant`
     images: tuple[str, ...]
+    #: what the walk takes of foreign queries besides their coordinates
+    placed: tuple[Any, ...] = ()
     #: the first of the queries that are served and the one behind the last, or None for all
     part: tuple[int, int] | None = None
     #: arrays are the caller's own, who may write to them after the call
@@ -112,6 +114,7 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         half=bool(half),
         walk=index.walk_arguments(),
         images=index.images_served(foreign=array is not None),
+        placed=() if array is None else index.place_queries(array),
         borrowed=is_device_array(queries) or is_device_array(radius),
         checks=tuple(check for check in index.watch.unread() if check[1] not in earlier),
     )

@@ -21,6 +21,7 @@ from ..primitives.scan import exclusive_scan
 from ..profile import DeviceProfile
 from ..program import Kernel
 from ..session import INT, Scratch, Session
+from .grid_numbers import pack_box, pack_grid
 from .index import Index
 
 __all__ = [
@@ -169,7 +170,7 @@ class CellIndex(Index):
             grid=grid,
             starts=session.scratch(grid.cells + 1, INT, purpose="the starts of cells"),
             places=session.scratch(lanes * n, self.dtype, purpose="the sorted copy of the points"),
-            numbers=(*self._pack(grid), *(() if images is None else (*self._pack_box(grid), images.base_data))),
+            numbers=self._numbers(grid, images),
             images=images,
         )
         order_points = self._count if self._plan.construction == "counting" else self._sort
@@ -232,28 +233,13 @@ class CellIndex(Index):
         )
         return order
 
-    def _pack(self, grid: CellGrid) -> list[np.ndarray[Any, Any]]:
-        """Low, inverses, shape, masks, first and last cells, four lanes each."""
-        foremost, hindmost = zip(*grid.ends, strict=True)
-        packed = [np.zeros(4, self.dtype), np.ones(4, self.dtype), *(np.ones(4, np.int32) for _ in range(4))]
-        values = (grid.low, grid.inverses, grid.shape, grid.masks, foremost, hindmost)
-        for lanes, axes in zip(packed, values, strict=True):
-            lanes[: self.dim] = axes
-        return packed
-
-    def _pack_box(self, grid: CellGrid) -> list[np.ndarray[Any, Any]]:
-        """Of a periodic box what the host knows: lengths, pads for points at home, first and last edges."""
+    def _numbers(self, grid: CellGrid, images: Scratch | None) -> tuple[Any, ...]:
+        """The numbers of the grid as kernels take them, and behind them those of the box."""
         box = self.problem.box
-        assert box is not None
-        lengths, pads, first, last = (np.zeros(4, self.dtype) for _ in range(4))
-        lengths[: self.dim] = box.lengths
-        pads[: self.dim] = box.pads(grid.low, self.problem.real)
-        first[: self.dim] = grid.low
-        with np.errstate(over="ignore"):  # an edge beyond all numbers is never met
-            last[: self.dim] = first[: self.dim] + lengths[: self.dim]
-        free = lengths == 0
-        first[free], last[free] = -np.inf, np.inf
-        return [lengths, pads, first, last]
+        if box is None or images is None:
+            return pack_grid(grid, self.dtype)
+        boxed = pack_box(box, grid.low, self.problem.real, self.dtype)
+        return (*pack_grid(grid, self.dtype), *boxed, images.base_data)
 
     def walk_arguments(self) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.index.Index`."""

@@ -101,31 +101,47 @@ class Index(KeptPoints):
                 real(padded_radius(ask.radius, self.problem.real)),
             ]
         )
-        by_number = ask.queries is not None or self.config.in_order
-        first, end = ask.part if ask.part and by_number else (0, ask.m)
-        arguments = (
-            np.int32(ask.include_self),
-            *((np.int32(end) for end in ask.part) if ask.part and not by_number else ()),
+        rest = (
             *reach,
             *([ask.queries.base_data] if ask.queries is not None else []),
             *ask.walk,
+            *ask.placed,
             *(value.base_data if isinstance(value, cla.Array) else value for value in values),
         )
         event = None
-        for images in ask.images:
-            variant = ask.variant(images, part=ask.part is not None and not by_number)
-            fitting = self.config_for(function, variant)
-            kernels, config = self.session.kernels(self.stem, fitting, function, variant)
-            size = config.work_group_size
+        for images in self.passes(function, ask):
+            by_number = self.goes_by_number(function, ask, images)
+            part = () if ask.part is None or by_number else ask.part
+            variant = ask.variant(images, part=bool(part))
+            kernels, config = self.session.kernels(self.stem, self.config_for(function, variant), function, variant)
+            first, end = ask.part if ask.part and by_number else (0, self.units(ask, config))
             event = self.session.launch_sliced(
                 kernels["frnn_visit"],
                 end - first,
-                size,
-                *arguments,
-                pairs=self._tests(end - first),
+                config.work_group_size,
+                np.int32(ask.include_self),
+                *(np.int32(bound) for bound in part),
+                *rest,
+                pairs=self._tests(end - first if by_number else ask.m),
                 begin=first,
             )
         return event
+
+    def passes(self, function: NeighborFunction, ask: Ask) -> tuple[str, ...]:  # noqa: ARG002
+        """The kernels that serve all queries of `ask` between them: see :class:`~clfrnn.plan.VisitVariant`."""
+        return ask.images
+
+    def goes_by_number(self, function: NeighborFunction, ask: Ask, images: str) -> bool:  # noqa: ARG002
+        """Whether the units of a launch are queries by their own numbers, so that some of them are a launch too."""
+        return ask.queries is not None or self.config.in_order
+
+    def units(self, ask: Ask, config: Any) -> int:  # noqa: ARG002
+        """Work-items of a launch for all queries of `ask`."""
+        return ask.m
+
+    def place_queries(self, queries: cla.Array) -> tuple[Any, ...]:  # noqa: ARG002
+        """What walks take of foreign queries besides their coordinates."""
+        return ()
 
     def images_served(self, *, foreign: bool) -> tuple[str, ...]:
         """The kernels that serve all queries between them: see :class:`~clfrnn.plan.VisitVariant`."""

@@ -1,0 +1,235 @@
+"""Blocks: how FENNS divides a domain, and what of a block fits local memory. Pure functions, as :mod:`clfrnn.plan`.
+
+A block is a coarse cell with what its queries may see around it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+from .domain import SLACK, CellGrid, PeriodicBox, grid_of, padded_radius
+from .plan import REAL_SIZE, PointConfig, Problem, WalkConfig, group_size, square_root
+from .profile import DeviceProfile
+
+__all__ = [
+    "BlockConfig",
+    "CoarseConfig",
+    "block_memory",
+    "fit_coarse",
+    "fit_fine",
+    "most_coarse_cells",
+    "plan_block",
+    "plan_coarse",
+]
+
+#: Tiles by what one work-item of a GPU holds of them, which compilers keep in registers, and on a CPU.
+_EACH = (1, 2, 3, 4, 5, 6, 8)
+_TILES_OF_ONE = tuple(64 * k for k in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128))
+
+#: Work-items of the widest group.
+_WIDEST = 256
+
+#: Work-items of a group that shares nothing, where a group with tiles has fewer.
+_ALONE = 64
+
+#: Registers of a work-item, where the compiler is told: waiting for memory is hidden by other groups.
+_REGISTERS = 48
+
+#: The side of a fine cell, in radii where points are dense, else in the space that a point has to itself (measured).
+_FINE = 0.7
+
+#: Queries of a crowded cell that one group serves, at least.
+_LEAST_CHUNK = 256
+
+#: A cell is so much wider than the reach that rounding never takes a window past the next cell.
+_MARGIN = 1.01
+
+#: A whole number of cells stays one, though it was rounded since.
+_WHOLE = 1 + 1e-9
+
+_LARGEST_EXTENT = {"float": 2.0**127, "double": 2.0**1020}
+_EPSILON = {"float": 2.0**-23, "double": 2.0**-52}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CoarseConfig(PointConfig):
+    """Sorting into coarse cells, whose ``counters`` a group holds in local memory."""
+
+    periodic: bool
+    counters: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BlockConfig(WalkConfig):
+    """The walk of one group through one block."""
+
+    #: candidates in local memory at a time; 0 where each query goes through global memory by itself
+    tile: int
+    #: cells of the local grid, at most
+    fine: int
+    #: work-items that go through the border of one neighboring cell together
+    team: int
+    #: queries of one cell that one group serves, at least, where there are so many
+    chunk: int
+
+    def inline(self) -> BlockConfig:
+        """The same walk without tiles, whose work-items need not stay together; also a piece of another kernel."""
+        return dataclasses.replace(self, tile=0, work_group_size=max(self.work_group_size, _ALONE))
+
+
+def most_coarse_cells(profile: DeviceProfile) -> int:
+    """Cells that one group can count in local memory."""
+    return max(1, profile.usable_local_memory // 4)
+
+
+def plan_coarse(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> CoarseConfig:
+    """Wide groups on a GPU, as each has to clear and add up all counters; few items on a CPU, where they take turns."""
+    return CoarseConfig(
+        work_group_size=group_size(profile, 1024 if profile.kind == "gpu" else 64),
+        dim=dim,
+        real=real,
+        periodic=periodic,
+        counters=most_coarse_cells(profile),
+    )
+
+
+def fit_coarse(
+    *,
+    low: tuple[float, ...],
+    high: tuple[float, ...],
+    radius: float,
+    real: str,
+    most: int,
+    shape: Sequence[int] | None = None,
+    box: PeriodicBox | None = None,
+) -> CellGrid:
+    """At most `most` cells, as cubic as whole numbers allow, over the points between `low` and `high`; or `shape`.
+
+    None is narrower than the reach of a query: what that sees then lies in its own cell and the next ones.
+    """
+    if box is not None:
+        low, high = box.domain(low, high)
+    least = _least_sides(low, high, radius=radius, real=real, box=box)
+    lengths = box.lengths if box is not None else (0.0,) * len(low)
+    extents = [
+        min(length or 2.0 * (b / 2 - a / 2), _LARGEST_EXTENT[real])
+        for length, a, b in zip(lengths, low, high, strict=True)
+    ]
+    caps = [max(1, math.floor(min(extent / side, most))) for extent, side in zip(extents, least, strict=True)]
+    wanted = _divide(extents, caps, most) if shape is None else tuple(map(min, shape, caps))
+    sides = tuple(
+        extent / many if length else max(extent / many, side)
+        for extent, many, side, length in zip(extents, wanted, least, lengths, strict=True)
+    )
+    periods = tuple(many if length else 0 for many, length in zip(wanted, lengths, strict=True))
+    return grid_of(low=low, sides=sides, shape=wanted, periods=periods, real=real)
+
+
+def _least_sides(
+    low: tuple[float, ...], high: tuple[float, ...], *, radius: float, real: str, box: PeriodicBox | None
+) -> list[float]:
+    """The narrowest cells of which a window passes one edge: the reach of a query, and what rounding adds to it."""
+    epsilon = _EPSILON[real]
+    reach = padded_radius(radius, real) * (1 + 8 * epsilon)
+    pads = [4 * epsilon * max(abs(a), abs(b)) for a, b in zip(low, high, strict=True)]
+    if box is not None:
+        own = box.pads(box.starts(low, high), real)
+        pads = [
+            pad + extra + (2 * SLACK + 300 * epsilon) * length
+            for pad, extra, length in zip(pads, own, box.lengths, strict=True)
+        ]
+    return [_MARGIN * (reach + pad) for pad in pads]
+
+
+def _divide(extents: Sequence[float], caps: Sequence[int], most: int) -> tuple[int, ...]:
+    """How often to divide each axis: at most `caps`, `most` parts in all, which are as cubic as can be."""
+    longest = max(extents)
+    if not longest > 0:
+        return (1,) * len(extents)
+
+    def shape(along: int) -> tuple[int, ...]:
+        # Axes that are nearly alike are divided alike.
+        return tuple(
+            max(1, min(cap, math.floor(along * (extent / longest) + 0.05)))
+            for extent, cap in zip(extents, caps, strict=True)
+        )
+
+    few, many = 1, most + 1  # parts of the longest axis that are few enough, and too many
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if math.prod(shape(middle)) > most else (middle, many)
+    return shape(few)
+
+
+def fit_fine(grid: CellGrid, *, problem: Problem, most: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """The local grid over a coarse cell and the reach around it: how many cells on each axis, and one over their sides.
+
+    Cells of less than the radius, or about wide enough to hold a point, but no more than `most`.
+    """
+    reach = padded_radius(problem.radius, problem.real)
+    density = problem.survey.density(problem.radius)
+    space = density ** (-1 / problem.dim) if 0 < density < math.inf else 0.0
+    side = _FINE * max(reach, space)
+    extents = [coarse + 2 * reach for coarse in grid.sides]
+    caps = [max(1, math.floor(min(most, extent / side * _WHOLE))) for extent in extents]
+    shape = _divide(extents, caps, most)
+    return shape, tuple(many / extent if many > 1 else 0.0 for many, extent in zip(shape, extents, strict=True))
+
+
+def block_memory(config: BlockConfig) -> int:
+    """Bytes of local memory that one group of the walk declares."""
+    candidate = 4 * REAL_SIZE[config.real] + (4 * config.dim if config.periodic else 0)
+    sums = config.work_group_size + -(-config.work_group_size // 16) + 1
+    neighbors = 8 + config.dim * (3 * REAL_SIZE[config.real] + (4 if config.periodic else 0))
+    corner = config.dim * REAL_SIZE[config.real]
+    return config.tile * candidate + 4 * (config.fine + 1 + sums) + 3**config.dim * neighbors + corner
+
+
+def plan_block(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> BlockConfig:
+    """Groups for the queries of a cell, and the tile for what they are expected to see, or the largest that fits.
+
+    On a CPU a group is one work-item: nobody waits at barriers, and its local memory is a cache that it has to itself.
+    It would fill a tile for each query where candidates do not fit one, and goes without tiles then.
+    """
+    density = problem.survey.density(problem.radius)
+    reach = padded_radius(problem.radius, problem.real)
+    own = min(problem.n, density * math.prod(grid.sides))
+    held = min(problem.n, density * math.prod(side + 2 * reach for side in grid.sides))
+    wanted = 1.1 * held + 3 * math.sqrt(held) + 8
+    cpu = profile.kind == "cpu"
+    border = min(own, density * (math.prod(grid.sides) - math.prod(max(0.0, side - 2 * reach) for side in grid.sides)))
+    items = max(own / 2, wanted / _EACH[-1], profile.simd_width)
+    size = 1 if cpu else group_size(profile, min(_WIDEST, 1 << math.ceil(math.log2(items))))
+    tiles = _TILES_OF_ONE if cpu else _EACH
+    while size:
+        configs = (_block(profile, problem=problem, size=size, tile=size * each, border=border) for each in tiles)
+        fitting = [config for config in configs if block_memory(config) <= profile.usable_local_memory]
+        enough = [config for config in fitting if config.tile >= wanted]
+        if enough or (fitting and not cpu):
+            return (enough or fitting[-1:])[0]
+        size //= 2
+    return _block(profile, problem=problem, size=group_size(profile, _ALONE), tile=0, border=border)
+
+
+def _block(profile: DeviceProfile, *, problem: Problem, size: int, tile: int, border: float) -> BlockConfig:
+    team = 1
+    while 2 * team <= min(size, profile.simd_width, border):
+        team *= 2
+    return BlockConfig(
+        work_group_size=size,
+        dim=problem.dim,
+        real=problem.real,
+        square_root=square_root(profile, problem.real),
+        periodic=problem.box is not None,
+        columns=False,
+        width=1,
+        unrolled=None if profile.kind == "cpu" else (2, 2),
+        lockstep=1,
+        registers=_REGISTERS if profile.register_option and problem.real == "float" else None,
+        tile=tile,
+        fine=tile,
+        team=team,
+        chunk=max(_LEAST_CHUNK, 8 * tile),
+    )

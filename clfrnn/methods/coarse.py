@@ -1,0 +1,135 @@
+"""Points and queries in the order of coarse cells: FENNS' first step (Groß, Köster, Krüger 2019, §3.1)."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pyopencl.array as cla
+
+from ..arrays import REAL_OF
+from ..blocks import CoarseConfig, plan_coarse
+from ..primitives.fill import fill
+from ..program import Kernel
+from ..session import INT, Scratch, Session
+
+__all__ = ["CoarseCells", "CoarseSort"]
+
+#: Groups that count on one compute unit: its local memory holds no more.
+_GROUPS_A_UNIT = 2
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CoarseCells:
+    """Records in the order of cells, where each cell starts, and of points how many of a cell lie at its border."""
+
+    starts: Scratch
+    borders: Scratch
+    records: Scratch
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CoarseSort:
+    """A sort into `cells` cells, whose ``numbers`` are those of a CellGrid as kernels take them."""
+
+    session: Session
+    dim: int
+    dtype: np.dtype[Any]
+    periodic: bool
+    cells: int
+    numbers: tuple[Any, ...]
+
+    def points(self, points: cla.Array, widest: float) -> CoarseCells:
+        """Enqueue the sort of `points`, of each cell those first that a reach of `widest` takes to another cell.
+
+        Four launches. 12 bytes a cell besides the records, of which 4 go back to the pool.
+        """
+        counts, starts, borders, records = self._count(points, 2)
+        kernels, config = self._planned()
+        n = points.shape[0]
+        self.session.launch(
+            kernels["sort_coarse"],
+            n,
+            config.work_group_size,
+            np.int32(n),
+            self.dtype.type(widest),
+            points.base_data,
+            *self.numbers,
+            starts.base_data,
+            counts.base_data,
+            borders.base_data,
+            records.base_data,
+        )
+        return CoarseCells(starts=starts, borders=counts, records=records)
+
+    def queries(self, queries: cla.Array) -> CoarseCells:
+        """Enqueue the sort of `queries`. Four launches."""
+        counts, starts, _, records = self._count(queries, 1)
+        kernels, config = self._planned()
+        n = queries.shape[0]
+        self.session.launch(
+            kernels["place_queries"],
+            n,
+            config.work_group_size,
+            np.int32(n),
+            queries.base_data,
+            *self.numbers,
+            starts.base_data,
+            counts.base_data,
+            records.base_data,
+        )
+        return CoarseCells(starts=starts, borders=counts, records=records)
+
+    def order(self, records: Scratch, n: int) -> cla.Array:
+        """The numbers of `n` points in the order of their records. One launch."""
+        kernels, config = self._planned()
+        order = self.session.allocate(n, np.int32, purpose="the order of points")
+        event = self.session.launch(
+            kernels["coarse_order"], n, config.work_group_size, np.int32(n), records.base_data, order.base_data
+        )
+        self.session.publish(event, order)
+        return order
+
+    def _count(self, rows: cla.Array, turns: int) -> tuple[Scratch, Scratch, Scratch, Scratch]:
+        """The rows of each cell, where it starts, counters of its border at 0, and room for the records.
+
+        The images of rows at home are found by the numbers of the points, `turns` 2, or of any position, 1.
+        """
+        session, n = self.session, rows.shape[0]
+        kernels, config = self._planned()
+        counts = session.scratch(self.cells, INT, purpose="the counts of cells")
+        starts = session.scratch(self.cells + 1, INT, purpose="the starts of cells")
+        borders = session.scratch(self.cells, INT, purpose="the counts of cells' borders")
+        records = session.scratch(4 * n, self.dtype, purpose="the sorted copy of the points")
+        fill(session, counts)
+        size = config.work_group_size
+        session.launch(
+            kernels["count_coarse"],
+            self._groups(n, config) * size,
+            size,
+            np.int32(n),
+            np.int32(turns),
+            rows.base_data,
+            *self.numbers,
+            counts.base_data,
+        )
+        session.launch(
+            kernels["start_coarse"],
+            size,
+            size,
+            np.int32(self.cells),
+            counts.base_data,
+            starts.base_data,
+            borders.base_data,
+        )
+        return counts, starts, borders, records
+
+    def _groups(self, n: int, config: CoarseConfig) -> int:
+        """As many groups as count at once, but not so many that they have nothing to count together."""
+        most = self.session.profile.compute_units * _GROUPS_A_UNIT
+        return min(most, -(-n // config.work_group_size))
+
+    def _planned(self) -> tuple[dict[str, Kernel], CoarseConfig]:
+        real = REAL_OF[self.dtype]
+        return self.session.planned("coarse", plan_coarse, dim=self.dim, real=real, periodic=self.periodic)

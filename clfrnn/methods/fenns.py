@@ -1,0 +1,297 @@
+"""FENNS: a coarse grid in memory, a fine one made on the fly in local memory (Groß, Köster, Krüger 2019)."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl.array as cla
+
+from ..blocks import BlockConfig, fit_coarse, fit_fine, most_coarse_cells, plan_block
+from ..domain import CellGrid, padded_radius
+from ..errors import InvalidInputError
+from ..functions import NeighborFunction
+from ..plan import Problem, VisitVariant
+from ..primitives.reduce import Box, PendingBox
+from ..profile import DeviceProfile
+from ..session import Scratch, Session
+from .ask import Ask
+from .coarse import CoarseCells, CoarseSort
+from .grid_numbers import pack_box, pack_grid, pack_lanes
+from .index import Index
+
+__all__ = ["Fenns", "FennsIndex"]
+
+#: Cells that there may be however few points there are.
+_FEW_CELLS = 64
+
+#: The place of the grid's shape among the arguments of the walk.
+_SHAPE = 5
+
+#: A grid is made anew when points fill less than this share of it on an axis: their cells would grow too full.
+_LEAST_SHARE = 0.7
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FennsPlan:
+    """What is compiled in, the coarse cells, and the fine ones over one of them and what its queries see around it."""
+
+    config: BlockConfig
+    grid: CellGrid
+    #: cells that a group of this device can count
+    most: int
+    fine_shape: tuple[int, ...]
+    fine_inverses: tuple[float, ...]
+    #: the shape asked for, or None
+    asked: tuple[int, ...] | None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Placed:
+    """Points in coarse cells, how others are sorted into these, and the numbers of periodic images if there are any."""
+
+    sort: CoarseSort
+    cells: CoarseCells
+    images: Scratch | None
+
+
+class Fenns:
+    """The method: coarse cells, as many as a group can count in local memory, and fine ones made there."""
+
+    name = "fenns"
+    dims = frozenset({2, 3})
+    options = frozenset({"coarse_shape"})
+    surveys_occupancy = True
+    variations: tuple[dict[str, Any], ...] = ({},)
+
+    def check(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The coarse shape when it is given."""
+        return {"coarse_shape": _check_shape(options.get("coarse_shape"))}
+
+    def plan(self, problem: Problem, profile: DeviceProfile) -> FennsPlan:
+        """The most cells that local memory can count, none narrower than the reach of a query; and the local grid."""
+        return _plan(problem, profile, problem.survey.low, problem.survey.high)
+
+    def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> FennsIndex:
+        """Sort the points into coarse cells."""
+        return FennsIndex(session, problem, self.plan(problem, session.profile), points, bounds)
+
+
+def _check_shape(value: object) -> tuple[int, ...] | None:
+    """A coarse shape as given, a single number as a tuple of one, or None for the default."""
+    if value is None:
+        return None
+    try:
+        given: Sequence[Any] = value if isinstance(value, (Sequence, np.ndarray)) else (value,)  # type: ignore[assignment]
+        shape = tuple(operator.index(each) for each in given)
+    except TypeError:
+        shape = ()
+    if not shape or min(shape) < 1 or isinstance(value, (bool, str)):
+        raise InvalidInputError(
+            f"coarse_shape: expected a number of cells, or one for each axis, all at least 1, got {value!r}; "
+            "leave it out for as many as the device's local memory can count"
+        )
+    return shape
+
+
+def _fit_shape(shape: tuple[int, ...] | None, dim: int, profile: DeviceProfile) -> tuple[int, ...] | None:
+    """The coarse shape that was asked for, one number for each axis, when local memory can count its cells."""
+    if shape is None:
+        return None
+    if len(shape) not in (1, dim):
+        raise InvalidInputError(
+            f"coarse_shape: expected a number of cells, or {dim} for the axes of the points, got {len(shape)} numbers, "
+            f"{shape}; pass one for each axis"
+        )
+    full = shape * dim if len(shape) == 1 else shape
+    most = most_coarse_cells(profile)
+    if math.prod(full) > most:
+        raise InvalidInputError(
+            f"coarse_shape: expected at most {most:,} cells in all, as many as a work-group of {profile} can count in "
+            f"its local memory, got {' x '.join(map(str, full))} = {math.prod(full):,}; take fewer"
+        )
+    return full
+
+
+def _plan(problem: Problem, profile: DeviceProfile, low: tuple[float, ...], high: tuple[float, ...]) -> FennsPlan:
+    """The plan for points between `low` and `high`."""
+    asked = _fit_shape(problem.options["coarse_shape"], problem.dim, profile)
+    most = most_coarse_cells(profile)
+    grid = fit_coarse(
+        low=low,
+        high=high,
+        radius=problem.radius,
+        real=problem.real,
+        most=min(most, max(_FEW_CELLS, problem.n)),  # more cells than points would only be passed over
+        shape=asked,
+        box=problem.box,
+    )
+    config = plan_block(profile, problem=problem, grid=grid)
+    fine_shape, fine_inverses = fit_fine(grid, problem=problem, most=config.fine)
+    return FennsPlan(
+        config=config, grid=grid, most=most, fine_shape=fine_shape, fine_inverses=fine_inverses, asked=asked
+    )
+
+
+class FennsIndex(Index):
+    """Points sorted by coarse cell, those at its border first; where each cell starts, and how long its border is.
+
+    On the device: four lanes a point, and two int32 for each coarse cell.
+    """
+
+    stem: ClassVar[str] = "fenns"
+
+    def __init__(
+        self, session: Session, problem: Problem, plan: FennsPlan, points: cla.Array, bounds: PendingBox | None
+    ) -> None:
+        super().__init__(session, problem)
+        self._plan, self._placed = plan, self._sort(points, bounds, plan)
+
+    @property
+    def cell_grid(self) -> CellGrid:
+        """The coarse cells."""
+        return self._plan.grid
+
+    @property
+    def config(self) -> BlockConfig:
+        """See :class:`~clfrnn.methods.index.Index`."""
+        return self._plan.config
+
+    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> BlockConfig:
+        """Without tiles where queries lie too far from the box, and where idle items would do what others see."""
+        return self.config if self._tiled(function, variant.images) else self.config.inline()
+
+    def _tiled(self, function: NeighborFunction, images: str = "all") -> bool:
+        return bool(self.config.tile) and function.idles and images != "far"
+
+    def passes(self, function: NeighborFunction, ask: Ask) -> tuple[str, ...]:
+        """See :class:`~clfrnn.methods.index.Index`."""
+        if self.problem.box is None or not self._tiled(function):
+            return ("all",)
+        return ("carried",) if ask.queries is None else ("carried", "far")
+
+    def goes_by_number(self, function: NeighborFunction, ask: Ask, images: str) -> bool:
+        """With tiles queries come in the order of cells, foreign ones too."""
+        return ask.queries is not None and not self._tiled(function, images)
+
+    def units(self, ask: Ask, config: BlockConfig) -> int:
+        """With tiles, the items of a group for each cell, and of one for each further chunk of queries."""
+        cells = math.prod(ask.walk[_SHAPE][: self.dim].tolist())
+        return config.work_group_size * (cells + ask.m // config.chunk) if config.tile else ask.m
+
+    def place_queries(self, queries: cla.Array) -> tuple[Any, ...]:
+        """The queries in the order of the coarse cells."""
+        placed = self._placed.sort.queries(queries)
+        return (placed.records.base_data, placed.starts.base_data)
+
+    def describe(self) -> list[str]:
+        """See :class:`~clfrnn.methods.index.Index`."""
+        plan, grid = self._plan, self._plan.grid
+        sides = " x ".join(f"{side:.4g}" for side in grid.sides)
+        lines = [f"coarse grid: {' x '.join(map(str, grid.shape))} cells of sides {sides}; {self._why_so_coarse()}"]
+        fine = " x ".join(map(str, plan.fine_shape))
+        lines.append(
+            f"local grid: {fine} cells over each coarse one and the radius around it, tiles of "
+            f"{plan.config.tile} candidates"
+        )
+        return lines
+
+    def _why_so_coarse(self) -> str:
+        plan, grid = self._plan, self._plan.grid
+        asked = " x ".join(map(str, plan.asked or ()))
+        if plan.asked == grid.shape:
+            return "as asked for"
+        limit = f"not the {asked} asked for" if asked else f"of {plan.most:,} that local memory could count"
+        if grid.cells == 1:
+            return f"{limit}, as the radius exceeds half the domain: every query goes through all points"
+        if asked or any(side < 2 * self.radius for side in grid.sides):
+            return f"{limit}, as none may be narrower than the radius"
+        return limit
+
+    def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
+        plan = self._plan
+        if box is not None and not self._serves(box):
+            plan = _plan(self.problem, self.session.profile, box.low, box.high)
+            # What is compiled stays: a loop over points compiles nothing after its first step.
+            shape, inverses = fit_fine(plan.grid, problem=self.problem, most=self.config.fine)
+            plan = dataclasses.replace(plan, config=self.config, fine_shape=shape, fine_inverses=inverses)
+        self._placed = self._sort(points, bounds, plan)
+        self._plan = plan
+
+    def _serves(self, box: Box) -> bool:
+        """Whether the cells there are still fit points in `box`: border cells would fill up, or all if they shrank."""
+        grid = self._plan.grid
+        if not grid.serves(box.low, box.high):
+            return False
+        return all(
+            many == 1 or period or high - low >= _LEAST_SHARE * many * side
+            for low, high, many, side, period in zip(
+                box.low, box.high, grid.shape, grid.sides, grid.periods, strict=True
+            )
+        )
+
+    def _sort(self, points: cla.Array, bounds: PendingBox | None, plan: FennsPlan) -> Placed:
+        grid, box = plan.grid, self.problem.box
+        numbers: tuple[Any, ...] = pack_grid(grid, self.dtype)
+        images = None
+        if box is not None:
+            images = self.images(grid.low, bounds)
+            numbers = (*numbers, *pack_box(box, grid.low, self.problem.real, self.dtype), images.base_data)
+        sort = CoarseSort(
+            session=self.session,
+            dim=self.dim,
+            dtype=self.dtype,
+            periodic=box is not None,
+            cells=grid.cells,
+            numbers=numbers,
+        )
+        return Placed(sort=sort, cells=sort.points(points, self._widest), images=images)
+
+    @property
+    def _widest(self) -> float:
+        return padded_radius(self.radius, self.problem.real)
+
+    def walk_arguments(self) -> tuple[Any, ...]:
+        """See :class:`~clfrnn.methods.index.Index`."""
+        placed, plan = self._placed, self._plan
+        return (
+            np.int32(self.num_points),
+            placed.cells.records.base_data,
+            placed.cells.starts.base_data,
+            *placed.sort.numbers,
+            self.dtype.type(self._widest),
+            placed.cells.borders.base_data,
+            pack_lanes(plan.fine_shape, np.int32, 1),
+            pack_lanes(plan.fine_inverses, self.dtype, 0),
+            pack_lanes([many - 1 for many in plan.fine_shape], self.dtype, 0),
+        )
+
+    def _box_starts(self) -> tuple[float, ...]:
+        return self._plan.grid.low
+
+    def _buffers(self) -> dict[str, cla.Array | Scratch]:
+        cells = self._placed.cells
+        kept = {"sorted_points": cells.records, "cell_starts": cells.starts, "border_counts": cells.borders}
+        images = self._placed.images
+        return {**kept, **({} if images is None else {"images": images})}
+
+    def _order(self) -> cla.Array:
+        return self._placed.sort.order(self._placed.cells.records, self.num_points)
+
+    def _tests(self, m: int) -> float:
+        """Points in the fine cells of a query's window, and its share of what its group goes through for them."""
+        plan, survey = self._plan, self.problem.survey
+        density = survey.density(self.radius) if self.radius > 0 else 0.0
+        images = 1.0 if self.problem.box is None else self.problem.box.images(self.radius)
+        most = images * self.num_points
+        around = min(most, density * math.prod(side + 2 * self.radius for side in plan.grid.sides))
+        fine = math.prod(
+            min(1.0, (2 * self.radius * inverse + 2) / many)
+            for inverse, many in zip(plan.fine_inverses, plan.fine_shape, strict=True)
+        )
+        passed = around * 10 / plan.config.work_group_size if around > plan.config.tile else 0.0
+        return m * (around * fine + passed + 20.0)

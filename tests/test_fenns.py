@@ -1,0 +1,237 @@
+"""FENNS: its coarse grid and local grid, planned from local memory; tiles where candidates do not fit; its memory."""
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pyopencl.array as cla
+import pytest
+from conftest import as_gpu, takes_long_as_gpu
+
+import clfrnn
+from clfrnn import blocks, clouds, reference
+from clfrnn.domain import PeriodicBox
+from clfrnn.methods import METHODS
+from clfrnn.plan import Problem
+from clfrnn.profile import DeviceProfile
+from clfrnn.survey import Survey
+
+RECORDED = {
+    path.stem: DeviceProfile.from_dict(json.loads(path.read_text()))
+    for path in sorted((Path(__file__).parent / "profiles").glob("*.json"))
+}
+
+
+@pytest.fixture(params=sorted(RECORDED))
+def profile(request):
+    return RECORDED[request.param]
+
+
+def problem(*, n=100_000, dim=3, real="float", radius=0.05, extent=1.0, others=5.0, shape=None, box=None):
+    survey = Survey(n=n, low=(0.0,) * dim, high=(extent,) * dim, others=others)
+    options = METHODS["fenns"].check({"coarse_shape": shape})
+    return Problem(n=n, dim=dim, real=real, radius=radius, survey=survey, options=options, box=box)
+
+
+def plan(asked, profile):
+    return METHODS["fenns"].plan(asked, profile)
+
+
+def with_memory(profile, size):
+    return dataclasses.replace(profile, local_memory=size + profile.local_reserve)
+
+
+# --- plans ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_papers_grid_fits_24_kilobytes(profile):
+    small = with_memory(profile, 24 << 10)
+
+    assert plan(problem(radius=0.01), small).grid.shape == (18, 18, 18)
+    assert plan(problem(radius=0.01), with_memory(profile, 48 << 10)).grid.shape == (22, 22, 22)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("real", ["float", "double"])
+def test_local_memory_is_enough_and_more_of_it_never_hurts(profile, dim, real):
+    for radius in (1e-6, 0.01, 0.3, 5.0):
+        for others in (0.0, 3.0, 1e4):
+            before = 0
+            for size in (1 << 10, 4 << 10, 16 << 10, 48 << 10, 256 << 10):
+                device = with_memory(profile, size)
+                decided = plan(problem(dim=dim, real=real, radius=radius, others=others), device)
+                config, sort = decided.config, blocks.plan_coarse(device, dim=dim, real=real, periodic=False)
+                assert 4 * sort.counters <= device.usable_local_memory
+                assert decided.grid.cells <= sort.counters
+                assert blocks.block_memory(config) <= device.usable_local_memory or not config.tile
+                assert 1 <= math.prod(decided.fine_shape) <= max(1, config.fine)
+                assert config.work_group_size <= device.max_work_group_size
+                assert config.tile <= 32767, "places of a tile and fine cells have 16 bits"
+                assert config.tile >= config.work_group_size or not config.tile
+                assert decided.grid.cells >= before
+                before = decided.grid.cells
+
+
+def test_no_cell_is_narrower_than_the_reach(profile):
+    for radius in (0.001, 0.04, 0.2, 0.6, 3.0):
+        for shape in (None, 9):
+            grid = plan(problem(radius=radius, shape=shape), profile).grid
+            assert all(many == 1 or side > radius for many, side in zip(grid.shape, grid.sides, strict=True))
+    assert plan(problem(radius=3.0), profile).grid.shape == (1, 1, 1)
+
+
+def test_cells_of_a_periodic_box_fill_it(profile):
+    box = PeriodicBox(lengths=(1.0, 0.0, 0.5), low=None)
+    for radius in (0.01, 0.2, 0.9):
+        grid = plan(problem(radius=radius, box=box), profile).grid
+        for side, many, period, length in zip(grid.sides, grid.shape, grid.periods, box.lengths, strict=True):
+            assert period == (many if length else 0)
+            assert not length or side * many == pytest.approx(length)
+
+
+def test_a_flat_domain_is_divided_along_its_plane(profile):
+    survey = Survey(n=10**6, low=(0.0, 0.0, 0.0), high=(50.0, 25.0, 0.0), others=1.0)
+    asked = dataclasses.replace(problem(n=10**6, radius=0.01), survey=survey)
+
+    along, across, thick = plan(asked, with_memory(profile, 48 << 10)).grid.shape
+
+    assert thick == 1
+    assert along == pytest.approx(2 * across, abs=1)
+    assert along * across > 10_000
+
+
+@pytest.mark.parametrize("shape", [0, -3, True, "18", 2.5, (), (4, 4), (4, 4, 4, 4), (4, 0, 4), 10**4])
+def test_shapes_that_make_no_sense(session, shape):
+    with pytest.raises(clfrnn.InvalidInputError, match=r"^coarse_shape: expected .* got .*; "):
+        clfrnn.build_index(np.zeros((9, 3), np.float32), 1.0, method="fenns", coarse_shape=shape, session=session)
+
+
+def test_a_shape_is_taken_as_it_is(session):
+    points = clouds.uniform(500, 3, seed=1)
+    for shape, expected in ((4, (4, 4, 4)), ((2, 3, 5), (2, 3, 5)), (np.int32(2), (2, 2, 2))):
+        index = clfrnn.build_index(points, 0.05, method="fenns", coarse_shape=shape, session=session)
+        assert index.cell_grid.shape == expected
+        assert "as asked for" in index.explain()
+    wide = clfrnn.build_index(points, 0.4, method="fenns", coarse_shape=5, session=session)
+    assert "not the 5 x 5 x 5 asked for" in wide.explain()
+
+
+# --- memory ---------------------------------------------------------------------------------------------------------
+
+
+def test_memory_beyond_the_sorted_points(session):
+    """§4.3 of the paper: eight bytes a coarse cell, at most twelve while a race is to be avoided."""
+    for n, shape in ((3000, None), (3000, 7), (50, 1)):
+        index = clfrnn.build_index(
+            clouds.uniform(n, 3, seed=2), 0.02, method="fenns", coarse_shape=shape, session=session
+        )
+        sizes = index.nbytes
+        assert sizes.pop("sorted_points") == 16 * n
+        assert 8 * index.cell_grid.cells <= sum(sizes.values()) <= 12 * index.cell_grid.cells
+
+
+# --- searches -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["as it is", "as a GPU"])
+def arranged(request, session):
+    if request.param == "as it is":
+        return session
+    if session.profile.kind == "gpu" or takes_long_as_gpu(session, "fenns"):
+        pytest.skip("the arrangement for a GPU is tested already, or takes a minute to compile")
+    return as_gpu(session)
+
+
+def agree(index, points, radius, queries=None, **domain):
+    found = index.query(queries, sort="index").to_host()
+    expected = reference.neighbors(points, radius, queries=queries, **domain)
+    assert np.array_equal(found.offsets, expected.offsets)
+    assert np.array_equal(found.indices, expected.indices)
+
+
+def crowd(dim, seed):
+    """Nearly all points in one coarse cell, more than a tile of little local memory holds."""
+    rng = np.random.default_rng(seed)
+    points = rng.random((900, dim)) * 0.05 + 0.3
+    points[:60] = rng.random((60, dim))
+    points[100:110] = points[99]
+    return points.astype(np.float32)
+
+
+def starved(session):
+    """The device with so little local memory that a crowd does not fit a tile."""
+    fresh = clfrnn.Session(session.device)
+    fresh.profile = dataclasses.replace(session.profile, local_memory=(6 << 10) + session.profile.local_reserve)
+    return fresh
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_candidates_that_do_not_fit_a_tile(arranged, dim):
+    points = crowd(dim, 3)
+    poor = starved(arranged)
+    index = clfrnn.build_index(points, 0.02, method="fenns", coarse_shape=3, session=poor)
+    agree(index, points, 0.02)
+    agree(index, points, 0.02, queries=points[::3] + np.float32(0.01))
+    assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, 0.02).offsets))
+    domain = {"box": (1.0,) * dim, "periodic": True}
+    agree(clfrnn.build_index(points, 0.02, method="fenns", session=poor, **domain), points, 0.02, **domain)
+
+
+def test_points_that_move_into_one_cell(arranged):
+    """The plan was made for a spread cloud: cells grow too full, or the grid is laid anew around the points."""
+    points = clouds.uniform(700, 3, seed=4)
+    index = clfrnn.build_index(points, 0.05, method="fenns", session=arranged)
+    for scale, offset in ((0.1, 0.4), (3.0, -1.0), (1.0, 0.0), (1e-3, 7.0)):
+        moved = (points * np.float32(scale) + np.float32(offset)).astype(np.float32)
+        index.update(moved)
+        agree(index, moved, 0.05)
+        device = cla.to_device(arranged.queue, points)
+        index.update(device)
+        agree(index, points, 0.05)
+
+
+def test_a_radius_that_spans_the_domain(arranged):
+    points = clouds.uniform(300, 3, seed=5)
+    for radius in (0.4, 0.9, 40.0):
+        agree(clfrnn.build_index(points, radius, method="fenns", session=arranged), points, radius)
+
+
+def test_queries_far_from_a_periodic_box(arranged):
+    """Some near enough for tiles, some so far that rounding takes their windows over more than the next cell."""
+    points = clouds.uniform(300, 3, seed=6)
+    queries = points[:40] + np.float32([0, 5, -70]) * np.arange(40, dtype=np.float32)[:, None]
+    domain = {"box": (1.0, 1.0, 1.0), "periodic": True}
+    index = clfrnn.build_index(points, 0.1, method="fenns", session=arranged, **domain)
+    agree(index, points, 0.1, queries=queries, **domain)
+
+
+def test_state_runs_once_for_each_query(arranged):
+    """Also where it writes to what others see, which items that have no query must not do."""
+    points = clouds.uniform(777, 3, seed=7)
+    index = clfrnn.build_index(points, 0.1, method="fenns", session=arranged)
+    counted = cla.zeros(arranged.queue, 777, np.int32)
+    out = cla.zeros(arranged.queue, 777, np.int32)
+    function = clfrnn.NeighborFunction(
+        arguments="global int *counted, global int *out",
+        state="atomic_inc(&counted[i]); int n = 0;",
+        per_neighbor="++n;",
+        finish="out[i] = n;",
+    )
+    assert not function.idles
+
+    index.visit(function, counted=counted, out=out)
+
+    assert (counted.get() == 1).all()
+    assert np.array_equal(out.get(), np.diff(reference.neighbors(points, 0.1).offsets))
+
+
+def test_functions_whose_state_nobody_else_sees():
+    def idles(**pieces):
+        return clfrnn.NeighborFunction(arguments="global float *out, global const float *mass", **pieces).idles
+
+    assert idles(state="float sum = mass[i];", finish="out[i] = sum;")
+    assert not idles(state="out[i] = 0;")
+    assert not idles(preamble="#define CLEAR out[i] = 0", state="CLEAR;")
+    assert not idles(state='printf("%d", i);')
