@@ -24,9 +24,10 @@ __all__ = [
     "plan_coarse",
 ]
 
-#: Tiles by what one work-item of a GPU holds of them, which compilers keep in registers, and on a CPU.
+#: Tiles by what one work-item of a GPU holds of them, which compilers keep in registers; and on a CPU, where one that
+#: is too large costs nothing, and each other size a compilation.
 _EACH = (1, 2, 3, 4, 5, 6, 8)
-_TILES_OF_ONE = tuple(64 * k for k in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128))
+_TILES_OF_ONE = (512, 4096)
 
 #: Work-items of the widest group.
 _WIDEST = 256
@@ -35,7 +36,7 @@ _WIDEST = 256
 _ALONE = 64
 
 #: Registers of a work-item, where the compiler is told: waiting for memory is hidden by other groups.
-_REGISTERS = 48
+_REGISTERS = 40
 
 #: The side of a fine cell, in radii where points are dense, else in the space that a point has to itself (measured).
 _FINE = 0.7

@@ -162,7 +162,7 @@ def crowd(dim, seed):
 
 def starved(session):
     """The device with so little local memory that a crowd does not fit a tile."""
-    fresh = clfrnn.Session(session.device)
+    fresh = clfrnn.Session(session.queue)
     fresh.profile = dataclasses.replace(session.profile, local_memory=(6 << 10) + session.profile.local_reserve)
     return fresh
 

@@ -48,7 +48,7 @@ def test_items_that_share_a_local_grid(session, dim, periodic, local_memory):
     """FENNS in groups of many items, whose candidates fit local memory and do not."""
     if takes_long_as_gpu(session, "fenns"):
         pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
-    fresh = clfrnn.Session(session.device)
+    fresh = clfrnn.Session(session.queue)
     fresh.profile = dataclasses.replace(
         session.profile, kind="gpu", simd_width=8, local_memory=local_memory + session.profile.local_reserve
     )
