@@ -30,7 +30,8 @@ _FEW_POINTS = 1024
 def default_session() -> Session:
     """The session of this process, made at first use.
 
-    Its device is ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU.
+    Its device is ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU, one whose
+    driver ends long loops coming last.
 
     Raises
     ------
@@ -120,7 +121,7 @@ def search(
     DeviceMemoryError
         The list does not fit on the device or exceeds `max_bytes`; nothing is ever cut off.
     NoDeviceError
-        There is no OpenCL device.
+        There is no OpenCL device, or its driver would end the loops of such a search early.
 
     Notes
     -----
@@ -178,6 +179,8 @@ def build_index(
     ------
     InvalidInputError
         The points or the radius cannot be searched.
+    NoDeviceError
+        As for :func:`search`.
     TypeError
         The method does not take one of the options.
 

@@ -112,7 +112,7 @@ def fit_coarse(
     """
     if box is not None:
         low, high = box.domain(low, high)
-    least = _least_sides(low, high, radius=radius, real=real, box=box)
+    least = _least_sides(low, high, radius=radius, real=real, most=most, box=box)
     lengths = box.lengths if box is not None else (0.0,) * len(low)
     extents = [
         min(length or 2.0 * (b / 2 - a / 2), _LARGEST_EXTENT[real])
@@ -129,9 +129,12 @@ def fit_coarse(
 
 
 def _least_sides(
-    low: tuple[float, ...], high: tuple[float, ...], *, radius: float, real: str, box: PeriodicBox | None
+    low: tuple[float, ...], high: tuple[float, ...], *, radius: float, real: str, most: int, box: PeriodicBox | None
 ) -> list[float]:
-    """The narrowest cells of which a window passes one edge: the reach of a query, and what rounding adds to it."""
+    """The narrowest cells of which a window passes one edge: the reach of a query, and what rounding adds to it.
+
+    The more cells an axis may have, the coarser the coordinates of the last are rounded, in cells.
+    """
     epsilon = _EPSILON[real]
     reach = padded_radius(radius, real) * (1 + 8 * epsilon)
     pads = [4 * epsilon * max(abs(a), abs(b)) for a, b in zip(low, high, strict=True)]
@@ -141,7 +144,7 @@ def _least_sides(
             pad + extra + (2 * SLACK + 300 * epsilon) * length
             for pad, extra, length in zip(pads, own, box.lengths, strict=True)
         ]
-    return [_MARGIN * (reach + pad) for pad in pads]
+    return [(_MARGIN + 8 * epsilon * most) * (reach + pad) for pad in pads]
 
 
 def _divide(extents: Sequence[float], caps: Sequence[int], most: int) -> tuple[int, ...]:
@@ -192,7 +195,8 @@ def plan_block(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> B
     """Groups for the queries of a cell, and the tile for what they are expected to see, or the largest that fits.
 
     On a CPU a group is one work-item: nobody waits at barriers, and its local memory is a cache that it has to itself.
-    It would fill a tile for each query where candidates do not fit one, and goes without tiles then.
+    It would fill a tile for each query where candidates do not fit one, and goes without tiles then, as does every
+    device whose driver bounds loops: an item that serves many queries takes many turns.
     """
     density = problem.survey.density(problem.radius)
     reach = padded_radius(problem.radius, problem.real)
@@ -204,7 +208,7 @@ def plan_block(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> B
     items = max(own / 2, wanted / _EACH[-1], profile.simd_width)
     size = 1 if cpu else group_size(profile, min(_WIDEST, 1 << math.ceil(math.log2(items))))
     tiles = _TILES_OF_ONE if cpu else _EACH
-    while size:
+    while size and profile.loop_turns is None:
         configs = (_block(profile, problem=problem, size=size, tile=size * each, border=border) for each in tiles)
         fitting = [config for config in configs if block_memory(config) <= profile.usable_local_memory]
         enough = [config for config in fitting if config.tile >= wanted]

@@ -131,7 +131,7 @@ def _brand(device: cl.Device) -> str:
 
 
 def _default_device(present: list[cl.Device]) -> cl.Device:
-    """By ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU."""
+    """By ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU that serves every search."""
     if wanted := os.environ.get("CLFRNN_DEVICE", "").strip():
         return find_device(wanted)
     if os.environ.get("PYOPENCL_CTX", "").strip():
@@ -141,10 +141,14 @@ def _default_device(present: list[cl.Device]) -> cl.Device:
             value = os.environ["PYOPENCL_CTX"]
             raise NoDeviceError(f"PYOPENCL_CTX={value!r} names no device: {error}. {_inventory(present)}") from error
     for kind in ("gpu", "cpu", "other"):
-        for device in present:
+        for device in sorted(present, key=_bounds_loops):
             if _kind(device) == kind:
                 return device
     raise NoDeviceError(f"no OpenCL device was found. {_inventory(present)}")
+
+
+def _bounds_loops(device: cl.Device) -> bool:
+    return read_profile(device).loop_turns is not None
 
 
 def _inventory(present: list[cl.Device]) -> str:

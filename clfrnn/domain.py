@@ -247,30 +247,31 @@ def fit_cells(
         )
         periods[0] -= periods[0] % shape[0]
     sides = tuple(
-        float(dtype(length / period)) if period else side
-        for length, period, side in zip(lengths, periods, fitted, strict=True)
+        length / period if period else side for length, period, side in zip(lengths, periods, fitted, strict=True)
     )
-    return CellGrid(
-        low=low,
-        sides=sides,
-        inverses=tuple(float(inverse) for inverse in _inverses(sides, real)),
-        shape=shape,
-        wrapped=wrapped,
-        periods=tuple(periods),
-    )
+    return grid_of(low=low, sides=sides, shape=shape, periods=tuple(periods), real=real, wrapped=wrapped)
 
 
 def grid_of(
-    *, low: tuple[float, ...], sides: Sequence[float], shape: tuple[int, ...], periods: tuple[int, ...], real: str
+    *,
+    low: tuple[float, ...],
+    sides: Sequence[float],
+    shape: tuple[int, ...],
+    periods: tuple[int, ...],
+    real: str,
+    wrapped: bool = False,
 ) -> CellGrid:
-    """The grid of `shape` cells from `low` on, none beyond; `periods` as in :class:`CellGrid`."""
-    rounded = tuple(float(_DTYPE[real](min(side, _LARGEST_SIDE[real]))) for side in sides)
+    """The grid of `shape` cells from `low` on, their sides rounded; the rest as in :class:`CellGrid`."""
+    rounded = tuple(
+        float(_DTYPE[real](side if period else min(side, _LARGEST_SIDE[real])))
+        for side, period in zip(sides, periods, strict=True)
+    )
     return CellGrid(
         low=low,
         sides=rounded,
         inverses=tuple(float(inverse) for inverse in _inverses(rounded, real)),
         shape=shape,
-        wrapped=False,
+        wrapped=wrapped,
         periods=periods,
     )
 

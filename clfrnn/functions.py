@@ -131,8 +131,9 @@ class NeighborFunction:
     def idles(self) -> bool:
         """Whether idle work-items may run ``state``, as it names nothing that could be written to."""
         written = [argument.name for argument in self.parsed_arguments if argument.buffer and not argument.const]
-        words = set(re.findall(r"[A-Za-z_]\w*", f"{self.state} {self.preamble}"))
-        return self.own or not words & {"printf", *written}
+        text = f"{self.state} {self.preamble}"
+        words = set(re.findall(r"[A-Za-z_]\w*", text))
+        return self.own or not (words & {"printf", *written} or "##" in text)
 
 
 def _parse(declaration: str) -> Argument:

@@ -7,10 +7,12 @@ a program serves every cloud of its dimension and dtype.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from .domain import PeriodicBox
+from .errors import NoDeviceError
 from .profile import DeviceProfile
 from .survey import Survey
 
@@ -30,6 +32,7 @@ __all__ = [
     "VisitConfig",
     "VisitVariant",
     "WalkConfig",
+    "check_turns",
     "components",
     "group_size",
     "launch_budget",
@@ -43,7 +46,9 @@ __all__ = [
     "plan_take",
     "plan_tile",
     "plan_walk",
+    "sorts_within_turns",
     "square_root",
+    "turns_refusal",
     "vector_length",
 ]
 
@@ -247,6 +252,31 @@ def vector_length(dim: int) -> int:
 def components(dim: int) -> tuple[str, ...]:
     """How OpenCL C names the coordinates of a point in registers."""
     return ("",) if dim == 1 else tuple(f".s{k:x}" for k in range(dim))
+
+
+def check_turns(profile: DeviceProfile, *, problem: Problem, side: float, rows: float) -> None:
+    """Raise where queries could take more turns through candidates, and `rows` of cells, than the driver allows.
+
+    A window is wider than the radius by a `side` of a cell. Items in lockstep take a turn together, also where each has
+    come to another row of candidates.
+    """
+    images = 1.0 if problem.box is None else problem.box.images(problem.radius + side)
+    turns = images * (problem.n * profile.simd_width + rows)
+    if profile.loop_turns is not None and turns > profile.loop_turns:
+        raise turns_refusal(profile, f"a query of {problem.n:,} points could take {turns:,.0f}")
+
+
+def sorts_within_turns(profile: DeviceProfile, longest: int) -> bool:
+    """Whether the driver allows as many turns as it takes to sort a row of `longest` neighbors."""
+    return profile.loop_turns is None or longest * (math.log2(max(1, longest)) + 2) <= profile.loop_turns
+
+
+def turns_refusal(profile: DeviceProfile, wanted: str) -> NoDeviceError:
+    """The error that says which device ends loops early, what `wanted` more turns, and what to do."""
+    return NoDeviceError(
+        f"{profile}: its driver ends the loops of a work-item after {profile.loop_turns:,} turns and would lose what "
+        f"comes behind; {wanted}. Take another device, such as the CPU through PoCL: pip install 'clfrnn[pocl]'"
+    )
 
 
 def group_size(profile: DeviceProfile, preferred: int) -> int:

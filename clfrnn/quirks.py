@@ -49,6 +49,14 @@ QUIRKS: tuple[Quirk, ...] = (
         link="https://docs.mesa3d.org/rusticl.html",
     ),
     Quirk(
+        name="llvmpipe-loops",
+        when=lambda p: p.platform == "rusticl" and "llvmpipe" in p.name,
+        change=lambda _: {"loop_turns": 65_535, "simd_width": 8},
+        why="llvmpipe ends the loops of a work-item after 65,535 turns in all, without a word: neighbors behind them "
+        "would be lost. Searches that could take more are refused. Eight items in lockstep share the turns.",
+        link="https://gitlab.freedesktop.org/mesa/mesa/-/blob/main/src/gallium/auxiliary/gallivm/lp_bld_limits.h",
+    ),
+    Quirk(
         name="pocl-local-memory",
         when=lambda p: p.platform == "Portable Computing Language" and p.kind == "cpu",
         change=lambda p: {"local_memory": min(p.local_memory, 256 << 10)},

@@ -62,8 +62,9 @@ class Session:
     Parameters
     ----------
     device : None, int, str, pyopencl.Device or in-order pyopencl.CommandQueue
-        None takes ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU; an int counts
-        in :func:`clfrnn.devices`; a str is a part of a device's or platform's name.
+        None takes ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU, one whose
+        driver ends long loops coming last; an int counts in :func:`clfrnn.devices`; a str is a part of a device's or
+        platform's name.
 
     Raises
     ------

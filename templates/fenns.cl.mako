@@ -17,7 +17,7 @@
     ${cells.arguments()},
     const real frnn_widest, global const int *restrict frnn_borders, const int4 frnn_fine_shape,
     const frnn_record frnn_fine_inverse, const frnn_record frnn_fine_last
-% if foreign and not inline:
+% if foreign and tile:
     , global const frnn_record *restrict frnn_sorted_queries, global const int *restrict frnn_query_starts
 % endif
 </%def>

@@ -1,9 +1,7 @@
 """FENNS: its coarse grid and local grid, planned from local memory; tiles where candidates do not fit; its memory."""
 
 import dataclasses
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pyopencl.array as cla
@@ -15,18 +13,7 @@ from clfrnn import blocks, clouds, reference
 from clfrnn.domain import PeriodicBox
 from clfrnn.methods import METHODS
 from clfrnn.plan import Problem
-from clfrnn.profile import DeviceProfile
 from clfrnn.survey import Survey
-
-RECORDED = {
-    path.stem: DeviceProfile.from_dict(json.loads(path.read_text()))
-    for path in sorted((Path(__file__).parent / "profiles").glob("*.json"))
-}
-
-
-@pytest.fixture(params=sorted(RECORDED))
-def profile(request):
-    return RECORDED[request.param]
 
 
 def problem(*, n=100_000, dim=3, real="float", radius=0.05, extent=1.0, others=5.0, shape=None, box=None):
@@ -192,6 +179,34 @@ def test_points_that_move_into_one_cell(arranged):
         agree(index, points, 0.05)
 
 
+def test_a_crowd_that_no_plan_foresaw(arranged):
+    """Points from the device come without a wait for their box: all are in one cell, in more tiles than one."""
+    points = clouds.uniform(1500, 3, seed=8)
+    index = clfrnn.build_index(points, 0.05, method="fenns", session=arranged)
+    crowded = (points * np.float32(0.04) + np.float32(0.3)).astype(np.float32)
+
+    index.update(cla.to_device(arranged.queue, crowded))
+
+    assert 0 < index.config.tile < len(points)
+    assert index.cell_grid.cells > 100
+    agree(index, crowded, 0.05)
+    agree(index, crowded, 0.05, queries=crowded[::9])
+
+
+def test_windows_in_thousands_of_cells_on_one_axis(profile):
+    """The last cells' coordinates are rounded most: the next cell is still the farthest that a window reaches."""
+    device = with_memory(profile, 256 << 10)
+    for length in (1e4, 5e4, 6.2e4):
+        survey = Survey(n=10**5, low=(0.0, 0.0), high=(length, 0.0), others=1.0)
+        grid = plan(dataclasses.replace(problem(dim=2, n=10**5, radius=1.0), survey=survey), device).grid
+        low, inverse = np.float32(grid.low[0]), np.float32(grid.inverses[0])
+        x = np.random.default_rng(1).uniform(0.9 * length, length - 2, 10**6).astype(np.float32)
+        reach = np.nextafter(np.float32(1), np.float32(2))
+        cells = [np.floor((np.float32(each) - low) * inverse) for each in (x - reach, x, x + reach)]
+        assert (cells[1] - cells[0]).max() <= 1
+        assert (cells[2] - cells[1]).max() <= 1
+
+
 def test_a_radius_that_spans_the_domain(arranged):
     points = clouds.uniform(300, 3, seed=5)
     for radius in (0.4, 0.9, 40.0):
@@ -234,4 +249,5 @@ def test_functions_whose_state_nobody_else_sees():
     assert idles(state="float sum = mass[i];", finish="out[i] = sum;")
     assert not idles(state="out[i] = 0;")
     assert not idles(preamble="#define CLEAR out[i] = 0", state="CLEAR;")
+    assert not idles(preamble="#define PASTED(a) o##a[i] = 0", state="PASTED(ut);")
     assert not idles(state='printf("%d", i);')

@@ -3,10 +3,10 @@
 import dataclasses
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import RECORDED
 
 from clfrnn import plan
 from clfrnn.domain import PeriodicBox
@@ -16,15 +16,7 @@ from clfrnn.profile import DeviceProfile
 from clfrnn.quirks import QUIRKS, apply_quirks
 from clfrnn.survey import Survey
 
-RECORDED = {
-    path.stem: json.loads(path.read_text()) for path in sorted((Path(__file__).parent / "profiles").glob("*.json"))
-}
 REAL_SIZE = {"float": 4, "double": 8}
-
-
-@pytest.fixture(params=sorted(RECORDED))
-def profile(request):
-    return DeviceProfile.from_dict(RECORDED[request.param])
 
 
 def reals(profile):
@@ -218,12 +210,14 @@ def test_quirks_change_facts_once(profile):
 
 
 def test_quirks_reach_whom_they_mean():
-    def quirked(name, **facts):
-        return apply_quirks(dataclasses.replace(DeviceProfile.from_dict(RECORDED[name]), **facts))
+    def quirked(recorded, **facts):
+        return apply_quirks(dataclasses.replace(RECORDED[recorded], **facts))
 
     assert quirked("h200", local_reserve=0).local_reserve == 1024
     assert quirked("rusticl", event_timer=True, local_memory=8 << 20).event_timer is False
     assert quirked("rusticl", local_memory=8 << 20).local_memory == 32 << 10
+    assert quirked("rusticl", loop_turns=None).loop_turns == 65_535
+    assert quirked("rusticl", name="a GPU", loop_turns=None).loop_turns is None
     assert quirked("pocl", local_memory=2 << 20).local_memory == 256 << 10
     assert quirked("intel-cpu").local_memory == 256 << 10
 

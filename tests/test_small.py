@@ -50,7 +50,11 @@ def test_items_that_share_a_local_grid(session, dim, periodic, local_memory):
         pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
     fresh = clfrnn.Session(session.queue)
     fresh.profile = dataclasses.replace(
-        session.profile, kind="gpu", simd_width=8, local_memory=local_memory + session.profile.local_reserve
+        session.profile,
+        kind="gpu",
+        simd_width=8,
+        local_memory=local_memory + session.profile.local_reserve,
+        loop_turns=None,  # few points take few turns
     )
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
     points = clouds.uniform(120, dim, seed=4) * np.float32(0.5)

@@ -9,7 +9,7 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..functions import NeighborFunction
-from ..plan import Problem, TileConfig, VisitVariant, plan_tile
+from ..plan import Problem, TileConfig, VisitVariant, check_turns, plan_tile
 from ..primitives.reduce import Box, PendingBox
 from ..profile import DeviceProfile
 from ..session import Scratch, Session
@@ -64,6 +64,7 @@ class BruteForceIndex(Index):
         bounds: PendingBox | None,
     ) -> None:
         super().__init__(session, problem)
+        check_turns(session.profile, problem=problem, side=problem.radius, rows=0)
         self._plan = plan
         self._take(points, bounds, problem.survey.low)
 

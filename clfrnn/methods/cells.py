@@ -13,7 +13,7 @@ import pyopencl.array as cla
 from ..domain import CellGrid, fit_cells
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
-from ..plan import Problem, VisitVariant, WalkConfig, plan_walk
+from ..plan import Problem, VisitVariant, WalkConfig, check_turns, plan_walk
 from ..primitives.fill import fill
 from ..primitives.radix_sort import sort_positions
 from ..primitives.reduce import Box, PendingBox
@@ -97,10 +97,11 @@ def plan_cells(problem: Problem, profile: DeviceProfile, sides: tuple[float, ...
         plan_walk(profile, dim=problem.dim, real=problem.real, periodic=problem.box is not None, edges=edges)
         for edges in (False, True)
     )
+    grid = fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real, box=problem.box)
     return CellPlan(
         config=config,
         edges=edges,
-        grid=fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real, box=problem.box),
+        grid=grid,
         construction=problem.options["construction"],
     )
 
@@ -117,6 +118,9 @@ class CellIndex(Index):
         self, session: Session, problem: Problem, plan: CellPlan, points: cla.Array, bounds: PendingBox | None
     ) -> None:
         super().__init__(session, problem)
+        sides = plan.grid.sides  # cells of later steps are never narrower
+        rows = math.prod(2.0 * problem.radius / side + 3.0 for side in sides[1:])
+        check_turns(session.profile, problem=problem, side=max(sides), rows=rows)
         self._plan = plan
         self._bins = self._bin(points, bounds, plan.grid)
 

@@ -15,7 +15,7 @@ from ..blocks import BlockConfig, fit_coarse, fit_fine, most_coarse_cells, plan_
 from ..domain import CellGrid, padded_radius
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
-from ..plan import Problem, VisitVariant
+from ..plan import Problem, VisitVariant, check_turns
 from ..primitives.reduce import Box, PendingBox
 from ..profile import DeviceProfile
 from ..session import Scratch, Session
@@ -149,6 +149,7 @@ class FennsIndex(Index):
         self, session: Session, problem: Problem, plan: FennsPlan, points: cla.Array, bounds: PendingBox | None
     ) -> None:
         super().__init__(session, problem)
+        check_turns(session.profile, problem=problem, side=max(plan.grid.sides), rows=5.0 ** (problem.dim - 1))
         self._plan, self._placed = plan, self._sort(points, bounds, plan)
 
     @property
@@ -184,7 +185,9 @@ class FennsIndex(Index):
         return config.work_group_size * (cells + ask.m // config.chunk) if config.tile else ask.m
 
     def place_queries(self, queries: cla.Array) -> tuple[Any, ...]:
-        """The queries in the order of the coarse cells."""
+        """The queries in the order of the coarse cells, for walks with tiles."""
+        if not self.config.tile:
+            return ()
         placed = self._placed.sort.queries(queries)
         return (placed.records.base_data, placed.starts.base_data)
 
@@ -193,12 +196,13 @@ class FennsIndex(Index):
         plan, grid = self._plan, self._plan.grid
         sides = " x ".join(f"{side:.4g}" for side in grid.sides)
         lines = [f"coarse grid: {' x '.join(map(str, grid.shape))} cells of sides {sides}; {self._why_so_coarse()}"]
+        if not plan.config.tile:
+            bounded = self.session.profile.loop_turns is not None
+            why = "the driver bounds loops" if bounded else "what a cell's queries see does not fit local memory"
+            return [*lines, f"local grid: none, as {why}"]
         fine = " x ".join(map(str, plan.fine_shape))
-        lines.append(
-            f"local grid: {fine} cells over each coarse one and the radius around it, tiles of "
-            f"{plan.config.tile} candidates"
-        )
-        return lines
+        over = "cells over each coarse one and the radius around it"
+        return [*lines, f"local grid: {fine} {over}, tiles of {plan.config.tile} candidates"]
 
     def _why_so_coarse(self) -> str:
         plan, grid = self._plan, self._plan.grid

@@ -101,13 +101,8 @@ class Index(KeptPoints):
                 real(padded_radius(ask.radius, self.problem.real)),
             ]
         )
-        rest = (
-            *reach,
-            *([ask.queries.base_data] if ask.queries is not None else []),
-            *ask.walk,
-            *ask.placed,
-            *(value.base_data if isinstance(value, cla.Array) else value for value in values),
-        )
+        shared = (*reach, *([ask.queries.base_data] if ask.queries is not None else []), *ask.walk)
+        own = tuple(value.base_data if isinstance(value, cla.Array) else value for value in values)
         event = None
         for images in self.passes(function, ask):
             by_number = self.goes_by_number(function, ask, images)
@@ -121,7 +116,9 @@ class Index(KeptPoints):
                 config.work_group_size,
                 np.int32(ask.include_self),
                 *(np.int32(bound) for bound in part),
-                *rest,
+                *shared,
+                *(() if by_number else ask.placed),
+                *own,
                 pairs=self._tests(end - first if by_number else ask.m),
                 begin=first,
             )
@@ -140,7 +137,7 @@ class Index(KeptPoints):
         return ask.m
 
     def place_queries(self, queries: cla.Array) -> tuple[Any, ...]:  # noqa: ARG002
-        """What walks take of foreign queries besides their coordinates."""
+        """What walks take of foreign queries that they do not go through by number."""
         return ()
 
     def images_served(self, *, foreign: bool) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..errors import DeviceMemoryError
-from ..plan import components
+from ..plan import components, sorts_within_turns, turns_refusal
 from ..primitives.row_sort import sort_rows
 from ..primitives.scan import ShareSums, finish_scan, sum_shares
 from ..rendering import own_function
@@ -191,6 +191,7 @@ def _fill(
     values = [{**arrays, **numbers}[argument.name] for argument in write.parsed_arguments]
     event = index.run(write, ask, values) if known else None
     if spec.sort and known:
+        _check_sort(index, offsets, known)
         event = sort_rows(
             session,
             offsets,
@@ -206,6 +207,17 @@ def _fill(
         )
     session.publish(event, *(arrays[name] for name in spec.kept()))
     return arrays
+
+
+def _check_sort(index: Index, offsets: cla.Array, pairs: int) -> None:
+    """Raise where the driver would end the sort of the longest row too early."""
+    profile, box = index.session.profile, index.problem.box
+    images = 1.0 if box is None else box.most_images(index.radius)
+    if sorts_within_turns(profile, min(pairs, int(images * index.num_points))):
+        return
+    longest = int(np.diff(index.session.read(offsets)).max(initial=0))
+    if not sorts_within_turns(profile, longest):
+        raise turns_refusal(profile, f"sorting a row of {longest:,} neighbors could take more")
 
 
 def _as_list(index: Index, ask: Ask, spec: ListSpec, arrays: Any) -> NeighborList:
