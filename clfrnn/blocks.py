@@ -8,9 +8,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
+from typing import Any
 
+from .configs import REAL_SIZE, PointConfig, WalkConfig
 from .domain import SLACK, CellGrid, PeriodicBox, grid_of, padded_radius
-from .plan import REAL_SIZE, PointConfig, Problem, WalkConfig, group_size, square_root
+from .plan import Problem, group_size, square_root
 from .profile import DeviceProfile
 
 __all__ = [
@@ -60,6 +62,12 @@ class CoarseConfig(PointConfig):
 
     periodic: bool
     counters: int
+
+    def names(self) -> dict[str, Any]:
+        """The fields; how many boxes of points have room in the counters' place; numbers of 4 bytes that this takes."""
+        box = (2 * self.dim + 1) * REAL_SIZE[self.real]
+        room = max(4 * self.counters, box)
+        return {**super().names(), "slots": max(1, min(self.work_group_size // 2, room // box)), "room": room // 4}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -112,11 +120,15 @@ def fit_coarse(
     """
     if box is not None:
         low, high = box.domain(low, high)
-    least = _least_sides(low, high, radius=radius, real=real, most=most, box=box)
     lengths = box.lengths if box is not None else (0.0,) * len(low)
     extents = [
         min(length or 2.0 * (b / 2 - a / 2), _LARGEST_EXTENT[real])
         for length, a, b in zip(lengths, low, high, strict=True)
+    ]
+    least = [
+        # The more cells on an axis, the coarser the coordinates of the last are rounded, in cells.
+        reach * (_MARGIN + 8 * _EPSILON[real] * min(most, extent / reach))
+        for reach, extent in zip(_reaches(low, high, radius=radius, real=real, box=box), extents, strict=True)
     ]
     caps = [max(1, math.floor(min(extent / side, most))) for extent, side in zip(extents, least, strict=True)]
     wanted = _divide(extents, caps, most) if shape is None else tuple(map(min, shape, caps))
@@ -128,13 +140,10 @@ def fit_coarse(
     return grid_of(low=low, sides=sides, shape=wanted, periods=periods, real=real)
 
 
-def _least_sides(
-    low: tuple[float, ...], high: tuple[float, ...], *, radius: float, real: str, most: int, box: PeriodicBox | None
+def _reaches(
+    low: tuple[float, ...], high: tuple[float, ...], *, radius: float, real: str, box: PeriodicBox | None
 ) -> list[float]:
-    """The narrowest cells of which a window passes one edge: the reach of a query, and what rounding adds to it.
-
-    The more cells an axis may have, the coarser the coordinates of the last are rounded, in cells.
-    """
+    """Half the width of a query's window on each axis, with what the rounding of coordinates adds to it."""
     epsilon = _EPSILON[real]
     reach = padded_radius(radius, real) * (1 + 8 * epsilon)
     pads = [4 * epsilon * max(abs(a), abs(b)) for a, b in zip(low, high, strict=True)]
@@ -144,7 +153,7 @@ def _least_sides(
             pad + extra + (2 * SLACK + 300 * epsilon) * length
             for pad, extra, length in zip(pads, own, box.lengths, strict=True)
         ]
-    return [(_MARGIN + 8 * epsilon * most) * (reach + pad) for pad in pads]
+    return [reach + pad for pad in pads]
 
 
 def _divide(extents: Sequence[float], caps: Sequence[int], most: int) -> tuple[int, ...]:

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pyopencl as cl
 
+from .configs import KernelConfig
 from .errors import KernelBuildError
 from .functions import PIECES
-from .plan import KernelConfig
 from .profile import DeviceProfile
 
 __all__ = ["Complaint", "Kernel", "ProgramCache", "complaints"]

@@ -10,9 +10,9 @@ from typing import Any
 
 from mako.lookup import TemplateLookup
 
+from .configs import KernelConfig, VisitVariant
 from .errors import ClfrnnError
 from .functions import PIECES, NeighborFunction
-from .plan import KernelConfig, VisitVariant
 
 __all__ = ["own_function", "render", "render_inline", "template_root"]
 

@@ -16,10 +16,11 @@ import pyopencl as cl
 import pyopencl.array as cla
 import pyopencl.tools as cl_tools
 
+from .configs import KernelConfig, VisitVariant
 from .device import find_device, read_profile
 from .errors import ClfrnnError, DeviceMemoryError, InvalidInputError
 from .functions import NeighborFunction
-from .plan import KernelConfig, VisitVariant, launch_budget
+from .limits import launch_budget
 from .profile import DeviceProfile
 from .program import Kernel, ProgramCache
 from .rendering import render
@@ -103,6 +104,8 @@ class Session:
         self.profile: DeviceProfile = read_profile(self.device)
         self.programs = ProgramCache(self.context, self.device, self.profile)
         self._pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(self.queue))
+        #: counters at zero that a kernel left behind for the next, by their number
+        self.cleared: dict[int, Scratch] = {}
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
         self._process = os.getpid()
         self._record: list[tuple[str, cl.Event]] | None = None

@@ -1,10 +1,11 @@
 <%include file="geometry.cl.mako"/>
 <%include file="coordinates.cl.mako"/>
+<%namespace name="bounds" file="bounds.cl.mako"/>
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="cells" file="cells.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 // Sorting into a grid so coarse that a work-group counts all of its cells in local memory.
-// Config fields used: dim, components, periodic, work_group_size, counters.
+// Config fields used: dim, components, periodic, work_group_size, counters, and slots that these have room for.
 // Source: Groß, Köster, Krüger (2019), §3.1.
 ${periodic_box.numbers()}
 <%def name="cell(p, turns)">
@@ -20,39 +21,51 @@ ${periodic_box.numbers()}
     const int address = ${"(lane2 * shape.s1 + lane1)" if dim == 3 else "lane1"} * shape.s0 + lane0;
 </%def>
 
+<%def name="counters_of_group()">
+    // Once they have been read, what items hand to each other takes their place.
+    local int found[${room}] __attribute__((aligned(8)));
+    local real *const handed = (local real *)found;
+</%def>
+
 <%def name="record(p)" filter="trim">
 (frnn_record)(${p}.s0, ${p}.s1, ${f"{p}.s2" if dim == 3 else "0"}, FRNN_ID_LANE(i))
 </%def>
 
-// The points of each cell: counted in local memory first, then one atomic for each cell and group.
+// The points of each cell: counted in local memory first, then one atomic for each cell and group; and their box.
 // Launch: any number of groups, which stride over the points. In: points (n, dim); of: the images of points at home are
 // found by the numbers of the points (2) or of any position (1). In and out: counts (cells,), zero before.
+// Out: boxes (groups, 2 * dim + 1): the low and high corners of finite points, the first other point as an id.
 // Source: Algorithm 1.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void count_coarse(const int n, const int of, global const real *restrict points, ${cells.grid("")},
-                  global int *restrict counts)
+                  global int *restrict counts, global real *restrict boxes)
 {
-    local int found[${counters}];
+    ${counters_of_group()}
+    ${bounds.begin()}
     const int many = shape.s0 * shape.s1 * shape.s2;
     for (int k = get_local_id(0); k < many; k += ${work_group_size}) found[k] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int i = get_global_id(0); i < n; i += get_global_size(0)) {
         const real_vec p = ${geometry.load("points", "i")};
+        ${bounds.take("p.s", "i")}
         ${cell("p", "of")}
         atomic_inc(&found[address]);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int k = get_local_id(0); k < many; k += ${work_group_size})
         if (found[k]) atomic_add(&counts[k], found[k]);
+    ${bounds.fold("handed", slots, "boxes", "(int)get_group_id(0)")}
 }
 
-// Where each cell starts. Launch: one group. In: counts (cells,). Out: starts (cells + 1,), the total last, and borders
-// (cells,), all zero.
+// Where each cell starts, and the box of all points.
+// Launch: one group. In: counts (cells,), boxes (groups, 2 * dim + 1). Out: starts (cells + 1,), the total last, borders
+// (cells,), all zero, cleared (${counters},), all zero, box (1, 2 * dim + 1).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void start_coarse(const int cells, global const int *restrict counts, global int *restrict starts,
-                  global int *restrict borders)
+void start_coarse(const int cells, const int groups, global const int *restrict counts, global int *restrict starts,
+                  global int *restrict borders, global int *restrict cleared, global const real *restrict boxes,
+                  global real *restrict box)
 {
-    local int found[${counters}];
+    ${counters_of_group()}
     const int l = get_local_id(0);
     const int each = (cells + ${work_group_size - 1}) / ${work_group_size}, shares = (cells + each - 1) / each;
     const int begin = min(cells, l * each), end = min(cells, begin + each);
@@ -60,6 +73,7 @@ void start_coarse(const int cells, global const int *restrict counts, global int
         found[k] = counts[k];
         borders[k] = 0;
     }
+    for (int k = l; k < ${counters}; k += ${work_group_size}) cleared[k] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     // Each item sums up its share in place; then the last sums of the shares are summed up (Hillis and Steele).
     for (int k = begin + 1; k < end; ++k) found[k] += found[k - 1];
@@ -77,26 +91,31 @@ void start_coarse(const int cells, global const int *restrict counts, global int
     if (begin < end) found[begin] = first;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int k = l; k < cells; k += ${work_group_size}) starts[k] = found[k];
+    ${bounds.begin()}
+    for (int g = l; g < groups; g += ${work_group_size}) {
+        ${bounds.take_box("boxes", "g")}
+    }
+    ${bounds.fold("handed", slots, "box", "0")}
 }
 
 // Points into cell order, within each cell those first that another cell's queries may see: its border fills from the
 // left, the rest from the right.
-// Launch: one work-item per point. In: points (n, dim), widest: the largest reach, starts (cells + 1,). In and out:
-// counts (cells,), the points of each cell before and those of its border after; borders (cells,), zero before.
+// Launch: one work-item per point. In: points (n, dim), of: as above, widest: the largest reach, starts (cells + 1,). In
+// and out: counts (cells,), the points of each cell before and those of its border after; borders (cells,), zero before.
 // Out: sorted (n,) records.
 // The counters run towards each other, so nothing has to be taken off again while other groups still take places, as
 // Algorithm 2 does it in print.
 // Exact because x is in the border where the cell of x - widest or x + widest is another, by the function that gives a
 // query its cell. Source: Algorithm 2.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void sort_coarse(const int n, const real widest, global const real *restrict points, ${cells.grid("")},
+void sort_coarse(const int n, const int of, const real widest, global const real *restrict points, ${cells.grid("")},
                  global const int *restrict starts, global int *restrict counts, global int *restrict borders,
                  global frnn_record *restrict sorted)
 {
     const int i = get_global_id(0);
     if (i >= n) return;
     const real_vec p = ${geometry.load("points", "i")};
-    ${cell("p", 2)}
+    ${cell("p", "of")}
     int border = 0;
 % for k in range(dim):
     {
@@ -113,19 +132,6 @@ void sort_coarse(const int n, const real widest, global const real *restrict poi
 % endfor
     const int place = border ? atomic_inc(&borders[address]) : atomic_dec(&counts[address]) - 1;
     sorted[starts[address] + place] = ${record("p")};
-}
-
-// Queries into the cell order of the points. Launch: one work-item per query. In: queries (n, dim), starts (cells + 1,).
-// In and out: counts (cells,), the queries of each cell before, 0 after. Out: sorted (n,) records.
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void place_queries(const int n, global const real *restrict points, ${cells.grid("")},
-                   global const int *restrict starts, global int *restrict counts, global frnn_record *restrict sorted)
-{
-    const int i = get_global_id(0);
-    if (i >= n) return;
-    const real_vec p = ${geometry.load("points", "i")};
-    ${cell("p", 1)}
-    sorted[starts[address] + atomic_dec(&counts[address]) - 1] = ${record("p")};
 }
 
 // The ids of the points in sorted order. Launch: one work-item per place. In: sorted (n,) records. Out: order (n,).

@@ -1,49 +1,20 @@
 <%include file="types.cl.mako"/>
+<%namespace name="bounds" file="bounds.cl.mako"/>
 // Bounding box with the first non-finite row, and a sample of how crowded the cells around points are.
 // Config fields used: work_group_size, dim, real.
-<%def name="settle(parts)">
-    // Tree over the group: item 0 ends with the box of all items and the lowest non-finite row.
-    const int l = get_local_id(0);
-% for k in range(dim):
-    lows[l * ${dim} + ${k}] = low${k};
-    highs[l * ${dim} + ${k}] = high${k};
-% endfor
-    bads[l] = bad;
-    for (int other = ${work_group_size // 2}; other > 0; other /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (l < other) {
-            for (int k = 0; k < ${dim}; ++k) {
-                lows[l * ${dim} + k] = fmin(lows[l * ${dim} + k], lows[(l + other) * ${dim} + k]);
-                highs[l * ${dim} + k] = fmax(highs[l * ${dim} + k], highs[(l + other) * ${dim} + k]);
-            }
-            bads[l] = min(bads[l], bads[l + other]);
-        }
-    }
-    if (l == 0) {
-        const int g = get_group_id(0);
-        for (int k = 0; k < ${dim}; ++k) {
-            box[g * ${2 * dim} + k] = lows[k];
-            box[g * ${2 * dim} + ${dim} + k] = highs[k];
-        }
-        ${"first_bad[g] = bads[0];" if parts else "box[" + str(2 * dim) + "] = FRNN_ID_LANE(bads[0]);"}
-    }
-</%def>
-
 <%def name="scratch()">
-    local real lows[${work_group_size * dim}], highs[${work_group_size * dim}];
-    local int bads[${work_group_size}];
-% for k in range(dim):
-    real low${k} = INFINITY, high${k} = -INFINITY;
-% endfor
-    int bad = INT_MAX;
+    local real handed[${max(1, work_group_size // 2) * (2 * dim + 1)}];
+    ${bounds.begin()}
+</%def>
+<%def name="settle(g)">
+    ${bounds.fold("handed", max(1, work_group_size // 2), "boxes", g)}
 </%def>
 
 // The box of the finite rows of one share of the points, and its first row that is not finite.
 // Launch: groups of ${work_group_size}, group g reads rows g * span up to (g + 1) * span.
-// In: points (n, dim). Out: box (groups, 2, dim), first_bad (groups,), INT_MAX where all rows are finite.
+// In: points (n, dim). Out: boxes (groups, 2 * dim + 1): low, high, the row as an id, INT_MAX where all rows are finite.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void bounding_box(const int n, const int span, global const real *restrict points,
-                  global real *restrict box, global int *restrict first_bad)
+void bounding_box(const int n, const int span, global const real *restrict points, global real *restrict boxes)
 {
     ${scratch()}
     const int end = min((long)n, (long)(get_group_id(0) + 1) * span);
@@ -51,33 +22,20 @@ void bounding_box(const int n, const int span, global const real *restrict point
 % for k in range(dim):
         const real x${k} = points[(size_t)i * ${dim} + ${k}];
 % endfor
-        if (${" && ".join(f"isfinite(x{k})" for k in range(dim))}) {
-% for k in range(dim):
-            low${k} = fmin(low${k}, x${k});
-            high${k} = fmax(high${k}, x${k});
-% endfor
-        } else {
-            bad = min(bad, i);
-        }
+        ${bounds.take("x", "i")}
     }
-    ${settle(True)}
+    ${settle("(int)get_group_id(0)")}
 }
 
-// One box and one row from those of all groups.
-// Launch: one group. In: boxes (groups, 2, dim), bad_rows (groups,). Out: box (2 * dim + 1,), the row as an id in its last lane.
+// One box and one row from those of all groups. Launch: one group. In: shares (groups, 2 * dim + 1). Out: boxes (1, 2 * dim + 1).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void whole_box(const int groups, global const real *restrict boxes, global const int *restrict bad_rows,
-               global real *restrict box)
+void whole_box(const int groups, global const real *restrict shares, global real *restrict boxes)
 {
     ${scratch()}
     for (int g = get_local_id(0); g < groups; g += ${work_group_size}) {
-% for k in range(dim):
-        low${k} = fmin(low${k}, boxes[g * ${2 * dim} + ${k}]);
-        high${k} = fmax(high${k}, boxes[g * ${2 * dim} + ${dim} + ${k}]);
-% endfor
-        bad = min(bad, bad_rows[g]);
+        ${bounds.take_box("shares", "g")}
     }
-    ${settle(False)}
+    ${settle("0")}
 }
 
 // Counts points in a sample of cells: those whose hash ends in zeros. Cells need no address here, only a hash.

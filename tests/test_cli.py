@@ -10,9 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 import clfrnn
-from clfrnn import cli, clouds, reference, rendering
+from clfrnn import cli, clouds, reference, rendering, verify
 from clfrnn import session as session_module
 from clfrnn.device import list_devices
+from clfrnn.methods import METHODS
 
 POINTS = clouds.uniform(500, 3, seed=1)
 EXPECTED = reference.neighbors(POINTS, 0.1)
@@ -144,7 +145,28 @@ def test_version_and_help():
     assert "search" in run("-h")[1]
 
 
+@pytest.fixture
+def few_cases(monkeypatch):
+    """Of all that is verified, what takes no minutes to compile."""
+    every = verify.cases
+
+    def some(*arguments, **options):
+        return [case for case in every(*arguments, **options) if case.dim == 3 and case.dtype == np.float32]
+
+    monkeypatch.setattr(verify, "cases", some)
+
+
+def test_every_way_is_verified(profile):
+    found = {(case.method, case.dim, str(case.dtype)) for case in verify.cases(profile, seed=1, points=50)}
+
+    assert {method for method, *_ in found} == set(METHODS)
+    for method in METHODS.values():
+        assert {dim for name, dim, _ in found if name == method.name} == set(method.dims)
+    assert ("strips", 3, "float64") in found or not profile.fp64
+
+
 @pytest.mark.core
+@pytest.mark.usefixtures("few_cases")
 def test_verify_finds_this_device_exact(place):
     status, printed = run("verify", "--device", place, "--points", 60, "--seed", 1)
 
@@ -165,6 +187,7 @@ def narrowed(monkeypatch, tmp_path):
     monkeypatch.setattr(rendering, "template_root", lambda: root)
 
 
+@pytest.mark.usefixtures("few_cases")
 @pytest.mark.parametrize("subnormals", [True, False])
 def test_verify_notices_a_window_that_is_too_narrow(place, narrowed, subnormals, monkeypatch):
     """Also on a device that flushes subnormals, which excuses pairs at subnormal distances and no others."""

@@ -297,6 +297,8 @@ def test_law_union_of_queries(session, way, dim, dtype):
 
 @pytest.mark.parametrize("dimension", range(1, 13))
 def test_brute_force_in_every_dimension(session, dtype, dimension):
+    if dtype == np.float64 and dimension not in (1, 2, 3, 4, 7, 12):
+        pytest.skip("one dimension for each length of vectors")
     points = clouds.uniform(200, dimension, dtype=dtype, seed=dimension)
     queries = clouds.uniform(65, dimension, dtype=dtype, seed=99)
     radius = 0.4 * dimension**0.5

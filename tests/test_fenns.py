@@ -193,6 +193,39 @@ def test_a_crowd_that_no_plan_foresaw(arranged):
     agree(index, crowded, 0.05, queries=crowded[::9])
 
 
+@pytest.mark.parametrize("memory", [1 << 10, 64 << 10])
+def test_the_box_is_found_while_points_are_counted(arranged, dtype, memory):
+    """Whether all items of a group can hand on what they found at once, or few at a time."""
+    fresh = clfrnn.Session(arranged.queue)
+    fresh.profile = with_memory(arranged.profile, memory)
+    points = clouds.uniform(3000, 3, dtype=dtype, seed=9)
+    index = clfrnn.build_index(points, 0.05, method="fenns", session=fresh)
+    for bad in ((), (2999,), (1234, 17, 2000)):
+        moved = points + dtype.type(0.01 * len(bad))
+        moved[list(bad), 1] = np.nan
+        index.update(cla.to_device(fresh.queue, moved))
+        if bad:
+            with pytest.raises(clfrnn.InvalidInputError, match=f"row {min(bad)}\\b"):
+                index.check()
+        else:
+            index.check()
+        box = index.watch.box_of_points()
+        good = np.delete(moved, list(bad), axis=0)
+        assert (box.low, box.high) == (tuple(good.min(0).tolist()), tuple(good.max(0).tolist()))
+
+
+def test_a_step_takes_four_launches(session):
+    points = clouds.uniform(500, 3, seed=9)
+    fresh = clfrnn.Session(session.device)
+    index = clfrnn.build_index(points, 0.05, method="fenns", session=fresh)
+    device = cla.to_device(fresh.queue, points)
+    for _ in range(2):
+        with fresh.recorded() as launches:
+            index.update(device)
+            index.count()
+    assert [name for name, _ in launches] == ["count_coarse", "start_coarse", "sort_coarse", "frnn_visit"]
+
+
 def test_windows_in_thousands_of_cells_on_one_axis(profile):
     """The last cells' coordinates are rounded most: the next cell is still the farthest that a window reaches."""
     device = with_memory(profile, 256 << 10)

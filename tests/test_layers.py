@@ -20,13 +20,25 @@ LAYERS = [
     {"primitives"},
     {"session"},
     {"program", "rendering", "device"},
-    {"blocks"},
+    {"blocks", "limits"},
     {"plan", "quirks"},
-    {"functions", "results", "arrays", "domain", "survey", "profile"},
+    {"configs", "functions", "results", "arrays", "domain", "survey", "profile"},
     {"scanner", "errors"},
 ]
 BESIDE = {"reference", "clouds"}
-NEEDS_NO_DEVICE = {"plan", "blocks", "domain", "survey", "profile", "quirks", "reference", "clouds", "errors"}
+NEEDS_NO_DEVICE = {
+    "plan",
+    "configs",
+    "limits",
+    "blocks",
+    "domain",
+    "survey",
+    "profile",
+    "quirks",
+    "reference",
+    "clouds",
+    "errors",
+}
 
 
 def modules():

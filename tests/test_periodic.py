@@ -707,7 +707,7 @@ def test_boxes_that_end_beyond_all_numbers(session):
 
 
 @pytest.mark.core
-@pytest.mark.parametrize("dimension", [1, 4, 5])
+@pytest.mark.parametrize("dimension", [1, 4])
 def test_brute_force_in_other_dimensions(session, dtype, dimension):
     points = clouds.uniform(80 if dimension == 1 else 40, dimension, dtype=dtype, seed=1) * dtype.type(1.5)
     queries = clouds.uniform(30, dimension, dtype=dtype, seed=2) * dtype.type(4)
@@ -979,7 +979,7 @@ def test_points_at_infinity_end_no_search(arranged, name, bad, dim):
 def test_crowds_count_as_such_although_points_have_left_the_box(session):
     """One point outside leaves the sizes of cells as they are, which follow the crowd."""
     rng = np.random.default_rng(3)
-    points = (rng.random((20, 3))[rng.integers(0, 20, 5000)] * 0.9 + rng.random((5000, 3)) * 0.01).astype(np.float32)
+    points = (rng.random((4, 3))[rng.integers(0, 4, 1000)] * 0.9 + rng.random((1000, 3)) * 0.01).astype(np.float32)
     inside = clfrnn.build_index(points, 0.002, session=session, method="strips", **unit(3))
     points[0, 0] = 1.2
     outside = clfrnn.build_index(points, 0.002, session=session, method="strips", **unit(3))

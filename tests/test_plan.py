@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conftest import RECORDED
 
-from clfrnn import plan
+from clfrnn import configs, limits, plan
 from clfrnn.domain import PeriodicBox
 from clfrnn.methods import METHODS
 from clfrnn.plan import Problem
@@ -30,13 +30,13 @@ def is_power_of_two(size):
 def local_bytes(config):
     """What the templates declare as local memory, by config."""
     size = config.work_group_size
-    if isinstance(config, plan.TileConfig):
+    if isinstance(config, configs.TileConfig):
         return config.tile * config.dim * REAL_SIZE[config.real]
-    if isinstance(config, plan.ReduceConfig):
+    if isinstance(config, configs.ReduceConfig):
         return size * max(2 * config.dim * REAL_SIZE[config.real] + 4, 16)
-    if isinstance(config, plan.ScanConfig):
+    if isinstance(config, configs.ScanConfig):
         return size * 8
-    if isinstance(config, plan.SortConfig):
+    if isinstance(config, configs.SortConfig):
         return 4 * ((size << config.digit_bits) + size + (1 << config.digit_bits))
     return 0
 
@@ -199,7 +199,7 @@ def test_brute_force_tiles_through_local_memory(profile):
 def test_launch_budget_grows_with_the_device(profile):
     doubled = dataclasses.replace(profile, compute_units=profile.compute_units * 64, clock=profile.clock * 64)
 
-    assert plan.launch_budget(doubled) > plan.launch_budget(profile) >= 1 << 20
+    assert limits.launch_budget(doubled) > limits.launch_budget(profile) >= 1 << 20
 
 
 def test_quirks_change_facts_once(profile):
@@ -223,8 +223,8 @@ def test_quirks_reach_whom_they_mean():
 
 
 def test_planning_uses_keyword_only_frozen_data():
-    for name in plan.__all__:
-        kind = getattr(plan, name)
+    for name in configs.__all__:
+        kind = getattr(configs, name)
         if isinstance(kind, type):
             assert dataclasses.is_dataclass(kind)
             assert kind.__dataclass_params__.frozen

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from mako.lexer import Lexer
 
-from clfrnn import blocks, plan, rendering
+from clfrnn import blocks, configs, rendering
+from clfrnn.configs import VisitVariant
 from clfrnn.functions import NeighborFunction
 from clfrnn.methods import METHODS
-from clfrnn.plan import VisitVariant
 from clfrnn.profile import DeviceProfile
 from clfrnn.rendering import own_function, render, template_root
 
@@ -28,27 +28,28 @@ WALK = {
 }
 ROWS = {"by_distance": True, "offset": "long", "distances": True, "vectors": True, "shifts": True}
 CONFIGS = {
-    "brute_force": plan.TileConfig(
+    "brute_force": configs.TileConfig(
         work_group_size=64, dim=5, real="double", square_root="native", periodic=True, tile=64
     ),
-    "uniform_grid": plan.WalkConfig(**WALK),
-    "strips": plan.WalkConfig(**WALK),
+    "uniform_grid": configs.WalkConfig(**WALK),
+    "strips": configs.WalkConfig(**WALK),
     "fenns": blocks.BlockConfig(**{**WALK, "columns": False, "width": 1}, tile=256, fine=256, team=16, chunk=2048),
     "coarse": blocks.CoarseConfig(work_group_size=64, dim=3, real="float", periodic=True, counters=5832),
-    "fill": plan.KernelConfig(work_group_size=64),
-    "take_rows": plan.TakeConfig(work_group_size=64, word="uint"),
-    "images": plan.PointConfig(work_group_size=1, dim=3, real="float"),
-    "gather": plan.GatherConfig(work_group_size=64, dim=3, real="float"),
-    "reduce": plan.ReduceConfig(work_group_size=64, dim=3, real="float"),
-    "scan": plan.ScanConfig(work_group_size=64, items=8, total="long", out="int"),
-    "radix_sort": plan.SortConfig(work_group_size=64, items=8, digit_bits=4, key="uint"),
-    "row_sort": plan.RowSortConfig(work_group_size=64, dim=3, real="float", square_root="integer", **ROWS),
+    "fill": configs.KernelConfig(work_group_size=64),
+    "take_rows": configs.TakeConfig(work_group_size=64, word="uint"),
+    "images": configs.PointConfig(work_group_size=1, dim=3, real="float"),
+    "gather": configs.GatherConfig(work_group_size=64, dim=3, real="float"),
+    "reduce": configs.ReduceConfig(work_group_size=64, dim=3, real="float"),
+    "scan": configs.ScanConfig(work_group_size=64, items=8, total="long", out="int"),
+    "radix_sort": configs.SortConfig(work_group_size=64, items=8, digit_bits=4, key="uint"),
+    "row_sort": configs.RowSortConfig(work_group_size=64, dim=3, real="float", square_root="integer", **ROWS),
 }
 PLAIN = {
-    stem: [plan.WalkConfig(**{**WALK, "columns": False, "width": 1, "unrolled": (2, 4), "lockstep": 32})]
+    stem: [configs.WalkConfig(**{**WALK, "columns": False, "width": 1, "unrolled": (2, 4), "lockstep": 32})]
     for stem in ("uniform_grid", "strips")
 }
 SHARED = {
+    "bounds",
     "contract",
     "types",
     "geometry",
@@ -65,6 +66,7 @@ SHARED = {
     "functions",
 }
 BELOW = {
+    "bounds": set(),
     "contract": set(),
     "types": {"contract"},
     "geometry": {"types", "periodic"},

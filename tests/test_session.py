@@ -11,7 +11,7 @@ import pyopencl as cl
 import pytest
 
 import clfrnn
-from clfrnn import clouds, plan, program, reference
+from clfrnn import clouds, configs, plan, program, reference
 from clfrnn import session as session_module
 from clfrnn.device import find_device, list_devices
 from clfrnn.methods import METHODS
@@ -210,7 +210,7 @@ def test_groups_shrink_until_the_kernel_agrees(session, monkeypatch):
 
 def test_a_kernel_that_does_not_compile(session):
     cache = clfrnn.Session(session.device).programs
-    config = plan.KernelConfig(work_group_size=1)
+    config = configs.KernelConfig(work_group_size=1)
 
     with pytest.raises(clfrnn.KernelBuildError) as caught:
         cache.build_to_fit(config, lambda _: "kernel void broken(global int *a)\n{ a[0] = nonsense; }")

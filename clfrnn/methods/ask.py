@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyopencl.array as cla
 
 from ..arrays import is_device_array, is_scalar, one_radius, round_radii
+from ..configs import VisitVariant
 from ..errors import InvalidInputError
-from ..plan import VisitVariant
 from ..primitives.reduce import PendingBox, bounding_box
 from ..session import Session
 from .intake import take_points, take_radii
@@ -36,7 +36,7 @@ class Ask:
     half: bool
     #: the walk's own arguments: the points as they were when the query was asked, whatever the index does since
     walk: tuple[Any, ...]
-    #: the kernels that serve it between them: see :class:`~clfrnn.plan.VisitVariant`
+    #: the kernels that serve it between them: see :class:`~clfrnn.configs.VisitVariant`
     images: tuple[str, ...]
     #: what the walk takes of foreign queries besides their coordinates
     placed: tuple[Any, ...] = ()

@@ -6,7 +6,8 @@ from typing import Any, Protocol
 
 import pyopencl.array as cla
 
-from ..plan import KernelConfig, Problem
+from ..configs import KernelConfig
+from ..plan import Problem
 from ..primitives.reduce import PendingBox
 from ..profile import DeviceProfile
 from ..session import Session

@@ -12,9 +12,9 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
+from ..configs import LANES, vector_length
 from ..errors import ArgumentError
 from ..functions import Argument, NeighborFunction
-from ..plan import LANES, vector_length
 from ..session import Session
 from .intake import await_queue, check_context
 

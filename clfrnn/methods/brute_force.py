@@ -8,8 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl.array as cla
 
+from ..configs import TileConfig, VisitVariant
 from ..functions import NeighborFunction
-from ..plan import Problem, TileConfig, VisitVariant, check_turns, plan_tile
+from ..limits import check_turns
+from ..plan import Problem, plan_tile
 from ..primitives.reduce import Box, PendingBox
 from ..profile import DeviceProfile
 from ..session import Scratch, Session

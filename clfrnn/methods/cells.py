@@ -10,10 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl.array as cla
 
+from ..configs import VisitVariant, WalkConfig
 from ..domain import CellGrid, fit_cells
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
-from ..plan import Problem, VisitVariant, WalkConfig, check_turns, plan_walk
+from ..limits import check_turns
+from ..plan import Problem, plan_walk
 from ..primitives.fill import fill
 from ..primitives.radix_sort import sort_positions
 from ..primitives.reduce import Box, PendingBox

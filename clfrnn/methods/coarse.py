@@ -11,6 +11,7 @@ import pyopencl.array as cla
 from ..arrays import REAL_OF
 from ..blocks import CoarseConfig, plan_coarse
 from ..primitives.fill import fill
+from ..primitives.reduce import PendingBox, pending_box
 from ..program import Kernel
 from ..session import INT, Scratch, Session
 
@@ -40,46 +41,17 @@ class CoarseSort:
     cells: int
     numbers: tuple[Any, ...]
 
-    def points(self, points: cla.Array, widest: float) -> CoarseCells:
+    def points(self, points: cla.Array, widest: float, box: PendingBox) -> CoarseCells:
         """Enqueue the sort of `points`, of each cell those first that a reach of `widest` takes to another cell.
 
-        Four launches. 12 bytes a cell besides the records, of which 4 go back to the pool.
+        Finds their box also. The images of points at home are found by the numbers of the points. Three launches.
+        8 bytes a cell besides the records.
         """
-        counts, starts, borders, records = self._count(points, 2)
-        kernels, config = self._planned()
-        n = points.shape[0]
-        self.session.launch(
-            kernels["sort_coarse"],
-            n,
-            config.work_group_size,
-            np.int32(n),
-            self.dtype.type(widest),
-            points.base_data,
-            *self.numbers,
-            starts.base_data,
-            counts.base_data,
-            borders.base_data,
-            records.base_data,
-        )
-        return CoarseCells(starts=starts, borders=counts, records=records)
+        return self._sort(points, 2, widest, box)
 
     def queries(self, queries: cla.Array) -> CoarseCells:
-        """Enqueue the sort of `queries`. Four launches."""
-        counts, starts, _, records = self._count(queries, 1)
-        kernels, config = self._planned()
-        n = queries.shape[0]
-        self.session.launch(
-            kernels["place_queries"],
-            n,
-            config.work_group_size,
-            np.int32(n),
-            queries.base_data,
-            *self.numbers,
-            starts.base_data,
-            counts.base_data,
-            records.base_data,
-        )
-        return CoarseCells(starts=starts, borders=counts, records=records)
+        """Enqueue the sort of `queries`. Their images are found by the numbers of any position."""
+        return self._sort(queries, 1, 0.0, pending_box(self.session, self.dim, self.dtype))
 
     def order(self, records: Scratch, n: int) -> cla.Array:
         """The numbers of `n` points in the order of their records. One launch."""
@@ -91,39 +63,58 @@ class CoarseSort:
         self.session.publish(event, order)
         return order
 
-    def _count(self, rows: cla.Array, turns: int) -> tuple[Scratch, Scratch, Scratch, Scratch]:
-        """The rows of each cell, where it starts, counters of its border at 0, and room for the records.
-
-        The images of rows at home are found by the numbers of the points, `turns` 2, or of any position, 1.
-        """
+    def _sort(self, rows: cla.Array, of: int, widest: float, box: PendingBox) -> CoarseCells:
         session, n = self.session, rows.shape[0]
         kernels, config = self._planned()
-        counts = session.scratch(self.cells, INT, purpose="the counts of cells")
+        size, groups = config.work_group_size, self._groups(n, config)
         starts = session.scratch(self.cells + 1, INT, purpose="the starts of cells")
         borders = session.scratch(self.cells, INT, purpose="the counts of cells' borders")
         records = session.scratch(4 * n, self.dtype, purpose="the sorted copy of the points")
-        fill(session, counts)
-        size = config.work_group_size
+        boxes = session.scratch(groups * (2 * self.dim + 1), self.dtype, purpose="the bounding boxes of groups")
+        next_counts = session.scratch(config.counters, INT, purpose="the counts of cells")
+        counts = session.cleared.pop(config.counters, None)
+        if counts is None:
+            counts = session.scratch(config.counters, INT, purpose="the counts of cells")
+            fill(session, counts)
+        shared = (np.int32(n), np.int32(of))
         session.launch(
             kernels["count_coarse"],
-            self._groups(n, config) * size,
+            groups * size,
             size,
-            np.int32(n),
-            np.int32(turns),
+            *shared,
             rows.base_data,
             *self.numbers,
             counts.base_data,
+            boxes.base_data,
         )
         session.launch(
             kernels["start_coarse"],
             size,
             size,
             np.int32(self.cells),
+            np.int32(groups),
             counts.base_data,
             starts.base_data,
             borders.base_data,
+            next_counts.base_data,
+            boxes.base_data,
+            box.corners.base_data,
         )
-        return counts, starts, borders, records
+        session.cleared[config.counters] = next_counts
+        session.launch(
+            kernels["sort_coarse"],
+            n,
+            size,
+            *shared,
+            self.dtype.type(widest),
+            rows.base_data,
+            *self.numbers,
+            starts.base_data,
+            counts.base_data,
+            borders.base_data,
+            records.base_data,
+        )
+        return CoarseCells(starts=starts, borders=borders, records=records)
 
     def _groups(self, n: int, config: CoarseConfig) -> int:
         """As many groups as count at once, but not so many that they have nothing to count together."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..plan import VisitVariant
+from ..configs import VisitVariant
 from ..rendering import own_function
 from .ask import make_ask
 

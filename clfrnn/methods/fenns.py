@@ -12,11 +12,13 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..blocks import BlockConfig, fit_coarse, fit_fine, most_coarse_cells, plan_block
+from ..configs import VisitVariant
 from ..domain import CellGrid, padded_radius
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
-from ..plan import Problem, VisitVariant, check_turns
-from ..primitives.reduce import Box, PendingBox
+from ..limits import check_turns
+from ..plan import Problem
+from ..primitives.reduce import Box, PendingBox, pending_box
 from ..profile import DeviceProfile
 from ..session import Scratch, Session
 from .ask import Ask
@@ -216,6 +218,12 @@ class FennsIndex(Index):
             return f"{limit}, as none may be narrower than the radius"
         return limit
 
+    def _find_box(self, points: cla.Array) -> PendingBox:
+        """Found while points are counted, unless their images must be known before that."""
+        if self.problem.box is not None:
+            return super()._find_box(points)
+        return pending_box(self.session, self.dim, self.dtype)
+
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
         plan = self._plan
         if box is not None and not self._serves(box):
@@ -253,7 +261,8 @@ class FennsIndex(Index):
             cells=grid.cells,
             numbers=numbers,
         )
-        return Placed(sort=sort, cells=sort.points(points, self._widest), images=images)
+        box_of_points = bounds or pending_box(self.session, self.dim, self.dtype)
+        return Placed(sort=sort, cells=sort.points(points, self._widest, box_of_points), images=images)
 
     @property
     def _widest(self) -> float:

@@ -10,10 +10,11 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
+from ..configs import TileConfig, VisitVariant, WalkConfig
 from ..domain import padded_radius
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
-from ..plan import Problem, TileConfig, VisitVariant, WalkConfig
+from ..plan import Problem
 from ..rendering import own_function
 from ..results import NeighborList
 from ..session import Session
@@ -125,7 +126,7 @@ class Index(KeptPoints):
         return event
 
     def passes(self, function: NeighborFunction, ask: Ask) -> tuple[str, ...]:  # noqa: ARG002
-        """The kernels that serve all queries of `ask` between them: see :class:`~clfrnn.plan.VisitVariant`."""
+        """The kernels that serve all queries of `ask` between them: see :class:`~clfrnn.configs.VisitVariant`."""
         return ask.images
 
     def goes_by_number(self, function: NeighborFunction, ask: Ask, images: str) -> bool:  # noqa: ARG002
@@ -141,7 +142,7 @@ class Index(KeptPoints):
         return ()
 
     def images_served(self, *, foreign: bool) -> tuple[str, ...]:
-        """The kernels that serve all queries between them: see :class:`~clfrnn.plan.VisitVariant`."""
+        """The kernels that serve all queries between them: see :class:`~clfrnn.configs.VisitVariant`."""
         home = self.served_at_home(foreign=foreign)
         if home is None:
             return ("all",)

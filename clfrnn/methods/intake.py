@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -89,13 +90,19 @@ def fetch(session: Session, array: cla.Array) -> np.ndarray[Any, Any]:
 
 
 def take_points(
-    session: Session, value: Any, name: str, *, real: np.dtype[Any] | None = None, exact: bool = False
+    session: Session,
+    value: Any,
+    name: str,
+    *,
+    real: np.dtype[Any] | None = None,
+    exact: bool = False,
+    find_box: Callable[[cla.Array], PendingBox] | None = None,
 ) -> tuple[cla.Array, PendingBox | None, np.ndarray[Any, Any] | None]:
     """`value` as a contiguous device array of rows; the check of it that is still running; its rows on the host.
 
     One of the last two is None: what was on the device is checked there, and what came over the host was checked to be
     finite. With `real` the rows take that dtype: float32 is widened to float64, float64 is not narrowed; `exact` wants
-    the very dtype.
+    the very dtype. `find_box` is how the device finds the box of rows, when it is not :func:`bounding_box`.
     """
     if not is_device_array(value):
         host = host_points(value, name)
@@ -111,7 +118,7 @@ def take_points(
         check_finite(host, name)
         return session.upload(host, purpose=f"the {name}"), None, host
     array = own_copy(session, value)
-    return array, bounding_box(session, array), None
+    return array, bounding_box(session, array) if find_box is None else find_box(array), None
 
 
 def _wanted(

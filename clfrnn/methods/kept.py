@@ -77,6 +77,10 @@ class KeptPoints(abc.ABC):
     def _box_starts(self) -> tuple[float, ...]:
         """Where a periodic box begins for the points that are kept now."""
 
+    def _find_box(self, points: cla.Array) -> PendingBox:
+        """The box of new points from the device: being found, or yet to be found by :meth:`_place`."""
+        return bounding_box(self.session, points)
+
     @abc.abstractmethod
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
         """Take new points in, between `bounds`; `box` is theirs, or that of an earlier step, or None."""
@@ -109,7 +113,9 @@ class KeptPoints(abc.ABC):
         every sixteenth check of a caller who never waits is.
         """
         self.session.check_process()
-        array, pending, _ = take_points(self.session, points, "points", real=self.dtype, exact=True)
+        array, pending, _ = take_points(
+            self.session, points, "points", real=self.dtype, exact=True, find_box=self._find_box
+        )
         if array.shape != (self.num_points, self.dim):
             raise InvalidInputError(
                 f"points: expected the shape of the index, ({self.num_points}, {self.dim}), got {array.shape}; "

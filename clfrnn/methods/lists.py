@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl.array as cla
 
+from ..configs import components
 from ..errors import DeviceMemoryError
-from ..plan import components, sorts_within_turns, turns_refusal
+from ..limits import sorts_within_turns, turns_refusal
 from ..primitives.row_sort import sort_rows
 from ..primitives.scan import ShareSums, finish_scan, sum_shares
 from ..rendering import own_function

@@ -16,7 +16,7 @@ from ..survey import Survey, occupancy_bits, occupancy_share, others_per_cell
 from .fill import fill
 from .shares import share_out
 
-__all__ = ["Box", "PendingBox", "bounding_box", "survey_points"]
+__all__ = ["Box", "PendingBox", "bounding_box", "pending_box", "survey_points"]
 
 _ALL_FINITE = np.iinfo(np.int32).max
 _ULONG = np.dtype(np.uint64)
@@ -59,15 +59,19 @@ class PendingBox:
         self._box = Box(low=tuple(low), high=tuple(high), first_bad=None if row == _ALL_FINITE else row)
 
 
+def pending_box(session: Session, dim: int, dtype: np.dtype[Any]) -> PendingBox:
+    """Room for a box that a kernel is yet to find."""
+    return PendingBox(session, session.scratch(2 * dim + 1, dtype, purpose="the bounding box"))
+
+
 def bounding_box(session: Session, points: cla.Array) -> PendingBox:
     """Enqueue the reduction of `points`, (n, dim) and contiguous, to its box. Two launches, one pass."""
     n, dim = points.shape
     kernels, config = session.planned("reduce", plan_reduce, dim=dim, real=REAL_OF[points.dtype])
     size = config.work_group_size
     groups, span = share_out(session.profile, n, 4 * size)
-    boxes = session.scratch(groups * 2 * dim, points.dtype, purpose="the bounding boxes of shares")
-    bad_rows = session.scratch(groups, INT, purpose="the non-finite rows of shares")
-    box = session.scratch(2 * dim + 1, points.dtype, purpose="the bounding box")
+    shares = session.scratch(groups * (2 * dim + 1), points.dtype, purpose="the bounding boxes of shares")
+    box = pending_box(session, dim, points.dtype)
     session.launch(
         kernels["bounding_box"],
         groups * size,
@@ -75,19 +79,10 @@ def bounding_box(session: Session, points: cla.Array) -> PendingBox:
         np.int32(n),
         np.int32(span),
         points.base_data,
-        boxes.base_data,
-        bad_rows.base_data,
+        shares.base_data,
     )
-    session.launch(
-        kernels["whole_box"],
-        size,
-        size,
-        np.int32(groups),
-        boxes.base_data,
-        bad_rows.base_data,
-        box.base_data,
-    )
-    return PendingBox(session, box)
+    session.launch(kernels["whole_box"], size, size, np.int32(groups), shares.base_data, box.corners.base_data)
+    return box
 
 
 def survey_points(session: Session, points: cla.Array, radius: float, pending: PendingBox) -> tuple[Survey, int | None]:

@@ -1,0 +1,209 @@
+"""Configs: what is compiled into a program and nothing else, as frozen data.
+
+Radius, box and counts are kernel arguments, so that a program serves every cloud of its dimension and dtype.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+from .profile import DeviceProfile
+
+__all__ = [
+    "LANES",
+    "REAL_SIZE",
+    "GatherConfig",
+    "KernelConfig",
+    "PointConfig",
+    "ReduceConfig",
+    "RowSortConfig",
+    "ScanConfig",
+    "SortConfig",
+    "TakeConfig",
+    "TileConfig",
+    "VisitConfig",
+    "VisitVariant",
+    "WalkConfig",
+    "components",
+    "vector_length",
+]
+
+REAL_SIZE = {"float": 4, "double": 8}
+
+#: The lengths that vectors of OpenCL C have, a single number among them.
+LANES = (1, 2, 3, 4, 8, 16)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class KernelConfig:
+    """What every program is specialised by."""
+
+    work_group_size: int
+
+    def names(self) -> dict[str, Any]:
+        """The names a template sees: the fields, and what follows from them."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def options(self, profile: DeviceProfile) -> list[str]:  # noqa: ARG002
+        """What its program is compiled with besides what every program of the device is."""
+        return []
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PointConfig(KernelConfig):
+    """A program that reads points: their number of coordinates and their type in OpenCL C."""
+
+    dim: int
+    real: str
+
+    @property
+    def vector_length(self) -> int:
+        """Components of ``real_vec``, the vector that holds one point."""
+        return vector_length(self.dim)
+
+    def names(self) -> dict[str, Any]:
+        """The fields, ``real_vec``'s length as a suffix, and the suffix of each coordinate."""
+        suffix = "" if self.vector_length == 1 else str(self.vector_length)
+        return {
+            **super().names(),
+            "lanes": suffix,
+            "vector_length": self.vector_length,
+            "components": components(self.dim),
+        }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VisitConfig(PointConfig):
+    """A program that visits neighbors. ``square_root`` says how distances are rounded: see :func:`square_root`."""
+
+    square_root: str
+    #: some axis is periodic; the code for that is compiled in, which axes is said by their lengths
+    periodic: bool
+    #: the most registers that a work-item may hold, where the compiler is told; None leaves that to it
+    registers: int | None = None
+
+    def options(self, profile: DeviceProfile) -> list[str]:
+        """The bound on registers."""
+        return [] if self.registers is None else [profile.register_option.format(self.registers)]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WalkConfig(VisitConfig):
+    """A walk over cells."""
+
+    #: the sorted copy holds columns, one for each coordinate and one for ids, not a record for each point
+    columns: bool
+    #: candidates that compilers are told to test at once; 1 leaves each to itself
+    width: int
+    #: how many of them a loop of a light function takes at a time, and how many of those that all images are looked
+    #: into for; None leaves that to the compiler
+    unrolled: tuple[int, int] | None
+    #: work-items that go in step, each waiting for the others; 1 where each goes its own way
+    lockstep: int
+
+    in_order: ClassVar[bool] = False
+
+    def inline(self) -> WalkConfig:
+        """The same walk as a piece of another kernel."""
+        return dataclasses.replace(self, width=1)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TileConfig(VisitConfig):
+    """The walk over all pairs: ``tile`` points at a time pass through local memory, or none where it is 0."""
+
+    tile: int
+    #: units of a launch are queries by their own numbers
+    in_order: ClassVar[bool] = True
+
+    def inline(self) -> TileConfig:
+        """The same walk as a piece of another kernel, whose work-items need not stay together."""
+        return dataclasses.replace(self, tile=0)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VisitVariant:
+    """How one visit differs from another of the same index, compiled in so that the plain one pays nothing."""
+
+    #: queries are another array than the points
+    foreign: bool = False
+    #: each query has a radius of its own
+    radii: bool = False
+    #: each pair once, ``i < j``
+    half: bool = False
+    #: only queries of a range of numbers are served
+    part: bool = False
+    #: the walk is a piece of a user's own kernel
+    inline: bool = False
+    #: in a periodic box: "all", or where the method divides them, "home", which does nothing unless all points lie in
+    #: the box, and "away", which does nothing if they do; "next" is "home" for the points' own queries where their
+    #: windows meet no image but the next on an axis. Of walks by tiles "carried", whose candidates carry their
+    #: images, and "far", which serves the queries that lie too far from the box for them
+    images: str = "all"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ReduceConfig(PointConfig):
+    """Bounding box and occupancy sample: groups stride over the points."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GatherConfig(PointConfig):
+    """Copies of points in another order or layout."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TakeConfig(KernelConfig):
+    """Rows of any dtype in another order, copied word by word."""
+
+    word: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ScanConfig(KernelConfig):
+    """Exclusive scan of int32 counts: ``items`` per work-item and tile, sums kept in ``total``, written as ``out``."""
+
+    items: int
+    total: str
+    out: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SortConfig(KernelConfig):
+    """Radix sort of key-value pairs: ``digit_bits`` per pass, ``items`` per work-item."""
+
+    items: int
+    digit_bits: int
+    key: str
+
+    def names(self) -> dict[str, Any]:
+        """The fields, the number of digits, and the pairs of one group."""
+        return {**super().names(), "digits": 1 << self.digit_bits, "tile": self.work_group_size * self.items}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RowSortConfig(PointConfig):
+    """Sorting inside the rows of a list: by point, or by squared distance and point."""
+
+    square_root: str
+    by_distance: bool
+    offset: str
+    distances: bool
+    vectors: bool
+    shifts: bool
+
+    def names(self) -> dict[str, Any]:
+        """The fields, and the arrays of coordinates' type that are moved along with the points."""
+        moved = ("keys",) if self.by_distance else ("distances",) if self.distances else ()
+        return {**super().names(), "moved": moved}
+
+
+def vector_length(dim: int) -> int:
+    """Components of the smallest vector of OpenCL C that holds `dim` coordinates."""
+    return next(lanes for lanes in LANES if lanes >= dim)
+
+
+def components(dim: int) -> tuple[str, ...]:
+    """How OpenCL C names the coordinates of a point in registers."""
+    return ("",) if dim == 1 else tuple(f".s{k:x}" for k in range(dim))

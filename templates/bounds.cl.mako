@@ -1,0 +1,64 @@
+## The box of points and the first of them that is not finite: of one item's share, then of its group.
+## Config fields used: dim, work_group_size.
+<%def name="begin()">
+    // Nothing so far.
+% for k in range(dim):
+    real low${k} = INFINITY, high${k} = -INFINITY;
+% endfor
+    int bad = INT_MAX;
+</%def>
+
+<%def name="take(x, i)">
+    // The point of number i at x0, x1, ..., if all of its coordinates are finite.
+        if (${" && ".join(f"isfinite({x}{k})" for k in range(dim))}) {
+% for k in range(dim):
+            low${k} = fmin(low${k}, ${x}${k});
+            high${k} = fmax(high${k}, ${x}${k});
+% endfor
+        } else {
+            bad = min(bad, ${i});
+        }
+</%def>
+
+<%def name="take_box(boxes, g)">
+    // What group g found.
+% for k in range(dim):
+        low${k} = fmin(low${k}, ${boxes}[(${g}) * ${2 * dim + 1} + ${k}]);
+        high${k} = fmax(high${k}, ${boxes}[(${g}) * ${2 * dim + 1} + ${dim + k}]);
+% endfor
+        bad = min(bad, FRNN_LANE_ID(${boxes}[(${g}) * ${2 * dim + 1} + ${2 * dim}]));
+</%def>
+
+<%def name="fold(handed, slots, boxes, g)">
+    // As many items at a time as there are slots in local memory hand what they found to others; the first writes it down.
+    for (int left = ${work_group_size}; left > 1;) {
+        const int going = min(${slots}, left / 2);
+        const int slot = (int)get_local_id(0) - left;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (slot < 0 && slot >= -going) {
+            local real *const mine = ${handed} + (slot + going) * ${2 * dim + 1};
+% for k in range(dim):
+            mine[${k}] = low${k};
+            mine[${dim + k}] = high${k};
+% endfor
+            mine[${2 * dim}] = FRNN_ID_LANE(bad);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        left -= going;
+        if (slot < -going && slot >= -2 * going) {
+            local const real *const theirs = ${handed} + (slot + 2 * going) * ${2 * dim + 1};
+% for k in range(dim):
+            low${k} = fmin(low${k}, theirs[${k}]);
+            high${k} = fmax(high${k}, theirs[${dim + k}]);
+% endfor
+            bad = min(bad, FRNN_LANE_ID(theirs[${2 * dim}]));
+        }
+    }
+    if (get_local_id(0) == 0) {
+% for k in range(dim):
+        ${boxes}[(${g}) * ${2 * dim + 1} + ${k}] = low${k};
+        ${boxes}[(${g}) * ${2 * dim + 1} + ${dim + k}] = high${k};
+% endfor
+        ${boxes}[(${g}) * ${2 * dim + 1} + ${2 * dim}] = FRNN_ID_LANE(bad);
+    }
+</%def>
