@@ -32,6 +32,9 @@ Config = TypeVar("Config", bound=KernelConfig)
 #: A slice of a long launch should take about this long; Ctrl-C and watchdogs are served between slices.
 _SLICE_SECONDS = 0.5
 
+#: Shapes of arrays that are remembered.
+_KNOWN_ARRAYS = 64
+
 #: Sessions are numbered as they are made.
 _NUMBERS = itertools.count()
 
@@ -106,6 +109,8 @@ class Session:
         self._pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(self.queue))
         #: counters at zero that a kernel left behind for the next, by their number
         self.cleared: dict[int, Scratch] = {}
+        #: what an array of a shape and dtype consists of, save its buffer
+        self._arrays: dict[tuple[tuple[int, ...], np.dtype[Any]], dict[str, Any]] = {}
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
         self._process = os.getpid()
         self._record: list[tuple[str, cl.Event]] | None = None
@@ -222,8 +227,19 @@ class Session:
         """
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         room = shape if rows is None else (max(rows, shape[0]), *shape[1:])
-        buffer = self._take(math.prod(room) * np.dtype(dtype).itemsize, purpose)
-        return cla.Array(self.queue, shape, dtype, data=buffer)
+        dtype = np.dtype(dtype)
+        buffer = self._take(math.prod(room) * dtype.itemsize, purpose)
+        known = self._arrays.get((shape, dtype))
+        if known is None:
+            array = cla.Array(self.queue, shape, dtype, data=buffer)
+            if len(self._arrays) == _KNOWN_ARRAYS:
+                self._arrays.clear()
+            self._arrays[shape, dtype] = {name: value for name, value in vars(array).items() if name != "base_data"}
+            return array
+        # What pyopencl finds out about a shape is found out once: that takes longer than a launch.
+        array = cla.Array.__new__(cla.Array)
+        vars(array).update(known, base_data=buffer, events=[])
+        return array
 
     def available(self) -> tuple[int, int]:
         """The largest allocation that the device allows, and about how many bytes it has left."""

@@ -23,10 +23,10 @@
 <%def name="take_box(boxes, g)">
     // What group g found.
 % for k in range(dim):
-        low${k} = fmin(low${k}, ${boxes}[(${g}) * ${2 * dim + 1} + ${k}]);
-        high${k} = fmax(high${k}, ${boxes}[(${g}) * ${2 * dim + 1} + ${dim + k}]);
+        low${k} = fmin(low${k}, (${boxes})[(${g}) * ${2 * dim + 1} + ${k}]);
+        high${k} = fmax(high${k}, (${boxes})[(${g}) * ${2 * dim + 1} + ${dim + k}]);
 % endfor
-        bad = min(bad, FRNN_LANE_ID(${boxes}[(${g}) * ${2 * dim + 1} + ${2 * dim}]));
+        bad = min(bad, FRNN_LANE_ID((${boxes})[(${g}) * ${2 * dim + 1} + ${2 * dim}]));
 </%def>
 
 <%def name="fold(handed, slots, boxes, g)">
@@ -56,9 +56,9 @@
     }
     if (get_local_id(0) == 0) {
 % for k in range(dim):
-        ${boxes}[(${g}) * ${2 * dim + 1} + ${k}] = low${k};
-        ${boxes}[(${g}) * ${2 * dim + 1} + ${dim + k}] = high${k};
+        (${boxes})[(${g}) * ${2 * dim + 1} + ${k}] = low${k};
+        (${boxes})[(${g}) * ${2 * dim + 1} + ${dim + k}] = high${k};
 % endfor
-        ${boxes}[(${g}) * ${2 * dim + 1} + ${2 * dim}] = FRNN_ID_LANE(bad);
+        (${boxes})[(${g}) * ${2 * dim + 1} + ${2 * dim}] = FRNN_ID_LANE(bad);
     }
 </%def>

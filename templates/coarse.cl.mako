@@ -59,11 +59,11 @@ void count_coarse(const int n, const int of, global const real *restrict points,
 
 // Where each cell starts, and the box of all points.
 // Launch: one group. In: counts (cells,), boxes (groups, 2 * dim + 1). Out: starts (cells + 1,), the total last, borders
-// (cells,), all zero, cleared (${counters},), all zero, box (1, 2 * dim + 1).
+// (cells,), all zero, cleared (${counters},), all zero, box (2 * dim + 1,) from place on.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void start_coarse(const int cells, const int groups, global const int *restrict counts, global int *restrict starts,
                   global int *restrict borders, global int *restrict cleared, global const real *restrict boxes,
-                  global real *restrict box)
+                  global real *restrict box, const int place)
 {
     ${counters_of_group()}
     const int l = get_local_id(0);
@@ -95,7 +95,7 @@ void start_coarse(const int cells, const int groups, global const int *restrict 
     for (int g = l; g < groups; g += ${work_group_size}) {
         ${bounds.take_box("boxes", "g")}
     }
-    ${bounds.fold("handed", slots, "box", "0")}
+    ${bounds.fold("handed", slots, "box + place", "0")}
 }
 
 // Points into cell order, within each cell those first that another cell's queries may see: its border fills from the

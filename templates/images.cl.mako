@@ -9,9 +9,11 @@
 // added to each window, covers that, and the rounding of coordinates, images and differences.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void measure_images(
-    const real share, global const real *restrict period, global const real *restrict bounds, global real *restrict images)
+    const real share, global const real *restrict period, global const real *restrict boxes, const int place,
+    global real *restrict images)
 {
     if (get_global_id(0)) return;
+    global const real *const bounds = boxes + place;
     int home = 1;
     for (int k = 0; k < ${dim}; ++k) {
         const real length = period[k], start = period[${2 * dim} + k], slack = length * share;

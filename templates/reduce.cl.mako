@@ -6,8 +6,8 @@
     local real handed[${max(1, work_group_size // 2) * (2 * dim + 1)}];
     ${bounds.begin()}
 </%def>
-<%def name="settle(g)">
-    ${bounds.fold("handed", max(1, work_group_size // 2), "boxes", g)}
+<%def name="settle(boxes, g)">
+    ${bounds.fold("handed", max(1, work_group_size // 2), boxes, g)}
 </%def>
 
 // The box of the finite rows of one share of the points, and its first row that is not finite.
@@ -24,18 +24,20 @@ void bounding_box(const int n, const int span, global const real *restrict point
 % endfor
         ${bounds.take("x", "i")}
     }
-    ${settle("(int)get_group_id(0)")}
+    ${settle("boxes", "(int)get_group_id(0)")}
 }
 
-// One box and one row from those of all groups. Launch: one group. In: shares (groups, 2 * dim + 1). Out: boxes (1, 2 * dim + 1).
+// One box and one row from those of all groups.
+// Launch: one group. In: shares (groups, 2 * dim + 1). Out: boxes (2 * dim + 1,) from place on.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void whole_box(const int groups, global const real *restrict shares, global real *restrict boxes)
+void whole_box(const int groups, global const real *restrict shares, global real *restrict boxes,
+               const int place)
 {
     ${scratch()}
     for (int g = get_local_id(0); g < groups; g += ${work_group_size}) {
         ${bounds.take_box("shares", "g")}
     }
-    ${settle("0")}
+    ${settle("boxes + place", "0")}
 }
 
 // Counts points in a sample of cells: those whose hash ends in zeros. Cells need no address here, only a hash.

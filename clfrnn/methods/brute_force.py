@@ -112,6 +112,6 @@ class BruteForceIndex(Index):
     def _order(self) -> cla.Array:
         return self.session.upload(np.arange(self.num_points, dtype=np.int32), purpose="the order of points")
 
-    def _tests(self, m: int) -> float:
+    def _tests_of_query(self) -> float:
         box = self.problem.box
-        return float(m) * self.num_points * (1.0 if box is None else box.images(self.radius))
+        return self.num_points * (1.0 if box is None else box.images(self.radius))

@@ -285,7 +285,7 @@ class CellIndex(Index):
         session.publish(event, order)
         return order
 
-    def _tests(self, m: int) -> float:
+    def _tests_of_query(self) -> float:
         """Points and rows in a query's window: by the survey's crowding, and on a torus also by the share of it."""
         grid, survey = self._bins.grid, self.problem.survey
         radius = max(self.radius, max(grid.sides) * 1e-6)
@@ -300,4 +300,4 @@ class CellIndex(Index):
             for window, many, period in zip(windows[1:], grid.shape[1:], grid.periods[1:], strict=True)
         )
         most = images * self.num_points
-        return m * (min(most, crowded + share * most * grid.wrapped) + rows)
+        return min(most, crowded + share * most * grid.wrapped) + rows

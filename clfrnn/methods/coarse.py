@@ -11,7 +11,7 @@ import pyopencl.array as cla
 from ..arrays import REAL_OF
 from ..blocks import CoarseConfig, plan_coarse
 from ..primitives.fill import fill
-from ..primitives.reduce import PendingBox, pending_box
+from ..primitives.reduce import BoxRoom, PendingBox
 from ..program import Kernel
 from ..session import INT, Scratch, Session
 
@@ -51,7 +51,7 @@ class CoarseSort:
 
     def queries(self, queries: cla.Array) -> CoarseCells:
         """Enqueue the sort of `queries`. Their images are found by the numbers of any position."""
-        return self._sort(queries, 1, 0.0, pending_box(self.session, self.dim, self.dtype))
+        return self._sort(queries, 1, 0.0, BoxRoom(self.session, self.dim, self.dtype).take())
 
     def order(self, records: Scratch, n: int) -> cla.Array:
         """The numbers of `n` points in the order of their records. One launch."""
@@ -98,7 +98,8 @@ class CoarseSort:
             borders.base_data,
             next_counts.base_data,
             boxes.base_data,
-            box.corners.base_data,
+            box.corners,
+            box.place,
         )
         session.cleared[config.counters] = next_counts
         session.launch(

@@ -18,7 +18,7 @@ from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..limits import check_turns
 from ..plan import Problem
-from ..primitives.reduce import Box, PendingBox, pending_box
+from ..primitives.reduce import Box, PendingBox
 from ..profile import DeviceProfile
 from ..session import Scratch, Session
 from .ask import Ask
@@ -222,7 +222,7 @@ class FennsIndex(Index):
         """Found while points are counted, unless their images must be known before that."""
         if self.problem.box is not None:
             return super()._find_box(points)
-        return pending_box(self.session, self.dim, self.dtype)
+        return self.watch.room()
 
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
         plan = self._plan
@@ -261,7 +261,7 @@ class FennsIndex(Index):
             cells=grid.cells,
             numbers=numbers,
         )
-        box_of_points = bounds or pending_box(self.session, self.dim, self.dtype)
+        box_of_points = bounds or self.watch.room()
         return Placed(sort=sort, cells=sort.points(points, self._widest, box_of_points), images=images)
 
     @property
@@ -280,7 +280,7 @@ class FennsIndex(Index):
             placed.cells.borders.base_data,
             pack_lanes(plan.fine_shape, np.int32, 1),
             pack_lanes(plan.fine_inverses, self.dtype, 0),
-            pack_lanes([many - 1 for many in plan.fine_shape], self.dtype, 0),
+            pack_lanes(tuple(many - 1 for many in plan.fine_shape), self.dtype, 0),
         )
 
     def _box_starts(self) -> tuple[float, ...]:
@@ -295,7 +295,7 @@ class FennsIndex(Index):
     def _order(self) -> cla.Array:
         return self._placed.sort.order(self._placed.cells.records, self.num_points)
 
-    def _tests(self, m: int) -> float:
+    def _tests_of_query(self) -> float:
         """Points in the fine cells of a query's window, and its share of what its group goes through for them."""
         plan, survey = self._plan, self.problem.survey
         density = survey.density(self.radius) if self.radius > 0 else 0.0
@@ -307,4 +307,4 @@ class FennsIndex(Index):
             for inverse, many in zip(plan.fine_inverses, plan.fine_shape, strict=True)
         )
         passed = around * 10 / plan.config.work_group_size if around > plan.config.tile else 0.0
-        return m * (around * fine + passed + 20.0)
+        return around * fine + passed + 20.0

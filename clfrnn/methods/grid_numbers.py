@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,16 @@ __all__ = ["Lanes", "pack_box", "pack_grid", "pack_lanes"]
 Lanes = np.ndarray[Any, Any]
 
 
-def pack_lanes(values: Sequence[float], dtype: Any, spare: float) -> Lanes:
+@functools.lru_cache(maxsize=1024)
+def pack_lanes(values: tuple[float, ...], dtype: Any, spare: float) -> Lanes:
     """`values`, one for each axis, and `spare` in the lanes behind them."""
     lanes = np.full(4, spare, dtype)
     lanes[: len(values)] = values
+    lanes.flags.writeable = False
     return lanes
 
 
+@functools.lru_cache(maxsize=256)
 def pack_grid(grid: CellGrid, dtype: np.dtype[Any]) -> tuple[Lanes, ...]:
     """Low, inverses, shape, masks, first and last cells."""
     foremost, hindmost = zip(*grid.ends, strict=True)
@@ -38,5 +41,4 @@ def pack_box(box: PeriodicBox, low: tuple[float, ...], real: str, dtype: np.dtyp
     with np.errstate(over="ignore"):  # an edge beyond all numbers is never met
         last = first + lengths
     free = lengths == 0
-    first[free], last[free] = -np.inf, np.inf
-    return lengths, pads, first, last
+    return lengths, pads, np.where(free, -np.inf, first).astype(dtype), np.where(free, np.inf, last).astype(dtype)

@@ -11,7 +11,7 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..configs import TileConfig, VisitVariant, WalkConfig
-from ..domain import padded_radius
+from ..domain import CellGrid, padded_radius
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..plan import Problem
@@ -64,6 +64,8 @@ class Index(KeptPoints):
         #: whether lists leave room for the next ones, which a single search has no use for
         self.loops = True
         self._room = 0
+        #: what a query costs in the cells that it was asked for
+        self._price: tuple[CellGrid | None, float] | None = None
 
     # --- what a method provides -------------------------------------------------------------------------------------
 
@@ -81,8 +83,14 @@ class Index(KeptPoints):
         """Lines for :meth:`explain` about how the points are kept."""
 
     @abc.abstractmethod
+    def _tests_of_query(self) -> float:
+        """About how many pairs a query tests, with the cells there are."""
+
     def _tests(self, m: int) -> float:
         """About how many pairs a visit of m queries tests."""
+        if self._price is None or self._price[0] is not self.cell_grid:
+            self._price = self.cell_grid, self._tests_of_query()
+        return m * self._price[1]
 
     # --- queries ----------------------------------------------------------------------------------------------------
 

@@ -35,8 +35,9 @@ def await_queue(session: Session, array: cla.Array) -> None:
     """Let the session's queue go on only after what other queues still do to `array`."""
     if _is_foreign(session, array):
         array.queue.flush()  # what was never submitted would be waited for without end
-    if array.events:
-        cl.enqueue_barrier(session.queue, wait_for=list(array.events))
+    # An in-order queue needs no telling to wait for itself.
+    if events := [event for event in array.events if event.command_queue != session.queue]:
+        cl.enqueue_barrier(session.queue, wait_for=events)
 
 
 def release_queue(session: Session, array: cla.Array) -> None:

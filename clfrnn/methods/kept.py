@@ -62,7 +62,7 @@ class KeptPoints(abc.ABC):
         if self._period is None or self._period[0] != starts:
             self._period = None  # back to the pool, for the next
             self._period = starts, period_numbers(self.session, self.problem.box, starts, self.dtype)
-        return measure_images(self.session, self._period[1], bounds.corners)
+        return measure_images(self.session, self._period[1], bounds)
 
     def at_home(self) -> bool:
         """Whether all points are known to lie in the periodic box as they are; False where there is none."""
@@ -79,7 +79,7 @@ class KeptPoints(abc.ABC):
 
     def _find_box(self, points: cla.Array) -> PendingBox:
         """The box of new points from the device: being found, or yet to be found by :meth:`_place`."""
-        return bounding_box(self.session, points)
+        return bounding_box(self.session, points, self.watch.room())
 
     @abc.abstractmethod
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import REAL_OF, check_radii, raise_non_finite
 from ..domain import PeriodicBox, far_coordinate
 from ..errors import InvalidInputError
-from ..primitives.reduce import Box, PendingBox
+from ..primitives.reduce import Box, BoxRoom, PendingBox, read_along, read_boxes
 from ..session import Scratch, Session
 
 __all__ = ["Watch", "check_largest", "check_near"]
@@ -32,14 +32,20 @@ class Watch:
         self._dtype = dtype
         self._radius = radius
         self._periodic = box
-        # Room for the boxes of a caller who never waits, so that a loop takes it from the pool from its first step on.
-        _ = [session.scratch(2 * dim + 1, dtype, purpose="the checks of arrays") for _ in range(_MOST_UNREAD)]
+        self._session = session
+        self._room = BoxRoom(session, dim, dtype, _MOST_UNREAD)
+        # A loop finds the memory of both rooms that it comes to hold in the pool from its first step on.
+        _ = [BoxRoom(session, dim, dtype, _MOST_UNREAD).take() for _ in range(2)]
         self._points: PendingBox | None = None
         self._box: Box | None = None
         #: whether `_box` is that of the points that the index holds now
         self._current = False
         self._unread: list[tuple[str, PendingBox]] = []
         self._found: list[InvalidInputError] = []
+
+    def room(self) -> PendingBox:
+        """Room for the box of an array of points, beside others that will be read with it."""
+        return self._room.take()
 
     def new_points(self, pending: PendingBox) -> None:
         """The index took new points from the device."""
@@ -82,7 +88,7 @@ class Watch:
 
     def read_along(self, session: Session, wanted: Scratch) -> np.ndarray[Any, Any]:
         """What lies in `wanted`, read together with all checks, so that the host waits once; raise what they found."""
-        values = _read_together(session, wanted, [pending for _, pending in self._unread])
+        values = read_along(session, wanted, [pending for _, pending in self._unread])
         self.settle()
         return values
 
@@ -94,7 +100,7 @@ class Watch:
         self, session: Session, checks: Sequence[tuple[str, PendingBox]], wanted: Scratch
     ) -> np.ndarray[Any, Any]:
         """What lies in `wanted`, read together with these checks alone; raise what they found."""
-        values = _read_together(session, wanted, [pending for _, pending in checks])
+        values = read_along(session, wanted, [pending for _, pending in checks])
         for name, pending in checks:
             if (error := self._judge(name, pending.read())) is not None:
                 raise error
@@ -113,6 +119,7 @@ class Watch:
 
     def _read(self) -> None:
         unread, self._unread = self._unread, []
+        read_boxes(self._session, [pending for _, pending in unread])
         for name, pending in unread:
             box = pending.read()
             if pending is self._points:
@@ -138,15 +145,6 @@ class Watch:
         """Raise when points or queries lie too far outside the periodic box, if there is one."""
         if self._periodic is not None and name != "radius":
             check_near(name, self._periodic, box.low, box.high, REAL_OF[self._dtype])
-
-
-def _read_together(session: Session, wanted: Scratch, checks: list[PendingBox]) -> np.ndarray[Any, Any]:
-    """What lies in `wanted`, and the boxes that were not read before, by one transfer."""
-    waiting = [pending for pending in checks if not pending.was_read]
-    values, *boxes = session.read_together([wanted, *(pending.corners for pending in waiting)])
-    for pending, numbers in zip(waiting, boxes, strict=True):
-        pending.receive(numbers)
-    return values
 
 
 def check_near(name: str, periodic: PeriodicBox, low: tuple[float, ...], high: tuple[float, ...], real: str) -> None:

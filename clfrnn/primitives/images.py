@@ -11,6 +11,7 @@ from ..arrays import REAL_OF
 from ..domain import SLACK, PeriodicBox
 from ..plan import plan_images
 from ..session import Scratch, Session
+from .reduce import PendingBox
 
 __all__ = ["measure_images", "period_numbers"]
 
@@ -21,21 +22,22 @@ def period_numbers(session: Session, box: PeriodicBox, starts: tuple[float, ...]
     return session.upload(np.array([box.lengths, inverses, starts], dtype).ravel(), purpose="the periodic box")
 
 
-def measure_images(session: Session, period: cla.Array, bounds: Scratch) -> Scratch:
-    """Enqueue what periodic kernels read: for points between `bounds`, (2, dim), in the box of `period`.
+def measure_images(session: Session, period: cla.Array, bounds: PendingBox) -> Scratch:
+    """Enqueue what periodic kernels read: for points between `bounds` in the box of `period`.
 
     Returns (7 * dim + 1,) numbers, see ``images.cl.mako``. One launch of one work-item; nothing is waited for.
     """
     dim = period.size // 3
-    kernels, config = session.planned("images", plan_images, dim=dim, real=REAL_OF[bounds.dtype])
-    images = session.scratch(7 * dim + 1, bounds.dtype, purpose="the periodic images")
+    kernels, config = session.planned("images", plan_images, dim=dim, real=REAL_OF[period.dtype])
+    images = session.scratch(7 * dim + 1, period.dtype, purpose="the periodic images")
     session.launch(
         kernels["measure_images"],
         1,
         config.work_group_size,
-        bounds.dtype.type(SLACK),
+        period.dtype.type(SLACK),
         period.base_data,
-        bounds.base_data,
+        bounds.corners,
+        bounds.place,
         images.base_data,
     )
     return images

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from ..survey import Survey, occupancy_bits, occupancy_share, others_per_cell
 from .fill import fill
 from .shares import share_out
 
-__all__ = ["Box", "PendingBox", "bounding_box", "pending_box", "survey_points"]
+__all__ = ["Box", "BoxRoom", "PendingBox", "bounding_box", "read_along", "read_boxes", "survey_points"]
 
 _ALL_FINITE = np.iinfo(np.int32).max
 _ULONG = np.dtype(np.uint64)
@@ -31,47 +33,84 @@ class Box:
     first_bad: int | None
 
 
-class PendingBox:
-    """A bounding box that the device is still working on; ``corners``, where it will lie: low, high, first bad row."""
+class _Buffer:
+    """Boxes that lie one after the other and come to the host together: where, how many, and what was read of them."""
 
-    def __init__(self, session: Session, corners: Scratch) -> None:
-        self.corners = corners
+    def __init__(self, session: Session, dim: int, dtype: np.dtype[Any], room: int) -> None:
+        self.numbers = 2 * dim + 1
+        self.scratch = session.scratch(room * self.numbers, dtype, purpose="the bounding boxes of arrays")
+        self.taken = 0
+        self.read = np.empty((0, self.numbers), dtype)
+
+    def unread(self) -> Scratch:
+        """The part that came to no host yet."""
+        first = len(self.read) * self.numbers
+        offset = first * self.scratch.dtype.itemsize
+        return self.scratch._replace(size=self.taken * self.numbers - first, offset=offset)
+
+    def receive(self, numbers: np.ndarray[Any, Any]) -> None:
+        """Take in what somebody has read of that part."""
+        self.read = np.concatenate([self.read, numbers.reshape(-1, self.numbers)])
+
+
+class PendingBox:
+    """A bounding box that the device is still working on: low, high, first bad row at a ``place`` in ``corners``."""
+
+    def __init__(self, session: Session, buffer: _Buffer) -> None:
+        self.buffer = buffer
+        self.corners = buffer.scratch.base_data
+        self.place = np.int32(buffer.taken * buffer.numbers)
         self._session = session
+        self._number = buffer.taken
         self._box: Box | None = None
+        buffer.taken += 1
 
     @property
     def was_read(self) -> bool:
         """Whether the box has come to the host."""
-        return self._box is not None
+        return self._number < len(self.buffer.read)
 
     def read(self) -> Box:
         """Wait for the box, once. Without a finite row it is the origin."""
         if self._box is None:
-            self.receive(self._session.read(self.corners))
-        assert self._box is not None
+            read_boxes(self._session, [self])
+            self._box = _box(self.buffer.read[self._number])
         return self._box
 
-    def receive(self, numbers: np.ndarray[Any, Any]) -> None:
-        """Take in what somebody has read from ``corners``."""
-        row = int(numbers[-1:].view(np.int32 if numbers.dtype == np.float32 else np.int64)[0])
-        corners = np.where(np.isfinite(numbers[:-1]), numbers[:-1], 0)
-        low, high = corners.reshape(2, -1).tolist()
-        self._box = Box(low=tuple(low), high=tuple(high), first_bad=None if row == _ALL_FINITE else row)
+
+class BoxRoom:
+    """Room for boxes of points in `dim` dimensions, several `together` in one buffer."""
+
+    def __init__(self, session: Session, dim: int, dtype: np.dtype[Any], together: int = 1) -> None:
+        self._session = session
+        self._facts = dim, dtype, together
+        self._buffer: _Buffer | None = None
+
+    def take(self) -> PendingBox:
+        """Room for a box, whose kernel is to be enqueued before boxes are read again.
+
+        No room is used twice while anybody holds the box.
+        """
+        if self._buffer is None or self._buffer.taken == self._facts[-1]:
+            self._buffer = _Buffer(self._session, *self._facts)
+        return PendingBox(self._session, self._buffer)
 
 
-def pending_box(session: Session, dim: int, dtype: np.dtype[Any]) -> PendingBox:
-    """Room for a box that a kernel is yet to find."""
-    return PendingBox(session, session.scratch(2 * dim + 1, dtype, purpose="the bounding box"))
+def _box(numbers: np.ndarray[Any, Any]) -> Box:
+    row = int(numbers[-1:].view(np.int32 if numbers.dtype == np.float32 else np.int64)[0])
+    corners = [value if math.isfinite(value) else 0.0 for value in numbers[:-1].tolist()]
+    dim = len(corners) // 2
+    return Box(low=tuple(corners[:dim]), high=tuple(corners[dim:]), first_bad=None if row == _ALL_FINITE else row)
 
 
-def bounding_box(session: Session, points: cla.Array) -> PendingBox:
+def bounding_box(session: Session, points: cla.Array, box: PendingBox | None = None) -> PendingBox:
     """Enqueue the reduction of `points`, (n, dim) and contiguous, to its box. Two launches, one pass."""
     n, dim = points.shape
     kernels, config = session.planned("reduce", plan_reduce, dim=dim, real=REAL_OF[points.dtype])
     size = config.work_group_size
     groups, span = share_out(session.profile, n, 4 * size)
-    shares = session.scratch(groups * (2 * dim + 1), points.dtype, purpose="the bounding boxes of shares")
-    box = pending_box(session, dim, points.dtype)
+    boxes = session.scratch(groups * (2 * dim + 1), points.dtype, purpose="the bounding boxes of groups")
+    box = box or BoxRoom(session, dim, points.dtype).take()
     session.launch(
         kernels["bounding_box"],
         groups * size,
@@ -79,10 +118,34 @@ def bounding_box(session: Session, points: cla.Array) -> PendingBox:
         np.int32(n),
         np.int32(span),
         points.base_data,
-        shares.base_data,
+        boxes.base_data,
     )
-    session.launch(kernels["whole_box"], size, size, np.int32(groups), shares.base_data, box.corners.base_data)
+    session.launch(
+        kernels["whole_box"],
+        size,
+        size,
+        np.int32(groups),
+        boxes.base_data,
+        box.corners,
+        box.place,
+    )
     return box
+
+
+def read_boxes(session: Session, pending: Sequence[PendingBox]) -> None:
+    """Wait for boxes, those of a buffer by one transfer."""
+    for box in pending:
+        if not box.was_read:
+            box.buffer.receive(session.read(box.buffer.unread()))
+
+
+def read_along(session: Session, wanted: Scratch, pending: Sequence[PendingBox]) -> np.ndarray[Any, Any]:
+    """What lies in `wanted`, and with it the boxes that were not read before, so that the host waits once."""
+    buffers = list({id(box.buffer): box.buffer for box in pending if not box.was_read}.values())
+    values, *found = session.read_together([wanted, *(buffer.unread() for buffer in buffers)])
+    for buffer, numbers in zip(buffers, found, strict=True):
+        buffer.receive(numbers)
+    return values
 
 
 def survey_points(session: Session, points: cla.Array, radius: float, pending: PendingBox) -> tuple[Survey, int | None]:
