@@ -267,6 +267,8 @@ def test_repeatable_says_how(session):
         clfrnn.InvalidInputError, match=r"construction: expected 'sort' for repeatable=True, got 'count"
     ):
         Circles(N, 5, repeatable=True, method="strips", construction="counting", session=session)
+    with pytest.raises(clfrnn.InvalidInputError, match="method: expected one that sums in the same order.*'fenns'"):
+        Circles(N, 5, repeatable=True, method="fenns", session=session)
 
 
 def test_methods_agree_to_rounding(session, dim, dtype):

@@ -72,7 +72,7 @@ class BruteForceIndex(Index):
 
     @property
     def config(self) -> TileConfig:
-        """See :class:`~clfrnn.methods.index.Index`."""
+        """See :class:`~clfrnn.methods.walker.Walker`."""
         return self._plan.config
 
     def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TileConfig:  # noqa: ARG002
@@ -80,7 +80,7 @@ class BruteForceIndex(Index):
         return self.config if function.own else self.config.inline()
 
     def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.index.Index`."""
+        """See :class:`~clfrnn.methods.walker.Walker`."""
         return [f"tiles: {self.config.tile} points at a time in local memory"]
 
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
@@ -99,7 +99,7 @@ class BruteForceIndex(Index):
         self._points, self._images, self._starts = copy, images, starts
 
     def walk_arguments(self) -> tuple[Any, ...]:
-        """See :class:`~clfrnn.methods.index.Index`."""
+        """See :class:`~clfrnn.methods.walker.Walker`."""
         images = () if self._images is None else (self._images.base_data,)
         return (np.int32(self.num_points), self._points.base_data, *images)
 

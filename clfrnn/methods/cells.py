@@ -133,15 +133,15 @@ class CellIndex(Index):
 
     @property
     def config(self) -> WalkConfig:
-        """See :class:`~clfrnn.methods.index.Index`."""
+        """See :class:`~clfrnn.methods.walker.Walker`."""
         return self._plan.config
 
     def config_for(self, function: NeighborFunction, variant: VisitVariant) -> WalkConfig:
-        """See :class:`~clfrnn.methods.index.Index`."""
+        """See :class:`~clfrnn.methods.walker.Walker`."""
         return self._plan.edges if function.light and variant.images == "next" else self.config
 
     def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.index.Index`."""
+        """See :class:`~clfrnn.methods.walker.Walker`."""
         grid = self._bins.grid
         sides = " x ".join(f"{side:.4g}" for side in grid.sides)
         kept = "wrapped around a torus" if grid.wrapped else "all held"
@@ -248,12 +248,12 @@ class CellIndex(Index):
         return (*pack_grid(grid, self.dtype), *boxed, images.base_data)
 
     def walk_arguments(self) -> tuple[Any, ...]:
-        """See :class:`~clfrnn.methods.index.Index`."""
+        """See :class:`~clfrnn.methods.walker.Walker`."""
         bins = self._bins
         return (np.int32(self.num_points), bins.places.base_data, bins.starts.base_data, *bins.numbers)
 
     def served_at_home(self, *, foreign: bool) -> str | None:
-        """See :class:`~clfrnn.methods.index.Index`."""
+        """See :class:`~clfrnn.methods.walker.Walker`."""
         box, grid = self.problem.box, self._bins.grid
         if box is None:
             return None

@@ -161,7 +161,7 @@ class FennsIndex(Index):
 
     @property
     def config(self) -> BlockConfig:
-        """See :class:`~clfrnn.methods.index.Index`."""
+        """See :class:`~clfrnn.methods.walker.Walker`."""
         return self._plan.config
 
     def config_for(self, function: NeighborFunction, variant: VisitVariant) -> BlockConfig:
@@ -172,7 +172,7 @@ class FennsIndex(Index):
         return bool(self.config.tile) and function.idles and images != "far"
 
     def passes(self, function: NeighborFunction, ask: Ask) -> tuple[str, ...]:
-        """See :class:`~clfrnn.methods.index.Index`."""
+        """See :class:`~clfrnn.methods.walker.Walker`."""
         if self.problem.box is None or not self._tiled(function):
             return ("all",)
         return ("carried",) if ask.queries is None else ("carried", "far")
@@ -194,7 +194,7 @@ class FennsIndex(Index):
         return (placed.records.base_data, placed.starts.base_data)
 
     def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.index.Index`."""
+        """See :class:`~clfrnn.methods.walker.Walker`."""
         plan, grid = self._plan, self._plan.grid
         sides = " x ".join(f"{side:.4g}" for side in grid.sides)
         lines = [f"coarse grid: {' x '.join(map(str, grid.shape))} cells of sides {sides}; {self._why_so_coarse()}"]
@@ -269,7 +269,7 @@ class FennsIndex(Index):
         return padded_radius(self.radius, self.problem.real)
 
     def walk_arguments(self) -> tuple[Any, ...]:
-        """See :class:`~clfrnn.methods.index.Index`."""
+        """See :class:`~clfrnn.methods.walker.Walker`."""
         placed, plan = self._placed, self._plan
         return (
             np.int32(self.num_points),

@@ -268,6 +268,11 @@ def _repeatable(options: dict[str, Any]) -> dict[str, Any]:
     method = options.get("method", "auto")
     if method == "brute_force":  # has one order, that of the input
         return options
+    if method == "fenns":
+        raise clfrnn.InvalidInputError(
+            "method: expected one that sums in the same order in every run for repeatable=True, got 'fenns'; take "
+            "'strips', 'uniform_grid' or 'brute_force', or repeatable=False"
+        )
     return {**options, "method": "strips" if method == "auto" else method, "construction": "sort"}
 
 

@@ -1,0 +1,122 @@
+"""Walker: how a function runs for every neighbor of every query: by which kernels, over which units of launch."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cla
+
+from ..configs import TileConfig, VisitVariant, WalkConfig
+from ..domain import CellGrid, padded_radius
+from ..functions import NeighborFunction
+from ..plan import Problem
+from ..session import Session
+from .ask import Ask
+from .kept import KeptPoints
+
+__all__ = ["Walker"]
+
+
+class Walker(KeptPoints):
+    """What a method says about its walk, and the one way to run it."""
+
+    def __init__(self, session: Session, problem: Problem) -> None:
+        super().__init__(session, problem)
+        #: what a query costs in the cells that it was asked for
+        self._price: tuple[CellGrid | None, float] | None = None
+
+    @property
+    @abc.abstractmethod
+    def config(self) -> WalkConfig | TileConfig:
+        """What the method's programs are specialised by."""
+
+    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> WalkConfig | TileConfig:  # noqa: ARG002
+        """What the program that runs `function` is specialised by, where that is not :attr:`config`."""
+        return self.config
+
+    @abc.abstractmethod
+    def describe(self) -> list[str]:
+        """Lines for :meth:`explain` about how the points are kept."""
+
+    @abc.abstractmethod
+    def _tests_of_query(self) -> float:
+        """About how many pairs a query tests, with the cells there are."""
+
+    def _tests(self, m: int) -> float:
+        """About how many pairs a visit of m queries tests."""
+        if self._price is None or self._price[0] is not self.cell_grid:
+            self._price = self.cell_grid, self._tests_of_query()
+        return m * self._price[1]
+
+    def run(
+        self, function: NeighborFunction, ask: Ask, values: Sequence[Any], *, every_candidate: bool = False
+    ) -> cl.Event | None:
+        """Run `function` for every query of `ask`. The only way in which neighbors are ever found.
+
+        With `every_candidate` it runs for all that the walk tests, whatever their distance.
+        """
+        real = self.dtype.type
+        reach = (
+            [ask.radii.base_data, real(self.radius)]
+            if ask.radii is not None
+            else [
+                real(np.inf if every_candidate else ask.radius),
+                real(padded_radius(ask.radius, self.problem.real)),
+            ]
+        )
+        shared = (*reach, *([ask.queries.base_data] if ask.queries is not None else []), *ask.walk)
+        own = tuple(value.base_data if isinstance(value, cla.Array) else value for value in values)
+        event = None
+        for images in self.passes(function, ask):
+            by_number = self.goes_by_number(function, ask, images)
+            part = () if ask.part is None or by_number else ask.part
+            variant = ask.variant(images, part=bool(part))
+            kernels, config = self.session.kernels(self.stem, self.config_for(function, variant), function, variant)
+            first, end = ask.part if ask.part and by_number else (0, self.units(ask, config))
+            event = self.session.launch_sliced(
+                kernels["frnn_visit"],
+                end - first,
+                config.work_group_size,
+                np.int32(ask.include_self),
+                *(np.int32(bound) for bound in part),
+                *shared,
+                *(() if by_number else ask.placed),
+                *own,
+                pairs=self._tests(end - first if by_number else ask.m),
+                begin=first,
+            )
+        return event
+
+    def passes(self, function: NeighborFunction, ask: Ask) -> tuple[str, ...]:  # noqa: ARG002
+        """The kernels that serve all queries of `ask` between them: see :class:`~clfrnn.configs.VisitVariant`."""
+        return ask.images
+
+    def goes_by_number(self, function: NeighborFunction, ask: Ask, images: str) -> bool:  # noqa: ARG002
+        """Whether the units of a launch are queries by their own numbers, so that some of them are a launch too."""
+        return ask.queries is not None or self.config.in_order
+
+    def units(self, ask: Ask, config: Any) -> int:  # noqa: ARG002
+        """Work-items of a launch for all queries of `ask`."""
+        return ask.m
+
+    def place_queries(self, queries: cla.Array) -> tuple[Any, ...]:  # noqa: ARG002
+        """What walks take of foreign queries that they do not go through by number."""
+        return ()
+
+    def images_served(self, *, foreign: bool) -> tuple[str, ...]:
+        """The kernels that serve all queries between them: see :class:`~clfrnn.configs.VisitVariant`."""
+        home = self.served_at_home(foreign=foreign)
+        if home is None:
+            return ("all",)
+        return (home,) if self.at_home() else (home, "away")
+
+    def served_at_home(self, *, foreign: bool) -> str | None:  # noqa: ARG002
+        """The kernel for points at home in a periodic box, where the method has one for them.
+
+        Where candidates may each be shifted in their own way, compilers neither load nor test several at once.
+        """
+        return None
