@@ -32,6 +32,9 @@ Config = TypeVar("Config", bound=KernelConfig)
 #: A slice of a long launch should take about this long; Ctrl-C and watchdogs are served between slices.
 _SLICE_SECONDS = 0.5
 
+#: Counters at zero are kept for so many numbers of them.
+_MOST_CLEARED = 4
+
 #: Shapes of arrays that are remembered.
 _KNOWN_ARRAYS = 64
 
@@ -107,8 +110,7 @@ class Session:
         self.profile: DeviceProfile = read_profile(self.device)
         self.programs = ProgramCache(self.context, self.device, self.profile)
         self._pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(self.queue))
-        #: counters at zero that a kernel left behind for the next, by their number
-        self.cleared: dict[int, Scratch] = {}
+        self._cleared: dict[int, Scratch] = {}
         #: what an array of a shape and dtype consists of, save its buffer
         self._arrays: dict[tuple[tuple[int, ...], np.dtype[Any]], dict[str, Any]] = {}
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
@@ -253,6 +255,16 @@ class Session:
     def scratch(self, size: int, dtype: np.dtype[Any], *, purpose: str) -> Scratch:
         """A one-dimensional array for the library's own kernels, as :meth:`allocate` but without a public face."""
         return Scratch(self._take(size * dtype.itemsize, purpose), size, dtype)
+
+    def take_cleared(self, size: int) -> Scratch | None:
+        """`size` integers at zero, where :meth:`keep_cleared` has kept so many."""
+        return self._cleared.pop(size, None)
+
+    def keep_cleared(self, counters: Scratch) -> None:
+        """Keep counters that a kernel is leaving at zero for the next that counts as many things."""
+        while len(self._cleared) >= _MOST_CLEARED:
+            del self._cleared[next(iter(self._cleared))]
+        self._cleared[counters.size] = counters
 
     def _take(self, size: int, purpose: str) -> cl_tools.PooledBuffer:
         """A buffer of at least one element, as drivers refuse empty ones."""

@@ -59,7 +59,7 @@ void count_coarse(const int n, const int of, global const real *restrict points,
 
 // Where each cell starts, and the box of all points.
 // Launch: one group. In: counts (cells,), boxes (groups, 2 * dim + 1). Out: starts (cells + 1,), the total last, borders
-// (cells,), all zero, cleared (${counters},), all zero, box (2 * dim + 1,) from place on.
+// and cleared (cells,), all zero, box (2 * dim + 1,) from place on.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void start_coarse(const int cells, const int groups, global const int *restrict counts, global int *restrict starts,
                   global int *restrict borders, global int *restrict cleared, global const real *restrict boxes,
@@ -71,9 +71,8 @@ void start_coarse(const int cells, const int groups, global const int *restrict 
     const int begin = min(cells, l * each), end = min(cells, begin + each);
     for (int k = l; k < cells; k += ${work_group_size}) {
         found[k] = counts[k];
-        borders[k] = 0;
+        borders[k] = cleared[k] = 0;
     }
-    for (int k = l; k < ${counters}; k += ${work_group_size}) cleared[k] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     // Each item sums up its share in place; then the last sums of the shares are summed up (Hillis and Steele).
     for (int k = begin + 1; k < end; ++k) found[k] += found[k - 1];

@@ -8,7 +8,6 @@ import pyopencl.array as cla
 import pytest
 
 import clfrnn
-import clfrnn.plan
 from clfrnn import clouds, reference
 from clfrnn.limits import launch_budget
 from clfrnn.methods import METHODS
@@ -480,7 +479,7 @@ def test_an_update_that_fails_leaves_the_old_points(session, method, monkeypatch
 def test_an_array_of_another_queue_may_change_after_the_call(session, what):
     """What the caller enqueues next on the array's own queue comes after our reading of it."""
     other = cl.CommandQueue(session.context)
-    cloud = clouds.uniform(20_000 if clfrnn.plan.launch_budget(session.profile) > 1 << 20 else 300, 3, seed=5)
+    cloud = clouds.uniform(20_000 if launch_budget(session.profile) > 1 << 20 else 300, 3, seed=5)
     index = clfrnn.build_index(cloud, 0.05, method="strips", session=session)
     radii = np.linspace(0, 0.05, len(cloud)).astype(np.float32)
     array = cla.to_device(other, radii if what == "radius" else cloud[::-1].copy())

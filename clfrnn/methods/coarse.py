@@ -71,10 +71,10 @@ class CoarseSort:
         borders = session.scratch(self.cells, INT, purpose="the counts of cells' borders")
         records = session.scratch(4 * n, self.dtype, purpose="the sorted copy of the points")
         boxes = session.scratch(groups * (2 * self.dim + 1), self.dtype, purpose="the bounding boxes of groups")
-        next_counts = session.scratch(config.counters, INT, purpose="the counts of cells")
-        counts = session.cleared.pop(config.counters, None)
+        cleared = session.scratch(self.cells, INT, purpose="the counts of cells")
+        counts = session.take_cleared(self.cells)
         if counts is None:
-            counts = session.scratch(config.counters, INT, purpose="the counts of cells")
+            counts = session.scratch(self.cells, INT, purpose="the counts of cells")
             fill(session, counts)
         shared = (np.int32(n), np.int32(of))
         session.launch(
@@ -96,12 +96,12 @@ class CoarseSort:
             counts.base_data,
             starts.base_data,
             borders.base_data,
-            next_counts.base_data,
+            cleared.base_data,
             boxes.base_data,
             box.corners,
             box.place,
         )
-        session.cleared[config.counters] = next_counts
+        session.keep_cleared(cleared)
         session.launch(
             kernels["sort_coarse"],
             n,
