@@ -214,6 +214,36 @@ def test_the_box_is_found_while_points_are_counted(arranged, dtype, memory):
         assert (box.low, box.high) == (tuple(good.min(0).tolist()), tuple(good.max(0).tolist()))
 
 
+def test_boxes_of_queries_are_read_when_they_are_found(session, dim):
+    """Whatever else is read in the same call: here the sixteenth check, that of the radii, before queries are sorted."""
+    points = clouds.uniform(400, dim, seed=2)
+    index = clfrnn.build_index(points, 0.3, method="fenns", session=session)
+    radii = cla.to_device(session.queue, np.full(len(points), 0.2, np.float32))
+    bad = points.copy()
+    bad[7, 0] = np.nan
+    good, bad = (cla.to_device(session.queue, each) for each in (points, bad))
+    for before in range(13, 17):
+        for _ in range(before):
+            index.count(good)
+        assert index.count(good, radius=radii).get().sum() > 0
+        index.check()
+        for _ in range(before):
+            index.count(good)
+        index.count(bad, radius=radii)
+        with pytest.raises(clfrnn.InvalidInputError, match="queries: .*row 7\\b"):
+            index.check()
+
+
+def test_arrays_of_another_width_are_refused_before_their_box_is_found(session, way):
+    method, options = way
+    index = clfrnn.build_index(clouds.uniform(50, 2, seed=2), 0.3, method=method, session=session, **options)
+    wide = cla.to_device(session.queue, clouds.uniform(50, 3, seed=2))
+    for call in (index.update, index.count):
+        with pytest.raises(clfrnn.InvalidInputError, match=r"\(50, 3\)"):
+            call(wide)
+    index.check()
+
+
 def test_a_step_takes_four_launches(session):
     points = clouds.uniform(500, 3, seed=9)
     fresh = clfrnn.Session(session.device)

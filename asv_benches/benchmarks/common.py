@@ -25,7 +25,7 @@ PLATFORMS = {
     "nvidia": "NVIDIA",
     "amd": "AMD Accelerated",
 }
-METHODS = ["strips", "uniform_grid"]
+METHODS = ["strips", "uniform_grid", "fenns"]
 CLOUDS = ["uniform", "shell"]
 NUMBERS = [65_536, 1_048_576]
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pyopencl.array as cla
 
-from .common import NUMBERS, PLATFORMS, Case, case
+from .common import NUMBERS, PLATFORMS, Case, Search, case
 
 
 class Update:
     """``index.update`` with two sets of positions in turn, a tenth of a radius apart."""
 
-    params = (list(PLATFORMS), ["strips"], ["coherent", "random"], NUMBERS)
+    params = (list(PLATFORMS), ["strips", "fenns"], ["coherent", "random"], NUMBERS)
     param_names = ("device", "method", "order", "n")
     timeout = 120
     case: Case
@@ -36,3 +36,15 @@ class Update:
         return self.case.seconds(self.step)
 
     track_update.unit = "seconds"  # type: ignore[attr-defined]
+
+
+class Step(Search):
+    """A step of a small simulation, where the host's launches are what takes time."""
+
+    params = (list(PLATFORMS), ["strips", "fenns"], ["uniform"], [65_536], [3])
+
+    def time_step(self, *_: object) -> None:
+        """Wall time of an update, a count, and the wait for both."""
+        self.case.index.update(self.case.points)
+        self.case.index.count()
+        self.case.finish()

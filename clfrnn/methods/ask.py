@@ -80,19 +80,19 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
     """Check a query's arguments and bring its arrays to the device."""
     index.session.check_process()
     earlier = [pending for name, pending in index.watch.unread() if name != "points"]
-    array = None
+    array = pending = None
     m = index.num_points
     if queries is not None:
-        array, pending, host = take_points(index.session, queries, "queries", real=index.dtype)
-        if array.shape[1] != index.dim:
-            raise InvalidInputError(
-                f"queries: expected shape (m, {index.dim}), as the points have, got {array.shape}; "
-                f"pass {index.dim} coordinates for each query"
-            )
+        array, pending, host = take_points(
+            index.session,
+            queries,
+            "queries",
+            real=index.dtype,
+            find_box=lambda taken: index.find_box_of_queries(_as_wide(index, taken)),
+        )
+        _as_wide(index, array)
         if host is not None and host.size and index.problem.box is not None:
             check_host_near("queries", index.problem.box, host)
-        if pending is not None:
-            index.watch.other("queries", pending)
         m = array.shape[0]
     scalar, radii = _take_radius(index, radius, m)
     if half and array is not None:
@@ -105,6 +105,9 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
             f"half: expected one radius for all, got one per query, of shape ({m},), and the relation is not symmetric "
             "then; pass one radius, or leave half out"
         )
+    placed = () if array is None else index.place_queries(array, pending)
+    if pending is not None:
+        index.watch.other("queries", pending)
     return Ask(
         queries=array,
         m=m,
@@ -114,10 +117,20 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         half=bool(half),
         walk=index.walk_arguments(),
         images=index.images_served(foreign=array is not None),
-        placed=() if array is None else index.place_queries(array),
+        placed=placed,
         borrowed=is_device_array(queries) or is_device_array(radius),
         checks=tuple(check for check in index.watch.unread() if check[1] not in earlier),
     )
+
+
+def _as_wide(index: Index, queries: cla.Array) -> cla.Array:
+    """The queries, when they have as many coordinates as the points."""
+    if queries.shape[1] != index.dim:
+        raise InvalidInputError(
+            f"queries: expected shape (m, {index.dim}), as the points have, got {queries.shape}; "
+            f"pass {index.dim} coordinates for each query"
+        )
+    return queries
 
 
 def _take_radius(index: Index, radius: Any, m: int) -> tuple[float, cla.Array | None]:

@@ -11,7 +11,7 @@ import pyopencl.array as cla
 from ..arrays import REAL_OF
 from ..blocks import CoarseConfig, plan_coarse
 from ..primitives.fill import fill
-from ..primitives.reduce import BoxRoom, PendingBox
+from ..primitives.reduce import PendingBox
 from ..program import Kernel
 from ..session import INT, Scratch, Session
 
@@ -49,9 +49,9 @@ class CoarseSort:
         """
         return self._sort(points, 2, widest, box)
 
-    def queries(self, queries: cla.Array) -> CoarseCells:
-        """Enqueue the sort of `queries`. Their images are found by the numbers of any position."""
-        return self._sort(queries, 1, 0.0, BoxRoom(self.session, self.dim, self.dtype).take())
+    def queries(self, queries: cla.Array, box: PendingBox) -> CoarseCells:
+        """Enqueue the sort of `queries`, and find their box. Their images are found by the numbers of any position."""
+        return self._sort(queries, 1, 0.0, box)
 
     def order(self, records: Scratch, n: int) -> cla.Array:
         """The numbers of `n` points in the order of their records. One launch."""
@@ -98,8 +98,7 @@ class CoarseSort:
             borders.base_data,
             cleared.base_data,
             boxes.base_data,
-            box.corners,
-            box.place,
+            *box.arguments,
         )
         session.keep_cleared(cleared)
         session.launch(

@@ -186,11 +186,15 @@ class FennsIndex(Index):
         cells = math.prod(ask.walk[_SHAPE][: self.dim].tolist())
         return config.work_group_size * (cells + ask.m // config.chunk) if config.tile else ask.m
 
-    def place_queries(self, queries: cla.Array) -> tuple[Any, ...]:
+    def find_box_of_queries(self, queries: cla.Array) -> PendingBox:
+        """Found while they are counted, where they are."""
+        return self.watch.room() if self.config.tile else super().find_box_of_queries(queries)
+
+    def place_queries(self, queries: cla.Array, box: PendingBox | None) -> tuple[Any, ...]:
         """The queries in the order of the coarse cells, for walks with tiles."""
         if not self.config.tile:
             return ()
-        placed = self._placed.sort.queries(queries)
+        placed = self._placed.sort.queries(queries, box or self.watch.room())
         return (placed.records.base_data, placed.starts.base_data)
 
     def describe(self) -> list[str]:

@@ -78,7 +78,7 @@ class KeptPoints(abc.ABC):
         """Where a periodic box begins for the points that are kept now."""
 
     def _find_box(self, points: cla.Array) -> PendingBox:
-        """The box of new points from the device: being found, or yet to be found by :meth:`_place`."""
+        """The box of new points from the device: being found, or to be found by :meth:`_place`."""
         return bounding_box(self.session, points, self.watch.room())
 
     @abc.abstractmethod
@@ -114,13 +114,14 @@ class KeptPoints(abc.ABC):
         """
         self.session.check_process()
         array, pending, _ = take_points(
-            self.session, points, "points", real=self.dtype, exact=True, find_box=self._find_box
+            self.session,
+            points,
+            "points",
+            real=self.dtype,
+            exact=True,
+            find_box=lambda taken: self._find_box(self._of_this_shape(taken)),
         )
-        if array.shape != (self.num_points, self.dim):
-            raise InvalidInputError(
-                f"points: expected the shape of the index, ({self.num_points}, {self.dim}), got {array.shape}; "
-                "build a new index for another number of points or of coordinates"
-            )
+        self._of_this_shape(array)
         if pending is not None:
             self._replace(array, pending, self.watch.known_box())
             self.watch.new_points(pending)
@@ -130,6 +131,15 @@ class KeptPoints(abc.ABC):
         self.watch.check_near("points", box)
         self._replace(array, bounds, box)
         self.watch.good_points(box)
+
+    def _of_this_shape(self, points: cla.Array) -> cla.Array:
+        """New points, when they are as many as before, in as many dimensions."""
+        if points.shape != (self.num_points, self.dim):
+            raise InvalidInputError(
+                f"points: expected the shape of the index, ({self.num_points}, {self.dim}), got {points.shape}; "
+                "build a new index for another number of points or of coordinates"
+            )
+        return points
 
     def _replace(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
         """Place new points; until the watch is told which, nothing is known of their box, whatever comes between."""

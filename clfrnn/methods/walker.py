@@ -14,6 +14,7 @@ from ..configs import TileConfig, VisitVariant, WalkConfig
 from ..domain import CellGrid, padded_radius
 from ..functions import NeighborFunction
 from ..plan import Problem
+from ..primitives.reduce import PendingBox, bounding_box
 from ..session import Session
 from .ask import Ask
 from .kept import KeptPoints
@@ -103,8 +104,12 @@ class Walker(KeptPoints):
         """Work-items of a launch for all queries of `ask`."""
         return ask.m
 
-    def place_queries(self, queries: cla.Array) -> tuple[Any, ...]:  # noqa: ARG002
-        """What walks take of foreign queries that they do not go through by number."""
+    def find_box_of_queries(self, queries: cla.Array) -> PendingBox:
+        """The box of queries from the device: being found, or to be found by :meth:`place_queries`."""
+        return bounding_box(self.session, queries, self.watch.room())
+
+    def place_queries(self, queries: cla.Array, box: PendingBox | None) -> tuple[Any, ...]:  # noqa: ARG002
+        """What walks take of foreign queries that they do not go through by number; `box` is that of device arrays."""
         return ()
 
     def images_served(self, *, foreign: bool) -> tuple[str, ...]:

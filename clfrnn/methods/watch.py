@@ -35,7 +35,7 @@ class Watch:
         self._session = session
         self._room = BoxRoom(session, dim, dtype, _MOST_UNREAD)
         # A loop finds the memory of both rooms that it comes to hold in the pool from its first step on.
-        _ = [BoxRoom(session, dim, dtype, _MOST_UNREAD).take() for _ in range(2)]
+        _ = [BoxRoom(session, dim, dtype, _MOST_UNREAD).place() for _ in range(2)]
         self._points: PendingBox | None = None
         self._box: Box | None = None
         #: whether `_box` is that of the points that the index holds now

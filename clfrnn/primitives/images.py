@@ -36,8 +36,7 @@ def measure_images(session: Session, period: cla.Array, bounds: PendingBox) -> S
         config.work_group_size,
         period.dtype.type(SLACK),
         period.base_data,
-        bounds.corners,
-        bounds.place,
+        *bounds.arguments,
         images.base_data,
     )
     return images

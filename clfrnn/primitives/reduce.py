@@ -54,27 +54,36 @@ class _Buffer:
 
 
 class PendingBox:
-    """A bounding box that the device is still working on: low, high, first bad row at a ``place`` in ``corners``."""
+    """A bounding box that the device is still working on. It has a place once a kernel is told where to write it."""
 
-    def __init__(self, session: Session, buffer: _Buffer) -> None:
-        self.buffer = buffer
-        self.corners = buffer.scratch.base_data
-        self.place = np.int32(buffer.taken * buffer.numbers)
-        self._session = session
-        self._number = buffer.taken
+    def __init__(self, room: BoxRoom) -> None:
+        self._room = room
+        self._placed: tuple[_Buffer, int] | None = None
         self._box: Box | None = None
-        buffer.taken += 1
 
     @property
-    def was_read(self) -> bool:
-        """Whether the box has come to the host."""
-        return self._number < len(self.buffer.read)
+    def arguments(self) -> tuple[Any, np.int32]:
+        """The buffer and the place in it, for the kernel that is launched next or those that read the box."""
+        if self._placed is None:
+            self._placed = self._room.place()
+        buffer, number = self._placed
+        return buffer.scratch.base_data, np.int32(number * buffer.numbers)
+
+    @property
+    def waiting(self) -> _Buffer | None:
+        """The buffer that has to come to the host before the box is known."""
+        if self._placed is None:
+            return None
+        buffer, number = self._placed
+        return buffer if number >= len(buffer.read) else None
 
     def read(self) -> Box:
         """Wait for the box, once. Without a finite row it is the origin."""
         if self._box is None:
-            read_boxes(self._session, [self])
-            self._box = _box(self.buffer.read[self._number])
+            read_boxes(self._room.session, [self])
+            assert self._placed is not None, "no kernel was told to find this box"
+            buffer, number = self._placed
+            self._box = _box(buffer.read[number])
         return self._box
 
 
@@ -82,18 +91,20 @@ class BoxRoom:
     """Room for boxes of points in `dim` dimensions, several `together` in one buffer."""
 
     def __init__(self, session: Session, dim: int, dtype: np.dtype[Any], together: int = 1) -> None:
-        self._session = session
+        self.session = session
         self._facts = dim, dtype, together
         self._buffer: _Buffer | None = None
 
     def take(self) -> PendingBox:
-        """Room for a box, whose kernel is to be enqueued before boxes are read again.
+        """A box that a kernel is yet to find."""
+        return PendingBox(self)
 
-        No room is used twice while anybody holds the box.
-        """
+    def place(self) -> tuple[_Buffer, int]:
+        """The next place. None is used twice while anybody holds the box there."""
         if self._buffer is None or self._buffer.taken == self._facts[-1]:
-            self._buffer = _Buffer(self._session, *self._facts)
-        return PendingBox(self._session, self._buffer)
+            self._buffer = _Buffer(self.session, *self._facts)
+        self._buffer.taken += 1
+        return self._buffer, self._buffer.taken - 1
 
 
 def _box(numbers: np.ndarray[Any, Any]) -> Box:
@@ -126,8 +137,7 @@ def bounding_box(session: Session, points: cla.Array, box: PendingBox | None = N
         size,
         np.int32(groups),
         boxes.base_data,
-        box.corners,
-        box.place,
+        *box.arguments,
     )
     return box
 
@@ -135,13 +145,13 @@ def bounding_box(session: Session, points: cla.Array, box: PendingBox | None = N
 def read_boxes(session: Session, pending: Sequence[PendingBox]) -> None:
     """Wait for boxes, those of a buffer by one transfer."""
     for box in pending:
-        if not box.was_read:
-            box.buffer.receive(session.read(box.buffer.unread()))
+        if (buffer := box.waiting) is not None:
+            buffer.receive(session.read(buffer.unread()))
 
 
 def read_along(session: Session, wanted: Scratch, pending: Sequence[PendingBox]) -> np.ndarray[Any, Any]:
     """What lies in `wanted`, and with it the boxes that were not read before, so that the host waits once."""
-    buffers = list({id(box.buffer): box.buffer for box in pending if not box.was_read}.values())
+    buffers = list({id(buffer): buffer for box in pending if (buffer := box.waiting) is not None}.values())
     values, *found = session.read_together([wanted, *(buffer.unread() for buffer in buffers)])
     for buffer, numbers in zip(buffers, found, strict=True):
         buffer.receive(numbers)
