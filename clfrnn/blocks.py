@@ -24,6 +24,8 @@ __all__ = [
     "most_coarse_cells",
     "plan_block",
     "plan_coarse",
+    "why_no_tiles",
+    "without_tiles",
 ]
 
 #: Tiles by what one work-item of a GPU holds of them, which compilers keep in registers; and on a CPU, where one that
@@ -45,6 +47,9 @@ _FINE = 0.7
 
 #: Queries of a crowded cell that one group serves, at least.
 _LEAST_CHUNK = 256
+
+#: Images of cells that a group looks at, at most: so many that nearly all pairs are tested in any case.
+_MOST_NEIGHBORS = 1 << 20
 
 #: A cell is so much wider than the reach that rounding never takes a window past the next cell.
 _MARGIN = 1.01
@@ -83,9 +88,13 @@ class BlockConfig(WalkConfig):
     #: queries of one cell that one group serves, at least, where there are so many
     chunk: int
 
+    def names(self) -> dict[str, Any]:
+        """The fields; a driver may have allowed smaller groups than the teams that were planned."""
+        return {**super().names(), "team": min(self.team, self.work_group_size)}
+
     def inline(self) -> BlockConfig:
-        """The same walk without tiles, whose work-items need not stay together; also a piece of another kernel."""
-        return dataclasses.replace(self, tile=0, work_group_size=max(self.work_group_size, _ALONE))
+        """The same walk without tiles, as a piece of another kernel, whose work-items need not stay together."""
+        return dataclasses.replace(self, tile=0)
 
 
 def most_coarse_cells(profile: DeviceProfile) -> int:
@@ -204,8 +213,9 @@ def plan_block(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> B
     """Groups for the queries of a cell, and the tile for what they are expected to see, or the largest that fits.
 
     On a CPU a group is one work-item: nobody waits at barriers, and its local memory is a cache that it has to itself.
-    It would fill a tile for each query where candidates do not fit one, and goes without tiles then, as does every
-    device whose driver bounds loops: an item that serves many queries takes many turns.
+    It would fill a tile for each query where candidates do not fit one, and goes without tiles then. So does any device
+    where a window reaches over very many images of a cell, and one whose driver bounds loops: an item that serves
+    many queries takes many turns.
     """
     density = problem.survey.density(problem.radius)
     reach = padded_radius(problem.radius, problem.real)
@@ -217,7 +227,8 @@ def plan_block(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> B
     items = max(own / 2, wanted / _EACH[-1], profile.simd_width)
     size = 1 if cpu else group_size(profile, min(_WIDEST, 1 << math.ceil(math.log2(items))))
     tiles = _TILES_OF_ONE if cpu else _EACH
-    while size and profile.loop_turns is None:
+    serves = profile.loop_turns is None and not _reaches_far(problem, grid)
+    while size and serves:
         configs = (_block(profile, problem=problem, size=size, tile=size * each, border=border) for each in tiles)
         fitting = [config for config in configs if block_memory(config) <= profile.usable_local_memory]
         enough = [config for config in fitting if config.tile >= wanted]
@@ -225,6 +236,27 @@ def plan_block(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> B
             return (enough or fitting[-1:])[0]
         size //= 2
     return _block(profile, problem=problem, size=group_size(profile, _ALONE), tile=0, border=border)
+
+
+def _reaches_far(problem: Problem, grid: CellGrid) -> bool:
+    """Whether a window may reach over so many images of cells that their number could overflow."""
+    reach = padded_radius(problem.radius, problem.real)
+    around = (math.ceil(min(reach / side, 2.0**40)) + 3 for side in grid.sides)
+    return math.prod(2 * each + 1 for each in around) > _MOST_NEIGHBORS
+
+
+def why_no_tiles(profile: DeviceProfile, problem: Problem, grid: CellGrid) -> str:
+    """Why :func:`plan_block` has planned none, in words."""
+    if profile.loop_turns is not None:
+        return "the driver bounds loops"
+    if _reaches_far(problem, grid):
+        return "the radius reaches over very many images of the box"
+    return "what a cell's queries see does not fit local memory"
+
+
+def without_tiles(config: BlockConfig, profile: DeviceProfile) -> BlockConfig:
+    """The same walk query by query, in groups that share nothing."""
+    return dataclasses.replace(config, tile=0, work_group_size=group_size(profile, _ALONE))
 
 
 def _block(profile: DeviceProfile, *, problem: Problem, size: int, tile: int, border: float) -> BlockConfig:

@@ -2,7 +2,7 @@
 <%namespace name="neighborhood" file="neighborhood.cl.mako"/>
 <%namespace name="tiles" file="tiles.cl.mako"/>
 ## One block: a coarse cell, the cells around it, and the fine grid over them in local memory.
-## Config fields used: dim, components, periodic, real, work_group_size, tile, fine, chunk, team, foreign.
+## Config fields used: dim, periodic, real, work_group_size, tile, fine, chunk, team, foreign.
 ## All definitions here are for a group whose items stay together: barriers stand in loops that all of them go through
 ## equally often, never behind a condition or an early return, which some compilers for CPUs get wrong.
 <%def name="functions()">
@@ -72,7 +72,7 @@ real frnn_below(const real x)
     // So many cells are looked at to each side: more than one where the reach is longer than the box.
 % for k in range(dim):
     const real frnn_sight${k} = ${periodic_box.widest(k, "frnn_widest", "frnn_images")} * frnn_inverse.s${k};
-    const int frnn_around${k} = frnn_sight${k} < (real)0.99 ? 1 : (int)frnn_sight${k} + 2;
+    const int frnn_around${k} = frnn_sight${k} < (real)0.995 ? 1 : (int)frnn_sight${k} + 2;
 % endfor
     const int frnn_neighbors = ${" * ".join(f"(2 * frnn_around{k} + 1)" for k in range(dim))};
 % else:
@@ -119,7 +119,6 @@ real frnn_below(const real x)
 <%def name="load_tile()">
     // As many candidates as surely fit, from where the last tile ended: neighbor after neighbor, a batch of places for all
     // items at a time, while there is room for another.
-    const int frnn_start = 0;
     frnn_meet();
     if (frnn_l == 0) frnn_accepted = 0;
     int frnn_full = 0;

@@ -1,5 +1,18 @@
 ## The box of points and the first of them that is not finite: of one item's share, then of its group.
-## Config fields used: dim, work_group_size.
+## Config fields used: dim, real, work_group_size.
+<%def name="put(place, value)" filter="trim">
+## Handed over as integers, as the memory may have held counters before.
+% if real == "double":
+vstore2(as_int2(${value}), ${place}, handed)
+% else:
+handed[${place}] = as_int(${value})
+% endif
+</%def>
+
+<%def name="get(place)" filter="trim">
+${f"as_double(vload2({place}, handed))" if real == "double" else f"as_float(handed[{place}])"}
+</%def>
+
 <%def name="begin()">
     // Nothing so far.
 % for k in range(dim):
@@ -29,29 +42,29 @@
         bad = min(bad, FRNN_LANE_ID((${boxes})[(${g}) * ${2 * dim + 1} + ${2 * dim}]));
 </%def>
 
-<%def name="fold(handed, slots, boxes, g)">
-    // As many items at a time as there are slots in local memory hand what they found to others; the first writes it down.
+<%def name="fold(slots, boxes, g)">
+    // As many items at a time as `handed` has slots, local integers, hand what they found to others; the first writes it.
     for (int left = ${work_group_size}; left > 1;) {
         const int going = min(${slots}, left / 2);
         const int slot = (int)get_local_id(0) - left;
         barrier(CLK_LOCAL_MEM_FENCE);
         if (slot < 0 && slot >= -going) {
-            local real *const mine = ${handed} + (slot + going) * ${2 * dim + 1};
+            const int mine = (slot + going) * ${2 * dim + 1};
 % for k in range(dim):
-            mine[${k}] = low${k};
-            mine[${dim + k}] = high${k};
+            ${put(f"mine + {k}", f"low{k}")};
+            ${put(f"mine + {dim + k}", f"high{k}")};
 % endfor
-            mine[${2 * dim}] = FRNN_ID_LANE(bad);
+            ${put(f"mine + {2 * dim}", "FRNN_ID_LANE(bad)")};
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         left -= going;
         if (slot < -going && slot >= -2 * going) {
-            local const real *const theirs = ${handed} + (slot + 2 * going) * ${2 * dim + 1};
+            const int theirs = (slot + 2 * going) * ${2 * dim + 1};
 % for k in range(dim):
-            low${k} = fmin(low${k}, theirs[${k}]);
-            high${k} = fmax(high${k}, theirs[${dim + k}]);
+            low${k} = fmin(low${k}, ${get(f"theirs + {k}")});
+            high${k} = fmax(high${k}, ${get(f"theirs + {dim + k}")});
 % endfor
-            bad = min(bad, FRNN_LANE_ID(theirs[${2 * dim}]));
+            bad = min(bad, FRNN_LANE_ID(${get(f"theirs + {2 * dim}")}));
         }
     }
     if (get_local_id(0) == 0) {

@@ -5,7 +5,7 @@
 <%namespace name="cells" file="cells.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 // Sorting into a grid so coarse that a work-group counts all of its cells in local memory.
-// Config fields used: dim, components, periodic, work_group_size, counters, and slots that these have room for.
+// Config fields used: dim, components, periodic, work_group_size; of counters follow room, and slots that it is enough for.
 // Source: Groß, Köster, Krüger (2019), §3.1.
 ${periodic_box.numbers()}
 <%def name="cell(p, turns)">
@@ -23,8 +23,7 @@ ${periodic_box.numbers()}
 
 <%def name="counters_of_group()">
     // Once they have been read, what items hand to each other takes their place.
-    local int found[${room}] __attribute__((aligned(8)));
-    local real *const handed = (local real *)found;
+    local int found[${room}], *const handed = found;
 </%def>
 
 <%def name="record(p)" filter="trim">
@@ -54,7 +53,7 @@ void count_coarse(const int n, const int of, global const real *restrict points,
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int k = get_local_id(0); k < many; k += ${work_group_size})
         if (found[k]) atomic_add(&counts[k], found[k]);
-    ${bounds.fold("handed", slots, "boxes", "(int)get_group_id(0)")}
+    ${bounds.fold(slots, "boxes", "(int)get_group_id(0)")}
 }
 
 // Where each cell starts, and the box of all points.
@@ -94,7 +93,7 @@ void start_coarse(const int cells, const int groups, global const int *restrict 
     for (int g = l; g < groups; g += ${work_group_size}) {
         ${bounds.take_box("boxes", "g")}
     }
-    ${bounds.fold("handed", slots, "box + place", "0")}
+    ${bounds.fold(slots, "box + place", "0")}
 }
 
 // Points into cell order, within each cell those first that another cell's queries may see: its border fills from the

@@ -1,6 +1,6 @@
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 ## The coarse cells around a block's own, and which points at their borders the queries of the own cell may see.
-## Config fields used: dim, components, periodic, work_group_size, tile.
+## Config fields used: dim, periodic, work_group_size, tile.
 <%def name="make_table(page)">
     // A page of the neighborhood, the group's own cell first of all: of the others the borders count, and of these the
     // points that a query of the own cell may see. On an axis where the neighbor lies behind or before, that is a point

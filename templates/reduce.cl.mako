@@ -3,11 +3,11 @@
 // Bounding box with the first non-finite row, and a sample of how crowded the cells around points are.
 // Config fields used: work_group_size, dim, real.
 <%def name="scratch()">
-    local real handed[${max(1, work_group_size // 2) * (2 * dim + 1)}];
+    local int handed[${max(1, work_group_size // 2) * (2 * dim + 1) * (2 if real == "double" else 1)}];
     ${bounds.begin()}
 </%def>
 <%def name="settle(boxes, g)">
-    ${bounds.fold("handed", max(1, work_group_size // 2), boxes, g)}
+    ${bounds.fold(max(1, work_group_size // 2), boxes, g)}
 </%def>
 
 // The box of the finite rows of one share of the points, and its first row that is not finite.

@@ -27,7 +27,7 @@ ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine
     for (int frnn_m = 0; frnn_m < ${each}; ++frnn_m) {
         const int frnn_slot = frnn_l + frnn_m * ${work_group_size};
         if (frnn_slot < frnn_held) {
-            frnn_origin[frnn_m] = frnn_slot < ${own} ? frnn_start + frnn_slot : frnn_sources[frnn_slot];
+            frnn_origin[frnn_m] = ${f"frnn_slot < {own} ? frnn_start + frnn_slot : " if own != "0" else ""}frnn_sources[frnn_slot];
             const frnn_record frnn_one = frnn_sorted[frnn_origin[frnn_m]];
 % for k in range(dim):
 % if periodic:

@@ -114,9 +114,11 @@ def test_memory_beyond_the_sorted_points(session):
         index = clfrnn.build_index(
             clouds.uniform(n, 3, seed=2), 0.02, method="fenns", coarse_shape=shape, session=session
         )
-        sizes = index.nbytes
+        sizes, cells = index.nbytes, index.cell_grid.cells
         assert sizes.pop("sorted_points") == 16 * n
-        assert 8 * index.cell_grid.cells <= sum(sizes.values()) <= 12 * index.cell_grid.cells
+        assert 8 * cells <= sum(sizes.values()) <= 12 * cells
+        counters = session._cleared[cells]
+        assert sum(sizes.values()) + counters.size * counters.dtype.itemsize <= 12 * cells + 4
 
 
 # --- searches -------------------------------------------------------------------------------------------------------
@@ -215,7 +217,7 @@ def test_the_box_is_found_while_points_are_counted(arranged, dtype, memory):
 
 
 def test_boxes_of_queries_are_read_when_they_are_found(session, dim):
-    """Whatever else is read in the same call: here the sixteenth check, that of the radii, before queries are sorted."""
+    """Whatever else is read in the same call: here the check of the radii is the sixteenth, before queries are sorted."""
     points = clouds.uniform(400, dim, seed=2)
     index = clfrnn.build_index(points, 0.3, method="fenns", session=session)
     radii = cla.to_device(session.queue, np.full(len(points), 0.2, np.float32))
@@ -303,6 +305,33 @@ def test_state_runs_once_for_each_query(arranged):
 
     assert (counted.get() == 1).all()
     assert np.array_equal(out.get(), np.diff(reference.neighbors(points, 0.1).offsets))
+
+
+def test_a_radius_over_very_many_images(session):
+    """More cells around one than a group could go through, and more than an int could count if the box were smaller."""
+    points = np.float32([[0.0001, 0.2, 0.3], [0.0007, 0.9, 0.1]])
+    for length, radius in ((1e-3, 50.0), (1e-6, 0.4)):
+        domain = {"box": (length, 1.0, 1.0), "periodic": (True, False, False)}
+        index = clfrnn.build_index(points, radius, method="fenns", session=session, **domain)
+        assert "very many images" in index.explain()
+        other = clfrnn.build_index(points, radius, method="strips", session=session, **domain)
+        assert index.count().get().tolist() == other.count().get().tolist() != [0, 0]
+
+
+@pytest.mark.parametrize("size", [1, 4, 16])
+def test_groups_smaller_than_their_teams(size):
+    """A driver may allow a kernel fewer work-items than were planned: teams shrink with the group."""
+    from test_rendering import CONFIGS
+
+    config = dataclasses.replace(CONFIGS["fenns"], work_group_size=size, team=32)
+    assert config.names()["team"] == size
+
+
+def test_devices_of_small_groups(profile):
+    device = dataclasses.replace(profile, max_work_group_size=16)
+    config = plan(problem(), device).config
+    assert config.work_group_size <= 16
+    assert blocks.without_tiles(config, device).work_group_size <= 16
 
 
 def test_functions_whose_state_nobody_else_sees():

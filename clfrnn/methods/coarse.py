@@ -45,7 +45,7 @@ class CoarseSort:
         """Enqueue the sort of `points`, of each cell those first that a reach of `widest` takes to another cell.
 
         Finds their box also. The images of points at home are found by the numbers of the points. Three launches.
-        8 bytes a cell besides the records.
+        8 bytes a cell besides the records; 4 more go back to the pool, and 4 stay at zero for the next sort.
         """
         return self._sort(points, 2, widest, box)
 
@@ -66,22 +66,39 @@ class CoarseSort:
     def _sort(self, rows: cla.Array, of: int, widest: float, box: PendingBox) -> CoarseCells:
         session, n = self.session, rows.shape[0]
         kernels, config = self._planned()
-        size, groups = config.work_group_size, self._groups(n, config)
         starts = session.scratch(self.cells + 1, INT, purpose="the starts of cells")
         borders = session.scratch(self.cells, INT, purpose="the counts of cells' borders")
         records = session.scratch(4 * n, self.dtype, purpose="the sorted copy of the points")
+        counts = self._count(rows, of, starts, borders, box)
+        session.launch(
+            kernels["sort_coarse"],
+            n,
+            config.work_group_size,
+            np.int32(n),
+            np.int32(of),
+            self.dtype.type(widest),
+            rows.base_data,
+            *self.numbers,
+            starts.base_data,
+            counts.base_data,
+            borders.base_data,
+            records.base_data,
+        )
+        return CoarseCells(starts=starts, borders=borders, records=records)
+
+    def _count(self, rows: cla.Array, of: int, starts: Scratch, borders: Scratch, box: PendingBox) -> Scratch:
+        """The rows of each cell; where it starts, counters of its border at zero, and the box of the rows."""
+        session, n = self.session, rows.shape[0]
+        kernels, config = self._planned()
+        size, groups = config.work_group_size, self._groups(n, config)
         boxes = session.scratch(groups * (2 * self.dim + 1), self.dtype, purpose="the bounding boxes of groups")
-        cleared = session.scratch(self.cells, INT, purpose="the counts of cells")
-        counts = session.take_cleared(self.cells)
-        if counts is None:
-            counts = session.scratch(self.cells, INT, purpose="the counts of cells")
-            fill(session, counts)
-        shared = (np.int32(n), np.int32(of))
+        counts, cleared = self._cleared(), session.scratch(self.cells, INT, purpose="the counts of cells")
         session.launch(
             kernels["count_coarse"],
             groups * size,
             size,
-            *shared,
+            np.int32(n),
+            np.int32(of),
             rows.base_data,
             *self.numbers,
             counts.base_data,
@@ -101,20 +118,15 @@ class CoarseSort:
             *box.arguments,
         )
         session.keep_cleared(cleared)
-        session.launch(
-            kernels["sort_coarse"],
-            n,
-            size,
-            *shared,
-            self.dtype.type(widest),
-            rows.base_data,
-            *self.numbers,
-            starts.base_data,
-            counts.base_data,
-            borders.base_data,
-            records.base_data,
-        )
-        return CoarseCells(starts=starts, borders=borders, records=records)
+        return counts
+
+    def _cleared(self) -> Scratch:
+        """Counters at zero: those that the last sort into as many cells has left, or new ones."""
+        counts = self.session.take_cleared(self.cells)
+        if counts is None:
+            counts = self.session.scratch(self.cells, INT, purpose="the counts of cells")
+            fill(self.session, counts)
+        return counts
 
     def _groups(self, n: int, config: CoarseConfig) -> int:
         """As many groups as count at once, but not so many that they have nothing to count together."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl.array as cla
 
-from ..blocks import BlockConfig, fit_coarse, fit_fine, most_coarse_cells, plan_block
+from ..blocks import BlockConfig, fit_coarse, fit_fine, most_coarse_cells, plan_block, why_no_tiles, without_tiles
 from ..configs import VisitVariant
 from ..domain import CellGrid, padded_radius
 from ..errors import InvalidInputError
@@ -152,6 +152,7 @@ class FennsIndex(Index):
     ) -> None:
         super().__init__(session, problem)
         check_turns(session.profile, problem=problem, side=max(plan.grid.sides), rows=5.0 ** (problem.dim - 1))
+        assert bounds is not None, "cells follow the box of the points"
         self._plan, self._placed = plan, self._sort(points, bounds, plan)
 
     @property
@@ -166,7 +167,8 @@ class FennsIndex(Index):
 
     def config_for(self, function: NeighborFunction, variant: VisitVariant) -> BlockConfig:
         """Without tiles where queries lie too far from the box, and where idle items would do what others see."""
-        return self.config if self._tiled(function, variant.images) else self.config.inline()
+        tiled = self._tiled(function, variant.images)
+        return self.config if tiled else without_tiles(self.config, self.session.profile)
 
     def _tiled(self, function: NeighborFunction, images: str = "all") -> bool:
         return bool(self.config.tile) and function.idles and images != "far"
@@ -203,9 +205,7 @@ class FennsIndex(Index):
         sides = " x ".join(f"{side:.4g}" for side in grid.sides)
         lines = [f"coarse grid: {' x '.join(map(str, grid.shape))} cells of sides {sides}; {self._why_so_coarse()}"]
         if not plan.config.tile:
-            bounded = self.session.profile.loop_turns is not None
-            why = "the driver bounds loops" if bounded else "what a cell's queries see does not fit local memory"
-            return [*lines, f"local grid: none, as {why}"]
+            return [*lines, f"local grid: none, as {why_no_tiles(self.session.profile, self.problem, plan.grid)}"]
         fine = " x ".join(map(str, plan.fine_shape))
         over = "cells over each coarse one and the radius around it"
         return [*lines, f"local grid: {fine} {over}, tiles of {plan.config.tile} candidates"]
@@ -217,7 +217,7 @@ class FennsIndex(Index):
             return "as asked for"
         limit = f"not the {asked} asked for" if asked else f"of {plan.most:,} that local memory could count"
         if grid.cells == 1:
-            return f"{limit}, as the radius exceeds half the domain: every query goes through all points"
+            return f"{limit}, as no side of the domain is twice the radius: every query goes through all points"
         if asked or any(side < 2 * self.radius for side in grid.sides):
             return f"{limit}, as none may be narrower than the radius"
         return limit
@@ -250,7 +250,7 @@ class FennsIndex(Index):
             )
         )
 
-    def _sort(self, points: cla.Array, bounds: PendingBox | None, plan: FennsPlan) -> Placed:
+    def _sort(self, points: cla.Array, bounds: PendingBox, plan: FennsPlan) -> Placed:
         grid, box = plan.grid, self.problem.box
         numbers: tuple[Any, ...] = pack_grid(grid, self.dtype)
         images = None
@@ -265,8 +265,7 @@ class FennsIndex(Index):
             cells=grid.cells,
             numbers=numbers,
         )
-        box_of_points = bounds or self.watch.room()
-        return Placed(sort=sort, cells=sort.points(points, self._widest, box_of_points), images=images)
+        return Placed(sort=sort, cells=sort.points(points, self._widest, bounds), images=images)
 
     @property
     def _widest(self) -> float:

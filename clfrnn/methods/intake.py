@@ -35,8 +35,10 @@ def await_queue(session: Session, array: cla.Array) -> None:
     """Let the session's queue go on only after what other queues still do to `array`."""
     if _is_foreign(session, array):
         array.queue.flush()  # what was never submitted would be waited for without end
-    # An in-order queue needs no telling to wait for itself.
+    # An in-order queue needs no telling to wait for itself; an event of the user's own belongs to none.
     if events := [event for event in array.events if event.command_queue != session.queue]:
+        for queue in {event.command_queue for event in events} - {None}:
+            queue.flush()
         cl.enqueue_barrier(session.queue, wait_for=events)
 
 
