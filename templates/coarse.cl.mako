@@ -56,11 +56,12 @@ void count_coarse(const int n, const int of, global const real *restrict points,
     ${bounds.fold(slots, "boxes", "(int)get_group_id(0)")}
 }
 
-// Where each cell starts, and the box of all points.
-// Launch: one group. In: counts (cells,), boxes (groups, 2 * dim + 1). Out: starts (cells + 1,), the total last, borders
-// and cleared (cells,), all zero, box (2 * dim + 1,) from place on.
+// Where each cell starts, and where counters that fill it from both ends begin; and the box of all points.
+// Launch: one group. In: boxes (groups, 2 * dim + 1). In and out: counts (cells,), the points of each cell before, where it
+// ends after. Out: starts (cells + 1,), the total last; borders (cells,), the same; cleared (cells,), all zero; box
+// (2 * dim + 1,) from place on.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void start_coarse(const int cells, const int groups, global const int *restrict counts, global int *restrict starts,
+void start_coarse(const int cells, const int groups, global int *restrict counts, global int *restrict starts,
                   global int *restrict borders, global int *restrict cleared, global const real *restrict boxes,
                   global real *restrict box, const int place)
 {
@@ -70,7 +71,7 @@ void start_coarse(const int cells, const int groups, global const int *restrict 
     const int begin = min(cells, l * each), end = min(cells, begin + each);
     for (int k = l; k < cells; k += ${work_group_size}) {
         found[k] = counts[k];
-        borders[k] = cleared[k] = 0;
+        cleared[k] = 0;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     // Each item sums up its share in place; then the last sums of the shares are summed up (Hillis and Steele).
@@ -88,7 +89,10 @@ void start_coarse(const int cells, const int groups, global const int *restrict 
     for (int k = end - 1; k > begin; --k) found[k] = first + found[k - 1];
     if (begin < end) found[begin] = first;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int k = l; k < cells; k += ${work_group_size}) starts[k] = found[k];
+    for (int k = l; k < cells; k += ${work_group_size}) {
+        starts[k] = borders[k] = found[k];
+        counts[k] += found[k];
+    }
     ${bounds.begin()}
     for (int g = l; g < groups; g += ${work_group_size}) {
         ${bounds.take_box("boxes", "g")}
@@ -98,17 +102,16 @@ void start_coarse(const int cells, const int groups, global const int *restrict 
 
 // Points into cell order, within each cell those first that another cell's queries may see: its border fills from the
 // left, the rest from the right.
-// Launch: one work-item per point. In: points (n, dim), of: as above, widest: the largest reach, starts (cells + 1,). In
-// and out: counts (cells,), the points of each cell before and those of its border after; borders (cells,), zero before.
+// Launch: one work-item per point. In: points (n, dim), of: as above, widest: the largest reach. In and out: borders
+// (cells,), where each cell starts before, and counts (cells,), where it ends before: where its border ends after.
 // Out: sorted (n,) records.
 // The counters run towards each other, so nothing has to be taken off again while other groups still take places, as
-// Algorithm 2 does it in print.
+// Algorithm 2 does it in print; and they are places, not numbers of points, so that nothing has to be added to them.
 // Exact because x is in the border where the cell of x - widest or x + widest is another, by the function that gives a
 // query its cell. Source: Algorithm 2.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void sort_coarse(const int n, const int of, const real widest, global const real *restrict points, ${cells.grid("")},
-                 global const int *restrict starts, global int *restrict counts, global int *restrict borders,
-                 global frnn_record *restrict sorted)
+                 global int *restrict counts, global int *restrict borders, global frnn_record *restrict sorted)
 {
     const int i = get_global_id(0);
     if (i >= n) return;
@@ -128,8 +131,9 @@ void sort_coarse(const int n, const int of, const real widest, global const real
         border |= clamp(from, first, last) != lane${k} | clamp(to, first, last) != lane${k};
     }
 % endfor
-    const int place = border ? atomic_inc(&borders[address]) : atomic_dec(&counts[address]) - 1;
-    sorted[starts[address] + place] = ${record("p")};
+    // One instruction for both counters: work-items that go in step would otherwise take turns.
+    const int place = atomic_add(border ? &borders[address] : &counts[address], border ? 1 : -1) - !border;
+    sorted[place] = ${record("p")};
 }
 
 // The ids of the points in sorted order. Launch: one work-item per place. In: sorted (n,) records. Out: order (n,).

@@ -38,7 +38,7 @@
         const int frnn_start = frnn_starts[frnn_g];
         frnn_firsts[frnn_n_] = frnn_start;
         frnn_lasts[frnn_n_] =
-            !frnn_there ? frnn_start : frnn_which ? frnn_start + frnn_borders[frnn_g] : frnn_starts[frnn_g + 1];
+            !frnn_there ? frnn_start : frnn_which ? frnn_borders[frnn_g] : frnn_starts[frnn_g + 1];
     }
     frnn_meet();
 </%def>

@@ -217,7 +217,7 @@ def test_the_box_is_found_while_points_are_counted(arranged, dtype, memory):
 
 
 def test_boxes_of_queries_are_read_when_they_are_found(session, dim):
-    """Whatever else is read in the same call: here the check of the radii is the sixteenth, before queries are sorted."""
+    """Whatever else is read in the same call: the check of the radii is the sixteenth, before the sort of queries."""
     points = clouds.uniform(400, dim, seed=2)
     index = clfrnn.build_index(points, 0.3, method="fenns", session=session)
     radii = cla.to_device(session.queue, np.full(len(points), 0.2, np.float32))

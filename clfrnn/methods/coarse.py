@@ -23,7 +23,7 @@ _GROUPS_A_UNIT = 2
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CoarseCells:
-    """Records in the order of cells, where each cell starts, and of points how many of a cell lie at its border."""
+    """Records in the order of cells, where each cell starts, and where its border ends."""
 
     starts: Scratch
     borders: Scratch
@@ -67,7 +67,7 @@ class CoarseSort:
         session, n = self.session, rows.shape[0]
         kernels, config = self._planned()
         starts = session.scratch(self.cells + 1, INT, purpose="the starts of cells")
-        borders = session.scratch(self.cells, INT, purpose="the counts of cells' borders")
+        borders = session.scratch(self.cells, INT, purpose="the ends of cells' borders")
         records = session.scratch(4 * n, self.dtype, purpose="the sorted copy of the points")
         counts = self._count(rows, of, starts, borders, box)
         session.launch(
@@ -79,7 +79,6 @@ class CoarseSort:
             self.dtype.type(widest),
             rows.base_data,
             *self.numbers,
-            starts.base_data,
             counts.base_data,
             borders.base_data,
             records.base_data,
@@ -87,7 +86,7 @@ class CoarseSort:
         return CoarseCells(starts=starts, borders=borders, records=records)
 
     def _count(self, rows: cla.Array, of: int, starts: Scratch, borders: Scratch, box: PendingBox) -> Scratch:
-        """The rows of each cell; where it starts, counters of its border at zero, and the box of the rows."""
+        """Where each cell ends; in `starts` and `borders`, where it starts; the box of the rows."""
         session, n = self.session, rows.shape[0]
         kernels, config = self._planned()
         size, groups = config.work_group_size, self._groups(n, config)

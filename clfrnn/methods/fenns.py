@@ -140,7 +140,7 @@ def _plan(problem: Problem, profile: DeviceProfile, low: tuple[float, ...], high
 
 
 class FennsIndex(Index):
-    """Points sorted by coarse cell, those at its border first; where each cell starts, and how long its border is.
+    """Points sorted by coarse cell, those at its border first; where each cell starts, and where its border ends.
 
     On the device: four lanes a point, and two int32 for each coarse cell.
     """
@@ -291,7 +291,7 @@ class FennsIndex(Index):
 
     def _buffers(self) -> dict[str, cla.Array | Scratch]:
         cells = self._placed.cells
-        kept = {"sorted_points": cells.records, "cell_starts": cells.starts, "border_counts": cells.borders}
+        kept = {"sorted_points": cells.records, "cell_starts": cells.starts, "border_ends": cells.borders}
         images = self._placed.images
         return {**kept, **({} if images is None else {"images": images})}
 
