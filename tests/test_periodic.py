@@ -24,6 +24,14 @@ def method(request):
 
 
 @pytest.fixture
+def dtype(request, dtype):
+    """As everywhere, save that of two dimensions float32 is enough: what float64 changes is compiled for three."""
+    if dtype == np.float64 and "dim" in request.fixturenames and request.getfixturevalue("dim") == 2:
+        pytest.skip("float64 is tested in three dimensions")
+    return dtype
+
+
+@pytest.fixture
 def gpu_like(session, request):
     """The device as a GPU."""
     method = request.getfixturevalue("way")[0] if "way" in request.fixturenames else None
