@@ -5,7 +5,7 @@
 <%namespace name="cells" file="cells.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 // Sorting into a grid so coarse that a work-group counts all of its cells in local memory.
-// Config fields used: dim, components, periodic, work_group_size; of counters follow room, and slots that it is enough for.
+// Config fields used: dim, components, periodic, work_group_size, and room and slots, which follow from counters.
 // Source: Groß, Köster, Krüger (2019), §3.1.
 ${periodic_box.numbers()}
 <%def name="cell(p, turns)">
