@@ -111,7 +111,7 @@ class Session:
         self.programs = ProgramCache(self.context, self.device, self.profile)
         self._pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(self.queue))
         self._cleared: dict[int, Scratch] = {}
-        #: what an array of a shape and dtype consists of, save its buffer
+        #: what an array of a shape and dtype consists of, save its buffer and events
         self._arrays: dict[tuple[tuple[int, ...], np.dtype[Any]], dict[str, Any]] = {}
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
         self._process = os.getpid()
@@ -236,7 +236,8 @@ class Session:
             array = cla.Array(self.queue, shape, dtype, data=buffer)
             if len(self._arrays) == _KNOWN_ARRAYS:
                 self._arrays.clear()
-            self._arrays[shape, dtype] = {name: value for name, value in vars(array).items() if name != "base_data"}
+            own = ("base_data", "events")
+            self._arrays[shape, dtype] = {name: value for name, value in vars(array).items() if name not in own}
             return array
         # What pyopencl finds out about a shape is found out once: that takes longer than a launch.
         array = cla.Array.__new__(cla.Array)

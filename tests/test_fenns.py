@@ -181,11 +181,14 @@ def test_points_that_move_into_one_cell(arranged):
         agree(index, points, 0.05)
 
 
-def test_a_crowd_that_no_plan_foresaw(arranged):
-    """Points from the device come without a wait for their box: all are in one cell, in more tiles than one."""
+@pytest.mark.parametrize("place", [0.5, 0.0], ids=["inside of a cell", "around its corner"])
+def test_a_crowd_that_no_plan_foresaw(arranged, place):
+    """Points from the device come without a wait for their box: all in one cell or in eight, in more tiles than one."""
     points = clouds.uniform(1500, 3, seed=8)
     index = clfrnn.build_index(points, 0.05, method="fenns", session=arranged)
-    crowded = (points * np.float32(0.04) + np.float32(0.3)).astype(np.float32)
+    grid = index.cell_grid
+    middle = np.array(grid.low) + np.array(grid.sides) * (np.array(grid.shape) // 2 + place)
+    crowded = ((points - 0.5) * 0.04 + middle).astype(np.float32)
 
     index.update(cla.to_device(arranged.queue, crowded))
 
