@@ -24,6 +24,7 @@ __all__ = [
     "most_coarse_cells",
     "plan_block",
     "plan_coarse",
+    "useful_cells",
     "why_no_tiles",
     "without_tiles",
 ]
@@ -48,6 +49,16 @@ _FINE = 0.7
 #: Queries of a crowded cell that one group serves, at least.
 _LEAST_CHUNK = 256
 
+#: Points of a cell, where local memory can count as many cells: fewer are soon done, and see more borders than points
+#: of their own; of more, what their queries see around them fits no tile (measured).
+_OF_CELL = 700
+
+#: Points of a block for which cells are made smaller.
+_OF_BLOCK = 1600
+
+#: Cells for each compute unit, so that all are busy, and in all; but no fewer points in each.
+_CELLS_A_UNIT, _CELLS, _LEAST_OF_CELL = 3, 64, 32
+
 #: Images of cells that a group looks at, at most: so many that nearly all pairs are tested in any case.
 _MOST_NEIGHBORS = 1 << 20
 
@@ -67,6 +78,10 @@ class CoarseConfig(PointConfig):
 
     periodic: bool
     counters: int
+    #: points that an item loads before it counts the first of them
+    batch: int
+    #: counters lie so far apart, in numbers, that atomics on several do not wait for each other
+    spread: int
 
     def names(self) -> dict[str, Any]:
         """The fields; how many boxes of points have room in the counters' place; numbers of 4 bytes that this takes."""
@@ -110,7 +125,26 @@ def plan_coarse(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) 
         real=real,
         periodic=periodic,
         counters=most_coarse_cells(profile),
+        batch=8 if profile.kind == "gpu" else 1,
+        spread=4 if profile.kind == "gpu" else 1,
     )
+
+
+def useful_cells(profile: DeviceProfile, *, problem: Problem, low: tuple[float, ...], high: tuple[float, ...]) -> int:
+    """Coarse cells that are worth having, over points between `low` and `high`, whatever local memory could count."""
+    if problem.box is not None:
+        low, high = problem.box.domain(low, high)
+    reach = padded_radius(problem.radius, problem.real)
+    density = problem.survey.density(problem.radius)
+    busy = min(problem.n / _LEAST_OF_CELL, max(_CELLS, _CELLS_A_UNIT * profile.compute_units))
+    if not 0 < density < math.inf:
+        return math.ceil(busy)
+    root = density ** (-1 / problem.dim)
+    side = min(_OF_CELL ** (1 / problem.dim) * root, _OF_BLOCK ** (1 / problem.dim) * root - 2 * reach)
+    if side <= reach:
+        return problem.n
+    cells = math.prod(max(1.0, (b / 2 - a / 2) * 2 / side) for a, b in zip(low, high, strict=True))
+    return max(1, math.ceil(min(problem.n, max(cells, busy))))
 
 
 def fit_coarse(

@@ -32,6 +32,9 @@ Config = TypeVar("Config", bound=KernelConfig)
 #: A slice of a long launch should take about this long; Ctrl-C and watchdogs are served between slices.
 _SLICE_SECONDS = 0.5
 
+#: A pair costs a user's function at most so many times what a budget of pairs counts on, before runs are timed.
+_DEAREST = 64
+
 #: Counters at zero are kept for so many numbers of them.
 _MOST_CLEARED = 4
 
@@ -179,19 +182,28 @@ class Session:
             self._record = None
 
     def launch_sliced(
-        self, kernel: Kernel, units: int, work_group_size: int, *arguments: Any, pairs: float, begin: int = 0
+        self,
+        kernel: Kernel,
+        units: int,
+        work_group_size: int,
+        *arguments: Any,
+        pairs: float,
+        most: float = math.inf,
+        begin: int = 0,
     ) -> cl.Event | None:
         """Enqueue `kernel` over `units` from `begin` on, in slices when that would be too much for one launch.
 
         It is too much when `pairs` tests are foreseen to be, or when the kernel's last run was too long: a cloud may
-        have drawn together since its crowding was estimated. The kernel's first two arguments are the slice's first
-        unit and its end. One launch does not wait; slices wait for each other, and each is sized by the time that the
-        one before it took.
+        have drawn together since its crowding was estimated; but never when `most`, which there can be, are few. The
+        kernel's first two arguments are the slice's first unit and its end. One launch does not wait; slices wait for
+        each other, and each is sized by the time that the one before it took.
         """
-        excess = max(pairs / launch_budget(self.profile), self._foreseen(kernel, units) / (2 * _SLICE_SECONDS))
+        budget = launch_budget(self.profile)
+        few = most <= budget / _DEAREST
+        excess = 0.0 if few else max(pairs / budget, self._foreseen(kernel, units) / (2 * _SLICE_SECONDS))
         if excess <= 1:
             event = self.launch(kernel, units, work_group_size, np.int32(begin), np.int32(begin + units), *arguments)
-            if event is not None and self._times_launches:
+            if event is not None and self._times_launches and not few:
                 self._last_runs[kernel] = (event, None, units)
             return event
         event = None

@@ -39,9 +39,16 @@ class Survey:
             for low, high in zip(self.low, self.high, strict=True)
         )
         mean = math.log(max(self.n, 1)) - logarithm
-        local = math.log(self.others) - self.dim * math.log(cell_side) if self.others > 0 < cell_side else -math.inf
+        local = -math.inf
+        if cell_side > 0 and self.others > self._chance(min(0.0, mean + self.dim * math.log(cell_side))):
+            local = math.log(self.others) - self.dim * math.log(cell_side)
         densest = max(local, mean)
         return math.exp(densest) if -700 < densest < 700 else math.inf if densest > 0 else 0.0
+
+    def _chance(self, expected: float) -> float:
+        """What `others` may come to by chance in an even cloud; `expected` is the logarithm of its mean, or 0."""
+        spread = (math.exp(expected) + 1 / _SLOTS_PER_POINT) / max(1, min(self.n, _SAMPLED_POINTS))
+        return math.exp(expected) + 4 * math.sqrt(2 * spread)
 
 
 def occupancy_share(n: int) -> int:

@@ -1,5 +1,6 @@
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 <%namespace name="neighborhood" file="neighborhood.cl.mako"/>
+<%namespace name="sections" file="sections.cl.mako"/>
 <%namespace name="tiles" file="tiles.cl.mako"/>
 ## One block: a coarse cell, the cells around it, and the fine grid over them in local memory.
 ## Config fields used: dim, periodic, real, work_group_size, tile, fine, chunk, team, foreign.
@@ -51,21 +52,22 @@ real frnn_below(const real x)
     const int frnn_l = get_local_id(0);
     const int frnn_group = frnn_first / ${work_group_size} + (int)get_group_id(0);
     const int frnn_cells = ${" * ".join(f"frnn_shape.s{k}" for k in range(dim))};
-    global const int *frnn_served = ${"frnn_query_starts" if foreign else "frnn_starts"};
+    global const int *frnn_served = ${"frnn_query_sections" if foreign else "frnn_sections"};
     int frnn_cell_here = frnn_group, frnn_begin = 0, frnn_finish = 0;
     if (frnn_group < frnn_cells) {
-        frnn_begin = frnn_served[frnn_group];
-        frnn_finish = frnn_min(frnn_served[frnn_group + 1], ${first_end("frnn_begin")});
+        frnn_begin = ${sections.start("frnn_served", "frnn_group")};
+        frnn_finish = frnn_min(${sections.end("frnn_served", "frnn_group")}, ${first_end("frnn_begin")});
     } else {
         frnn_begin = (frnn_group - frnn_cells + 1) * ${chunk};
         int frnn_behind = frnn_cells;
         frnn_cell_here = 0;
         while (frnn_behind - frnn_cell_here > 1) {
             const int frnn_middle = (frnn_cell_here + frnn_behind) / 2;
-            if (frnn_served[frnn_middle] <= frnn_begin) frnn_cell_here = frnn_middle; else frnn_behind = frnn_middle;
+            if (${sections.end("frnn_served", "frnn_middle - 1")} <= frnn_begin) frnn_cell_here = frnn_middle; else frnn_behind = frnn_middle;
         }
-        frnn_finish = frnn_min(frnn_served[frnn_cell_here + 1], frnn_begin + ${chunk});
-        if (frnn_begin < ${first_end("frnn_served[frnn_cell_here]")}) frnn_finish = frnn_begin;
+        frnn_finish = frnn_min(${sections.end("frnn_served", "frnn_cell_here")}, frnn_begin + ${chunk});
+        const int frnn_opening = ${sections.start("frnn_served", "frnn_cell_here")};
+        if (frnn_begin < ${first_end("frnn_opening")}) frnn_finish = frnn_begin;
     }
     const int frnn_rounds = (frnn_finish - frnn_begin + ${work_group_size - 1}) / ${work_group_size};
 % if periodic:

@@ -36,9 +36,9 @@ const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${nam
     const int address = ${"(lane2 * shape.s1 + lane1)" if dim == 3 else "lane1"} * shape.s0 + lane0;
 </%def>
 
-<%def name="arguments()">
+<%def name="arguments(starts='frnn_starts')">
     const int frnn_n, global const ${"real" if columns else "frnn_record"} *restrict frnn_sorted,
-    global const int *restrict frnn_starts,
+    global const int *restrict ${starts},
     ${grid("frnn_")}
 </%def>
 

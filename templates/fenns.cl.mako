@@ -3,6 +3,7 @@
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 <%namespace name="blocks" file="blocks.cl.mako"/>
+<%namespace name="sections" file="sections.cl.mako"/>
 <%namespace name="tiles" file="tiles.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
 // A coarse grid in memory, whose cells hold their border first; a fine grid of one coarse cell and its surroundings is made
@@ -14,11 +15,11 @@
 // Exact because a neighbor lies in the query's own coarse cell or in the border of one next to it, and both grids give
 // windows and points their cells by one monotone function. Source: Groß, Köster, Krüger (2019), §3.2, algorithms 3, 4.
 <%def name="arguments()">
-    ${cells.arguments()},
-    const real frnn_widest, global const int *restrict frnn_borders, const int4 frnn_fine_shape,
+    ${cells.arguments("frnn_sections")},
+    const real frnn_widest, const int4 frnn_fine_shape,
     const frnn_record frnn_fine_inverse, const frnn_record frnn_fine_last
 % if foreign and tile:
-    , global const frnn_record *restrict frnn_sorted_queries, global const int *restrict frnn_query_starts
+    , global const frnn_record *restrict frnn_sorted_queries, global const int *restrict frnn_query_sections
 % endif
 </%def>
 
@@ -57,8 +58,8 @@
         ${cells.window()}
         <%cells:rows image="${image}">
             // All of a row's points, borders or not: cells that follow each other hold theirs in one run.
-            int frnn_t = frnn_starts[frnn_row + frnn_from0];
-            const int frnn_stop = frnn_starts[frnn_row + frnn_to0 + 1];
+            int frnn_t = ${sections.start("frnn_sections", "frnn_row + frnn_from0")};
+            const int frnn_stop = ${sections.end("frnn_sections", "frnn_row + frnn_to0")};
             ${cells.run(function, image)}
         </%cells:rows>
     </%visit:each_image>

@@ -1,9 +1,10 @@
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
+<%namespace name="sections" file="sections.cl.mako"/>
 ## The coarse cells around a block's own, and which points at their borders the queries of the own cell may see.
 ## Config fields used: dim, periodic, work_group_size, tile.
 <%def name="make_table(page)">
-    // A page of the neighborhood, the group's own cell first of all: of the others the borders count, and of these the
-    // points that a query of the own cell may see. On an axis where the neighbor lies behind or before, that is a point
+    // A page of the neighborhood, the group's own cell first of all: of the others the borders count, in other layers the
+    // part for these, and of these the points that a query of the own cell may see. On an axis where the neighbor lies behind or before, that is a point
     // which less or plus the reach has a cell as far back as the own one: one comparison, times the side, the bound being
     // the largest number below the next cell. Elsewhere nothing is above infinity.
     frnn_meet();
@@ -35,10 +36,10 @@
         frnn_there &= frnn_g${k} >= 0 & frnn_g${k} < frnn_shape.s${k};
 % endfor
         const int frnn_g = frnn_there ? ${"(frnn_g2 * frnn_shape.s1 + frnn_g1)" if dim == 3 else "frnn_g1"} * frnn_shape.s0 + frnn_g0 : 0;
-        const int frnn_start = frnn_starts[frnn_g];
+        const int frnn_start = ${sections.start("frnn_sections", "frnn_g")};
+        const int frnn_section = !frnn_which ? 2 : !frnn_side${dim - 1};
         frnn_firsts[frnn_n_] = frnn_start;
-        frnn_lasts[frnn_n_] =
-            !frnn_there ? frnn_start : frnn_which ? frnn_borders[frnn_g] : frnn_starts[frnn_g + 1];
+        frnn_lasts[frnn_n_] = frnn_there ? frnn_sections[3 * frnn_g + frnn_section] : frnn_start;
     }
     frnn_meet();
 </%def>

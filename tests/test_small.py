@@ -9,6 +9,7 @@ from conftest import takes_long_as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
+from clfrnn.methods import coarse
 
 pytestmark = pytest.mark.core
 
@@ -44,10 +45,12 @@ def test_every_kernel_on_a_small_cloud(session, way, dim):
 
 @pytest.mark.parametrize("local_memory", [3 << 10, 32 << 10], ids=["tiles", "whole"])
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
-def test_items_that_share_a_local_grid(session, dim, periodic, local_memory):
+def test_items_that_share_a_local_grid(session, monkeypatch, dim, periodic, local_memory):
     """FENNS in groups of many items, whose candidates fit local memory and do not."""
     if takes_long_as_gpu(session, "fenns"):
         pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
+    if local_memory > 10_000:
+        monkeypatch.setattr(coarse, "_FEW_OF_ITEM", 0)  # sorted by three launches, as many points are
     fresh = clfrnn.Session(session.queue)
     fresh.profile = dataclasses.replace(
         session.profile,

@@ -20,13 +20,18 @@ __all__ = ["CoarseCells", "CoarseSort"]
 #: Groups that count on one compute unit: its local memory holds no more.
 _GROUPS_A_UNIT = 2
 
+#: Points that one group counts, at most: its counters are halves of numbers.
+_MOST_OF_GROUP = 65535
+
+#: Points for each item of the group that sorts few points alone, in one launch instead of three.
+_FEW_OF_ITEM = 64
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CoarseCells:
-    """Records in the order of cells, where each cell starts, and where its border ends."""
+    """Records in the order of cells; of each cell, where its part for other layers, its border, and it itself end."""
 
-    starts: Scratch
-    borders: Scratch
+    sections: Scratch
     records: Scratch
 
 
@@ -44,8 +49,8 @@ class CoarseSort:
     def points(self, points: cla.Array, widest: float, box: PendingBox) -> CoarseCells:
         """Enqueue the sort of `points`, of each cell those first that a reach of `widest` takes to another cell.
 
-        Finds their box also. The images of points at home are found by the numbers of the points. Three launches.
-        8 bytes a cell besides the records; 4 more go back to the pool, and 4 stay at zero for the next sort.
+        Finds their box also. The images of points at home are found by the numbers of the points. Three launches,
+        or one for few points. 12 bytes a cell besides the records; 8 stay at zero in the session for the next sort.
         """
         return self._sort(points, 2, widest, box)
 
@@ -66,40 +71,45 @@ class CoarseSort:
     def _sort(self, rows: cla.Array, of: int, widest: float, box: PendingBox) -> CoarseCells:
         session, n = self.session, rows.shape[0]
         kernels, config = self._planned()
-        starts = session.scratch(self.cells + 1, INT, purpose="the starts of cells")
-        borders = session.scratch(self.cells, INT, purpose="the ends of cells' borders")
+        sections = session.scratch(3 * self.cells, INT, purpose="the sections of cells")
         records = session.scratch(4 * n, self.dtype, purpose="the sorted copy of the points")
-        counts = self._count(rows, of, starts, borders, box)
+        told = (np.int32(n), np.int32(of), self.dtype.type(widest), rows.base_data, *self.numbers)
+        if n <= _FEW_OF_ITEM * config.work_group_size and 3 * self.cells <= config.counters:
+            session.launch(
+                kernels["place_coarse"],
+                config.work_group_size,
+                config.work_group_size,
+                *told,
+                sections.base_data,
+                records.base_data,
+                *box.arguments,
+            )
+            return CoarseCells(sections=sections, records=records)
+        inner = self._count(n, told, sections, box)
         session.launch(
             kernels["sort_coarse"],
             n,
             config.work_group_size,
-            np.int32(n),
-            np.int32(of),
-            self.dtype.type(widest),
-            rows.base_data,
-            *self.numbers,
-            counts.base_data,
-            borders.base_data,
+            *told,
+            sections.base_data,
+            inner.base_data,
             records.base_data,
         )
-        return CoarseCells(starts=starts, borders=borders, records=records)
+        return CoarseCells(sections=sections, records=records)
 
-    def _count(self, rows: cla.Array, of: int, starts: Scratch, borders: Scratch, box: PendingBox) -> Scratch:
-        """Where each cell ends; in `starts` and `borders`, where it starts; the box of the rows."""
-        session, n = self.session, rows.shape[0]
+    def _count(self, n: int, told: tuple[Any, ...], sections: Scratch, box: PendingBox) -> Scratch:
+        """Counters at the ends of cells; in `sections`, where each begins; the box of the rows."""
+        session = self.session
         kernels, config = self._planned()
         size, groups = config.work_group_size, self._groups(n, config)
         boxes = session.scratch(groups * (2 * self.dim + 1), self.dtype, purpose="the bounding boxes of groups")
-        counts, cleared = self._cleared(), session.scratch(self.cells, INT, purpose="the counts of cells")
+        inner = session.scratch(config.spread * self.cells, INT, purpose="counters of cells")
+        counts = self._cleared()
         session.launch(
             kernels["count_coarse"],
             groups * size,
             size,
-            np.int32(n),
-            np.int32(of),
-            rows.base_data,
-            *self.numbers,
+            *told,
             counts.base_data,
             boxes.base_data,
         )
@@ -110,27 +120,27 @@ class CoarseSort:
             np.int32(self.cells),
             np.int32(groups),
             counts.base_data,
-            starts.base_data,
-            borders.base_data,
-            cleared.base_data,
+            sections.base_data,
+            inner.base_data,
             boxes.base_data,
             *box.arguments,
         )
-        session.keep_cleared(cleared)
-        return counts
+        session.keep_cleared(counts)
+        return inner
 
     def _cleared(self) -> Scratch:
         """Counters at zero: those that the last sort into as many cells has left, or new ones."""
-        counts = self.session.take_cleared(self.cells)
+        counts = self.session.take_cleared(2 * self.cells)
         if counts is None:
-            counts = self.session.scratch(self.cells, INT, purpose="the counts of cells")
+            counts = self.session.scratch(2 * self.cells, INT, purpose="the counts of cells")
             fill(self.session, counts)
         return counts
 
     def _groups(self, n: int, config: CoarseConfig) -> int:
         """As many groups as count at once, but not so many that they have nothing to count together."""
         most = self.session.profile.compute_units * _GROUPS_A_UNIT
-        return min(most, -(-n // config.work_group_size))
+        least = -(-n // (_MOST_OF_GROUP - config.work_group_size))
+        return max(least, min(most, -(-n // config.work_group_size)))
 
     def _planned(self) -> tuple[dict[str, Kernel], CoarseConfig]:
         real = REAL_OF[self.dtype]

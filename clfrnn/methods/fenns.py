@@ -11,7 +11,16 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl.array as cla
 
-from ..blocks import BlockConfig, fit_coarse, fit_fine, most_coarse_cells, plan_block, why_no_tiles, without_tiles
+from ..blocks import (
+    BlockConfig,
+    fit_coarse,
+    fit_fine,
+    most_coarse_cells,
+    plan_block,
+    useful_cells,
+    why_no_tiles,
+    without_tiles,
+)
 from ..configs import VisitVariant
 from ..domain import CellGrid, padded_radius
 from ..errors import InvalidInputError
@@ -27,9 +36,6 @@ from .grid_numbers import pack_box, pack_grid, pack_lanes
 from .index import Index
 
 __all__ = ["Fenns", "FennsIndex"]
-
-#: Cells that there may be however few points there are.
-_FEW_CELLS = 64
 
 #: The place of the grid's shape among the arguments of the walk.
 _SHAPE = 5
@@ -59,6 +65,8 @@ class Placed:
     sort: CoarseSort
     cells: CoarseCells
     images: Scratch | None
+    #: what walks take of all this
+    walk: tuple[Any, ...]
 
 
 class Fenns:
@@ -128,7 +136,7 @@ def _plan(problem: Problem, profile: DeviceProfile, low: tuple[float, ...], high
         high=high,
         radius=problem.radius,
         real=problem.real,
-        most=min(most, max(_FEW_CELLS, problem.n)),  # more cells than points would only be passed over
+        most=min(most, useful_cells(profile, problem=problem, low=low, high=high)),
         shape=asked,
         box=problem.box,
     )
@@ -140,9 +148,9 @@ def _plan(problem: Problem, profile: DeviceProfile, low: tuple[float, ...], high
 
 
 class FennsIndex(Index):
-    """Points sorted by coarse cell, those at its border first; where each cell starts, and where its border ends.
+    """Points sorted by coarse cell, those at its border first; where each cell and the two parts of its border end.
 
-    On the device: four lanes a point, and two int32 for each coarse cell.
+    On the device: four lanes a point, and three int32 for each coarse cell.
     """
 
     stem: ClassVar[str] = "fenns"
@@ -197,7 +205,7 @@ class FennsIndex(Index):
         if not self.config.tile:
             return ()
         placed = self._placed.sort.queries(queries, box or self.watch.room())
-        return (placed.records.base_data, placed.starts.base_data)
+        return (placed.records.base_data, placed.sections.base_data)
 
     def describe(self) -> list[str]:
         """See :class:`~clfrnn.methods.walker.Walker`."""
@@ -265,7 +273,18 @@ class FennsIndex(Index):
             cells=grid.cells,
             numbers=numbers,
         )
-        return Placed(sort=sort, cells=sort.points(points, self._widest, bounds), images=images)
+        cells = sort.points(points, self._widest, bounds)
+        walk = (
+            np.int32(self.num_points),
+            cells.records.base_data,
+            cells.sections.base_data,
+            *numbers,
+            self.dtype.type(self._widest),
+            pack_lanes(plan.fine_shape, np.int32, 1),
+            pack_lanes(plan.fine_inverses, self.dtype, 0),
+            pack_lanes(tuple(many - 1 for many in plan.fine_shape), self.dtype, 0),
+        )
+        return Placed(sort=sort, cells=cells, images=images, walk=walk)
 
     @property
     def _widest(self) -> float:
@@ -273,25 +292,14 @@ class FennsIndex(Index):
 
     def walk_arguments(self) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.walker.Walker`."""
-        placed, plan = self._placed, self._plan
-        return (
-            np.int32(self.num_points),
-            placed.cells.records.base_data,
-            placed.cells.starts.base_data,
-            *placed.sort.numbers,
-            self.dtype.type(self._widest),
-            placed.cells.borders.base_data,
-            pack_lanes(plan.fine_shape, np.int32, 1),
-            pack_lanes(plan.fine_inverses, self.dtype, 0),
-            pack_lanes(tuple(many - 1 for many in plan.fine_shape), self.dtype, 0),
-        )
+        return self._placed.walk
 
     def _box_starts(self) -> tuple[float, ...]:
         return self._plan.grid.low
 
     def _buffers(self) -> dict[str, cla.Array | Scratch]:
         cells = self._placed.cells
-        kept = {"sorted_points": cells.records, "cell_starts": cells.starts, "border_ends": cells.borders}
+        kept = {"sorted_points": cells.records, "cell_sections": cells.sections}
         images = self._placed.images
         return {**kept, **({} if images is None else {"images": images})}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,6 +54,11 @@ class Walker(KeptPoints):
             self._price = self.cell_grid, self._tests_of_query()
         return m * self._price[1]
 
+    def _most_of_query(self) -> float:
+        """As many pairs as a query tests at most, wherever points have gone to."""
+        box = self.problem.box
+        return self.num_points * (1.0 if box is None else math.inf)
+
     def run(
         self, function: NeighborFunction, ask: Ask, values: Sequence[Any], *, every_candidate: bool = False
     ) -> cl.Event | None:
@@ -88,6 +94,7 @@ class Walker(KeptPoints):
                 *(() if by_number else ask.placed),
                 *own,
                 pairs=self._tests(end - first if by_number else ask.m),
+                most=float(ask.m) * self._most_of_query(),
                 begin=first,
             )
         return event
