@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyopencl.array as cla
 
 from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, raise_non_finite, round_radii
 from .errors import InvalidInputError
-from .methods import METHODS, Index, Method
+from .methods import METHODS, Index, Method, choose_method, is_worth_binning
 from .methods.intake import check_context, fetch, take_points
 from .methods.periodic import check_box, check_images, survey_in_box
 from .plan import Problem
@@ -21,9 +22,6 @@ from .session import Session
 from .survey import Survey
 
 __all__ = ["build_index", "default_session", "search"]
-
-#: Up to this many points, testing every pair is as fast as binning them.
-_FEW_POINTS = 1024
 
 
 @functools.cache
@@ -219,16 +217,16 @@ def _build(
         largest = float(round_radii(radius, np.size(radius), array.dtype).max(initial=0))
     else:
         largest = one_radius(radius, array.dtype)
-    chosen, why = (chosen, "asked for by name") if chosen else _choose_method(n, dim)
-    if dim not in chosen.dims:
-        _refuse_dim(chosen, dim)
-    checked = chosen.check(options)
+    if dim not in (serving := chosen or METHODS["brute_force"]).dims:
+        _refuse_dim(serving, dim)
+    checked = chosen.check(options) if chosen is not None else {}
     box = check_box(*domain, dim, array.dtype)
     if box is not None:
         check_images(box, largest, n)
-    if pending is None and (box is not None or chosen.surveys_occupancy):
+    crowding = chosen.surveys_occupancy if chosen is not None else is_worth_binning(n, dim)
+    if pending is None and (box is not None or crowding):
         pending = bounding_box(session, array)
-    survey = _survey(session, array, largest, pending, crowding=chosen.surveys_occupancy and n > 0)
+    survey = _survey(session, array, largest, pending, crowding=crowding and n > 0)
     if box is not None:
         survey = survey_in_box(survey, box, largest, REAL_OF[array.dtype])
     problem = Problem(
@@ -239,8 +237,11 @@ def _build(
         survey=survey,
         options=checked,
         box=box,
-        why=why,
+        why="asked for by name",
     )
+    if chosen is None:
+        chosen, why = choose_method(problem, session.profile)
+        problem = dataclasses.replace(problem, options=chosen.check({}), why=why)
     index = chosen.build(session, problem, array, pending)
     if pending is not None:
         index.watch.good_points(pending.read())
@@ -274,15 +275,6 @@ def _check_method(method: object, options: dict[str, Any]) -> Method | None:
         hint = "; name the method to set its options" if method == "auto" else ""
         raise TypeError(f"unexpected option {', '.join(map(repr, unknown))}: method {method!r} {takes}{hint}")
     return METHODS.get(method)
-
-
-def _choose_method(n: int, dim: int) -> tuple[Method, str]:
-    """A first plain rule and its reason: strips wherever they serve, all pairs for few points and other dimensions."""
-    if dim not in METHODS["strips"].dims:
-        return METHODS["brute_force"], f"chosen by auto, as only it serves {dim} dimensions"
-    if n > _FEW_POINTS:
-        return METHODS["strips"], f"chosen by auto, as there are more than {_FEW_POINTS:,} points"
-    return METHODS["brute_force"], f"chosen by auto, as up to {_FEW_POINTS:,} points are not worth binning"
 
 
 def _refuse_dim(method: Method, dim: int) -> None:

@@ -19,6 +19,7 @@ __all__ = [
     "BlockConfig",
     "CoarseConfig",
     "block_memory",
+    "block_points",
     "fit_coarse",
     "fit_fine",
     "most_coarse_cells",
@@ -53,8 +54,8 @@ _LEAST_CHUNK = 256
 #: of their own; of more, what their queries see around them fits no tile (measured).
 _OF_CELL = 700
 
-#: Points of a block for which cells are made smaller.
-_OF_BLOCK = 1600
+#: Cells are made smaller where a block would hold more points than this share of what fits so many bytes.
+_SHARE_OF_TILE, _BYTES_OF_TILE = 0.8, 45_000
 
 #: Cells for each compute unit, so that all are busy, and in all; but no fewer points in each.
 _CELLS_A_UNIT, _CELLS, _LEAST_OF_CELL = 3, 64, 32
@@ -126,7 +127,7 @@ def plan_coarse(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) 
         periodic=periodic,
         counters=most_coarse_cells(profile),
         batch=8 if profile.kind == "gpu" else 1,
-        spread=4 if profile.kind == "gpu" else 1,
+        spread=8 if profile.kind == "gpu" else 1,
     )
 
 
@@ -140,10 +141,14 @@ def useful_cells(profile: DeviceProfile, *, problem: Problem, low: tuple[float, 
     if not 0 < density < math.inf:
         return math.ceil(busy)
     root = density ** (-1 / problem.dim)
-    side = min(_OF_CELL ** (1 / problem.dim) * root, _OF_BLOCK ** (1 / problem.dim) * root - 2 * reach)
-    if side <= reach:
+    tile = min(_EACH[-1], _BYTES_OF_TILE // (_WIDEST * (4 + _candidate_bytes(problem.dim, problem.real, problem.box))))
+    of_block = _SHARE_OF_TILE * tile * _WIDEST
+    side, fitting = _OF_CELL ** (1 / problem.dim) * root, of_block ** (1 / problem.dim) * root - 2 * reach
+    if fitting <= reach:
         return problem.n
-    cells = math.prod(max(1.0, (b / 2 - a / 2) * 2 / side) for a, b in zip(low, high, strict=True))
+    # The nearest number of cells, or as many as it takes for blocks to fit.
+    parts = (max((b - a) / side - 0.5, (b - a) / fitting) for a, b in zip(low, high, strict=True))
+    cells = math.prod(math.ceil(max(1.0, min(part, problem.n))) for part in parts)
     return max(1, math.ceil(min(problem.n, max(cells, busy))))
 
 
@@ -234,13 +239,25 @@ def fit_fine(grid: CellGrid, *, problem: Problem, most: int) -> tuple[tuple[int,
     return shape, tuple(many / extent if many > 1 else 0.0 for many, extent in zip(shape, extents, strict=True))
 
 
+def _candidate_bytes(dim: int, real: str, periodic: object) -> int:
+    """Bytes of a tile for each candidate: its record, and where it may be an image, its shift."""
+    return 4 * REAL_SIZE[real] + (4 * dim if periodic else 0)
+
+
 def block_memory(config: BlockConfig) -> int:
     """Bytes of local memory that one group of the walk declares."""
-    candidate = 4 * REAL_SIZE[config.real] + (4 * config.dim if config.periodic else 0)
+    candidate = _candidate_bytes(config.dim, config.real, config.periodic)
     sums = config.work_group_size + -(-config.work_group_size // 16) + 1
     neighbors = 8 + config.dim * (3 * REAL_SIZE[config.real] + (4 if config.periodic else 0))
     corner = config.dim * REAL_SIZE[config.real]
     return config.tile * candidate + 4 * (config.fine + 1 + sums) + 3**config.dim * neighbors + corner
+
+
+def block_points(problem: Problem, grid: CellGrid) -> float:
+    """Points that are expected in a coarse cell and the reach of its queries around it."""
+    reach = padded_radius(problem.radius, problem.real)
+    density = problem.survey.density(problem.radius)
+    return min(problem.n, density * math.prod(side + 2 * reach for side in grid.sides))
 
 
 def plan_block(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> BlockConfig:
@@ -254,7 +271,7 @@ def plan_block(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> B
     density = problem.survey.density(problem.radius)
     reach = padded_radius(problem.radius, problem.real)
     own = min(problem.n, density * math.prod(grid.sides))
-    held = min(problem.n, density * math.prod(side + 2 * reach for side in grid.sides))
+    held = block_points(problem, grid)
     wanted = 1.1 * held + 3 * math.sqrt(held) + 8
     cpu = profile.kind == "cpu"
     border = min(own, density * (math.prod(grid.sides) - math.prod(max(0.0, side - 2 * reach) for side in grid.sides)))

@@ -6,6 +6,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
+from conftest import as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -387,7 +388,15 @@ def test_methods_serve_their_dimensions(session):
 
 def test_auto(session):
     assert clfrnn.build_index(POINTS, RADIUS, session=session).method == "brute_force"
-    assert clfrnn.build_index(clouds.uniform(5000), 0.05, session=session).method == "strips"
+    sparse = clfrnn.build_index(clouds.uniform(5000), 0.05, session=session)
+    assert sparse.method == ("fenns" if session.profile.kind == "gpu" else "strips")
+    dense = clfrnn.build_index(clouds.uniform(5000), 0.3, session=session)
+    assert dense.method == "strips"
+    crowded = clfrnn.build_index(clouds.clustered(60_000), 0.01, session=session)
+    assert crowded.method == "strips"
+    if session.profile.kind != "gpu":
+        shared = clfrnn.build_index(clouds.uniform(5000), 0.05, session=as_gpu(session))
+        assert shared.explain().startswith("fenns: chosen by auto, as a GPU makes local grids sooner")
 
 
 def test_facts_of_an_index(session):

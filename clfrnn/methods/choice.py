@@ -1,0 +1,66 @@
+"""Choice: the method that "auto" takes, and why. A pure function of the points' survey and the device."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from ..blocks import block_points
+from ..plan import Problem
+from ..profile import DeviceProfile
+from .base import Method
+from .brute_force import BruteForce
+from .fenns import Fenns
+from .strips import Strips
+
+__all__ = ["choose_method", "is_worth_binning"]
+
+#: All pairs of so few points are tested sooner than they are sorted.
+_FEW_POINTS = 1024
+
+#: Neighbors of a point from which on cells in memory are walked sooner than local ones are made, by the number of
+#: coordinates and whether the box is periodic (measured, with single precision).
+_MOST_NEIGHBORS = {(2, False): 25.0, (3, False): 10.0, (2, True): 5.0, (3, True): 0.0}
+
+#: Records of doubles take twice the local memory.
+_SHARE_OF_DOUBLES = 0.1
+
+#: So few points are searched about as soon as they are launched for, and FENNS takes the fewest launches.
+_FEW_FOR_A_GPU, _TIMES_OF_FEW = 1 << 17, 5.0
+
+
+def is_worth_binning(n: int, dim: int) -> bool:
+    """Whether the choice depends on more than how many points there are, and in how many dimensions."""
+    return n > _FEW_POINTS and dim in Strips.dims
+
+
+def choose_method(problem: Problem, profile: DeviceProfile) -> tuple[Method, str]:
+    """The method for a problem whose options and reason are not settled yet, and its reason."""
+    if problem.dim not in Strips.dims:
+        return BruteForce(), f"chosen by auto, as only it serves {problem.dim} dimensions"
+    if problem.n <= _FEW_POINTS:
+        return BruteForce(), f"chosen by auto, as up to {_FEW_POINTS:,} points are not worth binning"
+    reason = _reason_against_local_grids(problem, profile)
+    if reason is None:
+        return Fenns(), "chosen by auto, as a GPU makes local grids sooner than it fills cells where neighbors are few"
+    return Strips(), f"chosen by auto, as there are more than {_FEW_POINTS:,} points, and {reason}"
+
+
+def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str | None:
+    """Why FENNS is not expected to be the fastest, in words; None where it is."""
+    if profile.kind != "gpu":
+        return "no work-items that share a local grid"
+    fenns = Fenns()
+    plan = fenns.plan(dataclasses.replace(problem, options=fenns.check({})), profile)
+    if not plan.config.tile:
+        return "no local grid fits"
+    density = problem.survey.density(problem.radius)
+    ball = math.pi ** (problem.dim / 2) / math.gamma(problem.dim / 2 + 1) * problem.radius**problem.dim
+    most = _MOST_NEIGHBORS[problem.dim, problem.box is not None]
+    most *= _SHARE_OF_DOUBLES if problem.real == "double" else 1.0
+    most *= _TIMES_OF_FEW if problem.n <= _FEW_FOR_A_GPU else 1.0
+    if not density * ball <= most:
+        return f"a point has more than {most:g} neighbors" if most else "the box is periodic"
+    if not block_points(problem, plan.grid) <= plan.config.tile:
+        return "what a local grid covers does not fit local memory"
+    return None

@@ -1,0 +1,75 @@
+"""What "auto" takes, over recorded devices: FENNS where groups share a local grid and neighbors are few."""
+
+import math
+
+import pytest
+from conftest import RECORDED
+
+from clfrnn.domain import PeriodicBox
+from clfrnn.methods import choose_method
+from clfrnn.plan import Problem
+from clfrnn.survey import Survey
+
+#: Devices with local memory enough for a grid of a cell and its surroundings.
+GPUS = [name for name, profile in RECORDED.items() if profile.kind == "gpu" and profile.usable_local_memory > 40_000]
+CPUS = [name for name, profile in RECORDED.items() if profile.kind == "cpu"]
+
+
+def even(*, neighbors, n=4_194_304, dim=3, real="float", periodic=False, crowding=1.0):
+    """Points spread evenly over the unit box, or over one part in `crowding` of it, with so many neighbors each."""
+    ball = math.pi ** (dim / 2) / math.gamma(dim / 2 + 1)
+    radius = (neighbors / (ball * n * crowding)) ** (1 / dim)
+    survey = Survey(n=n, low=(0.0,) * dim, high=(1.0,) * dim, others=n * crowding * radius**dim)
+    box = PeriodicBox(lengths=(1.0,) * dim, low=None) if periodic else None
+    return Problem(n=n, dim=dim, real=real, radius=radius, survey=survey, options={}, box=box)
+
+
+def choice(problem, name):
+    method, why = choose_method(problem, RECORDED[name])
+    assert why.startswith("chosen by auto, as ")
+    return method.name, why
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_local_grids_where_neighbors_are_few(name):
+    assert choice(even(neighbors=3), name)[0] == "fenns"
+    assert choice(even(neighbors=0.02), name)[0] == "fenns"
+    assert choice(even(neighbors=20, dim=2), name)[0] == "fenns"
+    assert choice(even(neighbors=3, dim=2, periodic=True), name)[0] == "fenns"
+    assert choice(even(neighbors=40, n=65_536), name)[0] == "fenns"
+
+
+@pytest.mark.parametrize("name", GPUS)
+@pytest.mark.parametrize(
+    ("problem", "reason"),
+    [
+        (even(neighbors=40), "a point has more than 10 neighbors"),
+        (even(neighbors=3, real="double"), "a point has more than 1 neighbors"),
+        (even(neighbors=3, periodic=True), "the box is periodic"),
+        (even(neighbors=9, n=1 << 26), "what a local grid covers does not fit local memory"),
+        (even(neighbors=5, crowding=1e4), "what a local grid covers does not fit local memory"),
+    ],
+)
+def test_strips_otherwise(name, problem, reason):
+    assert choice(problem, name) == (
+        "strips",
+        f"chosen by auto, as there are more than 1,024 points, and {reason}",
+    )
+
+
+def test_little_local_memory():
+    assert choice(even(neighbors=3), "awkward")[0] == "strips"
+
+
+@pytest.mark.parametrize("name", CPUS)
+def test_nobody_to_share_with(name):
+    for neighbors in (0.1, 3, 30):
+        for dim in (2, 3):
+            assert choice(even(neighbors=neighbors, dim=dim), name)[0] == "strips"
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_few_points_and_other_dimensions(name):
+    assert choice(even(neighbors=3, n=1024), name)[0] == "brute_force"
+    assert choice(even(neighbors=3, n=1025), name)[0] != "brute_force"
+    assert choice(even(neighbors=3, dim=5), name)[0] == "brute_force"
