@@ -10,7 +10,7 @@ from conftest import POINTS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.methods import METHODS
+from clfrnn.methods import METHODS, coarse
 from clfrnn.methods.watch import Watch
 from clfrnn.program import ProgramCache
 
@@ -60,9 +60,11 @@ SCENES = [*((name, where) for name in sorted(METHODS) for where in ("open", "per
 
 
 @pytest.fixture(params=SCENES, ids="-".join)
-def scene(request, session):
-    """Every method, open and periodic, and once in the arrangement for a GPU."""
+def scene(request, session, monkeypatch):
+    """Every method, open and periodic, and once in the arrangement for a GPU; few points are placed in all launches."""
     name, where = request.param
+    if where == "open":
+        monkeypatch.setattr(coarse, "_FEW_OF_ITEM", 0)
     if where == "gpu":
         session = as_gpu(session)
     return Scene(session, name, {} if where == "open" else {"box": (1.0, 1.0, 1.0), "periodic": True})
