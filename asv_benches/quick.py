@@ -75,13 +75,13 @@ def measure(session: clfrnn.Session, points: Any, radius: float, method: str, op
     return [pairs / len(points), *milliseconds(session, count), *milliseconds(session, lists)]
 
 
-def beside(session: clfrnn.Session, points: Any, radius: float, side: float) -> list[Any]:
+def beside(session: clfrnn.Session, points: Any, radius: float, side: float, method: str) -> list[Any]:
     """Neighbors, and the milliseconds of count, lists and nearest, each also periodic, and of an SPH density."""
     on_device = cla.to_device(session.queue, points)
     mass = cla.to_device(session.queue, np.ones(len(points), points.dtype))
     density = cla.empty_like(mass)
-    plain = clfrnn.build_index(on_device, radius)
-    periodic = clfrnn.build_index(on_device, radius, box=(side,) * points.shape[1], periodic=True)
+    plain = clfrnn.build_index(on_device, radius, method=method)
+    periodic = clfrnn.build_index(on_device, radius, method=method, box=(side,) * points.shape[1], periodic=True)
     pairs = plain.query().num_pairs
     assert pairs > 0, "a benchmark that finds nothing measures nothing"
     steps: list[Callable[[], object]] = [
@@ -115,9 +115,9 @@ def scipy_milliseconds(points: Any, radius: float) -> tuple[float, float]:
     return 1e3 * (build + count), 1e3 * (build + time.perf_counter() - started)
 
 
-def print_beside(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]]) -> None:
+def print_beside(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]], method: str) -> None:
     """The table of what a periodic box and a user's function cost, with ratios to their plain counterparts."""
-    click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}\n")
+    click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}, method {method}\n")
     click.echo("| cloud | neighbors | count | periodic | lists | periodic | nearest | periodic | SPH density |")
     click.echo("|---|---|---|---|---|---|---|---|---|")
     for name, make in named.items():
@@ -125,7 +125,7 @@ def print_beside(session: clfrnn.Session, named: dict[str, Callable[[], tuple[An
             continue
         points, radius = make()
         side = 180.0 if "180" in name else 1.0
-        mean, *times = beside(session, points, radius, side)
+        mean, *times = beside(session, points, radius, side, method)
         cells = [f"{times[0]:.3f}"]
         for k, base in ((1, 0), (2, 2), (3, 2), (4, 4), (5, 4), (6, 0)):
             ratio = "" if k == base else f" ({times[k] / times[base]:.2f} x)"
@@ -171,7 +171,7 @@ def main(
     try:
         session = clfrnn.Session(device)
         if compared:
-            print_beside(session, named)
+            print_beside(session, named, method)
         else:
             options = {"construction": construction} if construction else {}
             print_steps(session, named, method, options, with_scipy=with_scipy)

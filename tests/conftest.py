@@ -129,6 +129,13 @@ def takes_long_as_gpu(session, method):
 
 
 @functools.cache
+def position(session):
+    """The number by which commands are given the device."""
+    from clfrnn.device import list_devices
+
+    return str(list_devices().index(session.device))
+
+
 def as_gpu(session):
     """A session whose device counts as a GPU: records instead of columns, other sides of cells, windows in step."""
     if session.profile.kind == "gpu":

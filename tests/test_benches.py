@@ -4,6 +4,8 @@ import importlib
 import pkgutil
 
 import pytest
+from click.testing import CliRunner
+from conftest import position
 
 benchmarks = pytest.importorskip("asv_benches.benchmarks", reason="benchmarks come with a checkout")
 common = importlib.import_module("asv_benches.benchmarks.common")
@@ -72,3 +74,16 @@ def test_an_absent_device_is_skipped():
     for name in absent:
         with pytest.raises(NotImplementedError, match=name):  # what asv takes for "skip"
             common.session.__wrapped__(name)
+
+
+def test_the_methods_that_auto_chooses_from(session):
+    """Rows of both methods, which agree in what they find, and what auto takes."""
+    choice = importlib.import_module("asv_benches.choice")
+    arguments = ["--device", position(session), "--points", "1500", "--neighbors", "3"]
+
+    done = CliRunner().invoke(choice.main, arguments)
+
+    assert done.exit_code == 0, done.output
+    rows = [line for line in done.output.splitlines() if line.startswith("| 1,500 |")]
+    assert len(rows) == (5 if session.profile.fp64 else 4)
+    assert {row.split(" | ")[-1] for row in rows} <= {"strips |", "fenns |"}

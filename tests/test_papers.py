@@ -8,6 +8,7 @@ import types
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from conftest import position
 
 import clfrnn
 
@@ -336,12 +337,6 @@ def test_the_claims_of_strips_are_reckoned_the_right_way_up():
         "3D: default over the original": "2.00x",
     }
     assert list(experiment.tables[0].rows[1][3:5]) == ["2.000", "1.20x"]
-
-
-def position(session):
-    from clfrnn.device import list_devices
-
-    return str(list_devices().index(session.device))
 
 
 def invoke(*arguments):
