@@ -26,7 +26,7 @@ void count_coarse(const int n, const int of, const real widest, global const rea
     const int many = shape.s0 * shape.s1 * shape.s2, stride = get_global_size(0);
     for (int k = get_local_id(0); k < many; k += ${work_group_size}) found[k] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    <%steps:each_point>
+    <%steps:each_point batch="${batch}">
         ${bounds.take("p.s", "i")}
         ${steps.cell("p", "of")}
         ${steps.show([dim - 1])}
@@ -97,6 +97,7 @@ void sort_coarse(const int n, const int of, const real widest, global const real
 
 // All of this at once, for points so few that launches cost more than they do.
 // Launch: one group. In: as above, the cells being at most a third of the counters. Out: sections, sorted, box as above.
+// Smaller batches: with more registers groups would be smaller, and Intel's compiler for CPUs dies of eight in 3D.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void place_coarse(const int n, const int of, const real widest, global const real *restrict points, ${cells.grid("")},
                   global int *restrict sections, global frnn_record *restrict sorted, global real *restrict box,
@@ -110,7 +111,7 @@ void place_coarse(const int n, const int of, const real widest, global const rea
     local int *const layers = found + cells, *const rests = layers + cells;
     for (int k = l; k < 2 * cells; k += ${work_group_size}) found[k] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    <%steps:each_point>
+    <%steps:each_point batch="${min(batch, 4)}">
         ${bounds.take("p.s", "i")}
         ${steps.cell("p", "of")}
         ${steps.show([dim - 1])}
@@ -125,7 +126,7 @@ void place_coarse(const int n, const int of, const real widest, global const rea
         sections[3 * k + 2] = found[k];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    <%steps:each_point>
+    <%steps:each_point batch="${min(batch, 4)}">
         ${steps.cell("p", "of")}
         ${steps.show(range(dim))}
         const int border = ${" | ".join(f"shown{k}" for k in range(dim))};

@@ -33,7 +33,7 @@
 % endfor
 </%def>
 
-<%def name="each_point()">
+<%def name="each_point(batch)">
     // Every point i at p of those that the item goes through: a batch is loaded before the first of it is looked at, so that
     // its loads wait together.
     for (int left = n - (int)get_global_id(0); left > 0; left -= ${batch} * stride) {

@@ -3,8 +3,10 @@
 import math
 
 import pytest
-from conftest import RECORDED
+from conftest import RECORDED, as_gpu
 
+import clfrnn
+from clfrnn import clouds
 from clfrnn.domain import PeriodicBox
 from clfrnn.methods import choose_method
 from clfrnn.plan import Problem
@@ -25,9 +27,9 @@ def even(*, neighbors, n=4_194_304, dim=3, real="float", periodic=False, crowdin
 
 
 def choice(problem, name):
-    method, why = choose_method(problem, RECORDED[name])
-    assert why.startswith("chosen by auto, as ")
-    return method.name, why
+    chosen = choose_method(problem, RECORDED[name])
+    assert chosen.why.startswith("chosen by auto, as ")
+    return chosen.method.name, chosen.why
 
 
 @pytest.mark.parametrize("name", GPUS)
@@ -47,7 +49,6 @@ def test_local_grids_where_neighbors_are_few(name):
         (even(neighbors=3, real="double"), "a point has more than 1 neighbors"),
         (even(neighbors=3, periodic=True), "the box is periodic"),
         (even(neighbors=9, n=1 << 26), "what a local grid covers does not fit local memory"),
-        (even(neighbors=5, crowding=1e4), "what a local grid covers does not fit local memory"),
     ],
 )
 def test_strips_otherwise(name, problem, reason):
@@ -55,6 +56,28 @@ def test_strips_otherwise(name, problem, reason):
         "strips",
         f"chosen by auto, as there are more than 1,024 points, and {reason}",
     )
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_crowds_are_counted_first(name):
+    """A sheet and a clump look alike to the sample: the index tells, when its cells are counted."""
+    for crowding in (1.0, 1e4):
+        chosen = choose_method(even(neighbors=5, crowding=crowding), RECORDED[name])
+        assert chosen.method.name == "fenns"
+        assert chosen.otherwise.method.name == "strips"
+        assert chosen.otherwise.why.endswith("and they lie too unevenly for local grids")
+
+
+def test_sheets_and_clumps(session):
+    device = as_gpu(session)
+    if device.profile.loop_turns is not None:
+        pytest.skip("no local grids on a driver that bounds loops")
+    n, radius = 150_000, 0.005
+    sheet = clfrnn.build_index(clouds.shell(n), radius, session=device)
+    assert sheet.method == "fenns"
+    clumps = clfrnn.build_index(clouds.clustered(n, clusters=5), 0.0001, session=device)
+    assert clumps.method == "strips"
+    assert "they lie too unevenly" in clumps.explain().splitlines()[0]
 
 
 def test_little_local_memory():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import NamedTuple
 
 from ..blocks import block_points
 from ..plan import Problem
@@ -13,7 +14,7 @@ from .brute_force import BruteForce
 from .fenns import Fenns
 from .strips import Strips
 
-__all__ = ["choose_method", "is_worth_binning"]
+__all__ = ["Choice", "choose_method", "is_worth_binning"]
 
 #: All pairs of so few points are tested sooner than they are sorted.
 _FEW_POINTS = 1024
@@ -29,31 +30,40 @@ _SHARE_OF_DOUBLES = 0.1
 _FEW_FOR_A_GPU, _TIMES_OF_FEW = 1 << 17, 5.0
 
 
+_UNEVEN = "they lie too unevenly for local grids"
+
+
 def is_worth_binning(n: int, dim: int) -> bool:
     """Whether the choice depends on more than how many points there are, and in how many dimensions."""
     return n > _FEW_POINTS and dim in Strips.dims
 
 
-def choose_method(problem: Problem, profile: DeviceProfile) -> tuple[Method, str]:
-    """The method for a problem whose options and reason are not settled yet, and its reason."""
+class Choice(NamedTuple):
+    """A method and why it is taken; and what is instead, where its index does not suit the points after all."""
+
+    method: Method
+    why: str
+    otherwise: Choice | None = None
+
+
+def choose_method(problem: Problem, profile: DeviceProfile) -> Choice:
+    """What "auto" takes for a problem whose options and reason are not settled yet."""
     if problem.dim not in Strips.dims:
-        return BruteForce(), f"chosen by auto, as only it serves {problem.dim} dimensions"
+        return Choice(BruteForce(), f"chosen by auto, as only it serves {problem.dim} dimensions")
     if problem.n <= _FEW_POINTS:
-        return BruteForce(), f"chosen by auto, as up to {_FEW_POINTS:,} points are not worth binning"
+        return Choice(BruteForce(), f"chosen by auto, as up to {_FEW_POINTS:,} points are not worth binning")
     reason = _reason_against_local_grids(problem, profile)
-    if reason is None:
-        return Fenns(), "chosen by auto, as a GPU makes local grids sooner than it fills cells where neighbors are few"
-    return Strips(), f"chosen by auto, as there are more than {_FEW_POINTS:,} points, and {reason}"
+    strips = Choice(Strips(), f"chosen by auto, as there are more than {_FEW_POINTS:,} points, and {reason or _UNEVEN}")
+    if reason is not None:
+        return strips
+    why = "chosen by auto, as a GPU makes local grids sooner than it fills cells where neighbors are few"
+    return Choice(Fenns(), why, otherwise=strips)
 
 
 def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str | None:
-    """Why FENNS is not expected to be the fastest, in words; None where it is."""
+    """Why FENNS is not expected to be the fastest, in words; None where it may be."""
     if profile.kind != "gpu":
-        return "no work-items that share a local grid"
-    fenns = Fenns()
-    plan = fenns.plan(dataclasses.replace(problem, options=fenns.check({})), profile)
-    if not plan.config.tile:
-        return "no local grid fits"
+        return "no work-items share a local grid"
     density = problem.survey.density(problem.radius)
     ball = math.pi ** (problem.dim / 2) / math.gamma(problem.dim / 2 + 1) * problem.radius**problem.dim
     most = _MOST_NEIGHBORS[problem.dim, problem.box is not None]
@@ -61,6 +71,11 @@ def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str
     most *= _TIMES_OF_FEW if problem.n <= _FEW_FOR_A_GPU else 1.0
     if not density * ball <= most:
         return f"a point has more than {most:g} neighbors" if most else "the box is periodic"
-    if not block_points(problem, plan.grid) <= plan.config.tile:
+    # As if points lay evenly: the sample of crowding sees no farther than the radius, and a sheet looks like a clump
+    # there. The index tells, when it has counted its cells.
+    fenns, survey = Fenns(), dataclasses.replace(problem.survey, others=0.0)
+    even = dataclasses.replace(problem, survey=survey, options=fenns.check({}))
+    plan = fenns.plan(even, profile)
+    if not plan.config.tile or block_points(even, plan.grid) > plan.config.tile:
         return "what a local grid covers does not fit local memory"
     return None

@@ -24,7 +24,7 @@ _GROUPS_A_UNIT = 2
 _MOST_OF_GROUP = 65535
 
 #: Points for each item of the group that sorts few points alone, in one launch instead of three.
-_FEW_OF_ITEM = 64
+_FEW_OF_ITEM = 32
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -290,6 +290,14 @@ class FennsIndex(Index):
     def _widest(self) -> float:
         return padded_radius(self.radius, self.problem.real)
 
+    def suits(self) -> bool:
+        """Whether what queries see fits a tile where a point lies, in the mean; waits for the cells to be counted."""
+        ends = self.session.read(self._placed.cells.sections)[2::3]
+        counts = np.diff(ends, prepend=0).astype(float)
+        own = counts @ counts / max(1, self.num_points)
+        around = math.prod(1 + 2 * self._widest / side for side in self._plan.grid.sides)
+        return bool(own * around <= self.config.tile)
+
     def walk_arguments(self) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.walker.Walker`."""
         return self._placed.walk
