@@ -19,13 +19,15 @@ class Survey:
     """The shape of a cloud: its box, and how crowded the surroundings of a point are.
 
     ``low`` and ``high`` bound the finite points. ``others`` is the mean number of other points that a point
-    shares its cell with, cells being cubes of side `radius`; unlike ``n / volume`` it sees clusters.
+    shares its cell with, cells being cubes of side `radius`; unlike ``n / volume`` it sees clusters. ``counted`` is the
+    density that an index found around a point by a count of wider cells of its own, 0 where none was made.
     """
 
     n: int
     low: tuple[float, ...]
     high: tuple[float, ...]
     others: float = 0.0
+    counted: float = 0.0
 
     @property
     def dim(self) -> int:
@@ -34,6 +36,8 @@ class Survey:
 
     def density(self, cell_side: float) -> float:
         """Points per unit of volume as seen by a point, where `others` was counted in cells of `cell_side`."""
+        if self.counted:
+            return self.counted
         logarithm = sum(
             math.log(max(high / 2 - low / 2, 0.5 * cell_side, 5e-324)) + math.log(2)
             for low, high in zip(self.low, self.high, strict=True)

@@ -4,7 +4,6 @@ import dataclasses
 import math
 
 import numpy as np
-import pyopencl as cl
 import pyopencl.array as cla
 import pytest
 from conftest import as_gpu, takes_long_as_gpu
@@ -137,6 +136,11 @@ def test_memory_beyond_the_sorted_points(session):
 
 
 # --- searches -------------------------------------------------------------------------------------------------------
+
+
+def sections_of(index):
+    """Where the two parts of the border and the cell end, cell by cell."""
+    return index.session.read(index._placed.cells.sections)
 
 
 @pytest.fixture(params=["as it is", "as a GPU", "as many points"])
@@ -283,6 +287,19 @@ def test_a_step_takes_four_launches_or_two(session, few):
     assert np.array_equal(index.count().get(), brute.count().get())
 
 
+def test_cells_are_planned_anew_when_points_are_counted(session):
+    """Water in a corner of its tank: too sparse for the sample, but its coarse cells are full. An even cloud is not."""
+    shared = as_gpu(session)
+    water = clfrnn.build_index(clouds.dam_break(60_000, 3, seed=1), 1e-4, method="fenns", session=shared)
+    even = clfrnn.build_index(clouds.uniform(60_000, 3, seed=1), 1e-4, method="fenns", session=shared)
+
+    assert water.cell_grid.cells > 2 * even.cell_grid.cells
+    assert "planned anew when points were counted, about" in water.explain()
+    assert "planned anew" not in even.explain()
+    fullest = np.diff(sections_of(water)[2::3], prepend=0).max()
+    assert fullest < 4 * 60_000 / even.cell_grid.cells
+
+
 def test_more_points_of_a_cell_than_half_a_number_holds(session):
     """A group counts up to 65,535 points, so that there are more groups where a cell may hold more."""
     n = 200_000
@@ -290,12 +307,8 @@ def test_more_points_of_a_cell_than_half_a_number_holds(session):
     points[:, 2] = np.where(np.arange(n) < 2, np.arange(n), np.float32(0.499) + np.float32(0.002) * points[:, 2])
     index = clfrnn.build_index(points, 0.01, method="fenns", coarse_shape=(1, 1, 2), session=session)
 
-    sections = index._placed.cells.sections
-    ends = np.empty(sections.size, np.int32)
-    cl.enqueue_copy(session.queue, ends, sections.base_data)
-
     lower = int((points[:, 2] < 0.5).sum())
-    assert ends.tolist() == [lower - 1, lower - 1, lower, n - 1, n - 1, n]
+    assert sections_of(index).tolist() == [lower - 1, lower - 1, lower, n - 1, n - 1, n]
     assert np.array_equal(np.sort(index.order.get()), np.arange(n))
 
 

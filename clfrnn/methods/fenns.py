@@ -13,6 +13,7 @@ import pyopencl.array as cla
 
 from ..blocks import (
     BlockConfig,
+    block_points,
     fit_coarse,
     fit_fine,
     most_coarse_cells,
@@ -39,6 +40,13 @@ __all__ = ["Fenns", "FennsIndex"]
 
 #: The place of the grid's shape among the arguments of the walk.
 _SHAPE = 5
+
+#: Cells are planned anew when a count of points finds their density so many times as great or as small as foreseen.
+_AS_FORESEEN = 1.25
+
+#: Where points lie in clumps or sheets within their coarse cells, so many times as dense as in the mean of these, local
+#: grids pay only where a query tests few candidates, or not many for each of the others around it (measured).
+_CLUMPED, _FEW_TESTS, _TESTS_OF_ONE = 4.0, 28.0, 50.0
 
 #: A grid is made anew when points fill less than this share of it on an axis: their cells would grow too full.
 _LEAST_SHARE = 0.7
@@ -87,8 +95,15 @@ class Fenns:
         return _plan(problem, profile, problem.survey.low, problem.survey.high)
 
     def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> FennsIndex:
-        """Sort the points into coarse cells."""
-        return FennsIndex(session, problem, self.plan(problem, session.profile), points, bounds)
+        """Sort the points into coarse cells; into others again, where these hold more or fewer than foreseen."""
+        index = FennsIndex(session, problem, self.plan(problem, session.profile), points, bounds)
+        survey = dataclasses.replace(problem.survey, counted=index.density())
+        foreseen = problem.survey.density(problem.radius)
+        if not survey.counted or foreseen / _AS_FORESEEN <= survey.counted <= foreseen * _AS_FORESEEN:
+            return index
+        del index  # its memory is what the next one takes
+        counted = dataclasses.replace(problem, survey=survey)
+        return FennsIndex(session, counted, self.plan(counted, session.profile), points, bounds)
 
 
 def _check_shape(value: object) -> tuple[int, ...] | None:
@@ -212,6 +227,9 @@ class FennsIndex(Index):
         plan, grid = self._plan, self._plan.grid
         sides = " x ".join(f"{side:.4g}" for side in grid.sides)
         lines = [f"coarse grid: {' x '.join(map(str, grid.shape))} cells of sides {sides}; {self._why_so_coarse()}"]
+        if self.problem.survey.counted:
+            own = self.problem.survey.counted * math.prod(grid.sides)
+            lines.append(f"coarse cells: planned anew when points were counted, about {own:.0f} in a point's cell")
         if not plan.config.tile:
             return [*lines, f"local grid: none, as {why_no_tiles(self.session.profile, self.problem, plan.grid)}"]
         fine = " x ".join(map(str, plan.fine_shape))
@@ -290,13 +308,29 @@ class FennsIndex(Index):
     def _widest(self) -> float:
         return padded_radius(self.radius, self.problem.real)
 
-    def suits(self) -> bool:
-        """Whether what queries see fits a tile where a point lies, in the mean; waits for the cells to be counted."""
+    def density(self) -> float:
+        """Points per unit of volume in a point's coarse cell, in the mean; waits for the cells to be counted."""
         ends = self.session.read(self._placed.cells.sections)[2::3]
         counts = np.diff(ends, prepend=0).astype(float)
-        own = counts @ counts / max(1, self.num_points)
-        around = math.prod(1 + 2 * self._widest / side for side in self._plan.grid.sides)
-        return bool(own * around <= self.config.tile)
+        own = float(counts @ counts) / max(1, self.num_points)
+        volume = math.prod(self._plan.grid.sides)
+        return own / volume if volume > 0 and math.isfinite(own / volume) else 0.0
+
+    def suits(self) -> bool:
+        """Whether what a cell's queries see fits a tile, and its points do not crowd within the cell."""
+        problem, plan = self.problem, self._plan
+        density, radius, others = problem.survey.density(self.radius), self.radius, problem.survey.others
+        if block_points(problem, plan.grid) > plan.config.tile:
+            return False
+        if not radius > 0 or others <= _CLUMPED * density * radius**self.dim:
+            return True
+        # Between the surroundings that were sampled and the coarse cell, the number of points follows a power law.
+        side = math.prod(plan.grid.sides) ** (1 / self.dim)
+        own = max(others, density * side**self.dim)
+        power = math.log(own / others) / math.log(side / radius) if side > radius else 0.0
+        wide = sum((each + 2 * radius) / many for each, many in zip(plan.grid.sides, plan.fine_shape, strict=True))
+        window = 2 * radius + 2 * wide / self.dim
+        return others * (window / radius) ** power <= max(_FEW_TESTS, _TESTS_OF_ONE * others)
 
     def walk_arguments(self) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.walker.Walker`."""
