@@ -256,6 +256,7 @@ def _build_chosen(
     index = choice.method.build(session, problem, array, pending)
     if choice.otherwise is None or index.suits():
         return index
+    del index  # its memory is what the next one takes
     return _build_chosen(choice.otherwise, session, problem, array, pending)
 
 

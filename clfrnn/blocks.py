@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 #: Tiles by what one work-item of a GPU holds of them, which compilers keep in registers; and on a CPU, where one that
-#: is too large costs nothing, and each other size a compilation.
+#: is too large costs nothing, and one that is outgrown costs most: the largest that fits.
 _EACH = (1, 2, 3, 4, 5, 6, 8)
 _TILES_OF_ONE = (512, 4096)
 
@@ -51,14 +51,19 @@ _FINE = 0.7
 _LEAST_CHUNK = 256
 
 #: Points of a cell, where local memory can count as many cells: fewer are soon done, and see more borders than points
-#: of their own; of more, what their queries see around them fits no tile (measured).
-_OF_CELL = 700
+#: of their own; of more, what their queries see around them fits no tile (measured). On a CPU as many are as quick, but
+#: an item alone fills a tile again for each query of a cell that has grown too full for one.
+_OF_CELL = {"gpu": 700, "cpu": 150}
 
-#: Cells are made smaller where a block would hold more points than this share of what fits so many bytes.
-_SHARE_OF_TILE, _BYTES_OF_TILE = 0.8, 45_000
+#: Cells are made smaller where a block would hold more points than this share of what fits local memory, or so many
+#: bytes of it, beside so many for the rest.
+_SHARE_OF_TILE, _BYTES_OF_TILE, _BYTES_BESIDE = 0.8, 45_000, 3000
 
 #: Cells for each compute unit, so that all are busy, and in all; but no fewer points in each.
-_CELLS_A_UNIT, _CELLS, _LEAST_OF_CELL = 3, 64, 32
+_CELLS_A_UNIT, _CELLS, _LEAST_OF_CELL = 3, 64, 8
+
+#: Tiles have room for so many times the points of a block.
+_SPARE, _SPARE_OF_UNEVEN = 1.1, 1.6
 
 #: Images of cells that a group looks at, at most: so many that nearly all pairs are tested in any case.
 _MOST_NEIGHBORS = 1 << 20
@@ -141,9 +146,11 @@ def useful_cells(profile: DeviceProfile, *, problem: Problem, low: tuple[float, 
     if not 0 < density < math.inf:
         return math.ceil(busy)
     root = density ** (-1 / problem.dim)
-    tile = min(_EACH[-1], _BYTES_OF_TILE // (_WIDEST * (4 + _candidate_bytes(problem.dim, problem.real, problem.box))))
-    of_block = _SHARE_OF_TILE * tile * _WIDEST
-    side, fitting = _OF_CELL ** (1 / problem.dim) * root, of_block ** (1 / problem.dim) * root - 2 * reach
+    room = max(0, min(_BYTES_OF_TILE, profile.usable_local_memory - _BYTES_BESIDE))
+    items = group_size(profile, _WIDEST)
+    tile = min(_EACH[-1], room // (items * (4 + _candidate_bytes(problem.dim, problem.real, problem.box))))
+    of_block, of_cell = _SHARE_OF_TILE * tile * items, _OF_CELL.get(profile.kind, _OF_CELL["gpu"])
+    side, fitting = of_cell ** (1 / problem.dim) * root, of_block ** (1 / problem.dim) * root - 2 * reach
     if fitting <= reach:
         return problem.n
     # The nearest number of cells, or as many as it takes for blocks to fit.
@@ -272,7 +279,8 @@ def plan_block(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> B
     reach = padded_radius(problem.radius, problem.real)
     own = min(problem.n, density * math.prod(grid.sides))
     held = block_points(problem, grid)
-    wanted = 1.1 * held + 3 * math.sqrt(held) + 8
+    # Points whose cells were counted, as they did not hold what was foreseen, lie unevenly.
+    wanted = (_SPARE_OF_UNEVEN if problem.survey.counted else _SPARE) * held + 3 * math.sqrt(held) + 8
     cpu = profile.kind == "cpu"
     border = min(own, density * (math.prod(grid.sides) - math.prod(max(0.0, side - 2 * reach) for side in grid.sides)))
     items = max(own / 2, wanted / _EACH[-1], profile.simd_width)
@@ -284,7 +292,7 @@ def plan_block(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> B
         fitting = [config for config in configs if block_memory(config) <= profile.usable_local_memory]
         enough = [config for config in fitting if config.tile >= wanted]
         if enough or (fitting and not cpu):
-            return (enough or fitting[-1:])[0]
+            return enough[-1] if enough and cpu else (enough or fitting[-1:])[0]
         size //= 2
     return _block(profile, problem=problem, size=group_size(profile, _ALONE), tile=0, border=border)
 

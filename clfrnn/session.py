@@ -32,7 +32,7 @@ Config = TypeVar("Config", bound=KernelConfig)
 #: A slice of a long launch should take about this long; Ctrl-C and watchdogs are served between slices.
 _SLICE_SECONDS = 0.5
 
-#: A pair costs a user's function at most so many times what a budget of pairs counts on, before runs are timed.
+#: So much cheaper than its budget a launch may be for sure before its runs are not even timed.
 _DEAREST = 64
 
 #: Counters at zero are kept for so many numbers of them.

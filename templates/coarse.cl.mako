@@ -6,7 +6,8 @@
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 <%namespace name="steps" file="coarse_steps.cl.mako"/>
 // Sorting into a grid so coarse that a work-group counts all of its cells in local memory.
-// Config fields used: dim, components, periodic, work_group_size, and room and slots, which follow from counters.
+// Config fields used: dim, components, periodic, work_group_size, batch, spread, and room and slots, which follow from
+// counters.
 // Source: Groß, Köster, Krüger (2019), §3.1.
 ${periodic_box.numbers()}
 

@@ -4,9 +4,9 @@
 ## Config fields used: dim, periodic, work_group_size, tile.
 <%def name="make_table(page)">
     // A page of the neighborhood, the group's own cell first of all: of the others the borders count, in other layers the
-    // part for these, and of these the points that a query of the own cell may see. On an axis where the neighbor lies behind or before, that is a point
-    // which less or plus the reach has a cell as far back as the own one: one comparison, times the side, the bound being
-    // the largest number below the next cell. Elsewhere nothing is above infinity.
+    // part for these, and of these the points that a query of the own cell may see. On an axis where the neighbor lies
+    // behind or before, that is a point which less or plus the reach has a cell as far back as the own one: one comparison,
+    // times the side, the bound being the largest number below the next cell. Elsewhere nothing is above infinity.
     frnn_meet();
     for (int frnn_n_ = frnn_l; frnn_n_ < ${3 ** dim}; frnn_n_ += ${work_group_size}) {
         const int frnn_which = (${page}) * ${3 ** dim} + frnn_n_;

@@ -128,7 +128,6 @@ def takes_long_as_gpu(session, method):
     return method == "fenns" and session.profile.platform == "Portable Computing Language"
 
 
-@functools.cache
 def position(session):
     """The number by which commands are given the device."""
     from clfrnn.device import list_devices
@@ -136,6 +135,7 @@ def position(session):
     return str(list_devices().index(session.device))
 
 
+@functools.cache
 def as_gpu(session):
     """A session whose device counts as a GPU: records instead of columns, other sides of cells, windows in step."""
     if session.profile.kind == "gpu":

@@ -1,7 +1,8 @@
-"""What "auto" takes, over recorded devices: FENNS where groups share a local grid and neighbors are few."""
+"""What "auto" takes, on recorded devices: FENNS where groups share a local grid and neighbors are few."""
 
 import math
 
+import numpy as np
 import pytest
 from conftest import RECORDED, as_gpu
 
@@ -66,6 +67,18 @@ def test_crowds_are_counted_first(name):
         assert chosen.method.name == "fenns"
         assert chosen.otherwise.method.name == "strips"
         assert chosen.otherwise.why.endswith("and they lie too unevenly for local grids")
+
+
+def test_huge_radii_and_none(session):
+    """Numbers whose powers no float holds, and coincident points."""
+    huge = clouds.uniform(1100, 3, dtype=np.float64) * 1e150 if session.profile.fp64 else clouds.uniform(1100) * 1e15
+    for radius in (float(huge.max()) / 9, 0.0):
+        index = clfrnn.build_index(huge, radius, session=as_gpu(session))
+        assert index.method in ("strips", "fenns")
+    assert choice(even(neighbors=0, periodic=True), GPUS[0]) == (
+        "strips",
+        "chosen by auto, as there are more than 1,024 points, and the box is periodic",
+    )
 
 
 def test_sheets_and_clumps(session):

@@ -229,3 +229,13 @@ def test_planning_uses_keyword_only_frozen_data():
             assert dataclasses.is_dataclass(kind)
             assert kind.__dataclass_params__.frozen
             assert all(field.kw_only for field in dataclasses.fields(kind))
+
+
+def test_what_chance_explains_is_no_crowd():
+    """A sample of some thousand points tells twice the mean from the mean only where neighbors are not too rare."""
+    n, radius = 4_194_304, 0.2 / 180
+    even = Survey(n=n, low=(0.0,) * 3, high=(1.0,) * 3)
+    assert dataclasses.replace(even, others=2 * n * radius**3).density(radius) == pytest.approx(n)
+    assert dataclasses.replace(even, others=20 * n * radius**3).density(radius) == pytest.approx(20 * n)
+    assert dataclasses.replace(even, others=2 * n * 0.01**3).density(0.01) == pytest.approx(2 * n)
+    assert dataclasses.replace(even, others=2 * n * 0.01**3, counted=7.0).density(0.01) == 7.0

@@ -196,6 +196,17 @@ def test_a_launch_that_took_too_long_is_sliced_the_next_time(session, monkeypatc
     assert len(launches) == 1
 
 
+def test_launches_that_cannot_be_long_are_not_timed(session):
+    """Own counts of few points; a user's function may take any time for each."""
+    fresh = clfrnn.Session(session.device)
+    index = clfrnn.build_index(POINTS, 0.1, method="strips", session=fresh)
+    index.count()
+    assert not fresh._last_runs
+    if session.profile.event_timer:
+        index.visit(clfrnn.NeighborFunction(state="int c = 0;", per_neighbor="++c;"))
+        assert fresh._last_runs
+
+
 def test_groups_shrink_until_the_kernel_agrees(session, monkeypatch):
     """A driver that allows a kernel less than the device: the config follows, the answer stands."""
     fresh = clfrnn.Session(session.device)

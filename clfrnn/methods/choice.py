@@ -6,7 +6,7 @@ import dataclasses
 import math
 from typing import NamedTuple
 
-from ..blocks import block_points
+from ..blocks import block_points, why_no_tiles
 from ..plan import Problem
 from ..profile import DeviceProfile
 from .base import Method
@@ -64,18 +64,22 @@ def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str
     """Why FENNS is not expected to be the fastest, in words; None where it may be."""
     if profile.kind != "gpu":
         return "no work-items share a local grid"
-    density = problem.survey.density(problem.radius)
-    ball = math.pi ** (problem.dim / 2) / math.gamma(problem.dim / 2 + 1) * problem.radius**problem.dim
     most = _MOST_NEIGHBORS[problem.dim, problem.box is not None]
+    if not most:
+        return "the box is periodic"
     most *= _SHARE_OF_DOUBLES if problem.real == "double" else 1.0
     most *= _TIMES_OF_FEW if problem.n <= _FEW_FOR_A_GPU else 1.0
-    if not density * ball <= most:
-        return f"a point has more than {most:g} neighbors" if most else "the box is periodic"
+    unit = math.pi ** (problem.dim / 2) / math.gamma(problem.dim / 2 + 1)
+    ball = unit * math.prod((problem.radius,) * problem.dim)
+    if ball > 0 and not problem.survey.density(problem.radius) * ball <= most:
+        return f"a point has more than {most:g} neighbors"
     # As if points lay evenly: the sample of crowding sees no farther than the radius, and a sheet looks like a clump
     # there. The index tells, when it has counted its cells.
     fenns, survey = Fenns(), dataclasses.replace(problem.survey, others=0.0)
     even = dataclasses.replace(problem, survey=survey, options=fenns.check({}))
     plan = fenns.plan(even, profile)
-    if not plan.config.tile or block_points(even, plan.grid) > plan.config.tile:
+    if not plan.config.tile:
+        return why_no_tiles(profile, even, plan.grid)
+    if block_points(even, plan.grid) > plan.config.tile:
         return "what a local grid covers does not fit local memory"
     return None

@@ -13,7 +13,6 @@ import pyopencl.array as cla
 
 from ..blocks import (
     BlockConfig,
-    block_points,
     fit_coarse,
     fit_fine,
     most_coarse_cells,
@@ -44,9 +43,8 @@ _SHAPE = 5
 #: Cells are planned anew when a count of points finds their density so many times as great or as small as foreseen.
 _AS_FORESEEN = 1.25
 
-#: Where points lie in clumps or sheets within their coarse cells, so many times as dense as in the mean of these, local
-#: grids pay only where a query tests few candidates, or not many for each of the others around it (measured).
-_CLUMPED, _FEW_TESTS, _TESTS_OF_ONE = 4.0, 28.0, 50.0
+#: So large a share of the points may lie in cells that have grown too full for a tile.
+_OUTGROWN = 0.01
 
 #: A grid is made anew when points fill less than this share of it on an axis: their cells would grow too full.
 _LEAST_SHARE = 0.7
@@ -78,7 +76,7 @@ class Placed:
 
 
 class Fenns:
-    """The method: coarse cells, as many as a group can count in local memory, and fine ones made there."""
+    """The method: coarse cells, no more than a group can count in local memory, and fine ones made there."""
 
     name = "fenns"
     dims = frozenset({2, 3})
@@ -91,7 +89,7 @@ class Fenns:
         return {"coarse_shape": _check_shape(options.get("coarse_shape"))}
 
     def plan(self, problem: Problem, profile: DeviceProfile) -> FennsPlan:
-        """The most cells that local memory can count, none narrower than the reach of a query; and the local grid."""
+        """As many cells as points are worth and local memory counts, none narrower than a reach; and the local grid."""
         return _plan(problem, profile, problem.survey.low, problem.survey.high)
 
     def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> FennsIndex:
@@ -118,7 +116,7 @@ def _check_shape(value: object) -> tuple[int, ...] | None:
     if not shape or min(shape) < 1 or isinstance(value, (bool, str)):
         raise InvalidInputError(
             f"coarse_shape: expected a number of cells, or one for each axis, all at least 1, got {value!r}; "
-            "leave it out for as many as the device's local memory can count"
+            "leave it out for as many as the points are worth"
         )
     return shape
 
@@ -151,7 +149,7 @@ def _plan(problem: Problem, profile: DeviceProfile, low: tuple[float, ...], high
         high=high,
         radius=problem.radius,
         real=problem.real,
-        most=min(most, useful_cells(profile, problem=problem, low=low, high=high)),
+        most=most if asked else min(most, useful_cells(profile, problem=problem, low=low, high=high)),
         shape=asked,
         box=problem.box,
     )
@@ -242,11 +240,11 @@ class FennsIndex(Index):
         if plan.asked == grid.shape:
             return "as asked for"
         limit = f"not the {asked} asked for" if asked else f"of {plan.most:,} that local memory could count"
-        if grid.cells == 1:
-            return f"{limit}, as no side of the domain is twice the radius: every query goes through all points"
         if asked or any(side < 2 * self.radius for side in grid.sides):
+            if grid.cells == 1:
+                return f"{limit}, as no side of the domain is twice the radius: every query goes through all points"
             return f"{limit}, as none may be narrower than the radius"
-        return limit
+        return limit if grid.cells > plan.most / 2 else f"{limit}, as points are not worth more"
 
     def _find_box(self, points: cla.Array) -> PendingBox:
         """Found while points are counted, unless their images must be known before that."""
@@ -257,12 +255,31 @@ class FennsIndex(Index):
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
         plan = self._plan
         if box is not None and not self._serves(box):
-            plan = _plan(self.problem, self.session.profile, box.low, box.high)
+            plan = _plan(self._moved(box), self.session.profile, box.low, box.high)
             # What is compiled stays: a loop over points compiles nothing after its first step.
             shape, inverses = fit_fine(plan.grid, problem=self.problem, most=self.config.fine)
             plan = dataclasses.replace(plan, config=self.config, fine_shape=shape, fine_inverses=inverses)
         self._placed = self._sort(points, bounds, plan)
         self._plan = plan
+
+    def _moved(self, box: Box) -> Problem:
+        """The problem for points that lie in `box` now: as many in another volume, crowded as they were in theirs."""
+        problem, survey, floor = self.problem, self.problem.survey, max(self._widest, 1e-300)
+        before, now = (
+            math.fsum(math.log(max(high / 2 - low / 2, floor)) for low, high in zip(*bounds, strict=True))
+            for bounds in ((survey.low, survey.high), (box.low, box.high))
+        )
+        times = math.exp(min(700.0, max(-700.0, before - now)))
+        return dataclasses.replace(
+            problem,
+            survey=dataclasses.replace(
+                survey,
+                low=box.low,
+                high=box.high,
+                others=min(float(self.num_points), survey.others * times),
+                counted=min(survey.counted * times, 1e300),
+            ),
+        )
 
     def _serves(self, box: Box) -> bool:
         """Whether the cells there are still fit points in `box`: border cells would fill up, or all if they shrank."""
@@ -308,29 +325,23 @@ class FennsIndex(Index):
     def _widest(self) -> float:
         return padded_radius(self.radius, self.problem.real)
 
-    def density(self) -> float:
-        """Points per unit of volume in a point's coarse cell, in the mean; waits for the cells to be counted."""
+    def _held(self) -> np.ndarray[Any, Any]:
+        """The points of each coarse cell; waits for them to be counted."""
         ends = self.session.read(self._placed.cells.sections)[2::3]
-        counts = np.diff(ends, prepend=0).astype(float)
-        own = float(counts @ counts) / max(1, self.num_points)
-        volume = math.prod(self._plan.grid.sides)
-        return own / volume if volume > 0 and math.isfinite(own / volume) else 0.0
+        return np.diff(ends, prepend=0).astype(float)
+
+    def density(self) -> float:
+        """Others per unit of volume in a point's coarse cell, in the mean; waits for the cells to be counted."""
+        held, volume = self._held(), math.prod(self._plan.grid.sides)
+        others = float(held @ held) / max(1, self.num_points) - 1
+        return others / volume if volume > 0 < others and math.isfinite(others / volume) else 0.0
 
     def suits(self) -> bool:
-        """Whether what a cell's queries see fits a tile, and its points do not crowd within the cell."""
-        problem, plan = self.problem, self._plan
-        density, radius, others = problem.survey.density(self.radius), self.radius, problem.survey.others
-        if block_points(problem, plan.grid) > plan.config.tile:
-            return False
-        if not radius > 0 or others <= _CLUMPED * density * radius**self.dim:
-            return True
-        # Between the surroundings that were sampled and the coarse cell, the number of points follows a power law.
-        side = math.prod(plan.grid.sides) ** (1 / self.dim)
-        own = max(others, density * side**self.dim)
-        power = math.log(own / others) / math.log(side / radius) if side > radius else 0.0
-        wide = sum((each + 2 * radius) / many for each, many in zip(plan.grid.sides, plan.fine_shape, strict=True))
-        window = 2 * radius + 2 * wide / self.dim
-        return others * (window / radius) ** power <= max(_FEW_TESTS, _TESTS_OF_ONE * others)
+        """Whether what a cell's queries see fits a tile, for nearly all points."""
+        held = self._held()
+        around = math.prod(1 + 2 * self._widest / side for side in self._plan.grid.sides)
+        outgrown = held[held * around > self.config.tile].sum()
+        return bool(outgrown <= _OUTGROWN * self.num_points)
 
     def walk_arguments(self) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.walker.Walker`."""

@@ -94,7 +94,7 @@ class Walker(KeptPoints):
                 *(() if by_number else ask.placed),
                 *own,
                 pairs=self._tests(end - first if by_number else ask.m),
-                most=float(ask.m) * self._most_of_query(),
+                most=float(ask.m) * self._most_of_query() if function.own else math.inf,
                 begin=first,
             )
         return event
