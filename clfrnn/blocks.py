@@ -136,8 +136,18 @@ def plan_coarse(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) 
     )
 
 
-def useful_cells(profile: DeviceProfile, *, problem: Problem, low: tuple[float, ...], high: tuple[float, ...]) -> int:
-    """Coarse cells that are worth having, over points between `low` and `high`, whatever local memory could count."""
+def useful_cells(
+    profile: DeviceProfile,
+    *,
+    problem: Problem,
+    low: tuple[float, ...],
+    high: tuple[float, ...],
+    tile: int | None = None,
+) -> int:
+    """Coarse cells that are worth having, over points between `low` and `high`, whatever local memory could count.
+
+    With `tile`, blocks fit one that is compiled already.
+    """
     if problem.box is not None:
         low, high = problem.box.domain(low, high)
     reach = padded_radius(problem.radius, problem.real)
@@ -148,8 +158,8 @@ def useful_cells(profile: DeviceProfile, *, problem: Problem, low: tuple[float, 
     root = density ** (-1 / problem.dim)
     room = max(0, min(_BYTES_OF_TILE, profile.usable_local_memory - _BYTES_BESIDE))
     items = group_size(profile, _WIDEST)
-    tile = min(_EACH[-1], room // (items * (4 + _candidate_bytes(problem.dim, problem.real, problem.box))))
-    of_block, of_cell = _SHARE_OF_TILE * tile * items, _OF_CELL.get(profile.kind, _OF_CELL["gpu"])
+    each = min(_EACH[-1], room // (items * (4 + _candidate_bytes(problem.dim, problem.real, problem.box))))
+    of_block, of_cell = _SHARE_OF_TILE * (tile or each * items), _OF_CELL.get(profile.kind, _OF_CELL["gpu"])
     side, fitting = of_cell ** (1 / problem.dim) * root, of_block ** (1 / problem.dim) * root - 2 * reach
     if fitting <= reach:
         return problem.n

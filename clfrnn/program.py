@@ -107,7 +107,9 @@ class ProgramCache:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)
             program = cl.Program(self._context, source).build(options, devices=[self._device])
-            return {kernel.function_name: Kernel(kernel) for kernel in program.all_kernels()}
+            # program.all_kernels() never lets go of them (pyopencl 2026.1.4), nor so of their context.
+            names = program.get_info(cl.program_info.KERNEL_NAMES).split(";")
+            return {name: Kernel(cl.Kernel(program, name)) for name in names}
 
     def _explain(self, config: KernelConfig, source: str, log: str) -> str:
         """What a user reads when the driver's compiler refuses `source`, and says `log`."""

@@ -1,6 +1,7 @@
 """Sessions, devices, programs: what is compiled, what is launched, what is refused."""
 
 import dataclasses
+import gc
 import os
 import pickle
 import subprocess
@@ -194,6 +195,19 @@ def test_a_launch_that_took_too_long_is_sliced_the_next_time(session, monkeypatc
     assert runs[0] == 1
     assert min(runs[1:]) > 1
     assert len(launches) == 1
+
+
+def test_a_session_that_is_gone_leaves_nothing(session):
+    """Drivers allow a hundred contexts or so at a time: nobody else holds one when its session is gone."""
+    fresh = clfrnn.Session(session.device)
+    context = fresh.context
+    for method in METHODS:
+        clfrnn.search(POINTS, 0.1, method=method, session=fresh).to_host()
+    held = context.reference_count
+    del fresh
+    gc.collect()
+
+    assert context.reference_count == 1 < held
 
 
 def test_launches_that_cannot_be_long_are_not_timed(session):

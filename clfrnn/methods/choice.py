@@ -21,13 +21,13 @@ _FEW_POINTS = 1024
 
 #: Neighbors of a point from which on cells in memory are walked sooner than local ones are made, by the number of
 #: coordinates and whether the box is periodic (measured, with single precision).
-_MOST_NEIGHBORS = {(2, False): 25.0, (3, False): 10.0, (2, True): 5.0, (3, True): 0.0}
+_MOST_NEIGHBORS = {(2, False): 28.0, (3, False): 12.0, (2, True): 5.0, (3, True): 0.6}
 
 #: Records of doubles take twice the local memory.
 _SHARE_OF_DOUBLES = 0.1
 
 #: So few points are searched about as soon as they are launched for, and FENNS takes the fewest launches.
-_FEW_FOR_A_GPU, _TIMES_OF_FEW = 1 << 17, 5.0
+_FEW_FOR_A_GPU, _TIMES_OF_FEW = 1 << 18, 5.0
 
 
 _UNEVEN = "they lie too unevenly for local grids"
@@ -65,14 +65,12 @@ def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str
     if profile.kind != "gpu":
         return "no work-items share a local grid"
     most = _MOST_NEIGHBORS[problem.dim, problem.box is not None]
-    if not most:
-        return "the box is periodic"
     most *= _SHARE_OF_DOUBLES if problem.real == "double" else 1.0
     most *= _TIMES_OF_FEW if problem.n <= _FEW_FOR_A_GPU else 1.0
     unit = math.pi ** (problem.dim / 2) / math.gamma(problem.dim / 2 + 1)
     ball = unit * math.prod((problem.radius,) * problem.dim)
     if ball > 0 and not problem.survey.density(problem.radius) * ball <= most:
-        return f"a point has more than {most:g} neighbors"
+        return f"a point has more than {most:g} neighbors{' in a periodic box' if problem.box is not None else ''}"
     # As if points lay evenly: the sample of crowding sees no farther than the radius, and a sheet looks like a clump
     # there. The index tells, when it has counted its cells.
     fenns, survey = Fenns(), dataclasses.replace(problem.survey, others=0.0)

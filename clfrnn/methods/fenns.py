@@ -140,8 +140,14 @@ def _fit_shape(shape: tuple[int, ...] | None, dim: int, profile: DeviceProfile) 
     return full
 
 
-def _plan(problem: Problem, profile: DeviceProfile, low: tuple[float, ...], high: tuple[float, ...]) -> FennsPlan:
-    """The plan for points between `low` and `high`."""
+def _plan(
+    problem: Problem,
+    profile: DeviceProfile,
+    low: tuple[float, ...],
+    high: tuple[float, ...],
+    tile: int | None = None,
+) -> FennsPlan:
+    """The plan for points between `low` and `high`, for kernels with such a tile where there are some already."""
     asked = _fit_shape(problem.options["coarse_shape"], problem.dim, profile)
     most = most_coarse_cells(profile)
     grid = fit_coarse(
@@ -149,7 +155,7 @@ def _plan(problem: Problem, profile: DeviceProfile, low: tuple[float, ...], high
         high=high,
         radius=problem.radius,
         real=problem.real,
-        most=most if asked else min(most, useful_cells(profile, problem=problem, low=low, high=high)),
+        most=most if asked else min(most, useful_cells(profile, problem=problem, low=low, high=high, tile=tile)),
         shape=asked,
         box=problem.box,
     )
@@ -255,7 +261,7 @@ class FennsIndex(Index):
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
         plan = self._plan
         if box is not None and not self._serves(box):
-            plan = _plan(self._moved(box), self.session.profile, box.low, box.high)
+            plan = _plan(self._moved(box), self.session.profile, box.low, box.high, tile=self.config.tile or None)
             # What is compiled stays: a loop over points compiles nothing after its first step.
             shape, inverses = fit_fine(plan.grid, problem=self.problem, most=self.config.fine)
             plan = dataclasses.replace(plan, config=self.config, fine_shape=shape, fine_inverses=inverses)
