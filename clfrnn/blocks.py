@@ -62,6 +62,12 @@ _SHARE_OF_TILE, _BYTES_OF_TILE, _BYTES_BESIDE = 0.8, 45_000, 3000
 #: Cells for each compute unit, so that all are busy, and in all; but no fewer points in each.
 _CELLS_A_UNIT, _CELLS, _LEAST_OF_CELL = 3, 64, 8
 
+#: Smaller tiles would not be quicker, and every size of them is a compilation.
+_LEAST_TILE = 256
+
+#: Work-items that go through a border together where that has fewer points than items in lockstep.
+_FEW_OF_BORDER = 8
+
 #: Tiles have room for so many times the points of a block.
 _SPARE, _SPARE_OF_UNEVEN = 1.1, 1.6
 
@@ -291,6 +297,7 @@ def plan_block(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> B
     held = block_points(problem, grid)
     # Points whose cells were counted, as they did not hold what was foreseen, lie unevenly.
     wanted = (_SPARE_OF_UNEVEN if problem.survey.counted else _SPARE) * held + 3 * math.sqrt(held) + 8
+    wanted = max(wanted, min(_LEAST_TILE, problem.n))
     cpu = profile.kind == "cpu"
     border = min(own, density * (math.prod(grid.sides) - math.prod(max(0.0, side - 2 * reach) for side in grid.sides)))
     items = max(own / 2, wanted / _EACH[-1], profile.simd_width)
@@ -330,7 +337,7 @@ def without_tiles(config: BlockConfig, profile: DeviceProfile) -> BlockConfig:
 
 def _block(profile: DeviceProfile, *, problem: Problem, size: int, tile: int, border: float) -> BlockConfig:
     team = 1
-    while 2 * team <= min(size, profile.simd_width, border):
+    while 2 * team <= min(size, profile.simd_width, border if border >= profile.simd_width else _FEW_OF_BORDER):
         team *= 2
     return BlockConfig(
         work_group_size=size,

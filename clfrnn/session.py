@@ -148,18 +148,20 @@ class Session:
     ) -> tuple[dict[str, Kernel], Config]:
         """The compiled kernels of a template, and the config whose work-group size they were compiled for."""
         key = (stem, config, function, variant)
-        if key not in self._fitted:
-            self._fitted[key] = self.programs.build_to_fit(
+        fitted = self._fitted.get(key)
+        if fitted is None:
+            fitted = self._fitted[key] = self.programs.build_to_fit(
                 config, lambda fitting: render(stem, fitting, function, variant)
             )
-        return self._fitted[key]
+        return fitted
 
     def planned(self, stem: str, plan: Callable[..., Config], **facts: Any) -> tuple[dict[str, Kernel], Config]:
         """The compiled kernels of a primitive: ``plan(profile, **facts)`` is asked once for the same facts."""
         key = (stem, *facts.values())
-        if key not in self._fitted:
-            self._fitted[key] = self.kernels(stem, plan(self.profile, **facts))
-        return self._fitted[key]
+        fitted = self._fitted.get(key)
+        if fitted is None:
+            fitted = self._fitted[key] = self.kernels(stem, plan(self.profile, **facts))
+        return fitted
 
     def launch(self, kernel: Kernel, items: int, work_group_size: int, *arguments: Any) -> cl.Event | None:
         """Enqueue `kernel` with at least `items` work-items in whole groups; None when there is nothing to do."""

@@ -12,7 +12,7 @@ import pyopencl as cl
 import pytest
 
 import clfrnn
-from clfrnn import clouds, configs, plan, program, reference
+from clfrnn import clouds, configs, limits, plan, program, reference
 from clfrnn import session as session_module
 from clfrnn.device import find_device, list_devices
 from clfrnn.methods import METHODS
@@ -215,7 +215,7 @@ def test_launches_that_cannot_be_long_are_not_timed(session):
     fresh = clfrnn.Session(session.device)
     index = clfrnn.build_index(POINTS, 0.1, method="strips", session=fresh)
     index.count()
-    assert not fresh._last_runs
+    assert not fresh._last_runs or len(POINTS) ** 2 > limits.launch_budget(fresh.profile) / session_module._DEAREST
     if session.profile.event_timer:
         index.visit(clfrnn.NeighborFunction(state="int c = 0;", per_neighbor="++c;"))
         assert fresh._last_runs

@@ -40,7 +40,8 @@ __all__ = ["Fenns", "FennsIndex"]
 #: The place of the grid's shape among the arguments of the walk.
 _SHAPE = 5
 
-#: Cells are planned anew when a count of points finds their density so many times as great or as small as foreseen.
+#: Cells are planned anew when a count of points finds their density so many times as great or as small as foreseen, and
+#: what chance may add to that.
 _AS_FORESEEN = 1.25
 
 #: So large a share of the points may lie in cells that have grown too full for a tile.
@@ -97,7 +98,8 @@ class Fenns:
         index = FennsIndex(session, problem, self.plan(problem, session.profile), points, bounds)
         survey = dataclasses.replace(problem.survey, counted=index.density())
         foreseen = problem.survey.density(problem.radius)
-        if not survey.counted or foreseen / _AS_FORESEEN <= survey.counted <= foreseen * _AS_FORESEEN:
+        about = _AS_FORESEEN + 4 * math.sqrt(2 / index.cell_grid.cells)  # few cells say little
+        if not survey.counted or foreseen / about <= survey.counted <= foreseen * about:
             return index
         del index  # its memory is what the next one takes
         counted = dataclasses.replace(problem, survey=survey)
