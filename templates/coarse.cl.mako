@@ -98,7 +98,7 @@ void sort_coarse(const int n, const int of, const real widest, global const real
 
 // All of this at once, for points so few that launches cost more than they do.
 // Launch: one group. In: as above, the cells being at most a third of the counters. Out: sections, sorted, box as above.
-// Smaller batches: with more registers groups would be smaller, and Intel's compiler for CPUs dies of eight in 3D.
+// Smaller batches: with more registers groups would be smaller, and a compiler for CPUs dies of eight in 3D.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void place_coarse(const int n, const int of, const real widest, global const real *restrict points, ${cells.grid("")},
                   global int *restrict sections, global frnn_record *restrict sorted, global real *restrict box,

@@ -29,7 +29,7 @@ _SHARE_OF_DOUBLES = 0.1
 #: So few points are searched about as soon as they are launched for, and FENNS takes the fewest launches.
 _FEW_FOR_A_GPU, _TIMES_OF_FEW = 1 << 18, 5.0
 
-
+#: Why another method is taken after all.
 _UNEVEN = "they lie too unevenly for local grids"
 
 
