@@ -117,7 +117,7 @@ class Session:
         #: what an array of a shape and dtype consists of, save its buffer and events
         self._arrays: dict[tuple[tuple[int, ...], np.dtype[Any]], dict[str, Any]] = {}
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
-        self._process = os.getpid()
+        self.forked = False
         self._record: list[tuple[str, cl.Event]] | None = None
         timed = bool(self.queue.properties & cl.command_queue_properties.PROFILING_ENABLE)
         self._times_launches = timed and self.profile.event_timer
@@ -133,11 +133,17 @@ class Session:
 
     def check_process(self) -> None:
         """Raise in a forked child: drivers hang or crash there."""
-        if os.getpid() != self._process:
+        if self.forked:
             raise ClfrnnError(
                 "this clfrnn session was made before a fork, and OpenCL drivers do not survive one; "
                 "make a Session in the child, and start children by 'spawn' rather than 'fork'"
             )
+
+    @classmethod
+    def fork(cls) -> None:
+        """Tell the sessions of the parent that they are in a child now."""
+        for session in cls.living:
+            session.forked = True
 
     def kernels(
         self,
@@ -201,15 +207,16 @@ class Session:
         each other, and each is sized by the time that the one before it took.
         """
         budget = launch_budget(self.profile)
-        few = most <= budget / _DEAREST
-        excess = 0.0 if few else max(pairs / budget, self._foreseen(kernel, units) / (2 * _SLICE_SECONDS))
+        first, last = begin, begin + units
+        if most <= budget / _DEAREST:
+            return self.launch(kernel, units, work_group_size, np.int32(first), np.int32(last), *arguments)
+        excess = max(pairs / budget, self._foreseen(kernel, units) / (2 * _SLICE_SECONDS))
         if excess <= 1:
-            event = self.launch(kernel, units, work_group_size, np.int32(begin), np.int32(begin + units), *arguments)
-            if event is not None and self._times_launches and not few:
+            event = self.launch(kernel, units, work_group_size, np.int32(first), np.int32(last), *arguments)
+            if event is not None and self._times_launches:
                 self._last_runs[kernel] = (event, None, units)
             return event
         event = None
-        first, last = begin, begin + units
         began = time.perf_counter()
         step = max(work_group_size, int(units / (8 * excess)) // work_group_size * work_group_size)
         while first < last:
@@ -284,7 +291,8 @@ class Session:
     def _take(self, size: int, purpose: str) -> cl_tools.PooledBuffer:
         """A buffer of at least one element, as drivers refuse empty ones."""
         size = max(16, size)
-        if size > min(self.available()):
+        profile = self.profile
+        if size > profile.max_allocation or size > profile.global_memory - self._pool.active_bytes:
             self._refuse(size, purpose)
         try:
             return self._pool.allocate(size)
@@ -357,3 +365,7 @@ class Session:
         if count:
             cl.enqueue_copy(self.queue, values, array.base_data, src_offset=array.offset + first * array.dtype.itemsize)
         return values
+
+
+if hasattr(os, "register_at_fork"):  # not where processes do not fork
+    os.register_at_fork(after_in_child=Session.fork)

@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import textwrap
 
 import numpy as np
 import pyopencl as cl
@@ -131,19 +132,48 @@ def test_no_driver_at_all(tmp_path):
     assert "pip install 'clfrnn[pocl]'" in done.stderr
 
 
-def test_use_after_a_fork_raises(session, monkeypatch):
+def test_use_after_a_fork_raises(session):
+    """Python tells a child that it is one."""
     index = clfrnn.build_index(POINTS, 0.1, session=session)
-    monkeypatch.setattr(os, "getpid", lambda: -1)
+    before = session.forked
+    clfrnn.Session.fork()
+    try:
+        for call in (
+            index.query,
+            index.count,
+            index.check,
+            lambda: index.update(POINTS),
+            lambda: clfrnn.search(POINTS, 0.1, session=session),
+        ):
+            with pytest.raises(clfrnn.ClfrnnError, match="before a fork"):
+                call()
+    finally:
+        for each in clfrnn.Session.living:
+            each.forked = False
+    assert not before
+    assert len(index.count()) == len(POINTS)
 
-    for call in (
-        index.query,
-        index.count,
-        index.check,
-        lambda: index.update(POINTS),
-        lambda: clfrnn.search(POINTS, 0.1, session=session),
-    ):
-        with pytest.raises(clfrnn.ClfrnnError, match="before a fork"):
-            call()
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
+def test_a_forked_child_is_told():
+    """In a process of its own, as forking one with the drivers of a whole suite in it is asking for trouble."""
+    code = """
+        import os, clfrnn
+        index = clfrnn.build_index([[0.0, 0.0], [1.0, 0.0]], 2)
+        child = os.fork()
+        if child == 0:
+            try:
+                index.count()
+            except clfrnn.ClfrnnError as error:
+                os._exit(7 if "before a fork" in str(error) else 8)
+            os._exit(9)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        print(index.count().get().tolist())
+    """
+
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
+
+    assert done.stdout == "[1, 1]\n", done.stderr
 
 
 def test_sessions_are_not_pickled(session):

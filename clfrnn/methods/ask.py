@@ -79,7 +79,7 @@ class Ask:
 def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, half: bool = False) -> Ask:
     """Check a query's arguments and bring its arrays to the device."""
     index.session.check_process()
-    earlier = [pending for name, pending in index.watch.unread() if name != "points"]
+    earlier = [check for check in index.watch.unread() if check[0] != "points"]
     array = pending = None
     m = index.num_points
     if queries is not None:
@@ -119,7 +119,7 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         images=index.images_served(foreign=array is not None),
         placed=placed,
         borrowed=is_device_array(queries) or is_device_array(radius),
-        checks=tuple(check for check in index.watch.unread() if check[1] not in earlier),
+        checks=tuple([check for check in index.watch.unread() if check not in earlier]),
     )
 
 

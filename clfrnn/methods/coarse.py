@@ -9,11 +9,12 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..blocks import CoarseConfig, plan_coarse
+from ..blocks import plan_coarse
+from ..domain import CellGrid, PeriodicBox
 from ..primitives.fill import fill
 from ..primitives.reduce import PendingBox
-from ..program import Kernel
 from ..session import INT, Scratch, Session
+from .grid_numbers import pack_box, pack_grid
 
 __all__ = ["CoarseCells", "CoarseSort"]
 
@@ -35,73 +36,69 @@ class CoarseCells:
     records: Scratch
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class CoarseSort:
-    """A sort into `cells` cells, whose ``numbers`` are those of a CellGrid as kernels take them."""
+    """A sort into the coarse cells of a grid, for as many clouds as come.
 
-    session: Session
-    dim: int
-    dtype: np.dtype[Any]
-    periodic: bool
-    cells: int
-    numbers: tuple[Any, ...]
+    ``numbers`` are those of the grid, and of a periodic box, as kernels take them.
+    """
 
-    def points(self, points: cla.Array, widest: float, box: PendingBox) -> CoarseCells:
+    def __init__(self, session: Session, grid: CellGrid, dtype: np.dtype[Any], box: PeriodicBox | None) -> None:
+        real = REAL_OF[dtype]
+        boxed = () if box is None else pack_box(box, grid.low, real, dtype)
+        self.session, self.dtype, self.dim, self.cells = session, dtype, len(grid.shape), grid.cells
+        self.numbers: tuple[Any, ...] = (*pack_grid(grid, dtype), *boxed)
+        self._kernels, self._config = session.planned(
+            "coarse", plan_coarse, dim=self.dim, real=real, periodic=box is not None
+        )
+
+    def points(self, points: cla.Array, widest: np.floating[Any], box: PendingBox, *images: Scratch) -> CoarseCells:
         """Enqueue the sort of `points`, of each cell those first that a reach of `widest` takes to another cell.
 
         Finds their box also. The images of points at home are found by the numbers of the points. Three launches,
         or one for few points. 12 bytes a cell besides the records; 8 stay at zero in the session for the next sort.
         """
-        return self._sort(points, 2, widest, box)
+        return self._sort(points, 2, widest, box, images)
 
-    def queries(self, queries: cla.Array, box: PendingBox) -> CoarseCells:
+    def queries(self, queries: cla.Array, box: PendingBox, *images: Scratch) -> CoarseCells:
         """Enqueue the sort of `queries`, and find their box. Their images are found by the numbers of any position."""
-        return self._sort(queries, 1, 0.0, box)
+        return self._sort(queries, 1, self.dtype.type(0), box, images)
 
     def order(self, records: Scratch, n: int) -> cla.Array:
         """The numbers of `n` points in the order of their records. One launch."""
-        kernels, config = self._planned()
         order = self.session.allocate(n, np.int32, purpose="the order of points")
         event = self.session.launch(
-            kernels["coarse_order"], n, config.work_group_size, np.int32(n), records.base_data, order.base_data
+            self._kernels["coarse_order"],
+            n,
+            self._config.work_group_size,
+            np.int32(n),
+            records.base_data,
+            order.base_data,
         )
         self.session.publish(event, order)
         return order
 
-    def _sort(self, rows: cla.Array, of: int, widest: float, box: PendingBox) -> CoarseCells:
-        session, n = self.session, rows.shape[0]
-        kernels, config = self._planned()
+    def _sort(
+        self, rows: cla.Array, of: int, widest: np.floating[Any], box: PendingBox, images: tuple[Scratch, ...]
+    ) -> CoarseCells:
+        session, config, n = self.session, self._config, rows.shape[0]
+        size = config.work_group_size
         sections = session.scratch(3 * self.cells, INT, purpose="the sections of cells")
         records = session.scratch(4 * n, self.dtype, purpose="the sorted copy of the points")
-        told = (np.int32(n), np.int32(of), self.dtype.type(widest), rows.base_data, *self.numbers)
-        if n <= _FEW_OF_ITEM * config.work_group_size and 3 * self.cells <= config.counters:
+        placed = (sections.base_data, records.base_data)
+        seen = (np.int32(n), np.int32(of), widest, rows.base_data, *self.numbers, *(each.base_data for each in images))
+        if n <= _FEW_OF_ITEM * size and 3 * self.cells <= config.counters:
+            session.launch(self._kernels["place_coarse"], size, size, *seen, *placed, *box.arguments)
+        else:
+            inner = self._count(n, seen, sections, box)
             session.launch(
-                kernels["place_coarse"],
-                config.work_group_size,
-                config.work_group_size,
-                *told,
-                sections.base_data,
-                records.base_data,
-                *box.arguments,
+                self._kernels["sort_coarse"], n, size, *seen, sections.base_data, inner.base_data, records.base_data
             )
-            return CoarseCells(sections=sections, records=records)
-        inner = self._count(n, told, sections, box)
-        session.launch(
-            kernels["sort_coarse"],
-            n,
-            config.work_group_size,
-            *told,
-            sections.base_data,
-            inner.base_data,
-            records.base_data,
-        )
         return CoarseCells(sections=sections, records=records)
 
-    def _count(self, n: int, told: tuple[Any, ...], sections: Scratch, box: PendingBox) -> Scratch:
+    def _count(self, n: int, seen: tuple[Any, ...], sections: Scratch, box: PendingBox) -> Scratch:
         """Counters at the ends of cells; in `sections`, where each begins; the box of the rows."""
-        session = self.session
-        kernels, config = self._planned()
-        size, groups = config.work_group_size, self._groups(n, config)
+        session, kernels, config = self.session, self._kernels, self._config
+        size, groups = config.work_group_size, self._groups(n)
         boxes = session.scratch(groups * (2 * self.dim + 1), self.dtype, purpose="the bounding boxes of groups")
         inner = session.scratch(config.spread * self.cells, INT, purpose="counters of cells")
         counts = self._cleared()
@@ -109,7 +106,7 @@ class CoarseSort:
             kernels["count_coarse"],
             groups * size,
             size,
-            *told,
+            *seen,
             counts.base_data,
             boxes.base_data,
         )
@@ -136,12 +133,9 @@ class CoarseSort:
             fill(self.session, counts)
         return counts
 
-    def _groups(self, n: int, config: CoarseConfig) -> int:
+    def _groups(self, n: int) -> int:
         """As many groups as count at once, but not so many that they have nothing to count together."""
+        size = self._config.work_group_size
         most = self.session.profile.compute_units * _GROUPS_A_UNIT
-        least = -(-n // (_MOST_OF_GROUP - config.work_group_size))
-        return max(least, min(most, -(-n // config.work_group_size)))
-
-    def _planned(self) -> tuple[dict[str, Kernel], CoarseConfig]:
-        real = REAL_OF[self.dtype]
-        return self.session.planned("coarse", plan_coarse, dim=self.dim, real=real, periodic=self.periodic)
+        least = -(-n // (_MOST_OF_GROUP - size))
+        return max(least, min(most, -(-n // size)))

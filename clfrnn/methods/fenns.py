@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import operator
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import pyopencl.array as cla
 
-from ..blocks import (
-    BlockConfig,
-    fit_coarse,
-    fit_fine,
-    most_coarse_cells,
-    plan_block,
-    useful_cells,
-    why_no_tiles,
-    without_tiles,
-)
+from ..blocks import BlockConfig, fit_fine, why_no_tiles, without_tiles
 from ..configs import VisitVariant
 from ..domain import CellGrid, padded_radius
-from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..limits import check_turns
 from ..plan import Problem
@@ -32,7 +20,8 @@ from ..profile import DeviceProfile
 from ..session import Scratch, Session
 from .ask import Ask
 from .coarse import CoarseCells, CoarseSort
-from .grid_numbers import pack_box, pack_grid, pack_lanes
+from .fenns_plan import FennsPlan, check_shape, plan_fenns
+from .grid_numbers import pack_lanes
 from .index import Index
 
 __all__ = ["Fenns", "FennsIndex"]
@@ -52,26 +41,22 @@ _LEAST_SHARE = 0.7
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FennsPlan:
-    """What is compiled in, the coarse cells, and the fine ones over one of them and what its queries see around it."""
+class Layout:
+    """A plan, and what follows from it alone: made once for the many clouds that go by it."""
 
-    config: BlockConfig
-    grid: CellGrid
-    #: cells that a group of this device can count
-    most: int
-    fine_shape: tuple[int, ...]
-    fine_inverses: tuple[float, ...]
-    #: the shape asked for, or None
-    asked: tuple[int, ...] | None
+    plan: FennsPlan
+    sort: CoarseSort
+    #: the reach of a window, and the fine cells: what walks take of the plan besides the coarse grid
+    window: tuple[Any, ...]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Placed:
-    """Points in coarse cells, how others are sorted into these, and the numbers of periodic images if there are any."""
+    """Points in coarse cells, and the numbers of periodic images if there are any."""
 
-    sort: CoarseSort
+    layout: Layout
     cells: CoarseCells
-    images: Scratch | None
+    images: tuple[Scratch, ...]
     #: what walks take of all this
     walk: tuple[Any, ...]
 
@@ -87,11 +72,11 @@ class Fenns:
 
     def check(self, options: dict[str, Any]) -> dict[str, Any]:
         """The coarse shape when it is given."""
-        return {"coarse_shape": _check_shape(options.get("coarse_shape"))}
+        return {"coarse_shape": check_shape(options.get("coarse_shape"))}
 
     def plan(self, problem: Problem, profile: DeviceProfile) -> FennsPlan:
         """As many cells as points are worth and local memory counts, none narrower than a reach; and the local grid."""
-        return _plan(problem, profile, problem.survey.low, problem.survey.high)
+        return plan_fenns(problem, profile, problem.survey.low, problem.survey.high)
 
     def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> FennsIndex:
         """Sort the points into coarse cells; into others again, where these hold more or fewer than foreseen."""
@@ -104,68 +89,6 @@ class Fenns:
         del index  # its memory is what the next one takes
         counted = dataclasses.replace(problem, survey=survey)
         return FennsIndex(session, counted, self.plan(counted, session.profile), points, bounds)
-
-
-def _check_shape(value: object) -> tuple[int, ...] | None:
-    """A coarse shape as given, a single number as a tuple of one, or None for the default."""
-    if value is None:
-        return None
-    try:
-        given: Sequence[Any] = value if isinstance(value, (Sequence, np.ndarray)) else (value,)  # type: ignore[assignment]
-        shape = tuple(operator.index(each) for each in given)
-    except TypeError:
-        shape = ()
-    if not shape or min(shape) < 1 or isinstance(value, (bool, str)):
-        raise InvalidInputError(
-            f"coarse_shape: expected a number of cells, or one for each axis, all at least 1, got {value!r}; "
-            "leave it out for as many as the points are worth"
-        )
-    return shape
-
-
-def _fit_shape(shape: tuple[int, ...] | None, dim: int, profile: DeviceProfile) -> tuple[int, ...] | None:
-    """The coarse shape that was asked for, one number for each axis, when local memory can count its cells."""
-    if shape is None:
-        return None
-    if len(shape) not in (1, dim):
-        raise InvalidInputError(
-            f"coarse_shape: expected a number of cells, or {dim} for the axes of the points, got {len(shape)} numbers, "
-            f"{shape}; pass one for each axis"
-        )
-    full = shape * dim if len(shape) == 1 else shape
-    most = most_coarse_cells(profile)
-    if math.prod(full) > most:
-        raise InvalidInputError(
-            f"coarse_shape: expected at most {most:,} cells in all, as many as a work-group of {profile} can count in "
-            f"its local memory, got {' x '.join(map(str, full))} = {math.prod(full):,}; take fewer"
-        )
-    return full
-
-
-def _plan(
-    problem: Problem,
-    profile: DeviceProfile,
-    low: tuple[float, ...],
-    high: tuple[float, ...],
-    tile: int | None = None,
-) -> FennsPlan:
-    """The plan for points between `low` and `high`, for kernels with such a tile where there are some already."""
-    asked = _fit_shape(problem.options["coarse_shape"], problem.dim, profile)
-    most = most_coarse_cells(profile)
-    grid = fit_coarse(
-        low=low,
-        high=high,
-        radius=problem.radius,
-        real=problem.real,
-        most=most if asked else min(most, useful_cells(profile, problem=problem, low=low, high=high, tile=tile)),
-        shape=asked,
-        box=problem.box,
-    )
-    config = plan_block(profile, problem=problem, grid=grid)
-    fine_shape, fine_inverses = fit_fine(grid, problem=problem, most=config.fine)
-    return FennsPlan(
-        config=config, grid=grid, most=most, fine_shape=fine_shape, fine_inverses=fine_inverses, asked=asked
-    )
 
 
 class FennsIndex(Index):
@@ -182,7 +105,11 @@ class FennsIndex(Index):
         super().__init__(session, problem)
         check_turns(session.profile, problem=problem, side=max(plan.grid.sides), rows=5.0 ** (problem.dim - 1))
         assert bounds is not None, "cells follow the box of the points"
-        self._plan, self._placed = plan, self._sort(points, bounds, plan)
+        self._placed = self._sort(points, bounds, self._lay_out(plan))
+
+    @property
+    def _plan(self) -> FennsPlan:
+        return self._placed.layout.plan
 
     @property
     def cell_grid(self) -> CellGrid:
@@ -225,7 +152,8 @@ class FennsIndex(Index):
         """The queries in the order of the coarse cells, for walks with tiles."""
         if not self.config.tile:
             return ()
-        placed = self._placed.sort.queries(queries, box or self.watch.room())
+        held = self._placed
+        placed = held.layout.sort.queries(queries, box or self.watch.room(), *held.images)
         return (placed.records.base_data, placed.sections.base_data)
 
     def describe(self) -> list[str]:
@@ -261,14 +189,15 @@ class FennsIndex(Index):
         return self.watch.room()
 
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
-        plan = self._plan
+        layout = self._placed.layout
         if box is not None and not self._serves(box):
-            plan = _plan(self._moved(box), self.session.profile, box.low, box.high, tile=self.config.tile or None)
+            plan = plan_fenns(self._moved(box), self.session.profile, box.low, box.high, tile=self.config.tile or None)
             # What is compiled stays: a loop over points compiles nothing after its first step.
             shape, inverses = fit_fine(plan.grid, problem=self.problem, most=self.config.fine)
-            plan = dataclasses.replace(plan, config=self.config, fine_shape=shape, fine_inverses=inverses)
-        self._placed = self._sort(points, bounds, plan)
-        self._plan = plan
+            layout = self._lay_out(
+                dataclasses.replace(plan, config=self.config, fine_shape=shape, fine_inverses=inverses)
+            )
+        self._placed = self._sort(points, bounds, layout)
 
     def _moved(self, box: Box) -> Problem:
         """The problem for points that lie in `box` now: as many in another volume, crowded as they were in theirs."""
@@ -301,33 +230,32 @@ class FennsIndex(Index):
             )
         )
 
-    def _sort(self, points: cla.Array, bounds: PendingBox, plan: FennsPlan) -> Placed:
-        grid, box = plan.grid, self.problem.box
-        numbers: tuple[Any, ...] = pack_grid(grid, self.dtype)
-        images = None
-        if box is not None:
-            images = self.images(grid.low, bounds)
-            numbers = (*numbers, *pack_box(box, grid.low, self.problem.real, self.dtype), images.base_data)
-        sort = CoarseSort(
-            session=self.session,
-            dim=self.dim,
-            dtype=self.dtype,
-            periodic=box is not None,
-            cells=grid.cells,
-            numbers=numbers,
+    def _lay_out(self, plan: FennsPlan) -> Layout:
+        grid, dtype = plan.grid, self.dtype
+        return Layout(
+            plan=plan,
+            sort=CoarseSort(self.session, grid, dtype, self.problem.box),
+            window=(
+                dtype.type(self._widest),
+                pack_lanes(plan.fine_shape, np.int32, 1),
+                pack_lanes(plan.fine_inverses, dtype, 0),
+                pack_lanes(tuple(many - 1 for many in plan.fine_shape), dtype, 0),
+            ),
         )
-        cells = sort.points(points, self._widest, bounds)
+
+    def _sort(self, points: cla.Array, bounds: PendingBox, layout: Layout) -> Placed:
+        sort = layout.sort
+        images = () if self.problem.box is None else (self.images(layout.plan.grid.low, bounds),)
+        cells = sort.points(points, layout.window[0], bounds, *images)
         walk = (
             np.int32(self.num_points),
             cells.records.base_data,
             cells.sections.base_data,
-            *numbers,
-            self.dtype.type(self._widest),
-            pack_lanes(plan.fine_shape, np.int32, 1),
-            pack_lanes(plan.fine_inverses, self.dtype, 0),
-            pack_lanes(tuple(many - 1 for many in plan.fine_shape), self.dtype, 0),
+            *sort.numbers,
+            *(image.base_data for image in images),
+            *layout.window,
         )
-        return Placed(sort=sort, cells=cells, images=images, walk=walk)
+        return Placed(layout=layout, cells=cells, images=images, walk=walk)
 
     @property
     def _widest(self) -> float:
@@ -359,13 +287,12 @@ class FennsIndex(Index):
         return self._plan.grid.low
 
     def _buffers(self) -> dict[str, cla.Array | Scratch]:
-        cells = self._placed.cells
+        cells, images = self._placed.cells, self._placed.images
         kept = {"sorted_points": cells.records, "cell_sections": cells.sections}
-        images = self._placed.images
-        return {**kept, **({} if images is None else {"images": images})}
+        return {**kept, "images": images[0]} if images else kept
 
     def _order(self) -> cla.Array:
-        return self._placed.sort.order(self._placed.cells.records, self.num_points)
+        return self._placed.layout.sort.order(self._placed.cells.records, self.num_points)
 
     def _tests_of_query(self) -> float:
         """Points in the fine cells of a query's window, and its share of what its group goes through for them."""

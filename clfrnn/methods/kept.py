@@ -39,6 +39,8 @@ class KeptPoints(abc.ABC):
         self.last_update = "rebuilt"
         #: where the periodic box began the last time, and its numbers on the device
         self._period: tuple[tuple[float, ...], cla.Array] | None = None
+        #: the box that cells were last asked whether they serve it
+        self._served: Box | None = None
         self.watch = Watch(session, dtype=self.dtype, dim=self.dim, radius=self.radius, box=problem.box)
 
     def __repr__(self) -> str:
@@ -83,7 +85,7 @@ class KeptPoints(abc.ABC):
 
     @abc.abstractmethod
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
-        """Take new points in, between `bounds`; `box` is theirs, or that of an earlier step, or None."""
+        """Take new points in, between `bounds`; `box` is theirs, or that of an earlier step, or None for no news."""
 
     @abc.abstractmethod
     def _buffers(self) -> dict[str, cla.Array | Scratch]:
@@ -145,13 +147,14 @@ class KeptPoints(abc.ABC):
         """Place new points; until the watch is told which, nothing is known of their box, whatever comes between."""
         before, known = self.walk_arguments(), self.watch.points_change()
         try:
-            self._place(points, bounds, box)
+            self._place(points, bounds, None if box is self._served else box)
         except BaseException:
             if all(
                 old is new for old, new in zip(before, self.walk_arguments(), strict=True) if hasattr(old, "int_ptr")
             ):
                 self.watch.points_stay(known)
             raise
+        self._served = box
 
     def check(self) -> None:
         """Wait for the device, and raise what earlier calls that did not wait have found.

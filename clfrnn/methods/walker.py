@@ -16,6 +16,7 @@ from ..domain import CellGrid, padded_radius
 from ..functions import NeighborFunction
 from ..plan import Problem
 from ..primitives.reduce import PendingBox, bounding_box
+from ..program import Kernel
 from ..session import Session
 from .ask import Ask
 from .kept import KeptPoints
@@ -30,6 +31,8 @@ class Walker(KeptPoints):
         super().__init__(session, problem)
         #: what a query costs in the cells that it was asked for
         self._price: tuple[CellGrid | None, float] | None = None
+        #: what runs a function for a kind of query: looked up in every visit, so under a short name
+        self._programs: dict[tuple[Any, ...], tuple[Kernel, Any]] = {}
 
     @property
     @abc.abstractmethod
@@ -76,16 +79,15 @@ class Walker(KeptPoints):
             ]
         )
         shared = (*reach, *([ask.queries.base_data] if ask.queries is not None else []), *ask.walk)
-        own = tuple(value.base_data if isinstance(value, cla.Array) else value for value in values)
+        own = [value.base_data if isinstance(value, cla.Array) else value for value in values]
         event = None
         for images in self.passes(function, ask):
             by_number = self.goes_by_number(function, ask, images)
             part = () if ask.part is None or by_number else ask.part
-            variant = ask.variant(images, part=bool(part))
-            kernels, config = self.session.kernels(self.stem, self.config_for(function, variant), function, variant)
+            kernel, config = self._program(function, ask, images, part=bool(part))
             first, end = ask.part if ask.part and by_number else (0, self.units(ask, config))
             event = self.session.launch_sliced(
-                kernels["frnn_visit"],
+                kernel,
                 end - first,
                 config.work_group_size,
                 np.int32(ask.include_self),
@@ -98,6 +100,16 @@ class Walker(KeptPoints):
                 begin=first,
             )
         return event
+
+    def _program(self, function: NeighborFunction, ask: Ask, images: str, *, part: bool) -> tuple[Kernel, Any]:
+        """The kernel that runs `function` for such a query, and the config it was compiled for."""
+        kind = (function, ask.queries is None, ask.radii is None, ask.half, images, part)
+        found = self._programs.get(kind)
+        if found is None:
+            variant = ask.variant(images, part=part)
+            kernels, config = self.session.kernels(self.stem, self.config_for(function, variant), function, variant)
+            found = self._programs[kind] = kernels["frnn_visit"], config
+        return found
 
     def passes(self, function: NeighborFunction, ask: Ask) -> tuple[str, ...]:  # noqa: ARG002
         """The kernels that serve all queries of `ask` between them: see :class:`~clfrnn.configs.VisitVariant`."""
