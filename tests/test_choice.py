@@ -39,7 +39,6 @@ def test_local_grids_where_neighbors_are_few(name):
     assert choice(even(neighbors=0.02), name)[0] == "fenns"
     assert choice(even(neighbors=20, dim=2), name)[0] == "fenns"
     assert choice(even(neighbors=3, dim=2, periodic=True), name)[0] == "fenns"
-    assert choice(even(neighbors=40, n=65_536), name)[0] == "fenns"
 
 
 @pytest.mark.parametrize("name", GPUS)
@@ -57,6 +56,21 @@ def test_strips_otherwise(name, problem, reason):
         "strips",
         f"chosen by auto, as there are more than 1,024 points, and {reason}",
     )
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_few_points_for_the_device(name):
+    """They are searched as soon as launched for: the fewer, the more neighbors they may have."""
+    units = RECORDED[name].compute_units
+    for few, neighbors in ((512, {"float": 90, "double": 60}), (2048, {"float": 90, "double": 20})):
+        for real, many in neighbors.items():
+            for dim in (2, 3):
+                assert choice(even(neighbors=many, n=few * units, dim=dim, real=real), name)[0] == "fenns"
+            assert choice(even(neighbors=2 * many, n=few * units, real=real), name)[0] == "strips"
+    assert choice(even(neighbors=30, n=512 * units, periodic=True), name)[0] == "fenns"
+    assert choice(even(neighbors=30, n=2048 * units, periodic=True), name)[0] == "strips"
+    assert choice(even(neighbors=10, n=2048 * units, periodic=True), name)[0] == "fenns"
+    assert choice(even(neighbors=90, n=2050 * units), name)[0] == "strips"
 
 
 @pytest.mark.parametrize("name", GPUS)
