@@ -117,7 +117,7 @@ class Session:
         #: what an array of a shape and dtype consists of, save its buffer and events
         self._arrays: dict[tuple[tuple[int, ...], np.dtype[Any]], dict[str, Any]] = {}
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
-        self.forked = False
+        self._process = os.getpid()
         self._record: list[tuple[str, cl.Event]] | None = None
         timed = bool(self.queue.properties & cl.command_queue_properties.PROFILING_ENABLE)
         self._times_launches = timed and self.profile.event_timer
@@ -133,17 +133,11 @@ class Session:
 
     def check_process(self) -> None:
         """Raise in a forked child: drivers hang or crash there."""
-        if self.forked:
+        if os.getpid() != self._process:
             raise ClfrnnError(
                 "this clfrnn session was made before a fork, and OpenCL drivers do not survive one; "
                 "make a Session in the child, and start children by 'spawn' rather than 'fork'"
             )
-
-    @classmethod
-    def fork(cls) -> None:
-        """Tell the sessions of the parent that they are in a child now."""
-        for session in cls.living:
-            session.forked = True
 
     def kernels(
         self,
@@ -365,7 +359,3 @@ class Session:
         if count:
             cl.enqueue_copy(self.queue, values, array.base_data, src_offset=array.offset + first * array.dtype.itemsize)
         return values
-
-
-if hasattr(os, "register_at_fork"):  # not where processes do not fork
-    os.register_at_fork(after_in_child=Session.fork)

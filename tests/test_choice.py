@@ -1,5 +1,6 @@
 """What "auto" takes, on recorded devices: FENNS where groups share a local grid and neighbors are few."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -61,7 +62,7 @@ def test_strips_otherwise(name, problem, reason):
 @pytest.mark.parametrize("name", GPUS)
 def test_few_points_for_the_device(name):
     """They are searched as soon as launched for: the fewer, the more neighbors they may have."""
-    units = RECORDED[name].compute_units
+    units = min(RECORDED[name].compute_units, 128)
     for few, neighbors in ((512, {"float": 90, "double": 60}), (2048, {"float": 90, "double": 20})):
         for real, many in neighbors.items():
             for dim in (2, 3):
@@ -70,7 +71,9 @@ def test_few_points_for_the_device(name):
     assert choice(even(neighbors=30, n=512 * units, periodic=True), name)[0] == "fenns"
     assert choice(even(neighbors=30, n=2048 * units, periodic=True), name)[0] == "strips"
     assert choice(even(neighbors=10, n=2048 * units, periodic=True), name)[0] == "fenns"
-    assert choice(even(neighbors=90, n=2050 * units), name)[0] == "strips"
+    assert choice(even(neighbors=90, n=2049 * RECORDED[name].compute_units), name)[0] == "strips"
+    many = dataclasses.replace(RECORDED[name], compute_units=10_000)
+    assert choose_method(even(neighbors=90, n=(1 << 18) + 1), many).method.name == "strips"
 
 
 @pytest.mark.parametrize("name", GPUS)

@@ -143,6 +143,23 @@ def test_an_update_that_fails_leaves_the_old_points(scene, fault, where):
     )
 
 
+def test_cells_follow_after_an_update_that_failed(session, monkeypatch):
+    """What was found of points that lie elsewhere is news until points were placed by it."""
+    points = clouds.uniform(3000, 3, seed=4)
+    for method in ("strips", "fenns"):
+        index = clfrnn.build_index(points, 0.1, method=method, session=session)
+        far = cla.to_device(session.queue, points + np.float32(50))
+        index.update(far)
+        index.check()
+        with monkeypatch.context() as patch:
+            patch.setattr(clfrnn.Session, "_take", lambda self, size, purpose: self._refuse(size, purpose))
+            with pytest.raises(clfrnn.DeviceMemoryError):
+                index.update(far)
+        assert not index.cell_grid.serves((50.0,) * 3, (51.0,) * 3)
+        index.update(far)
+        assert index.cell_grid.serves((50.0,) * 3, (51.0,) * 3)
+
+
 def test_an_update_that_fails_twice_and_lists_in_between(scene, fault):
     """A list of the old points, made after the failure, outlives the next update."""
     index = scene.build()

@@ -119,7 +119,7 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         images=index.images_served(foreign=array is not None),
         placed=placed,
         borrowed=is_device_array(queries) or is_device_array(radius),
-        checks=tuple([check for check in index.watch.unread() if check not in earlier]),
+        checks=tuple(check for check in index.watch.unread() if check not in earlier),
     )
 
 

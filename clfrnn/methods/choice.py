@@ -27,9 +27,10 @@ _MOST_NEIGHBORS = {(2, False): 28.0, (3, False): 12.0, (2, True): 5.0, (3, True)
 _SHARE_OF_DOUBLES = 0.1
 
 #: Few points are searched about as soon as they are launched for, and FENNS takes the fewest launches: of up to so many
-#: for a compute unit, each may have so many times as many neighbors, but no more than the last number.
+#: for a compute unit, each may have so many times as many neighbors. Measured on an H200, in 2D with single precision
+#: alone; inferred for other devices and flat doubles, hence no more points than there, nor more neighbors than these.
 _TIMES_OF_FEW = ((512, 60.0), (2048, 20.0))
-_MOST_OF_FEW = 100.0
+_MOST_POINTS_OF_FEW, _MOST_NEIGHBORS_OF_FEW = 1 << 18, 100.0
 
 #: Why another method is taken after all.
 _UNEVEN = "they lie too unevenly for local grids"
@@ -68,8 +69,9 @@ def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str
         return "no work-items share a local grid"
     most = _MOST_NEIGHBORS[problem.dim, problem.box is not None]
     most *= _SHARE_OF_DOUBLES if problem.real == "double" else 1.0
-    times = next((times for few, times in _TIMES_OF_FEW if problem.n <= few * profile.compute_units), 1.0)
-    most = min(_MOST_OF_FEW, most * times)
+    few = problem.n / profile.compute_units if problem.n <= _MOST_POINTS_OF_FEW else math.inf
+    times = next((times for of_unit, times in _TIMES_OF_FEW if few <= of_unit), 1.0)
+    most = min(_MOST_NEIGHBORS_OF_FEW, most * times)
     unit = math.pi ** (problem.dim / 2) / math.gamma(problem.dim / 2 + 1)
     ball = unit * math.prod((problem.radius,) * problem.dim)
     if ball > 0 and not problem.survey.density(problem.radius) * ball <= most:

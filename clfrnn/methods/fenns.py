@@ -46,8 +46,10 @@ class Layout:
 
     plan: FennsPlan
     sort: CoarseSort
-    #: the reach of a window, and the fine cells: what walks take of the plan besides the coarse grid
-    window: tuple[Any, ...]
+    #: the reach of a window
+    widest: np.floating[Any]
+    #: the numbers of the fine cells, as walks take them
+    fine: tuple[Any, ...]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -235,8 +237,8 @@ class FennsIndex(Index):
         return Layout(
             plan=plan,
             sort=CoarseSort(self.session, grid, dtype, self.problem.box),
-            window=(
-                dtype.type(self._widest),
+            widest=dtype.type(self._widest),
+            fine=(
                 pack_lanes(plan.fine_shape, np.int32, 1),
                 pack_lanes(plan.fine_inverses, dtype, 0),
                 pack_lanes(tuple(many - 1 for many in plan.fine_shape), dtype, 0),
@@ -246,14 +248,15 @@ class FennsIndex(Index):
     def _sort(self, points: cla.Array, bounds: PendingBox, layout: Layout) -> Placed:
         sort = layout.sort
         images = () if self.problem.box is None else (self.images(layout.plan.grid.low, bounds),)
-        cells = sort.points(points, layout.window[0], bounds, *images)
+        cells = sort.points(points, layout.widest, bounds, *images)
         walk = (
             np.int32(self.num_points),
             cells.records.base_data,
             cells.sections.base_data,
             *sort.numbers,
             *(image.base_data for image in images),
-            *layout.window,
+            layout.widest,
+            *layout.fine,
         )
         return Placed(layout=layout, cells=cells, images=images, walk=walk)
 

@@ -39,7 +39,7 @@ class KeptPoints(abc.ABC):
         self.last_update = "rebuilt"
         #: where the periodic box began the last time, and its numbers on the device
         self._period: tuple[tuple[float, ...], cla.Array] | None = None
-        #: the box that cells were last asked whether they serve it
+        #: the box that points were placed by the last time: it is no news the next time, unless that failed
         self._served: Box | None = None
         self.watch = Watch(session, dtype=self.dtype, dim=self.dim, radius=self.radius, box=problem.box)
 

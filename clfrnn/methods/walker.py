@@ -31,7 +31,8 @@ class Walker(KeptPoints):
         super().__init__(session, problem)
         #: what a query costs in the cells that it was asked for
         self._price: tuple[CellGrid | None, float] | None = None
-        #: what runs a function for a kind of query: looked up in every visit, so under a short name
+        #: what runs a function for a kind of query, by all that one query differs in from another; what is compiled in
+        #: of the index itself never changes
         self._programs: dict[tuple[Any, ...], tuple[Kernel, Any]] = {}
 
     @property
