@@ -18,6 +18,7 @@ __all__ = [
     "PointConfig",
     "ReduceConfig",
     "RowSortConfig",
+    "RunConfig",
     "ScanConfig",
     "SortConfig",
     "TakeConfig",
@@ -89,8 +90,8 @@ class VisitConfig(PointConfig):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class WalkConfig(VisitConfig):
-    """A walk over cells."""
+class RunConfig(VisitConfig):
+    """A walk over runs of points that are kept beside each other."""
 
     #: the sorted copy holds columns, one for each coordinate and one for ids, not a record for each point
     columns: bool
@@ -99,14 +100,20 @@ class WalkConfig(VisitConfig):
     #: how many of them a loop of a light function takes at a time, and how many of those that all images are looked
     #: into for; None leaves that to the compiler
     unrolled: tuple[int, int] | None
-    #: work-items that go in step, each waiting for the others; 1 where each goes its own way
-    lockstep: int
 
     in_order: ClassVar[bool] = False
 
-    def inline(self) -> WalkConfig:
+    def inline(self) -> RunConfig:
         """The same walk as a piece of another kernel."""
         return dataclasses.replace(self, width=1)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WalkConfig(RunConfig):
+    """A walk over cells."""
+
+    #: work-items that go in step, each waiting for the others; 1 where each goes its own way
+    lockstep: int
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -128,6 +128,11 @@ class NeighborFunction:
         return found
 
     @functools.cached_property
+    def lowers(self) -> bool:
+        """Whether ``per_neighbor`` may lower ``reach2``, so that it pays to meet close neighbors first."""
+        return "reach2" in f"{self.per_neighbor} {self.preamble}"
+
+    @functools.cached_property
     def idles(self) -> bool:
         """Whether idle work-items may run ``state``, as it names nothing that could be written to."""
         written = [argument.name for argument in self.parsed_arguments if argument.buffer and not argument.const]

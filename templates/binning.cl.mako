@@ -1,5 +1,6 @@
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="cells" file="cells.cl.mako"/>
+<%namespace name="places" file="places.cl.mako"/>
 ## The kernels that sort points into the cells of `cells.cl.mako`, by counting or by sorting.
 ## Config fields used: dim, components, columns, work_group_size.
 <%def name="build()">
@@ -63,28 +64,21 @@ void cell_starts(const int n, const int cells, global const uint *restrict keys,
 // Launch: one work-item per place. In: order (n,). Out: sorted, (n,) records or (dim + 1, n) columns.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void gather_points(const int n, global const real *restrict points, global const int *restrict order,
-                   global ${"real" if columns else "frnn_record"} *restrict sorted)
+                   ${places.array("sorted")})
 {
     const int t = get_global_id(0);
     if (t >= n) return;
     const int i = order[t];
     const real_vec p = ${geometry.load("points", "i")};
-% if columns:
-% for k, component in enumerate(components):
-    sorted[${k} * (size_t)n + t] = p${component};
-% endfor
-    sorted[${dim} * (size_t)n + t] = FRNN_ID_LANE(i);
-% else:
-    sorted[t] = (frnn_record)(p.s0, p.s1, ${"p.s2" if dim == 3 else "0"}, FRNN_ID_LANE(i));
-% endif
+${places.put("sorted", "n", "t", "p", "i")}
 }
 
 // The ids of the points in sorted order. Launch: one work-item per place. In: sorted, as above. Out: order (n,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void read_order(const int frnn_n, global const ${"real" if columns else "frnn_record"} *restrict frnn_sorted,
+void read_order(const int frnn_n, ${places.constant_array("frnn_sorted")},
                 global int *restrict order)
 {
     const int t = get_global_id(0);
-    if (t < frnn_n) order[t] = ${cells.point_id("t")};
+    if (t < frnn_n) order[t] = ${places.point_id("t")};
 }
 </%def>

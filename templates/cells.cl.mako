@@ -2,12 +2,11 @@
 <%include file="coordinates.cl.mako"/>
 <%include file="windows.cl.mako"/>
 <%namespace name="geometry" file="geometry.cl.mako"/>
-<%namespace name="visit" file="visit.cl.mako"/>
+<%namespace name="places" file="places.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 <%namespace name="seams" file="seams.cl.mako"/>
-// Cells on a torus: the address of a point, the window of a query, and its candidates.
-// Config fields used: dim, components, columns, width, unrolled, periodic, lockstep, foreign, radii, part, images.
-// The sorted copy is an array of records, or columns of x, y, (z,) and id, n long each.
+// Cells on a torus: the address of a point, and the window of a query.
+// Config fields used: dim, components, columns, periodic, lockstep, foreign, part, images.
 
 ${periodic_box.numbers() if function is None else ""}
 <%def name="grid(name)" filter="trim">
@@ -37,40 +36,9 @@ const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${nam
 </%def>
 
 <%def name="arguments(starts='frnn_starts')">
-    const int frnn_n, global const ${"real" if columns else "frnn_record"} *restrict frnn_sorted,
+    const int frnn_n, ${places.constant_array("frnn_sorted")},
     global const int *restrict ${starts},
     ${grid("frnn_")}
-</%def>
-
-<%def name="point(place)" filter="trim">
-## Coordinates of the point at a place of the sorted copy.
-% if columns:
-(real_vec)(${", ".join(f"frnn_sorted[{k} * (size_t)frnn_n + ({place})]" for k in range(dim))})
-% else:
-(real_vec)(${", ".join(f"frnn_sorted[{place}]{component}" for component in components)})
-% endif
-</%def>
-
-<%def name="point_id(place)" filter="trim">
-% if columns:
-FRNN_LANE_ID(frnn_sorted[${dim} * (size_t)frnn_n + (${place})])
-% else:
-FRNN_LANE_ID(frnn_sorted[${place}].s3)
-% endif
-</%def>
-
-<%def name="query(unit)">
-% if foreign:
-    const int i = ${unit};
-    const real_vec frnn_q = ${geometry.load("frnn_queries", "i")};
-% elif columns:
-    const int i = ${point_id(unit)};
-    const real_vec frnn_q = ${point(unit)};
-% else:
-    const frnn_record frnn_own_record = frnn_sorted[${unit}];
-    const int i = FRNN_LANE_ID(frnn_own_record.s3);
-    const real_vec frnn_q = ${geometry.point_of("frnn_own_record")};
-% endif
 </%def>
 
 <%def name="take_query(function)">
@@ -78,7 +46,7 @@ FRNN_LANE_ID(frnn_sorted[${place}].s3)
     // Idle items stay for the barriers, in the first one's place.
     int frnn_idle = frnn_images[${7 * dim}] == 0 | frnn_first + (int)get_global_id(0) >= frnn_end;
     const int frnn_unit = frnn_idle ? frnn_first : frnn_first + (int)get_global_id(0);
-    ${query("frnn_unit")}
+    ${places.query("frnn_unit")}
 % if part:
     frnn_idle |= i < frnn_part_first | i >= frnn_part_end;
 % endif
@@ -86,69 +54,10 @@ FRNN_LANE_ID(frnn_sorted[${place}].s3)
     ${periodic_box.leave_to_others()}
     const int frnn_unit = frnn_first + (int)get_global_id(0);
     if (frnn_unit >= frnn_end) return;
-    ${query("frnn_unit")}
+    ${places.query("frnn_unit")}
 % if part:
     if (i < frnn_part_first || i >= frnn_part_end) return;
 % endif
-% endif
-</%def>
-
-<%def name="splits(function)"><% return function.light and images == "home" %></%def>
-
-<%def name="vectorised()">
-% if width > 1:
-#pragma clang loop vectorize_width(${width}) interleave_count(1) vectorize_predicate(enable)
-% endif
-</%def>
-
-<%def name="run(function, image)">
-    // The candidates of one run of places, frnn_t up to frnn_stop, in an image as periodic.cl.mako names it.
-% if width > 1 and function.light:
-    ${vectorised() if image != "any" else ""}
-    for (; frnn_t < frnn_stop; ++frnn_t) {
-        ${take_candidate("frnn_t")}
-        ${visit.offer(function, image)}
-    }
-% elif width > 1:
-    // Sixty-four at a time: candidates are tested a vector at once and without a branch, those within reach become bits
-    // of a mask, and only they are looked at one by one.
-    for (; frnn_t < frnn_stop; frnn_t += 64) {
-        const int frnn_many = frnn_min(frnn_stop - frnn_t, 64);
-        ulong frnn_hits = 0;
-        ${vectorised() if image != "any" else ""}
-        for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
-            ${take_candidate("frnn_t + frnn_k")}
-            ${geometry.differences(image)}
-            frnn_hits |= (ulong)(${geometry.squared()} <= reach2) << frnn_k;
-        }
-        for (; frnn_hits; frnn_hits &= frnn_hits - 1) {
-            ${take_candidate("frnn_t + 63 - (int)frnn_clz(frnn_hits & -frnn_hits)")}
-            ${visit.offer(function, image, within="1")}
-        }
-    }
-% else:
-% if function.light and unrolled:
-#pragma unroll ${unrolled[image != "plain" and images != "next"]}
-% endif
-    for (; frnn_t < frnn_stop; ++frnn_t) {
-        ${take_candidate("frnn_t")}
-        ${visit.offer(function, image)}
-    }
-% endif
-</%def>
-
-<%def name="take_candidate(place)">
-% if columns:
-    const int j = FRNN_LANE_ID(frnn_sorted[${dim} * (size_t)frnn_n + (${place})]);
-% for k in range(dim):
-    const real frnn_p${k} = frnn_sorted[${k} * (size_t)frnn_n + (${place})];
-% endfor
-% else:
-    const frnn_record frnn_candidate = frnn_sorted[${place}];
-    const int j = FRNN_LANE_ID(frnn_candidate.s3);
-% for k in range(dim):
-    const real frnn_p${k} = frnn_candidate.s${k};
-% endfor
 % endif
 </%def>
 

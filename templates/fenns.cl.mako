@@ -1,5 +1,6 @@
 <%include file="cells.cl.mako"/>
 <%namespace name="cells" file="cells.cl.mako"/>
+<%namespace name="places" file="places.cl.mako"/>
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 <%namespace name="blocks" file="blocks.cl.mako"/>
@@ -54,13 +55,13 @@
 % endif
 % else:
     ${visit.take_up(function)}
-    <%visit:each_image args="image" split="${cells.splits(function)}">
+    <%visit:each_image args="image" split="${places.splits(function)}">
         ${cells.window()}
         <%cells:rows image="${image}">
             // All of a row's points, borders or not: cells that follow each other hold theirs in one run.
             int frnn_t = ${sections.start("frnn_sections", "frnn_row + frnn_from0")};
             const int frnn_stop = ${sections.end("frnn_sections", "frnn_row + frnn_to0")};
-            ${cells.run(function, image)}
+            ${places.run(function, image)}
         </%cells:rows>
     </%visit:each_image>
     ${visit.lay_down(function)}
@@ -141,7 +142,7 @@
 % if tile:
 ${blocks.functions()}
 % endif
-<%visit:program function="${function}" arguments="${arguments}" walk="${walk}" point="${cells.point}" point_id="${cells.point_id}">
+<%visit:program function="${function}" arguments="${arguments}" walk="${walk}" point="${places.point}" point_id="${places.point_id}">
 % if tile:
     ${blocks.declare()}
     ${blocks.take_cell()}

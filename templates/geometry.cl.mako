@@ -13,8 +13,8 @@ ${", 0" * (vector_length - dim)}\
 
 <%def name="point_of(record)" filter="trim">
 (real_vec)(\
-% for component in components:
-${record}${component}${"" if loop.last else ", "}\
+% for k in range(dim):
+${record}.s${k}${"" if loop.last else ", "}\
 % endfor
 )
 </%def>

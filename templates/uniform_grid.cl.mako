@@ -1,6 +1,7 @@
 <%include file="cells.cl.mako"/>
 <%namespace name="binning" file="binning.cl.mako"/>
 <%namespace name="cells" file="cells.cl.mako"/>
+<%namespace name="places" file="places.cl.mako"/>
 <%namespace name="seams" file="seams.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
 // Cells of side at least r, cell by cell over the query's window.
@@ -14,7 +15,7 @@
         ${nest(function, image)}
     </%seams:each_nest>
 % else:
-    <%visit:each_image args="image" split="${cells.splits(function)}">
+    <%visit:each_image args="image" split="${places.splits(function)}">
         ${cells.window()}
         ${nest(function, image)}
     </%visit:each_image>
@@ -32,7 +33,7 @@
 % endif
             const int frnn_stop = frnn_starts[frnn_row + frnn_lane0 + 1];
             int frnn_t = frnn_starts[frnn_row + frnn_lane0];
-            ${cells.run(function, image)}
+            ${places.run(function, image)}
         }
     </%cells:rows>
 </%def>
@@ -40,7 +41,7 @@
 % if function is None:
 ${binning.build()}
 % else:
-<%visit:program function="${function}" arguments="${cells.arguments}" walk="${walk}" point="${cells.point}" point_id="${cells.point_id}">
+<%visit:program function="${function}" arguments="${cells.arguments}" walk="${walk}" point="${places.point}" point_id="${places.point_id}">
     ${cells.take_query(function)}
     ${walk(function)}
 </%visit:program>

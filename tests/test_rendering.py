@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from mako.lexer import Lexer
 
-from clfrnn import blocks, configs, rendering
+from clfrnn import blocks, configs, rendering, trees
 from clfrnn.configs import VisitVariant
 from clfrnn.functions import NeighborFunction
 from clfrnn.methods import METHODS
@@ -36,6 +36,10 @@ CONFIGS = {
     "fenns": blocks.BlockConfig(**{**WALK, "columns": False, "width": 1}, tile=256, fine=256, team=16, chunk=2048),
     "coarse": blocks.CoarseConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2, spread=4
+    ),
+    "aabb_tree": trees.TreeWalkConfig(**{k: v for k, v in WALK.items() if k != "lockstep"}, leaf_size=16, packed=True),
+    "tree": trees.TreeConfig(
+        work_group_size=64, dim=3, real="float", periodic=True, columns=True, leaf_size=16, leaves=64, bits=21
     ),
     "fill": configs.KernelConfig(work_group_size=64),
     "take_rows": configs.TakeConfig(work_group_size=64, word="uint"),
@@ -68,6 +72,9 @@ SHARED = {
     "periodic",
     "seams",
     "functions",
+    "places",
+    "boxes",
+    "refit",
 }
 BELOW = {
     "bounds": set(),
@@ -76,14 +83,17 @@ BELOW = {
     "geometry": {"types", "periodic"},
     "coordinates": set(),
     "windows": set(),
-    "cells": {"geometry", "coordinates", "windows", "visit", "periodic", "seams"},
+    "places": {"geometry", "visit"},
+    "boxes": set(),
+    "refit": {"geometry", "boxes", "places", "periodic"},
+    "cells": {"geometry", "coordinates", "windows", "places", "periodic", "seams"},
     "coarse_steps": {"geometry", "periodic"},
     "blocks": {"neighborhood", "periodic", "sections", "tiles"},
     "neighborhood": {"periodic", "sections"},
     "sections": set(),
     "tiles": {"periodic"},
     "seams": set(),
-    "binning": {"geometry", "cells"},
+    "binning": {"geometry", "cells", "places"},
     "visit": {"geometry", "periodic"},
     "periodic": set(),
     "functions": set(),
@@ -105,7 +115,7 @@ def reach(stem):
 
 def render_all(stem, config):
     functions = [None, COUNT] if stem in METHODS else [None]
-    if stem in ("brute_force", "fenns"):
+    if stem in ("brute_force", "fenns", "aabb_tree"):  # what they build stands in templates of its own
         functions = [COUNT]
     return [render(stem, config, function, VisitVariant()) for function in functions]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .aabb_tree import AabbTree
 from .base import Method
 from .brute_force import BruteForce
 from .choice import Choice, choose_method, is_worth_binning
@@ -13,4 +14,6 @@ from .uniform_grid import UniformGrid
 
 __all__ = ["METHODS", "Choice", "Index", "KernelSource", "Method", "Nearest", "choose_method", "is_worth_binning"]
 
-METHODS: dict[str, Method] = {method.name: method for method in (BruteForce(), UniformGrid(), Strips(), Fenns())}
+METHODS: dict[str, Method] = {
+    method.name: method for method in (BruteForce(), UniformGrid(), Strips(), Fenns(), AabbTree())
+}

@@ -47,7 +47,7 @@ class Layout:
     plan: FennsPlan
     sort: CoarseSort
     #: the reach of a window
-    widest: np.floating[Any]
+    widest: Any
     #: the numbers of the fine cells, as walks take them
     fine: tuple[Any, ...]
 

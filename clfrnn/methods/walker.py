@@ -11,7 +11,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..configs import TileConfig, VisitVariant, WalkConfig
+from ..configs import RunConfig, TileConfig, VisitVariant
 from ..domain import CellGrid, padded_radius
 from ..functions import NeighborFunction
 from ..plan import Problem
@@ -37,10 +37,10 @@ class Walker(KeptPoints):
 
     @property
     @abc.abstractmethod
-    def config(self) -> WalkConfig | TileConfig:
+    def config(self) -> RunConfig | TileConfig:
         """What the method's programs are specialised by."""
 
-    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> WalkConfig | TileConfig:  # noqa: ARG002
+    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> RunConfig | TileConfig:  # noqa: ARG002
         """What the program that runs `function` is specialised by, where that is not :attr:`config`."""
         return self.config
 

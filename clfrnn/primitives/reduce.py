@@ -62,6 +62,11 @@ class PendingBox:
         self._box: Box | None = None
 
     @property
+    def placed(self) -> bool:
+        """Whether a kernel was told to find it."""
+        return self._placed is not None
+
+    @property
     def arguments(self) -> tuple[Any, np.int32]:
         """The buffer and the place in it, for the kernel that is launched next or those that read the box."""
         if self._placed is None:

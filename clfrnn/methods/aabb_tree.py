@@ -1,0 +1,372 @@
+"""AABB-tree: a balanced tree of bounding boxes that follows points as they move (Xing, Wang, Hui 2016)."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+import operator
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cla
+
+from ..configs import VisitVariant
+from ..errors import InvalidInputError
+from ..functions import NeighborFunction
+from ..limits import check_turns
+from ..plan import Problem
+from ..primitives.radix_sort import sort_positions
+from ..primitives.reduce import Box, PendingBox, bounding_box
+from ..profile import DeviceProfile
+from ..session import Scratch, Session
+from ..trees import TreeWalkConfig, count_leaves, default_leaf_size, plan_tree, plan_tree_walk
+from .index import Index
+from .intake import fetch
+from .medians import order_by_medians
+
+__all__ = ["AabbTree", "AabbTreeIndex"]
+
+CONSTRUCTIONS = ("morton", "median")
+
+#: Nodes beside each other that one group goes up from, at most.
+_MOST_OF_GROUP = 4096
+_OF_GROUP = 1024
+
+#: A side of a leaf counts as no narrower than this share of the radius: a flat leaf has no volume to compare with.
+_LEAST_SIDE = 1 / 16
+
+_LARGEST_LEAF = 1 << 16
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TreePlan:
+    """What is compiled in, how the tree is built, and when again."""
+
+    config: TreeWalkConfig
+    #: for queries that go by themselves, where those of `config` go together
+    alone: TreeWalkConfig
+    construction: str
+    rebuild_threshold: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Tree:
+    """Points in the tree's order and the boxes over them; how large leaves were when their order was made."""
+
+    points: Scratch
+    nodes: Scratch
+    volumes: Scratch
+    images: tuple[Scratch, ...]
+    #: where the periodic box begins, if there is one
+    starts: tuple[float, ...]
+    #: the largest ratio of a leaf's volumes now and when the order was made, as a logarithm; and when it is known
+    growth: np.ndarray[Any, Any]
+    measured: cl.Event
+
+
+class AabbTree:
+    """The method: boxes within boxes over points in the order of a curve."""
+
+    name = "aabb_tree"
+    dims = frozenset(range(1, 13))
+    options = frozenset({"construction", "leaf_size", "rebuild_threshold"})
+    surveys_occupancy = True
+    variations: tuple[dict[str, Any], ...] = ({}, {"construction": "median"}, {"leaf_size": 3})
+
+    def check(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options with defaults filled in; the size of leaves is left to the device."""
+        return {
+            "construction": _check_construction(options.get("construction", "morton")),
+            "leaf_size": _check_leaf_size(options.get("leaf_size")),
+            "rebuild_threshold": _check_threshold(options.get("rebuild_threshold", 10)),
+        }
+
+    def plan(self, problem: Problem, profile: DeviceProfile) -> TreePlan:
+        """Leaves of the size asked for, else of the device's."""
+        config, alone = (
+            plan_tree_walk(
+                profile,
+                dim=problem.dim,
+                real=problem.real,
+                periodic=problem.box is not None,
+                leaf_size=problem.options["leaf_size"] or default_leaf_size(profile),
+                packed=packed,
+            )
+            for packed in (profile.kind == "gpu", False)
+        )
+        return TreePlan(
+            config=config,
+            alone=alone,
+            construction=problem.options["construction"],
+            rebuild_threshold=problem.options["rebuild_threshold"],
+        )
+
+    def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> AabbTreeIndex:
+        """Order the points, and fit boxes around them."""
+        return AabbTreeIndex(session, problem, self.plan(problem, session.profile), points, bounds)
+
+
+def _check_construction(value: object) -> str:
+    if not isinstance(value, str) or value not in CONSTRUCTIONS:
+        raise InvalidInputError(
+            f"construction: expected 'morton' or 'median', got {value!r}; 'median' orders points on the host, level by "
+            "level: leave it out unless you compare the two"
+        )
+    return str(value)
+
+
+def _check_leaf_size(value: object) -> int | None:
+    if value is None:
+        return None
+    try:
+        size = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        size = 0
+    if isinstance(value, bool) or not 1 <= size <= _LARGEST_LEAF:
+        raise InvalidInputError(
+            f"leaf_size: expected a number of points from 1 to {_LARGEST_LEAF:,}, got {value!r}; leave it out for that "
+            "of the device"
+        )
+    return size
+
+
+def _check_threshold(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value) >= 1:
+        raise InvalidInputError(
+            f"rebuild_threshold: expected a ratio of volumes of at least 1, got {value!r}; "
+            "pass math.inf to never build the tree again"
+        )
+    return float(value)
+
+
+class AabbTreeIndex(Index):
+    """Points in the order of a tree, and a box for each of its nodes.
+
+    On the device: the points' coordinates and ids (four lanes a point up to three dimensions, else dim + 1 columns),
+    two corners for each node, and a number for each leaf.
+    """
+
+    stem: ClassVar[str] = "aabb_tree"
+
+    def __init__(
+        self, session: Session, problem: Problem, plan: TreePlan, points: cla.Array, bounds: PendingBox | None
+    ) -> None:
+        super().__init__(session, problem)
+        assert bounds is not None, "the curve goes through the box of the points"
+        self._plan = plan
+        self._leaves = count_leaves(self.num_points, plan.config.leaf_size)
+        check_turns(session.profile, problem=problem, side=problem.radius, rows=4 * self._leaves)
+        self._kernels, self._making = session.planned(
+            "tree",
+            plan_tree,
+            dim=self.dim,
+            real=problem.real,
+            periodic=problem.box is not None,
+            leaf_size=plan.config.leaf_size,
+        )
+        self._tree = self._grow(points, bounds, problem.survey.low)
+
+    @property
+    def config(self) -> TreeWalkConfig:
+        """See :class:`~clfrnn.methods.walker.Walker`."""
+        return self._plan.config
+
+    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TreeWalkConfig:
+        """By themselves where queries come in any order, close neighbors first, or idle items would show."""
+        together = not variant.foreign and function.idles and not function.lowers
+        return self._plan.config if together else self._plan.alone
+
+    def describe(self) -> list[str]:
+        """See :class:`~clfrnn.methods.walker.Walker`."""
+        plan = self._plan
+        levels = self._leaves.bit_length() - 1
+        return [
+            f"tree: {self._leaves:,} leaves of {plan.config.leaf_size} points, {levels} levels above them",
+            f"construction: {plan.construction}, again when a leaf has {plan.rebuild_threshold:g} times its volume",
+        ]
+
+    def _find_box(self, points: cla.Array) -> PendingBox:
+        """Found with the boxes of the tree, unless images or a new order must be known before that."""
+        if self.problem.box is not None:
+            return super()._find_box(points)
+        return self.watch.room()
+
+    def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
+        """In the order there is, unless a leaf has grown too far in the step before."""
+        tree, periodic = self._tree, self.problem.box
+        starts = tree.starts
+        if periodic is not None and box is not None:
+            starts = periodic.starts(box.low, box.high)
+        outgrown = self._outgrown(tree)
+        self._tree = self._grow(points, bounds, starts) if outgrown else self._refit(points, bounds, tree, starts)
+        self.last_update = "rebuilt" if outgrown else "refit"
+
+    def _outgrown(self, tree: Tree) -> bool:
+        """Whether a leaf has grown more than it may; waits for the step before, at most."""
+        if math.isinf(self._plan.rebuild_threshold):
+            return False
+        tree.measured.wait()
+        return float(tree.growth[0]) > math.log2(self._plan.rebuild_threshold)
+
+    def _grow(self, points: cla.Array, bounds: PendingBox, starts: tuple[float, ...]) -> Tree:
+        """A tree over points in a new order."""
+        session = self.session
+        if not bounds.placed:
+            bounding_box(session, points, bounds)
+        images = self._images(starts, bounds)
+        order = self._order_along_curve if self._plan.construction == "morton" else self._order_by_medians
+        volumes = session.scratch(self._leaves, self.dtype, purpose="the volumes of leaves")
+        placed = order(points, bounds, images)
+        return self._fit("fit_ordered", placed, points, bounds, volumes=volumes, images=images, starts=starts)
+
+    def _refit(self, points: cla.Array, bounds: PendingBox, tree: Tree, starts: tuple[float, ...]) -> Tree:
+        """The same tree around points that have moved."""
+        images = self._images(starts, bounds)
+        return self._fit("fit_again", tree.points, points, bounds, volumes=tree.volumes, images=images, starts=starts)
+
+    def _images(self, starts: tuple[float, ...], bounds: PendingBox) -> tuple[Scratch, ...]:
+        return () if self.problem.box is None else (self.images(starts, bounds),)
+
+    def _order_along_curve(self, points: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
+        """The points on a space-filling curve, those in the same cube in the order of input."""
+        session, n, making = self.session, self.num_points, self._making
+        dtype = np.dtype(np.uint32 if making.key == "uint" else np.uint64)
+        keys = session.scratch(n, dtype, purpose="the places of points on a curve")
+        session.launch(
+            self._kernels["curve_keys"],
+            n,
+            making.work_group_size,
+            np.int32(n),
+            points.base_data,
+            *bounds.arguments,
+            *(each.base_data for each in images),
+            keys.base_data,
+        )
+        return sort_positions(session, keys, making.key_bits)[1]
+
+    def _order_by_medians(self, points: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:  # noqa: ARG002
+        """The points divided at medians, on the host, which waits for them."""
+        host, periodic = fetch(self.session, points), self.problem.box
+        if periodic is not None:
+            host = host - np.where(
+                np.greater(periodic.lengths, 0),
+                np.floor(host / np.where(periodic.lengths, periodic.lengths, np.inf)) * periodic.lengths,
+                0,
+            )
+        order = self.session.upload(order_by_medians(host, self._making.leaf_size), purpose="the order of points")
+        return Scratch(order.base_data, order.size, order.dtype)
+
+    def _fit(
+        self,
+        kernel: str,
+        order: Scratch,
+        points: cla.Array,
+        bounds: PendingBox,
+        *,
+        volumes: Scratch,
+        images: tuple[Scratch, ...],
+        starts: tuple[float, ...],
+    ) -> Tree:
+        """Points to their places, and boxes from the leaves up: two launches, a third for very many points."""
+        session, n, leaves, making = self.session, self.num_points, self._leaves, self._making
+        size, groups = making.work_group_size, max(1, leaves // making.leaves)
+        sorted_points = session.scratch(
+            (self.dim + 1 if making.columns else 4) * n, self.dtype, purpose="the points in the order of a tree"
+        )
+        nodes = session.scratch(2 * leaves * making.corners, self.dtype, purpose="the nodes of a tree")
+        shares = session.scratch(2 * groups, self.dtype, purpose="what groups found of a tree")
+        grown = session.scratch(1, self.dtype, purpose="the growth of leaves")
+        session.launch(
+            self._kernels[kernel],
+            groups * size,
+            size,
+            order.base_data,
+            np.int32(n),
+            np.int32(leaves),
+            np.int32(kernel == "fit_ordered"),
+            self.dtype.type(max(_LEAST_SIDE * self.radius, float(np.finfo(self.problem.real).tiny))),
+            points.base_data,
+            *(each.base_data for each in images),
+            sorted_points.base_data,
+            nodes.base_data,
+            volumes.base_data,
+            shares.base_data,
+        )
+        many = groups
+        while many > _MOST_OF_GROUP:
+            above = many // _OF_GROUP
+            session.launch(
+                self._kernels["fit_nodes"], above * size, size, np.int32(many), np.int32(_OF_GROUP), nodes.base_data
+            )
+            many = above
+        session.launch(
+            self._kernels["fit_top"],
+            size,
+            size,
+            np.int32(many),
+            np.int32(groups),
+            shares.base_data,
+            nodes.base_data,
+            grown.base_data,
+            np.int32(bounds.placed),
+            *bounds.arguments,
+        )
+        growth = np.empty(1, self.dtype)
+        measured = cl.enqueue_copy(session.queue, growth, grown.base_data, is_blocking=False)
+        return Tree(
+            points=sorted_points,
+            nodes=nodes,
+            volumes=volumes,
+            images=images,
+            starts=starts,
+            growth=growth,
+            measured=measured,
+        )
+
+    def walk_arguments(self) -> tuple[Any, ...]:
+        """See :class:`~clfrnn.methods.walker.Walker`."""
+        tree = self._tree
+        images = (each.base_data for each in tree.images)
+        return (
+            np.int32(self.num_points),
+            tree.points.base_data,
+            tree.nodes.base_data,
+            np.int32(self._leaves),
+            *images,
+        )
+
+    def _box_starts(self) -> tuple[float, ...]:
+        return self._tree.starts
+
+    def _buffers(self) -> dict[str, cla.Array | Scratch]:
+        tree = self._tree
+        kept = {"sorted_points": tree.points, "nodes": tree.nodes, "leaf_volumes": tree.volumes}
+        return {**kept, "images": tree.images[0]} if tree.images else kept
+
+    def _order(self) -> cla.Array:
+        session, n = self.session, self.num_points
+        order = session.allocate(n, np.int32, purpose="the order of points")
+        event = session.launch(
+            self._kernels["read_order"],
+            n,
+            self._making.work_group_size,
+            np.int32(n),
+            self._tree.points.base_data,
+            order.base_data,
+        )
+        session.publish(event, order)
+        return order
+
+    def _tests_of_query(self) -> float:
+        """Points of the leaves that a query touches, were they cubes, and the nodes on the way to these."""
+        survey, size = self.problem.survey, self._making.leaf_size
+        box = self.problem.box
+        most = self.num_points * (1.0 if box is None else box.images(self.radius))
+        density = survey.density(self.radius) if self.radius > 0 else 0.0
+        if not 0 < density < math.inf:
+            return min(most, size) + 4.0 * self._leaves.bit_length()
+        wide = math.log(2 * self.radius + (size / density) ** (1 / self.dim))
+        tests = min(most, math.exp(min(700.0, math.log(density) + self.dim * wide)))
+        return tests * (1 + 4 / size) + 4.0 * self._leaves.bit_length()

@@ -1,0 +1,145 @@
+<%include file="geometry.cl.mako"/>
+<%namespace name="geometry" file="geometry.cl.mako"/>
+<%namespace name="boxes" file="boxes.cl.mako"/>
+<%namespace name="packs" file="packs.cl.mako"/>
+<%namespace name="places" file="places.cl.mako"/>
+<%namespace name="visit" file="visit.cl.mako"/>
+// A balanced tree of bounding boxes over points in the order of a space-filling curve.
+// Launch: one work-item per query, groups of ${work_group_size}; queries that are the points come in the tree's order.
+// Exact because no box is farther from a query than a point in it: see boxes.cl.mako.
+// Source: Xing, Wang, Hui (2016), algorithm 1; without its stack.
+// Config fields used: work_group_size, dim, periodic, leaf_size, foreign, part.
+${boxes.functions()}
+% if packed:
+${packs.functions()}
+% endif
+<%def name="arguments()">
+    const int frnn_n, ${places.constant_array("frnn_sorted")}, ${boxes.constant_array("frnn_boxes")}, const int frnn_leaves
+% if periodic:
+    , global const real *restrict frnn_images
+% endif
+</%def>
+
+<%def name="take_query()">
+% if packed:
+    // Idle items stay for the barriers, in the place of the first.
+    ${packs.declare()}
+    const int frnn_l = get_local_id(0), frnn_unit = frnn_first + (int)get_global_id(0);
+    int frnn_active = frnn_unit < frnn_end;
+    const int frnn_own_place = frnn_active ? frnn_unit : frnn_first;
+    const real_vec frnn_q = ${places.point("frnn_own_place")};
+    int i = ${places.point_id("frnn_own_place")};
+% if part:
+    frnn_active &= i >= frnn_part_first & i < frnn_part_end;
+    if (!frnn_active) i = frnn_part_first;
+% endif
+% else:
+    const int frnn_unit = frnn_first + (int)get_global_id(0);
+    if (frnn_unit >= frnn_end) return;
+    ${places.query("frnn_unit")}
+% if part:
+    if (i < frnn_part_first || i >= frnn_part_end) return;
+% endif
+% endif
+</%def>
+
+<%def name="leaf(function, image, node)">
+            int frnn_t = (${node} - frnn_leaves) * ${leaf_size};
+            const int frnn_stop = frnn_min(frnn_t + ${leaf_size}, frnn_n);
+            ${places.run(function, image)}
+</%def>
+
+<%def name="depth_first(function, image)">
+    // From the root on, every subtree whose box the query touches; the way back is in the number of the node.
+    int frnn_node = 1;
+    do {
+        ${boxes.apart("frnn_boxes", "frnn_node", "frnn_node_")}
+        if (frnn_node_apart <= ${boxes.bound()}) {
+            if (frnn_node < frnn_leaves) {
+                frnn_node *= 2;
+                continue;
+            }
+            ${leaf(function, image, "frnn_node")}
+        }
+        frnn_node = frnn_behind_subtree(frnn_node);
+    } while (frnn_node != 1);
+</%def>
+
+<%def name="closest_first(function, image)">
+    // Of two children the closer one first, as what it holds may lower reach2 so far that the other is left out. Each bit
+    // of frnn_way is a level on the way down, the last one its lowest: whether the other child was looked at, too.
+    int frnn_node = 1, frnn_way = 1, frnn_touches = 1;
+    while (frnn_node) {
+        if (frnn_touches & frnn_node < frnn_leaves) {
+            const int frnn_children = 2 * frnn_node;
+            ${boxes.apart("frnn_boxes", "frnn_children", "frnn_left_")}
+            ${boxes.apart("frnn_boxes", "frnn_children + 1", "frnn_right_")}
+            const int frnn_turn = frnn_right_apart < frnn_left_apart;
+            frnn_node = frnn_children + frnn_turn;
+            frnn_way *= 2;
+            frnn_touches = (frnn_turn ? frnn_right_apart : frnn_left_apart) <= ${boxes.bound()};
+            // Not even the closer one: the other is done as well.
+            frnn_way |= !frnn_touches;
+            continue;
+        }
+        if (frnn_touches) {
+            ${leaf(function, image, "frnn_node")}
+        }
+        while (frnn_node > 1 && frnn_way & 1) {
+            frnn_node /= 2;
+            frnn_way /= 2;
+        }
+        if (frnn_node <= 1) break;
+        frnn_way |= 1;
+        frnn_node ^= 1;
+        ${boxes.apart("frnn_boxes", "frnn_node", "frnn_other_")}
+        frnn_touches = frnn_other_apart <= ${boxes.bound()};
+    }
+</%def>
+
+<%def name="together(function)">
+    ${visit.take_up(function, "frnn_active")}
+    ${packs.gather()}
+    <%visit:each_image args="image">
+        <%packs:descend>
+        // The leaves on the list, as many at a time as a number has bits: those that the query touches itself.
+        for (int frnn_from = 0; frnn_from < frnn_found; frnn_from += 64) {
+            const int frnn_many = frnn_min(64, frnn_found - frnn_from);
+            ulong frnn_touched = 0;
+            for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
+                ${boxes.apart("frnn_boxes", "frnn_list[frnn_from + frnn_k]", "frnn_leaf_")}
+                frnn_touched |= (ulong)(frnn_leaf_apart <= ${boxes.bound()}) << frnn_k;
+            }
+            for (; frnn_touched; frnn_touched &= frnn_touched - 1) {
+                const int frnn_node = frnn_list[frnn_from + frnn_lowest_bit(frnn_touched)];
+                ${leaf(function, image, "frnn_node")}
+            }
+        }
+        </%packs:descend>
+    </%visit:each_image>
+    if (frnn_active) ${visit.lay_down(function)}
+</%def>
+
+<%def name="walk(function)">
+% if packed:
+    ${together(function)}
+% else:
+    ${alone(function)}
+% endif
+</%def>
+
+<%def name="alone(function)">
+    ${visit.take_up(function)}
+    <%visit:each_image args="image">
+% if function.lowers:
+        ${closest_first(function, image)}
+% else:
+        ${depth_first(function, image)}
+% endif
+    </%visit:each_image>
+    ${visit.lay_down(function)}
+</%def>
+<%visit:program function="${function}" arguments="${arguments}" walk="${walk}" point="${places.point}" point_id="${places.point_id}">
+    ${take_query()}
+    ${walk(function)}
+</%visit:program>

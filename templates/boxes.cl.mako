@@ -1,0 +1,81 @@
+## The boxes of a tree's nodes, in breadth-first order: node 1 is the root, the children of k are 2k and 2k + 1.
+## In two to four dimensions a box is one or two vectors, else its low and then its high corner.
+## Config fields used: dim, components, periodic.
+<%def name="array(name)" filter="trim">
+global ${"frnn_record" if 2 <= dim <= 4 else "real"} *restrict ${name}
+</%def>
+
+<%def name="constant_array(name)" filter="trim">
+global const ${"frnn_record" if 2 <= dim <= 4 else "real"} *restrict ${name}
+</%def>
+
+<%def name="load(array, node, name)">
+## The corners of a node's box as ${name}low0, ${name}high0, ${name}low1, ...
+% if dim == 2:
+    const frnn_record ${name}box = ${array}[${node}];
+% elif dim in (3, 4):
+    const frnn_record ${name}first = ${array}[2 * (size_t)(${node})], ${name}second = ${array}[2 * (size_t)(${node}) + 1];
+% endif
+% for k in range(dim):
+% if dim == 2:
+    const real ${name}low${k} = ${name}box.s${k}, ${name}high${k} = ${name}box.s${k + 2};
+% elif dim in (3, 4):
+    const real ${name}low${k} = ${name}first.s${k}, ${name}high${k} = ${name}second.s${k};
+% else:
+    const real ${name}low${k} = ${array}[(size_t)(${node}) * ${2 * dim} + ${k}];
+    const real ${name}high${k} = ${array}[(size_t)(${node}) * ${2 * dim} + ${dim + k}];
+% endif
+% endfor
+</%def>
+
+<%def name="store(array, node, name)">
+% if dim == 2:
+    ${array}[${node}] = (frnn_record)(${name}low0, ${name}low1, ${name}high0, ${name}high1);
+% elif dim in (3, 4):
+    ${array}[2 * (size_t)(${node})] = (frnn_record)(${", ".join([f"{name}low{k}" for k in range(dim)] + ["0"] * (4 - dim))});
+    ${array}[2 * (size_t)(${node}) + 1] = (frnn_record)(${", ".join([f"{name}high{k}" for k in range(dim)] + ["0"] * (4 - dim))});
+% else:
+% for k in range(dim):
+    ${array}[(size_t)(${node}) * ${2 * dim} + ${k}] = ${name}low${k};
+    ${array}[(size_t)(${node}) * ${2 * dim} + ${dim + k}] = ${name}high${k};
+% endfor
+% endif
+</%def>
+
+<%def name="functions()">
+// How far x lies outside of an interval, as the difference of coordinates that a point at its edge would have.
+real frnn_outside(const real low, const real high, const real x) { return fmax(fmax(low - x, x - high), (real)0); }
+real frnn_between(const real low, const real high, const real other_low, const real other_high)
+{
+    return fmax(fmax(low - other_high, other_low - high), (real)0);
+}
+real frnn_smaller(const real a, const real b) { return fmin(a, b); }
+
+// The node behind a subtree in depth-first order, the root's being the root.
+int frnn_behind_subtree(const int node) { return (node + 1) >> (31 - (int)clz((node + 1) & -(node + 1))); }
+</%def>
+
+<%def name="bound()" filter="trim">
+## What the squared distance from a query to a box may be, when a neighbor is in it: no more than that to the neighbor, as
+## it is made of the same operations in the same order; with periodic axes, up to what rounding adds.
+% if periodic:
+(frnn_smaller(reach2, frnn_reach * frnn_reach) * (1 + 16 * FRNN_EPSILON))
+% else:
+frnn_smaller(reach2, frnn_reach * frnn_reach)
+% endif
+</%def>
+
+<%def name="apart(array, node, name)">
+## The squared distance from the query to a node's box, as ${name}apart; with periodic axes from where it is seen, less
+## than it is by what rounding may have added to it.
+    ${load(array, node, name)}
+% for k, component in enumerate(components):
+% if periodic:
+    const real ${name}d${k} =
+        frnn_outside(${name}low${k} - (frnn_reach${k} - frnn_reach), ${name}high${k} + (frnn_reach${k} - frnn_reach), frnn_seen${k});
+% else:
+    const real ${name}d${k} = frnn_outside(${name}low${k}, ${name}high${k}, frnn_q${component});
+% endif
+% endfor
+    const real ${name}apart = ${" + ".join(f"{name}d{k} * {name}d{k}" for k in range(dim))};
+</%def>

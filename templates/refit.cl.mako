@@ -1,0 +1,106 @@
+<%namespace name="geometry" file="geometry.cl.mako"/>
+<%namespace name="boxes" file="boxes.cl.mako"/>
+<%namespace name="places" file="places.cl.mako"/>
+<%namespace name="periodic_box" file="periodic.cl.mako"/>
+## Boxes from the leaves up: those of a group's leaves and of the nodes above them, and of what stands above such nodes.
+## Config fields used: work_group_size, dim, components, periodic, leaf_size, leaves.
+<%def name="at_home(p)">
+    // Where the image of ${p} in the periodic box lies.
+% if periodic:
+    ${periodic_box.home("images")}
+% endif
+% for k, component in enumerate(components):
+% if periodic:
+    const real x${k} = ${p}${component} - (real)frnn_image(${p}${component}, frnn_start${k}, frnn_turns${k}) * frnn_length${k};
+% else:
+    const real x${k} = ${p}${component};
+% endif
+% endfor
+</%def>
+
+<%def name="fit_leaves(again)">
+    // Points go to their places, then each leaf's box is made of the points that the group has just put there.
+    local real lows[${leaves * dim}], highs[${leaves * dim}], grown[${leaves}];
+    local int bads[${leaves}];
+    const int l = get_local_id(0), g = get_group_id(0);
+    const int first_leaf = g * ${leaves}, here = min(${leaves}, frnn_leaves);
+    const int end = (int)min((long)frnn_n, (long)(first_leaf + here) * ${leaf_size});
+    for (int t = first_leaf * ${leaf_size} + l; t < end; t += ${work_group_size}) {
+% if again:
+        const int i = ${places.point_id("t", "before")};
+% else:
+        const int i = order[t];
+% endif
+        const real_vec p = ${geometry.load("points", "i")};
+        ${places.put("sorted", "frnn_n", "t", "p", "i")}
+    }
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    for (int leaf = l; leaf < here; leaf += ${work_group_size}) {
+% for k in range(dim):
+        real low${k} = INFINITY, high${k} = -INFINITY;
+% endfor
+        int bad = INT_MAX;
+        const int begin = (first_leaf + leaf) * ${leaf_size}, finish = min(end, begin + ${leaf_size});
+        for (int t = begin; t < finish; ++t) {
+            const real_vec p = ${places.point("t", "sorted")};
+            if (${" && ".join(f"isfinite(p{component})" for component in components)}) {
+                ${at_home("p")}
+% for k in range(dim):
+                low${k} = fmin(low${k}, x${k});
+                high${k} = fmax(high${k}, x${k});
+% endfor
+            } else {
+                bad = min(bad, ${places.point_id("t", "sorted")});
+            }
+        }
+        ${boxes.store("nodes", "frnn_leaves + first_leaf + leaf", "")}
+        // Volumes by their logarithms, as products of many sides leave the numbers; no side counts as narrower than least.
+        real volume = 0;
+        if (low0 <= high0) {
+% for k in range(dim):
+            volume += log2(fmax(high${k} - low${k}, least));
+% endfor
+        }
+        if (fresh) volumes[first_leaf + leaf] = volume;
+        grown[leaf] = low0 <= high0 ? volume - volumes[first_leaf + leaf] : 0;
+        bads[leaf] = bad;
+% for k in range(dim):
+        lows[leaf * ${dim} + ${k}] = low${k};
+        highs[leaf * ${dim} + ${k}] = high${k};
+% endfor
+    }
+    // The nodes above these leaves, down to one.
+    for (int wide = here / 2, apart = 1; wide > 0; wide /= 2, apart *= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int k = l; k < wide; k += ${work_group_size}) {
+            const int left = 2 * k * apart, right = left + apart;
+% for k in range(dim):
+            const real low${k} = fmin(lows[left * ${dim} + ${k}], lows[right * ${dim} + ${k}]);
+            const real high${k} = fmax(highs[left * ${dim} + ${k}], highs[right * ${dim} + ${k}]);
+            lows[left * ${dim} + ${k}] = low${k};
+            highs[left * ${dim} + ${k}] = high${k};
+% endfor
+            grown[left] = fmax(grown[left], grown[right]);
+            bads[left] = min(bads[left], bads[right]);
+            ${boxes.store("nodes", "(frnn_leaves + first_leaf) / (2 * apart) + k", "")}
+        }
+    }
+    if (l == 0) {
+        shares[2 * g] = grown[0];
+        shares[2 * g + 1] = FRNN_ID_LANE(bads[0]);
+    }
+</%def>
+
+<%def name="fit_above(many, each)">
+    for (int wide = ${each} / 2, first = (${many} + (int)get_group_id(0) * ${each}) / 2; wide > 0; wide /= 2, first /= 2) {
+        for (int k = get_local_id(0); k < wide; k += ${work_group_size}) {
+            ${boxes.load("nodes", "2 * (first + k)", "left_")}
+            ${boxes.load("nodes", "2 * (first + k) + 1", "right_")}
+% for k in range(dim):
+            const real low${k} = fmin(left_low${k}, right_low${k}), high${k} = fmax(left_high${k}, right_high${k});
+% endfor
+            ${boxes.store("nodes", "first + k", "")}
+        }
+        barrier(CLK_GLOBAL_MEM_FENCE);
+    }
+</%def>

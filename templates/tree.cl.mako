@@ -1,0 +1,132 @@
+<%include file="geometry.cl.mako"/>
+<%namespace name="geometry" file="geometry.cl.mako"/>
+<%namespace name="boxes" file="boxes.cl.mako"/>
+<%namespace name="places" file="places.cl.mako"/>
+<%namespace name="periodic_box" file="periodic.cl.mako"/>
+<%namespace name="refit" file="refit.cl.mako"/>
+// Makes a tree: points in the order of a space-filling curve, ${leaf_size} of them in a leaf; boxes from the leaves up.
+// Config fields used: work_group_size, dim, real, periodic, columns, leaf_size, leaves, bits.
+// With periodic axes, keys and boxes are those of the points' images in the box.
+typedef ${key} key_t;
+${periodic_box.numbers()}
+
+<%def name="image_numbers()" filter="trim">
+% if periodic:
+, global const real *restrict images
+% endif
+</%def>
+
+// The place of each point on a Morton curve: the bits of its coordinates in turn, ${bits} of each, in cubes.
+// Launch: one work-item per point. In: points (n, dim); boxes: low and high of all points from place on. Out: keys (n,).
+// Source: Morton (1966).
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void curve_keys(const int n, global const real *restrict points, global const real *restrict boxes, const int place
+                ${image_numbers()}, global key_t *restrict keys)
+{
+    const int i = get_global_id(0);
+    if (i >= n) return;
+    const real_vec p = ${geometry.load("points", "i")};
+    ${refit.at_home("p")}
+    // By halves, as the box may be wider than any number.
+    real widest = 0;
+% for k in range(dim):
+% if periodic:
+    const int turning${k} = frnn_length${k} > 0;
+    const real low${k} = turning${k} ? frnn_start${k} : boxes[place + ${k}];
+    widest = fmax(widest, turning${k} ? frnn_length${k} / 2 : boxes[place + ${dim + k}] / 2 - low${k} / 2);
+% else:
+    const real low${k} = boxes[place + ${k}];
+    widest = fmax(widest, boxes[place + ${dim + k}] / 2 - low${k} / 2);
+% endif
+% endfor
+    const real cells = ${1 << bits}, most = cells - 1;
+% for k in range(dim):
+    const uint c${k} = (uint)fmin(fmax((x${k} / 2 - low${k} / 2) / widest * cells, (real)0), most);
+% endfor
+    key_t key = 0;
+    for (int bit = ${bits - 1}; bit >= 0; --bit) {
+% for k in reversed(range(dim)):
+        key = key << 1 | (key_t)(c${k} >> bit & 1);
+% endfor
+    }
+    keys[i] = key;
+}
+
+<%def name="fit_arguments()" filter="trim">
+const int frnn_n, const int frnn_leaves, const int fresh, const real least, global const real *restrict points
+    ${image_numbers()}, ${places.array("sorted")}, ${boxes.array("nodes")},
+    global real *restrict volumes, global real *restrict shares
+</%def>
+
+// The leaves of a tree and the ${leaves.bit_length() - 1} levels above them, of points in a given order.
+// Launch: a group for each ${leaves} leaves. In: order (n,), place -> point; leaves: a power of two; fresh: whether volumes
+// are to be written, or compared with; points (n, dim). Out: sorted; nodes; volumes (leaves,), logarithms;
+// shares (groups, 2): the largest growth of a leaf, as a logarithm, and the first point that is not finite.
+// Source: Xing, Wang, Hui (2016), §4.3.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void fit_ordered(global const int *restrict order, ${fit_arguments()})
+{
+    ${refit.fit_leaves(again=False)}
+}
+
+// The same for points that keep the places that they had before.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void fit_again(${places.constant_array("before")}, ${fit_arguments()})
+{
+    ${refit.fit_leaves(again=True)}
+}
+
+// The levels above `many` nodes that stand beside each other, each group those above its share of them.
+// Launch: groups of ${work_group_size} for each `each` of `many` nodes, both powers of two.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void fit_nodes(const int many, const int each, ${boxes.array("nodes")})
+{
+    ${refit.fit_above("many", "each")}
+}
+
+// The topmost levels, and what all groups of leaves have found.
+// Launch: one group. In: many: nodes that stand beside each other; groups, shares: of fit_ordered. Out: nodes;
+// grown (1,): the largest growth; boxes from place on, unless these are known: low, high and first bad row of all points.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void fit_top(const int many, const int groups, global const real *restrict shares, ${boxes.array("nodes")},
+             global real *restrict grown, const int known, global real *restrict boxes, const int place)
+{
+    local real most[${work_group_size}];
+    local int bads[${work_group_size}];
+    const int l = get_local_id(0);
+    real growth = 0;
+    int bad = INT_MAX;
+    for (int g = l; g < groups; g += ${work_group_size}) {
+        growth = fmax(growth, shares[2 * g]);
+        bad = min(bad, FRNN_LANE_ID(shares[2 * g + 1]));
+    }
+    most[l] = growth;
+    bads[l] = bad;
+    for (int other = ${work_group_size // 2}; other > 0; other /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (l < other) {
+            most[l] = fmax(most[l], most[l + other]);
+            bads[l] = min(bads[l], bads[l + other]);
+        }
+    }
+    ${refit.fit_above("many", "many")}
+    if (l == 0) {
+        grown[0] = most[0];
+        if (!known) {
+            ${boxes.load("nodes", "1", "")}
+% for k in range(dim):
+            boxes[place + ${k}] = low${k};
+            boxes[place + ${dim + k}] = high${k};
+% endfor
+            boxes[place + ${2 * dim}] = FRNN_ID_LANE(bads[0]);
+        }
+    }
+}
+
+// The points in the tree's order. Launch: one work-item per place. In: sorted. Out: order (n,), place -> point.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void read_order(const int frnn_n, ${places.constant_array("frnn_sorted")}, global int *restrict order)
+{
+    const int t = get_global_id(0);
+    if (t < frnn_n) order[t] = ${places.point_id("t")};
+}
