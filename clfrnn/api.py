@@ -97,7 +97,7 @@ def search(
     points : (n, dim) float32 or float64 — any order, finite; numpy, nested sequences, or ``pyopencl.array.Array``
     radius : scalar, or (m,) one per query — in the points' unit; the ball is closed, ``d <= radius`` counts
     queries : (m, dim) — where to search from; the points themselves when not given
-    method : "auto", "brute_force", "uniform_grid", "strips" or "fenns"
+    method : "auto", "brute_force", "uniform_grid", "strips", "fenns" or "aabb_tree"
     box : (dim,) lengths, or (2, dim) low and high corners — the periodic domain; points need not lie inside
     periodic : bool, or one for each axis — every image within the radius counts, each once
     include_self : whether a point counts as its own neighbor; without effect when `queries` are given
@@ -167,7 +167,7 @@ def build_index(
     ----------
     points : (n, dim) float32 or float64 — any order, finite; copied, never changed
     radius : scalar — the largest that queries will use, in the points' unit
-    method : "auto", "brute_force", "uniform_grid", "strips" or "fenns"
+    method : "auto", "brute_force", "uniform_grid", "strips", "fenns" or "aabb_tree"
     box : (dim,) lengths, or (2, dim) low and high corners — the periodic domain; points need not lie inside
     periodic : bool, or one for each axis — every image within the radius counts, each once
     session : a :class:`Session`; by default that of `points` on a device, else :func:`default_session`

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 from .configs import REAL_SIZE, PointConfig, RunConfig
-from .plan import group_size, plan_walk
+from .plan import Problem, group_size, plan_walk
 from .profile import DeviceProfile
 
-__all__ = ["TreeConfig", "TreeWalkConfig", "count_leaves", "default_leaf_size", "plan_tree", "plan_tree_walk"]
+__all__ = [
+    "TreeConfig",
+    "TreeWalkConfig",
+    "count_leaves",
+    "curve_bits",
+    "default_leaf_size",
+    "plan_tree",
+    "plan_tree_walk",
+    "without_packs",
+]
 
-#: Points of a leaf. On a GPU the fewer, the fewer candidates out of reach; on a CPU a leaf is a few vectors.
-_LEAF = {"gpu": 16, "cpu": 32}
+#: Points of a leaf, up to twice as many. On a GPU the fewer, the fewer candidates out of reach; on a CPU a leaf is some
+#: vectors (measured).
+_LEAST_LEAF = {"gpu": 8, "cpu": 32}
 
 #: Work-items and leaves of a group that makes boxes, so that points are loaded by all of them, leaves made by some.
 _GROUP, _LEAVES = 256, 64
@@ -23,6 +34,7 @@ _PACK, _LEAST_PACK = 32, 8
 
 #: Bits of a key, and of one coordinate in it: no more than the numbers themselves tell apart.
 _KEY_BITS = 63
+_SPARE_BITS = 2
 _COORDINATE_BITS = {"float": 24, "double": 31}
 
 #: Records hold so many coordinates beside an id.
@@ -35,54 +47,53 @@ class TreeConfig(PointConfig):
 
     periodic: bool
     columns: bool
-    #: points of a leaf
-    leaf_size: int
     #: leaves of a group, a power of two
     leaves: int
-    #: bits of a key for each coordinate
-    bits: int
-
-    @property
-    def key_bits(self) -> int:
-        """Bits of a key in all."""
-        return self.bits * self.dim
-
-    @property
-    def key(self) -> str:
-        """The type of keys in OpenCL C."""
-        return "uint" if self.key_bits <= 32 else "ulong"
 
     @property
     def corners(self) -> int:
         """Numbers of the box of a node: its corners, padded to vectors in three dimensions."""
         return 8 if self.dim == 3 else 2 * self.dim
 
-    def names(self) -> dict[str, Any]:
-        """The fields, and the type of keys."""
-        return {**super().names(), "key": self.key}
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TreeWalkConfig(RunConfig):
     """The walk over a tree."""
 
-    #: points of a leaf
-    leaf_size: int
     #: the queries of a group go down the tree together; else each goes by itself
     packed: bool
 
+    @property
+    def room(self) -> int:
+        """Leaves that a pack looks into at a time, at most."""
+        return 128 if self.dim <= _OF_RECORD else 64
+
+    @property
+    def stack(self) -> int:
+        """Nodes that a pack has yet to look below: those of a few steps, and of one by one from there to the leaves."""
+        return 384
+
+    @property
+    def local_memory(self) -> int:
+        """Bytes that a pack takes."""
+        numbers = (3 * self.dim + 2) * (self.work_group_size + 1) + 2 * self.dim * self.room
+        return REAL_SIZE[self.real] * numbers + 4 * (self.room + self.stack + 4)
+
     def names(self) -> dict[str, Any]:
         """The fields; a driver may have allowed groups too small to test a node's descendants side by side."""
-        return {**super().names(), "packed": self.packed and self.work_group_size >= _LEAST_PACK}
+        packed = self.packed and self.work_group_size >= _LEAST_PACK
+        return {**super().names(), "packed": packed, "room": self.room, "stack": self.stack}
 
     def inline(self) -> TreeWalkConfig:
         """The same walk as a piece of another kernel, whose work-items need not stay together."""
         return dataclasses.replace(self, width=1, packed=False)
 
 
-def default_leaf_size(profile: DeviceProfile) -> int:
-    """Points of a leaf, when the caller does not say."""
-    return _LEAF.get(profile.kind, _LEAF["gpu"])
+def default_leaf_size(profile: DeviceProfile, n: int) -> int:
+    """Points of a leaf, when the caller does not say: as few as fill a power of two of them."""
+    least = _LEAST_LEAF.get(profile.kind, _LEAST_LEAF["gpu"])
+    leaves = 1 << max(0, (n // least).bit_length() - 1)
+    return max(1, -(-n // leaves))
 
 
 def count_leaves(n: int, leaf_size: int) -> int:
@@ -96,7 +107,7 @@ def _columns(profile: DeviceProfile, dim: int) -> bool:
     return profile.kind == "cpu" or dim > _OF_RECORD
 
 
-def plan_tree(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, leaf_size: int) -> TreeConfig:
+def plan_tree(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> TreeConfig:
     """Wide groups on a GPU, narrow ones on a CPU; as many leaves as local memory has room for."""
     size = group_size(profile, _GROUP if profile.kind == "gpu" else 8)
     leaves = _LEAVES
@@ -111,19 +122,26 @@ def plan_tree(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, le
         real=real,
         periodic=periodic,
         columns=_columns(profile, dim),
-        leaf_size=leaf_size,
         leaves=leaves,
-        bits=min(_COORDINATE_BITS[real], _KEY_BITS // dim),
     )
 
 
-def plan_tree_walk(
-    profile: DeviceProfile, *, dim: int, real: str, periodic: bool, leaf_size: int, packed: bool
-) -> TreeWalkConfig:
-    """As walks over cells: a leaf is a run of candidates as a row of cells is. In packs, groups are small."""
+def curve_bits(problem: Problem) -> int:
+    """Bits of a coordinate on the curve: cubes that hold about a point where points crowd, and a few bits more."""
+    survey, dim = problem.survey, problem.dim
+    most = min(_COORDINATE_BITS[problem.real], _KEY_BITS // dim)
+    extent = max(high / 2 - low / 2 for low, high in zip(survey.low, survey.high, strict=True)) * 2
+    if not (0 < extent < math.inf and problem.radius > 0 and survey.n > 1):
+        return most if extent > 0 else 1
+    across = math.log2(extent) - math.log2(problem.radius) + math.log2(1 + survey.others) / dim
+    return max(1, min(most, math.ceil(across) + _SPARE_BITS))
+
+
+def plan_tree_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> TreeWalkConfig:
+    """As walks over cells, a leaf being a run of candidates as a row of cells is; in packs on a GPU."""
     walk = plan_walk(profile, dim=dim, real=real, periodic=periodic)
-    return TreeWalkConfig(
-        work_group_size=group_size(profile, _PACK) if packed else walk.work_group_size,
+    alone = TreeWalkConfig(
+        work_group_size=walk.work_group_size,
         dim=dim,
         real=real,
         square_root=walk.square_root,
@@ -131,6 +149,16 @@ def plan_tree_walk(
         columns=_columns(profile, dim),
         width=walk.width,
         unrolled=walk.unrolled,
-        leaf_size=leaf_size,
-        packed=packed,
+        packed=False,
     )
+    packed = dataclasses.replace(alone, work_group_size=group_size(profile, _PACK), packed=True)
+    fits = packed.local_memory <= profile.usable_local_memory and packed.work_group_size >= _LEAST_PACK
+    return packed if profile.kind == "gpu" and fits else alone
+
+
+def without_packs(config: TreeWalkConfig, profile: DeviceProfile) -> TreeWalkConfig:
+    """The same walk for queries that go by themselves."""
+    if not config.packed:
+        return config
+    walk = plan_walk(profile, dim=config.dim, real=config.real, periodic=config.periodic)
+    return dataclasses.replace(config, work_group_size=walk.work_group_size, packed=False)

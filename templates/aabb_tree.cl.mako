@@ -8,13 +8,14 @@
 // Launch: one work-item per query, groups of ${work_group_size}; queries that are the points come in the tree's order.
 // Exact because no box is farther from a query than a point in it: see boxes.cl.mako.
 // Source: Xing, Wang, Hui (2016), algorithm 1; without its stack.
-// Config fields used: work_group_size, dim, periodic, leaf_size, foreign, part.
+// Config fields used: work_group_size, dim, periodic, packed, foreign, part.
 ${boxes.functions()}
 % if packed:
 ${packs.functions()}
 % endif
 <%def name="arguments()">
-    const int frnn_n, ${places.constant_array("frnn_sorted")}, ${boxes.constant_array("frnn_boxes")}, const int frnn_leaves
+    const int frnn_n, ${places.constant_array("frnn_sorted")}, ${boxes.constant_array("frnn_boxes")}, const int frnn_leaves,
+    const int frnn_leaf_size
 % if periodic:
     , global const real *restrict frnn_images
 % endif
@@ -44,8 +45,8 @@ ${packs.functions()}
 </%def>
 
 <%def name="leaf(function, image, node)">
-            int frnn_t = (${node} - frnn_leaves) * ${leaf_size};
-            const int frnn_stop = frnn_min(frnn_t + ${leaf_size}, frnn_n);
+            int frnn_t = (${node} - frnn_leaves) * frnn_leaf_size;
+            const int frnn_stop = frnn_min(frnn_t + frnn_leaf_size, frnn_n);
             ${places.run(function, image)}
 </%def>
 
@@ -107,7 +108,7 @@ ${packs.functions()}
             const int frnn_many = frnn_min(64, frnn_found - frnn_from);
             ulong frnn_touched = 0;
             for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
-                ${boxes.apart("frnn_boxes", "frnn_list[frnn_from + frnn_k]", "frnn_leaf_")}
+                ${boxes.apart_from_kept("frnn_kept", "(frnn_from + frnn_k)", "frnn_leaf_")}
                 frnn_touched |= (ulong)(frnn_leaf_apart <= ${boxes.bound()}) << frnn_k;
             }
             for (; frnn_touched; frnn_touched &= frnn_touched - 1) {

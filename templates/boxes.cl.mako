@@ -69,6 +69,27 @@ frnn_smaller(reach2, frnn_reach * frnn_reach)
 ## The squared distance from the query to a node's box, as ${name}apart; with periodic axes from where it is seen, less
 ## than it is by what rounding may have added to it.
     ${load(array, node, name)}
+    ${distance(name)}
+</%def>
+
+<%def name="keep(array, place, node, name)">
+## A node's corners, of which ${array} holds those of others, too.
+    ${load("frnn_boxes", node, name)}
+% for k in range(dim):
+    ${array}[${place} * ${2 * dim} + ${k}] = ${name}low${k};
+    ${array}[${place} * ${2 * dim} + ${dim + k}] = ${name}high${k};
+% endfor
+</%def>
+
+<%def name="apart_from_kept(array, place, name)">
+## The same as apart, of a box that was kept.
+% for k in range(dim):
+    const real ${name}low${k} = ${array}[${place} * ${2 * dim} + ${k}], ${name}high${k} = ${array}[${place} * ${2 * dim} + ${dim + k}];
+% endfor
+    ${distance(name)}
+</%def>
+
+<%def name="distance(name)">
 % for k, component in enumerate(components):
 % if periodic:
     const real ${name}d${k} =

@@ -1,10 +1,9 @@
 <%namespace name="boxes" file="boxes.cl.mako"/>
-<%namespace name="visit" file="visit.cl.mako"/>
 ## The queries of a group, neighbors of each other, go down the tree together: the nodes that the box around them touches
 ## are tested side by side, and each query looks into those of the leaves found that it touches itself.
 ## Barriers stand in loops that all items of a group go through equally often.
-## Config fields used: work_group_size, dim, components, periodic.
-<%! room, stack, levels = 128, 384, 3 %>\
+## Config fields used: work_group_size, dim, components, periodic, room, stack.
+<%! levels = 3 %>\
 <%def name="functions()">
 // Behind a user's state, names of built-in functions may be those of a user's own.
 void frnn_meet(void) { barrier(CLK_LOCAL_MEM_FENCE); }
@@ -18,6 +17,8 @@ int frnn_lowest_bit(const ulong bits) { return 63 - (int)clz(bits & -bits); }
     local real frnn_shared[${(3 * dim + 2) * work_group_size}], frnn_pack[${3 * dim + 2}];
     local int frnn_stack[${stack}], frnn_list[${room}];
     local uint frnn_marks[4];
+    // The boxes of the leaves on the list, which every query is tested against.
+    local real frnn_kept[${2 * dim * room}];
 </%def>
 
 <%def name="gather()">
@@ -98,7 +99,11 @@ int frnn_lowest_bit(const ulong bits) { return 63 - (int)clz(bits & -bits); }
         const uint frnn_nodes = frnn_mine[0], frnn_leaf_marks = frnn_mine[1], frnn_below = (1u << frnn_l) - 1;
         if (frnn_l < 2) frnn_marks[2 * (~frnn_round & 1) + frnn_l] = 0;
         frnn_height -= frnn_take;
-        if (frnn_hit & frnn_is_leaf) frnn_list[frnn_found + frnn_marked(frnn_leaf_marks & frnn_below)] = frnn_child;
+        if (frnn_hit & frnn_is_leaf) {
+            const int frnn_at = frnn_found + frnn_marked(frnn_leaf_marks & frnn_below);
+            frnn_list[frnn_at] = frnn_child;
+            ${boxes.keep("frnn_kept", "frnn_at", "frnn_child", "frnn_new_")}
+        }
         if (frnn_hit & !frnn_is_leaf) frnn_stack[frnn_height + frnn_marked(frnn_nodes & frnn_below)] = frnn_child;
         frnn_height += frnn_marked(frnn_nodes);
         frnn_found += frnn_marked(frnn_leaf_marks);

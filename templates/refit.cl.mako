@@ -3,7 +3,7 @@
 <%namespace name="places" file="places.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 ## Boxes from the leaves up: those of a group's leaves and of the nodes above them, and of what stands above such nodes.
-## Config fields used: work_group_size, dim, components, periodic, leaf_size, leaves.
+## Config fields used: work_group_size, dim, components, periodic, leaves.
 <%def name="at_home(p)">
     // Where the image of ${p} in the periodic box lies.
 % if periodic:
@@ -24,8 +24,8 @@
     local int bads[${leaves}];
     const int l = get_local_id(0), g = get_group_id(0);
     const int first_leaf = g * ${leaves}, here = min(${leaves}, frnn_leaves);
-    const int end = (int)min((long)frnn_n, (long)(first_leaf + here) * ${leaf_size});
-    for (int t = first_leaf * ${leaf_size} + l; t < end; t += ${work_group_size}) {
+    const int end = (int)min((long)frnn_n, (long)(first_leaf + here) * frnn_leaf_size);
+    for (int t = first_leaf * frnn_leaf_size + l; t < end; t += ${work_group_size}) {
 % if again:
         const int i = ${places.point_id("t", "before")};
 % else:
@@ -40,7 +40,7 @@
         real low${k} = INFINITY, high${k} = -INFINITY;
 % endfor
         int bad = INT_MAX;
-        const int begin = (first_leaf + leaf) * ${leaf_size}, finish = min(end, begin + ${leaf_size});
+        const int begin = (first_leaf + leaf) * frnn_leaf_size, finish = min(end, begin + frnn_leaf_size);
         for (int t = begin; t < finish; ++t) {
             const real_vec p = ${places.point("t", "sorted")};
             if (${" && ".join(f"isfinite(p{component})" for component in components)}) {

@@ -4,10 +4,9 @@
 <%namespace name="places" file="places.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 <%namespace name="refit" file="refit.cl.mako"/>
-// Makes a tree: points in the order of a space-filling curve, ${leaf_size} of them in a leaf; boxes from the leaves up.
-// Config fields used: work_group_size, dim, real, periodic, columns, leaf_size, leaves, bits.
+// Makes a tree: points in the order of a space-filling curve, so many of them in a leaf; boxes from the leaves up.
+// Config fields used: work_group_size, dim, real, periodic, columns, leaves.
 // With periodic axes, keys and boxes are those of the points' images in the box.
-typedef ${key} key_t;
 ${periodic_box.numbers()}
 
 <%def name="image_numbers()" filter="trim">
@@ -16,18 +15,12 @@ ${periodic_box.numbers()}
 % endif
 </%def>
 
-// The place of each point on a Morton curve: the bits of its coordinates in turn, ${bits} of each, in cubes.
-// Launch: one work-item per point. In: points (n, dim); boxes: low and high of all points from place on. Out: keys (n,).
-// Source: Morton (1966).
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void curve_keys(const int n, global const real *restrict points, global const real *restrict boxes, const int place
-                ${image_numbers()}, global key_t *restrict keys)
-{
+<%def name="curve_keys(key)">
     const int i = get_global_id(0);
     if (i >= n) return;
     const real_vec p = ${geometry.load("points", "i")};
     ${refit.at_home("p")}
-    // By halves, as the box may be wider than any number.
+    // The cube of 2 to the power bits cells on a side that the point lies in; by halves, as the box may be wider than any number.
     real widest = 0;
 % for k in range(dim):
 % if periodic:
@@ -39,21 +32,53 @@ void curve_keys(const int n, global const real *restrict points, global const re
     widest = fmax(widest, boxes[place + ${dim + k}] / 2 - low${k} / 2);
 % endif
 % endfor
-    const real cells = ${1 << bits}, most = cells - 1;
+    const real cells = (real)(1u << bits), most = cells - 1;
 % for k in range(dim):
-    const uint c${k} = (uint)fmin(fmax((x${k} / 2 - low${k} / 2) / widest * cells, (real)0), most);
+    uint c${k} = (uint)fmin(fmax((x${k} / 2 - low${k} / 2) / widest * cells, (real)0), most);
 % endfor
-    key_t key = 0;
-    for (int bit = ${bits - 1}; bit >= 0; --bit) {
-% for k in reversed(range(dim)):
-        key = key << 1 | (key_t)(c${k} >> bit & 1);
+    // Its number along the curve, bit by bit from the highest: each half turns the curve in it (Skilling 2004).
+    for (uint bit = 1u << (bits - 1); bit > 1; bit /= 2) {
+        const uint below = bit - 1;
+        if (c0 & bit) c0 ^= below;
+% for k in range(1, dim):
+        if (c${k} & bit) {
+            c0 ^= below;
+        } else {
+            const uint other = (c0 ^ c${k}) & below;
+            c0 ^= other;
+            c${k} ^= other;
+        }
+% endfor
+    }
+% for k in range(1, dim):
+    c${k} ^= c${k - 1};
+% endfor
+    uint turned = 0;
+    for (uint bit = 1u << (bits - 1); bit > 1; bit /= 2)
+        if (c${dim - 1} & bit) turned ^= bit - 1;
+    ${key} key = 0;
+    for (int bit = bits - 1; bit >= 0; --bit) {
+% for k in range(dim):
+        key = key << 1 | (${key})((c${k} ^ turned) >> bit & 1);
 % endfor
     }
     keys[i] = key;
+</%def>
+
+// The place of each point on a Hilbert curve through cubes, 2 to the power bits of them on a side; keys of dim * bits bits.
+// A curve without jumps: what follows each other on it lies together, so that leaves are compact.
+// Launch: one work-item per point. In: points (n, dim); boxes: low and high of all points from place on. Out: keys (n,).
+% for name, key in (("curve_keys", "uint"), ("long_curve_keys", "ulong")):
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void ${name}(const int n, const int bits, global const real *restrict points, global const real *restrict boxes,
+             const int place${image_numbers()}, global ${key} *restrict keys)
+{
+    ${curve_keys(key)}
 }
+% endfor
 
 <%def name="fit_arguments()" filter="trim">
-const int frnn_n, const int frnn_leaves, const int fresh, const real least, global const real *restrict points
+const int frnn_n, const int frnn_leaves, const int frnn_leaf_size, const int fresh, const real least, global const real *restrict points
     ${image_numbers()}, ${places.array("sorted")}, ${boxes.array("nodes")},
     global real *restrict volumes, global real *restrict shares
 </%def>

@@ -265,7 +265,7 @@ def test_an_explanation_names_what_was_decided(session, way, dim):
     if way[0] == "brute_force":
         assert f"tiles: {index.config.tile} points at a time" in text
     elif way[0] == "aabb_tree":
-        assert f"leaves of {index.config.leaf_size} points" in text
+        assert f"leaves of {index._plan.leaf_size} points" in text
         assert f"construction: {way[1].get('construction', 'morton')}" in text
     else:
         assert " x ".join(map(str, index.cell_grid.shape)) in text

@@ -37,10 +37,8 @@ CONFIGS = {
     "coarse": blocks.CoarseConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2, spread=4
     ),
-    "aabb_tree": trees.TreeWalkConfig(**{k: v for k, v in WALK.items() if k != "lockstep"}, leaf_size=16, packed=True),
-    "tree": trees.TreeConfig(
-        work_group_size=64, dim=3, real="float", periodic=True, columns=True, leaf_size=16, leaves=64, bits=21
-    ),
+    "aabb_tree": trees.TreeWalkConfig(**{k: v for k, v in WALK.items() if k != "lockstep"}, packed=True),
+    "tree": trees.TreeConfig(work_group_size=64, dim=3, real="float", periodic=True, columns=True, leaves=64),
     "fill": configs.KernelConfig(work_group_size=64),
     "take_rows": configs.TakeConfig(work_group_size=64, word="uint"),
     "images": configs.PointConfig(work_group_size=1, dim=3, real="float"),
@@ -75,6 +73,7 @@ SHARED = {
     "places",
     "boxes",
     "refit",
+    "packs",
 }
 BELOW = {
     "bounds": set(),
@@ -85,6 +84,7 @@ BELOW = {
     "windows": set(),
     "places": {"geometry", "visit"},
     "boxes": set(),
+    "packs": {"boxes"},
     "refit": {"geometry", "boxes", "places", "periodic"},
     "cells": {"geometry", "coordinates", "windows", "places", "periodic", "seams"},
     "coarse_steps": {"geometry", "periodic"},

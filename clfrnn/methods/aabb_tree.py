@@ -21,7 +21,15 @@ from ..primitives.radix_sort import sort_positions
 from ..primitives.reduce import Box, PendingBox, bounding_box
 from ..profile import DeviceProfile
 from ..session import Scratch, Session
-from ..trees import TreeWalkConfig, count_leaves, default_leaf_size, plan_tree, plan_tree_walk
+from ..trees import (
+    TreeWalkConfig,
+    count_leaves,
+    curve_bits,
+    default_leaf_size,
+    plan_tree,
+    plan_tree_walk,
+    without_packs,
+)
 from .index import Index
 from .intake import fetch
 from .medians import order_by_medians
@@ -45,8 +53,10 @@ class TreePlan:
     """What is compiled in, how the tree is built, and when again."""
 
     config: TreeWalkConfig
-    #: for queries that go by themselves, where those of `config` go together
-    alone: TreeWalkConfig
+    #: points of a leaf
+    leaf_size: int
+    #: of a coordinate on the curve
+    bits: int
     construction: str
     rebuild_threshold: float
 
@@ -73,7 +83,7 @@ class AabbTree:
     dims = frozenset(range(1, 13))
     options = frozenset({"construction", "leaf_size", "rebuild_threshold"})
     surveys_occupancy = True
-    variations: tuple[dict[str, Any], ...] = ({}, {"construction": "median"}, {"leaf_size": 3})
+    variations: tuple[dict[str, Any], ...] = ({}, {"construction": "median", "leaf_size": 3})
 
     def check(self, options: dict[str, Any]) -> dict[str, Any]:
         """The options with defaults filled in; the size of leaves is left to the device."""
@@ -85,20 +95,16 @@ class AabbTree:
 
     def plan(self, problem: Problem, profile: DeviceProfile) -> TreePlan:
         """Leaves of the size asked for, else of the device's."""
-        config, alone = (
-            plan_tree_walk(
-                profile,
-                dim=problem.dim,
-                real=problem.real,
-                periodic=problem.box is not None,
-                leaf_size=problem.options["leaf_size"] or default_leaf_size(profile),
-                packed=packed,
-            )
-            for packed in (profile.kind == "gpu", False)
+        config = plan_tree_walk(
+            profile,
+            dim=problem.dim,
+            real=problem.real,
+            periodic=problem.box is not None,
         )
         return TreePlan(
             config=config,
-            alone=alone,
+            leaf_size=problem.options["leaf_size"] or default_leaf_size(profile, problem.n),
+            bits=curve_bits(problem),
             construction=problem.options["construction"],
             rebuild_threshold=problem.options["rebuild_threshold"],
         )
@@ -156,7 +162,7 @@ class AabbTreeIndex(Index):
         super().__init__(session, problem)
         assert bounds is not None, "the curve goes through the box of the points"
         self._plan = plan
-        self._leaves = count_leaves(self.num_points, plan.config.leaf_size)
+        self._leaves = count_leaves(self.num_points, plan.leaf_size)
         check_turns(session.profile, problem=problem, side=problem.radius, rows=4 * self._leaves)
         self._kernels, self._making = session.planned(
             "tree",
@@ -164,7 +170,6 @@ class AabbTreeIndex(Index):
             dim=self.dim,
             real=problem.real,
             periodic=problem.box is not None,
-            leaf_size=plan.config.leaf_size,
         )
         self._tree = self._grow(points, bounds, problem.survey.low)
 
@@ -176,14 +181,14 @@ class AabbTreeIndex(Index):
     def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TreeWalkConfig:
         """By themselves where queries come in any order, close neighbors first, or idle items would show."""
         together = not variant.foreign and function.idles and not function.lowers
-        return self._plan.config if together else self._plan.alone
+        return self.config if together else without_packs(self.config, self.session.profile)
 
     def describe(self) -> list[str]:
         """See :class:`~clfrnn.methods.walker.Walker`."""
         plan = self._plan
         levels = self._leaves.bit_length() - 1
         return [
-            f"tree: {self._leaves:,} leaves of {plan.config.leaf_size} points, {levels} levels above them",
+            f"tree: {self._leaves:,} leaves of {plan.leaf_size} points, {levels} levels above them",
             f"construction: {plan.construction}, again when a leaf has {plan.rebuild_threshold:g} times its volume",
         ]
 
@@ -232,19 +237,23 @@ class AabbTreeIndex(Index):
     def _order_along_curve(self, points: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
         """The points on a space-filling curve, those in the same cube in the order of input."""
         session, n, making = self.session, self.num_points, self._making
-        dtype = np.dtype(np.uint32 if making.key == "uint" else np.uint64)
-        keys = session.scratch(n, dtype, purpose="the places of points on a curve")
+        bits = self._plan.bits
+        short = bits * self.dim <= 32
+        keys = session.scratch(
+            n, np.dtype(np.uint32 if short else np.uint64), purpose="the places of points on a curve"
+        )
         session.launch(
-            self._kernels["curve_keys"],
+            self._kernels["curve_keys" if short else "long_curve_keys"],
             n,
             making.work_group_size,
             np.int32(n),
+            np.int32(bits),
             points.base_data,
             *bounds.arguments,
             *(each.base_data for each in images),
             keys.base_data,
         )
-        return sort_positions(session, keys, making.key_bits)[1]
+        return sort_positions(session, keys, bits * self.dim)[1]
 
     def _order_by_medians(self, points: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:  # noqa: ARG002
         """The points divided at medians, on the host, which waits for them."""
@@ -255,7 +264,7 @@ class AabbTreeIndex(Index):
                 np.floor(host / np.where(periodic.lengths, periodic.lengths, np.inf)) * periodic.lengths,
                 0,
             )
-        order = self.session.upload(order_by_medians(host, self._making.leaf_size), purpose="the order of points")
+        order = self.session.upload(order_by_medians(host, self._plan.leaf_size), purpose="the order of points")
         return Scratch(order.base_data, order.size, order.dtype)
 
     def _fit(
@@ -285,6 +294,7 @@ class AabbTreeIndex(Index):
             order.base_data,
             np.int32(n),
             np.int32(leaves),
+            np.int32(self._plan.leaf_size),
             np.int32(kernel == "fit_ordered"),
             self.dtype.type(max(_LEAST_SIDE * self.radius, float(np.finfo(self.problem.real).tiny))),
             points.base_data,
@@ -334,6 +344,7 @@ class AabbTreeIndex(Index):
             tree.points.base_data,
             tree.nodes.base_data,
             np.int32(self._leaves),
+            np.int32(self._plan.leaf_size),
             *images,
         )
 
@@ -361,7 +372,7 @@ class AabbTreeIndex(Index):
 
     def _tests_of_query(self) -> float:
         """Points of the leaves that a query touches, were they cubes, and the nodes on the way to these."""
-        survey, size = self.problem.survey, self._making.leaf_size
+        survey, size = self.problem.survey, self._plan.leaf_size
         box = self.problem.box
         most = self.num_points * (1.0 if box is None else box.images(self.radius))
         density = survey.density(self.radius) if self.radius > 0 else 0.0

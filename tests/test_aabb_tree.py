@@ -1,0 +1,294 @@
+"""The AABB-tree: its curve, its boxes, when it is built again, and queries in packs."""
+
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cla
+import pytest
+from conftest import POINTS, RECORDED, as_gpu
+
+import clfrnn
+from clfrnn import clouds, reference, trees
+from clfrnn.methods import METHODS, aabb_tree
+from clfrnn.methods.medians import order_by_medians
+from clfrnn.plan import Problem
+from clfrnn.survey import Survey
+
+N = min(900, POINTS)
+CLOUD = clouds.uniform(N, 3, seed=1)
+
+
+def build(points, radius=0.1, *, session, **options):
+    return clfrnn.build_index(points, radius, method="aabb_tree", session=session, **options)
+
+
+def boxes_of(index):
+    """Low and high corners by node."""
+    corners = index.session.read(index._tree.nodes).reshape(2 * index._leaves, -1)
+    half = corners.shape[1] // 2
+    return corners[:, : index.dim], corners[:, half : half + index.dim]
+
+
+def assert_counts(index, points, radius, **kind):
+    expected = np.diff(reference.neighbors(points, radius, **kind).offsets)
+    assert np.array_equal(index.count().get(), expected)
+
+
+# --- the tree ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 4])
+def test_the_curve_has_no_jumps(session, dim):
+    """Points that follow each other in a full lattice are next to each other."""
+    lattice = np.array(list(itertools.product(range(8), repeat=dim)), np.float32)
+    shuffled = lattice[np.random.default_rng(0).permutation(len(lattice))]
+    for radius in (1.0, 0.01):  # keys of few bits and of many
+        order = build(shuffled, radius, session=session).order.get()
+        assert np.abs(np.diff(shuffled[order], axis=0)).sum(axis=1).max(initial=0) == 1
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("leaf_size", [1, 5, None])
+def test_boxes_are_those_of_the_points(session, dim, leaf_size):
+    """From the leaves to the root, empty leaves included, also after the points have moved."""
+    points = clouds.uniform(N, dim, seed=2)
+    index = build(points, session=session, **({} if leaf_size is None else {"leaf_size": leaf_size}))
+    for moved in (points, points * np.float32(1.5) + np.float32(0.1) * points[::-1]):
+        index.update(moved)
+        low, high = boxes_of(index)
+        order, size = index.order.get(), index._plan.leaf_size
+        leaves = index._leaves
+        for node in range(1, 2 * leaves):
+            level = int(math.log2(node))
+            first = (node << (int(math.log2(leaves)) - level)) - leaves
+            many = leaves >> level
+            inside = moved[order[first * size : (first + many) * size]]
+            assert np.array_equal(low[node], inside.min(axis=0, initial=np.inf))
+            assert np.array_equal(high[node], inside.max(axis=0, initial=-np.inf))
+
+
+def test_levels_of_very_many_nodes(session, monkeypatch):
+    """More nodes beside each other than one group goes up from."""
+    monkeypatch.setattr(aabb_tree, "_MOST_OF_GROUP", 2)
+    monkeypatch.setattr(aabb_tree, "_OF_GROUP", 2)
+    points = clouds.uniform(min(1200, POINTS), 3, seed=3)
+    index = build(points, session=session, leaf_size=1)
+    low, high = boxes_of(index)
+    assert np.array_equal(low[1], points.min(axis=0))
+    assert np.array_equal(high[1], points.max(axis=0))
+    assert_counts(index, points, 0.1)
+
+
+def test_medians_divide_points_evenly():
+    """Left children are full, and no point of one lies beyond the points of the other, on some axis."""
+    points = clouds.clustered(333, 3, clusters=4, seed=5)
+    order = order_by_medians(points, 10)
+    assert np.array_equal(np.sort(order), np.arange(333))
+    size = 640
+    while size > 10:
+        for first in range(0, 333, size):
+            left, right = points[order[first : first + size // 2]], points[order[first + size // 2 : first + size]]
+            if len(right):
+                assert (left.max(axis=0) <= right.min(axis=0)).any()
+        size //= 2
+
+
+def test_trees_by_medians_are_tighter(session):
+    """What the paper's construction is kept for: to compare."""
+    volumes = []
+    for construction in ("morton", "median"):
+        index = build(CLOUD, session=session, construction=construction, leaf_size=8)
+        low, high = boxes_of(index)
+        volumes.append(np.prod(np.maximum(high - low, 0), axis=1, dtype=float)[index._leaves :].sum())
+    assert volumes[1] < volumes[0]
+
+
+def test_memory_beyond_the_points(session):
+    """At most 12 bytes a point at the default size of leaves."""
+    for n in (4097, 5000, 8191, 8192):
+        sizes = build(clouds.uniform(n, 3, seed=6), session=as_gpu(session)).nbytes
+        assert sizes["nodes"] + sizes["leaf_volumes"] <= 12 * n
+        assert set(sizes) == {"sorted_points", "nodes", "leaf_volumes"}
+
+
+# --- when it is built again -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["host", "device"])
+def test_a_leaf_that_grew_makes_the_next_step_build(session, where):
+    index = build(CLOUD, session=session)
+    assert index.last_update == "rebuilt"
+    near, scattered = CLOUD + np.float32(0.001), CLOUD[np.random.default_rng(7).permutation(N)]
+    for points, said in ((near, "refit"), (scattered, "refit"), (scattered, "rebuilt"), (scattered, "refit")):
+        index.update(points if where == "host" else cla.to_device(session.queue, points))
+        assert index.last_update == said
+        assert_counts(index, points, 0.1)
+
+
+def test_the_threshold_is_a_ratio_of_volumes(session):
+    """A cloud that doubles its sides has eight times its volume."""
+    for threshold, said in ((7.5, "rebuilt"), (8.5, "refit"), (math.inf, "refit")):
+        index = build(CLOUD, 0.001, session=session, rebuild_threshold=threshold)
+        index.update(CLOUD * np.float32(2))
+        assert index.last_update == "refit"
+        index.update(CLOUD * np.float32(2))
+        assert index.last_update == said
+
+
+def test_flat_leaves_have_a_volume(session):
+    """Points in a plane, on a line, all in one place: what they grow by is measured in shares of the radius."""
+    for axes in ((2,), (1, 2), (0, 1, 2)):
+        flat = CLOUD.copy()
+        flat[:, axes] = 0.5
+        index = build(flat, session=session)
+        index.update(flat + np.random.default_rng(8).normal(0, 1e-5, flat.shape).astype(np.float32))
+        index.update(flat)
+        assert index.last_update == "refit"
+        assert_counts(index, flat, 0.1)
+
+
+def test_an_update_waits_for_the_step_before_alone(session, monkeypatch):
+    waited = []
+    wait = cl.Event.wait
+    monkeypatch.setattr(cl.Event, "wait", lambda event: (waited.append(event), wait(event))[1])
+    index = build(CLOUD, session=session)
+    on_device = cla.to_device(session.queue, CLOUD)
+    for _ in range(3):
+        before = index._tree.measured
+        del waited[:]
+        index.update(on_device)
+        index.count()
+        assert waited == [before]
+
+
+@pytest.mark.parametrize("dim", [1, 4, 7, 12])
+def test_many_dimensions(session, dtype, dim):
+    points = clouds.uniform(min(300, POINTS), dim, dtype=dtype, seed=9)
+    radius = 0.25 * math.sqrt(dim)
+    index = build(points, radius, session=session)
+    for moved in (points, points[::-1].copy(), points[::-1].copy()):
+        index.update(moved)
+        expected = reference.neighbors(moved, radius)
+        found = index.query(sort="index", distances=True).to_host()
+        assert np.array_equal(found.offsets, expected.offsets)
+        assert np.array_equal(found.indices, expected.indices)
+        nearest = index.nearest(points[:20]).distances.get()
+        other = reference.neighbors(moved, radius, queries=points[:20])
+        assert np.array_equal(nearest, np.minimum.reduceat(other.distances, other.offsets[:-1]))
+
+
+# --- packs ------------------------------------------------------------------------------------------------------------
+
+
+def test_packs_find_what_others_find(session):
+    """Queries that go down the tree together: of one radius, of radii of their own, halves, parts."""
+    points = clouds.uniform(N, 3, seed=10)
+    index = build(points, session=as_gpu(session))
+    assert index.config.packed
+    assert_counts(index, points, 0.1)
+    radii = (np.random.default_rng(11).random(N) ** 3 * 0.1).astype(np.float32)
+    radii[::7] = 0
+    found = index.query(radius=radii, sort="index").to_host()
+    assert np.array_equal(found.indices, reference.neighbors(points, radii).indices)
+    half = index.query(half=True, sort="index").to_host()
+    assert np.array_equal(half.indices, reference.neighbors(points, 0.1, half=True).indices)
+    parts = [part.to_host().indices for part in index.query_blocks(max_bytes=4000, sort="index")]
+    assert len(parts) > 2
+    assert np.array_equal(np.concatenate(parts), reference.neighbors(points, 0.1).indices)
+
+
+@pytest.mark.parametrize("periodic", [(True, True, True), (False, True, False)])
+def test_packs_look_into_images(session, periodic):
+    """All queries of a group look into every image that one of them meets."""
+    domain = {"box": (1.0, 0.7, 1.0), "periodic": periodic}
+    points = clouds.uniform(min(400, N), 3, seed=12)
+    index = build(points, 0.2, session=as_gpu(session), **domain)
+    for moved in (points, points * np.float32(1.6) - np.float32(0.3)):
+        index.update(moved)
+        assert_counts(index, moved, 0.2, **domain)
+
+
+def test_more_leaves_than_a_list_holds(session):
+    """Every leaf is touched by every pack: lists are emptied on the way, and the stack is not outgrown."""
+    points = clouds.uniform(N, 3, seed=13)
+    index = build(points, 3.0, session=as_gpu(session), leaf_size=1)
+    assert index._leaves > index.config.room
+    assert (index.count().get() == N - 1).all()
+
+
+def test_functions_that_idle_items_would_show_go_alone(session):
+    points = clouds.uniform(min(250, N), 3, seed=14)
+    index = build(points, session=as_gpu(session))
+    runs = cla.zeros(index.session.queue, 1, np.int32)
+    index.visit(clfrnn.NeighborFunction(arguments="global int *runs", state="atomic_inc(runs);"), runs=runs)
+    assert runs.get()[0] == len(points)
+
+
+def test_packs_of_too_small_groups_go_alone():
+    """A driver may allow a kernel fewer work-items than a node has descendants three levels down."""
+    config = trees.plan_tree_walk(RECORDED["h200"], dim=3, real="float", periodic=False)
+    assert config.names()["packed"]
+    assert not dataclasses.replace(config, work_group_size=4).names()["packed"]
+
+
+# --- plans ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_plans_fit_the_device(name):
+    profile = RECORDED[name]
+    for dim, real in itertools.product(range(1, 13), ("float", "double")):
+        walk = trees.plan_tree_walk(profile, dim=dim, real=real, periodic=True)
+        assert walk.work_group_size <= profile.max_work_group_size
+        assert not walk.packed or walk.local_memory <= profile.usable_local_memory
+        assert walk.packed <= (profile.kind == "gpu")
+        making = trees.plan_tree(profile, dim=dim, real=real, periodic=True)
+        assert 1 <= making.work_group_size <= profile.max_work_group_size
+        assert making.leaves & (making.leaves - 1) == 0
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_leaves_are_full_by_default(name):
+    for n in (0, 1, 7, 8, 9, 1000, 1 << 20, (1 << 20) + 1, 10**9):
+        size = trees.default_leaf_size(RECORDED[name], n)
+        assert size * trees.count_leaves(n, size) >= n
+        assert size * trees.count_leaves(n, size) < 2 * n + 2
+        assert size <= 65
+
+
+def test_bits_follow_crowding_and_radius():
+    def bits(radius, others=0.0, dim=3, real="float"):
+        survey = Survey(n=10**6, low=(0.0,) * dim, high=(1.0,) * dim, others=others)
+        return trees.curve_bits(Problem(n=10**6, dim=dim, real=real, radius=radius, survey=survey))
+
+    assert bits(0.1) < bits(0.01) < bits(0.001)
+    assert bits(0.01, 1000.0) > bits(0.01)
+    assert bits(1e-30) == bits(0.0) == 21
+    assert bits(1e-30, dim=12) == 5
+    assert bits(1e-30, dim=1) == 24
+    assert bits(1e-30, dim=1, real="double") == 31
+    assert bits(1e30) == 1
+    flat = Survey(n=10, low=(1.0,), high=(1.0,))
+    assert trees.curve_bits(Problem(n=10, dim=1, real="float", radius=0.1, survey=flat)) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"construction": "sah"}, "construction: expected 'morton' or 'median', got 'sah'"),
+        ({"leaf_size": 0}, "leaf_size: expected a number of points from 1 to 65,536, got 0"),
+        ({"leaf_size": 2.5}, "leaf_size: expected a number of points from 1 to 65,536, got 2.5"),
+        ({"leaf_size": True}, "leaf_size: expected a number of points from 1 to 65,536, got True"),
+        ({"rebuild_threshold": 0.5}, "rebuild_threshold: expected a ratio of volumes of at least 1, got 0.5"),
+        ({"rebuild_threshold": math.nan}, "rebuild_threshold: expected a ratio of volumes of at least 1, got nan"),
+        ({"rebuild_threshold": "often"}, "rebuild_threshold: expected a ratio of volumes of at least 1, got 'often'"),
+    ],
+)
+def test_options_that_make_no_sense(options, said):
+    with pytest.raises(clfrnn.InvalidInputError) as caught:
+        METHODS["aabb_tree"].check(options)
+    assert str(caught.value).startswith(said)
+    assert ";" in str(caught.value) or "leave it out" in str(caught.value)
