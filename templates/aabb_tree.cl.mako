@@ -45,7 +45,9 @@ ${packs.functions()}
 </%def>
 
 <%def name="leaf(function, image, node)">
-            int frnn_t = (${node} - frnn_leaves) * frnn_leaf_size;
+            // Leaves behind the last point, whose boxes nobody touches but with an infinite radius, may begin beyond an int.
+            const long frnn_begin = (long)(${node} - frnn_leaves) * frnn_leaf_size;
+            int frnn_t = frnn_begin < frnn_n ? (int)frnn_begin : frnn_n;
             const int frnn_stop = frnn_min(frnn_t + frnn_leaf_size, frnn_n);
             ${places.run(function, image)}
 </%def>

@@ -24,8 +24,10 @@
     local int bads[${leaves}];
     const int l = get_local_id(0), g = get_group_id(0);
     const int first_leaf = g * ${leaves}, here = min(${leaves}, frnn_leaves);
+    // Leaves behind the last point may begin beyond an int.
+    const int first = (int)min((long)frnn_n, (long)first_leaf * frnn_leaf_size);
     const int end = (int)min((long)frnn_n, (long)(first_leaf + here) * frnn_leaf_size);
-    for (int t = first_leaf * frnn_leaf_size + l; t < end; t += ${work_group_size}) {
+    for (int t = first + l; t < end; t += ${work_group_size}) {
 % if again:
         const int i = ${places.point_id("t", "before")};
 % else:
@@ -40,7 +42,7 @@
         real low${k} = INFINITY, high${k} = -INFINITY;
 % endfor
         int bad = INT_MAX;
-        const int begin = (first_leaf + leaf) * frnn_leaf_size, finish = min(end, begin + frnn_leaf_size);
+        const int begin = (int)min((long)end, (long)first + leaf * frnn_leaf_size), finish = min(end, begin + frnn_leaf_size);
         for (int t = begin; t < finish; ++t) {
             const real_vec p = ${places.point("t", "sorted")};
             if (${" && ".join(f"isfinite(p{component})" for component in components)}) {

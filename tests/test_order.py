@@ -83,7 +83,8 @@ def test_the_order_inside_a_cell_is_that_of_the_input_when_sorted(session):
 def test_the_order_follows_an_update(session, method):
     if method == "brute_force":
         pytest.skip("its order is always the input's")
-    index = clfrnn.build_index(CLOUD, 0.1, method=method, session=session)
+    options = {"leaf_size": 4} if method == "aabb_tree" else {}
+    index = clfrnn.build_index(CLOUD, 0.1, method=method, session=session, **options)
     before = index.order
 
     index.update(CLOUD[::-1].copy())

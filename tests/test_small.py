@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import pytest
-from conftest import takes_long_as_gpu
+from conftest import as_gpu, takes_long_as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -40,6 +40,22 @@ def test_every_kernel_on_a_small_cloud(session, way, dim):
         assert np.array_equal(foreign.indices, expected.indices)
         assert np.array_equal(foreign.distances, expected.distances)
         points = (points * np.float32(50) + np.float32(3)) if points.max() < 3 else points
+        index.update(points)
+
+
+@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
+def test_queries_that_go_down_a_tree_together(session, periodic):
+    """Packs of queries, with more leaves than their lists hold."""
+    if takes_long_as_gpu(session, "aabb_tree"):
+        pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
+    domain = {"box": (1.0, 1.0, 1.0), "periodic": (True, False, False)} if periodic else {}
+    points = clouds.uniform(150, 3, seed=4)
+    index = clfrnn.build_index(points, 0.4, method="aabb_tree", session=as_gpu(session), leaf_size=1, **domain)
+    assert index.config.packed
+    for _ in range(2):
+        expected = reference.neighbors(points, 0.4, **domain)
+        assert np.array_equal(index.count().get(), np.diff(expected.offsets))
+        points = points[::-1].copy()
         index.update(points)
 
 
