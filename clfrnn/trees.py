@@ -18,6 +18,7 @@ __all__ = [
     "default_leaf_size",
     "plan_tree",
     "plan_tree_walk",
+    "query_bits",
     "without_packs",
 ]
 
@@ -37,6 +38,12 @@ _KEY_BITS = 63
 _SPARE_BITS = 2
 _COORDINATE_BITS = {"float": 24, "double": 31}
 
+#: Queries that follow each other on the curve and are sorted by their radii: of larger blocks, packs lie farther apart.
+_BLOCK = 256
+
+#: From so many other points in a cell of side radius on, queries are sorted by their radii (measured).
+_CROWD = 500
+
 #: Records hold so many coordinates beside an id.
 _OF_RECORD = 3
 
@@ -49,6 +56,8 @@ class TreeConfig(PointConfig):
     columns: bool
     #: leaves of a group, a power of two
     leaves: int
+    #: queries of a group that are sorted by their radii
+    block: int
 
     @property
     def corners(self) -> int:
@@ -62,6 +71,10 @@ class TreeWalkConfig(RunConfig):
 
     #: the queries of a group go down the tree together; else each goes by itself
     packed: bool
+    #: queries that are no points are sorted along the curve, so that neighbors search beside each other
+    sorts: bool
+    #: queries with radii of their own are sorted by these, so that those beside each other have alike to do
+    ranks: bool
 
     @property
     def room(self) -> int:
@@ -123,6 +136,7 @@ def plan_tree(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) ->
         periodic=periodic,
         columns=_columns(profile, dim),
         leaves=leaves,
+        block=max(1, min(_BLOCK, profile.usable_local_memory // REAL_SIZE[real])),
     )
 
 
@@ -137,8 +151,14 @@ def curve_bits(problem: Problem) -> int:
     return max(1, min(most, math.ceil(across) + _SPARE_BITS))
 
 
-def plan_tree_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> TreeWalkConfig:
-    """As walks over cells, a leaf being a run of candidates as a row of cells is; in packs on a GPU."""
+def plan_tree_walk(
+    profile: DeviceProfile, *, dim: int, real: str, periodic: bool, others: float = 0.0
+) -> TreeWalkConfig:
+    """As walks over cells, a leaf being a run of candidates as a row of cells is; in packs on a GPU.
+
+    Where the largest radius reaches far more points than the others, of which it sees so many in a cell of its side,
+    queries that go with one of that radius would wait for it.
+    """
     walk = plan_walk(profile, dim=dim, real=real, periodic=periodic)
     alone = TreeWalkConfig(
         work_group_size=walk.work_group_size,
@@ -150,10 +170,19 @@ def plan_tree_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: boo
         width=walk.width,
         unrolled=walk.unrolled,
         packed=False,
+        sorts=False,
+        ranks=False,
     )
-    packed = dataclasses.replace(alone, work_group_size=group_size(profile, _PACK), packed=True)
+    packed = dataclasses.replace(
+        alone, work_group_size=group_size(profile, _PACK), packed=True, sorts=True, ranks=others >= _CROWD
+    )
     fits = packed.local_memory <= profile.usable_local_memory and packed.work_group_size >= _LEAST_PACK
     return packed if profile.kind == "gpu" and fits else alone
+
+
+def query_bits(m: int, dim: int, most: int) -> int:
+    """Bits of a coordinate by which m queries are sorted: no more than tell them apart."""
+    return max(1, min(most, 32 // dim, -(-m.bit_length() // dim) + 1))
 
 
 def without_packs(config: TreeWalkConfig, profile: DeviceProfile) -> TreeWalkConfig:

@@ -5,10 +5,11 @@
 <%namespace name="places" file="places.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
 // A balanced tree of bounding boxes over points in the order of a space-filling curve.
-// Launch: one work-item per query, groups of ${work_group_size}; queries that are the points come in the tree's order.
+// Launch: one work-item per query, groups of ${work_group_size}; queries that are the points come in the tree's order, others in
+// that of a curve, or by number.
 // Exact because no box is farther from a query than a point in it: see boxes.cl.mako.
 // Source: Xing, Wang, Hui (2016), algorithm 1; without its stack.
-// Config fields used: work_group_size, dim, periodic, packed, foreign, part.
+// Config fields used: work_group_size, dim, periodic, packed, sorts, ranks, foreign, radii, part.
 ${boxes.functions()}
 % if packed:
 ${packs.functions()}
@@ -19,6 +20,14 @@ ${packs.functions()}
 % if periodic:
     , global const real *restrict frnn_images
 % endif
+% if (sorts and foreign or ranks and radii) and not inline:
+    , global const int *restrict frnn_order
+% endif
+</%def>
+
+<%def name="turn(unit)" filter="trim">
+## The number or place of the query whose turn it is.
+${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
 </%def>
 
 <%def name="take_query()">
@@ -27,9 +36,14 @@ ${packs.functions()}
     ${packs.declare()}
     const int frnn_l = get_local_id(0), frnn_unit = frnn_first + (int)get_global_id(0);
     int frnn_active = frnn_unit < frnn_end;
-    const int frnn_own_place = frnn_active ? frnn_unit : frnn_first;
-    const real_vec frnn_q = ${places.point("frnn_own_place")};
+    const int frnn_own_place = ${turn("(frnn_active ? frnn_unit : frnn_first)")};
+% if foreign:
+    int i = frnn_own_place;
+    const real_vec frnn_q = ${geometry.load("frnn_queries", "i")};
+% else:
     int i = ${places.point_id("frnn_own_place")};
+    const real_vec frnn_q = ${places.point("frnn_own_place")};
+% endif
 % if part:
     frnn_active &= i >= frnn_part_first & i < frnn_part_end;
     if (!frnn_active) i = frnn_part_first;
@@ -37,7 +51,8 @@ ${packs.functions()}
 % else:
     const int frnn_unit = frnn_first + (int)get_global_id(0);
     if (frnn_unit >= frnn_end) return;
-    ${places.query("frnn_unit")}
+    const int frnn_own_place = ${turn("frnn_unit")};
+    ${places.query("frnn_own_place")}
 % if part:
     if (i < frnn_part_first || i >= frnn_part_end) return;
 % endif

@@ -4,14 +4,14 @@
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 ## Boxes from the leaves up: those of a group's leaves and of the nodes above them, and of what stands above such nodes.
 ## Config fields used: work_group_size, dim, components, periodic, leaves.
-<%def name="at_home(p)">
-    // Where the image of ${p} in the periodic box lies.
+<%def name="at_home(p, of='2')">
+    // Where the image of ${p} in the periodic box lies: of a point, which may be known to be at home (2), or of any position (1).
 % if periodic:
     ${periodic_box.home("images")}
 % endif
 % for k, component in enumerate(components):
 % if periodic:
-    const real x${k} = ${p}${component} - (real)frnn_image(${p}${component}, frnn_start${k}, frnn_turns${k}) * frnn_length${k};
+    const real x${k} = ${p}${component} - (real)frnn_image(${p}${component}, frnn_start${k}, images[${of} * ${dim} + ${k}]) * frnn_length${k};
 % else:
     const real x${k} = ${p}${component};
 % endif

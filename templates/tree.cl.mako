@@ -5,7 +5,7 @@
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 <%namespace name="refit" file="refit.cl.mako"/>
 // Makes a tree: points in the order of a space-filling curve, so many of them in a leaf; boxes from the leaves up.
-// Config fields used: work_group_size, dim, real, periodic, columns, leaves.
+// Config fields used: work_group_size, dim, real, periodic, columns, leaves, block.
 // With periodic axes, keys and boxes are those of the points' images in the box.
 ${periodic_box.numbers()}
 
@@ -19,7 +19,7 @@ ${periodic_box.numbers()}
     const int i = get_global_id(0);
     if (i >= n) return;
     const real_vec p = ${geometry.load("points", "i")};
-    ${refit.at_home("p")}
+    ${refit.at_home("p", "of")}
     // The cube of 2 to the power bits cells on a side that the point lies in; by halves, as the box may be wider than any number.
     real widest = 0;
 % for k in range(dim):
@@ -67,15 +67,40 @@ ${periodic_box.numbers()}
 
 // The place of each point on a Hilbert curve through cubes, 2 to the power bits of them on a side; keys of dim * bits bits.
 // A curve without jumps: what follows each other on it lies together, so that leaves are compact.
-// Launch: one work-item per point. In: points (n, dim); boxes: low and high of all points from place on. Out: keys (n,).
+// Launch: one work-item per point. In: of: 2 for the points of the tree, 1 for others; points (n, dim); boxes: low and high of
+// the tree's points from place on. Out: keys (n,).
 % for name, key in (("curve_keys", "uint"), ("long_curve_keys", "ulong")):
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void ${name}(const int n, const int bits, global const real *restrict points, global const real *restrict boxes,
+void ${name}(const int n, const int bits, const int of, global const real *restrict points, global const real *restrict boxes,
              const int place${image_numbers()}, global ${key} *restrict keys)
 {
     ${curve_keys(key)}
 }
 % endfor
+
+// Queries of a block, which follow each other on the curve, by their radii, the largest first: those that go down the tree
+// together then have alike to do, and are still near each other.
+// Launch: a group for each ${block} queries. In: own: queries are the points, in the order of `frnn_sorted`; else the numbers of
+// queries in `before`; radii (m,) by number. Out: order (m,): places of points, or numbers of queries.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void order_by_radii(const int m, const int frnn_n, const int own, ${places.constant_array("frnn_sorted")},
+                    global const int *restrict before, global const real *restrict radii, global int *restrict order)
+{
+    local real all[${block}];
+    const int first = get_group_id(0) * ${block}, many = min(${block}, m - first);
+    for (int k = get_local_id(0); k < many; k += ${work_group_size}) {
+        const real radius = radii[own ? ${places.point_id("first + k")} : before[first + k]];
+        all[k] = radius >= 0 ? radius : -1;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int k = get_local_id(0); k < many; k += ${work_group_size}) {
+        const real mine = all[k];
+        int rank = 0;
+        for (int other = 0; other < k; ++other) rank += all[other] >= mine;
+        for (int other = k + 1; other < many; ++other) rank += all[other] > mine;
+        order[first + rank] = own ? first + k : before[first + k];
+    }
+}
 
 <%def name="fit_arguments()" filter="trim">
 const int frnn_n, const int frnn_leaves, const int frnn_leaf_size, const int fresh, const real least, global const real *restrict points

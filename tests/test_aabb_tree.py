@@ -15,6 +15,7 @@ from clfrnn import clouds, reference, trees
 from clfrnn.methods import METHODS, aabb_tree
 from clfrnn.methods.medians import order_by_medians
 from clfrnn.plan import Problem
+from clfrnn.session import Scratch
 from clfrnn.survey import Survey
 
 N = min(900, POINTS)
@@ -211,6 +212,59 @@ def test_packs_look_into_images(session, periodic):
         assert_counts(index, moved, 0.2, **domain)
 
 
+@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
+@pytest.mark.parametrize("foreign", [False, True], ids=["self", "foreign"])
+def test_queries_are_sorted(session, foreign, periodic, monkeypatch):
+    """Foreign ones along the curve, and those with radii of their own by octaves; in lists, parts, and the nearest."""
+    monkeypatch.setattr(trees, "_CROWD", 0)
+    domain = {"box": (1.0, 1.0, 1.0), "periodic": (True, False, True)} if periodic else {}
+    rng = np.random.default_rng(15)
+    points = clouds.uniform(min(300, N), 3, seed=15) * np.float32(1.7)
+    queries = (rng.random((200, 3)) * 3 - 1).astype(np.float32) if foreign else None
+    radii = (0.2 * 10 ** rng.uniform(-3, 0, 200 if foreign else len(points))).astype(np.float32)
+    radii[:3] = 0
+    index = build(points, 0.2, session=as_gpu(session), **domain)
+    assert index.config.sorts
+    assert index.config.ranks
+    for radius in (None, radii):
+        expected = reference.neighbors(points, 0.2 if radius is None else radius, queries=queries, **domain)
+        found = index.query(queries, radius=radius, sort="index").to_host()
+        assert np.array_equal(found.offsets, expected.offsets)
+        assert np.array_equal(found.indices, expected.indices)
+        parts = index.query_blocks(queries, radius=radius, sort="index", max_bytes=3000)
+        assert np.array_equal(np.concatenate([part.to_host().indices for part in parts]), expected.indices)
+        nearest = index.nearest(queries, radius=radius).distances.get()
+        has = np.diff(expected.offsets) > 0
+        assert np.array_equal(nearest[has], np.minimum.reduceat(expected.distances, expected.offsets[:-1][has]))
+        assert np.isinf(nearest[~has]).all()
+
+
+def test_crowds_have_their_radii_sorted():
+    for others, ranks in ((0.0, False), (100.0, False), (1000.0, True)):
+        config = trees.plan_tree_walk(RECORDED["h200"], dim=3, real="float", periodic=False, others=others)
+        assert config.ranks == ranks
+    assert not trees.plan_tree_walk(RECORDED["pocl"], dim=3, real="float", periodic=False, others=1e6).ranks
+
+
+@pytest.mark.parametrize("foreign", [False, True], ids=["self", "foreign"])
+def test_radii_side_by_side_are_alike(session, foreign, monkeypatch):
+    """The largest of a block first; what no radius can be comes last."""
+    monkeypatch.setattr(trees, "_CROWD", 0)
+    index = build(CLOUD, 1.0, session=as_gpu(session))
+    radii = np.random.default_rng(16).random(N).astype(np.float32).round(2)
+    radii[5] = np.nan
+    queries = cla.to_device(index.session.queue, CLOUD) if foreign else None
+    (placed,) = index.place_queries(queries, None, cla.to_device(index.session.queue, radii))
+    order = index.session.read(Scratch(placed, N, np.dtype(np.int32)))
+    numbers = order if foreign else index.order.get()[order]
+    assert np.array_equal(np.sort(order), np.arange(N))
+    block = index._making.block
+    assert block >= 256 or index.session.profile.usable_local_memory < 4096
+    for first in range(0, N, block):
+        found = np.nan_to_num(radii[numbers[first : first + block]], nan=-1)
+        assert (np.diff(found) <= 0).all()
+
+
 def test_more_leaves_than_a_list_holds(session):
     """Every leaf is touched by every pack: lists are emptied on the way, and the stack is not outgrown."""
     points = clouds.uniform(N, 3, seed=13)
@@ -273,6 +327,15 @@ def test_bits_follow_crowding_and_radius():
     assert bits(1e30) == 1
     flat = Survey(n=10, low=(1.0,), high=(1.0,))
     assert trees.curve_bits(Problem(n=10, dim=1, real="float", radius=0.1, survey=flat)) == 1
+
+
+@pytest.mark.parametrize("dim", range(1, 13))
+def test_keys_of_queries_fit_a_number(dim):
+    for m in (0, 1, 1000, 10**9):
+        for most in (1, 5, 21):
+            bits = trees.query_bits(m, dim, most)
+            assert 1 <= bits <= most
+            assert bits * dim <= 32
 
 
 @pytest.mark.parametrize(

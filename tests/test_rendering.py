@@ -37,8 +37,12 @@ CONFIGS = {
     "coarse": blocks.CoarseConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2, spread=4
     ),
-    "aabb_tree": trees.TreeWalkConfig(**{k: v for k, v in WALK.items() if k != "lockstep"}, packed=True),
-    "tree": trees.TreeConfig(work_group_size=64, dim=3, real="float", periodic=True, columns=True, leaves=64),
+    "aabb_tree": trees.TreeWalkConfig(
+        **{k: v for k, v in WALK.items() if k != "lockstep"}, packed=True, sorts=True, ranks=True
+    ),
+    "tree": trees.TreeConfig(
+        work_group_size=64, dim=3, real="float", periodic=True, columns=True, leaves=64, block=1024
+    ),
     "fill": configs.KernelConfig(work_group_size=64),
     "take_rows": configs.TakeConfig(work_group_size=64, word="uint"),
     "images": configs.PointConfig(work_group_size=1, dim=3, real="float"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import numbers
-import operator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,30 +11,29 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..configs import VisitVariant
-from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..limits import check_turns
 from ..plan import Problem
 from ..primitives.radix_sort import sort_positions
 from ..primitives.reduce import Box, PendingBox, bounding_box
 from ..profile import DeviceProfile
-from ..session import Scratch, Session
+from ..session import INT, Scratch, Session
 from ..trees import (
     TreeWalkConfig,
     count_leaves,
-    curve_bits,
-    default_leaf_size,
     plan_tree,
-    plan_tree_walk,
+    query_bits,
     without_packs,
 )
+from .ask import Ask
 from .index import Index
 from .intake import fetch
 from .medians import order_by_medians
+from .tree_plan import TreePlan, check_construction, check_leaf_size, check_threshold, plan_of
 
 __all__ = ["AabbTree", "AabbTreeIndex"]
 
-CONSTRUCTIONS = ("morton", "median")
+_UINT, _ULONG = np.dtype(np.uint32), np.dtype(np.uint64)
 
 #: Nodes beside each other that one group goes up from, at most.
 _MOST_OF_GROUP = 4096
@@ -44,21 +41,6 @@ _OF_GROUP = 1024
 
 #: A side of a leaf counts as no narrower than this share of the radius: a flat leaf has no volume to compare with.
 _LEAST_SIDE = 1 / 16
-
-_LARGEST_LEAF = 1 << 16
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class TreePlan:
-    """What is compiled in, how the tree is built, and when again."""
-
-    config: TreeWalkConfig
-    #: points of a leaf
-    leaf_size: int
-    #: of a coordinate on the curve
-    bits: int
-    construction: str
-    rebuild_threshold: float
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -69,6 +51,8 @@ class Tree:
     nodes: Scratch
     volumes: Scratch
     images: tuple[Scratch, ...]
+    #: the box of the points
+    bounds: PendingBox
     #: where the periodic box begins, if there is one
     starts: tuple[float, ...]
     #: the largest ratio of a leaf's volumes now and when the order was made, as a logarithm; and when it is known
@@ -88,63 +72,18 @@ class AabbTree:
     def check(self, options: dict[str, Any]) -> dict[str, Any]:
         """The options with defaults filled in; the size of leaves is left to the device."""
         return {
-            "construction": _check_construction(options.get("construction", "morton")),
-            "leaf_size": _check_leaf_size(options.get("leaf_size")),
-            "rebuild_threshold": _check_threshold(options.get("rebuild_threshold", 10)),
+            "construction": check_construction(options.get("construction", "morton")),
+            "leaf_size": check_leaf_size(options.get("leaf_size")),
+            "rebuild_threshold": check_threshold(options.get("rebuild_threshold", 10)),
         }
 
     def plan(self, problem: Problem, profile: DeviceProfile) -> TreePlan:
         """Leaves of the size asked for, else of the device's."""
-        config = plan_tree_walk(
-            profile,
-            dim=problem.dim,
-            real=problem.real,
-            periodic=problem.box is not None,
-        )
-        return TreePlan(
-            config=config,
-            leaf_size=problem.options["leaf_size"] or default_leaf_size(profile, problem.n),
-            bits=curve_bits(problem),
-            construction=problem.options["construction"],
-            rebuild_threshold=problem.options["rebuild_threshold"],
-        )
+        return plan_of(problem, profile)
 
     def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> AabbTreeIndex:
         """Order the points, and fit boxes around them."""
         return AabbTreeIndex(session, problem, self.plan(problem, session.profile), points, bounds)
-
-
-def _check_construction(value: object) -> str:
-    if not isinstance(value, str) or value not in CONSTRUCTIONS:
-        raise InvalidInputError(
-            f"construction: expected 'morton' or 'median', got {value!r}; 'median' orders points on the host, level by "
-            "level: leave it out unless you compare the two"
-        )
-    return str(value)
-
-
-def _check_leaf_size(value: object) -> int | None:
-    if value is None:
-        return None
-    try:
-        size = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        size = 0
-    if isinstance(value, bool) or not 1 <= size <= _LARGEST_LEAF:
-        raise InvalidInputError(
-            f"leaf_size: expected a number of points from 1 to {_LARGEST_LEAF:,}, got {value!r}; leave it out for that "
-            "of the device"
-        )
-    return size
-
-
-def _check_threshold(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value) >= 1:
-        raise InvalidInputError(
-            f"rebuild_threshold: expected a ratio of volumes of at least 1, got {value!r}; "
-            "pass math.inf to never build the tree again"
-        )
-    return float(value)
 
 
 class AabbTreeIndex(Index):
@@ -178,10 +117,44 @@ class AabbTreeIndex(Index):
         """See :class:`~clfrnn.methods.walker.Walker`."""
         return self._plan.config
 
-    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TreeWalkConfig:
-        """By themselves where queries come in any order, close neighbors first, or idle items would show."""
-        together = not variant.foreign and function.idles and not function.lowers
+    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TreeWalkConfig:  # noqa: ARG002
+        """By themselves where close neighbors come first, and where idle items would show."""
+        together = function.idles and not function.lowers
         return self.config if together else without_packs(self.config, self.session.profile)
+
+    def goes_by_number(self, function: NeighborFunction, ask: Ask, images: str) -> bool:  # noqa: ARG002
+        """Foreign queries that are not sorted."""
+        return ask.queries is not None and not self.config.sorts
+
+    def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
+        """Foreign ones along the curve; by their radii where these make much of a difference."""
+        ranks = radii is not None and self.config.ranks
+        if not (ranks or (queries is not None and self.config.sorts)):
+            return ()
+        session, tree, making = self.session, self._tree, self._making
+        m = self.num_points if queries is None else queries.shape[0]
+        order = tree.points  # not looked at, as points are in their order
+        if queries is not None:
+            bits = query_bits(m, self.dim, self._plan.bits)
+            keys = session.scratch(m, _UINT, purpose="the order of queries")
+            self._find_keys(queries, bits, keys, of=1, bounds=tree.bounds, images=tree.images)
+            order = sort_positions(session, keys, bits * self.dim)[1]
+        if not ranks:
+            return (order.base_data,)
+        ranked = session.scratch(m, INT, purpose="the order of queries")
+        session.launch(
+            self._kernels["order_by_radii"],
+            -(-m // making.block) * making.work_group_size,
+            making.work_group_size,
+            np.int32(m),
+            np.int32(self.num_points),
+            np.int32(queries is None),
+            tree.points.base_data,
+            order.base_data,
+            radii.base_data,
+            ranked.base_data,
+        )
+        return (ranked.base_data,)
 
     def describe(self) -> list[str]:
         """See :class:`~clfrnn.methods.walker.Walker`."""
@@ -236,24 +209,28 @@ class AabbTreeIndex(Index):
 
     def _order_along_curve(self, points: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
         """The points on a space-filling curve, those in the same cube in the order of input."""
-        session, n, making = self.session, self.num_points, self._making
-        bits = self._plan.bits
-        short = bits * self.dim <= 32
-        keys = session.scratch(
-            n, np.dtype(np.uint32 if short else np.uint64), purpose="the places of points on a curve"
-        )
-        session.launch(
-            self._kernels["curve_keys" if short else "long_curve_keys"],
-            n,
-            making.work_group_size,
-            np.int32(n),
+        session, n, bits = self.session, self.num_points, self._plan.bits
+        dtype = _UINT if bits * self.dim <= 32 else _ULONG
+        keys = session.scratch(n, dtype, purpose="the places of points on a curve")
+        self._find_keys(points, bits, keys, of=2, bounds=bounds, images=images)
+        return sort_positions(session, keys, bits * self.dim)[1]
+
+    def _find_keys(
+        self, rows: cla.Array, bits: int, keys: Scratch, *, of: int, bounds: PendingBox, images: tuple[Scratch, ...]
+    ) -> None:
+        """The places of `rows` on the curve through the box of points: of those (2) or of any positions (1)."""
+        self.session.launch(
+            self._kernels["curve_keys" if keys.dtype == _UINT else "long_curve_keys"],
+            keys.size,
+            self._making.work_group_size,
+            np.int32(keys.size),
             np.int32(bits),
-            points.base_data,
+            np.int32(of),
+            rows.base_data,
             *bounds.arguments,
             *(each.base_data for each in images),
             keys.base_data,
         )
-        return sort_positions(session, keys, bits * self.dim)[1]
 
     def _order_by_medians(self, points: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:  # noqa: ARG002
         """The points divided at medians, on the host, which waits for them."""
@@ -330,6 +307,7 @@ class AabbTreeIndex(Index):
             nodes=nodes,
             volumes=volumes,
             images=images,
+            bounds=bounds,
             starts=starts,
             growth=growth,
             measured=measured,

@@ -38,7 +38,7 @@ class Ask:
     walk: tuple[Any, ...]
     #: the kernels that serve it between them: see :class:`~clfrnn.configs.VisitVariant`
     images: tuple[str, ...]
-    #: what the walk takes of foreign queries besides their coordinates
+    #: what the walk takes of queries in an order of their own
     placed: tuple[Any, ...] = ()
     #: the first of the queries that are served and the one behind the last, or None for all
     part: tuple[int, int] | None = None
@@ -105,7 +105,7 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
             f"half: expected one radius for all, got one per query, of shape ({m},), and the relation is not symmetric "
             "then; pass one radius, or leave half out"
         )
-    placed = () if array is None else index.place_queries(array, pending)
+    placed = index.place_queries(array, pending, radii)
     if pending is not None:
         index.watch.other("queries", pending)
     return Ask(

@@ -150,9 +150,9 @@ class FennsIndex(Index):
         """Found while they are counted, where they are."""
         return self.watch.room() if self.config.tile else super().find_box_of_queries(queries)
 
-    def place_queries(self, queries: cla.Array, box: PendingBox | None) -> tuple[Any, ...]:
-        """The queries in the order of the coarse cells, for walks with tiles."""
-        if not self.config.tile:
+    def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
+        """Foreign queries in the order of the coarse cells, for walks with tiles."""
+        if queries is None or not self.config.tile:
             return ()
         held = self._placed
         placed = held.layout.sort.queries(queries, box or self.watch.room(), *held.images)

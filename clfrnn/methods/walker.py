@@ -132,8 +132,8 @@ class Walker(KeptPoints):
         """The box of queries from the device: being found, or to be found by :meth:`place_queries`."""
         return bounding_box(self.session, queries, self.watch.room())
 
-    def place_queries(self, queries: cla.Array, box: PendingBox | None) -> tuple[Any, ...]:  # noqa: ARG002
-        """What walks take of foreign queries that they do not go through by number; `box` is that of device arrays."""
+    def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
+        """What walks take of queries that they go through in an order of their own; `box` is that of device arrays."""
         return ()
 
     def images_served(self, *, foreign: bool) -> tuple[str, ...]:

@@ -1,0 +1,85 @@
+"""The plan of an AABB-tree: its options, its leaves, and the curve that its points follow."""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+import operator
+
+from ..errors import InvalidInputError
+from ..plan import Problem
+from ..profile import DeviceProfile
+from ..trees import TreeWalkConfig, curve_bits, default_leaf_size, plan_tree_walk
+
+__all__ = ["TreePlan", "check_construction", "check_leaf_size", "check_threshold", "plan_of"]
+
+CONSTRUCTIONS = ("morton", "median")
+
+_LARGEST_LEAF = 1 << 16
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TreePlan:
+    """What is compiled in, how the tree is built, and when again."""
+
+    config: TreeWalkConfig
+    #: points of a leaf
+    leaf_size: int
+    #: of a coordinate on the curve
+    bits: int
+    construction: str
+    rebuild_threshold: float
+
+
+def check_construction(value: object) -> str:
+    """`value` when it names a construction."""
+    if not isinstance(value, str) or value not in CONSTRUCTIONS:
+        raise InvalidInputError(
+            f"construction: expected 'morton' or 'median', got {value!r}; 'median' orders points on the host, level by "
+            "level: leave it out unless you compare the two"
+        )
+    return str(value)
+
+
+def check_leaf_size(value: object) -> int | None:
+    """The number of points of a leaf, or None for the device's."""
+    if value is None:
+        return None
+    try:
+        size = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        size = 0
+    if isinstance(value, bool) or not 1 <= size <= _LARGEST_LEAF:
+        raise InvalidInputError(
+            f"leaf_size: expected a number of points from 1 to {_LARGEST_LEAF:,}, got {value!r}; leave it out for that "
+            "of the device"
+        )
+    return size
+
+
+def check_threshold(value: object) -> float:
+    """The ratio of volumes from which on a tree is built again."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value) >= 1:
+        raise InvalidInputError(
+            f"rebuild_threshold: expected a ratio of volumes of at least 1, got {value!r}; "
+            "pass math.inf to never build the tree again"
+        )
+    return float(value)
+
+
+def plan_of(problem: Problem, profile: DeviceProfile) -> TreePlan:
+    """Leaves of the size asked for, else of the device's; packs where it has them."""
+    config = plan_tree_walk(
+        profile,
+        dim=problem.dim,
+        real=problem.real,
+        periodic=problem.box is not None,
+        others=problem.survey.others,
+    )
+    return TreePlan(
+        config=config,
+        leaf_size=problem.options["leaf_size"] or default_leaf_size(profile, problem.n),
+        bits=curve_bits(problem),
+        construction=problem.options["construction"],
+        rebuild_threshold=problem.options["rebuild_threshold"],
+    )
