@@ -11,11 +11,13 @@ from .plan import Problem, group_size, plan_walk
 from .profile import DeviceProfile
 
 __all__ = [
+    "MOST_LEAVES",
     "TreeConfig",
     "TreeWalkConfig",
     "count_leaves",
     "curve_bits",
     "default_leaf_size",
+    "most_curve_bits",
     "plan_tree",
     "plan_tree_walk",
     "query_bits",
@@ -41,8 +43,12 @@ _COORDINATE_BITS = {"float": 24, "double": 31}
 #: Queries that follow each other on the curve and are sorted by their radii: of larger blocks, packs lie farther apart.
 _BLOCK = 256
 
-#: From so many other points in a cell of side radius on, queries are sorted by their radii (measured).
-_CROWD = 500
+#: From so many other points in a cell of side radius on, by the sample, which sees the fewer the more a few cells hold,
+#: queries are sorted by their radii (measured in a cloud of three decades of scale: 19 not, 61 sorted).
+_CROWD = 40
+
+#: The numbers of nodes are ints, and so is that behind the last one.
+MOST_LEAVES = 1 << 29
 
 #: Records hold so many coordinates beside an id.
 _OF_RECORD = 3
@@ -140,10 +146,15 @@ def plan_tree(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) ->
     )
 
 
+def most_curve_bits(dim: int, real: str) -> int:
+    """Bits of a coordinate on the curve that keys have room for, as far as coordinates are told apart."""
+    return min(_COORDINATE_BITS[real], _KEY_BITS // dim)
+
+
 def curve_bits(problem: Problem) -> int:
     """Bits of a coordinate on the curve: cubes that hold about a point where points crowd, and a few bits more."""
     survey, dim = problem.survey, problem.dim
-    most = min(_COORDINATE_BITS[problem.real], _KEY_BITS // dim)
+    most = most_curve_bits(dim, problem.real)
     extent = max(high / 2 - low / 2 for low, high in zip(survey.low, survey.high, strict=True)) * 2
     if not (0 < extent < math.inf and problem.radius > 0 and survey.n > 1):
         return most if extent > 0 else 1

@@ -50,11 +50,11 @@ int frnn_lowest_bit(const ulong bits) { return 63 - (int)clz(bits & -bits); }
     const real frnn_pack_pad${k} = frnn_pack[${2 * dim + k}];
 % endfor
 % if periodic:
-    // All of them look into every image that any of them meets.
+    // All of them look into every image that any of them meets, and into the box alone when nobody searches.
 % for k in range(dim):
     const real frnn_wide${k} = (frnn_pack[${3 * dim + 1}] + frnn_pack_pad${k}) * (1 + 8 * FRNN_EPSILON);
-    frnn_before${k} = frnn_min(0, frnn_image(frnn_pack_low${k} - frnn_wide${k}, frnn_start${k}, frnn_images[${dim + k}]));
-    frnn_behind${k} = frnn_max(0, frnn_image(frnn_pack_high${k} + frnn_wide${k}, frnn_start${k}, frnn_images[${dim + k}]));
+    frnn_before${k} = frnn_nobody ? 0 : frnn_min(0, frnn_image(frnn_pack_low${k} - frnn_wide${k}, frnn_start${k}, frnn_images[${dim + k}]));
+    frnn_behind${k} = frnn_nobody ? 0 : frnn_max(0, frnn_image(frnn_pack_high${k} + frnn_wide${k}, frnn_start${k}, frnn_images[${dim + k}]));
 % endfor
 % endif
 </%def>

@@ -57,8 +57,10 @@
         }
         ${boxes.store("nodes", "frnn_leaves + first_leaf + leaf", "")}
         // Volumes by their logarithms, as products of many sides leave the numbers; no side counts as narrower than least.
-        real volume = 0;
+        // A leaf without points has none, so that any that come to it have grown without end.
+        real volume = -INFINITY;
         if (low0 <= high0) {
+            volume = 0;
 % for k in range(dim):
             volume += log2(fmax(high${k} - low${k}, least));
 % endfor

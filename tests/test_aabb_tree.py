@@ -1,8 +1,10 @@
 """The AABB-tree: its curve, its boxes, when it is built again, and queries in packs."""
 
+import contextlib
 import dataclasses
 import itertools
 import math
+import re
 
 import numpy as np
 import pyopencl as cl
@@ -165,6 +167,54 @@ def test_an_update_waits_for_the_step_before_alone(session, monkeypatch):
         assert waited == [before]
 
 
+def test_a_stray_point_spoils_no_later_tree(session):
+    """An order that is made anew while the box is wide tells points apart as well as the first did."""
+    points = clouds.uniform(min(2000, POINTS), 3, seed=17)
+    index = build(points, 0.05, session=session)
+
+    def tested():
+        return float(re.search(r"candidates: ([\d.]+) tested", index.explain())[1])
+
+    least = tested()
+    stray = points.copy()
+    stray[0] = 300
+    for each in (stray, stray, points, points, points):
+        index.update(each)
+        assert tested() < 2 * least + 10
+
+
+def test_leaves_that_held_no_number_grow(session):
+    """An order made of rows that are no numbers is not what later ones are compared with."""
+    points = clouds.uniform(min(2000, POINTS), 3, seed=18)
+    index = build(points, 0.05, session=session)
+    bad = np.full_like(points, np.nan)
+    scattered = points[np.random.default_rng(19).permutation(len(points))]
+    for each in (scattered, bad, bad, points):
+        index.update(cla.to_device(session.queue, each))
+        with contextlib.suppress(clfrnn.InvalidInputError):
+            index.check()
+    index.update(points)
+    assert index.last_update == "rebuilt"
+    assert_counts(index, points, 0.05)
+
+
+def test_a_tree_that_is_never_built_again_asks_for_nothing(session, monkeypatch):
+    """Copies to the host are waited for when they are dropped."""
+    index = build(CLOUD, session=session, rebuild_threshold=math.inf)
+    on_device = cla.to_device(session.queue, CLOUD)
+    monkeypatch.setattr(cl, "enqueue_copy", None)
+    index.update(on_device)
+    assert index.last_update == "refit"
+
+
+def test_medians_begin_where_the_box_does(session):
+    """Points about the origin are at home in a box that begins below it."""
+    points = clouds.uniform(N, 3, seed=20) - np.float32(0.5)
+    index = build(points, 0.05, session=session, construction="median", leaf_size=8, box=(1, 1, 1), periodic=True)
+    low, high = boxes_of(index)
+    assert (high - low)[index._leaves : index._leaves + N // 8].max() < 0.9
+
+
 @pytest.mark.parametrize("dim", [1, 4, 7, 12])
 def test_many_dimensions(session, dtype, dim):
     points = clouds.uniform(min(300, POINTS), dim, dtype=dtype, seed=9)
@@ -215,7 +265,7 @@ def test_packs_look_into_images(session, periodic):
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 @pytest.mark.parametrize("foreign", [False, True], ids=["self", "foreign"])
 def test_queries_are_sorted(session, foreign, periodic, monkeypatch):
-    """Foreign ones along the curve, and those with radii of their own by octaves; in lists, parts, and the nearest."""
+    """Foreign ones along the curve, and those with radii of their own by these; in lists, parts, and the nearest."""
     monkeypatch.setattr(trees, "_CROWD", 0)
     domain = {"box": (1.0, 1.0, 1.0), "periodic": (True, False, True)} if periodic else {}
     rng = np.random.default_rng(15)
@@ -240,7 +290,7 @@ def test_queries_are_sorted(session, foreign, periodic, monkeypatch):
 
 
 def test_crowds_have_their_radii_sorted():
-    for others, ranks in ((0.0, False), (100.0, False), (1000.0, True)):
+    for others, ranks in ((0.0, False), (20.0, False), (60.0, True)):
         config = trees.plan_tree_walk(RECORDED["h200"], dim=3, real="float", periodic=False, others=others)
         assert config.ranks == ranks
     assert not trees.plan_tree_walk(RECORDED["pocl"], dim=3, real="float", periodic=False, others=1e6).ranks
@@ -263,6 +313,18 @@ def test_radii_side_by_side_are_alike(session, foreign, monkeypatch):
     for first in range(0, N, block):
         found = np.nan_to_num(radii[numbers[first : first + block]], nan=-1)
         assert (np.diff(found) <= 0).all()
+
+
+def test_packs_that_nobody_searches_in_look_into_one_image(session):
+    """However many lengths the box lies from the origin: radii that are none, and parts of other queries."""
+    points = clouds.uniform(min(200, N), 3, seed=21) + np.float32(4000)
+    index = build(points, 0.1, session=as_gpu(session), box=((4000,) * 3, (4001,) * 3), periodic=True)
+    parts = index.query_blocks(max_bytes=600, sort="index")
+    expected = reference.neighbors(points, 0.1, box=((4000,) * 3, (4001,) * 3), periodic=True)
+    assert np.array_equal(np.concatenate([part.to_host().indices for part in parts]), expected.indices)
+    index.count(radius=cla.to_device(index.session.queue, np.full(len(points), -1, np.float32))).get()
+    with pytest.raises(clfrnn.InvalidInputError, match="radius"):
+        index.check()
 
 
 def test_more_leaves_than_a_list_holds(session):

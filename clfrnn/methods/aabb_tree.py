@@ -21,6 +21,7 @@ from ..session import INT, Scratch, Session
 from ..trees import (
     TreeWalkConfig,
     count_leaves,
+    most_curve_bits,
     plan_tree,
     query_bits,
     without_packs,
@@ -57,7 +58,7 @@ class Tree:
     starts: tuple[float, ...]
     #: the largest ratio of a leaf's volumes now and when the order was made, as a logarithm; and when it is known
     growth: np.ndarray[Any, Any]
-    measured: cl.Event
+    measured: cl.Event | None
 
 
 class AabbTree:
@@ -89,8 +90,8 @@ class AabbTree:
 class AabbTreeIndex(Index):
     """Points in the order of a tree, and a box for each of its nodes.
 
-    On the device: the points' coordinates and ids (four lanes a point up to three dimensions, else dim + 1 columns),
-    two corners for each node, and a number for each leaf.
+    On the device: the points' coordinates and ids (four lanes a point on a GPU up to three dimensions, else dim + 1
+    columns), two corners for each node, and a number for each leaf.
     """
 
     stem: ClassVar[str] = "aabb_tree"
@@ -110,7 +111,10 @@ class AabbTreeIndex(Index):
             real=problem.real,
             periodic=problem.box is not None,
         )
+        self._bits = plan.bits
         self._tree = self._grow(points, bounds, problem.survey.low)
+        # When an order is made anew, the points may lie elsewhere than those that the bits were planned for.
+        self._bits = most_curve_bits(self.dim, problem.real)
 
     @property
     def config(self) -> TreeWalkConfig:
@@ -183,7 +187,7 @@ class AabbTreeIndex(Index):
 
     def _outgrown(self, tree: Tree) -> bool:
         """Whether a leaf has grown more than it may; waits for the step before, at most."""
-        if math.isinf(self._plan.rebuild_threshold):
+        if tree.measured is None:
             return False
         tree.measured.wait()
         return float(tree.growth[0]) > math.log2(self._plan.rebuild_threshold)
@@ -194,9 +198,11 @@ class AabbTreeIndex(Index):
         if not bounds.placed:
             bounding_box(session, points, bounds)
         images = self._images(starts, bounds)
-        order = self._order_along_curve if self._plan.construction == "morton" else self._order_by_medians
         volumes = session.scratch(self._leaves, self.dtype, purpose="the volumes of leaves")
-        placed = order(points, bounds, images)
+        if self._plan.construction == "median":
+            placed = self._order_by_medians(points, starts)
+        else:
+            placed = self._order_along_curve(points, bounds, images)
         return self._fit("fit_ordered", placed, points, bounds, volumes=volumes, images=images, starts=starts)
 
     def _refit(self, points: cla.Array, bounds: PendingBox, tree: Tree, starts: tuple[float, ...]) -> Tree:
@@ -209,7 +215,7 @@ class AabbTreeIndex(Index):
 
     def _order_along_curve(self, points: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
         """The points on a space-filling curve, those in the same cube in the order of input."""
-        session, n, bits = self.session, self.num_points, self._plan.bits
+        session, n, bits = self.session, self.num_points, self._bits
         dtype = _UINT if bits * self.dim <= 32 else _ULONG
         keys = session.scratch(n, dtype, purpose="the places of points on a curve")
         self._find_keys(points, bits, keys, of=2, bounds=bounds, images=images)
@@ -232,15 +238,13 @@ class AabbTreeIndex(Index):
             keys.base_data,
         )
 
-    def _order_by_medians(self, points: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:  # noqa: ARG002
+    def _order_by_medians(self, points: cla.Array, starts: tuple[float, ...]) -> Scratch:
         """The points divided at medians, on the host, which waits for them."""
         host, periodic = fetch(self.session, points), self.problem.box
         if periodic is not None:
-            host = host - np.where(
-                np.greater(periodic.lengths, 0),
-                np.floor(host / np.where(periodic.lengths, periodic.lengths, np.inf)) * periodic.lengths,
-                0,
-            )
+            turns = np.where(np.greater(periodic.lengths, 0), periodic.lengths, np.inf)
+            with np.errstate(invalid="ignore"):  # rows that are not finite are refused later
+                host = host - np.floor((host - np.array(starts)) / turns) * periodic.lengths
         order = self.session.upload(order_by_medians(host, self._plan.leaf_size), purpose="the order of points")
         return Scratch(order.base_data, order.size, order.dtype)
 
@@ -301,7 +305,11 @@ class AabbTreeIndex(Index):
             *bounds.arguments,
         )
         growth = np.empty(1, self.dtype)
-        measured = cl.enqueue_copy(session.queue, growth, grown.base_data, is_blocking=False)
+        measured = None
+        if not math.isinf(
+            self._plan.rebuild_threshold
+        ):  # pyopencl waits for the copy when it is dropped, at the latest
+            measured = cl.enqueue_copy(session.queue, growth, grown.base_data, is_blocking=False)
         return Tree(
             points=sorted_points,
             nodes=nodes,

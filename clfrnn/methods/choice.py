@@ -52,7 +52,7 @@ class Choice(NamedTuple):
 def choose_method(problem: Problem, profile: DeviceProfile) -> Choice:
     """What "auto" takes for a problem whose options and reason are not settled yet."""
     if problem.dim not in Strips.dims:
-        return Choice(BruteForce(), f"chosen by auto, as only it serves {problem.dim} dimensions")
+        return Choice(BruteForce(), f"chosen by auto, as no grid serves {problem.dim} dimensions")
     if problem.n <= _FEW_POINTS:
         return Choice(BruteForce(), f"chosen by auto, as up to {_FEW_POINTS:,} points are not worth binning")
     reason = _reason_against_local_grids(problem, profile)

@@ -112,7 +112,7 @@ class KeptPoints(abc.ABC):
         Notes
         -----
         Cost: that of building, without its survey. Nothing is compiled. A device array is not waited for, save that
-        every sixteenth check of a caller who never waits is.
+        every sixteenth check of a caller who never waits is; ``aabb_tree`` waits for a number of the step before.
         """
         self.session.check_process()
         array, pending, _ = take_points(

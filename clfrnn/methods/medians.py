@@ -32,7 +32,7 @@ def order_by_medians(points: np.ndarray[Any, Any], leaf_size: int) -> np.ndarray
 
 def _divided(points: np.ndarray[Any, Any], nodes: np.ndarray[Any, Any], left: int) -> np.ndarray[Any, Any]:
     """The points of each node, a row of their numbers, so that `left` of them stand before the others on an axis."""
-    coordinates = np.nan_to_num(points[nodes])
+    coordinates = np.nan_to_num(points[nodes]) / 2  # as a box may be wider than any number
     axes = np.ptp(coordinates, axis=1).argmax(axis=1)
     values = np.take_along_axis(coordinates, axes[:, None, None], axis=2)[:, :, 0]
     return np.take_along_axis(nodes, np.argpartition(values, left, axis=1), axis=1)

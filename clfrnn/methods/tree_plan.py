@@ -9,7 +9,7 @@ import operator
 from ..errors import InvalidInputError
 from ..plan import Problem
 from ..profile import DeviceProfile
-from ..trees import TreeWalkConfig, curve_bits, default_leaf_size, plan_tree_walk
+from ..trees import MOST_LEAVES, TreeWalkConfig, curve_bits, default_leaf_size, plan_tree_walk
 
 __all__ = ["TreePlan", "check_construction", "check_leaf_size", "check_threshold", "plan_of"]
 
@@ -78,7 +78,9 @@ def plan_of(problem: Problem, profile: DeviceProfile) -> TreePlan:
     )
     return TreePlan(
         config=config,
-        leaf_size=problem.options["leaf_size"] or default_leaf_size(profile, problem.n),
+        leaf_size=max(
+            problem.options["leaf_size"] or default_leaf_size(profile, problem.n), -(-problem.n // MOST_LEAVES)
+        ),
         bits=curve_bits(problem),
         construction=problem.options["construction"],
         rebuild_threshold=problem.options["rebuild_threshold"],
