@@ -122,7 +122,7 @@ def test_memory_beyond_the_points(session):
 
 @pytest.mark.parametrize("where", ["host", "device"])
 def test_a_leaf_that_grew_makes_the_next_step_build(session, where):
-    index = build(CLOUD, session=session)
+    index = build(CLOUD, session=session, leaf_size=8)
     assert index.last_update == "rebuilt"
     near, scattered = CLOUD + np.float32(0.001), CLOUD[np.random.default_rng(7).permutation(N)]
     for points, said in ((near, "refit"), (scattered, "refit"), (scattered, "rebuilt"), (scattered, "refit")):
@@ -157,7 +157,7 @@ def test_an_update_waits_for_the_step_before_alone(session, monkeypatch):
     waited = []
     wait = cl.Event.wait
     monkeypatch.setattr(cl.Event, "wait", lambda event: (waited.append(event), wait(event))[1])
-    index = build(CLOUD, session=session)
+    index = build(CLOUD, session=session, leaf_size=8)
     on_device = cla.to_device(session.queue, CLOUD)
     for _ in range(3):
         before = index._tree.measured
@@ -186,7 +186,7 @@ def test_a_stray_point_spoils_no_later_tree(session):
 def test_leaves_that_held_no_number_grow(session):
     """An order made of rows that are no numbers is not what later ones are compared with."""
     points = clouds.uniform(min(2000, POINTS), 3, seed=18)
-    index = build(points, 0.05, session=session)
+    index = build(points, 0.05, session=session, leaf_size=8)
     bad = np.full_like(points, np.nan)
     scattered = points[np.random.default_rng(19).permutation(len(points))]
     for each in (scattered, bad, bad, points):
@@ -246,7 +246,7 @@ def test_packs_find_what_others_find(session):
     assert np.array_equal(found.indices, reference.neighbors(points, radii).indices)
     half = index.query(half=True, sort="index").to_host()
     assert np.array_equal(half.indices, reference.neighbors(points, 0.1, half=True).indices)
-    parts = [part.to_host().indices for part in index.query_blocks(max_bytes=4000, sort="index")]
+    parts = [part.to_host().indices for part in index.query_blocks(max_bytes=1500, sort="index")]
     assert len(parts) > 2
     assert np.array_equal(np.concatenate(parts), reference.neighbors(points, 0.1).indices)
 
