@@ -73,12 +73,5 @@ void gather_points(const int n, global const real *restrict points, global const
 ${places.put("sorted", "n", "t", "p", "i")}
 }
 
-// The ids of the points in sorted order. Launch: one work-item per place. In: sorted, as above. Out: order (n,).
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void read_order(const int frnn_n, ${places.constant_array("frnn_sorted")},
-                global int *restrict order)
-{
-    const int t = get_global_id(0);
-    if (t < frnn_n) order[t] = ${places.point_id("t")};
-}
+${places.read_order()}
 </%def>

@@ -2,7 +2,7 @@
 <%namespace name="visit" file="visit.cl.mako"/>
 ## Points in the order in which an index keeps them: an array of records, or columns of the coordinates and of ids, n long
 ## each, which compilers for CPUs load a vector at a time. In scope are frnn_n and frnn_sorted.
-## Config fields used: dim, columns, width, unrolled, foreign, images.
+## Config fields used: work_group_size, dim, columns, width, unrolled, foreign, images.
 <%def name="array(name)" filter="trim">
 global ${"real" if columns else "frnn_record"} *restrict ${name}
 </%def>
@@ -54,6 +54,16 @@ FRNN_LANE_ID(${array}[${place}].s3)
     ${array}[${place}] =
         (frnn_record)(${", ".join([f"{p}{component}" for component in components] + ["0"] * (3 - dim))}, FRNN_ID_LANE(${i}));
 % endif
+</%def>
+
+<%def name="read_order()">
+// The numbers of points by their places. Launch: one work-item per place. In: frnn_sorted. Out: order (n,).
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void read_order(const int frnn_n, ${constant_array("frnn_sorted")}, global int *restrict order)
+{
+    const int t = get_global_id(0);
+    if (t < frnn_n) order[t] = ${point_id("t")};
+}
 </%def>
 
 <%def name="splits(function)"><% return function.light and images == "home" %></%def>

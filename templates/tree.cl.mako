@@ -173,10 +173,4 @@ void fit_top(const int many, const int groups, global const real *restrict share
     }
 }
 
-// The points in the tree's order. Launch: one work-item per place. In: sorted. Out: order (n,), place -> point.
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void read_order(const int frnn_n, ${places.constant_array("frnn_sorted")}, global int *restrict order)
-{
-    const int t = get_global_id(0);
-    if (t < frnn_n) order[t] = ${places.point_id("t")};
-}
+${places.read_order()}

@@ -306,9 +306,7 @@ class AabbTreeIndex(Index):
         )
         growth = np.empty(1, self.dtype)
         measured = None
-        if not math.isinf(
-            self._plan.rebuild_threshold
-        ):  # pyopencl waits for the copy when it is dropped, at the latest
+        if not math.isinf(self._plan.rebuild_threshold):  # pyopencl waits for the copy, if only when it is dropped
             measured = cl.enqueue_copy(session.queue, growth, grown.base_data, is_blocking=False)
         return Tree(
             points=sorted_points,
@@ -343,18 +341,7 @@ class AabbTreeIndex(Index):
         return {**kept, "images": tree.images[0]} if tree.images else kept
 
     def _order(self) -> cla.Array:
-        session, n = self.session, self.num_points
-        order = session.allocate(n, np.int32, purpose="the order of points")
-        event = session.launch(
-            self._kernels["read_order"],
-            n,
-            self._making.work_group_size,
-            np.int32(n),
-            self._tree.points.base_data,
-            order.base_data,
-        )
-        session.publish(event, order)
-        return order
+        return self._read_order(self._kernels["read_order"], self._making.work_group_size, self._tree.points)
 
     def _tests_of_query(self) -> float:
         """Points of the leaves that a query touches, were they cubes, and the nodes on the way to these."""

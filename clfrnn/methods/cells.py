@@ -271,19 +271,8 @@ class CellIndex(Index):
         return {**kept, **({} if bins.images is None else {"images": bins.images})}
 
     def _order(self) -> cla.Array:
-        session, n = self.session, self.num_points
-        kernels, config = session.kernels(self.stem, self.config, None, VisitVariant())
-        order = session.allocate(n, np.int32, purpose="the order of points")
-        event = session.launch(
-            kernels["read_order"],
-            n,
-            config.work_group_size,
-            np.int32(n),
-            self._bins.places.base_data,
-            order.base_data,
-        )
-        session.publish(event, order)
-        return order
+        kernels, config = self.session.kernels(self.stem, self.config, None, VisitVariant())
+        return self._read_order(kernels["read_order"], config.work_group_size, self._bins.places)
 
     def _tests_of_query(self) -> float:
         """Points and rows in a query's window: by the survey's crowding, and on a torus also by the share of it."""

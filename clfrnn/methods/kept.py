@@ -15,6 +15,7 @@ from ..plan import Problem
 from ..primitives.gather import take_rows
 from ..primitives.images import measure_images, period_numbers
 from ..primitives.reduce import Box, PendingBox, bounding_box
+from ..program import Kernel
 from ..session import Scratch, Session
 from .intake import check_context, own_copy, take_points
 from .watch import Watch
@@ -94,6 +95,14 @@ class KeptPoints(abc.ABC):
     @abc.abstractmethod
     def _order(self) -> cla.Array:
         """See :attr:`order`."""
+
+    def _read_order(self, kernel: Kernel, work_group_size: int, places: Scratch) -> cla.Array:
+        """The order of points from the ids beside them, by the kernel of ``places.cl.mako``."""
+        session, n = self.session, self.num_points
+        order = session.allocate(n, np.int32, purpose="the order of points")
+        event = session.launch(kernel, n, work_group_size, np.int32(n), places.base_data, order.base_data)
+        session.publish(event, order)
+        return order
 
     def update(self, points: Any) -> None:
         """Take new positions of the same points in.
