@@ -27,10 +27,11 @@ from ..trees import (
     without_packs,
 )
 from .ask import Ask
+from .cells import check_construction
 from .index import Index
 from .intake import fetch
 from .medians import order_by_medians
-from .tree_plan import TreePlan, check_construction, check_leaf_size, check_threshold, plan_of
+from .tree_plan import ADVICE, CONSTRUCTIONS, TreePlan, check_leaf_size, check_threshold, plan_of
 
 __all__ = ["AabbTree", "AabbTreeIndex"]
 
@@ -73,7 +74,7 @@ class AabbTree:
     def check(self, options: dict[str, Any]) -> dict[str, Any]:
         """The options with defaults filled in; the size of leaves is left to the device."""
         return {
-            "construction": check_construction(options.get("construction", "morton")),
+            "construction": check_construction(options.get("construction", "morton"), CONSTRUCTIONS, ADVICE),
             "leaf_size": check_leaf_size(options.get("leaf_size")),
             "rebuild_threshold": check_threshold(options.get("rebuild_threshold", 10)),
         }

@@ -64,13 +64,15 @@ class Bins:
     images: Scratch | None
 
 
-def check_construction(value: object) -> str:
-    """`value` when it names a construction."""
-    if not isinstance(value, str) or value not in CONSTRUCTIONS:
-        raise InvalidInputError(
-            f"construction: expected 'counting' or 'sort', got {value!r}; take 'sort' where the order of neighbors "
-            "must be repeatable, else leave it out"
-        )
+def check_construction(
+    value: object,
+    known: tuple[str, ...] = CONSTRUCTIONS,
+    advice: str = "take 'sort' where the order of neighbors must be repeatable, else leave it out",
+) -> str:
+    """`value` when it names one of the `known` constructions."""
+    if not isinstance(value, str) or value not in known:
+        expected = " or ".join(map(repr, known))
+        raise InvalidInputError(f"construction: expected {expected}, got {value!r}; {advice}")
     return str(value)
 
 

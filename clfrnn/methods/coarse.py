@@ -13,6 +13,7 @@ from ..blocks import plan_coarse
 from ..domain import CellGrid, PeriodicBox
 from ..primitives.fill import fill
 from ..primitives.reduce import PendingBox
+from ..program import Kernel
 from ..session import INT, Scratch, Session
 from .grid_numbers import pack_box, pack_grid
 
@@ -63,19 +64,10 @@ class CoarseSort:
         """Enqueue the sort of `queries`, and find their box. Their images are found by the numbers of any position."""
         return self._sort(queries, 1, self.dtype.type(0), box, images)
 
-    def order(self, records: Scratch, n: int) -> cla.Array:
-        """The numbers of `n` points in the order of their records. One launch."""
-        order = self.session.allocate(n, np.int32, purpose="the order of points")
-        event = self.session.launch(
-            self._kernels["coarse_order"],
-            n,
-            self._config.work_group_size,
-            np.int32(n),
-            records.base_data,
-            order.base_data,
-        )
-        self.session.publish(event, order)
-        return order
+    @property
+    def order_reader(self) -> tuple[Kernel, int]:
+        """The kernel that reads the numbers of points from their records, and its groups."""
+        return self._kernels["coarse_order"], self._config.work_group_size
 
     def _sort(
         self, rows: cla.Array, of: int, widest: np.floating[Any], box: PendingBox, images: tuple[Scratch, ...]

@@ -295,7 +295,7 @@ class FennsIndex(Index):
         return {**kept, "images": images[0]} if images else kept
 
     def _order(self) -> cla.Array:
-        return self._placed.layout.sort.order(self._placed.cells.records, self.num_points)
+        return self._read_order(*self._placed.layout.sort.order_reader, self._placed.cells.records)
 
     def _tests_of_query(self) -> float:
         """Points in the fine cells of a query's window, and its share of what its group goes through for them."""

@@ -11,9 +11,10 @@ from ..plan import Problem
 from ..profile import DeviceProfile
 from ..trees import MOST_LEAVES, TreeWalkConfig, curve_bits, default_leaf_size, plan_tree_walk
 
-__all__ = ["TreePlan", "check_construction", "check_leaf_size", "check_threshold", "plan_of"]
+__all__ = ["ADVICE", "CONSTRUCTIONS", "TreePlan", "check_leaf_size", "check_threshold", "plan_of"]
 
 CONSTRUCTIONS = ("morton", "median")
+ADVICE = "'median' orders points on the host, level by level: leave it out unless you compare the two"
 
 _LARGEST_LEAF = 1 << 16
 
@@ -29,16 +30,6 @@ class TreePlan:
     bits: int
     construction: str
     rebuild_threshold: float
-
-
-def check_construction(value: object) -> str:
-    """`value` when it names a construction."""
-    if not isinstance(value, str) or value not in CONSTRUCTIONS:
-        raise InvalidInputError(
-            f"construction: expected 'morton' or 'median', got {value!r}; 'median' orders points on the host, level by "
-            "level: leave it out unless you compare the two"
-        )
-    return str(value)
 
 
 def check_leaf_size(value: object) -> int | None:
