@@ -14,9 +14,11 @@ from conftest import POINTS, RECORDED, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference, trees
+from clfrnn.configs import VisitVariant
 from clfrnn.methods import METHODS, aabb_tree
 from clfrnn.methods.medians import order_by_medians
 from clfrnn.plan import Problem
+from clfrnn.rendering import own_function, render
 from clfrnn.session import Scratch
 from clfrnn.survey import Survey
 
@@ -341,6 +343,17 @@ def test_functions_that_idle_items_would_show_go_alone(session):
     runs = cla.zeros(index.session.queue, 1, np.int32)
     index.visit(clfrnn.NeighborFunction(arguments="global int *runs", state="atomic_inc(runs);"), runs=runs)
     assert runs.get()[0] == len(points)
+
+
+def test_the_nearest_meets_close_boxes_first(session):
+    """What lowers reach2 goes alone, the closer of two boxes first; counts meet boxes in any order."""
+    index = build(CLOUD, session=as_gpu(session))
+    variant = VisitVariant()
+    for name, first in (("nearest", True), ("count", False)):
+        function = own_function(name)
+        config = index.config_for(function, variant)
+        assert config.packed != first
+        assert ("frnn_right_apart < frnn_left_apart" in render("aabb_tree", config, function, variant)) == first
 
 
 def test_packs_of_too_small_groups_go_alone():
