@@ -49,6 +49,12 @@ class Survey:
         densest = max(local, mean)
         return math.exp(densest) if -700 < densest < 700 else math.inf if densest > 0 else 0.0
 
+    def neighbors(self, radius: float) -> float:
+        """Points in a ball of that radius around a point, where `others` was counted in cells of side `radius`."""
+        unit = math.pi ** (self.dim / 2) / math.gamma(self.dim / 2 + 1)
+        ball = unit * math.prod((radius,) * self.dim)
+        return self.density(radius) * ball if ball > 0 else 0.0
+
     def _chance(self, expected: float) -> float:
         """What `others` may come to by chance in an even cloud; `expected` is the logarithm of its mean, or 0."""
         spread = (math.exp(expected) + 1 / _SLOTS_PER_POINT) / max(1, min(self.n, _SAMPLED_POINTS))

@@ -24,9 +24,10 @@ __all__ = [
     "without_packs",
 ]
 
-#: Points of a leaf, up to twice as many. On a GPU the fewer, the fewer candidates out of reach; on a CPU a leaf is some
-#: vectors (measured).
-_LEAST_LEAF = {"gpu": 8, "cpu": 32}
+#: Points of a leaf, up to twice as many. On a CPU a leaf is some vectors. On a GPU small leaves mean fewer candidates out
+#: of reach and more boxes: so many points for so many neighbors at the most (measured).
+_LEAF_OF_CPU = 32
+_LEAVES_OF_GPU = ((24.0, 8), (400.0, 16), (math.inf, 32))
 
 #: Work-items and leaves of a group that makes boxes, so that points are loaded by all of them, leaves made by some.
 _GROUP, _LEAVES = 256, 64
@@ -35,13 +36,23 @@ _GROUP, _LEAVES = 256, 64
 #: down would leave some of these untested.
 _PACK, _LEAST_PACK = 32, 8
 
+#: Queries of a pack that look into the same leaves: more of them load fewer addresses, fewer look into fewer leaves
+#: (measured).
+_BAND = 8
+
+#: Candidates that a band takes at a time: as all are loaded from one address, many loads under way cost little.
+_UNROLLED = (8, 8)
+
+#: Leaves whose bits are kept in one number.
+_WORD = 32
+
 #: Bits of a key, and of one coordinate in it: no more than the numbers themselves tell apart.
 _KEY_BITS = 63
 _SPARE_BITS = 2
 _COORDINATE_BITS = {"float": 24, "double": 31}
 
 #: Queries that follow each other on the curve and are sorted by their radii: of larger blocks, packs lie farther apart.
-_BLOCK = 256
+_BLOCK = 512
 
 #: From so many other points in a cell of side radius on, by the sample, which sees the fewer the more a few cells hold,
 #: queries are sorted by their radii (measured in a cloud of three decades of scale: 19 not, 61 sorted).
@@ -67,8 +78,8 @@ class TreeConfig(PointConfig):
 
     @property
     def corners(self) -> int:
-        """Numbers of the box of a node: its corners, padded to vectors in three dimensions."""
-        return 8 if self.dim == 3 else 2 * self.dim
+        """Numbers of the box of a node."""
+        return corners(self.dim)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -95,22 +106,42 @@ class TreeWalkConfig(RunConfig):
     @property
     def local_memory(self) -> int:
         """Bytes that a pack takes."""
-        numbers = (3 * self.dim + 2) * (self.work_group_size + 1) + 2 * self.dim * self.room
-        return REAL_SIZE[self.real] * numbers + 4 * (self.room + self.stack + 4)
+        numbers = (3 * self.dim + 2) * (self.work_group_size + 1) + corners(self.dim) * self.room
+        return REAL_SIZE[self.real] * numbers + 4 * (self.room + self.stack + 4 + self.bands * self.room // _WORD)
+
+    @property
+    def bands(self) -> int:
+        """Bands of a pack."""
+        return max(1, self.work_group_size // _BAND)
 
     def names(self) -> dict[str, Any]:
         """The fields; a driver may have allowed groups too small to test a node's descendants side by side."""
         packed = self.packed and self.work_group_size >= _LEAST_PACK
-        return {**super().names(), "packed": packed, "room": self.room, "stack": self.stack}
+        return {
+            **super().names(),
+            "packed": packed,
+            "room": self.room,
+            "stack": self.stack,
+            "band": _BAND,
+            "bands": self.bands,
+            "word": _WORD,
+        }
 
     def inline(self) -> TreeWalkConfig:
         """The same walk as a piece of another kernel, whose work-items need not stay together."""
         return dataclasses.replace(self, width=1, packed=False)
 
 
-def default_leaf_size(profile: DeviceProfile, n: int) -> int:
+def corners(dim: int) -> int:
+    """Numbers of the box of a node: its corners, padded to vectors in three dimensions."""
+    return 8 if dim == 3 else 2 * dim
+
+
+def default_leaf_size(profile: DeviceProfile, n: int, neighbors: float) -> int:
     """Points of a leaf, when the caller does not say: as few as fill a power of two of them."""
-    least = _LEAST_LEAF.get(profile.kind, _LEAST_LEAF["gpu"])
+    least = next(size for most, size in _LEAVES_OF_GPU if not neighbors > most)
+    if profile.kind == "cpu":
+        least = _LEAF_OF_CPU
     leaves = 1 << max(0, (n // least).bit_length() - 1)
     return max(1, -(-n // leaves))
 
@@ -185,7 +216,12 @@ def plan_tree_walk(
         ranks=False,
     )
     packed = dataclasses.replace(
-        alone, work_group_size=group_size(profile, _PACK), packed=True, sorts=True, ranks=others >= _CROWD
+        alone,
+        work_group_size=group_size(profile, _PACK),
+        unrolled=_UNROLLED,
+        packed=True,
+        sorts=True,
+        ranks=others >= _CROWD,
     )
     fits = packed.local_memory <= profile.usable_local_memory and packed.work_group_size >= _LEAST_PACK
     return packed if profile.kind == "gpu" and fits else alone
@@ -201,4 +237,4 @@ def without_packs(config: TreeWalkConfig, profile: DeviceProfile) -> TreeWalkCon
     if not config.packed:
         return config
     walk = plan_walk(profile, dim=config.dim, real=config.real, periodic=config.periodic)
-    return dataclasses.replace(config, work_group_size=walk.work_group_size, packed=False)
+    return dataclasses.replace(config, work_group_size=walk.work_group_size, unrolled=walk.unrolled, packed=False)

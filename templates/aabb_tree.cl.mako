@@ -120,18 +120,16 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
     ${packs.gather()}
     <%visit:each_image args="image">
         <%packs:descend>
-        // The leaves on the list, as many at a time as a number has bits: those that the query touches itself.
-        for (int frnn_from = 0; frnn_from < frnn_found; frnn_from += 64) {
-            const int frnn_many = frnn_min(64, frnn_found - frnn_from);
-            ulong frnn_touched = 0;
-            for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
-                ${boxes.apart_from_kept("frnn_kept", "(frnn_from + frnn_k)", "frnn_leaf_")}
-                frnn_touched |= (ulong)(frnn_leaf_apart <= ${boxes.bound()}) << frnn_k;
-            }
-            for (; frnn_touched; frnn_touched &= frnn_touched - 1) {
-                const int frnn_node = frnn_list[frnn_from + frnn_lowest_bit(frnn_touched)];
-                ${leaf(function, image, "frnn_node")}
-            }
+        ${packs.divide()}
+        // Each band goes through the leaves that one of it touches, all of it in step.
+        int frnn_word = 0;
+        uint frnn_bits = 0;
+        for (;;) {
+            for (; !frnn_bits & frnn_word * ${word} < frnn_found; ++frnn_word) frnn_bits = ${packs.of_band("frnn_word")};
+            if (!frnn_bits) break;
+            const int frnn_node = frnn_list[(frnn_word - 1) * ${word} + frnn_lowest_bit(frnn_bits)];
+            frnn_bits &= frnn_bits - 1;
+            ${leaf(function, image, "frnn_node")}
         }
         </%packs:descend>
     </%visit:each_image>

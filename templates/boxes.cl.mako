@@ -9,6 +9,10 @@ global ${"frnn_record" if 2 <= dim <= 4 else "real"} *restrict ${name}
 global const ${"frnn_record" if 2 <= dim <= 4 else "real"} *restrict ${name}
 </%def>
 
+<%def name="local_array(name, many)" filter="trim">
+local ${f"frnn_record {name}[{2 if dim > 2 else 1} * {many}]" if 2 <= dim <= 4 else f"real {name}[{2 * dim} * {many}]"}
+</%def>
+
 <%def name="load(array, node, name)">
 ## The corners of a node's box as ${name}low0, ${name}high0, ${name}low1, ...
 % if dim == 2:
@@ -69,27 +73,6 @@ frnn_smaller(reach2, frnn_reach * frnn_reach)
 ## The squared distance from the query to a node's box, as ${name}apart; with periodic axes from where it is seen, less
 ## than it is by what rounding may have added to it.
     ${load(array, node, name)}
-    ${distance(name)}
-</%def>
-
-<%def name="keep(array, place, node, name)">
-## A node's corners, of which ${array} holds those of others, too.
-    ${load("frnn_boxes", node, name)}
-% for k in range(dim):
-    ${array}[${place} * ${2 * dim} + ${k}] = ${name}low${k};
-    ${array}[${place} * ${2 * dim} + ${dim + k}] = ${name}high${k};
-% endfor
-</%def>
-
-<%def name="apart_from_kept(array, place, name)">
-## The same as apart, of a box that was kept.
-% for k in range(dim):
-    const real ${name}low${k} = ${array}[${place} * ${2 * dim} + ${k}], ${name}high${k} = ${array}[${place} * ${2 * dim} + ${dim + k}];
-% endfor
-    ${distance(name)}
-</%def>
-
-<%def name="distance(name)">
 % for k, component in enumerate(components):
 % if periodic:
     const real ${name}d${k} =

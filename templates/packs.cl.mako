@@ -1,24 +1,46 @@
 <%namespace name="boxes" file="boxes.cl.mako"/>
 ## The queries of a group, neighbors of each other, go down the tree together: the nodes that the box around them touches
-## are tested side by side, and each query looks into those of the leaves found that it touches itself.
+## are tested side by side. The leaves found are divided among bands of queries, each of which looks in step into those that
+## one of it touches: what items load together is one address a band.
 ## Barriers stand in loops that all items of a group go through equally often.
-## Config fields used: work_group_size, dim, components, periodic, room, stack.
+## Config fields used: work_group_size, dim, components, periodic, room, stack, band, bands, word.
 <%! levels = 3 %>\
 <%def name="functions()">
 // Behind a user's state, names of built-in functions may be those of a user's own.
 void frnn_meet(void) { barrier(CLK_LOCAL_MEM_FENCE); }
 void frnn_mark(local uint *marks, const int item) { atomic_or(marks, 1u << item); }
+void frnn_join(local uint *bits, const uint more) { atomic_or(bits, more); }
 int frnn_marked(const uint marks) { return (int)popcount(marks); }
 int frnn_levels(const int node) { return 31 - (int)clz(node); }
-int frnn_lowest_bit(const ulong bits) { return 63 - (int)clz(bits & -bits); }
+int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 </%def>
 
 <%def name="declare()">
     local real frnn_shared[${(3 * dim + 2) * work_group_size}], frnn_pack[${3 * dim + 2}];
     local int frnn_stack[${stack}], frnn_list[${room}];
-    local uint frnn_marks[4];
+    local uint frnn_marks[4], frnn_bands[${bands * (room // word)}];
     // The boxes of the leaves on the list, which every query is tested against.
-    local real frnn_kept[${2 * dim * room}];
+    ${boxes.local_array("frnn_kept", room)};
+</%def>
+
+<%def name="of_band(number)" filter="trim">
+frnn_bands[(${number}) * ${bands} + frnn_l / ${band}]
+</%def>
+
+<%def name="divide()">
+        // Bits of the leaves on the list that each query touches, joined for each band.
+        for (int frnn_k = frnn_l; frnn_k < ${bands * (room // word)}; frnn_k += ${work_group_size}) frnn_bands[frnn_k] = 0;
+        frnn_meet();
+        for (int frnn_from = 0; frnn_from < frnn_found; frnn_from += ${word}) {
+            const int frnn_many = frnn_min(${word}, frnn_found - frnn_from);
+            uint frnn_touched = 0;
+            for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
+                ${boxes.apart("frnn_kept", "(frnn_from + frnn_k)", "frnn_leaf_")}
+                frnn_touched |= (uint)(frnn_leaf_apart <= ${boxes.bound()}) << frnn_k;
+            }
+            frnn_join(&${of_band(f"frnn_from / {word}")}, frnn_touched);
+        }
+        frnn_meet();
 </%def>
 
 <%def name="gather()">
@@ -102,7 +124,8 @@ int frnn_lowest_bit(const ulong bits) { return 63 - (int)clz(bits & -bits); }
         if (frnn_hit & frnn_is_leaf) {
             const int frnn_at = frnn_found + frnn_marked(frnn_leaf_marks & frnn_below);
             frnn_list[frnn_at] = frnn_child;
-            ${boxes.keep("frnn_kept", "frnn_at", "frnn_child", "frnn_new_")}
+            ${boxes.load("frnn_boxes", "frnn_child", "frnn_new_")}
+            ${boxes.store("frnn_kept", "frnn_at", "frnn_new_")}
         }
         if (frnn_hit & !frnn_is_leaf) frnn_stack[frnn_height + frnn_marked(frnn_nodes & frnn_below)] = frnn_child;
         frnn_height += frnn_marked(frnn_nodes);

@@ -379,13 +379,23 @@ def test_plans_fit_the_device(name):
         assert making.leaves & (making.leaves - 1) == 0
 
 
+@pytest.mark.parametrize("neighbors", [0.0, 50.0, 1e6, math.inf, math.nan])
 @pytest.mark.parametrize("name", RECORDED)
-def test_leaves_are_full_by_default(name):
+def test_leaves_are_full_by_default(name, neighbors):
     for n in (0, 1, 7, 8, 9, 1000, 1 << 20, (1 << 20) + 1, 10**9):
-        size = trees.default_leaf_size(RECORDED[name], n)
+        size = trees.default_leaf_size(RECORDED[name], n, neighbors)
         assert size * trees.count_leaves(n, size) >= n
         assert size * trees.count_leaves(n, size) < 2 * n + 2
         assert size <= 65
+
+
+def test_leaves_are_larger_where_points_have_more_neighbors():
+    profile = next(profile for profile in RECORDED.values() if profile.kind == "gpu")
+    sizes = [trees.default_leaf_size(profile, 1 << 20, neighbors) for neighbors in (3.0, 100.0, 1000.0)]
+    assert sizes == [8, 16, 32]
+    survey = Survey(n=1 << 20, low=(0.0,) * 3, high=(1.0,) * 3)
+    assert survey.neighbors((49 / (4.18879 * 2**20)) ** (1 / 3)) == pytest.approx(49, rel=1e-3)
+    assert survey.neighbors(0.0) == 0.0
 
 
 def test_bits_follow_crowding_and_radius():

@@ -268,6 +268,7 @@ def test_an_explanation_names_what_was_decided(session, way, dim):
     elif way[0] == "aabb_tree":
         assert f"leaves of {index._plan.leaf_size} points" in text
         assert f"construction: {way[1].get('construction', 'morton')}" in text
+        assert ("queries: in packs of" if index.config.packed else "queries: each by itself") in text
     else:
         assert " x ".join(map(str, index.cell_grid.shape)) in text
         built = "that local memory could count" if way[0] == "fenns" else way[1].get("construction", "counting")

@@ -165,8 +165,11 @@ class AabbTreeIndex(Index):
         """See :class:`~clfrnn.methods.walker.Walker`."""
         plan = self._plan
         levels = self._leaves.bit_length() - 1
+        going = f"in packs of {plan.config.work_group_size}" if plan.config.packed else "each by itself"
+        neighbors = self.problem.survey.neighbors(self.radius)
         return [
             f"tree: {self._leaves:,} leaves of {plan.leaf_size} points, {levels} levels above them",
+            f"queries: {going}, as of a {self.session.profile.kind}; about {neighbors:.3g} neighbors were foreseen",
             f"construction: {plan.construction}, again when a leaf has {plan.rebuild_threshold:g} times its volume",
         ]
 

@@ -72,9 +72,7 @@ def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str
     few = problem.n / profile.compute_units if problem.n <= _MOST_POINTS_OF_FEW else math.inf
     times = next((times for of_unit, times in _TIMES_OF_FEW if few <= of_unit), 1.0)
     most = min(_MOST_NEIGHBORS_OF_FEW, most * times)
-    unit = math.pi ** (problem.dim / 2) / math.gamma(problem.dim / 2 + 1)
-    ball = unit * math.prod((problem.radius,) * problem.dim)
-    if ball > 0 and not problem.survey.density(problem.radius) * ball <= most:
+    if not problem.survey.neighbors(problem.radius) <= most:
         return f"a point has more than {most:g} neighbors{' in a periodic box' if problem.box is not None else ''}"
     # As if points lay evenly: the sample of crowding sees no farther than the radius, and a sheet looks like a clump
     # there. The index tells, when it has counted its cells.

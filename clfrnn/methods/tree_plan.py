@@ -67,11 +67,12 @@ def plan_of(problem: Problem, profile: DeviceProfile) -> TreePlan:
         periodic=problem.box is not None,
         others=problem.survey.others,
     )
+    of_leaf = problem.options["leaf_size"]
+    if of_leaf is None:
+        of_leaf = default_leaf_size(profile, problem.n, problem.survey.neighbors(problem.radius))
     return TreePlan(
         config=config,
-        leaf_size=max(
-            problem.options["leaf_size"] or default_leaf_size(profile, problem.n), -(-problem.n // MOST_LEAVES)
-        ),
+        leaf_size=max(of_leaf, -(-problem.n // MOST_LEAVES)),
         bits=curve_bits(problem),
         construction=problem.options["construction"],
         rebuild_threshold=problem.options["rebuild_threshold"],
