@@ -24,8 +24,8 @@ __all__ = [
     "without_packs",
 ]
 
-#: Points of a leaf, up to twice as many. On a CPU a leaf is some vectors. On a GPU small leaves mean fewer candidates out
-#: of reach and more boxes: so many points for so many neighbors at the most (measured).
+#: Points of a leaf, up to twice as many. On a CPU a leaf is some vectors. On a GPU small leaves mean fewer candidates
+#: out of reach and more boxes: so many points for so many neighbors at the most (measured).
 _LEAF_OF_CPU = 32
 _LEAVES_OF_GPU = ((24.0, 8), (400.0, 16), (math.inf, 32))
 

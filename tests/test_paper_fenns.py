@@ -11,11 +11,11 @@ import clfrnn
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib")
 pytest.importorskip("asv_benches.papers.fenns", reason="benchmarks come with a checkout")
-claims, configurations, findings, published, steps, campaign, paper_parts, record_file = (
+claims, configurations, findings, published, steps, building, campaign, paper_parts, record_file = (
     importlib.import_module(f"asv_benches.papers.{name}")
     for name in (
         *(f"fenns.{part}" for part in ("claims", "configurations", "findings", "published", "steps")),
-        *("campaign", "paper", "record"),
+        *("building", "campaign", "paper", "record"),
     )
 )
 papers = importlib.import_module("asv_benches.papers")
@@ -92,7 +92,7 @@ def cloud(session):
 @pytest.mark.parametrize("construction", ["counting", "sort"])
 @pytest.mark.parametrize("side", [1.4, 2.5])
 def test_a_grid_of_a_side_has_it_and_finds_the_same(session, cloud, construction, side):
-    index = steps.GridOfSide(side).index(session, cloud, 0.7, construction=construction)
+    index = building.build_by(steps.GridOfSide(side), session, cloud, 0.7, construction=construction)
     assert index.cell_grid.sides == pytest.approx((side,) * 3)
     expected = clfrnn.build_index(cloud, 0.7, method="brute_force", session=session).count().get()
     assert expected.any()

@@ -11,15 +11,13 @@ import numpy as np
 import pyopencl.array as cla
 
 import clfrnn
-from clfrnn.arrays import REAL_OF, one_radius
 from clfrnn.errors import ClfrnnError
 from clfrnn.methods.cells import CellPlan, plan_cells
 from clfrnn.methods.uniform_grid import UniformGrid
 from clfrnn.plan import Problem
-from clfrnn.primitives.reduce import bounding_box
 from clfrnn.profile import DeviceProfile
-from clfrnn.survey import Survey
 
+from ..building import build_by
 from ..clock import Seconds, stage_seconds
 from ..paper import Measurement
 
@@ -48,24 +46,6 @@ class GridOfSide(UniformGrid):
     def plan(self, problem: Problem, profile: DeviceProfile) -> CellPlan:
         """Cells of this side."""
         return plan_cells(problem, profile, (self.side,) * problem.dim)
-
-    def index(self, session: clfrnn.Session, points: cla.Array, radius: float, **options: Any) -> clfrnn.Index:
-        """The index of points on the device, by the steps of :func:`clfrnn.build_index`."""
-        n, dim = points.shape
-        bounds = bounding_box(session, points)
-        box = bounds.read()
-        problem = Problem(
-            n=n,
-            dim=dim,
-            real=REAL_OF[points.dtype],
-            radius=one_radius(radius, points.dtype),
-            survey=Survey(n=n, low=box.low, high=box.high),
-            options=self.check(options),
-            why="asked for with cells of a side",
-        )
-        built = self.build(session, problem, points, bounds)
-        built.watch.good_points(box)
-        return built
 
 
 def measure(session: clfrnn.Session, measurement: Measurement) -> dict[str, float]:
@@ -102,7 +82,7 @@ def _apart(session: clfrnn.Session) -> clfrnn.Session:
 def _build(session: clfrnn.Session, points: cla.Array, radius: float, facts: dict[str, Any]) -> clfrnn.Index:
     options = {name: facts[name] for name in ("construction", "coarse_shape") if name in facts}
     if "side" in facts:
-        return GridOfSide(float(facts["side"])).index(session, points, radius, **options)
+        return build_by(GridOfSide(float(facts["side"])), session, points, radius, **options)
     return clfrnn.build_index(points, radius, method=facts["method"], session=session, **options)
 
 

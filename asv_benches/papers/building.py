@@ -1,0 +1,35 @@
+"""An index by a method of one's own, which has no name that :func:`clfrnn.build_index` knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyopencl.array as cla
+
+import clfrnn
+from clfrnn.arrays import REAL_OF, one_radius
+from clfrnn.methods.base import Method
+from clfrnn.plan import Problem
+from clfrnn.primitives.reduce import bounding_box
+from clfrnn.survey import Survey
+
+__all__ = ["build_by"]
+
+
+def build_by(method: Method, session: clfrnn.Session, points: cla.Array, radius: float, **options: Any) -> clfrnn.Index:
+    """The index of points on the device, by the steps of :func:`clfrnn.build_index`; points count as lying evenly."""
+    n, dim = points.shape
+    bounds = bounding_box(session, points)
+    box = bounds.read()
+    problem = Problem(
+        n=n,
+        dim=dim,
+        real=REAL_OF[points.dtype],
+        radius=one_radius(radius, points.dtype),
+        survey=Survey(n=n, low=box.low, high=box.high),
+        options=method.check(options),
+        why="asked for with a plan of its own",
+    )
+    built = method.build(session, problem, points, bounds)
+    built.watch.good_points(box)
+    return built
