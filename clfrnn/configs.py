@@ -176,9 +176,14 @@ class ScanConfig(KernelConfig):
     out: str
 
 
+#: Keys that a work-item loads at once and keeps in registers, at most; and bytes of a key.
+_MOST_HELD = 16
+_KEY_SIZE = {"uint": 4, "ulong": 8}
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SortConfig(KernelConfig):
-    """Radix sort of key-value pairs: ``digit_bits`` per pass, ``items`` per work-item."""
+    """Radix sort of key-value pairs: ``digit_bits`` per pass, ``items`` per work-item, few of them ``held``."""
 
     items: int
     digit_bits: int
@@ -186,7 +191,24 @@ class SortConfig(KernelConfig):
 
     def names(self) -> dict[str, Any]:
         """The fields, the number of digits, and the pairs of one group."""
-        return {**super().names(), "digits": 1 << self.digit_bits, "tile": self.work_group_size * self.items}
+        return {**super().names(), "digits": self.digits, "tile": self.work_group_size * self.items, "held": self.held}
+
+    @property
+    def digits(self) -> int:
+        """Values of a digit."""
+        return 1 << self.digit_bits
+
+    @property
+    def held(self) -> bool:
+        """Whether keys stay in registers, and are sorted in local memory before they are moved."""
+        return self.items <= _MOST_HELD
+
+    @property
+    def local_memory(self) -> int:
+        """Bytes of a group: counters, their sums, the places of digits, and the pairs of a tile."""
+        pair = _KEY_SIZE[self.key] + 4
+        counters = 4 * (self.work_group_size * (self.digits + 1) + self.digits)
+        return counters + (self.work_group_size * self.items * pair if self.held else 0)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -32,6 +32,7 @@ __all__ = [
     "plan_reduce",
     "plan_row_sort",
     "plan_scan",
+    "plan_short_scan",
     "plan_sort",
     "plan_take",
     "plan_tile",
@@ -159,19 +160,23 @@ def plan_scan(profile: DeviceProfile, *, total: str, out: str) -> ScanConfig:
     return ScanConfig(work_group_size=size, items=8 if gpu else 64, total=total, out=out)
 
 
+def plan_short_scan(profile: DeviceProfile, *, total: str, out: str) -> ScanConfig:
+    """The widest group, as there is but one."""
+    gpu = profile.kind == "gpu"
+    size = group_size(profile, 1024 if gpu else 8)
+    while size > 1 and size * 8 > profile.usable_local_memory:
+        size //= 2
+    return ScanConfig(work_group_size=size, items=16 if gpu else 512, total=total, out=out)
+
+
 def plan_sort(profile: DeviceProfile, *, key: str) -> SortConfig:
     """Four bits a pass: a counter for each digit and work-item then fits the local memory of every device."""
     gpu = profile.kind == "gpu"
     size = group_size(profile, 128 if gpu else 8)
-    digit_bits = 4
-    while size > 1 and _sort_memory(size, digit_bits) > profile.usable_local_memory:
-        size //= 2
-    return SortConfig(work_group_size=size, items=8 if gpu else 256, digit_bits=digit_bits, key=key)
-
-
-def _sort_memory(size: int, digit_bits: int) -> int:
-    """Bytes of local memory of one radix-sort group: counters, their sums, and the digits' first ranks."""
-    return 4 * ((size << digit_bits) + size + (1 << digit_bits))
+    config = SortConfig(work_group_size=size, items=16 if gpu else 256, digit_bits=4, key=key)
+    while config.work_group_size > 1 and config.local_memory > profile.usable_local_memory:
+        config = dataclasses.replace(config, work_group_size=config.work_group_size // 2)
+    return config
 
 
 def plan_row_sort(

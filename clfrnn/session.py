@@ -157,7 +157,7 @@ class Session:
 
     def planned(self, stem: str, plan: Callable[..., Config], **facts: Any) -> tuple[dict[str, Kernel], Config]:
         """The compiled kernels of a primitive: ``plan(profile, **facts)`` is asked once for the same facts."""
-        key = (stem, *facts.values())
+        key = (stem, plan, *facts.values())
         fitted = self._fitted.get(key)
         if fitted is None:
             fitted = self._fitted[key] = self.kernels(stem, plan(self.profile, **facts))

@@ -1,18 +1,35 @@
 <%include file="contract.cl.mako"/>
 // Stable sort of key-value pairs by ${digit_bits} bits of the key, least significant first.
-// Config fields used: work_group_size, items, digit_bits, key.
+// Config fields used: work_group_size, items, digit_bits, key, held.
 // Each work-item owns ${items} neighboring pairs of a tile and a counter for every digit, so ranks follow from one scan
 // of the counters in (digit, item) order and no two items ever write the same one: stable, and free of atomics.
-// Source: Satish, Harris, Garland (2009), §4, without the local sort.
+// Source: Satish, Harris, Garland (2009), §4; on a CPU without the local sort.
 typedef ${key} key_t;
+
+<%def name="each_own()">
+% if held:
+#pragma unroll
+% endif
+    for (int k = 0; k < ${items}; ++k)
+        if (begin + k < n) {
+            const key_t key = ${"own[k]" if held else "keys[begin + k]"};
+            const int digit = (int)(key >> shift) & ${digits - 1};
+            ${caller.body()}
+        }
+</%def>
 
 <%def name="count_own()">
     const int l = get_local_id(0), g = get_group_id(0), groups = get_num_groups(0);
-    const int begin = g * ${tile} + l * ${items};
-    const int end = min((long)n, (long)begin + ${items});
+    const long begin = (long)g * ${tile} + l * ${items};
+% if held:
+    key_t own[${items}];
+#pragma unroll
+    for (int k = 0; k < ${items}; ++k) own[k] = begin + k < n ? keys[begin + k] : 0;
+% endif
     for (int d = 0; d < ${digits}; ++d) ranks[d * ${work_group_size} + l] = 0;
-    for (int k = begin; k < end; ++k)
-        ++ranks[((int)(keys[k] >> shift) & ${digits - 1}) * ${work_group_size} + l];
+    <%self:each_own>
+            ++ranks[digit * ${work_group_size} + l];
+    </%self:each_own>
     barrier(CLK_LOCAL_MEM_FENCE);
 </%def>
 
@@ -23,9 +40,19 @@ void count_digits(const int n, const int shift, global const key_t *restrict key
 {
     local int ranks[${digits * work_group_size}];
     ${count_own()}
+    // Counters of a digit summed by a few items side by side, and their sums by one.
+<% helpers = max(1, work_group_size // digits) %>\
+    local int sums[${digits * helpers}];
+    for (int part = l; part < ${digits * helpers}; part += ${work_group_size}) {
+        const int d = part / ${helpers}, first = part % ${helpers};
+        int count = 0;
+        for (int k = first; k < ${work_group_size}; k += ${helpers}) count += ranks[d * ${work_group_size} + k];
+        sums[part] = count;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
     for (int d = l; d < ${digits}; d += ${work_group_size}) {
         int count = 0;
-        for (int k = 0; k < ${work_group_size}; ++k) count += ranks[d * ${work_group_size} + (k + d) % ${work_group_size}];
+        for (int k = 0; k < ${helpers}; ++k) count += sums[d * ${helpers} + k];
         table[d * groups + g] = count;
     }
 }
@@ -38,7 +65,7 @@ void move_pairs(const int n, const int shift, const int first, global const key_
                 global const int *restrict values, global const int *restrict starts,
                 global key_t *restrict moved_keys, global int *restrict moved_values)
 {
-    local int ranks[${digits * work_group_size}], sums[${work_group_size}], digit_ranks[${digits}];
+    local int ranks[${digits * work_group_size}], sums[${work_group_size}], places[${digits}];
     ${count_own()}
     // Exclusive scan of all counters: item l takes ${digits} that follow each other.
     int sum = 0;
@@ -57,15 +84,32 @@ void move_pairs(const int n, const int shift, const int first, global const key_
         before += count;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int d = l; d < ${digits}; d += ${work_group_size}) digit_ranks[d] = ranks[d * ${work_group_size}];
+    // Where rank 0 of each digit's pairs would go.
+    for (int d = l; d < ${digits}; d += ${work_group_size})
+        places[d] = starts[d * groups + g] - ranks[d * ${work_group_size}];
     barrier(CLK_LOCAL_MEM_FENCE);
-
-    for (int k = begin; k < end; ++k) {
-        const key_t key = keys[k];
-        const int digit = (int)(key >> shift) & ${digits - 1};
-        const int place = starts[digit * groups + g]
-                        + ranks[digit * ${work_group_size} + l]++ - digit_ranks[digit];
+% if held:
+    // Sorted in local memory first, so that items beside each other write beside each other.
+    local key_t sorted_keys[${tile}];
+    local int sorted_values[${tile}];
+    <%self:each_own>
+            const int rank = ranks[digit * ${work_group_size} + l]++;
+            sorted_keys[rank] = key;
+            sorted_values[rank] = first ? (int)begin + k : values[begin + k];
+    </%self:each_own>
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const int many = (int)min((long)${tile}, n - (long)g * ${tile});
+    for (int rank = l; rank < many; rank += ${work_group_size}) {
+        const key_t key = sorted_keys[rank];
+        const int place = places[(int)(key >> shift) & ${digits - 1}] + rank;
         moved_keys[place] = key;
-        moved_values[place] = first ? k : values[k];
+        moved_values[place] = sorted_values[rank];
     }
+% else:
+    <%self:each_own>
+            const int place = places[digit] + ranks[digit * ${work_group_size} + l]++;
+            moved_keys[place] = key;
+            moved_values[place] = first ? (int)begin + k : values[begin + k];
+    </%self:each_own>
+% endif
 }

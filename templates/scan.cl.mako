@@ -1,5 +1,6 @@
 <%include file="contract.cl.mako"/>
-// Exclusive scan of int32 counts in three launches: sums of shares, scan of the sums, scan of each share.
+// Exclusive scan of int32 counts in three launches: sums of shares, scan of the sums, scan of each share; of few counts in
+// one.
 // Config fields used: work_group_size, items, total, out.
 <%def name="scan_group(value, scratch)">
     // Sums over the items of a group, inclusive (Hillis and Steele); reading and writing are a barrier apart.
@@ -53,7 +54,28 @@ void scan_partials(const int groups, global sum_t *restrict partials)
     if (l == ${work_group_size - 1}) partials[groups] = sums[l];
 }
 
-// Exclusive scan of each share, tile by tile, from where the shares before it end.
+<%def name="scan_tiles(begin, end)">
+    // Tile by tile, from what comes before on.
+    for (int tile = ${begin}; tile < ${end}; tile += ${work_group_size * items}) {
+        const int begin = tile + l * ${items};
+        int own[${items}];
+        sum_t sum = 0;
+        for (int k = 0; k < ${items}; ++k) {
+            own[k] = begin + k < ${end} ? counts[begin + k] : 0;
+            sum += own[k];
+        }
+        ${scan_group("sum", "sums")}
+        sum_t before = carry + sums[l] - sum;
+        for (int k = 0; k < ${items}; ++k) {
+            if (begin + k < ${end}) starts[begin + k] = (${out})before;
+            before += own[k];
+        }
+        carry += sums[${work_group_size - 1}];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+</%def>
+
+// Exclusive scan of each share, from where the shares before it end.
 // Launch: as sum_shares. In: counts (n,), partials (groups + 1,). Out: starts (n + 1,), the total last.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void scan_shares(const int n, const int span, global const int *restrict counts,
@@ -63,22 +85,17 @@ void scan_shares(const int n, const int span, global const int *restrict counts,
     const int l = get_local_id(0), g = get_group_id(0);
     const int end = min((long)n, (long)(g + 1) * span);
     sum_t carry = partials[g];
-    for (int tile = g * span; tile < end; tile += ${work_group_size * items}) {
-        const int begin = tile + l * ${items};
-        int own[${items}];
-        sum_t sum = 0;
-        for (int k = 0; k < ${items}; ++k) {
-            own[k] = begin + k < end ? counts[begin + k] : 0;
-            sum += own[k];
-        }
-        ${scan_group("sum", "sums")}
-        sum_t before = carry + sums[l] - sum;
-        for (int k = 0; k < ${items}; ++k) {
-            if (begin + k < end) starts[begin + k] = (${out})before;
-            before += own[k];
-        }
-        carry += sums[${work_group_size - 1}];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
+    ${scan_tiles("g * span", "end")}
     if (l == 0 && end == n && g * span < max(n, 1)) starts[n] = (${out})carry;
+}
+
+// Exclusive scan of few counts. Launch: one group. In: counts (n,). Out: starts (n + 1,), the total last.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void scan_few(const int n, global const int *restrict counts, global ${out} *restrict starts)
+{
+    local sum_t sums[${work_group_size}];
+    const int l = get_local_id(0);
+    sum_t carry = 0;
+    ${scan_tiles("0", "n")}
+    if (l == 0) starts[n] = (${out})carry;
 }

@@ -169,6 +169,19 @@ def test_an_update_waits_for_the_step_before_alone(session, monkeypatch):
         assert waited == [before]
 
 
+def test_points_that_jump_have_a_new_order_in_every_step(session):
+    """From the third step on: the first is not expected, and the second is what the first has told."""
+    points = clouds.uniform(min(2000, POINTS), 3, seed=21)
+    index = build(points, 0.05, session=session, leaf_size=8)
+    rng, told = np.random.default_rng(22), []
+    for k in range(8):
+        here = points if k >= 5 else points[rng.permutation(len(points))]
+        index.update(here)
+        told.append(index.last_update)
+        assert_counts(index, here, 0.05)
+    assert told == ["refit", *["rebuilt"] * 5, "refit", "refit"]
+
+
 def test_a_stray_point_spoils_no_later_tree(session):
     """An order that is made anew while the box is wide tells points apart as well as the first did."""
     points = clouds.uniform(min(2000, POINTS), 3, seed=17)

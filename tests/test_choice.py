@@ -121,4 +121,13 @@ def test_nobody_to_share_with(name):
 def test_few_points_and_other_dimensions(name):
     assert choice(even(neighbors=3, n=1024), name)[0] == "brute_force"
     assert choice(even(neighbors=3, n=1025), name)[0] != "brute_force"
-    assert choice(even(neighbors=3, dim=5), name)[0] == "brute_force"
+    for dim in (1, 4, 5, 12):
+        assert choice(even(neighbors=3, dim=dim), name)[0] == "aabb_tree"
+        assert choice(even(neighbors=3, dim=dim, n=1024), name)[0] == "brute_force"
+        few = choice(even(neighbors=3, dim=dim, n=8192), name)[0]
+        assert few == ("brute_force" if RECORDED[name].kind == "gpu" else "aabb_tree")
+    crowd = choice(even(neighbors=10_000, n=20_000, dim=6), name)
+    assert crowd == (
+        "brute_force",
+        "chosen by auto, as no grid serves 6 dimensions and most points are neighbors of each other",
+    )

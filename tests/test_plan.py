@@ -54,6 +54,7 @@ def all_configs(profile):
             yield plan.plan_images(profile, dim=dim, real=real)
     for total, out in (("int", "int"), ("long", "int"), ("long", "long")):
         yield plan.plan_scan(profile, total=total, out=out)
+        yield plan.plan_short_scan(profile, total=total, out=out)
     for key in ("uint", "ulong"):
         yield plan.plan_sort(profile, key=key)
     yield plan.plan_fill(profile)

@@ -17,7 +17,7 @@ from clfrnn.session import INT, Scratch
 
 pytestmark = pytest.mark.core
 
-SIZES = [1, 2, 7, 64, 257, POINTS, 10 * POINTS + 13]
+SIZES = [1, 2, 7, 64, 257, POINTS, 10 * POINTS + 13, 4095, 4096, 4097, 16_384, 16_385]
 
 
 def to_scratch(session, values):

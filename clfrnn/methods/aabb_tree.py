@@ -60,6 +60,8 @@ class Tree:
     #: the largest ratio of a leaf's volumes now and when the order was made, as a logarithm; and when it is known
     growth: np.ndarray[Any, Any]
     measured: cl.Event | None
+    #: how often the boxes have been fitted since the order was made
+    refits: int
 
 
 class AabbTree:
@@ -113,6 +115,8 @@ class AabbTreeIndex(Index):
             periodic=problem.box is not None,
         )
         self._bits = plan.bits
+        #: the last order was outgrown in one step
+        self._restless = False
         self._tree = self._grow(points, bounds, problem.survey.low)
         # When an order is made anew, the points may lie elsewhere than those that the bits were planned for.
         self._bits = most_curve_bits(self.dim, problem.real)
@@ -186,11 +190,17 @@ class AabbTreeIndex(Index):
         if periodic is not None and box is not None:
             starts = periodic.starts(box.low, box.high)
         outgrown = self._outgrown(tree)
-        self._tree = self._grow(points, bounds, starts) if outgrown else self._refit(points, bounds, tree, starts)
+        if outgrown:
+            self._restless = tree.refits <= 1
+        else:
+            refitted = self._refit(points, bounds, tree, starts)
+            # Where one step was enough to outgrow an order, it may be again: look at the boxes before a query does.
+            outgrown = self._restless = self._restless and self._outgrown(refitted)
+        self._tree = self._grow(points, bounds, starts) if outgrown else refitted
         self.last_update = "rebuilt" if outgrown else "refit"
 
     def _outgrown(self, tree: Tree) -> bool:
-        """Whether a leaf has grown more than it may; waits for the step before, at most."""
+        """Whether a leaf has grown more than it may; waits for the boxes to be fitted."""
         if tree.measured is None:
             return False
         tree.measured.wait()
@@ -212,7 +222,16 @@ class AabbTreeIndex(Index):
     def _refit(self, points: cla.Array, bounds: PendingBox, tree: Tree, starts: tuple[float, ...]) -> Tree:
         """The same tree around points that have moved."""
         images = self._images(starts, bounds)
-        return self._fit("fit_again", tree.points, points, bounds, volumes=tree.volumes, images=images, starts=starts)
+        return self._fit(
+            "fit_again",
+            tree.points,
+            points,
+            bounds,
+            volumes=tree.volumes,
+            images=images,
+            starts=starts,
+            refits=tree.refits + 1,
+        )
 
     def _images(self, starts: tuple[float, ...], bounds: PendingBox) -> tuple[Scratch, ...]:
         return () if self.problem.box is None else (self.images(starts, bounds),)
@@ -262,6 +281,7 @@ class AabbTreeIndex(Index):
         volumes: Scratch,
         images: tuple[Scratch, ...],
         starts: tuple[float, ...],
+        refits: int = 0,
     ) -> Tree:
         """Points to their places, and boxes from the leaves up: two launches, a third for very many points."""
         session, n, leaves, making = self.session, self.num_points, self._leaves, self._making
@@ -321,6 +341,7 @@ class AabbTreeIndex(Index):
             starts=starts,
             growth=growth,
             measured=measured,
+            refits=refits,
         )
 
     def walk_arguments(self) -> tuple[Any, ...]:

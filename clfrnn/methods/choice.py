@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ..blocks import block_points, why_no_tiles
 from ..plan import Problem
 from ..profile import DeviceProfile
+from .aabb_tree import AabbTree
 from .base import Method
 from .brute_force import BruteForce
 from .fenns import Fenns
@@ -16,8 +17,13 @@ from .strips import Strips
 
 __all__ = ["Choice", "choose_method", "is_worth_binning"]
 
-#: All pairs of so few points are tested sooner than they are sorted.
+#: All pairs of so few points are tested sooner than they are sorted; where no grid serves, on a GPU, than a tree is
+#: walked (measured in 4 to 12 dimensions; even clouds in more than 7 want up to ten times as many for a tree).
 _FEW_POINTS = 1024
+_FEW_POINTS_FOR_TREES = 8192
+
+#: Of neighbors that are more than this share of all points, a tree leaves out too little.
+_MOST_OF_ALL = 0.25
 
 #: Neighbors of a point from which on cells in memory are walked sooner than local ones are made, by the number of
 #: coordinates and whether the box is periodic (measured, with single precision).
@@ -36,9 +42,9 @@ _MOST_POINTS_OF_FEW, _MOST_NEIGHBORS_OF_FEW = 1 << 18, 100.0
 _UNEVEN = "they lie too unevenly for local grids"
 
 
-def is_worth_binning(n: int, dim: int) -> bool:
-    """Whether the choice depends on more than how many points there are, and in how many dimensions."""
-    return n > _FEW_POINTS and dim in Strips.dims
+def is_worth_binning(n: int) -> bool:
+    """Whether the choice depends on more than how many points there are."""
+    return n > _FEW_POINTS
 
 
 class Choice(NamedTuple):
@@ -51,16 +57,26 @@ class Choice(NamedTuple):
 
 def choose_method(problem: Problem, profile: DeviceProfile) -> Choice:
     """What "auto" takes for a problem whose options and reason are not settled yet."""
-    if problem.dim not in Strips.dims:
-        return Choice(BruteForce(), f"chosen by auto, as no grid serves {problem.dim} dimensions")
     if problem.n <= _FEW_POINTS:
         return Choice(BruteForce(), f"chosen by auto, as up to {_FEW_POINTS:,} points are not worth binning")
+    if problem.dim not in Strips.dims:
+        return _choose_without_grids(problem, profile)
     reason = _reason_against_local_grids(problem, profile)
     strips = Choice(Strips(), f"chosen by auto, as there are more than {_FEW_POINTS:,} points, and {reason or _UNEVEN}")
     if reason is not None:
         return strips
     why = "chosen by auto, as a GPU makes local grids sooner than it fills cells where neighbors are few"
     return Choice(Fenns(), why, otherwise=strips)
+
+
+def _choose_without_grids(problem: Problem, profile: DeviceProfile) -> Choice:
+    """A tree, unless it would leave out little."""
+    why = f"chosen by auto, as no grid serves {problem.dim} dimensions"
+    if profile.kind == "gpu" and problem.n <= _FEW_POINTS_FOR_TREES:
+        return Choice(BruteForce(), f"{why} and up to {_FEW_POINTS_FOR_TREES:,} points are not worth a tree")
+    if not problem.survey.neighbors(problem.radius) <= _MOST_OF_ALL * problem.n:
+        return Choice(BruteForce(), f"{why} and most points are neighbors of each other")
+    return Choice(AabbTree(), why)
 
 
 def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str | None:

@@ -8,11 +8,14 @@ from typing import TypeAlias
 import numpy as np
 import pyopencl.array as cla
 
-from ..plan import plan_scan
+from ..plan import plan_scan, plan_short_scan
 from ..session import INT, LONG, Scratch, Session
 from .shares import share_out
 
 __all__ = ["ShareSums", "exclusive_scan", "finish_scan", "sum_shares"]
+
+#: So many counts one group has scanned before three launches would have (measured).
+_FEW = 1 << 14
 
 _CTYPE = {INT: "int", LONG: "long"}
 
@@ -75,6 +78,11 @@ def finish_scan(session: Session, sums: ShareSums, starts: Counts) -> None:
 def exclusive_scan(session: Session, counts: Counts, starts: Counts) -> None:
     """Enqueue the exclusive scan of int32 `counts`, (n,), into int32 `starts`, (n + 1,), the total last.
 
-    The total must stay below 2**31. Three launches, two passes; nothing is waited for.
+    The total must stay below 2**31. Three launches, two passes, for few counts one of each; nothing is waited for.
     """
+    if counts.size <= _FEW:
+        kernels, config = session.planned("scan", plan_short_scan, total="int", out="int")
+        size = config.work_group_size
+        session.launch(kernels["scan_few"], size, size, np.int32(counts.size), counts.base_data, starts.base_data)
+        return
     finish_scan(session, sum_shares(session, counts, total="int"), starts)
