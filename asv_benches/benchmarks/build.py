@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from .common import Uniform
+from .common import NUMBERS, PLATFORMS, Search
 
 
-class Build(Uniform):
+class Build(Search):
     """``build_index`` of points on the device, with its waits for the survey."""
+
+    params = (list(PLATFORMS), ["strips", "aabb_tree"], ["uniform"], NUMBERS, [50])
 
     def time_build(self, *_: object) -> None:
         """Wall time."""

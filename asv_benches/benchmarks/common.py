@@ -25,7 +25,7 @@ PLATFORMS = {
     "nvidia": "NVIDIA",
     "amd": "AMD Accelerated",
 }
-METHODS = ["strips", "uniform_grid", "fenns"]
+METHODS = ["strips", "uniform_grid", "fenns", "aabb_tree"]
 CLOUDS = ["uniform", "shell"]
 NUMBERS = [65_536, 1_048_576]
 

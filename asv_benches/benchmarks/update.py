@@ -13,7 +13,7 @@ from .common import NUMBERS, PLATFORMS, Case, Search, case
 class Update:
     """``index.update`` with two sets of positions in turn, a tenth of a radius apart."""
 
-    params = (list(PLATFORMS), ["strips", "fenns"], ["coherent", "random"], NUMBERS)
+    params = (list(PLATFORMS), ["strips", "fenns", "aabb_tree"], ["coherent", "random"], NUMBERS)
     param_names = ("device", "method", "order", "n")
     timeout = 120
     case: Case
