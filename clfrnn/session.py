@@ -316,6 +316,15 @@ class Session:
             array.add_event(event)
         self.queue.flush()
 
+    def pinned(self, size: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """Memory of the host that the device copies into by itself; a copy into any other may keep the host waiting."""
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
+        buffer = cl.Buffer(self.queue.context, flags, size * dtype.itemsize)
+        array, _ = cl.enqueue_map_buffer(
+            self.queue, buffer, cl.map_flags.READ | cl.map_flags.WRITE, 0, (size,), dtype, is_blocking=True
+        )
+        return array
+
     def upload(self, values: np.ndarray[Any, Any], *, purpose: str) -> cla.Array:
         """A device copy of a contiguous host array."""
         array = self.allocate(values.shape, values.dtype, purpose=purpose)

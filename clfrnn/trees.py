@@ -27,7 +27,7 @@ __all__ = [
 #: Points of a leaf, up to twice as many. On a CPU a leaf is some vectors. On a GPU small leaves mean fewer candidates
 #: out of reach and more boxes: so many points for so many neighbors at the most (measured).
 _LEAF_OF_CPU = 32
-_LEAVES_OF_GPU = ((24.0, 8), (400.0, 16), (math.inf, 32))
+_LEAVES_OF_GPU = ((24.0, 8), (160.0, 16), (math.inf, 32))
 
 #: Work-items and leaves of a group that makes boxes, so that points are loaded by all of them, leaves made by some.
 _GROUP, _LEAVES = 256, 64

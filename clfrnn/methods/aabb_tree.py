@@ -57,8 +57,7 @@ class Tree:
     bounds: PendingBox
     #: where the periodic box begins, if there is one
     starts: tuple[float, ...]
-    #: the largest ratio of a leaf's volumes now and when the order was made, as a logarithm; and when it is known
-    growth: np.ndarray[Any, Any]
+    #: when it is known how far its leaves have grown
     measured: cl.Event | None
     #: how often the boxes have been fitted since the order was made
     refits: int
@@ -115,6 +114,8 @@ class AabbTreeIndex(Index):
             periodic=problem.box is not None,
         )
         self._bits = plan.bits
+        #: the largest ratio of a leaf's volumes now and when the order was made, as a logarithm
+        self._growth = None if math.isinf(plan.rebuild_threshold) else session.pinned(1, self.dtype)
         #: the last order was outgrown in one step
         self._restless = False
         self._tree = self._grow(points, bounds, problem.survey.low)
@@ -201,10 +202,10 @@ class AabbTreeIndex(Index):
 
     def _outgrown(self, tree: Tree) -> bool:
         """Whether a leaf has grown more than it may; waits for the boxes to be fitted."""
-        if tree.measured is None:
+        if tree.measured is None or self._growth is None:
             return False
         tree.measured.wait()
-        return float(tree.growth[0]) > math.log2(self._plan.rebuild_threshold)
+        return float(self._growth[0]) > math.log2(self._plan.rebuild_threshold)
 
     def _grow(self, points: cla.Array, bounds: PendingBox, starts: tuple[float, ...]) -> Tree:
         """A tree over points in a new order."""
@@ -328,10 +329,9 @@ class AabbTreeIndex(Index):
             np.int32(bounds.placed),
             *bounds.arguments,
         )
-        growth = np.empty(1, self.dtype)
         measured = None
-        if not math.isinf(self._plan.rebuild_threshold):  # pyopencl waits for the copy, if only when it is dropped
-            measured = cl.enqueue_copy(session.queue, growth, grown.base_data, is_blocking=False)
+        if self._growth is not None:  # pyopencl waits for the copy, if only when it is dropped
+            measured = cl.enqueue_copy(session.queue, self._growth, grown.base_data, is_blocking=False)
         return Tree(
             points=sorted_points,
             nodes=nodes,
@@ -339,7 +339,6 @@ class AabbTreeIndex(Index):
             images=images,
             bounds=bounds,
             starts=starts,
-            growth=growth,
             measured=measured,
             refits=refits,
         )
