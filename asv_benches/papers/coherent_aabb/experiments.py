@@ -82,14 +82,17 @@ def _moving(results: Results, axes: Axes) -> Section:
                         *(results.text(each, "lists", scale=MS) for each in cases.values()),
                     ]
                 )
-    n = axes.moving[-1]
+    radius = axes.radii[len(axes.radii) // 2]
     panels = [
         Panel(
             title=f"{reach:g} L a step",
-            x="radius, share of L",
-            y=f"update + count of {n:,} (ms)",
+            x="points",
+            y="update + count (ms)",
             series={
-                way: (list(axes.radii), [_ms(results, moving(axes, n, reach, r, way), "step") for r in axes.radii])
+                way: (
+                    [float(n) for n in axes.moving],
+                    [_ms(results, moving(axes, n, reach, radius, way), "step") for n in axes.moving],
+                )
                 for way in MOVING_WAYS
             },
             log="y",
@@ -120,7 +123,7 @@ def _moving(results: Results, axes: Axes) -> Section:
         ],
         plot=Plot(
             name="moving",
-            caption="Update and count of points that move farther and farther",
+            caption=f"Update and count at r = {radius:g} L of points that move farther and farther",
             panels=panels,
             same_y=True,
         ),
