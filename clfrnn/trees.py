@@ -17,6 +17,7 @@ __all__ = [
     "count_leaves",
     "curve_bits",
     "default_leaf_size",
+    "is_crowd",
     "most_curve_bits",
     "plan_tree",
     "plan_tree_walk",
@@ -54,9 +55,8 @@ _COORDINATE_BITS = {"float": 24, "double": 31}
 #: Queries that follow each other on the curve and are sorted by their radii: of larger blocks, packs lie farther apart.
 _BLOCK = 512
 
-#: From so many other points in a cell of side radius on, by the sample, which sees the fewer the more a few cells hold,
-#: queries are sorted by their radii (measured in a cloud of three decades of scale: 19 not, 61 sorted).
-_CROWD = 40
+#: From so many points in a cube of side radius on, in the mean over points, queries are sorted by radii (measured).
+_CROWD = 1000.0
 
 #: The numbers of nodes are ints, and so is that behind the last one.
 MOST_LEAVES = 1 << 29
@@ -161,7 +161,7 @@ def plan_tree(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) ->
     """Wide groups on a GPU, narrow ones on a CPU; as many leaves as local memory has room for."""
     size = group_size(profile, _GROUP if profile.kind == "gpu" else 8)
     leaves = _LEAVES
-    of_leaf = 2 * dim * REAL_SIZE[real] + REAL_SIZE[real] + 4
+    of_leaf = (2 * dim + 2) * REAL_SIZE[real] + 4
     while leaves > 1 and leaves * of_leaf > profile.usable_local_memory:
         leaves //= 2
     while size > 1 and size * (REAL_SIZE[real] + 4) > profile.usable_local_memory:
@@ -193,14 +193,8 @@ def curve_bits(problem: Problem) -> int:
     return max(1, min(most, math.ceil(across) + _SPARE_BITS))
 
 
-def plan_tree_walk(
-    profile: DeviceProfile, *, dim: int, real: str, periodic: bool, others: float = 0.0
-) -> TreeWalkConfig:
-    """As walks over cells, a leaf being a run of candidates as a row of cells is; in packs on a GPU.
-
-    Where the largest radius reaches far more points than the others, of which it sees so many in a cell of its side,
-    queries that go with one of that radius would wait for it.
-    """
+def plan_tree_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> TreeWalkConfig:
+    """As walks over cells, a leaf being a run of candidates as a row of cells is; in packs on a GPU."""
     walk = plan_walk(profile, dim=dim, real=real, periodic=periodic)
     alone = TreeWalkConfig(
         work_group_size=walk.work_group_size,
@@ -221,10 +215,15 @@ def plan_tree_walk(
         unrolled=_UNROLLED,
         packed=True,
         sorts=True,
-        ranks=others >= _CROWD,
+        ranks=False,
     )
     fits = packed.local_memory <= profile.usable_local_memory and packed.work_group_size >= _LEAST_PACK
     return packed if profile.kind == "gpu" and fits else alone
+
+
+def is_crowd(points: float) -> bool:
+    """Whether a cube whose side is the largest radius holds so many that queries would wait for one of that radius."""
+    return points >= _CROWD
 
 
 def query_bits(m: int, dim: int, most: int) -> int:

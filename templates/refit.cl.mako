@@ -20,7 +20,7 @@
 
 <%def name="fit_leaves(again)">
     // Points go to their places, then each leaf's box is made of the points that the group has just put there.
-    local real lows[${leaves * dim}], highs[${leaves * dim}], grown[${leaves}];
+    local real lows[${leaves * dim}], highs[${leaves * dim}], grown[${leaves}], crowds[${leaves}];
     local int bads[${leaves}];
     const int l = get_local_id(0), g = get_group_id(0);
     const int first_leaf = g * ${leaves}, here = min(${leaves}, frnn_leaves);
@@ -58,15 +58,18 @@
         ${boxes.store("nodes", "frnn_leaves + first_leaf + leaf", "")}
         // Volumes by their logarithms, as products of many sides leave the numbers; no side counts as narrower than least.
         // A leaf without points has none, so that any that come to it have grown without end.
-        real volume = -INFINITY;
+        real volume = -INFINITY, crowd = 0;
         if (low0 <= high0) {
             volume = 0;
 % for k in range(dim):
             volume += log2(fmax(high${k} - low${k}, least));
 % endfor
+            const real points_here = finish - begin;
+            crowd = points_here * points_here * exp2(cube - volume);
         }
         if (fresh) volumes[first_leaf + leaf] = volume;
         grown[leaf] = low0 <= high0 ? volume - volumes[first_leaf + leaf] : 0;
+        crowds[leaf] = crowd;
         bads[leaf] = bad;
 % for k in range(dim):
         lows[leaf * ${dim} + ${k}] = low${k};
@@ -85,13 +88,15 @@
             highs[left * ${dim} + ${k}] = high${k};
 % endfor
             grown[left] = fmax(grown[left], grown[right]);
+            crowds[left] += crowds[right];
             bads[left] = min(bads[left], bads[right]);
             ${boxes.store("nodes", "(frnn_leaves + first_leaf) / (2 * apart) + k", "")}
         }
     }
     if (l == 0) {
-        shares[2 * g] = grown[0];
-        shares[2 * g + 1] = FRNN_ID_LANE(bads[0]);
+        shares[3 * g] = grown[0];
+        shares[3 * g + 1] = crowds[0];
+        shares[3 * g + 2] = FRNN_ID_LANE(bads[0]);
     }
 </%def>
 

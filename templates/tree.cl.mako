@@ -103,15 +103,16 @@ void order_by_radii(const int m, const int frnn_n, const int own, ${places.const
 }
 
 <%def name="fit_arguments()" filter="trim">
-const int frnn_n, const int frnn_leaves, const int frnn_leaf_size, const int fresh, const real least, global const real *restrict points
+const int frnn_n, const int frnn_leaves, const int frnn_leaf_size, const int fresh, const real least, const real cube, global const real *restrict points
     ${image_numbers()}, ${places.array("sorted")}, ${boxes.array("nodes")},
     global real *restrict volumes, global real *restrict shares
 </%def>
 
 // The leaves of a tree and the ${leaves.bit_length() - 1} levels above them, of points in a given order.
 // Launch: a group for each ${leaves} leaves. In: order (n,), place -> point; leaves: a power of two; fresh: whether volumes
-// are to be written, or compared with; points (n, dim). Out: sorted; nodes; volumes (leaves,), logarithms;
-// shares (groups, 2): the largest growth of a leaf, as a logarithm, and the first point that is not finite.
+// are to be written, or compared with; least: the shortest side; cube: the volume of the radius, as a logarithm;
+// points (n, dim). Out: sorted; nodes; volumes (leaves,), logarithms; shares (groups, 3): the largest growth of a leaf, as a
+// logarithm, the sum over points of how many a cube of side radius holds where they are, and the first that is not finite.
 // Source: Xing, Wang, Hui (2016), §4.3.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void fit_ordered(global const int *restrict order, ${fit_arguments()})
@@ -136,32 +137,36 @@ void fit_nodes(const int many, const int each, ${boxes.array("nodes")})
 
 // The topmost levels, and what all groups of leaves have found.
 // Launch: one group. In: many: nodes that stand beside each other; groups, shares: of fit_ordered. Out: nodes;
-// grown (1,): the largest growth; boxes from place on, unless these are known: low, high and first bad row of all points.
+// grown (2,): the largest growth, and the sum over points; boxes from place on, unless these are known: low, high and first bad row of all points.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void fit_top(const int many, const int groups, global const real *restrict shares, ${boxes.array("nodes")},
              global real *restrict grown, const int known, global real *restrict boxes, const int place)
 {
-    local real most[${work_group_size}];
+    local real most[${work_group_size}], crowds[${work_group_size}];
     local int bads[${work_group_size}];
     const int l = get_local_id(0);
-    real growth = 0;
+    real growth = 0, crowd = 0;
     int bad = INT_MAX;
     for (int g = l; g < groups; g += ${work_group_size}) {
-        growth = fmax(growth, shares[2 * g]);
-        bad = min(bad, FRNN_LANE_ID(shares[2 * g + 1]));
+        growth = fmax(growth, shares[3 * g]);
+        crowd += shares[3 * g + 1];
+        bad = min(bad, FRNN_LANE_ID(shares[3 * g + 2]));
     }
     most[l] = growth;
+    crowds[l] = crowd;
     bads[l] = bad;
     for (int other = ${work_group_size // 2}; other > 0; other /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
         if (l < other) {
             most[l] = fmax(most[l], most[l + other]);
+            crowds[l] += crowds[l + other];
             bads[l] = min(bads[l], bads[l + other]);
         }
     }
     ${refit.fit_above("many", "many")}
     if (l == 0) {
         grown[0] = most[0];
+        grown[1] = crowds[0];
         if (!known) {
             ${boxes.load("nodes", "1", "")}
 % for k in range(dim):

@@ -290,7 +290,7 @@ def test_queries_are_sorted(session, foreign, periodic, monkeypatch):
     radii[:3] = 0
     index = build(points, 0.2, session=as_gpu(session), **domain)
     assert index.config.sorts
-    assert index.config.ranks
+    assert index._ranks()
     for radius in (None, radii):
         expected = reference.neighbors(points, 0.2 if radius is None else radius, queries=queries, **domain)
         found = index.query(queries, radius=radius, sort="index").to_host()
@@ -304,11 +304,22 @@ def test_queries_are_sorted(session, foreign, periodic, monkeypatch):
         assert np.isinf(nearest[~has]).all()
 
 
-def test_crowds_have_their_radii_sorted():
-    for others, ranks in ((0.0, False), (20.0, False), (60.0, True)):
-        config = trees.plan_tree_walk(RECORDED["h200"], dim=3, real="float", periodic=False, others=others)
-        assert config.ranks == ranks
-    assert not trees.plan_tree_walk(RECORDED["pocl"], dim=3, real="float", periodic=False, others=1e6).ranks
+def test_crowds_have_their_radii_sorted(session, monkeypatch):
+    """A crowd is one by what the leaves hold, wherever a sample would have looked; asked once, whatever comes later."""
+    n = min(2000, POINTS)
+    points = clouds.uniform(n, 3, seed=23)
+    monkeypatch.setattr(trees, "_CROWD", n * 0.1**3 * 20)
+    for cloud, ranks in ((points, False), (points * np.float32(0.1), True)):
+        for threshold in (10, math.inf):
+            index = build(cloud, 0.1, session=as_gpu(session), rebuild_threshold=threshold)
+            if threshold == 10:
+                assert index._ranks() == ranks
+            for _ in range(2):
+                index.update(points)
+            radii = np.full(n, 0.1, np.float32)
+            assert np.array_equal(index.count(radius=radii).get(), index.count().get())
+            assert index._ranks() == ranks
+    assert not build(points * np.float32(0.1), 0.1, session=session)._ranks() or session.profile.kind == "gpu"
 
 
 @pytest.mark.parametrize("foreign", [False, True], ids=["self", "foreign"])

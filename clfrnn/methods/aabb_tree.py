@@ -21,6 +21,7 @@ from ..session import INT, Scratch, Session
 from ..trees import (
     TreeWalkConfig,
     count_leaves,
+    is_crowd,
     most_curve_bits,
     plan_tree,
     query_bits,
@@ -114,8 +115,10 @@ class AabbTreeIndex(Index):
             periodic=problem.box is not None,
         )
         self._bits = plan.bits
-        #: the largest ratio of a leaf's volumes now and when the order was made, as a logarithm
-        self._growth = None if math.isinf(plan.rebuild_threshold) else session.pinned(1, self.dtype)
+        #: the largest ratio of a leaf's volumes now and when the order was made, as a logarithm; and, when the order
+        #: was made, the sum over points of how many were in a cube of side radius
+        self._told = session.pinned(2, self.dtype)
+        self._crowd: float | None = None
         #: the last order was outgrown in one step
         self._restless = False
         self._tree = self._grow(points, bounds, problem.survey.low)
@@ -127,10 +130,19 @@ class AabbTreeIndex(Index):
         """See :class:`~clfrnn.methods.walker.Walker`."""
         return self._plan.config
 
-    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TreeWalkConfig:  # noqa: ARG002
+    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TreeWalkConfig:
         """By themselves where close neighbors come first, and where idle items would show."""
+        config = dataclasses.replace(self.config, ranks=variant.radii and self._ranks())
         together = function.idles and not function.lowers
-        return self.config if together else without_packs(self.config, self.session.profile)
+        return config if together else without_packs(config, self.session.profile)
+
+    def _ranks(self) -> bool:
+        """Whether queries with radii of their own are sorted by these: settled by the first who ask, who may wait."""
+        if self._crowd is None:
+            if self._tree.measured is not None:
+                self._tree.measured.wait()
+            self._crowd = float(self._told[1]) / max(1, self.num_points)
+        return self.config.packed and is_crowd(self._crowd)
 
     def goes_by_number(self, function: NeighborFunction, ask: Ask, images: str) -> bool:  # noqa: ARG002
         """Foreign queries that are not sorted."""
@@ -138,7 +150,7 @@ class AabbTreeIndex(Index):
 
     def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
         """Foreign ones along the curve; by their radii where these make much of a difference."""
-        ranks = radii is not None and self.config.ranks
+        ranks = radii is not None and self._ranks()
         if not (ranks or (queries is not None and self.config.sorts)):
             return ()
         session, tree, making = self.session, self._tree, self._making
@@ -202,10 +214,10 @@ class AabbTreeIndex(Index):
 
     def _outgrown(self, tree: Tree) -> bool:
         """Whether a leaf has grown more than it may; waits for the boxes to be fitted."""
-        if tree.measured is None or self._growth is None:
+        if tree.measured is None or math.isinf(self._plan.rebuild_threshold):
             return False
         tree.measured.wait()
-        return float(self._growth[0]) > math.log2(self._plan.rebuild_threshold)
+        return float(self._told[0]) > math.log2(self._plan.rebuild_threshold)
 
     def _grow(self, points: cla.Array, bounds: PendingBox, starts: tuple[float, ...]) -> Tree:
         """A tree over points in a new order."""
@@ -291,8 +303,9 @@ class AabbTreeIndex(Index):
             (self.dim + 1 if making.columns else 4) * n, self.dtype, purpose="the points in the order of a tree"
         )
         nodes = session.scratch(2 * leaves * making.corners, self.dtype, purpose="the nodes of a tree")
-        shares = session.scratch(2 * groups, self.dtype, purpose="what groups found of a tree")
-        grown = session.scratch(1, self.dtype, purpose="the growth of leaves")
+        shares = session.scratch(3 * groups, self.dtype, purpose="what groups found of a tree")
+        grown = session.scratch(2, self.dtype, purpose="the growth of leaves")
+        fresh = kernel == "fit_ordered"
         session.launch(
             self._kernels[kernel],
             groups * size,
@@ -301,8 +314,9 @@ class AabbTreeIndex(Index):
             np.int32(n),
             np.int32(leaves),
             np.int32(self._plan.leaf_size),
-            np.int32(kernel == "fit_ordered"),
+            np.int32(fresh),
             self.dtype.type(max(_LEAST_SIDE * self.radius, float(np.finfo(self.problem.real).tiny))),
+            self.dtype.type(self.dim * math.log2(self.radius) if self.radius > 0 else -math.inf),
             points.base_data,
             *(each.base_data for each in images),
             sorted_points.base_data,
@@ -330,8 +344,9 @@ class AabbTreeIndex(Index):
             *bounds.arguments,
         )
         measured = None
-        if self._growth is not None:  # pyopencl waits for the copy, if only when it is dropped
-            measured = cl.enqueue_copy(session.queue, self._growth, grown.base_data, is_blocking=False)
+        if fresh or not math.isinf(self._plan.rebuild_threshold):  # pyopencl waits for copies when they are dropped
+            told = self._told if fresh else self._told[:1]
+            measured = cl.enqueue_copy(session.queue, told, grown.base_data, is_blocking=False)
         return Tree(
             points=sorted_points,
             nodes=nodes,

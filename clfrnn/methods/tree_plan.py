@@ -65,7 +65,6 @@ def plan_of(problem: Problem, profile: DeviceProfile) -> TreePlan:
         dim=problem.dim,
         real=problem.real,
         periodic=problem.box is not None,
-        others=problem.survey.others,
     )
     of_leaf = problem.options["leaf_size"]
     if of_leaf is None:
