@@ -13,7 +13,7 @@ PAPER = Paper(
     name="coherent-aabb",
     title="Coherent range search on AABB-trees",
     source=(
-        "L. Xing, C. C. L. Wang, K.-C. Hui: *Coherent Spherical Range-Search for Dynamic Points on GPUs*. "
+        "L. Xing, C. C. L. Wang, K.-C. Hui: *Coherent Spherical Range-Search for Dynamic Points on GPUs* "
         "(2016). Its figures 10, 11 and 20, its tables 1 and 2, and the two schemes of its sections 3.2 and 4.2. The "
         "paper's own times are of a GeForce GTX 660 Ti."
     ),
