@@ -14,7 +14,8 @@ PACKAGE = Path(clfrnn.__file__).parent
 #: From top to bottom; a module may import modules of lower rows, and of its own row where that is said.
 LAYERS = [
     {"__main__"},
-    {"cli", "verify", "models"},
+    {"cli"},
+    {"commands", "verify", "models"},
     {"api"},
     {"methods"},
     {"primitives"},
@@ -22,7 +23,7 @@ LAYERS = [
     {"program", "rendering", "device"},
     {"blocks", "limits", "trees"},
     {"plan", "quirks"},
-    {"configs", "functions", "results", "arrays", "domain", "survey", "profile"},
+    {"configs", "functions", "results", "arrays", "domain", "survey", "profile", "files", "pictures"},
     {"scanner", "errors"},
 ]
 BESIDE = {"reference", "clouds"}

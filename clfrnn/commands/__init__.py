@@ -1,0 +1,1 @@
+"""The commands of the command line that are more than a few lines."""

@@ -1,0 +1,124 @@
+"""Files of points are read as they were meant, or refused with what to do."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from clfrnn import clouds
+from clfrnn.errors import InvalidInputError
+from clfrnn.files import FORMATS, read_points
+
+POINTS = clouds.uniform(20, 3, seed=1)
+
+
+def rows(points=POINTS, between=" "):
+    return [between.join(map(repr, row)) for row in points.tolist()]
+
+
+def written(path, lines):
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_arrays(tmp_path):
+    np.save(tmp_path / "a.npy", POINTS)
+    np.savez(tmp_path / "one.npz", whatever=POINTS)
+    np.savez(tmp_path / "many.npz", counts=np.arange(3), points=POINTS)
+    for name in ("a.npy", "one.npz", "many.npz"):
+        found = read_points(tmp_path / name)
+        assert found.dtype == np.float32
+        assert np.array_equal(found, POINTS)
+    assert np.array_equal(read_points(tmp_path / "many.npz", array="counts"), np.arange(3))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        rows(between=","),
+        ["x,y,z", *rows(between=",")],
+        ["# a comment", "", *rows()],
+        ["\ufeff" + rows()[0], *rows()[1:]],
+    ],
+)
+@pytest.mark.parametrize("ending", [".csv", ".txt", ".TXT"])
+def test_rows_of_numbers(tmp_path, lines, ending):
+    assert np.array_equal(read_points(written(tmp_path / f"cloud{ending}", lines)).astype(np.float32), POINTS)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        rows(),
+        [f"{row} 12 200 10" for row in rows()],
+        ["20", "water, some of it", *(f"O {row}" for row in rows())],
+        ["20", "", *(f"Ar {row} 0.1 0.2 0.3" for row in rows()), "", ""],
+    ],
+)
+def test_atoms_and_bare_coordinates(tmp_path, lines):
+    assert np.array_equal(read_points(written(tmp_path / "cloud.xyz", lines)).astype(np.float32), POINTS)
+
+
+@pytest.mark.parametrize("text", [True, False], ids=["ascii", "binary"])
+def test_vertices(tmp_path, text):
+    plyfile = pytest.importorskip("plyfile", reason="plyfile is an extra")
+    kinds = [("x", "f4"), ("y", "f4"), ("z", "f4"), ("red", "u1")]
+    vertices = np.array([(*row, 7) for row in POINTS.tolist()], dtype=kinds)
+    plyfile.PlyData([plyfile.PlyElement.describe(vertices, "vertex")], text=text).write(str(tmp_path / "cloud.ply"))
+    found = read_points(tmp_path / "cloud.ply")
+    assert found.dtype == np.float32
+    assert np.array_equal(found, POINTS)
+
+
+def test_vertices_want_a_package(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "plyfile", None)
+    path = written(tmp_path / "cloud.ply", ["ply"])
+    with pytest.raises(InvalidInputError, match=r"pip install 'clfrnn\[files\]'"):
+        read_points(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "message"),
+    [
+        ("cloud.pcd", ["1 2 3"], "expected a name that ends in .csv, .npy, .npz, .ply, .txt, .xyz, got .pcd"),
+        ("cloud", ["1 2 3"], "got no ending"),
+        ("cloud.npy", ["1 2 3"], "expected an array as numpy.save writes it"),
+        ("cloud.npz", ["1 2 3"], "expected an archive as numpy.savez writes it"),
+        ("cloud.csv", [], "expected rows of numbers, got none"),
+        ("cloud.csv", ["1,2,3", "4,five,6"], "what numpy cannot read"),
+        ("cloud.csv", ["1,2,3", "4,5"], "what numpy cannot read"),
+        ("cloud.xyz", ["3", "", "H 0 0 0"], "expected 3 atoms, got 1; the file may be cut off"),
+        ("cloud.xyz", ["1", "", "H 0 0 0", "1", "", "H 0 0 1"], "expected one frame of 1 atoms"),
+        ("cloud.xyz", ["1", "", "H 0 zero 0"], "what numpy cannot read"),
+        ("cloud.ply", ["not a ply file"], "expected vertices with x, y and z"),
+    ],
+)
+def test_what_is_no_cloud(tmp_path, name, lines, message):
+    if name.endswith(".ply"):
+        pytest.importorskip("plyfile", reason="plyfile is an extra")
+    path = written(tmp_path / name, lines)
+    with pytest.raises(InvalidInputError, match=rf"{name}: .*{message}"):
+        read_points(path)
+
+
+def test_archives_of_several_arrays(tmp_path):
+    np.savez(tmp_path / "a.npz", first=POINTS, second=POINTS)
+    with pytest.raises(
+        InvalidInputError, match=r"expected one array, or one named points.*got first, second; .*--array"
+    ):
+        read_points(tmp_path / "a.npz")
+    with pytest.raises(InvalidInputError, match="expected one named 'third', got first, second"):
+        read_points(tmp_path / "a.npz", array="third")
+    np.save(tmp_path / "a.npy", POINTS)
+    with pytest.raises(InvalidInputError, match="only .npz archives hold arrays with names; leave out 'first'"):
+        read_points(tmp_path / "a.npy", array="first")
+
+
+def test_bytes_are_no_text(tmp_path):
+    (tmp_path / "cloud.csv").write_bytes(b"\xff\xfe\x00\x01")
+    with pytest.raises(InvalidInputError, match="expected text"):
+        read_points(tmp_path / "cloud.csv")
+
+
+def test_every_format_is_tested():
+    assert set(FORMATS) == {".npy", ".npz", ".csv", ".txt", ".xyz", ".ply"}

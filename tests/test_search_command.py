@@ -1,0 +1,171 @@
+"""``clfrnn search`` and ``clfrnn source``, as a user runs them; what tests/test_cli.py does not look at."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import RECORDED
+from test_cli import run
+
+from clfrnn import clouds, reference
+from clfrnn.commands import search as command
+from clfrnn.device import list_devices
+from clfrnn.methods import METHODS
+
+POINTS = clouds.uniform(500, 3, seed=1)
+PROFILES = Path(__file__).parent / "profiles"
+
+
+@pytest.fixture
+def place(session):
+    return str(list_devices().index(session.device))
+
+
+@pytest.fixture
+def cloud(tmp_path):
+    path = tmp_path / "cloud.npy"
+    np.save(path, POINTS)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("said", "domain"),
+    [
+        (("--box", "1,1,1", "--periodic"), {"box": (1, 1, 1), "periodic": True}),
+        (("--box", "1,1.5,2", "--periodic", "xz"), {"box": (1, 1.5, 2), "periodic": (True, False, True)}),
+        (("--box", "1,1,1", "--periodic", "1"), {"box": (1, 1, 1), "periodic": (False, True, False)}),
+        (("--box", "1,1,1", "--periodic", "0,2"), {"box": (1, 1, 1), "periodic": (True, False, True)}),
+        (("--box", "-1,-1,-1,1,1,1", "--periodic"), {"box": ((-1, -1, -1), (1, 1, 1)), "periodic": True}),
+    ],
+)
+def test_periodic_boxes(place, cloud, tmp_path, said, domain):
+    output = tmp_path / "out.npz"
+    status, printed = run(
+        "search", cloud, "-r", 0.1, "--device", place, "--sort", "index", "--vectors", "-o", output, *said
+    )
+    expected = reference.neighbors(POINTS, 0.1, **domain)
+    assert status == 0, printed
+    with np.load(output) as found:
+        assert np.array_equal(found["offsets"], expected.offsets)
+        assert np.array_equal(found["indices"], expected.indices)
+        assert np.array_equal(found["shifts"], expected.shifts)
+
+
+def test_lists_in_parts_are_whole(place, cloud, tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "_MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(command, "_SHARE", 10**9)
+    small = tmp_path / "out.npz"
+    status, printed = run(
+        "search", cloud, "-r", 0.9, "--device", place, "--sort", "distance", "--distances", "--vectors", "-o", small
+    )
+    expected = reference.neighbors(POINTS, 0.9)
+    assert status == 0, printed
+    assert len(expected.indices) * 20 > 2 << 20  # several parts
+    with np.load(small) as found:
+        assert np.array_equal(found["offsets"], expected.offsets)
+        assert np.array_equal(np.sort(found["distances"]), np.sort(expected.distances))
+        assert found["vectors"].shape == (len(expected.indices), 3)
+        rows, others = (np.split(lists, expected.offsets[1:-1]) for lists in (found["indices"], expected.indices))
+        assert all(np.array_equal(np.sort(row), np.sort(other)) for row, other in zip(rows, others, strict=True))
+
+
+def test_without_a_file_neighbors_are_counted(place, cloud):
+    status, printed = run("search", cloud, "-r", 0.1, "--device", place)
+    assert status == 0
+    assert f"pairs    {len(reference.neighbors(POINTS, 0.1).indices):,}, mean" in printed
+    assert "build " in printed
+    assert ", search " in printed
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 5])
+def test_pictures(place, tmp_path, dim):
+    imread = pytest.importorskip("matplotlib.image", reason="plots need matplotlib").imread
+    np.save(tmp_path / "cloud.npy", clouds.uniform(200, dim, seed=2))
+    picture = tmp_path / "picture.png"
+    status, printed = run("search", tmp_path / "cloud.npy", "-r", 0.1, "--device", place, "--plot", picture)
+    assert status == 0, printed
+    assert f"drawn    {picture}: 200 points" in printed
+    pixels = imread(picture)
+    assert min(pixels.shape[:2]) > 400
+    assert pixels[..., :3].std() > 0.02
+
+
+def test_pictures_of_queries_and_of_nothing(place, cloud, tmp_path):
+    pytest.importorskip("matplotlib", reason="plots need matplotlib")
+    for name, queries in (("some", POINTS[:7]), ("none", POINTS[:0]), ("equal", np.zeros((5, 3), np.float32))):
+        np.save(tmp_path / f"{name}.npy", queries)
+        status, printed = run(
+            "search", cloud, "-r", 0.1, "--device", place, "--queries", tmp_path / f"{name}.npy",
+            "--plot", tmp_path / f"{name}.pdf",
+        )  # fmt: skip
+        assert status == 0, printed
+        assert f"{len(queries):,} points" in printed
+
+
+def test_pictures_want_a_package_and_a_format(place, cloud, tmp_path, monkeypatch):
+    status, printed = run("search", cloud, "-r", 0.1, "--device", place, "--plot", tmp_path / "cloud.bmp2")
+    assert status == 1
+    assert "expected a name that ends in .png, .pdf or .svg, got cloud.bmp2" in printed
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    status, printed = run("search", cloud, "-r", 0.1, "--device", place, "--plot", tmp_path / "cloud.png")
+    assert status == 1
+    assert "pip install 'clfrnn[plot]'" in printed
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (("--periodic",), "--periodic: say how long the box is, as in --box 10,10,10"),
+        (("--box", "1,1,1"), "--box: say which axes repeat"),
+        (("--box", "1,1", "--periodic"), "expected 3 lengths or the 6 numbers of two corners for points in 3D, got 2"),
+        (("--box", "1,one,1", "--periodic"), "'1,one,1' is not numbers with commas between them"),
+        (("--box", "1,1,1", "--periodic", "xq"), "expected axes of points in 3D, as in xyz or 0,1,2, got 'xq'"),
+        (("--box", "1,1,1", "--periodic", "3"), "expected axes of points in 3D"),
+        (("--distances",), "--distances: is of a list, which goes to a file; name one, as in -o neighbors.npz"),
+    ],
+)
+def test_wrong_usage(cloud, said, message):
+    status, printed = run("search", cloud, "-r", 0.1, *said)
+    assert status == 2
+    assert message in " ".join(printed.split())
+
+
+# --- source -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("profile", sorted(RECORDED))
+@pytest.mark.parametrize("method", METHODS)
+def test_source_for_a_device_on_file(method, profile, monkeypatch):
+    monkeypatch.setattr("clfrnn.device.list_devices", list)  # no driver is asked
+    path = PROFILES / f"{profile}.json"
+    for said in ((), ("--dim", 2, "--periodic"), ("--float64", "--points", 5000, "--neighbors", 3)):
+        status, printed = run("source", "--method", method, "--profile", path, *said)
+        assert status == 0, printed
+        assert printed.startswith(f"// {method} in {2 if '--dim' in said else 3}D for {RECORDED[profile].name} (")
+        assert "kernel" in printed
+        assert "frnn_visit" in printed
+        assert ("typedef double real;" in printed) == ("--float64" in said)
+
+
+def test_source_for_this_device_is_what_it_compiles(place, session):
+    import pyopencl as cl
+
+    status, printed = run("source", "--device", place, "--method", "strips")
+    assert status == 0
+    options = list(session.profile.build_options)
+    assert cl.Program(session.queue.context, printed).build(options).kernel_names
+
+
+def test_source_says_what_is_wrong(tmp_path):
+    path = tmp_path / "facts.json"
+    path.write_text(json.dumps({"name": "a device"}))
+    for said, status, message in (
+        (("--profile", path), 1, "expected the facts of a device as `clfrnn devices --json` writes them"),
+        (("--profile", path, "--device", "0"), 2, "--profile stands for a device; leave out --device"),
+        (("--profile", PROFILES / "h200.json", "--method", "strips", "--dim", 5), 1, "strips serves 2 to 3 dimensions"),
+    ):
+        done, printed = run("source", *said)
+        assert done == status
+        assert message in " ".join(printed.split())
