@@ -223,7 +223,7 @@ def _build(
     box = check_box(*domain, dim, array.dtype)
     if box is not None:
         check_images(box, largest, n)
-    crowding = chosen.surveys_occupancy if chosen is not None else is_worth_binning(n)
+    crowding = chosen.surveys_occupancy if chosen is not None else is_worth_binning(n, dim, session.profile)
     if pending is None and (box is not None or crowding):
         pending = bounding_box(session, array)
     survey = _survey(session, array, largest, pending, crowding=crowding and n > 0)

@@ -21,6 +21,7 @@ from .device import find_device, read_profile
 from .errors import ClfrnnError, DeviceMemoryError, InvalidInputError
 from .functions import NeighborFunction
 from .limits import launch_budget
+from .pinned import PinnedNumbers
 from .profile import DeviceProfile
 from .program import Kernel, ProgramCache
 from .rendering import render
@@ -113,6 +114,7 @@ class Session:
         self.profile: DeviceProfile = read_profile(self.device)
         self.programs = ProgramCache(self.context, self.device, self.profile)
         self._pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(self.queue))
+        self._pinned = PinnedNumbers(self.queue)
         self._cleared: dict[int, Scratch] = {}
         #: what an array of a shape and dtype consists of, save its buffer and events
         self._arrays: dict[tuple[tuple[int, ...], np.dtype[Any]], dict[str, Any]] = {}
@@ -316,14 +318,12 @@ class Session:
             array.add_event(event)
         self.queue.flush()
 
-    def pinned(self, size: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-        """Memory of the host that the device copies into by itself; a copy into any other may keep the host waiting."""
-        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
-        buffer = cl.Buffer(self.queue.context, flags, size * dtype.itemsize)
-        array, _ = cl.enqueue_map_buffer(
-            self.queue, buffer, cl.map_flags.READ | cl.map_flags.WRITE, 0, (size,), dtype, is_blocking=True
-        )
-        return array
+    def pinned(self, owner: object, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """Two numbers that copies from the device keep nobody waiting for, as long as `owner` lives."""
+        try:
+            return self._pinned.take(owner, dtype)
+        except (cl.MemoryError, cl.RuntimeError):
+            self._refuse(2 * dtype.itemsize, "memory that the device copies numbers into")
 
     def upload(self, values: np.ndarray[Any, Any], *, purpose: str) -> cla.Array:
         """A device copy of a contiguous host array."""

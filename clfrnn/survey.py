@@ -36,8 +36,12 @@ class Survey:
 
     def density(self, cell_side: float) -> float:
         """Points per unit of volume as seen by a point, where `others` was counted in cells of `cell_side`."""
+        densest = self._log_density(cell_side)
+        return math.exp(densest) if -700 < densest < 700 else math.inf if densest > 0 else 0.0
+
+    def _log_density(self, cell_side: float) -> float:
         if self.counted:
-            return self.counted
+            return math.log(self.counted)
         logarithm = sum(
             math.log(max(high / 2 - low / 2, 0.5 * cell_side, 5e-324)) + math.log(2)
             for low, high in zip(self.low, self.high, strict=True)
@@ -46,14 +50,15 @@ class Survey:
         local = -math.inf
         if cell_side > 0 and self.others > self._chance(min(0.0, mean + self.dim * math.log(cell_side))):
             local = math.log(self.others) - self.dim * math.log(cell_side)
-        densest = max(local, mean)
-        return math.exp(densest) if -700 < densest < 700 else math.inf if densest > 0 else 0.0
+        return max(local, mean)
 
     def neighbors(self, radius: float) -> float:
         """Points in a ball of that radius around a point, where `others` was counted in cells of side `radius`."""
+        if not radius > 0:
+            return 0.0
         unit = math.pi ** (self.dim / 2) / math.gamma(self.dim / 2 + 1)
-        ball = unit * math.prod((radius,) * self.dim)
-        return self.density(radius) * ball if ball > 0 else 0.0
+        found = self._log_density(radius) + math.log(unit) + self.dim * math.log(radius)
+        return min(float(self.n), math.exp(min(700.0, found)))
 
     def _chance(self, expected: float) -> float:
         """What `others` may come to by chance in an even cloud; `expected` is the logarithm of its mean, or 0."""

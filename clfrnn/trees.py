@@ -164,7 +164,7 @@ def plan_tree(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) ->
     of_leaf = (2 * dim + 2) * REAL_SIZE[real] + 4
     while leaves > 1 and leaves * of_leaf > profile.usable_local_memory:
         leaves //= 2
-    while size > 1 and size * (REAL_SIZE[real] + 4) > profile.usable_local_memory:
+    while size > 1 and size * (2 * REAL_SIZE[real] + 4) > profile.usable_local_memory:
         size //= 2
     return TreeConfig(
         work_group_size=size,
@@ -215,7 +215,6 @@ def plan_tree_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: boo
         unrolled=_UNROLLED,
         packed=True,
         sorts=True,
-        ranks=False,
     )
     fits = packed.local_memory <= profile.usable_local_memory and packed.work_group_size >= _LEAST_PACK
     return packed if profile.kind == "gpu" and fits else alone

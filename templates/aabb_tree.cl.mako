@@ -125,7 +125,7 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
         int frnn_word = 0;
         uint frnn_bits = 0;
         for (;;) {
-            for (; !frnn_bits & frnn_word * ${word} < frnn_found; ++frnn_word) frnn_bits = ${packs.of_band("frnn_word")};
+            for (; !frnn_bits && frnn_word * ${word} < frnn_found; ++frnn_word) frnn_bits = ${packs.of_band("frnn_word")};
             if (!frnn_bits) break;
             const int frnn_node = frnn_list[(frnn_word - 1) * ${word} + frnn_lowest_bit(frnn_bits)];
             frnn_bits &= frnn_bits - 1;

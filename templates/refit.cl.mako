@@ -64,8 +64,15 @@
 % for k in range(dim):
             volume += log2(fmax(high${k} - low${k}, least));
 % endfor
-            const real points_here = finish - begin;
-            crowd = points_here * points_here * exp2(cube - volume);
+            // A side far shorter than the longest is the thickness of a sheet or a line: a cube of the radius holds all of it.
+            // And boxes of few points are smaller than what these have to themselves.
+            const real many = finish - begin;
+            const real longest = ${"high0 - low0" if dim == 1 else "".join("fmax(" for _ in range(dim - 1)) + "high0 - low0, " + ", ".join(f"high{k} - low{k})" for k in range(1, dim))};
+            crowd = many * many;
+% for k in range(dim):
+            if (high${k} - low${k} >= longest / 16) crowd *= radius / fmax(high${k} - low${k}, least);
+            crowd *= (many - 1) / (many + 1);
+% endfor
         }
         if (fresh) volumes[first_leaf + leaf] = volume;
         grown[leaf] = low0 <= high0 ? volume - volumes[first_leaf + leaf] : 0;

@@ -103,14 +103,14 @@ void order_by_radii(const int m, const int frnn_n, const int own, ${places.const
 }
 
 <%def name="fit_arguments()" filter="trim">
-const int frnn_n, const int frnn_leaves, const int frnn_leaf_size, const int fresh, const real least, const real cube, global const real *restrict points
+const int frnn_n, const int frnn_leaves, const int frnn_leaf_size, const int fresh, const real least, const real radius, global const real *restrict points
     ${image_numbers()}, ${places.array("sorted")}, ${boxes.array("nodes")},
     global real *restrict volumes, global real *restrict shares
 </%def>
 
 // The leaves of a tree and the ${leaves.bit_length() - 1} levels above them, of points in a given order.
 // Launch: a group for each ${leaves} leaves. In: order (n,), place -> point; leaves: a power of two; fresh: whether volumes
-// are to be written, or compared with; least: the shortest side; cube: the volume of the radius, as a logarithm;
+// are to be written, or compared with; least: the shortest side that counts; radius: the largest of queries;
 // points (n, dim). Out: sorted; nodes; volumes (leaves,), logarithms; shares (groups, 3): the largest growth of a leaf, as a
 // logarithm, the sum over points of how many a cube of side radius holds where they are, and the first that is not finite.
 // Source: Xing, Wang, Hui (2016), §4.3.

@@ -182,6 +182,45 @@ def test_points_that_jump_have_a_new_order_in_every_step(session):
     assert told == ["refit", *["rebuilt"] * 5, "refit", "refit"]
 
 
+def test_points_that_jump_after_a_rest(session):
+    points = clouds.uniform(min(2000, POINTS), 3, seed=24)
+    index = build(points, 0.05, session=session, leaf_size=8)
+    rng, told = np.random.default_rng(25), []
+    for k in range(8):
+        index.update(points if k < 4 else points[rng.permutation(len(points))])
+        told.append(index.last_update)
+    assert told == ["refit"] * 5 + ["rebuilt"] * 3
+
+
+def test_points_that_drift_are_not_looked_at_twice(session, monkeypatch):
+    """Those whose leaves grow little by little are in no hurry."""
+    points = clouds.uniform(min(2000, POINTS), 3, seed=26)
+    index = build(points, 0.05, session=session, leaf_size=8)
+    rng, at = np.random.default_rng(27), points
+    for _ in range(60):
+        at = (at + rng.normal(0, 0.004, at.shape)).astype(np.float32)
+        index.update(at)
+        assert not index._restless
+    assert_counts(index, at, 0.05)
+
+
+def test_crowds_are_told_by_leaves(session):
+    """About as many as there are, whatever the shape of leaves."""
+    n, rng = 4000, np.random.default_rng(28)
+    flat = rng.random((n, 3), dtype=np.float32) * np.array([1, 1, 0], np.float32)
+    line = rng.random((n, 3), dtype=np.float32) * np.array([1, 0, 0], np.float32)
+    for cloud, radius, true in (
+        (rng.random((n, 3), dtype=np.float32), 0.05, n * 0.05**3),
+        (rng.random((n, 3), dtype=np.float32) * np.float32(0.01), 0.005, n * 0.5**3),
+        (flat, 0.03, n * 0.03**2),
+        (line, 0.01, n * 0.01),
+    ):
+        for leaf_size in (4, 16):
+            index = build(cloud, radius, session=as_gpu(session), leaf_size=leaf_size)
+            index._ranks()
+            assert true / 4 <= index._crowd <= 4 * true
+
+
 def test_a_stray_point_spoils_no_later_tree(session):
     """An order that is made anew while the box is wide tells points apart as well as the first did."""
     points = clouds.uniform(min(2000, POINTS), 3, seed=17)

@@ -20,7 +20,7 @@ LAYERS = [
     {"methods"},
     {"primitives"},
     {"session"},
-    {"program", "rendering", "device"},
+    {"program", "rendering", "device", "pinned"},
     {"blocks", "limits", "trees"},
     {"plan", "quirks"},
     {"configs", "functions", "results", "arrays", "domain", "survey", "profile", "files", "pictures"},

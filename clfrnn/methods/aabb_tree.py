@@ -60,8 +60,6 @@ class Tree:
     starts: tuple[float, ...]
     #: when it is known how far its leaves have grown
     measured: cl.Event | None
-    #: how often the boxes have been fitted since the order was made
-    refits: int
 
 
 class AabbTree:
@@ -117,10 +115,10 @@ class AabbTreeIndex(Index):
         self._bits = plan.bits
         #: the largest ratio of a leaf's volumes now and when the order was made, as a logarithm; and, when the order
         #: was made, the sum over points of how many were in a cube of side radius
-        self._told = session.pinned(2, self.dtype)
+        self._told = session.pinned(self, self.dtype)
         self._crowd: float | None = None
-        #: the last order was outgrown in one step
-        self._restless = False
+        #: the growth that was last looked at; and whether the last order was outgrown in one step
+        self._grown, self._restless = 0.0, False
         self._tree = self._grow(points, bounds, problem.survey.low)
         # When an order is made anew, the points may lie elsewhere than those that the bits were planned for.
         self._bits = most_curve_bits(self.dim, problem.real)
@@ -138,11 +136,13 @@ class AabbTreeIndex(Index):
 
     def _ranks(self) -> bool:
         """Whether queries with radii of their own are sorted by these: settled by the first who ask, who may wait."""
+        if not self.config.packed:
+            return False
         if self._crowd is None:
             if self._tree.measured is not None:
                 self._tree.measured.wait()
             self._crowd = float(self._told[1]) / max(1, self.num_points)
-        return self.config.packed and is_crowd(self._crowd)
+        return is_crowd(self._crowd)
 
     def goes_by_number(self, function: NeighborFunction, ask: Ask, images: str) -> bool:  # noqa: ARG002
         """Foreign queries that are not sorted."""
@@ -157,7 +157,7 @@ class AabbTreeIndex(Index):
         m = self.num_points if queries is None else queries.shape[0]
         order = tree.points  # not looked at, as points are in their order
         if queries is not None:
-            bits = query_bits(m, self.dim, self._plan.bits)
+            bits = query_bits(m, self.dim, self._bits)
             keys = session.scratch(m, _UINT, purpose="the order of queries")
             self._find_keys(queries, bits, keys, of=1, bounds=tree.bounds, images=tree.images)
             order = sort_positions(session, keys, bits * self.dim)[1]
@@ -182,11 +182,13 @@ class AabbTreeIndex(Index):
         """See :class:`~clfrnn.methods.walker.Walker`."""
         plan = self._plan
         levels = self._leaves.bit_length() - 1
-        going = f"in packs of {plan.config.work_group_size}" if plan.config.packed else "each by itself"
+        going = "each by itself"
+        if plan.config.packed:
+            going = f"in packs of {plan.config.work_group_size}, the nearest each by itself"
         neighbors = self.problem.survey.neighbors(self.radius)
         return [
             f"tree: {self._leaves:,} leaves of {plan.leaf_size} points, {levels} levels above them",
-            f"queries: {going}, as of a {self.session.profile.kind}; about {neighbors:.3g} neighbors were foreseen",
+            f"queries: {going}, as on a {self.session.profile.kind}; about {neighbors:.3g} neighbors were foreseen",
             f"construction: {plan.construction}, again when a leaf has {plan.rebuild_threshold:g} times its volume",
         ]
 
@@ -203,21 +205,28 @@ class AabbTreeIndex(Index):
         if periodic is not None and box is not None:
             starts = periodic.starts(box.low, box.high)
         outgrown = self._outgrown(tree)
-        if outgrown:
-            self._restless = tree.refits <= 1
-        else:
-            refitted = self._refit(points, bounds, tree, starts)
+        if not outgrown:
+            self._tree = self._refit(points, bounds, tree, starts)
             # Where one step was enough to outgrow an order, it may be again: look at the boxes before a query does.
-            outgrown = self._restless = self._restless and self._outgrown(refitted)
-        self._tree = self._grow(points, bounds, starts) if outgrown else refitted
+            outgrown = self._restless = self._restless and self._outgrown(self._tree)
+        if outgrown:
+            self._tree = self._grow(points, bounds, starts)
+            self._grown = 0.0
         self.last_update = "rebuilt" if outgrown else "refit"
 
     def _outgrown(self, tree: Tree) -> bool:
-        """Whether a leaf has grown more than it may; waits for the boxes to be fitted."""
+        """Whether a leaf has grown more than it may; waits for the boxes to be fitted.
+
+        The index is restless from then on when half of that had been too much for the update before.
+        """
         if tree.measured is None or math.isinf(self._plan.rebuild_threshold):
             return False
         tree.measured.wait()
-        return float(self._told[0]) > math.log2(self._plan.rebuild_threshold)
+        before, self._grown = self._grown, float(self._told[0])
+        most = math.log2(self._plan.rebuild_threshold)
+        if self._grown > most:
+            self._restless = before <= most / 2
+        return self._grown > most
 
     def _grow(self, points: cla.Array, bounds: PendingBox, starts: tuple[float, ...]) -> Tree:
         """A tree over points in a new order."""
@@ -235,16 +244,7 @@ class AabbTreeIndex(Index):
     def _refit(self, points: cla.Array, bounds: PendingBox, tree: Tree, starts: tuple[float, ...]) -> Tree:
         """The same tree around points that have moved."""
         images = self._images(starts, bounds)
-        return self._fit(
-            "fit_again",
-            tree.points,
-            points,
-            bounds,
-            volumes=tree.volumes,
-            images=images,
-            starts=starts,
-            refits=tree.refits + 1,
-        )
+        return self._fit("fit_again", tree.points, points, bounds, volumes=tree.volumes, images=images, starts=starts)
 
     def _images(self, starts: tuple[float, ...], bounds: PendingBox) -> tuple[Scratch, ...]:
         return () if self.problem.box is None else (self.images(starts, bounds),)
@@ -294,7 +294,6 @@ class AabbTreeIndex(Index):
         volumes: Scratch,
         images: tuple[Scratch, ...],
         starts: tuple[float, ...],
-        refits: int = 0,
     ) -> Tree:
         """Points to their places, and boxes from the leaves up: two launches, a third for very many points."""
         session, n, leaves, making = self.session, self.num_points, self._leaves, self._making
@@ -316,7 +315,7 @@ class AabbTreeIndex(Index):
             np.int32(self._plan.leaf_size),
             np.int32(fresh),
             self.dtype.type(max(_LEAST_SIDE * self.radius, float(np.finfo(self.problem.real).tiny))),
-            self.dtype.type(self.dim * math.log2(self.radius) if self.radius > 0 else -math.inf),
+            self.dtype.type(self.radius),
             points.base_data,
             *(each.base_data for each in images),
             sorted_points.base_data,
@@ -324,7 +323,24 @@ class AabbTreeIndex(Index):
             volumes.base_data,
             shares.base_data,
         )
-        many = groups
+        self._fit_above(groups, nodes, shares, grown, bounds)
+        measured = None
+        if fresh or not math.isinf(self._plan.rebuild_threshold):  # pyopencl waits for copies when they are dropped
+            told = self._told if fresh else self._told[:1]
+            measured = cl.enqueue_copy(session.queue, told, grown.base_data, is_blocking=False)
+        return Tree(
+            points=sorted_points,
+            nodes=nodes,
+            volumes=volumes,
+            images=images,
+            bounds=bounds,
+            starts=starts,
+            measured=measured,
+        )
+
+    def _fit_above(self, groups: int, nodes: Scratch, shares: Scratch, grown: Scratch, bounds: PendingBox) -> None:
+        """The boxes above those that groups of leaves have made, and what all of these have found."""
+        session, size, many = self.session, self._making.work_group_size, groups
         while many > _MOST_OF_GROUP:
             above = many // _OF_GROUP
             session.launch(
@@ -342,20 +358,6 @@ class AabbTreeIndex(Index):
             grown.base_data,
             np.int32(bounds.placed),
             *bounds.arguments,
-        )
-        measured = None
-        if fresh or not math.isinf(self._plan.rebuild_threshold):  # pyopencl waits for copies when they are dropped
-            told = self._told if fresh else self._told[:1]
-            measured = cl.enqueue_copy(session.queue, told, grown.base_data, is_blocking=False)
-        return Tree(
-            points=sorted_points,
-            nodes=nodes,
-            volumes=volumes,
-            images=images,
-            bounds=bounds,
-            starts=starts,
-            measured=measured,
-            refits=refits,
         )
 
     def walk_arguments(self) -> tuple[Any, ...]:

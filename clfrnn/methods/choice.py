@@ -18,7 +18,7 @@ from .strips import Strips
 __all__ = ["Choice", "choose_method", "is_worth_binning"]
 
 #: All pairs of so few points are tested sooner than they are sorted; where no grid serves, on a GPU, than a tree is
-#: walked (measured in 4 to 12 dimensions; even clouds in more than 7 want up to ten times as many for a tree).
+#: walked (measured in 4 to 12 dimensions; even clouds in more than 6 want up to ten times as many for a tree).
 _FEW_POINTS = 1024
 _FEW_POINTS_FOR_TREES = 8192
 
@@ -42,9 +42,10 @@ _MOST_POINTS_OF_FEW, _MOST_NEIGHBORS_OF_FEW = 1 << 18, 100.0
 _UNEVEN = "they lie too unevenly for local grids"
 
 
-def is_worth_binning(n: int) -> bool:
-    """Whether the choice depends on more than how many points there are."""
-    return n > _FEW_POINTS
+def is_worth_binning(n: int, dim: int, profile: DeviceProfile) -> bool:
+    """Whether the choice depends on more than how many points there are, in how many dimensions, on what device."""
+    few_for_trees = _FEW_POINTS_FOR_TREES if profile.kind == "gpu" else _FEW_POINTS
+    return n > (_FEW_POINTS if dim in Strips.dims else few_for_trees)
 
 
 class Choice(NamedTuple):

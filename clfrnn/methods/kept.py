@@ -121,7 +121,8 @@ class KeptPoints(abc.ABC):
         Notes
         -----
         Cost: that of building, without its survey. Nothing is compiled. A device array is not waited for, save that
-        every sixteenth check of a caller who never waits is; ``aabb_tree`` waits for a number of the step before.
+        every sixteenth check of a caller who never waits is; ``aabb_tree`` waits for a number of the step before, and
+        where points jump for one of its own.
         """
         self.session.check_process()
         array, pending, _ = take_points(

@@ -21,7 +21,7 @@ def sort_positions(session: Session, keys: Scratch, bits: int) -> tuple[Scratch,
     keys : (n,) uint32 or uint64 — overwritten
     bits : the number of low bits that may differ between keys; the others must be equal
 
-    Five launches and two and a half passes for every four bits. Nothing is waited for.
+    Three launches for every four bits, of millions of keys five; two and a half passes. Nothing is waited for.
 
     Source: Satish, Harris, Garland (2009), §4.
     """

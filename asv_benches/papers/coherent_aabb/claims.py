@@ -49,7 +49,8 @@ def claims(results: Results, axes: Axes) -> Section:
         title="The paper's conclusions and this run",
         note=(
             "A ratio is of times, over all cases measured. *Holds* asks that what the paper finds faster is faster by "
-            "more than 5 % in every case; for what grows, that it grows by no more than in the paper."
+            "more than 5 % in every case, and what it finds slower in some, in some; for what grows, that it grows by "
+            "no more than in the paper."
         ),
         tables=[Table(header=("conclusion", "paper", "this run", "today"), rows=rows, words=4)],
     )
@@ -76,15 +77,17 @@ def _packs(results: Results, axes: Axes) -> Finding:
 
 
 def _against_grid(results: Results, axes: Axes, *, far: bool = False) -> Finding:
-    """Of the small ranges of movement, all but the last, or of the last."""
-    ranges = axes.ranges[-1:] if far else axes.ranges[:-1]
-    told, faster = _faster(
+    """Of the small ranges of movement, all but the last, or of the last, where some are slower."""
+    ratios = [
         results.ratio("step", *(moving(axes, n, reach, radius, way) for way in ("uniform_grid", "aabb_tree")))
         for n in axes.moving
-        for reach in ranges
+        for reach in (axes.ranges[-1:] if far else axes.ranges[:-1])
         for radius in axes.radii
-    )
-    return told, None if faster is None else faster != far
+    ]
+    told, faster = _faster(ratios)
+    if faster is None or not far:
+        return told, faster
+    return told, min(ratio for ratio in ratios if ratio is not None) < 1 / NOISE
 
 
 def _flatter(results: Results, axes: Axes) -> Finding:

@@ -111,7 +111,7 @@ AXES = {
 
 def moving(axes: Axes, n: int, reach: float, radius: float, way: str) -> Measurement:
     """Figure 10: steps of points that move by up to `reach` of the diagonal along each axis."""
-    return Measurement.of(experiment="moving", n=n, range=reach, radius=radius, way=way, steps=axes.steps)
+    return Measurement.of(experiment="moving", n=n, reach=reach, radius=radius, way=way, steps=axes.steps)
 
 
 def ball(axes: Axes, radius: float, way: str) -> Measurement:

@@ -308,8 +308,8 @@ def _groups(results: Results, axes: Axes) -> Section:
         note=(
             "A third of the points in each of three cubes, whose sides are as 3 to 2 to 1 as their radii are: the "
             "paper says where the groups are and that the upper two are much sparser, and no more. Cells of the grids "
-            "are made for the largest radius. Milliseconds of a step, and times as long as `aabb_tree`; the paper's "
-            "are frames a second of its simulation."
+            "are made for the largest radius. Points rest, and are taken in all the same. Milliseconds of a step, and "
+            "times as long as `aabb_tree`; the paper's are frames a second of its simulation."
         ),
         tables=[
             Table(

@@ -57,26 +57,21 @@ def measure(session: clfrnn.Session, measurement: Measurement) -> Numbers:
 # --- experiments ------------------------------------------------------------------------------------------------------
 
 
-def _moving(session: clfrnn.Session, n: int, range: float, radius: float, way: str, steps: int) -> Numbers:  # noqa: A002
+def _moving(session: clfrnn.Session, n: int, reach: float, radius: float, way: str, steps: int) -> Numbers:
     """Seconds of a step of points that move: the mean, as the paper's; how many of them made an order anew."""
-    positions = _positions(session, n, range, steps)
-    reach = radius * diagonal()
-    index = clfrnn.build_index(positions[0], reach, method=way, session=session)
-    for _ in _laps(WARM_UP):
-        stage_seconds(session, [lambda: index.update(positions[0]), index.count])
+    start, positions = _resting(session, n), _positions(session, n, reach, steps)
+    own = radius * diagonal()
+    index = clfrnn.build_index(start, own, method=way, session=session)
+    for _ in range(WARM_UP):
+        stage_seconds(session, [functools.partial(index.update, start), index.count])
     spans, rebuilt = [], 0
-    counts = index.count()
     for points in positions:
-
-        def step(points: cla.Array = points) -> None:
-            index.update(points)
-
-        update, count, both = stage_seconds(session, [step, index.count])
+        update, count, both = stage_seconds(session, [functools.partial(index.update, points), index.count])
         spans.append((update.span, count.span, both.span))
         rebuilt += index.last_update == "rebuilt"
     index.check()
     counts = index.count().get()
-    _compare(counts, _expected(session, positions[-1], reach))
+    _compare(counts, _expected(session, positions[-1], own))
     lists = _typical(session, index.query)
     update, count, both = (statistics.fmean(column) for column in zip(*spans, strict=True))
     return {
@@ -117,11 +112,13 @@ def _radius(session: clfrnn.Session, n: int, radius: float, way: str) -> Numbers
 
         found = search()
         numbers[f"{what}_bytes"] = float(own.pooled_bytes)
-        del found
+        if what == "lists":
+            del found
         numbers[what] = _typical(own, search)
     numbers["kept"] = float(sum(index.nbytes.values()))
     counts = index.count(queries).get()
     _compare(counts, _expected(session, points, reach, queries))
+    _compare_nearest(session, points, reach, queries, found)
     numbers["neighbors"] = float(counts.mean())
     return numbers
 
@@ -147,19 +144,25 @@ def _update(session: clfrnn.Session, n: int, way: str, radius: float) -> Numbers
     """Seconds of an update: of a tree that is fitted or made anew, or of a grid."""
     reach, (here, there) = radius * diagonal(), _positions(session, n, 0.001, 2)
     tree = way in ("refit", "rebuild")
-    # From the least growth on, every other update makes a new order: that of a new one is none.
-    options = (
-        {"method": "aabb_tree", "rebuild_threshold": 1.0 if way == "rebuild" else np.inf} if tree else {"method": way}
-    )
+    options: dict[str, Any] = {"method": "aabb_tree" if tree else way}
+    if tree:
+        options["rebuild_threshold"] = 1.0 if way == "rebuild" else np.inf
     index = clfrnn.build_index(here, reach, session=session, **options)
+    # With the least threshold, an update behind a move makes a new order; that it is at rest before the move, and again
+    # behind the new order, keeps it from looking at its own boxes first.
+    cycle = (here, there, there, there, here, here) if way == "rebuild" else (here, there)
+    timed = (2, 5) if way == "rebuild" else (0, 1)
     seconds: list[float] = []
-    started = time.perf_counter()
-    for k in _laps(2 * (MOST + WARM_UP)):
-        span = stage_seconds(session, [lambda k=k: index.update((here, there)[k % 2])])[-1].span
-        if k >= WARM_UP and (way != "rebuild" or index.last_update == "rebuilt"):
+    started, k = time.perf_counter(), 0
+    while len(seconds) < LEAST or (len(seconds) < MOST and time.perf_counter() - started < ENOUGH):
+        points = cycle[k % len(cycle)]
+        span = stage_seconds(session, [functools.partial(index.update, points)])[-1].span
+        if k >= len(cycle) * WARM_UP and k % len(cycle) in timed:
+            assert way != "rebuild" or index.last_update == "rebuilt"
             seconds.append(span)
-        if len(seconds) >= LEAST and time.perf_counter() - started > ENOUGH:
-            break
+        k += 1
+    index.check()
+    _compare(index.count().get(), _expected(session, points, reach))
     return {"update": statistics.median(seconds), "timed": float(len(seconds))}
 
 
@@ -173,7 +176,7 @@ def _groups(session: clfrnn.Session, n: int, radius: float, way: str) -> Numbers
         return index.count(radius=radii)
 
     counts = step().get()
-    _compare(counts, _expected(session, points, scene.largest, radii=radii))
+    _compare(counts, _expected(session, points, scene.largest, own=radii))
     return {"step": _typical(session, step), "neighbors": float(counts.mean())}
 
 
@@ -190,14 +193,10 @@ EXPERIMENTS: dict[str, Callable[..., Numbers]] = {
 # --- what they share --------------------------------------------------------------------------------------------------
 
 
-def _laps(many: int) -> range:
-    return range(many)
-
-
 def _typical(session: clfrnn.Session, step: Callable[[], object]) -> float:
     """The median time of a step."""
     seconds: list[float] = []
-    for _ in _laps(WARM_UP):
+    for _ in range(WARM_UP):
         stage_seconds(session, [step])
     started = time.perf_counter()
     while len(seconds) < LEAST or (len(seconds) < MOST and time.perf_counter() - started < ENOUGH):
@@ -221,13 +220,26 @@ def _compare(counts: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> No
         )
 
 
+def _compare_nearest(
+    session: clfrnn.Session, points: cla.Array, radius: float, queries: cla.Array, found: clfrnn.Nearest
+) -> None:
+    others = clfrnn.build_index(points, radius, method="strips", session=_apart(session)).nearest(queries)
+    if not np.array_equal(found.distances.get(), others.distances.get()):
+        raise DisagreementError("other nearest neighbors than expected: their distances differ")
+
+
 def _expected(
-    session: clfrnn.Session, points: cla.Array, radius: float, queries: cla.Array | None = None, **options: Any
+    session: clfrnn.Session,
+    points: cla.Array,
+    radius: float,
+    queries: cla.Array | None = None,
+    *,
+    own: cla.Array | None = None,
 ) -> np.ndarray[Any, Any]:
     """The counts that every way must find."""
     method = "strips" if points.shape[1] <= 3 else "brute_force"
     index = clfrnn.build_index(points, radius, method=method, session=_apart(session))
-    counts: np.ndarray[Any, Any] = index.count(queries, **({"radius": options["radii"]} if options else {})).get()
+    counts: np.ndarray[Any, Any] = index.count(queries, radius=own).get()
     return counts
 
 
