@@ -32,21 +32,7 @@ QUIRKS: tuple[Quirk, ...] = (
         change=lambda _: {"local_reserve": 1024},
         why="A launch that asks for exactly the reported 49,152 bytes fails with OUT_OF_RESOURCES; "
         "the driver keeps up to 1 KiB of each work-group's shared memory.",
-        link="https://docs.nvidia.com/cuda/cuda-c-programming-guide/#compute-capabilities",
-    ),
-    Quirk(
-        name="rusticl-event-timer",
-        when=lambda p: p.platform == "rusticl",
-        change=lambda _: {"event_timer": False},
-        why="Software rasterisers under rusticl 22.3 report every kernel as one nanosecond long.",
-        link="https://docs.mesa3d.org/rusticl.html",
-    ),
-    Quirk(
-        name="rusticl-local-memory",
-        when=lambda p: p.platform == "rusticl",
-        change=lambda p: {"local_memory": min(p.local_memory, 32 << 10)},
-        why="rusticl 22.3 accepts a launch with any amount of local memory and checks nothing.",
-        link="https://docs.mesa3d.org/rusticl.html",
+        link="https://docs.nvidia.com/cuda/hopper-tuning-guide/index.html#unified-shared-memory-l1-texture-cache",
     ),
     Quirk(
         name="llvmpipe-loops",
@@ -60,9 +46,9 @@ QUIRKS: tuple[Quirk, ...] = (
         name="pocl-local-memory",
         when=lambda p: p.platform == "Portable Computing Language" and p.kind == "cpu",
         change=lambda p: {"local_memory": min(p.local_memory, 256 << 10)},
-        why="PoCL reports a share of the last-level cache as local memory and does not check a launch "
-        "against it (too much is a segmentation fault); a core's own second-level cache is what pays.",
-        link="https://portablecl.org/docs/html/",
+        why="PoCL reports as local memory what it takes for a share of a cache, 1 or 2 MiB where tried, and does not "
+        "check a launch against it (too much is a segmentation fault); a core's own second-level cache is what pays.",
+        link="https://github.com/pocl/pocl/issues/810",
     ),
 )
 

@@ -63,15 +63,20 @@ def test_strips_otherwise(name, problem, reason):
 def test_few_points_for_the_device(name):
     """They are searched as soon as launched for: the fewer, the more neighbors they may have."""
     units = min(RECORDED[name].compute_units, 128)
+    profile = dataclasses.replace(RECORDED[name], compute_units=units)
+
+    def taken(**cloud):
+        return choose_method(even(**cloud), profile).method.name
+
     for few, neighbors in ((512, {"float": 90, "double": 60}), (2048, {"float": 90, "double": 20})):
         for real, many in neighbors.items():
             for dim in (2, 3):
-                assert choice(even(neighbors=many, n=few * units, dim=dim, real=real), name)[0] == "fenns"
-            assert choice(even(neighbors=2 * many, n=few * units, real=real), name)[0] == "strips"
-    assert choice(even(neighbors=30, n=512 * units, periodic=True), name)[0] == "fenns"
-    assert choice(even(neighbors=30, n=2048 * units, periodic=True), name)[0] == "strips"
-    assert choice(even(neighbors=10, n=2048 * units, periodic=True), name)[0] == "fenns"
-    assert choice(even(neighbors=90, n=2049 * RECORDED[name].compute_units), name)[0] == "strips"
+                assert taken(neighbors=many, n=few * units, dim=dim, real=real) == "fenns"
+            assert taken(neighbors=2 * many, n=few * units, real=real) == "strips"
+    assert taken(neighbors=30, n=512 * units, periodic=True) == "fenns"
+    assert taken(neighbors=30, n=2048 * units, periodic=True) == "strips"
+    assert taken(neighbors=10, n=2048 * units, periodic=True) == "fenns"
+    assert taken(neighbors=90, n=2049 * units) == "strips"
     many = dataclasses.replace(RECORDED[name], compute_units=10_000)
     assert choose_method(even(neighbors=90, n=(1 << 18) + 1), many).method.name == "strips"
 

@@ -6,14 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from conftest import RECORDED
 
-from clfrnn import configs, limits, plan
+from clfrnn import blocks, configs, limits, plan, trees
 from clfrnn.domain import PeriodicBox
 from clfrnn.methods import METHODS
 from clfrnn.plan import Problem
 from clfrnn.profile import DeviceProfile
-from clfrnn.quirks import QUIRKS, apply_quirks
 from clfrnn.survey import Survey
 
 REAL_SIZE = {"float": 4, "double": 8}
@@ -37,7 +35,16 @@ def local_bytes(config):
     if isinstance(config, configs.ScanConfig):
         return size * 8
     if isinstance(config, configs.SortConfig):
-        return 4 * ((size << config.digit_bits) + size + (1 << config.digit_bits))
+        pairs = size * config.items * {"uint": 8, "ulong": 12}[config.key]
+        return 4 * ((size << config.digit_bits) + size + (1 << config.digit_bits)) + (pairs if config.held else 0)
+    if isinstance(config, blocks.CoarseConfig):
+        return 4 * config.names()["room"]
+    if isinstance(config, blocks.BlockConfig):
+        return blocks.block_memory(config) if config.tile else 0
+    if isinstance(config, trees.TreeWalkConfig):
+        return config.local_memory if config.packed else 0
+    if isinstance(config, trees.TreeConfig):
+        return config.leaves * ((2 * config.dim + 2) * REAL_SIZE[config.real] + 4)
     return 0
 
 
@@ -52,6 +59,12 @@ def all_configs(profile):
                 profile, dim=dim, real=real, by_distance=True, offset="int", distances=True, vectors=True, shifts=True
             )
             yield plan.plan_images(profile, dim=dim, real=real)
+            yield trees.plan_tree(profile, dim=dim, real=real, periodic=True)
+            yield trees.plan_tree_walk(profile, dim=dim, real=real, periodic=True)
+        for dim in (2, 3):
+            yield plan.plan_walk(profile, dim=dim, real=real, periodic=True, edges=True)
+            yield blocks.plan_coarse(profile, dim=dim, real=real, periodic=True)
+            yield fenns(profile, dim=dim, real=real).config
     for total, out in (("int", "int"), ("long", "int"), ("long", "long")):
         yield plan.plan_scan(profile, total=total, out=out)
         yield plan.plan_short_scan(profile, total=total, out=out)
@@ -65,6 +78,10 @@ def test_profiles_survive_json(profile):
     assert DeviceProfile.from_dict(json.loads(json.dumps(profile.to_dict()))) == profile
 
 
+def fenns(profile, **asked):
+    return METHODS["fenns"].plan(problem(coarse_shape=None, **asked), profile)
+
+
 def test_every_config_is_legal(profile):
     for config in all_configs(profile):
         assert is_power_of_two(config.work_group_size), config
@@ -72,6 +89,60 @@ def test_every_config_is_legal(profile):
         assert local_bytes(config) <= profile.usable_local_memory, config
         assert profile.usable_local_memory < profile.local_memory
         assert hash(config) == hash(dataclasses.replace(config))
+
+
+def test_groups_are_whole_wavefronts(profile):
+    """Items that run in lockstep idle where a group has not as many; only tree packs may do with less."""
+    if profile.kind != "gpu":
+        pytest.skip("work-items of a CPU, and of what pretends to be one, take turns")
+    assert is_power_of_two(profile.simd_width)
+    for config in all_configs(profile):
+        size = config.work_group_size
+        assert size % profile.simd_width == 0 or size < profile.simd_width, config
+        small = size < min(profile.simd_width, profile.max_work_group_size)
+        packs = isinstance(config, trees.TreeWalkConfig) and config.packed
+        assert not small or packs or size == 1, f"{config} leaves lanes idle"
+
+
+@pytest.mark.parametrize("real", ["float", "double"])
+@pytest.mark.parametrize("dim", [2, 3])
+def test_more_local_memory_never_means_smaller_plans(profile, dim, real):
+    """Tiles, sorts, packs and the cells that can be counted, from 2 to 256 KiB."""
+    grid = fenns(dataclasses.replace(profile, local_memory=(64 << 10) + profile.local_reserve), dim=dim).grid
+    asked = problem(dim=dim, real=real, coarse_shape=None)
+    before = None
+    for memory in range(2 << 10, 256 << 10, 1 << 10):
+        device = dataclasses.replace(profile, local_memory=memory + profile.local_reserve)
+        sort, walk = (
+            plan.plan_sort(device, key="ulong"),
+            trees.plan_tree_walk(device, dim=dim, real=real, periodic=True),
+        )
+        making = trees.plan_tree(device, dim=dim, real=real, periodic=True)
+        sizes = {
+            "all pairs": plan.plan_tile(device, dim=dim, real=real, periodic=True).tile,
+            "sort": sort.work_group_size * sort.items,
+            "scan": plan.plan_scan(device, total="int", out="int").work_group_size,
+            "reduction": plan.plan_reduce(device, dim=dim, real=real).work_group_size,
+            "packs": walk.packed,
+            "boxes": making.leaves,
+            "block": making.block,
+            "counters": blocks.most_coarse_cells(device),
+            "local grid": blocks.plan_block(device, problem=asked, grid=grid).tile,
+        }
+        for name, size in sizes.items():
+            assert before is None or size >= before[name], f"{name} at {memory:,} bytes"
+        before = sizes
+
+
+def test_local_grids_are_those_of_the_device(profile):
+    """FENNS' grid has cells that a group can count, and a tile wherever a block of even points fits local memory."""
+    for dim in (2, 3):
+        for real in reals(profile):
+            decided = fenns(profile, dim=dim, real=real, others=1.0, n=1_000_000, radius=0.01)
+            assert 1 <= decided.grid.cells <= blocks.most_coarse_cells(profile)
+            if profile.loop_turns is None and profile.usable_local_memory > 24 << 10 and profile.kind == "gpu":
+                assert decided.config.tile >= 256
+                assert decided.config.tile % decided.config.work_group_size == 0
 
 
 @pytest.mark.parametrize("memory", [1 << 10, 4 << 10, 16 << 10, 64 << 10])
@@ -203,26 +274,6 @@ def test_launch_budget_grows_with_the_device(profile):
     assert limits.launch_budget(doubled) > limits.launch_budget(profile) >= 1 << 20
 
 
-def test_quirks_change_facts_once(profile):
-    assert apply_quirks(profile) == apply_quirks(apply_quirks(profile))
-    names = [quirk.name for quirk in QUIRKS]
-    assert len(set(names)) == len(names)
-    assert all(quirk.why and quirk.link.startswith("https://") for quirk in QUIRKS)
-
-
-def test_quirks_reach_whom_they_mean():
-    def quirked(recorded, **facts):
-        return apply_quirks(dataclasses.replace(RECORDED[recorded], **facts))
-
-    assert quirked("h200", local_reserve=0).local_reserve == 1024
-    assert quirked("rusticl", event_timer=True, local_memory=8 << 20).event_timer is False
-    assert quirked("rusticl", local_memory=8 << 20).local_memory == 32 << 10
-    assert quirked("rusticl", loop_turns=None).loop_turns == 65_535
-    assert quirked("rusticl", name="a GPU", loop_turns=None).loop_turns is None
-    assert quirked("pocl", local_memory=2 << 20).local_memory == 256 << 10
-    assert quirked("intel-cpu").local_memory == 256 << 10
-
-
 def test_planning_uses_keyword_only_frozen_data():
     for name in configs.__all__:
         kind = getattr(configs, name)
@@ -239,4 +290,4 @@ def test_what_chance_explains_is_no_crowd():
     assert dataclasses.replace(even, others=2 * n * radius**3).density(radius) == pytest.approx(n)
     assert dataclasses.replace(even, others=20 * n * radius**3).density(radius) == pytest.approx(20 * n)
     assert dataclasses.replace(even, others=2 * n * 0.01**3).density(0.01) == pytest.approx(2 * n)
-    assert dataclasses.replace(even, others=2 * n * 0.01**3, counted=7.0).density(0.01) == 7.0
+    assert dataclasses.replace(even, others=2 * n * 0.01**3, counted=7.0).density(0.01) == pytest.approx(7.0)

@@ -1,0 +1,244 @@
+"""Writes devices.md: what clfrnn plans for every recorded device. ``python docs/make_devices.py``; a test compares."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from clfrnn.blocks import plan_coarse
+from clfrnn.limits import launch_budget
+from clfrnn.methods import METHODS, choose_method
+from clfrnn.plan import Problem, plan_sort, plan_tile, plan_walk, square_root
+from clfrnn.profile import DeviceProfile
+from clfrnn.quirks import QUIRKS
+from clfrnn.survey import Survey
+from clfrnn.trees import default_leaf_size, plan_tree_walk
+
+ROOT = Path(__file__).parent.parent
+PROFILES = ROOT / "tests" / "profiles"
+PAGE = ROOT / "docs" / "devices.md"
+
+#: The search that everything is planned for.
+POINTS, DIM, NEIGHBORS = 1_000_000, 3, 8
+
+#: How devices are called here, where their drivers call them otherwise.
+CALLED = {
+    "awkward": "Awkward",
+    "gtx-1080-ti": "GTX 1080 Ti",
+    "h200": "H200",
+    "intel-cpu": "Intel CPU",
+    "oclgrind": "Oclgrind",
+    "pocl": "PoCL",
+    "rusticl": "rusticl",
+    "titan-x-pascal": "Titan X (Pascal)",
+    "mi300x": "MI300X",
+    "rx-7900-xtx": "RX 7900 XTX",
+    "arc-a770": "Arc A770",
+    "iris-xe": "Iris Xe",
+    "apple-m1-max": "M1 Max",
+}
+
+#: The order of devices, by how their profiles came about.
+_RANK = {"run": 0, "planned": 1, "invented": 2}
+
+HEAD = """\
+# Devices
+
+<!-- written by docs/make_devices.py -->
+
+clfrnn never asks who made a device. It reads facts from the driver into a {{py:class}}`~clfrnn.profile.DeviceProfile`,
+corrects those that are known to be wrong, and plans from them. Profiles of some devices are kept with the tests, so
+that plans for a device can be tested without it. This page is made from them by the same functions that plan a search.
+
+**Run**: {run}. clfrnn was run on these, in bold below. PoCL, Intel's driver and rusticl
+drive a CPU, and Oclgrind simulates a device.
+
+**Only planned**: {planned}. Nobody has run clfrnn on these for this page. Their facts are
+put together from what is published; [below](#where-the-facts-are-from) it says from where, and what is inferred. What
+is planned for them is legal and fits their memory, as tests see to; how fast it is, nobody has measured.
+
+{invented} is made up: a device that offers as little as it may.
+
+`clfrnn devices` shows the same for the devices at hand. If yours is missing here, or planned only, what that command
+prints with `--json` is worth an issue.
+"""
+
+FACTS = """\
+## What they offer
+
+Groups are of so many work-items at most; *lanes* run in lockstep, or are the width of a CPU's vectors; the clock is in
+MHz. *Root* is how the square root of a float is rounded correctly: by the device's own, by way of doubles, or by
+integers. *64-bit atomics* are those on integers.
+"""
+
+PLANS = """\
+## What is planned
+
+For {points:,} points spread evenly in {dim}D, single precision, about {neighbors} neighbors each, no options given.
+*auto* is the method that a search takes. *Walk* is the work-group of `uniform_grid` and `strips`; *all pairs*
+the work-group of `brute_force` and its tile of points; FENNS' work-group and its tile of candidates, or *none* where
+queries go through memory by themselves; its coarse grid, of as many cells as a group can count at most; how the queries
+of a tree go down it, and the points of a leaf; the work-group of a sort and the keys that it sorts at a time.
+*Launch* is the pairs that one launch may test: a guess of what takes half a second, so that no driver ends it.
+"""
+
+QUIRKS_HEAD = """\
+## What drivers get wrong
+
+Each of these changes facts of a profile when it is read. Those in the tables are changed already.
+"""
+
+SOURCES = """\
+## Where the facts are from
+
+Of devices that are planned only. Options for the compiler follow from the facts and are left out.
+"""
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+def page() -> str:
+    """The text of devices.md."""
+    profiles = {
+        path.stem: DeviceProfile.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        for path in PROFILES.glob("*.json")
+    }
+    sources = {
+        path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (PROFILES / "sources").glob("*.json")
+    }
+    names = sorted(profiles, key=lambda name: (_RANK[sources[name]["how"]], CALLED[name].lower()))
+    by_how = {how: [CALLED[name] for name in names if sources[name]["how"] == how] for how in _RANK}
+    words = {how: _listed(called) for how, called in by_how.items()}
+    parts = [
+        _filled(HEAD.format(**words)),
+        FACTS + "\n" + _table(_facts(profiles[name]) | {"": _cell(name, sources)} for name in names),
+        _filled(PLANS.format(points=POINTS, dim=DIM, neighbors=NEIGHBORS))
+        + "\n\n"
+        + _table(_plans(profiles[name]) | {"": _cell(name, sources)} for name in names),
+        QUIRKS_HEAD + "\n" + "\n".join(f"- **{quirk.name}**: {quirk.why} [More]({quirk.link})" for quirk in QUIRKS),
+        SOURCES
+        + "\n"
+        + "\n\n".join(filter(None, (_sources(name, profiles[name], sources[name]["facts"]) for name in names))),
+    ]
+    return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
+
+
+def _cell(name: str, sources: dict[str, Any]) -> str:
+    """A device as tables call it: those that ran in bold."""
+    return f"**{CALLED[name]}**" if sources[name]["how"] == "run" else CALLED[name]
+
+
+def _facts(profile: DeviceProfile) -> dict[str, str]:
+    root = square_root(profile, "float")
+    return {
+        "": "",
+        "kind": profile.kind,
+        "units": f"{profile.compute_units}",
+        "clock": f"{profile.clock:,}" if profile.clock > 1 else "not said",
+        "group": f"{profile.max_work_group_size:,}",
+        "lanes": f"{profile.simd_width}",
+        "local memory": _bytes(profile.local_memory - profile.local_reserve),
+        "memory": _bytes(profile.global_memory),
+        "one array": _bytes(profile.max_allocation),
+        "doubles": _yes(profile.fp64),
+        "64-bit atomics": _yes(profile.int64_atomics),
+        "root": {"native": "own", "double": "doubles", "integer": "integers"}[root],
+        "timer": _yes(profile.event_timer),
+    }
+
+
+def _plans(profile: DeviceProfile) -> dict[str, str]:
+    problem = _problem()
+    fenns = METHODS["fenns"].plan(problem, profile)
+    walk = plan_walk(profile, dim=DIM, real="float", periodic=False)
+    pairs = plan_tile(profile, dim=DIM, real="float", periodic=False)
+    tree = plan_tree_walk(profile, dim=DIM, real="float", periodic=False)
+    sort = plan_sort(profile, key="uint")
+    block, most = fenns.config, plan_coarse(profile, dim=DIM, real="float", periodic=False).counters
+    return {
+        "": "",
+        "auto": f"`{choose_method(problem, profile).method.name}`",
+        "walk": f"{walk.work_group_size}",
+        "all pairs": f"{pairs.work_group_size}, {pairs.tile}",
+        "FENNS": f"{block.work_group_size}, {block.tile or 'none'}",
+        "coarse grid": f"{' x '.join(map(str, fenns.grid.shape))} of {most:,}",
+        "tree": f"{f'packs of {tree.work_group_size}' if tree.packed else 'one by one'}, "
+        f"{default_leaf_size(profile, POINTS, NEIGHBORS)}",
+        "sort": f"{sort.work_group_size}, {sort.work_group_size * sort.items:,}",
+        "launch": f"{launch_budget(profile):.1e}".replace("e+", "e"),
+    }
+
+
+def _problem() -> Problem:
+    """Points evenly in a unit cube, as many neighbors as the page says."""
+    radius = (NEIGHBORS / (POINTS * math.pi * 4 / 3)) ** (1 / 3)
+    survey = Survey(n=POINTS, low=(0.0,) * DIM, high=(1.0,) * DIM, others=POINTS * radius**3)
+    return Problem(
+        n=POINTS, dim=DIM, real="float", radius=radius, survey=survey, options={"coarse_shape": None}, box=None
+    )
+
+
+def _sources(name: str, profile: DeviceProfile, facts: dict[str, str]) -> str:
+    """The facts of a planned device, those of one source together; nothing for a device that ran."""
+    if not facts:
+        return ""
+    together: dict[str, list[str]] = {}
+    for fact, source in facts.items():
+        if fact != "build_options":
+            together.setdefault(source, []).append(f"`{fact}`")
+    lines = [f"- {_listed(named)}: {_linked(source)}" for source, named in together.items()]
+    return f"### {CALLED[name]}\n\n`{profile.name}`, {profile.platform} {profile.driver}\n\n" + "\n".join(lines)
+
+
+def _linked(source: str) -> str:
+    """Addresses as links that show where they lead."""
+    return re.sub(r"https://([^\s,()]+)", lambda match: f"[{_short(match[1])}]({match[0]})", source)
+
+
+def _short(address: str) -> str:
+    """`github.com/a/b/issues/3` as `a/b#3`, a file by its name, else the site."""
+    if match := re.fullmatch(r"github\.com/([^/]+/[^/]+)/(?:issues|pull)/(\d+)", address):
+        return f"{match[1]}#{match[2]}"
+    if match := re.fullmatch(r"github\.com/([^/]+/[^/]+)/blob/.*/([^/]+)", address):
+        return f"{match[1]}: {match[2]}"
+    return address.split("/", maxsplit=1)[0] if "github.com" not in address else address.removeprefix("github.com/")
+
+
+def _table(rows: Iterable[dict[str, str]]) -> str:
+    found = list(rows)
+    heads = list(found[0])
+    lines = [heads, ["---"] * len(heads), *([row[head] for head in heads] for row in found)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _filled(text: str) -> str:
+    """Paragraphs whose lines are full again after names were put in."""
+    return "\n\n".join(textwrap.fill(part, 120, break_on_hyphens=False) for part in text.strip().split("\n\n"))
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
+
+
+def _bytes(size: int) -> str:
+    """In KiB, MiB or GiB, whichever leaves a few digits."""
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{size / 1024:.3g} KiB"
+
+
+def _yes(fact: bool) -> str:
+    return "yes" if fact else "no"
+
+
+if __name__ == "__main__":
+    main()
