@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from . import __version__
+from .commands.devices import devices
 from .commands.search import search
 from .commands.source import source
 from .errors import ClfrnnError
@@ -38,34 +39,9 @@ def main() -> None:
     """Exact fixed-radius near-neighbor search on any OpenCL device."""
 
 
+main.add_command(devices)
 main.add_command(search)
 main.add_command(source)
-
-
-@main.command()
-def devices() -> None:
-    """Every OpenCL device, its facts, and what clfrnn would choose for it."""
-    from .device import devices as list_profiles
-    from .device import find_device, list_devices
-    from .plan import plan_walk
-
-    present = list_profiles()
-    default = list_devices().index(find_device())  # raises where there is none, and says what to install
-    for place, profile in enumerate(present):
-        walk = plan_walk(profile, dim=3, real="float", periodic=False)
-        reads = "column by column" if walk.columns else "point by point"
-        click.echo(f"{place}{'*' if place == default else ' '} {profile.name}")
-        click.echo(f"     {profile.platform}, driver {profile.driver}")
-        click.echo(
-            f"     {profile.kind}, {profile.compute_units} compute units, "
-            f"work-groups up to {profile.max_work_group_size}, {'float64' if profile.fp64 else 'no float64'}"
-        )
-        click.echo(
-            f"     memory {profile.global_memory / 2**30:.1f} GiB, largest array "
-            f"{profile.max_allocation / 2**30:.1f} GiB, local {profile.local_memory >> 10} KiB"
-        )
-        click.echo(f"     chosen: work-groups of {walk.work_group_size}, candidates read {reads}")
-    click.echo("* is used unless a session, --device or CLFRNN_DEVICE names another.")
 
 
 @main.command()

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from click.testing import CliRunner
 import clfrnn
 from clfrnn import cli, clouds, reference, rendering, verify
 from clfrnn import session as session_module
-from clfrnn.device import list_devices
+from clfrnn.device import find_device, list_devices
 from clfrnn.methods import METHODS
 
 POINTS = clouds.uniform(500, 3, seed=1)
@@ -133,11 +134,12 @@ def test_wrong_usage(cloud, tmp_path, arguments, status, message):
 def test_devices_lists_every_device():
     status, printed = run("devices")
 
+    rows = dict(re.findall(r"^  (\d+)[* ] (.*)  (?:usable|NOT USABLE)$", printed, re.MULTILINE))
+    assert rows == {str(k): profile.name for k, profile in enumerate(clfrnn.devices())}
+    assert re.search(rf"^  {list_devices().index(find_device())}\* .*  usable$", printed, re.MULTILINE)
+    assert "chosen    work-groups of" in printed
+    assert printed.splitlines()[-1].startswith("Ready: ")
     assert status == 0
-    for profile in clfrnn.devices():
-        assert profile.name in printed
-    assert printed.count("*") == 2
-    assert "chosen: work-groups of" in printed
 
 
 def test_version_and_help():

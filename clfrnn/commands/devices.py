@@ -1,0 +1,50 @@
+"""``clfrnn devices``: what stands between clfrnn and this machine's devices."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+
+import click
+
+__all__ = ["devices"]
+
+#: Columns of a report that goes to a file, so that paths stay in one piece.
+_WIDE = 120
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON, for programs.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30,
+    show_default=True,
+    metavar="SECONDS",
+    help="After how many seconds a driver that does not answer is taken to hang.",
+)
+def devices(*, as_json: bool, timeout: float) -> None:
+    """Every OpenCL device, whether it works, and what to do where none does.
+
+    Drivers are loaded and tried in processes of their own: one that crashes or hangs costs its own lines alone. Exit
+    status 0 with a usable device, 1 without.
+    """
+    from rich.console import Console
+
+    from ..doctor.gather import gather
+    from ..doctor.report import as_data, print_report
+
+    console, waiting = Console(highlight=False), Console(stderr=True)
+    with waiting.status("trying the drivers") if waiting.is_terminal else contextlib.nullcontext():
+        facts = gather(seconds=timeout)
+    if as_json:
+        click.echo(json.dumps(as_data(facts), indent=2))
+    else:
+        if not console.is_terminal:
+            console = Console(highlight=False, width=max(console.width, _WIDE))
+        with console.capture() as report:
+            print_report(facts, console)
+        for line in report.get().splitlines():
+            click.echo(line.rstrip())
+    sys.exit(0 if facts.usable else 1)

@@ -1,0 +1,129 @@
+"""Gathers the facts: variables, folders and device nodes here, everything that touches a driver in other processes."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..profile import DeviceProfile
+from .facts import Check, Device, Entry, Facts, Gpu, Loader, Platform
+from .places import entries, find_loader, folders
+from .runner import Answer, ask
+from .variables import VARIABLES
+
+__all__ = ["gather"]
+
+
+#: Probes at the same time. More would hardly be faster, and each holds a driver in memory.
+_AT_ONCE = 8
+
+#: The OpenCL library of NVIDIA's driver, which can be there without being registered.
+_NVIDIA_LIBRARY = "libnvidia-opencl.so.1"
+
+_MAKERS = {"0x10de": "NVIDIA", "0x1002": "AMD", "0x8086": "Intel"}
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+
+def gather(*, seconds: float) -> Facts:
+    """Everything about this machine. A probe gets `seconds`; the slowest one says how long all takes."""
+    environment = {name: os.environ[name] for name in VARIABLES if os.environ.get(name)}
+    listing = ask("devices", seconds=seconds)
+    version = listing.first("pyopencl")
+    loader = find_loader(listing.first("loader"), listing.first("folder"), environment) if version else None
+    # Windows registers drivers elsewhere, and there a driver's folder says nothing.
+    places = folders(loader, environment) if loader and os.name == "posix" else []
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        nvidia = pool.submit(ask, "library", _NVIDIA_LIBRARY, seconds=seconds)
+        loaded = _submit(pool, lambda entry: _load(entry, seconds), entries(places))
+        tried = _submit(pool, lambda finding: _try(finding, seconds), listing.having("device"))
+        drivers = [each.result() for each in loaded]
+        if listing.failure and not tried:
+            drivers = [each.result() for each in _submit(pool, lambda one: _alone(one, loader, seconds), drivers)]
+        devices = [each.result() for each in tried]
+    return Facts(
+        environment=environment,
+        pyopencl=version,
+        loader=loader,
+        folders=tuple(places),
+        entries=tuple(drivers),
+        platforms=tuple(Platform(**finding["platform"]) for finding in listing.having("platform")),
+        devices=tuple(devices),
+        failure=listing.failure,
+        default=listing.first("default", None),
+        default_failure=next((finding.get("error", "") for finding in listing.having("default")), ""),
+        nvidia_library=_can_load(nvidia.result()),
+        **_system(),
+    )
+
+
+def _submit(pool: ThreadPoolExecutor, work: Callable[[Given], Made], given: Iterable[Given]) -> list[Future[Made]]:
+    return [pool.submit(work, each) for each in given]
+
+
+def _can_load(answer: Answer) -> bool:
+    return not answer.failure and not answer.having("error")
+
+
+def _load(entry: Entry, seconds: float) -> Entry:
+    """The entry with what became of its library."""
+    if entry.error:
+        return entry
+    answer = ask("library", entry.library, seconds=seconds)
+    error = answer.first("error") or answer.failure
+    return dataclasses.replace(entry, error=error, platforms=answer.first("platforms", None))
+
+
+def _alone(entry: Entry, loader: Loader | None, seconds: float) -> Entry:
+    """The entry, tried with no other driver present, as one of them takes every program down with it."""
+    if entry.error or loader is None or loader.kind != "ocl-icd":
+        return entry
+    answer = ask("devices", seconds=seconds, environment={"OCL_ICD_VENDORS": entry.library})
+    return dataclasses.replace(entry, error=answer.failure)
+
+
+def _try(finding: Mapping[str, Any], seconds: float) -> Device:
+    """A listed device with what became of its trial."""
+    facts = finding["device"]
+    if "error" in finding:
+        return Device(**facts, profile=None, failure=f"the driver does not describe it: {finding['error']}")
+    answer = ask("device", str(facts["position"]), seconds=seconds)
+    checks = tuple(
+        Check(name=each["check"], outcome=each["outcome"], detail=each.get("detail", ""))
+        for each in answer.having("check")
+    )
+    profile = DeviceProfile.from_dict(finding["profile"])
+    return Device(**facts, profile=profile, checks=checks, failure=answer.failure)
+
+
+def _system() -> dict[str, Any]:
+    """Facts that no driver is needed for."""
+    release = platform.release()
+    intel = Path(sys.prefix, "lib/libintelocl.so")
+    return {
+        "system": platform.system(),
+        "release": release,
+        "architecture": platform.machine(),
+        "python": platform.python_version(),
+        "root": os.access("/etc", os.W_OK),
+        "wsl": "microsoft" in release.lower(),
+        "gpus": tuple(_gpu(path) for path in sorted(Path("/dev/dri").glob("renderD*"))),
+        "nvidia": any(Path("/dev").glob("nvidia[0-9]*"))
+        or any(map(os.path.exists, ("/proc/driver/nvidia/version", "/usr/lib/wsl/lib/libcuda.so.1"))),
+        "intel_library": str(intel) if intel.exists() else "",
+    }
+
+
+def _gpu(path: Path) -> Gpu:
+    try:
+        maker = Path("/sys/class/drm", path.name, "device/vendor").read_text(encoding="ascii").strip()
+    except OSError:
+        maker = ""
+    return Gpu(path=str(path), vendor=_MAKERS.get(maker, ""), accessible=os.access(path, os.R_OK | os.W_OK))

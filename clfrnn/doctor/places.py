@@ -1,0 +1,120 @@
+"""Where a loader looks for drivers, and what is registered there. Reads files, loads nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from .facts import Entry, Folder, Loader
+
+__all__ = ["SYSTEM_FOLDER", "entries", "find_loader", "folders"]
+
+SYSTEM_FOLDER = "/etc/OpenCL/vendors"
+
+#: What the loaders have of themselves in their text; the second is in both.
+_KINDS = {b"OCL Icd free software": "ocl-icd", b"Khronos Group": "khronos"}
+
+
+def find_loader(mapped: str, package: str, environment: Mapping[str, str]) -> Loader:
+    """The loader at the path `mapped`, or where the system did not tell it, the one beside pyopencl in `package`."""
+    path = mapped or next(_bundled(package), "")
+    wheel = path and Path(path).parent in {Path(package) / ".libs", Path(package) / ".dylibs", Path(f"{package}.libs")}
+    conda = environment.get("CONDA_PREFIX", "")
+    if path and path in environment.get("LD_PRELOAD", "").replace(":", " ").split():
+        origin = "preloaded"
+    elif wheel:
+        origin = "wheel"
+    elif path and conda and Path(path).is_relative_to(conda):
+        origin = "conda"
+    else:
+        origin = "system"
+    return Loader(path=path, origin=origin, kind=_kind(path))
+
+
+def _bundled(package: str) -> Iterator[str]:
+    for folder in (".libs", ".dylibs", f"../{Path(package).name}.libs"):
+        yield from (str(path) for path in sorted(Path(package, folder).resolve().glob("libOpenCL*")))
+
+
+def _kind(path: str) -> str:
+    try:
+        text = Path(path).read_bytes() if path else b""
+    except OSError:
+        return ""
+    return next((kind for words, kind in _KINDS.items() if words in text), "")
+
+
+def folders(loader: Loader, environment: Mapping[str, str], *, standard: str = SYSTEM_FOLDER) -> list[Folder]:
+    """The places that `loader` reads, and well-known ones with entries that it does not."""
+    conda = environment.get("CONDA_PREFIX", "")
+    of_conda = str(Path(conda, "etc/OpenCL/vendors")) if conda else ""
+    default = of_conda if loader.origin == "conda" else standard
+    read = list(_read_by(loader, environment, default))
+    known = [_folder(path, "", read=False) for path in (standard, of_conda) if path]
+    reached = {os.path.realpath(each.path) for each in read}
+    return read + [each for each in known if each.files and os.path.realpath(each.path) not in reached]
+
+
+def _read_by(loader: Loader, environment: Mapping[str, str], default: str) -> Iterator[Folder]:
+    named = environment.get("OCL_ICD_VENDORS", "")
+    if loader.kind == "khronos":
+        for library in filter(None, environment.get("OCL_ICD_FILENAMES", "").split(os.pathsep)):
+            yield Folder(path=library, named_by="OCL_ICD_FILENAMES", state="library")
+        yield _folder(named or default, "OCL_ICD_VENDORS" if named else "loader")
+        return
+    if named and not Path(named).is_dir():
+        yield _one_driver(named, default)
+        return  # this loader then reads nothing else, not even what the wheel brought
+    other = environment.get("OPENCL_VENDOR_PATH", "")
+    variable = "OCL_ICD_VENDORS" if named else "OPENCL_VENDOR_PATH" if other else "loader"
+    yield _folder(named or other or default, variable)
+    if loader.origin == "wheel":
+        yield _folder(str(Path(loader.path).parent), "wheel")
+
+
+def _one_driver(named: str, default: str) -> Folder:
+    """What ocl-icd takes from a value that is no folder: an .icd file, or a driver's library."""
+    if named.endswith(".icd"):
+        beside = Path(default, named)
+        path = str(beside) if "/" not in named and beside.is_file() else named
+        found = Path(path).is_file()
+        return Folder(
+            path=path,
+            named_by="OCL_ICD_VENDORS",
+            state="file" if found else "missing",
+            files=(path,) if found else (),
+        )
+    known = Path(named).exists() or "/" not in named  # a bare name is looked up as libraries are
+    return Folder(path=named, named_by="OCL_ICD_VENDORS", state="library" if known else "missing")
+
+
+def _folder(path: str, named_by: str, *, read: bool = True) -> Folder:
+    try:
+        files = sorted(str(file) for file in Path(path).iterdir() if file.suffix == ".icd")
+    except OSError:
+        return Folder(path=path, named_by=named_by, state="missing", read=read)
+    return Folder(path=path, named_by=named_by, state="folder", read=read, files=tuple(files))
+
+
+def entries(places: Sequence[Folder]) -> list[Entry]:
+    """The drivers that are registered in the places that are read, none of them loaded yet."""
+    found = []
+    for place in places:
+        if place.read and place.state == "library":
+            found.append(Entry(file="", library=place.path))
+        elif place.read:
+            found.extend(_entry(Path(file), bundled=place.named_by == "wheel") for file in place.files)
+    return found
+
+
+def _entry(file: Path, *, bundled: bool) -> Entry:
+    try:
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        return Entry(file=str(file), library="", error=f"the file cannot be read: {error.strerror}")
+    library = lines[0].strip() if lines else ""
+    if not library:
+        return Entry(file=str(file), library="", error="the file is empty; its first line should name a library")
+    beside = file.parent / library
+    return Entry(file=str(file), library=str(beside) if bundled and beside.exists() else library)

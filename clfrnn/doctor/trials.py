@@ -1,0 +1,182 @@
+"""Lists the devices, and tries what a search needs of one against numpy. Runs in a probe's process."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from ..device import find_device, list_devices, read_profile
+from ..errors import ClfrnnError
+from ..profile import DeviceProfile
+from .findings import tell
+
+__all__ = ["list_all", "try_device"]
+
+_BINS, _GROUP = 64, 64
+
+# A stranger to the library's templates: a driver that stumbles over those shall still be told from one that cannot do
+# the least.
+_SOURCE = """
+#pragma OPENCL FP_CONTRACT OFF
+kernel void count(global const uint *keys, uint n, global uint *counts)
+{
+    local uint bins[64];
+    for (uint b = get_local_id(0); b < 64; b += get_local_size(0))
+        bins[b] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = get_global_id(0); i < n; i += get_global_size(0))
+        atomic_inc(&bins[keys[i]]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint b = get_local_id(0); b < 64; b += get_local_size(0))
+        atomic_add(&counts[b], bins[b]);
+}
+kernel void square(global const float *points, global float *squares)
+{
+    uint i = get_global_id(0);
+    float x = points[3 * i], y = points[3 * i + 1], z = points[3 * i + 2];
+    squares[i] = x * x + y * y + z * z;
+}
+kernel void root(global const float *squares, global float *roots)
+{
+    uint i = get_global_id(0);
+    roots[i] = sqrt(squares[i]);
+}
+"""
+
+
+def list_all() -> None:
+    """Tell of pyopencl, the loader, every platform and device, and the device that clfrnn takes by default."""
+    tell(pyopencl=cl.VERSION_TEXT, folder=str(Path(cl.__file__).parent), loader=_mapped_loader())
+    tell(step="asking the drivers for their platforms")
+    for platform in _platforms():
+        tell(step=f"asking {platform.name.strip()} for its devices")
+        try:
+            found, error = len(platform.get_devices()), ""
+        except cl.Error as refused:
+            # A driver without hardware may say so by an error instead of an empty list.
+            found, error = 0, "" if refused.code == cl.status_code.DEVICE_NOT_FOUND else str(refused)
+        tell(platform={"name": platform.name.strip(), "devices": found, "error": error})
+    present = list_devices()
+    for position, device in enumerate(present):
+        tell(step=f"reading the facts of device {position}")
+        facts = {"position": position, "name": device.name.strip(), "platform": device.platform.name.strip()}
+        try:
+            tell(device=facts, profile=read_profile(device).to_dict())
+        except cl.Error as error:
+            tell(device=facts, error=str(error))
+    tell(step="choosing a device")
+    try:
+        tell(default=present.index(find_device()) if present else None)
+    except ClfrnnError as error:
+        tell(default=None, error=str(error))
+
+
+def _platforms() -> list[cl.Platform]:
+    try:
+        return cl.get_platforms()
+    except cl.Error:  # the loader's way of saying that there is no driver at all
+        return []
+
+
+def _mapped_loader() -> str:
+    """The path of the OpenCL loader in this process, where the system tells."""
+    try:
+        lines = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    paths = [words[5].strip() for words in (line.split(maxsplit=5) for line in lines) if len(words) == 6]
+    return next((path for path in paths if Path(path).name.startswith("libOpenCL")), "")
+
+
+def try_device(position: int) -> None:
+    """Build a program for the device and compare what it computes with numpy."""
+    tell(step="compiling a kernel")
+    device = list_devices()[position]
+    profile = read_profile(device)
+    context = cl.Context([device])
+    queue = cl.CommandQueue(context, device, properties=cl.command_queue_properties.PROFILING_ENABLE)
+    started = time.perf_counter()
+    program = cl.Program(context, _SOURCE).build(list(profile.build_options))
+    kernels = {name: cl.Kernel(program, name) for name in ("count", "square", "root")}
+    tell(check="build", outcome="passed", detail=f"in {time.perf_counter() - started:.2f} s")
+    random = np.random.default_rng(0)
+    _try_atomics(queue, kernels["count"], random, profile)
+    _try_contraction(queue, kernels["square"], random)
+    _try_roots(queue, kernels["root"], random, profile)
+
+
+def _try_atomics(
+    queue: cl.CommandQueue, kernel: cl.Kernel, random: np.random.Generator, profile: DeviceProfile
+) -> None:
+    """Local atomics, and the event timer by the same launch."""
+    tell(step="trying atomics in local memory")
+    flags = cl.mem_flags
+    keys = random.integers(0, _BINS, 100_003).astype(np.uint32)
+    counts = np.zeros(_BINS, np.uint32)
+    on_device = cl.Buffer(queue.context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=keys)
+    result = cl.Buffer(queue.context, flags.READ_WRITE | flags.COPY_HOST_PTR, hostbuf=counts)
+    group = _group(queue, kernel)
+    started = time.perf_counter()
+    event = kernel(queue, (64 * group,), (group,), on_device, np.uint32(keys.size), result)
+    event.wait()
+    waited = time.perf_counter() - started
+    cl.enqueue_copy(queue, counts, result)
+    _compare("local_atomics", counts, np.bincount(keys, minlength=_BINS))
+    tell(step="reading the event timer")
+    _judge_timer(event.profile.end - event.profile.start, waited, trusted=profile.event_timer)
+
+
+def _judge_timer(took: int, waited: float, *, trusted: bool) -> None:
+    """Tell whether an event may have lasted `took` nanoseconds when the host waited for it for `waited` seconds."""
+    # A hundred thousand steps take more than a nanosecond, and no longer than the host waits for them.
+    if 1 < took <= waited * 1.1e9:
+        tell(check="event_timer", outcome="passed")
+    else:
+        wrong = f"{took:,} ns for a kernel that the host waited {waited * 1e3:.3g} ms for"
+        tell(check="event_timer", outcome="failed" if trusted else "mended", detail=wrong)
+
+
+def _try_contraction(queue: cl.CommandQueue, kernel: cl.Kernel, random: np.random.Generator) -> None:
+    tell(step="trying contraction off")
+    points = random.random((1 << 14, 3), dtype=np.float32)
+    x, y, z = points.T
+    _compare("contraction", _map(queue, kernel, points), (x * x + y * y) + z * z)
+
+
+def _try_roots(queue: cl.CommandQueue, kernel: cl.Kernel, random: np.random.Generator, profile: DeviceProfile) -> None:
+    tell(step="trying square roots")
+    squares = np.exp2(random.uniform(-60, 60, 1 << 14)).astype(np.float32)
+    expected = np.sqrt(squares)
+    # Where the driver promises nothing, clfrnn rounds roots by itself.
+    _compare(
+        "square_root", _map(queue, kernel, squares), expected, or_else="failed" if profile.rounded_sqrt else "mended"
+    )
+
+
+def _map(queue: cl.CommandQueue, kernel: cl.Kernel, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """What a kernel makes of the rows of `values`, one number for each."""
+    flags = cl.mem_flags
+    results = np.zeros(len(values), np.float32)
+    given = cl.Buffer(queue.context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=np.ascontiguousarray(values))
+    made = cl.Buffer(queue.context, flags.WRITE_ONLY, results.nbytes)
+    kernel(queue, (len(values),), (_group(queue, kernel),), given, made)
+    cl.enqueue_copy(queue, results, made)
+    return results
+
+
+def _group(queue: cl.CommandQueue, kernel: cl.Kernel) -> int:
+    """Work-items of a group, a power of two; some drivers allow a kernel with barriers a single one."""
+    allowed = kernel.get_work_group_info(cl.kernel_work_group_info.WORK_GROUP_SIZE, queue.device)
+    return 1 << min(_GROUP, max(1, allowed)).bit_length() - 1
+
+
+def _compare(name: str, found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], or_else: str = "failed") -> None:
+    wrong = int((found != expected).sum())
+    if wrong:
+        tell(check=name, outcome=or_else, detail=f"{wrong:,} of {found.size:,} numbers differ from numpy's")
+    else:
+        tell(check=name, outcome="passed")
