@@ -159,5 +159,6 @@ def _inventory(present: list[cl.Device]) -> str:
     where = os.environ.get("OCL_ICD_VENDORS") or "/etc/OpenCL/vendors and pyopencl's own folder"
     return (
         f"Drivers are looked for in {where}. Install the OpenCL driver of your GPU, "
-        "or a driver for the CPU that needs no root rights: pip install 'clfrnn[pocl]' (64-bit x86 Linux)."
+        "or a driver for the CPU that needs no root rights: pip install 'clfrnn[pocl]' (64-bit x86 Linux). "
+        "`clfrnn devices` says what is missing."
     )
