@@ -2,22 +2,21 @@
 
 import re
 import runpy
-from pathlib import Path
 
 import numpy as np
 import pytest
+from pages import DOCS, ROOT, blocks, run
 
 import clfrnn
+from clfrnn import clouds
 from clfrnn.methods import METHODS
 
-ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 
 pytestmark = pytest.mark.skipif(not README.is_file(), reason="runs in a checkout")
 
-
-def blocks(path, language):
-    return re.findall(rf"```{language}\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+#: Pages whose blocks are run by tests of their own, and one that shows the definition in signs, with dots in it.
+ELSEWHERE = {"coming-from.md": "test_coming_from", "how-to-add-a-method.md": "test_how_to", "exactness.md": None}
 
 
 def test_the_example_of_the_readme_is_the_example_on_file():
@@ -42,6 +41,34 @@ def test_examples_run(path, capsys, monkeypatch, tmp_path):
     assert capsys.readouterr().out
 
 
+def pages_that_run():
+    found = [path for path in sorted(DOCS.glob("*.md")) if {"python", "console"} & {name for name, _ in blocks(path)}]
+    return [path for path in found if path.name not in ELSEWHERE]
+
+
+@pytest.mark.parametrize("path", pages_that_run(), ids=lambda path: path.name)
+def test_the_blocks_of_a_page_run_and_print_what_it_says(path, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    points = clouds.uniform(64, 3)
+    scope = {"np": np, "clfrnn": clfrnn, "points": points, "radius": 0.3, "index": clfrnn.build_index(points, 0.3)}
+
+    run(blocks(path), scope, path.name)
+
+
+def test_pages_with_tests_of_their_own_have_them():
+    assert {path.name for path in pages_that_run()} >= {"tutorial.md", "loops.md", "periodic.md", "choosing.md"}
+    for page, test in ELSEWHERE.items():
+        assert blocks(DOCS / page, "python"), page
+        assert test is None or page in (ROOT / f"tests/{test}.py").read_text(encoding="utf-8")
+
+
+def test_every_page_is_in_the_table_of_contents():
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
+    for path in [*DOCS.glob("*.md"), *DOCS.glob("papers/*.md")]:
+        name = path.relative_to(DOCS).with_suffix("").as_posix()
+        assert name == "index" or re.search(rf"^{name}$", text, re.MULTILINE), name
+
+
 def test_every_method_and_option_is_described():
     for path in (README, ROOT / "docs/methods.md"):
         text = path.read_text(encoding="utf-8")
@@ -59,8 +86,24 @@ def test_the_architecture_page_names_every_module():
 
 def test_the_project_has_what_its_metadata_names():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    for extra in ("pocl", "intel", "plot", "test", "docs", "bench"):
+    for extra in ("pocl", "intel", "plot", "test", "docs", "bench", "dev"):
         assert re.search(rf"^{extra} = \[", text, re.MULTILINE)
     assert (ROOT / "LICENSE").read_text(encoding="utf-8").startswith("MIT License")
     assert "Unreleased" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert (ROOT / "clfrnn/py.typed").is_file()
+
+
+@pytest.mark.skipif(not (ROOT / ".ci/run").is_file(), reason="runs in a checkout")
+def test_the_tools_of_developers_are_those_of_ci():
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    for tool in ("ruff", "mypy"):
+        (pinned,) = re.findall(rf'"({tool}==[\d.]+)"', text)
+        assert pinned in (ROOT / ".ci/run").read_text(encoding="utf-8"), tool
+
+
+@pytest.mark.skipif(not (ROOT / "CITATION.cff").is_file(), reason="runs in a checkout")
+def test_the_citation_names_the_four_papers_and_the_version():
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {clfrnn.__version__}\n" in text
+    assert all(f"family-names: {name}\n" in text for name in ("Green", "Chisholm", "Groß", "Xing"))
+    assert text.count("  - type: ") == 4
