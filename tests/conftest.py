@@ -201,3 +201,11 @@ def pytest_runtest_makereport(item):
         if found:
             report.outcome = "failed"
             report.longrepr = f"Oclgrind reported:\n{report.capstderr[found.start() :][:1200]}"
+
+
+@pytest.fixture
+def place(session):
+    """What --device takes for it."""
+    from clfrnn.device import list_devices
+
+    return str(list_devices().index(session.device))

@@ -192,6 +192,25 @@ def test_points_that_jump_after_a_rest(session):
     assert told == ["refit"] * 5 + ["rebuilt"] * 3
 
 
+def test_a_new_order_without_room_leaves_the_old_points(session, monkeypatch):
+    """Also where the boxes around the new ones were looked at first."""
+    points = clouds.uniform(min(2000, POINTS), 3, seed=29)
+    index = build(points, 0.05, session=session, leaf_size=8)
+    rng, before = np.random.default_rng(30), points
+    for _ in range(3):
+        before = points[rng.permutation(len(points))]
+        index.update(before)
+    assert index._restless
+
+    def refuse(*_):
+        raise clfrnn.DeviceMemoryError("no room", needed=1, available=0, largest_allocation=0)
+
+    monkeypatch.setattr(index, "_grow", refuse)
+    with pytest.raises(clfrnn.DeviceMemoryError):
+        index.update(clouds.uniform(len(points), 3, seed=31))
+    assert_counts(index, before, 0.05)
+
+
 def test_points_that_drift_are_not_looked_at_twice(session, monkeypatch):
     """Those whose leaves grow little by little are in no hurry."""
     points = clouds.uniform(min(2000, POINTS), 3, seed=26)

@@ -29,11 +29,6 @@ def run(*arguments):
 
 
 @pytest.fixture
-def place(session):
-    return str(list_devices().index(session.device))
-
-
-@pytest.fixture
 def cloud(tmp_path):
     path = tmp_path / "cloud.npy"
     np.save(path, POINTS)

@@ -11,16 +11,10 @@ from test_cli import run
 
 from clfrnn import clouds, reference
 from clfrnn.commands import search as command
-from clfrnn.device import list_devices
 from clfrnn.methods import METHODS
 
 POINTS = clouds.uniform(500, 3, seed=1)
 PROFILES = Path(__file__).parent / "profiles"
-
-
-@pytest.fixture
-def place(session):
-    return str(list_devices().index(session.device))
 
 
 @pytest.fixture

@@ -206,9 +206,12 @@ class AabbTreeIndex(Index):
             starts = periodic.starts(box.low, box.high)
         outgrown = self._outgrown(tree)
         if not outgrown:
-            self._tree = self._refit(points, bounds, tree, starts)
+            refitted = self._refit(points, bounds, tree, starts)
             # Where one step was enough to outgrow an order, it may be again: look at the boxes before a query does.
-            outgrown = self._restless = self._restless and self._outgrown(self._tree)
+            outgrown = self._restless = self._restless and self._outgrown(refitted)
+            if not outgrown:
+                self._tree = refitted
+            del refitted  # its memory is what a new order takes; the old tree answers until that stands
         if outgrown:
             self._tree = self._grow(points, bounds, starts)
             self._grown = 0.0
