@@ -56,7 +56,7 @@ _COORDINATE_BITS = {"float": 24, "double": 31}
 _BLOCK = 512
 
 #: From so many points in a cube of side radius on, in the mean over points, queries are sorted by radii (measured).
-_CROWD = 1000.0
+_CROWD = 500.0
 
 #: The numbers of nodes are ints, and so is that behind the last one.
 MOST_LEAVES = 1 << 29
