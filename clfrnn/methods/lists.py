@@ -337,7 +337,6 @@ def _check_room(index: Index, spec: ListSpec, rows: int, pairs: int, *, held: in
         return
     sizes = spec.sizes(rows, pairs)
     largest, available = index.session.available()
-    available += held
     greatest = max(sizes, key=lambda name: sizes[name])
     budget = min(largest, available // 2)
     advice = f"index.query_blocks(max_bytes={budget}) gives it in parts"
