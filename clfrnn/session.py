@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import math
 import os
@@ -36,6 +37,9 @@ _SLICE_SECONDS = 0.5
 #: So much cheaper than its budget a launch may be for sure before its runs are not even timed.
 _DEAREST = 64
 
+#: Of runs that took less than this share of a slice, so many are not timed before the next is.
+_SHORT, _UNTIMED = 1 / 64, 3
+
 #: Counters at zero are kept for so many numbers of them.
 _MOST_CLEARED = 4
 
@@ -44,6 +48,8 @@ _KNOWN_ARRAYS = 64
 
 #: Sessions are numbered as they are made.
 _NUMBERS = itertools.count()
+
+_STARTED, _ENDED = cl.profiling_info.START, cl.profiling_info.END
 
 INT = np.dtype(np.int32)
 LONG = np.dtype(np.int64)
@@ -65,6 +71,16 @@ class Scratch(NamedTuple):
     size: int
     dtype: np.dtype[Any]
     offset: int = 0
+
+
+@dataclasses.dataclass
+class _Run:
+    """A run of a kernel: its event until that was looked at, then its seconds; its units; those to come untimed."""
+
+    event: cl.Event | None
+    seconds: float
+    units: int
+    untimed: int = 0
 
 
 class Session:
@@ -123,7 +139,8 @@ class Session:
         self._record: list[tuple[str, cl.Event]] | None = None
         timed = bool(self.queue.properties & cl.command_queue_properties.PROFILING_ENABLE)
         self._times_launches = timed and self.profile.event_timer
-        self._last_runs: dict[Kernel, tuple[cl.Event | None, float | None, int]] = {}
+        #: of each kernel, its last run that was timed
+        self._last_runs: dict[Kernel, _Run] = {}
         self.number = next(_NUMBERS)
         Session.living.add(self)
 
@@ -205,12 +222,15 @@ class Session:
         budget = launch_budget(self.profile)
         first, last = begin, begin + units
         if most <= budget / _DEAREST:
-            return self.launch(kernel, units, work_group_size, np.int32(first), np.int32(last), *arguments)
-        excess = max(pairs / budget, self._foreseen(kernel, units) / (2 * _SLICE_SECONDS))
+            return self.launch(kernel, units, work_group_size, first, last, *arguments)
+        run = self._last_runs.get(kernel)
+        excess = max(pairs / budget, 0.0 if run is None else _foreseen(run, units) / (2 * _SLICE_SECONDS))
         if excess <= 1:
-            event = self.launch(kernel, units, work_group_size, np.int32(first), np.int32(last), *arguments)
-            if event is not None and self._times_launches:
-                self._last_runs[kernel] = (event, None, units)
+            event = self.launch(kernel, units, work_group_size, first, last, *arguments)
+            if run is not None and run.untimed:
+                run.untimed -= 1
+            elif event is not None and self._times_launches:
+                self._last_runs[kernel] = _Run(event, 0.0, units)
             return event
         event = None
         began = time.perf_counter()
@@ -218,25 +238,15 @@ class Session:
         while first < last:
             end = min(last, first + step)
             started = time.perf_counter()
-            event = self.launch(kernel, end - first, work_group_size, np.int32(first), np.int32(end), *arguments)
+            event = self.launch(kernel, end - first, work_group_size, first, end, *arguments)
             if event is not None:
                 event.wait()
             taken = max(time.perf_counter() - started, 1e-6)
             faster = min(8.0, _SLICE_SECONDS / taken)
             step = max(work_group_size, int(step * faster) // work_group_size * work_group_size)
             first = end
-        self._last_runs[kernel] = (None, time.perf_counter() - began, units)
+        self._last_runs[kernel] = _Run(None, time.perf_counter() - began, units)
         return event
-
-    def _foreseen(self, kernel: Kernel, units: int) -> float:
-        """Seconds that `units` take at the pace of the kernel's last run; 0 where it is unknown or still on its way."""
-        event, seconds, ran = self._last_runs.get(kernel, (None, 0.0, 1))
-        if event is not None:
-            if event.command_execution_status != cl.command_execution_status.COMPLETE:
-                return 0.0
-            seconds = 1e-9 * (event.profile.end - event.profile.start)
-            self._last_runs[kernel] = (None, seconds, ran)
-        return (seconds or 0.0) * units / max(1, ran)
 
     def allocate(self, shape: int | Sequence[int], dtype: Any, *, purpose: str, rows: int | None = None) -> cla.Array:
         """An uninitialised array from the pool, to which its buffer returns when the array is dropped.
@@ -269,8 +279,11 @@ class Session:
             return array
         # What pyopencl finds out about rows is found out once: that takes longer than a launch.
         array = cla.Array.__new__(cla.Array)
-        size = math.prod(shape)
-        vars(array).update(known, shape=shape, size=size, nbytes=size * dtype.itemsize, base_data=buffer, events=[])
+        found = vars(array)
+        found.update(known)
+        found["shape"], found["size"] = shape, math.prod(shape)
+        found["nbytes"] = found["size"] * dtype.itemsize
+        found["base_data"], found["events"] = buffer, []
         return array
 
     def available(self) -> tuple[int, int]:
@@ -326,8 +339,7 @@ class Session:
         event = event or cl.enqueue_marker(self.queue)
         for array in arrays:
             # The last event of an in-order queue stands for all before it; pyopencl waits for old ones to make room.
-            del array.events[:]
-            array.add_event(event)
+            array.events[:] = (event,)
         self.queue.flush()
 
     def pinned(self, owner: object, dtype: np.dtype[Any], count: int = 2) -> np.ndarray[Any, Any]:
@@ -384,3 +396,14 @@ class Session:
         if count:
             cl.enqueue_copy(self.queue, values, array.base_data, src_offset=array.offset + first * array.dtype.itemsize)
         return values
+
+
+def _foreseen(run: _Run, units: int) -> float:
+    """Seconds that `units` take at the pace of a kernel's last run; 0 where it is still on its way."""
+    if run.event is not None:
+        if run.event.command_execution_status != cl.command_execution_status.COMPLETE:
+            return 0.0
+        ended, started = (run.event.get_profiling_info(what) for what in (_ENDED, _STARTED))
+        run.event, run.seconds = None, 1e-9 * (ended - started)
+        run.untimed = _UNTIMED if run.seconds < _SHORT * _SLICE_SECONDS else 0
+    return run.seconds * units / max(1, run.units)

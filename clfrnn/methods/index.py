@@ -20,7 +20,7 @@ from .binding import bind
 from .explain import explain
 from .intake import release_queue
 from .kernel_source import KernelSource, make_kernel_source
-from .lists import list_blocks, list_now, list_of_hint
+from .lists import ListSpec, list_blocks, list_now, list_of_hint
 from .rooms import Rooms
 from .walker import Walker
 
@@ -59,6 +59,8 @@ class Index(Walker):
         #: whether lists leave room for the next ones, which a single search has no use for
         self.loops = True
         self.rooms = Rooms()
+        #: what its lists carry, by what was asked for
+        self.specs: dict[tuple[bool, bool, str | None], ListSpec] = {}
 
     def count(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> cla.Array:
         """The number of neighbors of each query.

@@ -106,12 +106,12 @@ class PendingBox:
         return self._placed is not None
 
     @property
-    def arguments(self) -> tuple[Any, np.int32]:
+    def arguments(self) -> tuple[Any, int]:
         """The buffer and the place in it, for the kernel that is launched next or those that read the box."""
         if self._placed is None:
             self._placed = self._room.place()
         buffer, number = self._placed
-        return buffer.scratch.base_data, np.int32(number * buffer.numbers)
+        return buffer.scratch.base_data, number * buffer.numbers
 
     @property
     def waiting(self) -> _Buffer | None:
