@@ -385,9 +385,10 @@ class Session:
             for array, size, place in zip(arrays, sizes, places, strict=False)
         ]
 
-    def send(self, array: Scratch, told: np.ndarray[Any, Any]) -> cl.Event:
-        """Enqueue a copy into pinned memory: who waits for the event finds it there."""
-        return cl.enqueue_copy(self.queue, told, array.base_data, src_offset=array.offset, is_blocking=False)
+    def send(self, array: Scratch, first: int, told: np.ndarray[Any, Any]) -> cl.Event:
+        """Enqueue a copy of elements from `first` on into pinned memory: who waits for the event finds them there."""
+        offset = array.offset + first * array.dtype.itemsize
+        return cl.enqueue_copy(self.queue, told, array.base_data, src_offset=offset, is_blocking=False)
 
     def read(self, array: cla.Array | Scratch, first: int = 0, count: int | None = None) -> np.ndarray[Any, Any]:
         """Elements of a one-dimensional device array, waited for."""

@@ -23,8 +23,8 @@ global const ${offset} *offsets, const int first_row, global int *indices\
 <%def name="write_state()">${offset} frnn_place = offsets[i - first_row];</%def>
 <%def name="write_per_neighbor()">
 % if bounded:
-## A list that is too short for its pairs is written as far as it goes, and thrown away.
-if (frnn_place < 0 || frnn_place >= capacity) break;
+## A list that is too short for its pairs is written as far as it goes, and thrown away. Places below zero are out of it too.
+if ((u${offset})frnn_place >= (u${offset})capacity) break;
 % endif
 indices[frnn_place] = j;
 % if distances == "root":
