@@ -205,8 +205,9 @@ class Index(Walker):
 
         Notes
         -----
-        Cost: two visits, a scan, and one wait for the number of pairs. With a `hint`, the wait comes when the list is
-        first looked at; when there are more pairs than the hint said, a third visit follows.
+        Cost: two visits, a scan, and one wait for the number of pairs, after the second visit was enqueued if there was
+        such a list before. With a `hint`, the wait comes when the list is first looked at. When there are more pairs
+        than the hint said, or the lists before had and an eighth, a third visit follows.
         """
         ask = make_ask(self, queries, radius=radius, include_self=include_self, half=half)
         spec = make_spec(self, distances=distances, vectors=vectors, sort=sort)
