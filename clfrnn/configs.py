@@ -36,6 +36,11 @@ REAL_SIZE = {"float": 4, "double": 8}
 LANES = (1, 2, 3, 4, 8, 16)
 
 
+#: Of a query's marks: words that wait for those of its neighbors when they are made, and that are under way when they
+#: are read; and the neighbors that a group takes of each row at a time, some sectors of memory (measured on an H200).
+_MARKS = {"held": 4, "ahead": 6, "stage": 16}
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class KernelConfig:
     """What every program is specialised by."""
@@ -103,6 +108,15 @@ class RunConfig(VisitConfig):
 
     in_order: ClassVar[bool] = False
 
+    @property
+    def bits(self) -> int:
+        """Candidates whose marks are one word."""
+        return 64 if self.width > 1 else 32
+
+    def names(self) -> dict[str, Any]:
+        """The fields, and how marks are made and read: what a word is, and how many are under way."""
+        return {**super().names(), "bits": self.bits, **_MARKS}
+
     def inline(self) -> RunConfig:
         """The same walk as a piece of another kernel."""
         return dataclasses.replace(self, width=1)
@@ -148,6 +162,9 @@ class VisitVariant:
     #: windows meet no image but the next on an axis. Of walks by tiles "carried", whose candidates carry their
     #: images, and "far", which serves the queries that lie too far from the box for them
     images: str = "all"
+    #: one bit for each candidate of a query, of those that are its neighbors: "made" by a count, or "read" by a visit
+    #: that need not test them again
+    marks: str = ""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

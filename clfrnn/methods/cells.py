@@ -23,8 +23,10 @@ from ..primitives.scan import exclusive_scan
 from ..profile import DeviceProfile
 from ..program import Kernel
 from ..session import INT, Scratch, Session
+from .ask import Ask
 from .grid_numbers import pack_box, pack_grid
 from .index import Index
+from .marks import Marks, make_marks
 
 __all__ = [
     "CONSTRUCTIONS",
@@ -39,6 +41,12 @@ __all__ = [
 CONSTRUCTIONS = ("counting", "sort")
 
 _UINT = np.dtype(np.uint32)
+
+#: From so many neighbors on, a list is written by the marks of the count, without testing candidates again, and numbers
+#: some at once (measured). There is room for so many words of marks for each that a query is expected to fill.
+_FEW = {"cpu": 0.0}
+_FEW_ELSEWHERE = 6.0
+_MARKS_ROOM = 1.25
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -264,6 +272,19 @@ class CellIndex(Index):
         near = box.exceeds_windows(reaches) and grid.tells_apart(reaches)
         return "next" if near and not foreign else "home"
 
+    def writes_at_once(self) -> bool:
+        """See :class:`~clfrnn.methods.walker.Walker`."""
+        return not self.config.columns and self.problem.survey.neighbors(self.radius) >= _FEW_ELSEWHERE
+
+    def make_marks(self, ask: Ask) -> Marks | None:
+        """See :class:`~clfrnn.methods.walker.Walker`."""
+        found = self.problem.survey.neighbors(self.radius)
+        if self.problem.box is not None or not found >= _FEW.get(self.session.profile.kind, _FEW_ELSEWHERE):
+            return None
+        rows, tests = self._window()
+        room = min(_MARKS_ROOM * (rows + tests / self.config.bits), found + 4 * math.sqrt(found) + 4)
+        return make_marks(self.session, units=ask.m, room=room, bits=self.config.bits)
+
     def _box_starts(self) -> tuple[float, ...]:
         return self._bins.grid.low
 
@@ -277,7 +298,10 @@ class CellIndex(Index):
         return self._read_order(kernels["read_order"], config.work_group_size, self._bins.places)
 
     def _tests_of_query(self) -> float:
-        """Points and rows in a query's window: by the survey's crowding, and on a torus also by the share of it."""
+        return sum(self._window())
+
+    def _window(self) -> tuple[float, float]:
+        """Rows and points in a query's window: by the survey's crowding, and on a torus also by the share of it."""
         grid, survey = self._bins.grid, self.problem.survey
         radius = max(self.radius, max(grid.sides) * 1e-6)
         windows = [2.0 * radius / side + 2.0 for side in grid.sides]
@@ -291,4 +315,4 @@ class CellIndex(Index):
             for window, many, period in zip(windows[1:], grid.shape[1:], grid.periods[1:], strict=True)
         )
         most = images * self.num_points
-        return min(most, crowded + share * most * grid.wrapped) + rows
+        return rows, min(most, crowded + share * most * grid.wrapped)

@@ -21,10 +21,14 @@ from ..results import NeighborList
 if TYPE_CHECKING:
     from .ask import Ask
     from .index import Index
+    from .marks import Marks
 
 __all__ = ["ListSpec", "list_blocks", "list_now", "list_of_hint"]
 
 _LARGEST_INT32 = 2**31 - 1
+
+#: Neighbors' numbers that fill a sector of the memory of GPUs.
+_SECTOR = 8
 
 #: With less than this, parts are no way out.
 _LEAST_BUDGET = 1 << 12
@@ -77,13 +81,14 @@ class ListSpec:
 
 def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, spare: bool) -> NeighborList:
     """The list, after one wait for its number of pairs."""
-    sums = _count(index, ask)
+    marks = index.make_marks(ask)
+    sums = _count(index, ask, marks)
     pairs = int(index.watch.read_along(index.session, sums.total)[0])
     _check_budget(index, spec, ask.m, pairs, max_bytes)
     room = index.room_for(pairs) if spare else pairs
     if not _fits(index, spec, ask.m, room) or (max_bytes is not None and spec.bytes(ask.m, room) > max_bytes):
         room = pairs
-    return _as_list(index, ask, spec, _write(index, ask, spec, sums, pairs, room=room))
+    return _as_list(index, ask, spec, _write(index, ask, spec, sums, pairs, room=room, marks=marks))
 
 
 def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, hint: int) -> NeighborList:
@@ -94,8 +99,9 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
     if not _fits(index, spec, ask.m, hint) or (max_bytes is not None and spec.bytes(ask.m, hint) > max_bytes):
         return list_now(index, ask, spec, max_bytes=max_bytes, spare=True)
     ask = ask.kept(index.session)
-    sums = _count(index, ask)
-    arrays = _write(index, ask, spec, sums, None, room=hint)
+    marks = index.make_marks(ask)
+    sums = _count(index, ask, marks)
+    arrays = _write(index, ask, spec, sums, None, room=hint, marks=marks)
 
     def settle() -> dict[str, Any]:
         # The checks of what this list is made from, whatever the index took in since.
@@ -153,22 +159,29 @@ def _last_row_that_fits(spec: ListSpec, places: Any, first: int, max_bytes: int)
     return low
 
 
-def _count(index: Index, ask: Ask) -> ShareSums:
-    return sum_shares(index.session, index.count_asked(ask))
+def _count(index: Index, ask: Ask, marks: Marks | None = None) -> ShareSums:
+    return sum_shares(index.session, index.count_asked(ask, marks))
 
 
 def _write(
-    index: Index, ask: Ask, spec: ListSpec, sums: ShareSums, pairs: int | None, *, room: int
+    index: Index, ask: Ask, spec: ListSpec, sums: ShareSums, pairs: int | None, *, room: int, marks: Marks | None = None
 ) -> dict[str, cla.Array]:
     """The second half of the scan and the second visit, into room for so many pairs."""
     dtype = spec.arrays(0, room if pairs is None else pairs)["offsets"][1]
     offsets = index.session.allocate(ask.m + 1, dtype, purpose="the offsets of the list")
     finish_scan(index.session, sums, offsets)
-    return _fill(index, ask, spec, offsets, pairs=pairs, room=room)
+    return _fill(index, ask, spec, offsets, pairs=pairs, room=room, marks=marks)
 
 
 def _fill(
-    index: Index, ask: Ask, spec: ListSpec, offsets: cla.Array, *, pairs: int | None, room: int
+    index: Index,
+    ask: Ask,
+    spec: ListSpec,
+    offsets: cla.Array,
+    *,
+    pairs: int | None,
+    room: int,
+    marks: Marks | None = None,
 ) -> dict[str, cla.Array]:
     """Every neighbor into its place; without `pairs`, their number is not known and may be more than `room`."""
     session = index.session
@@ -186,11 +199,12 @@ def _fill(
         vectors=spec.vectors,
         shifts="shifts" in arrays,
         bounded=pairs is None,
+        held=_SECTOR if len(arrays) == 2 and index.writes_at_once() else 0,
         components=components(spec.dim) if spec.vectors or "shifts" in arrays else (),
     )
     numbers = {"first_row": np.int32(ask.part[0] if ask.part else 0), "capacity": offsets.dtype.type(known)}
     values = [{**arrays, **numbers}[argument.name] for argument in write.parsed_arguments]
-    event = index.run(write, ask, values) if known else None
+    event = index.run(write, ask, values, marks=marks) if known else None
     if spec.sort and known:
         _check_sort(index, offsets, known)
         event = sort_rows(
