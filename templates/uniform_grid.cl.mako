@@ -1,7 +1,7 @@
 <%include file="cells.cl.mako"/>
 <%namespace name="binning" file="binning.cl.mako"/>
 <%namespace name="cells" file="cells.cl.mako"/>
-<%namespace name="marks_of" file="marks.cl.mako"/>
+<%namespace name="marked_rows" file="marked_rows.cl.mako"/>
 <%namespace name="places" file="places.cl.mako"/>
 <%namespace name="seams" file="seams.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
@@ -11,7 +11,7 @@
 <%def name="walk(function)">
     ${visit.take_up(function)}
 % if marks == "read":
-    ${marks_of.read(function)}
+    ${marked_rows.read(function)}
 % endif
 % if images == "next":
     ${seams.window(cells.cell)}
