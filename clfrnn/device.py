@@ -70,6 +70,8 @@ def read_profile(device: cl.Device) -> DeviceProfile:
             clock=max(1, device.max_clock_frequency),
             max_work_group_size=device.max_work_group_size,
             simd_width=_simd_width(device, kind),
+            # GPUs have 64 or 128. Of a CPU's lanes, compilers do not always use more than that.
+            unit_lanes=64 if kind == "gpu" else 2,
             local_memory=device.local_mem_size,
             global_memory=device.global_mem_size,
             max_allocation=device.max_mem_alloc_size,
