@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pyopencl as cl
 
@@ -163,7 +164,7 @@ def _inventory(present: list[cl.Device]) -> str:
         return f"Present: {names}. Take one of these"
     where = os.environ.get("OCL_ICD_VENDORS", "")
     # Loaders also take a library's bare name, which the system then looks up; a path they do not.
-    if where and "/" in where and not os.path.exists(where):
+    if where and "/" in where and not Path(where).exists():
         return (
             f"OCL_ICD_VENDORS={where} keeps every driver away: it takes one folder, not a list, and there is none of "
             "this name. Unset it, or name the folder of your .icd files. `clfrnn devices` says more"
