@@ -259,6 +259,10 @@ def test_source_for_a_device_on_file(method, profile, monkeypatch):
     path = PROFILES / f"{profile}.json"
     for said in ((), ("--dim", 2, "--periodic"), ("--float64", "--points", 5000, "--neighbors", 3)):
         status, printed = run("source", "--method", method, "--profile", path, *said)
+        if "--float64" in said and not RECORDED[profile].fp64:
+            assert status == 1
+            assert "has no double precision; leave it out" in printed
+            continue
         assert status == 0, printed
         assert printed.startswith(f"// {method} in {2 if '--dim' in said else 3}D for {RECORDED[profile].name} (")
         assert "kernel" in printed
@@ -275,13 +279,30 @@ def test_source_for_this_device_is_what_it_compiles(place, session):
     assert cl.Program(session.queue.context, printed).build(options).kernel_names
 
 
+def test_source_for_a_report(tmp_path):
+    """What ``clfrnn devices --json`` wrote as it stands, of whichever device is the default there."""
+    report = {"default": 1, "devices": [{"profile": RECORDED[name].to_dict()} for name in ("pocl", "h200")]}
+    path = tmp_path / "report.json"
+    for default, name in ((1, "h200"), (None, "pocl")):
+        path.write_text(json.dumps({**report, "default": default}))
+        status, printed = run("source", "--profile", path)
+        assert status == 0, printed
+        assert RECORDED[name].name in printed.splitlines()[0]
+    path.write_text(json.dumps({"default": None, "devices": []}))
+    assert run("source", "--profile", path)[0] == 1
+
+
 def test_source_says_what_is_wrong(tmp_path):
     path = tmp_path / "facts.json"
     path.write_text(json.dumps({"name": "a device"}))
     for said, status, message in (
         (("--profile", path), 1, "expected the facts of a device as `clfrnn devices --json` writes them"),
         (("--profile", path, "--device", "0"), 2, "--profile stands for a device; leave out --device"),
-        (("--profile", PROFILES / "h200.json", "--method", "strips", "--dim", 5), 1, "strips serves 2 to 3 dimensions"),
+        (
+            ("--profile", PROFILES / "h200.json", "--method", "strips", "--dim", 5),
+            1,
+            "strips serves 2 to 3 dimensions, not 5; --method may be one of brute_force, aabb_tree",
+        ),
     ):
         done, printed = run("source", *said)
         assert done == status
