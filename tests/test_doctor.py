@@ -631,8 +631,11 @@ def test_a_real_driver_that_ends_what_loads_it(tmp_path, monkeypatch, end):
         pytest.skip("another loader, or one that finds no drivers of its own beside this one")
     assert [Path(entry.file).name for entry in facts.entries if entry.fatal] == ["driver.icd"]
     assert not facts.usable
-    assert {device.name for device in facts.kept_away if device.usable} <= before
-    assert len(facts.kept_away) >= 1
+    if not any(place.named_by == "wheel" and place.files for place in facts.folders):
+        pytest.skip("no driver came with pyopencl")
+    usable = {device.name for device in facts.kept_away if device.usable}
+    assert usable
+    assert usable <= before
     (hint,) = hints(facts)
     assert hint.name == "broken_driver"
     assert str(folder / "driver.icd") in hint.text
