@@ -121,6 +121,7 @@ class Session:
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
         self._process = os.getpid()
         self._record: list[tuple[str, cl.Event]] | None = None
+        self._told: Callable[[int, int], None] | None = None
         timed = bool(self.queue.properties & cl.command_queue_properties.PROFILING_ENABLE)
         self._times_launches = timed and self.profile.event_timer
         self._last_runs: dict[Kernel, tuple[cl.Event | None, float | None, int]] = {}
@@ -185,6 +186,15 @@ class Session:
         finally:
             self._record = None
 
+    @contextlib.contextmanager
+    def watched(self, told: Callable[[int, int], None]) -> Iterator[None]:
+        """Call ``told(done, units)`` after each slice of launches that are long enough to be sliced."""
+        self._told = told
+        try:
+            yield
+        finally:
+            self._told = None
+
     def launch_sliced(
         self,
         kernel: Kernel,
@@ -225,6 +235,8 @@ class Session:
             faster = min(8.0, _SLICE_SECONDS / taken)
             step = max(work_group_size, int(step * faster) // work_group_size * work_group_size)
             first = end
+            if self._told is not None:
+                self._told(first - begin, units)
         self._last_runs[kernel] = (None, time.perf_counter() - began, units)
         return event
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from conftest import RECORDED
 
 from clfrnn import blocks, configs, limits, plan, trees
 from clfrnn.domain import PeriodicBox
@@ -272,6 +273,18 @@ def test_launch_budget_grows_with_the_device(profile):
     doubled = dataclasses.replace(profile, compute_units=profile.compute_units * 64, clock=profile.clock * 64)
 
     assert limits.launch_budget(doubled) > limits.launch_budget(profile) >= 1 << 20
+
+
+def test_a_launch_gets_what_the_lanes_can_do():
+    """As much for each lane and second on every GPU, however large the units are that its driver counts."""
+
+    def share(name):
+        profile = RECORDED[name]
+        return limits.launch_budget(profile) / (profile.compute_units * profile.unit_lanes * profile.clock)
+
+    assert share("arc-a770") == pytest.approx(share("mi300x"))
+    # 4,096 lanes at 2,400 MHz against 19,456 at 2,100: by units alone the smaller would be given the more.
+    assert limits.launch_budget(RECORDED["arc-a770"]) < limits.launch_budget(RECORDED["mi300x"]) / 4
 
 
 def test_planning_uses_keyword_only_frozen_data():
