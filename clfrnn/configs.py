@@ -13,6 +13,7 @@ from .profile import DeviceProfile
 __all__ = [
     "LANES",
     "REAL_SIZE",
+    "CounterConfig",
     "GatherConfig",
     "KernelConfig",
     "PointConfig",
@@ -77,6 +78,20 @@ class PointConfig(KernelConfig):
             "vector_length": self.vector_length,
             "components": components(self.dim),
         }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CounterConfig(PointConfig):
+    """A program that sorts points into cells, whose ``counters`` a group holds in local memory."""
+
+    periodic: bool
+    counters: int
+
+    def names(self) -> dict[str, Any]:
+        """The fields; how many boxes of points have room in the counters' place; numbers of 4 bytes that this takes."""
+        box = (2 * self.dim + 1) * REAL_SIZE[self.real]
+        room = max(4 * self.counters, box)
+        return {**super().names(), "slots": max(1, min(self.work_group_size // 2, room // box)), "room": room // 4}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
