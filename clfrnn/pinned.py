@@ -10,33 +10,35 @@ import pyopencl as cl
 
 __all__ = ["PinnedNumbers"]
 
-#: Numbers of one owner, and owners of one piece of memory.
-_NUMBERS, _OWNERS = 2, 128
+#: Bytes that are mapped at a time; fewer than the least are not told apart.
+_PIECE, _LEAST = 4096, 16
 
 
 class PinnedNumbers:
-    """Two numbers for each owner, in memory of the host that drivers copy into directly.
+    """Some numbers for each owner, in memory of the host that drivers copy into directly.
 
     A copy into other memory may keep the host until it is done. Memory is mapped a piece at a time and kept; what an
-    owner had goes to the next when the owner is dropped.
+    owner had goes to the next who wants as much when the owner is dropped.
     """
 
     def __init__(self, queue: cl.CommandQueue) -> None:
         self._queue = queue
-        self._free: list[np.ndarray[Any, Any]] = []
+        self._free: dict[int, list[np.ndarray[Any, Any]]] = {}
 
-    def take(self, owner: object, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-        """(2,) of `dtype`, at most eight bytes each, for as long as `owner` lives."""
-        if not self._free:
-            self._free.extend(self._map().reshape(_OWNERS, -1))
-        room = self._free.pop()
-        weakref.finalize(owner, self._free.append, room).atexit = False
-        return room.view(dtype)[:_NUMBERS]
+    def take(self, owner: object, dtype: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
+        """(count,) of `dtype`, for as long as `owner` lives."""
+        needed = count * dtype.itemsize
+        size = 1 << (max(_LEAST, needed) - 1).bit_length()
+        free = self._free.setdefault(size, [])
+        if not free:
+            free.extend(self._map(max(_PIECE, size)).reshape(-1, size))
+        room = free.pop()
+        weakref.finalize(owner, free.append, room).atexit = False
+        return room[:needed].view(dtype)
 
-    def _map(self) -> np.ndarray[Any, Any]:
+    def _map(self, size: int) -> np.ndarray[Any, Any]:
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
-        size = _OWNERS * _NUMBERS
-        buffer = cl.Buffer(self._queue.context, flags, 8 * size)
+        buffer = cl.Buffer(self._queue.context, flags, size)
         both = cl.map_flags.READ | cl.map_flags.WRITE
-        mapped, _ = cl.enqueue_map_buffer(self._queue, buffer, both, 0, (size,), np.float64, is_blocking=True)
+        mapped, _ = cl.enqueue_map_buffer(self._queue, buffer, both, 0, (size,), np.uint8, is_blocking=True)
         return mapped

@@ -39,7 +39,7 @@ _DEAREST = 64
 #: Counters at zero are kept for so many numbers of them.
 _MOST_CLEARED = 4
 
-#: Shapes of arrays that are remembered.
+#: Shapes of rows that are remembered.
 _KNOWN_ARRAYS = 64
 
 #: Sessions are numbered as they are made.
@@ -116,7 +116,7 @@ class Session:
         self._pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(self.queue))
         self._pinned = PinnedNumbers(self.queue)
         self._cleared: dict[int, Scratch] = {}
-        #: what an array of a shape and dtype consists of, save its buffer and events
+        #: what an array of rows of a shape and dtype consists of, save their number, its buffer and events
         self._arrays: dict[tuple[tuple[int, ...], np.dtype[Any]], dict[str, Any]] = {}
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
         self._process = os.getpid()
@@ -259,18 +259,30 @@ class Session:
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         room = shape if rows is None else (max(rows, shape[0]), *shape[1:])
         dtype = np.dtype(dtype)
-        buffer = self._take(math.prod(room) * dtype.itemsize, purpose)
-        known = self._arrays.get((shape, dtype))
-        if known is None:
+        return self._array(self._take(math.prod(room) * dtype.itemsize, purpose), shape, dtype)
+
+    def first(self, array: cla.Array, rows: int) -> cla.Array:
+        """The first `rows` of an array of the session's own, in the same memory."""
+        if rows == array.shape[0]:
+            return array
+        part = self._array(array.base_data, (rows, *array.shape[1:]), array.dtype)
+        part.events.extend(array.events)
+        return part
+
+    def _array(self, buffer: cl_tools.PooledBuffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cla.Array:
+        """A contiguous array in `buffer`."""
+        known = self._arrays.get((shape[1:], dtype))
+        if known is None or not shape:
             array = cla.Array(self.queue, shape, dtype, data=buffer)
             if len(self._arrays) == _KNOWN_ARRAYS:
                 self._arrays.clear()
             own = ("base_data", "events")
-            self._arrays[shape, dtype] = {name: value for name, value in vars(array).items() if name not in own}
+            self._arrays[shape[1:], dtype] = {name: value for name, value in vars(array).items() if name not in own}
             return array
-        # What pyopencl finds out about a shape is found out once: that takes longer than a launch.
+        # What pyopencl finds out about rows is found out once: that takes longer than a launch.
         array = cla.Array.__new__(cla.Array)
-        vars(array).update(known, base_data=buffer, events=[])
+        size = math.prod(shape)
+        vars(array).update(known, shape=shape, size=size, nbytes=size * dtype.itemsize, base_data=buffer, events=[])
         return array
 
     def available(self) -> tuple[int, int]:
@@ -330,12 +342,12 @@ class Session:
             array.add_event(event)
         self.queue.flush()
 
-    def pinned(self, owner: object, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-        """Two numbers that copies from the device keep nobody waiting for, as long as `owner` lives."""
+    def pinned(self, owner: object, dtype: np.dtype[Any], count: int = 2) -> np.ndarray[Any, Any]:
+        """Numbers that copies from the device keep nobody waiting for, as long as `owner` lives."""
         try:
-            return self._pinned.take(owner, dtype)
+            return self._pinned.take(owner, dtype, count)
         except (cl.MemoryError, cl.RuntimeError):
-            self._refuse(2 * dtype.itemsize, "memory that the device copies numbers into")
+            self._refuse(count * dtype.itemsize, "memory that the device copies numbers into")
 
     def upload(self, values: np.ndarray[Any, Any], *, purpose: str) -> cla.Array:
         """A device copy of a contiguous host array."""
@@ -372,6 +384,10 @@ class Session:
             values[place : place + size].view(array.dtype)
             for array, size, place in zip(arrays, sizes, places, strict=False)
         ]
+
+    def send(self, array: Scratch, told: np.ndarray[Any, Any]) -> cl.Event:
+        """Enqueue a copy into pinned memory: who waits for the event finds it there."""
+        return cl.enqueue_copy(self.queue, told, array.base_data, src_offset=array.offset, is_blocking=False)
 
     def read(self, array: cla.Array | Scratch, first: int = 0, count: int | None = None) -> np.ndarray[Any, Any]:
         """Elements of a one-dimensional device array, waited for."""

@@ -1,7 +1,7 @@
 <%include file="contract.cl.mako"/>
-// Exclusive scan of int32 counts in three launches: sums of shares, scan of the sums, scan of each share; of few counts in
-// one.
-// Config fields used: work_group_size, items, total, out.
+// Exclusive scan of int32 counts in two launches, sums of shares and a scan of each share, or in one where counts are few.
+// Config fields used: work_group_size, items, total, out. Totals of type long are also written beside, to be read as they
+// are, whatever the type of starts makes of them.
 <%def name="scan_group(value, scratch)">
     // Sums over the items of a group, inclusive (Hillis and Steele); reading and writing are a barrier apart.
     ${scratch}[l] = ${value};
@@ -13,47 +13,13 @@
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 </%def>
-typedef ${total} sum_t;
-
-// The sum of each group's share. Launch: groups of ${work_group_size}, group g reads g * span up to (g + 1) * span.
-// In: counts (n,). Out: partials (groups,).
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void sum_shares(const int n, const int span, global const int *restrict counts, global sum_t *restrict partials)
-{
-    local sum_t sums[${work_group_size}];
-    const int l = get_local_id(0);
-    const int end = min((long)n, (long)(get_group_id(0) + 1) * span);
-    sum_t sum = 0;
-    for (int k = (int)get_group_id(0) * span + l; k < end; k += ${work_group_size}) sum += counts[k];
-    sums[l] = sum;
+<%def name="sum_group(scratch)">
+    // The sum over the items of a group, in the first place.
     for (int other = ${work_group_size // 2}; other > 0; other /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (l < other) sums[l] += sums[l + other];
+        if (l < other) ${scratch}[l] += ${scratch}[l + other];
     }
-    if (l == 0) partials[get_group_id(0)] = sums[0];
-}
-
-// Exclusive scan of the shares' sums in place; the total follows them. Launch: one group.
-// In and out: partials (groups + 1,), the last one written only.
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void scan_partials(const int groups, global sum_t *restrict partials)
-{
-    local sum_t sums[${work_group_size}];
-    const int l = get_local_id(0);
-    const int each = (groups + ${work_group_size - 1}) / ${work_group_size};
-    const int begin = min(groups, l * each), end = min(groups, (l + 1) * each);
-    sum_t sum = 0;
-    for (int g = begin; g < end; ++g) sum += partials[g];
-    ${scan_group("sum", "sums")}
-    sum_t before = l ? sums[l - 1] : 0;
-    for (int g = begin; g < end; ++g) {
-        const sum_t share = partials[g];
-        partials[g] = before;
-        before += share;
-    }
-    if (l == ${work_group_size - 1}) partials[groups] = sums[l];
-}
-
+</%def>
 <%def name="scan_tiles(begin, end)">
     // Tile by tile, from what comes before on.
     for (int tile = ${begin}; tile < ${end}; tile += ${work_group_size * items}) {
@@ -74,28 +40,61 @@ void scan_partials(const int groups, global sum_t *restrict partials)
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 </%def>
+<%def name="end_scan()">
+    starts[n] = (${out})carry;
+% if total == "long":
+    totals[place] = carry;
+% endif
+</%def>
+<% told = ", global long *restrict totals, const int place" if total == "long" else "" %>
+typedef ${total} sum_t;
 
-// Exclusive scan of each share, from where the shares before it end.
-// Launch: as sum_shares. In: counts (n,), partials (groups + 1,). Out: starts (n + 1,), the total last.
+// The sum of each group's share. Launch: groups of ${work_group_size}, group g reads g * span up to (g + 1) * span.
+// In: counts (n,). Out: partials (groups,).
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void sum_shares(const int n, const int span, global const int *restrict counts, global sum_t *restrict partials)
+{
+    local sum_t sums[${work_group_size}];
+    const int l = get_local_id(0);
+    const int end = min((long)n, (long)(get_group_id(0) + 1) * span);
+    sum_t sum = 0;
+    for (int k = (int)get_group_id(0) * span + l; k < end; k += ${work_group_size}) sum += counts[k];
+    sums[l] = sum;
+    ${sum_group("sums")}
+    if (l == 0) partials[get_group_id(0)] = sums[0];
+}
+
+// Exclusive scan of each share, from where the shares before it end: each group sums those up for itself.
+// Launch: as sum_shares. In: counts (n,), partials (groups,). Out: starts (n + 1,), the total last; totals[place].
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void scan_shares(const int n, const int span, global const int *restrict counts,
-                 global const sum_t *restrict partials, global ${out} *restrict starts)
+                 global const sum_t *restrict partials, global ${out} *restrict starts${told})
 {
     local sum_t sums[${work_group_size}];
     const int l = get_local_id(0), g = get_group_id(0);
     const int end = min((long)n, (long)(g + 1) * span);
-    sum_t carry = partials[g];
+    sum_t sum = 0;
+    for (int k = l; k < g; k += ${work_group_size}) sum += partials[k];
+    sums[l] = sum;
+    ${sum_group("sums")}
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sum_t carry = sums[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
     ${scan_tiles("g * span", "end")}
-    if (l == 0 && end == n && g * span < max(n, 1)) starts[n] = (${out})carry;
+    if (l == 0 && end == n && g * span < max(n, 1)) {
+        ${end_scan()}
+    }
 }
 
-// Exclusive scan of few counts. Launch: one group. In: counts (n,). Out: starts (n + 1,), the total last.
+// Exclusive scan of few counts. Launch: one group. In: counts (n,). Out: starts (n + 1,), the total last; totals[place].
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void scan_few(const int n, global const int *restrict counts, global ${out} *restrict starts)
+void scan_few(const int n, global const int *restrict counts, global ${out} *restrict starts${told})
 {
     local sum_t sums[${work_group_size}];
     const int l = get_local_id(0);
     sum_t carry = 0;
     ${scan_tiles("0", "n")}
-    if (l == 0) starts[n] = (${out})carry;
+    if (l == 0) {
+        ${end_scan()}
+    }
 }

@@ -7,13 +7,14 @@ import pytest
 from conftest import POINTS
 
 from clfrnn.domain import padded_radius
+from clfrnn.primitives import scan
 from clfrnn.primitives.fill import fill
 from clfrnn.primitives.gather import pack
 from clfrnn.primitives.radix_sort import sort_positions
 from clfrnn.primitives.reduce import bounding_box, survey_points
 from clfrnn.primitives.row_sort import sort_rows
-from clfrnn.primitives.scan import exclusive_scan, finish_scan, sum_shares
-from clfrnn.session import INT, Scratch
+from clfrnn.primitives.scan import exclusive_scan
+from clfrnn.session import INT, LONG, Scratch
 
 pytestmark = pytest.mark.core
 
@@ -78,29 +79,38 @@ def test_exclusive_scan(session, n):
     assert np.array_equal(session.read(starts), np.concatenate([[0], np.cumsum(counts)]))
 
 
+@pytest.fixture(params=[-1, None], ids=["shares", "few"])
+def short(request, monkeypatch):
+    """Counts are scanned by many groups, or by one as far as that is sooner."""
+    if request.param is not None:
+        monkeypatch.setattr(scan, "_FEW", request.param)
+
+
 @pytest.mark.parametrize("out", [np.int32, np.int64])
 @pytest.mark.parametrize("n", [0, 1, 100, POINTS])
-def test_scan_of_counts_whose_total_is_read_first(session, n, out):
+def test_scan_and_the_total_beside(session, n, out, short):
     counts = np.random.default_rng(n).integers(0, 1000, n).astype(np.int32)
-    sums = sum_shares(session, cla.to_device(session.queue, counts) if n else to_scratch(session, counts))
     starts = session.allocate(n + 1, out, purpose="a test")
+    totals = session.upload(np.full(3, -1, np.int64), purpose="a test")
 
-    total = int(session.read(sums.total)[0])
-    finish_scan(session, sums, starts)
+    exclusive_scan(session, to_scratch(session, counts), starts, Scratch(totals.base_data, 1, LONG, 8))
 
-    assert total == counts.sum()
+    assert totals.get().tolist() == [-1, counts.sum(), -1]
     assert np.array_equal(starts.get(), np.concatenate([[0], np.cumsum(counts)]))
 
 
-def test_scan_beyond_int32(session):
+@pytest.mark.parametrize("out", [np.int32, np.int64])
+def test_scan_beyond_int32(session, out, short):
+    """The total tells whether offsets are any use."""
     counts = np.full(1000, 2**31 - 1, np.int32)
-    sums = sum_shares(session, cla.to_device(session.queue, counts))
-    starts = session.allocate(1001, np.int64, purpose="a test")
+    starts = session.allocate(1001, out, purpose="a test")
+    total = session.scratch(1, LONG, purpose="a test")
 
-    finish_scan(session, sums, starts)
+    exclusive_scan(session, cla.to_device(session.queue, counts), starts, total)
 
-    assert int(session.read(sums.total)[0]) == 1000 * (2**31 - 1)
-    assert np.array_equal(starts.get(), np.arange(1001, dtype=np.int64) * (2**31 - 1))
+    assert int(session.read(total)[0]) == 1000 * (2**31 - 1)
+    if out == np.int64:
+        assert np.array_equal(starts.get(), np.arange(1001, dtype=np.int64) * (2**31 - 1))
 
 
 @pytest.mark.parametrize(("key", "bits"), [(np.uint32, 1), (np.uint32, 9), (np.uint32, 32), (np.uint64, 63)])

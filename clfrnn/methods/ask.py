@@ -47,6 +47,17 @@ class Ask:
     #: what is still being checked of its arrays and of the points
     checks: tuple[tuple[str, PendingBox], ...] = ()
 
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """What decides about the number of pairs besides where points and queries lie, and radii of their own."""
+        return (
+            self.queries is None,
+            self.m,
+            None if self.radii is not None else self.radius,
+            self.include_self,
+            self.half,
+        )
+
     def kept(self, session: Session) -> Ask:
         """The same query, of copies where arrays are the caller's own: for those who come back to it later."""
         return self._copied(session, [array for array in (self.queries, self.radii) if self.borrowed])

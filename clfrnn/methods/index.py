@@ -22,12 +22,10 @@ from .intake import release_queue
 from .kernel_source import KernelSource, make_kernel_source
 from .lists import list_blocks, list_now, list_of_hint
 from .marks import Marks
+from .rooms import Rooms
 from .walker import Walker
 
 __all__ = ["Index", "Nearest"]
-
-#: A list in a loop has room for this many times the longest one so far, so that the next finds it in the pool.
-_SPARE_ROOM = 1.125
 
 
 class Nearest(NamedTuple):
@@ -61,7 +59,7 @@ class Index(Walker):
         super().__init__(session, problem)
         #: whether lists leave room for the next ones, which a single search has no use for
         self.loops = True
-        self._room = 0
+        self.rooms = Rooms()
 
     def count(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> cla.Array:
         """The number of neighbors of each query.
@@ -257,12 +255,6 @@ class Index(Walker):
         if budget is None:
             raise InvalidInputError("max_bytes: expected a number of bytes, got None; query() needs no budget")
         return list_blocks(self, ask, spec, max_bytes=budget)
-
-    def room_for(self, pairs: int) -> int:
-        """Pairs that a list of `pairs` has room for: as many as the longest before it, unless it is much shorter."""
-        if pairs > self._room:
-            self._room = int(pairs * _SPARE_ROOM)
-        return self._room if 2 * pairs >= self._room else pairs
 
     def explain(self) -> str:
         """How this index searches and why, in words: method, kernels, cells, bytes, candidates per neighbor.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -14,16 +15,17 @@ from ..configs import components
 from ..errors import DeviceMemoryError
 from ..limits import sorts_within_turns, turns_refusal
 from ..primitives.row_sort import sort_rows
-from ..primitives.scan import ShareSums, finish_scan, sum_shares
+from ..primitives.scan import exclusive_scan
 from ..rendering import own_function
 from ..results import NeighborList
+from ..session import INT, LONG, Scratch
 
 if TYPE_CHECKING:
     from .ask import Ask
     from .index import Index
     from .marks import Marks
 
-__all__ = ["ListSpec", "list_blocks", "list_now", "list_of_hint"]
+__all__ = ["Counted", "ListSpec", "is_wide", "list_blocks", "list_now", "list_of_hint"]
 
 _LARGEST_INT32 = 2**31 - 1
 
@@ -48,21 +50,28 @@ class ListSpec:
     dim: int
     dtype: np.dtype[Any]
 
+    @functools.cached_property
+    def of_pair(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+        """Shape and dtype of what each pair has in every array but the offsets, by name."""
+        found: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {"indices": ((), INT)}
+        if self.distances or self.sort == "distance":
+            found["distances"] = ((), self.dtype)
+        if self.vectors:
+            found["vectors"] = ((self.dim,), self.dtype)
+        if (self.vectors and self.periodic) or (self.sort is not None and self.images):
+            found["shifts"] = ((self.dim,), INT)
+        return found
+
+    @functools.cached_property
+    def kept(self) -> tuple[str, ...]:
+        """The names of the arrays that the caller gets."""
+        asked = {"distances": self.distances, "vectors": self.vectors, "shifts": self.vectors and self.periodic}
+        return ("offsets", *(name for name in self.of_pair if asked.get(name, True)))
+
     def arrays(self, rows: int, pairs: int) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
         """Shape and dtype of every array that making the list takes, by name."""
-        integer = np.dtype(np.int32)
-        wide = np.dtype(np.int64) if pairs > _LARGEST_INT32 else integer
-        found: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {
-            "offsets": ((rows + 1,), wide),
-            "indices": ((pairs,), integer),
-        }
-        if self.distances or self.sort == "distance":
-            found["distances"] = ((pairs,), self.dtype)
-        if self.vectors:
-            found["vectors"] = ((pairs, self.dim), self.dtype)
-        if (self.vectors and self.periodic) or (self.sort is not None and self.images):
-            found["shifts"] = ((pairs, self.dim), integer)
-        return found
+        of_pair = {name: ((pairs, *shape), dtype) for name, (shape, dtype) in self.of_pair.items()}
+        return {"offsets": ((rows + 1,), LONG if is_wide(pairs) else INT), **of_pair}
 
     def sizes(self, rows: int, pairs: int) -> dict[str, int]:
         """Bytes of each of these arrays."""
@@ -73,22 +82,54 @@ class ListSpec:
         """Bytes of them all."""
         return sum(self.sizes(rows, pairs).values())
 
-    def kept(self) -> tuple[str, ...]:
-        """The names of those that the caller gets."""
-        asked = {"distances": self.distances, "vectors": self.vectors, "shifts": self.vectors and self.periodic}
-        return tuple(name for name in self.arrays(0, 0) if asked.get(name, True))
+
+def is_wide(pairs: int) -> bool:
+    """Whether the offsets of so many pairs are int64."""
+    return pairs > _LARGEST_INT32
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Counted:
+    """The neighbors of each query, where rows begin by offsets that are `wide` or not, and where the sum lies."""
+
+    counts: cla.Array
+    offsets: cla.Array
+    total: Scratch
+    wide: bool
+    #: which candidates they are, where the count has marked them
+    marks: Marks | None
+
+    def offsets_for(self, index: Index, pairs: int) -> cla.Array:
+        """The offsets, anew where those there are cannot count so many pairs, or could count more than they need."""
+        if self.wide == is_wide(pairs):
+            return self.offsets
+        return _place(index, self.counts, self.total, None, wide=not self.wide).offsets
 
 
 def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, spare: bool) -> NeighborList:
-    """The list, after one wait for its number of pairs."""
-    marks = index.make_marks(ask)
-    sums = _count(index, ask, marks)
-    pairs = int(index.watch.read_along(index.session, sums.total)[0])
-    _check_budget(index, spec, ask.m, pairs, max_bytes)
-    room = index.room_for(pairs) if spare else pairs
-    if not _fits(index, spec, ask.m, room) or (max_bytes is not None and spec.bytes(ask.m, room) > max_bytes):
-        room = pairs
-    return _as_list(index, ask, spec, _write(index, ask, spec, sums, pairs, room=room, marks=marks))
+    """The list, after one wait for its number of pairs.
+
+    With `spare` it has some room to spare, and by what the lists before it had it is written before the wait.
+    """
+    room = _room_foreseen(index, ask, spec, max_bytes) if spare else None
+    counted = _count(index, ask, index.watch.total(), wide=room is not None and is_wide(room))
+    sent = index.watch.send()
+    arrays = None if room is None else _fill_foreseen(index, ask, spec, counted, room)
+    pairs = index.watch.receive(sent)
+    wanted = index.rooms.settle(ask.kind, pairs, _most_alike(pairs)) if spare else pairs
+    if room is not None and arrays is not None and pairs <= room and counted.wide == is_wide(pairs):
+        arrays = _cut(index, spec, arrays, pairs, copied=2 * pairs < room)
+    else:
+        arrays = None  # its memory is what the list takes that is written now
+        held = counted.offsets.nbytes
+        if not _fits(index, spec, ask.m, pairs, held=held):
+            counted = dataclasses.replace(counted, marks=None)  # their memory may be what is missing
+        _check_budget(index, spec, ask.m, pairs, max_bytes, held=held)
+        if not _affords(index, spec, ask.m, wanted, max_bytes, held=held):
+            wanted = pairs
+        offsets = counted.offsets_for(index, pairs)
+        arrays = _fill(index, ask, spec, offsets, pairs=pairs, room=wanted, marks=counted.marks)
+    return _as_list(index, ask, spec, arrays)
 
 
 def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, hint: int) -> NeighborList:
@@ -96,21 +137,21 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
 
     Whoever looks at it first waits. Pairs that are more than foreseen are written again, with the room they need.
     """
-    if not _fits(index, spec, ask.m, hint) or (max_bytes is not None and spec.bytes(ask.m, hint) > max_bytes):
+    if not _affords(index, spec, ask.m, hint, max_bytes):
         return list_now(index, ask, spec, max_bytes=max_bytes, spare=True)
     ask = ask.kept(index.session)
-    marks = index.make_marks(ask)
-    sums = _count(index, ask, marks)
-    arrays = _write(index, ask, spec, sums, None, room=hint, marks=marks)
+    total = index.session.scratch(1, LONG, purpose="the number of pairs")
+    counted = _count(index, ask, total, wide=is_wide(hint))
+    arrays = _fill(index, ask, spec, counted.offsets, pairs=None, room=hint, marks=counted.marks)
 
     def settle() -> dict[str, Any]:
         # The checks of what this list is made from, whatever the index took in since.
-        pairs = int(index.watch.judge(index.session, ask.checks, sums.total)[0])
+        pairs = int(index.watch.judge(index.session, ask.checks, total)[0])
         _check_budget(index, spec, ask.m, pairs, max_bytes)
-        if pairs <= hint and spec.arrays(0, pairs)["offsets"] == spec.arrays(0, hint)["offsets"]:
-            return {name: arrays[name] if name == "offsets" else _first(arrays[name], pairs) for name in spec.kept()}
-        exact = _write(index, ask, spec, sums, pairs, room=pairs)
-        return {name: exact[name] for name in spec.kept()}
+        if pairs <= hint and counted.wide == is_wide(pairs):
+            return _cut(index, spec, arrays, pairs)
+        exact = _fill(index, ask, spec, counted.offsets_for(index, pairs), pairs=pairs, room=pairs)
+        return {name: exact[name] for name in spec.kept}
 
     return _as_list(index, ask, spec, settle)
 
@@ -159,18 +200,38 @@ def _last_row_that_fits(spec: ListSpec, places: Any, first: int, max_bytes: int)
     return low
 
 
-def _count(index: Index, ask: Ask, marks: Marks | None = None) -> ShareSums:
-    return sum_shares(index.session, index.count_asked(ask, marks))
+def _count(index: Index, ask: Ask, total: Scratch, *, wide: bool) -> Counted:
+    """The first visit, and a scan of what it counts; the sum comes to lie in `total`."""
+    marks = index.make_marks(ask)
+    return _place(index, index.count_asked(ask, marks), total, marks, wide=wide)
 
 
-def _write(
-    index: Index, ask: Ask, spec: ListSpec, sums: ShareSums, pairs: int | None, *, room: int, marks: Marks | None = None
-) -> dict[str, cla.Array]:
-    """The second half of the scan and the second visit, into room for so many pairs."""
-    dtype = spec.arrays(0, room if pairs is None else pairs)["offsets"][1]
-    offsets = index.session.allocate(ask.m + 1, dtype, purpose="the offsets of the list")
-    finish_scan(index.session, sums, offsets)
-    return _fill(index, ask, spec, offsets, pairs=pairs, room=room, marks=marks)
+def _place(index: Index, counts: cla.Array, total: Scratch, marks: Marks | None, *, wide: bool) -> Counted:
+    offsets = index.session.allocate(counts.size + 1, LONG if wide else INT, purpose="the offsets of the list")
+    exclusive_scan(index.session, counts, offsets, total)
+    return Counted(counts=counts, offsets=offsets, total=total, wide=wide, marks=marks)
+
+
+def _room_foreseen(index: Index, ask: Ask, spec: ListSpec, max_bytes: int | None) -> int | None:
+    """Pairs that the list is given room for before their number is known; None where that has to be known first."""
+    room = index.rooms.foreseen(ask.kind)
+    if room is None or not _affords(index, spec, ask.m, room, max_bytes):
+        return None
+    # Where the driver ends loops too early, sorting waits for offsets: better for a total, and what it tells.
+    return None if spec.sort and index.session.profile.loop_turns is not None else room
+
+
+def _most_alike(pairs: int) -> float:
+    """As many pairs as have offsets of the same type."""
+    return math.inf if is_wide(pairs) else _LARGEST_INT32
+
+
+def _fill_foreseen(index: Index, ask: Ask, spec: ListSpec, counted: Counted, room: int) -> dict[str, cla.Array] | None:
+    """The list, should it be no longer than foreseen; None where there is not even memory for that."""
+    try:
+        return _fill(index, ask, spec, counted.offsets, pairs=None, room=room, marks=counted.marks)
+    except DeviceMemoryError:
+        return None
 
 
 def _fill(
@@ -198,8 +259,8 @@ def _fill(
         distances="square" if by_distance else "root" if spec.distances else "",
         vectors=spec.vectors,
         shifts="shifts" in arrays,
-        bounded=pairs is None,
-        held=_SECTOR if len(arrays) == 2 and index.writes_at_once() else 0,
+        bounded=pairs is None or index.loops,
+        held=_SECTOR if tuple(arrays) == ("offsets", "indices") and index.writes_at_once() else 0,
         components=components(spec.dim) if spec.vectors or "shifts" in arrays else (),
     )
     numbers = {"first_row": np.int32(ask.part[0] if ask.part else 0), "capacity": offsets.dtype.type(known)}
@@ -220,7 +281,7 @@ def _fill(
             dim=spec.dim,
             pairs=known,
         )
-    session.publish(event, *(arrays[name] for name in spec.kept()))
+    session.publish(event, *(arrays[name] for name in spec.kept))
     return arrays
 
 
@@ -237,7 +298,7 @@ def _check_sort(index: Index, offsets: cla.Array, pairs: int) -> None:
 
 def _as_list(index: Index, ask: Ask, spec: ListSpec, arrays: Any) -> NeighborList:
     first, end = ask.part or (0, ask.m)
-    kept = arrays if callable(arrays) else {name: arrays[name] for name in spec.kept()}
+    kept = arrays if callable(arrays) else {name: arrays[name] for name in spec.kept}
     return NeighborList(
         kept,
         num_queries=end - first,
@@ -248,21 +309,35 @@ def _as_list(index: Index, ask: Ask, spec: ListSpec, arrays: Any) -> NeighborLis
     )
 
 
-def _first(array: cla.Array, pairs: int) -> cla.Array:
-    """The first `pairs` rows of an array, in the same memory."""
-    part = cla.Array(array.queue, (pairs, *array.shape[1:]), array.dtype, data=array.base_data)
-    for event in array.events:
-        part.add_event(event)
-    return part
+def _cut(
+    index: Index, spec: ListSpec, arrays: dict[str, cla.Array], pairs: int, *, copied: bool = False
+) -> dict[str, cla.Array]:
+    """What the caller gets of a list with room for more: the first `pairs` rows, `copied` where they are few."""
+    session = index.session
+    found = {name: arrays[name] if name == "offsets" else session.first(arrays[name], pairs) for name in spec.kept}
+    if not copied or not _fits(index, spec, 0, pairs):
+        return found
+    for name in spec.kept[1:]:
+        copy = session.allocate(found[name].shape, found[name].dtype, purpose=f"the {name} of {pairs:,} pairs")
+        session.copy(found[name], copy)
+        found[name] = copy
+    session.publish(None, *found.values())
+    return found
 
 
-def _fits(index: Index, spec: ListSpec, rows: int, pairs: int) -> bool:
+def _fits(index: Index, spec: ListSpec, rows: int, pairs: int, *, held: int = 0) -> bool:
+    """Whether the device has room for the list, `held` bytes of which there are already."""
     sizes = spec.sizes(rows, pairs)
     largest, available = index.session.available()
-    return max(sizes.values()) <= largest and sum(sizes.values()) <= available
+    return max(sizes.values()) <= largest and sum(sizes.values()) <= available + held
 
 
-def _check_budget(index: Index, spec: ListSpec, rows: int, pairs: int, max_bytes: int | None) -> None:
+def _affords(index: Index, spec: ListSpec, rows: int, pairs: int, max_bytes: int | None, *, held: int = 0) -> bool:
+    """Whether the list is within what the caller allows, and the device."""
+    return _fits(index, spec, rows, pairs, held=held) and (max_bytes is None or spec.bytes(rows, pairs) <= max_bytes)
+
+
+def _check_budget(index: Index, spec: ListSpec, rows: int, pairs: int, max_bytes: int | None, *, held: int = 0) -> None:
     """Raise when the list would exceed what the caller allows, or the device."""
     needed = spec.bytes(rows, pairs)
     if max_bytes is not None and needed > max_bytes:
@@ -272,11 +347,11 @@ def _check_budget(index: Index, spec: ListSpec, rows: int, pairs: int, max_bytes
             needed=needed,
             available=max_bytes,
         )
-    _check_room(index, spec, rows, pairs)
+    _check_room(index, spec, rows, pairs, held=held)
 
 
-def _check_room(index: Index, spec: ListSpec, rows: int, pairs: int) -> None:
-    if _fits(index, spec, rows, pairs):
+def _check_room(index: Index, spec: ListSpec, rows: int, pairs: int, *, held: int = 0) -> None:
+    if _fits(index, spec, rows, pairs, held=held):
         return
     sizes = spec.sizes(rows, pairs)
     largest, available = index.session.available()

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import REAL_OF, check_radii, raise_non_finite
 from ..domain import PeriodicBox, far_coordinate
 from ..errors import InvalidInputError
-from ..primitives.reduce import Box, BoxRoom, PendingBox, read_along, read_boxes
+from ..primitives.reduce import Box, BoxRoom, PendingBox, SentTotal, read_along, read_boxes
 from ..session import Scratch, Session
 
 __all__ = ["Watch", "check_largest", "check_near"]
@@ -86,11 +86,19 @@ class Watch:
         """The box of the last points whose check was read."""
         return self._box
 
-    def read_along(self, session: Session, wanted: Scratch) -> np.ndarray[Any, Any]:
-        """What lies in `wanted`, read together with all checks, so that the host waits once; raise what they found."""
-        values = read_along(session, wanted, [pending for _, pending in self._unread])
+    def total(self) -> Scratch:
+        """Where a kernel leaves a total, for :meth:`send`."""
+        return self._room.total()
+
+    def send(self) -> SentTotal:
+        """Let the total that was left there come to the host, together with the checks, so that it waits once."""
+        return self._room.send([pending for _, pending in self._unread])
+
+    def receive(self, sent: SentTotal) -> int:
+        """Wait for a total, and raise what the checks have found."""
+        total = sent.receive()
         self.settle()
-        return values
+        return total
 
     def unread(self) -> list[tuple[str, PendingBox]]:
         """The checks that are still running, without those of points that the index holds no longer."""

@@ -13,12 +13,12 @@ import pyopencl.array as cla
 from ..arrays import REAL_OF
 from ..domain import padded_radius
 from ..plan import plan_reduce
-from ..session import INT, Scratch, Session
+from ..session import INT, LONG, Scratch, Session
 from ..survey import Survey, occupancy_bits, occupancy_share, others_per_cell
 from .fill import fill
 from .shares import share_out
 
-__all__ = ["Box", "BoxRoom", "PendingBox", "bounding_box", "read_along", "read_boxes", "survey_points"]
+__all__ = ["Box", "BoxRoom", "PendingBox", "SentTotal", "bounding_box", "read_along", "read_boxes", "survey_points"]
 
 _ALL_FINITE = np.iinfo(np.int32).max
 _ULONG = np.dtype(np.uint64)
@@ -34,23 +34,62 @@ class Box:
 
 
 class _Buffer:
-    """Boxes that lie one after the other and come to the host together: where, how many, and what was read of them."""
+    """Boxes that lie one after the other and come to the host together, and behind them a total that comes along."""
 
     def __init__(self, session: Session, dim: int, dtype: np.dtype[Any], room: int) -> None:
         self.numbers = 2 * dim + 1
-        self.scratch = session.scratch(room * self.numbers, dtype, purpose="the bounding boxes of arrays")
+        boxes = -(-room * self.numbers * dtype.itemsize // LONG.itemsize) * LONG.itemsize
+        size = (boxes + LONG.itemsize) // dtype.itemsize
+        self.scratch = session.scratch(size, dtype, purpose="the bounding boxes of arrays")
+        #: where the total lies
+        self.total = Scratch(self.scratch.base_data, 1, LONG, boxes)
+        #: boxes that kernels were told to find, and those that came to the host
         self.taken = 0
-        self.read = np.empty((0, self.numbers), dtype)
+        self.read: list[np.ndarray[Any, Any]] = []
+        #: pinned memory that all of it fits into, from when it is first sent on
+        self.told: np.ndarray[Any, Any] | None = None
 
     def unread(self) -> Scratch:
-        """The part that came to no host yet."""
+        """The boxes that came to no host yet."""
         first = len(self.read) * self.numbers
         offset = first * self.scratch.dtype.itemsize
         return self.scratch._replace(size=self.taken * self.numbers - first, offset=offset)
 
     def receive(self, numbers: np.ndarray[Any, Any]) -> None:
-        """Take in what somebody has read of that part."""
-        self.read = np.concatenate([self.read, numbers.reshape(-1, self.numbers)])
+        """Take in what somebody has read of them."""
+        self.read.extend(numbers.reshape(-1, self.numbers))
+
+
+class _Sent:
+    """What is on its way from a buffer to the host: boxes that had not come there yet, and the total."""
+
+    def __init__(self, session: Session, buffer: _Buffer) -> None:
+        unread = buffer.unread()
+        if buffer.told is None:
+            buffer.told = session.pinned(buffer, buffer.scratch.dtype, buffer.scratch.size)
+        #: from the first such box on, the numbers as they lie on the device
+        self._told = buffer.told[unread.offset // unread.dtype.itemsize :]
+        self._buffer, self._boxes = buffer, unread.size
+        self.event = session.send(unread, self._told)
+
+    def receive(self) -> int:
+        """The total, when the event has come to pass; the buffer takes the boxes in."""
+        self._buffer.receive(self._told[: self._boxes].copy())
+        return int(self._told[-LONG.itemsize // self._told.itemsize :].view(LONG)[0])
+
+
+class SentTotal:
+    """A total on its way to the host, together with boxes that had not come there yet."""
+
+    def __init__(self, session: Session, buffer: _Buffer, pending: Sequence[PendingBox]) -> None:
+        others = {id(other): other for box in pending if (other := box.waiting) is not None}
+        others.pop(id(buffer), None)
+        self._sent = [_Sent(session, each) for each in (*others.values(), buffer)]
+
+    def receive(self) -> int:
+        """Wait for the total."""
+        self._sent[-1].event.wait()  # the last of its queue
+        return [sent.receive() for sent in self._sent][-1]
 
 
 class PendingBox:
@@ -106,10 +145,22 @@ class BoxRoom:
 
     def place(self) -> tuple[_Buffer, int]:
         """The next place. None is used twice while anybody holds the box there."""
-        if self._buffer is None or self._buffer.taken == self._facts[-1]:
+        buffer = self._buffer
+        if buffer is None or buffer.taken == self._facts[-1]:
+            buffer = self._buffer = _Buffer(self.session, *self._facts)
+        buffer.taken += 1
+        return buffer, buffer.taken - 1
+
+    def total(self) -> Scratch:
+        """Where a kernel leaves the total that is sent next."""
+        if self._buffer is None:
             self._buffer = _Buffer(self.session, *self._facts)
-        self._buffer.taken += 1
-        return self._buffer, self._buffer.taken - 1
+        return self._buffer.total
+
+    def send(self, pending: Sequence[PendingBox]) -> SentTotal:
+        """Enqueue the transfer of the total that was left there, and of these boxes where they have not come yet."""
+        assert self._buffer is not None, "no kernel was told where to leave a total"
+        return SentTotal(self.session, self._buffer, pending)
 
 
 def _box(numbers: np.ndarray[Any, Any]) -> Box:

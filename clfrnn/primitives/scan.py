@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyopencl.array as cla
@@ -12,9 +11,9 @@ from ..plan import plan_scan, plan_short_scan
 from ..session import INT, LONG, Scratch, Session
 from .shares import share_out
 
-__all__ = ["ShareSums", "exclusive_scan", "finish_scan", "sum_shares"]
+__all__ = ["exclusive_scan"]
 
-#: So many counts one group has scanned before three launches would have (measured).
+#: So many counts one group has scanned before two launches would have (measured).
 _FEW = 1 << 14
 
 _CTYPE = {INT: "int", LONG: "long"}
@@ -23,66 +22,23 @@ _CTYPE = {INT: "int", LONG: "long"}
 Counts: TypeAlias = cla.Array | Scratch
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ShareSums:
-    """A scan halfway: where each group's share starts, and behind them the total."""
+def exclusive_scan(session: Session, counts: Counts, starts: Counts, total: Scratch | None = None) -> None:
+    """Enqueue the exclusive scan of int32 `counts`, (n,), into `starts`, (n + 1,), int32 or int64, the total last.
 
-    counts: Counts
-    partials: Scratch
-    groups: int
-    span: int
-
-    @property
-    def total(self) -> Scratch:
-        """Where the sum of all counts lies."""
-        dtype = self.partials.dtype
-        return Scratch(self.partials.base_data, 1, dtype, self.groups * dtype.itemsize)
-
-
-def sum_shares(session: Session, counts: Counts, *, total: str = "long") -> ShareSums:
-    """Enqueue the first half of a scan, after which the total is known. Two launches, one pass."""
-    n = counts.size
-    kernels, config = session.planned("scan", plan_scan, total=total, out="int")
-    size = config.work_group_size
-    groups, span = share_out(session.profile, n, size * config.items)
-    partials = session.scratch(groups + 1, LONG if total == "long" else INT, purpose="the sums of shares")
-    session.launch(
-        kernels["sum_shares"],
-        groups * size,
-        size,
-        np.int32(n),
-        np.int32(span),
-        counts.base_data,
-        partials.base_data,
-    )
-    session.launch(kernels["scan_partials"], size, size, np.int32(groups), partials.base_data)
-    return ShareSums(counts=counts, partials=partials, groups=groups, span=span)
-
-
-def finish_scan(session: Session, sums: ShareSums, starts: Counts) -> None:
-    """Enqueue the second half into `starts`, (n + 1,) int32 or int64. One launch, one pass."""
-    total = _CTYPE[sums.partials.dtype]
-    kernels, config = session.planned("scan", plan_scan, total=total, out=_CTYPE[starts.dtype])
-    session.launch(
-        kernels["scan_shares"],
-        sums.groups * config.work_group_size,
-        config.work_group_size,
-        np.int32(sums.counts.size),
-        np.int32(sums.span),
-        sums.counts.base_data,
-        sums.partials.base_data,
-        starts.base_data,
-    )
-
-
-def exclusive_scan(session: Session, counts: Counts, starts: Counts) -> None:
-    """Enqueue the exclusive scan of int32 `counts`, (n,), into int32 `starts`, (n + 1,), the total last.
-
-    The total must stay below 2**31. Three launches, two passes, for few counts one of each; nothing is waited for.
+    With `total`, one int64, sums are int64 and the whole one is written there too; without it, or in int32 `starts`,
+    the total must stay below 2**31. Two launches, two passes, for few counts one of each; nothing is waited for.
     """
-    if counts.size <= _FEW:
-        kernels, config = session.planned("scan", plan_short_scan, total="int", out="int")
-        size = config.work_group_size
-        session.launch(kernels["scan_few"], size, size, np.int32(counts.size), counts.base_data, starts.base_data)
+    n, few = counts.size, counts.size <= _FEW
+    sums, out = INT if total is None else LONG, _CTYPE[starts.dtype]
+    plan = plan_short_scan if few else plan_scan
+    kernels, config = session.planned("scan", plan, total=_CTYPE[sums], out=out)
+    size = config.work_group_size
+    told: tuple[Any, ...] = () if total is None else (total.base_data, np.int32(total.offset // LONG.itemsize))
+    if few:
+        session.launch(kernels["scan_few"], size, size, np.int32(n), counts.base_data, starts.base_data, *told)
         return
-    finish_scan(session, sum_shares(session, counts, total="int"), starts)
+    groups, span = share_out(session.profile, n, size * config.items)
+    partials = session.scratch(groups, sums, purpose="the sums of shares")
+    shares = (np.int32(n), np.int32(span), counts.base_data, partials.base_data)
+    session.launch(kernels["sum_shares"], groups * size, size, *shares)
+    session.launch(kernels["scan_shares"], groups * size, size, *shares, starts.base_data, *told)
