@@ -291,8 +291,14 @@ def _check_method(method: object, options: dict[str, Any]) -> Method | None:
 
 def _refuse_dim(method: Method, dim: int) -> None:
     serving = [name for name, other in METHODS.items() if dim in other.dims]
-    served = ", ".join(map(str, sorted(method.dims)))
-    instead = f"method={' or '.join(map(repr, serving))} serves it" if serving else "no method serves it"
+    served = f"{min(method.dims)} to {max(method.dims)}"
+    if not serving:
+        most = max(max(other.dims) for other in METHODS.values())
+        raise InvalidInputError(
+            f"points: expected at most {most} coordinates a point, got {dim}; no method serves so many: leave out "
+            "columns that are no coordinates, or project the points"
+        )
     raise InvalidInputError(
-        f"points: expected {served} coordinates a point for method {method.name!r}, got {dim}; {instead}"
+        f"points: expected {served} coordinates a point for method {method.name!r}, got {dim}; "
+        f"method={' or '.join(map(repr, serving))} serves it"
     )

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .configs import REAL_SIZE, PointConfig, WalkConfig
+from .configs import REAL_SIZE, CounterConfig, WalkConfig
 from .domain import SLACK, CellGrid, PeriodicBox, grid_of, padded_radius
 from .plan import Problem, group_size, square_root
 from .profile import DeviceProfile
@@ -20,6 +20,7 @@ __all__ = [
     "CoarseConfig",
     "block_memory",
     "block_points",
+    "counting_groups",
     "fit_coarse",
     "fit_fine",
     "most_coarse_cells",
@@ -40,6 +41,9 @@ _WIDEST = 256
 
 #: Work-items of a group that shares nothing, where a group with tiles has fewer.
 _ALONE = 64
+
+#: Groups that count on one compute unit: its local memory holds no more.
+_GROUPS_A_UNIT = 2
 
 #: Registers of a work-item, where the compiler is told: waiting for memory is hidden by other groups.
 _REGISTERS = 40
@@ -85,21 +89,13 @@ _EPSILON = {"float": 2.0**-23, "double": 2.0**-52}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class CoarseConfig(PointConfig):
-    """Sorting into coarse cells, whose ``counters`` a group holds in local memory."""
+class CoarseConfig(CounterConfig):
+    """Sorting into coarse cells, all of which a group counts."""
 
-    periodic: bool
-    counters: int
     #: points that an item loads before it counts the first of them
     batch: int
     #: counters lie so far apart, in numbers, that atomics on several do not wait for each other
     spread: int
-
-    def names(self) -> dict[str, Any]:
-        """The fields; how many boxes of points have room in the counters' place; numbers of 4 bytes that this takes."""
-        box = (2 * self.dim + 1) * REAL_SIZE[self.real]
-        room = max(4 * self.counters, box)
-        return {**super().names(), "slots": max(1, min(self.work_group_size // 2, room // box)), "room": room // 4}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -127,6 +123,11 @@ class BlockConfig(WalkConfig):
 def most_coarse_cells(profile: DeviceProfile) -> int:
     """Cells that one group can count in local memory."""
     return max(1, profile.usable_local_memory // 4)
+
+
+def counting_groups(profile: DeviceProfile, n: int, size: int) -> int:
+    """Groups of `size` that count n points: as many as do so at once, if they have something to count together."""
+    return max(1, min(profile.compute_units * _GROUPS_A_UNIT, -(-n // size)))
 
 
 def plan_coarse(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> CoarseConfig:

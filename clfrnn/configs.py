@@ -13,6 +13,7 @@ from .profile import DeviceProfile
 __all__ = [
     "LANES",
     "REAL_SIZE",
+    "CounterConfig",
     "GatherConfig",
     "KernelConfig",
     "PointConfig",
@@ -34,6 +35,11 @@ REAL_SIZE = {"float": 4, "double": 8}
 
 #: The lengths that vectors of OpenCL C have, a single number among them.
 LANES = (1, 2, 3, 4, 8, 16)
+
+
+#: Of a query's marks: words that wait for those of its neighbors when they are made, and that are under way when they
+#: are read; and the neighbors that a group takes of each row at a time, some sectors of memory (measured on an H200).
+_MARKS = {"held": 4, "ahead": 6, "stage": 16}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -75,6 +81,20 @@ class PointConfig(KernelConfig):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class CounterConfig(PointConfig):
+    """A program that sorts points into cells, whose ``counters`` a group holds in local memory."""
+
+    periodic: bool
+    counters: int
+
+    def names(self) -> dict[str, Any]:
+        """The fields; how many boxes of points have room in the counters' place; numbers of 4 bytes that this takes."""
+        box = (2 * self.dim + 1) * REAL_SIZE[self.real]
+        room = max(4 * self.counters, box)
+        return {**super().names(), "slots": max(1, min(self.work_group_size // 2, room // box)), "room": room // 4}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class VisitConfig(PointConfig):
     """A program that visits neighbors. ``square_root`` says how distances are rounded: see :func:`square_root`."""
 
@@ -102,6 +122,15 @@ class RunConfig(VisitConfig):
     unrolled: tuple[int, int] | None
 
     in_order: ClassVar[bool] = False
+
+    @property
+    def bits(self) -> int:
+        """Candidates whose marks are one word."""
+        return 64 if self.width > 1 else 32
+
+    def names(self) -> dict[str, Any]:
+        """The fields, and how marks are made and read: what a word is, and how many are under way."""
+        return {**super().names(), "bits": self.bits, **_MARKS}
 
     def inline(self) -> RunConfig:
         """The same walk as a piece of another kernel."""
@@ -148,6 +177,9 @@ class VisitVariant:
     #: windows meet no image but the next on an axis. Of walks by tiles "carried", whose candidates carry their
     #: images, and "far", which serves the queries that lie too far from the box for them
     images: str = "all"
+    #: one bit for each candidate of a query, of those that are its neighbors: "made" by a count, or "read" by a visit
+    #: that need not test them again
+    marks: str = ""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pyopencl as cl
 
@@ -70,6 +71,8 @@ def read_profile(device: cl.Device) -> DeviceProfile:
             clock=max(1, device.max_clock_frequency),
             max_work_group_size=device.max_work_group_size,
             simd_width=_simd_width(device, kind),
+            # GPUs have 64 or 128. Of a CPU's lanes, compilers do not always use more than that.
+            unit_lanes=64 if kind == "gpu" else 2,
             local_memory=device.local_mem_size,
             global_memory=device.global_mem_size,
             max_allocation=device.max_mem_alloc_size,
@@ -133,7 +136,10 @@ def _brand(device: cl.Device) -> str:
 def _default_device(present: list[cl.Device]) -> cl.Device:
     """By ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU that serves every search."""
     if wanted := os.environ.get("CLFRNN_DEVICE", "").strip():
-        return find_device(wanted)
+        try:
+            return find_device(wanted)
+        except NoDeviceError as error:
+            raise NoDeviceError(f"CLFRNN_DEVICE is set: {error}") from error
     if os.environ.get("PYOPENCL_CTX", "").strip():
         try:
             return cl.create_some_context(interactive=False).devices[0]
@@ -155,8 +161,15 @@ def _inventory(present: list[cl.Device]) -> str:
     """What was looked at, and what to do when it was nothing."""
     if present:
         names = "; ".join(f"{k}: {d.name.strip()} ({d.platform.name.strip()})" for k, d in enumerate(present))
-        return f"Present: {names}."
-    where = os.environ.get("OCL_ICD_VENDORS") or "/etc/OpenCL/vendors and pyopencl's own folder"
+        return f"Present: {names}. Take one of these"
+    where = os.environ.get("OCL_ICD_VENDORS", "")
+    # Loaders also take a library's bare name, which the system then looks up; a path they do not.
+    if where and "/" in where and not Path(where).exists():
+        return (
+            f"OCL_ICD_VENDORS={where} keeps every driver away: it takes one folder, not a list, and there is none of "
+            "this name. Unset it, or name the folder of your .icd files. `clfrnn devices` says more"
+        )
+    where = where or "/etc/OpenCL/vendors and pyopencl's own folder"
     return (
         f"Drivers are looked for in {where}. Install the OpenCL driver of your GPU, "
         "or a driver for the CPU that needs no root rights: pip install 'clfrnn[pocl]' (64-bit x86 Linux). "

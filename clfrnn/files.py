@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,14 @@ Points = np.ndarray[Any, Any]
 _NAMES = ("points", "positions", "coordinates", "xyz")
 
 
-def read_points(path: Path, *, array: str | None = None) -> Points:
+def read_points(path: Path, *, array: str | None = None, columns: Sequence[str] | None = None) -> Points:
     """The points of a file, a row each; how it is read follows from the end of its name.
 
     Parameters
     ----------
     path : see :data:`FORMATS`
     array : which array of an .npz archive
+    columns : which columns of a .csv or .txt file, by name or by position, counted from 0; all when not given
 
     Raises
     ------
@@ -39,7 +40,11 @@ def read_points(path: Path, *, array: str | None = None) -> Points:
         )
     if array is not None and reader is not _read_npz:
         raise InvalidInputError(f"{path}: only .npz archives hold arrays with names; leave out {array!r}")
-    return _read_npz(path, array) if reader is _read_npz else reader(path)
+    if columns is not None and reader is not _read_text:
+        raise InvalidInputError(f"{path}: only .csv and .txt files have columns to choose from; leave out columns")
+    if reader is _read_npz:
+        return _read_npz(path, array)
+    return _read_text(path, columns) if reader is _read_text else reader(path)
 
 
 def _read_npy(path: Path) -> Points:
@@ -47,8 +52,13 @@ def _read_npy(path: Path) -> Points:
         return np.asarray(np.load(path, allow_pickle=False))
     except (ValueError, EOFError) as error:
         raise InvalidInputError(
-            f"{path}: expected an array as numpy.save writes it, got something else ({error}); save it again"
+            f"{path}: expected an array as numpy.save writes it, got something else ({_first(error)}); save it again"
         ) from error
+
+
+def _first(error: Exception) -> str:
+    """The first sentence: numpy's others advise to load what nobody should."""
+    return str(error).split(". ")[0]
 
 
 def _read_npz(path: Path, array: str | None = None) -> Points:
@@ -68,16 +78,32 @@ def _read_npz(path: Path, array: str | None = None) -> Points:
         if isinstance(error, InvalidInputError) or not path.exists():
             raise
         raise InvalidInputError(
-            f"{path}: expected an archive as numpy.savez writes it, got something else ({error}); save it again"
+            f"{path}: expected an archive as numpy.savez writes it, got something else ({_first(error)}); save it again"
         ) from error
 
 
-def _read_text(path: Path) -> Points:
+def _read_text(path: Path, columns: Sequence[str] | None = None) -> Points:
     """Rows of numbers, below a row of names and comments if there are any."""
-    rows = [line.replace(",", " ") for line in _lines(path) if not line.startswith("#")]
-    if rows and not _are_numbers(rows[0].split()):
-        rows = rows[1:]  # the names of the columns
-    return _numbers(path, rows)
+    rows = [line.rstrip(",") for line in _lines(path) if not line.startswith("#")]
+    between = "," if any("," in row for row in rows[:2]) else None
+    words = [word.strip(' "') for word in rows[0].split(between)] if rows else []
+    wanted = None if columns is None else [_place(path, column, words) for column in columns]
+    # Of a row without names, what is not wanted may be words.
+    if not _are_numbers(words if wanted is None else [words[place] for place in wanted]):
+        rows = rows[1:]
+    return _numbers(path, rows, between=between, columns=wanted)
+
+
+def _place(path: Path, column: str, names: list[str]) -> int:
+    """Where a column stands, given its name or its position."""
+    if column in names:
+        return names.index(column)
+    if column.isdigit() and int(column) < len(names):
+        return int(column)
+    raise InvalidInputError(
+        f"{path}: expected columns that are there, got {column!r}; it has {len(names)}, whose first row is "
+        f"{', '.join(names)}: name them as there, or count them from 0"
+    )
 
 
 def _read_xyz(path: Path) -> Points:
@@ -137,20 +163,22 @@ def _lines(path: Path, *, keep_blank: bool = False) -> list[str]:
     return lines if keep_blank else [line for line in lines if line]
 
 
-def _numbers(path: Path, rows: list[str]) -> Points:
+def _numbers(path: Path, rows: list[str], *, between: str | None = None, columns: list[int] | None = None) -> Points:
     if not rows:
         raise InvalidInputError(f"{path}: expected rows of numbers, got none; write one point a line")
     try:
-        return np.loadtxt(rows, ndmin=2)
+        return np.loadtxt(rows, ndmin=2, delimiter=between, usecols=columns, quotechar='"')
     except ValueError as error:
+        said = str(error).split(";")[0]  # what numpy advises further is for its own callers
         raise InvalidInputError(
-            f"{path}: expected rows of numbers, got what numpy cannot read ({error}); separate them by commas or spaces"
+            f"{path}: expected rows of numbers, got what numpy cannot read ({said}); separate numbers by commas or "
+            "spaces, and where there are other columns too, say by --columns x,y,z or --columns 0,1,2 which to read"
         ) from error
 
 
 def _are_numbers(words: list[str]) -> bool:
     try:
-        [float(word) for word in words]
+        [float(word.strip(' "')) for word in words]
     except ValueError:
         return False
     return True

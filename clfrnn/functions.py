@@ -93,6 +93,8 @@ class NeighborFunction:
     #: ``per_neighbor`` is a plain sum, which compilers test a vector at a time as it stands, and may stand there
     #: more than once
     light: bool = dataclasses.field(default=False, repr=False)
+    #: the type of the places that it writes neighbors' numbers to, a whole sector of memory at once and nothing else
+    sectors: str = dataclasses.field(default="", repr=False)
 
     def __post_init__(self) -> None:
         for piece in PIECES:

@@ -18,8 +18,7 @@ __all__ = [
 
 def launch_budget(profile: DeviceProfile) -> int:
     """Pairs that one launch may test: a cautious guess of what the device does in half a second."""
-    lanes = 64 if profile.kind == "gpu" else 2
-    return max(1 << 20, profile.compute_units * profile.clock * 1_000_000 * lanes // 32)
+    return max(1 << 20, profile.compute_units * profile.clock * 1_000_000 * profile.unit_lanes // 32)
 
 
 def check_turns(profile: DeviceProfile, *, problem: Problem, side: float, rows: float) -> None:

@@ -26,6 +26,8 @@ class DeviceProfile:
     max_work_group_size: int
     #: work-items that run in lockstep, or the width of a vector unit
     simd_width: int
+    #: work-items that a compute unit computes for at the same time, at least
+    unit_lanes: int = 2
     local_memory: int
     #: part of ``local_memory`` that the driver keeps for itself
     local_reserve: int = 0

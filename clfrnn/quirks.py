@@ -35,6 +35,14 @@ QUIRKS: tuple[Quirk, ...] = (
         link="https://docs.nvidia.com/cuda/hopper-tuning-guide/index.html#unified-shared-memory-l1-texture-cache",
     ),
     Quirk(
+        name="intel-gpu-units",
+        when=lambda p: p.platform.startswith("Intel(R) OpenCL") and p.kind == "gpu",
+        change=lambda _: {"unit_lanes": 8},
+        why="Intel's driver for GPUs counts execution units of 8 lanes, of 16 on the latest, where others count cores "
+        "of 64 or more. Taken for those, a launch would be given several times the work that it has time for.",
+        link="https://www.intel.com/content/www/us/en/docs/oneapi/optimization-guide-gpu/2025-0/intel-xe-gpu-architecture.html",
+    ),
+    Quirk(
         name="llvmpipe-loops",
         when=lambda p: p.platform == "rusticl" and "llvmpipe" in p.name,
         change=lambda _: {"loop_turns": 65_535, "simd_width": 8},

@@ -79,15 +79,16 @@ def own_function(
     vectors: bool = False,
     shifts: bool = False,
     bounded: bool = False,
+    held: int = 0,
     components: tuple[str, ...] = (),
 ) -> NeighborFunction:
     """The library's own function `name` ("count", "write", "nearest") from ``functions.cl.mako``.
 
     ``offset`` is the type of list offsets, ``distances`` is "", "root" or "square", ``components`` names coordinates;
-    a ``bounded`` list may turn out to be too short.
+    a ``bounded`` list may turn out to be too short, and of one that is ``held`` so many neighbors are written at once.
     """
     template = _lookup(template_root()).get_template("functions.cl.mako")
     flags: dict[str, Any] = {"offset": offset, "distances": distances, "vectors": vectors, "shifts": shifts}
-    flags |= {"bounded": bounded, "components": components}
+    flags |= {"bounded": bounded, "held": held, "components": components}
     pieces = {piece: str(template.get_def(f"{name}_{piece}").render(**flags)).strip() for piece in PIECES[1:]}
-    return NeighborFunction(**pieces, own=True, light=name == "count")
+    return NeighborFunction(**pieces, own=True, light=name == "count", sectors=offset if held else "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import itertools
 import math
 import os
@@ -26,6 +25,7 @@ from .pinned import PinnedNumbers
 from .profile import DeviceProfile
 from .program import Kernel, ProgramCache
 from .rendering import render
+from .runs import Run
 
 __all__ = ["INT", "LONG", "Scratch", "Session"]
 
@@ -37,8 +37,8 @@ _SLICE_SECONDS = 0.5
 #: So much cheaper than its budget a launch may be for sure before its runs are not even timed.
 _DEAREST = 64
 
-#: Of runs that took less than this share of a slice, so many are not timed before the next is.
-_SHORT, _UNTIMED = 1 / 64, 3
+#: Runs that took less than this share of a slice are not all timed.
+_SHORT = 1 / 64
 
 #: Counters at zero are kept for so many numbers of them.
 _MOST_CLEARED = 4
@@ -48,8 +48,6 @@ _KNOWN_ARRAYS = 64
 
 #: Sessions are numbered as they are made.
 _NUMBERS = itertools.count()
-
-_STARTED, _ENDED = cl.profiling_info.START, cl.profiling_info.END
 
 INT = np.dtype(np.int32)
 LONG = np.dtype(np.int64)
@@ -71,16 +69,6 @@ class Scratch(NamedTuple):
     size: int
     dtype: np.dtype[Any]
     offset: int = 0
-
-
-@dataclasses.dataclass
-class _Run:
-    """A run of a kernel: its event until that was looked at, then its seconds; its units; those to come untimed."""
-
-    event: cl.Event | None
-    seconds: float
-    units: int
-    untimed: int = 0
 
 
 class Session:
@@ -137,10 +125,11 @@ class Session:
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
         self._process = os.getpid()
         self._record: list[tuple[str, cl.Event]] | None = None
+        self._told: Callable[[int, int], None] | None = None
         timed = bool(self.queue.properties & cl.command_queue_properties.PROFILING_ENABLE)
         self._times_launches = timed and self.profile.event_timer
         #: of each kernel, its last run that was timed
-        self._last_runs: dict[Kernel, _Run] = {}
+        self._last_runs: dict[Kernel, Run] = {}
         self.number = next(_NUMBERS)
         Session.living.add(self)
 
@@ -202,6 +191,15 @@ class Session:
         finally:
             self._record = None
 
+    @contextlib.contextmanager
+    def watched(self, told: Callable[[int, int], None]) -> Iterator[None]:
+        """Call ``told(done, units)`` after each slice of launches that are long enough to be sliced."""
+        self._told = told
+        try:
+            yield
+        finally:
+            self._told = None
+
     def launch_sliced(
         self,
         kernel: Kernel,
@@ -224,13 +222,14 @@ class Session:
         if most <= budget / _DEAREST:
             return self.launch(kernel, units, work_group_size, first, last, *arguments)
         run = self._last_runs.get(kernel)
-        excess = max(pairs / budget, 0.0 if run is None else _foreseen(run, units) / (2 * _SLICE_SECONDS))
+        taking = 0.0 if run is None else run.foreseen(units, short=_SHORT * _SLICE_SECONDS)
+        excess = max(pairs / budget, taking / (2 * _SLICE_SECONDS))
         if excess <= 1:
             event = self.launch(kernel, units, work_group_size, first, last, *arguments)
             if run is not None and run.untimed:
                 run.untimed -= 1
             elif event is not None and self._times_launches:
-                self._last_runs[kernel] = _Run(event, 0.0, units)
+                self._last_runs[kernel] = Run(event, 0.0, units)
             return event
         event = None
         began = time.perf_counter()
@@ -245,7 +244,9 @@ class Session:
             faster = min(8.0, _SLICE_SECONDS / taken)
             step = max(work_group_size, int(step * faster) // work_group_size * work_group_size)
             first = end
-        self._last_runs[kernel] = _Run(None, time.perf_counter() - began, units)
+            if self._told is not None:
+                self._told(first - begin, units)
+        self._last_runs[kernel] = Run(None, time.perf_counter() - began, units)
         return event
 
     def allocate(self, shape: int | Sequence[int], dtype: Any, *, purpose: str, rows: int | None = None) -> cla.Array:
@@ -397,14 +398,3 @@ class Session:
         if count:
             cl.enqueue_copy(self.queue, values, array.base_data, src_offset=array.offset + first * array.dtype.itemsize)
         return values
-
-
-def _foreseen(run: _Run, units: int) -> float:
-    """Seconds that `units` take at the pace of a kernel's last run; 0 where it is still on its way."""
-    if run.event is not None:
-        if run.event.command_execution_status != cl.command_execution_status.COMPLETE:
-            return 0.0
-        ended, started = (run.event.get_profiling_info(what) for what in (_ENDED, _STARTED))
-        run.event, run.seconds = None, 1e-9 * (ended - started)
-        run.untimed = _UNTIMED if run.seconds < _SHORT * _SLICE_SECONDS else 0
-    return run.seconds * units / max(1, run.units)

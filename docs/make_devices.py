@@ -71,9 +71,10 @@ prints with `--json` is worth an issue.
 FACTS = """\
 ## What they offer
 
-Groups are of so many work-items at most; *lanes* run in lockstep, or are the width of a CPU's vectors; the clock is in
-MHz. *Root* is how the square root of a float is rounded correctly: by the device's own, by way of doubles, or by
-integers. *64-bit atomics* are those on integers.
+*Units* have so many lanes each, at least: clfrnn assumes 64 of a GPU's, 2 of a CPU's, whose compilers may use no more.
+Groups are of so many work-items at most; *lockstep* is how many of them run in it, or the width of a CPU's vectors; the
+clock is in MHz. *Root* is how the square root of a float is rounded correctly: by the device's own, by way of doubles,
+or by integers. *64-bit atomics* are those on integers.
 """
 
 PLANS = """\
@@ -141,10 +142,10 @@ def _facts(profile: DeviceProfile) -> dict[str, str]:
     return {
         "": "",
         "kind": profile.kind,
-        "units": f"{profile.compute_units}",
+        "units": f"{profile.compute_units} of {profile.unit_lanes}",
         "clock": f"{profile.clock:,}" if profile.clock > 1 else "not said",
         "group": f"{profile.max_work_group_size:,}",
-        "lanes": f"{profile.simd_width}",
+        "lockstep": f"{profile.simd_width}",
         "local memory": _bytes(profile.local_memory - profile.local_reserve),
         "memory": _bytes(profile.global_memory),
         "one array": _bytes(profile.max_allocation),

@@ -2,6 +2,7 @@
 <%include file="coordinates.cl.mako"/>
 <%include file="windows.cl.mako"/>
 <%namespace name="geometry" file="geometry.cl.mako"/>
+<%namespace name="marks_of" file="marks.cl.mako"/>
 <%namespace name="places" file="places.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 <%namespace name="seams" file="seams.cl.mako"/>
@@ -42,9 +43,9 @@ const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${nam
 </%def>
 
 <%def name="take_query(function)">
-% if seams.agree(function):
+% if seams.agree(function) or marks_of.meets(function):
     // Idle items stay for the barriers, in the first one's place.
-    int frnn_idle = frnn_images[${7 * dim}] == 0 | frnn_first + (int)get_global_id(0) >= frnn_end;
+    int frnn_idle = ${f"frnn_images[{7 * dim}] == 0 | " if periodic else ""}frnn_first + (int)get_global_id(0) >= frnn_end;
     const int frnn_unit = frnn_idle ? frnn_first : frnn_first + (int)get_global_id(0);
     ${places.query("frnn_unit")}
 % if part:

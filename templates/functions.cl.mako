@@ -1,5 +1,5 @@
 ## The text of the library's own NeighborFunctions, a def for each piece, named FUNCTION_PIECE.
-## Flags: offset ("int" or "long"), distances ("", "root" or "square"), vectors, shifts, bounded, components.
+## Flags: offset ("int" or "long"), distances ("", "root" or "square"), vectors, shifts, bounded, held, components.
 <%def name="count_arguments()">global int *counts</%def>
 <%def name="count_state()">int frnn_count = 0;</%def>
 <%def name="count_per_neighbor()">++frnn_count;</%def>
@@ -20,12 +20,32 @@ global const ${offset} *offsets, const int first_row, global int *indices\
 , const ${offset} capacity\
 % endif
 </%def>
-<%def name="write_state()">${offset} frnn_place = offsets[i - first_row];</%def>
+<%def name="write_state()">
+${offset} frnn_place = offsets[i - first_row];
+% if held:
+// The last ${held} of the row's neighbors wait for a place from which on they are a whole sector of memory.
+const ${offset} frnn_opening = frnn_place;
+int${held} frnn_last;
+% endif
+</%def>
 <%def name="write_per_neighbor()">
 % if bounded:
 ## A list that is too short for its pairs is written as far as it goes, and thrown away. Places below zero are out of it too.
 if ((u${offset})frnn_place >= (u${offset})capacity) break;
 % endif
+% if held:
+frnn_last = (int${held})(${", ".join(f"frnn_last.s{k:x}" for k in range(1, held))}, j);
+++frnn_place;
+if (!(frnn_place & ${held - 1})) {
+    if (frnn_place - frnn_opening >= ${held}) {
+% for k in range(0, held, 4):
+        *(global int4 *)(indices + frnn_place - ${held - k}) = frnn_last.s${"".join(f"{k + m:x}" for m in range(4))};
+% endfor
+    } else {
+        ${write_last("frnn_place - frnn_opening")}
+    }
+}
+% else:
 indices[frnn_place] = j;
 % if distances == "root":
 distances[frnn_place] = frnn_sqrt(d2);
@@ -43,8 +63,19 @@ shifts[(size_t)frnn_place * ${len(components)} + ${loop.index}] = shift${compone
 % endfor
 % endif
 ++frnn_place;
+% endif
 </%def>
-<%def name="write_finish()"></%def>
+<%def name="write_finish()">
+% if held:
+const int frnn_left = min((int)(frnn_place & ${held - 1}), (int)(frnn_place - frnn_opening));
+${write_last("frnn_left")}
+% endif
+</%def>
+<%def name="write_last(many)">
+% for k in range(1, held):
+if (${many} >= ${k}) indices[frnn_place - ${k}] = frnn_last.s${f"{held - k:x}"};
+% endfor
+</%def>
 
 ## Ties go to the lowest id. What lies beyond the best so far need not be offered any more.
 <%def name="nearest_arguments()">global int *indices, global real *distances</%def>

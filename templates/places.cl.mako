@@ -1,4 +1,5 @@
 <%namespace name="geometry" file="geometry.cl.mako"/>
+<%namespace name="marks_of" file="marks.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
 ## Points in the order in which an index keeps them: an array of records, or columns of the coordinates and of ids, n long
 ## each, which compilers for CPUs load a vector at a time. In scope are frnn_n and frnn_sorted.
@@ -76,7 +77,9 @@ void read_order(const int frnn_n, ${constant_array("frnn_sorted")}, global int *
 
 <%def name="run(function, image)">
     // The candidates of one run of places, frnn_t up to frnn_stop, in an image as periodic.cl.mako names it.
-% if width > 1 and function.light:
+% if marks == "made":
+    ${marked_run(function, image)}
+% elif width > 1 and function.light:
     ${vectorised() if image != "any" else ""}
     for (; frnn_t < frnn_stop; ++frnn_t) {
         ${take_candidate("frnn_t")}
@@ -108,6 +111,27 @@ void read_order(const int frnn_n, ${constant_array("frnn_sorted")}, global int *
         ${visit.offer(function, image)}
     }
 % endif
+</%def>
+
+<%def name="marked_run(function, image)">
+    // So many candidates at a time as a word of marks has bits, the first of them in the highest.
+    for (; frnn_t < frnn_stop; frnn_t += ${bits}) {
+        const int frnn_many = min(frnn_stop - frnn_t, ${bits});
+        frnn_bits frnn_hits = 0;
+        ${vectorised()}
+% if width == 1:
+#pragma unroll ${unrolled[0]}
+% endif
+        for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
+            ${take_candidate("frnn_t + frnn_k")}
+            ${geometry.differences(image)}
+            const int frnn_near = (${geometry.squared()} <= reach2) & ${visit.kept(image)};
+            ${"frnn_hits |= (frnn_bits)frnn_near << (%d - frnn_k);" % (bits - 1) if width > 1 else "frnn_hits += frnn_hits + frnn_near;"}
+        }
+        ${"" if width > 1 else "frnn_hits <<= %d - frnn_many;" % bits}
+        frnn_count += (int)popcount(frnn_hits);
+        ${marks_of.keep("frnn_t", "frnn_hits")}
+    }
 </%def>
 
 <%def name="take_candidate(place)">

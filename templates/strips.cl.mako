@@ -1,6 +1,7 @@
 <%include file="cells.cl.mako"/>
 <%namespace name="binning" file="binning.cl.mako"/>
 <%namespace name="cells" file="cells.cl.mako"/>
+<%namespace name="marked_rows" file="marked_rows.cl.mako"/>
 <%namespace name="places" file="places.cl.mako"/>
 <%namespace name="seams" file="seams.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
@@ -11,6 +12,9 @@
 // Exact because the window holds every cell of a neighbor. Source: Chisholm (2020), §3, algorithms 2 to 5.
 <%def name="walk(function)">
     ${visit.take_up(function)}
+% if marks == "read":
+    ${marked_rows.read(function)}
+% endif
 % if images == "next":
     ${seams.window(cells.cell)}
     // The strip in the box and what lies behind an edge that it passes, or else behind the seam of the torus: edges are

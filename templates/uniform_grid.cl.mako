@@ -1,6 +1,7 @@
 <%include file="cells.cl.mako"/>
 <%namespace name="binning" file="binning.cl.mako"/>
 <%namespace name="cells" file="cells.cl.mako"/>
+<%namespace name="marked_rows" file="marked_rows.cl.mako"/>
 <%namespace name="places" file="places.cl.mako"/>
 <%namespace name="seams" file="seams.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
@@ -9,6 +10,9 @@
 // Exact because the window holds every cell of a neighbor. Source: Green (2010), "Processing collisions".
 <%def name="walk(function)">
     ${visit.take_up(function)}
+% if marks == "read":
+    ${marked_rows.read(function)}
+% endif
 % if images == "next":
     ${seams.window(cells.cell)}
     <%seams:each_nest args="image" function="${function}" cut="frnn_below0 | frnn_above0">

@@ -1,4 +1,5 @@
 <%namespace name="geometry" file="geometry.cl.mako"/>
+<%namespace name="marks_of" file="marks.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 ## What every walk over neighbors shares: the program around it, taking up a query, offering a candidate, laying the
 ## query down. Config fields used: dim, components, work_group_size, registers, periodic, foreign, radii, half, part,
@@ -30,6 +31,9 @@ ${point_id("frnn_place_")}
 ${walk(function)}
 }
 % else:
+% if marks:
+${marks_of.types()}
+% endif
 % if registers:
 // At most ${registers} registers a work-item: compilers take no such bound from a kernel that also says its group's size.
 kernel void frnn_visit(
@@ -51,12 +55,18 @@ void frnn_visit(
     global const real *restrict frnn_queries,
 % endif
 ${arguments()}
+% if marks:
+    , ${marks_of.arguments()}
+% endif
 % if function.parsed_arguments:
     ,
 ${piece(function, "arguments")}
 % endif
 )
 {
+% if marks:
+    ${marks_of.declare(function)}
+% endif
 ${caller.body()}
 }
 % endif
@@ -90,6 +100,9 @@ ${getattr(function, name)}
     const int frnn_self = frnn_keep_self ? -1 : i;
 % endif
     ${piece(function, "state")}
+% if marks == "made":
+    ${marks_of.begin()}
+% endif
 </%def>
 
 <%def name="each_image(split=False)">
@@ -125,6 +138,9 @@ ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
 </%def>
 
 <%def name="lay_down(function)">
+% if marks == "made":
+    ${marks_of.end()}
+% endif
     {
         ${piece(function, "finish")}
     }

@@ -188,7 +188,7 @@ def test_an_array_of_another_context_is_refused(session):
         (np.array([[0, 2**24 + 1]]), r"points: expected integers up to 2\*\*24.*16777217.*astype"),
         (np.array([[0, 2**63]], np.uint64), r"points: expected integers"),
         (np.ma.masked_equal(np.arange(6.0).reshape(2, 3), 4), r"points: .*masked"),
-        (np.zeros((4, 13), np.float32), r"points: expected 1, 2, .* 12 coordinates.*'brute_force', got 13; no method"),
+        (np.zeros((4, 13), np.float32), r"points: expected at most 12 coordinates a point, got 13; no method serves"),
     ],
     ids=lambda value: None,
 )
@@ -382,7 +382,7 @@ def test_methods_serve_their_dimensions(session):
     line = POINTS[:, :1].copy()
 
     assert clfrnn.build_index(line, 0.1, session=session).method == "brute_force"
-    with pytest.raises(clfrnn.InvalidInputError, match=r"expected 2, 3 coordinates.*'strips', got 1.*'brute_force'"):
+    with pytest.raises(clfrnn.InvalidInputError, match=r"expected 2 to 3 coordinates.*'strips', got 1.*'brute_force'"):
         clfrnn.search(line, 0.1, method="strips", session=session)
 
 

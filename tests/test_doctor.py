@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -39,7 +40,7 @@ NO_SYSTEM = Folder(path=SYSTEM, named_by="loader", state="missing")
 UNREAD = Folder(path=SYSTEM, named_by="", state="folder", read=False, files=(f"{SYSTEM}/nvidia.icd",))
 POCL = Entry(file="/venv/pyopencl/.libs/pocl.icd", library="/venv/pyopencl/.libs/libpocl.so", platforms=1)
 NVIDIA = Entry(file=f"{SYSTEM}/nvidia.icd", library="libnvidia-opencl.so.1", platforms=0)
-CRASHING = Entry(file=f"{SYSTEM}/bad.icd", library="libbad.so", error="crashed (SIGSEGV) while loading it")
+CRASHING = Entry(file=f"{SYSTEM}/bad.icd", library="libbad.so", error="crashed (SIGSEGV) while loading it", fatal=True)
 
 #: A virtual environment with ``clfrnn[pocl]`` on Linux, where nothing has to be done.
 HEALTHY = Facts(
@@ -75,6 +76,7 @@ def healthy(**more):
 
 
 FAILED = dataclasses.replace(HEALTHY.devices[0], position=1, name="gpu", failure="crashed (SIGSEGV)")
+KEPT_AWAY = dataclasses.replace(HEALTHY.devices[0], alone=POCL.library)
 AMD, INTEL = (
     Gpu(path=f"/dev/dri/renderD{k}", vendor=maker, accessible=True) for k, maker in ((128, "AMD"), (129, "Intel"))
 )
@@ -106,6 +108,10 @@ MACHINES = {
         ["vendors_missing"],
     ),
     "a driver that crashes": (bare(failure="crashed (SIGSEGV)", entries=(CRASHING, POCL)), ["broken_driver"]),
+    "a driver that keeps others away": (
+        bare(failure="crashed (SIGSEGV)", entries=(CRASHING, POCL), devices=(KEPT_AWAY,)),
+        ["broken_driver"],
+    ),
     "crashes of nobody": (bare(failure="no answer within 30 s", entries=(POCL,)), ["broken_driver"]),
     "a wrong name": (
         healthy(environment={"CLFRNN_DEVICE": "abacus"}, default=None, default_failure="device='abacus': no"),
@@ -516,12 +522,16 @@ def told_device(position):
 def stage(monkeypatch, *, ends, listing="goes well"):
     """Three devices, each of whose probes ends in its own way; `listing` says how they are listed."""
     devices = [told_device(k) for k in range(3)]
-    listed = ({"pyopencl": "2026.1", "folder": "/nowhere", "loader": ""}, {"step": "listing"})
+    binding = {"pyopencl": "2026.1", "folder": "/nowhere", "loader": ""}
     tried = [{"step": "compiling a kernel"}, *({"check": name, "outcome": "passed"} for name in CHECKS)]
 
     def command(what, which=""):
+        if what == "loader":
+            return script(binding)
         if what == "devices":
-            return script(*listed, *(devices if listing == "goes well" else ()), {"default": 1}, end=listing)
+            return script(
+                {"step": "listing"}, *(devices if listing == "goes well" else ()), {"default": 1}, end=listing
+            )
         if what == "library":
             return script({"error": "not here"})
         end = ends[int(which)]
@@ -559,16 +569,75 @@ def test_the_driver_that_brings_all_down_is_found(monkeypatch):
     good = Entry(file="/v/good.icd", library="good.so", platforms=1)
     bad = Entry(file="/v/bad.icd", library="bad.so", platforms=1)
 
+    tried = tuple({"check": name, "outcome": "passed"} for name in CHECKS)
+
     def ask(what, which="", *, seconds, environment):
-        crashed = environment["OCL_ICD_VENDORS"] == "bad.so"
-        return runner.Answer(failure="crashed (SIGSEGV)" if crashed else "")
+        if environment["OCL_ICD_VENDORS"] == "bad.so":
+            return runner.Answer(failure="exit status 3")
+        return runner.Answer(findings=(told_device(0),) if what == "devices" else tried)
 
     monkeypatch.setattr(gathering, "ask", ask)
 
     found = [gathering._alone(entry, WHEEL, 1) for entry in (good, bad, CRASHING)]
 
-    assert [entry.error for entry in found] == ["", "crashed (SIGSEGV)", CRASHING.error]
-    assert gathering._alone(bad, KHRONOS, 1) == bad
+    assert [(entry.error, entry.fatal) for entry, _ in found] == [
+        ("", False), ("exit status 3", True), (CRASHING.error, True),
+    ]  # fmt: skip
+    assert [[(device.alone, device.usable) for device in devices] for _, devices in found] == [
+        [("good.so", True)], [], [],
+    ]  # fmt: skip
+    assert gathering._alone(bad, KHRONOS, 1) == (bad, [])
+
+
+def test_a_driver_that_keeps_others_away_is_left_out():
+    """The others are shown, though no program reaches them, and the commands make a folder without it."""
+    other = Entry(file=f"{SYSTEM}/other.icd", library="other.so", platforms=1)
+    read = Folder(path=SYSTEM, named_by="loader", state="folder", files=(CRASHING.file, other.file))
+    facts = bare(
+        failure="crashed", folders=(read, BUNDLED), entries=(CRASHING, other, POCL), devices=(KEPT_AWAY,), default=None
+    )
+
+    (hint,) = hints(facts)
+    text = printed(facts)
+
+    assert not facts.usable
+    assert hint.commands[1] == f'cp {other.file} "$HOME/opencl/"'
+    assert hint.commands[-1] == 'export OCL_ICD_VENDORS="$HOME/opencl"'
+    assert "-  cpu  usable without the broken driver" in text
+    assert text.strip().endswith("a driver ends every program; 1 of 1 devices usable without it.")
+    # A folder does not leave out what the wheel brought.
+    bundled = dataclasses.replace(CRASHING, file=POCL.file)
+    assert hints(dataclasses.replace(facts, entries=(bundled, other)))[0].commands == ()
+
+
+@pytest.mark.skipif(sys.platform != "linux" or not shutil.which("cc"), reason="compiles a driver that crashes")
+@pytest.mark.parametrize("end", ["__builtin_trap()", "for (;;) sleep(1)", "exit(3)"])
+def test_a_real_driver_that_ends_what_loads_it(tmp_path, monkeypatch, end):
+    """Loaded by the loader that is here, beside the drivers that are."""
+    source, library = tmp_path / "driver.c", tmp_path / "libdriver.so"
+    source.write_text(
+        f"#include <stdlib.h>\n#include <unistd.h>\n__attribute__((constructor)) static void begin(void) {{ {end}; }}\n"
+    )
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    folder = tmp_path / "vendors"
+    folder.mkdir()
+    (folder / "driver.icd").write_text(str(library))
+    monkeypatch.setenv("OCL_ICD_VENDORS", str(folder))
+
+    facts = gathering.gather(seconds=15)
+
+    if facts.loader.kind != "ocl-icd" or facts.loader.origin != "wheel":
+        pytest.skip("another loader, or one that finds no drivers of its own beside this one")
+    assert [Path(entry.file).name for entry in facts.entries if entry.fatal] == ["driver.icd"]
+    assert not facts.usable
+    if not any(place.named_by == "wheel" and place.files for place in facts.folders):
+        pytest.skip("no driver came with pyopencl")
+    usable = {device.name for device in facts.kept_away if device.usable}
+    assert usable
+    assert usable <= {profile.name for profile in clfrnn.devices()}
+    (hint,) = hints(facts)
+    assert hint.name == "broken_driver"
+    assert str(folder / "driver.icd") in hint.text
 
 
 def test_no_driver_at_all(tmp_path):
@@ -672,7 +741,7 @@ def test_the_page_names_everything():
     text = PAGE.read_text(encoding="utf-8")
 
     data = as_data(HEALTHY)
-    for name in (*CHECKS, *VARIABLES, *data, *data["devices"][0], *data["system"]):
+    for name in (*CHECKS, *VARIABLES, *data, *data["devices"][0], *data["drivers"][0], *data["system"]):
         assert f"`{name}`" in text, name
     for hint in (*FIRST, *HINTS):
         assert f"`{hint.__name__}`" in text, hint

@@ -39,11 +39,45 @@ def test_arrays(tmp_path):
         ["x,y,z", *rows(between=",")],
         ["# a comment", "", *rows()],
         ["\ufeff" + rows()[0], *rows()[1:]],
+        ['"x","y","z"', *(f'"{row}"' for row in rows(between='","'))],
+        [f"{row}," for row in rows(between=", ")],
     ],
 )
 @pytest.mark.parametrize("ending", [".csv", ".txt", ".TXT"])
 def test_rows_of_numbers(tmp_path, lines, ending):
     assert np.array_equal(read_points(written(tmp_path / f"cloud{ending}", lines)).astype(np.float32), POINTS)
+
+
+NAMED = ["name,x,y,z,charge", *(f"a {k},{row}," for k, row in enumerate(rows(between=",")))]
+
+
+@pytest.mark.parametrize("lines", [NAMED, ['"name","x","y","z","charge"', *NAMED[1:]]])
+@pytest.mark.parametrize("columns", [["x", "y", "z"], ["1", "2", "3"], ["z", "1"]])
+def test_columns_among_others(tmp_path, lines, columns):
+    """Whatever stands in those that are not asked for, nothing included."""
+    found = read_points(written(tmp_path / "cloud.csv", lines), columns=columns)
+    expected = POINTS[:, ["123".find(name) if name.isdigit() else "xyz".find(name) for name in columns]]
+    assert np.array_equal(found.astype(np.float32), expected)
+
+
+def test_columns_of_rows_without_names(tmp_path):
+    assert np.array_equal(
+        read_points(written(tmp_path / "cloud.csv", NAMED[1:]), columns=["1", "2", "3"]).astype(np.float32), POINTS
+    )
+    spaced = [f"atom {row}" for row in rows()]
+    assert np.array_equal(
+        read_points(written(tmp_path / "cloud.txt", spaced), columns=["1", "2", "3"]).astype(np.float32), POINTS
+    )
+
+
+@pytest.mark.parametrize("column", ["w", "5", "-1"])
+def test_columns_that_are_not_there(tmp_path, column):
+    path = written(tmp_path / "cloud.csv", NAMED)
+    with pytest.raises(InvalidInputError, match=rf"got '{column}'; it has 5, whose first row is name, x, y, z, charge"):
+        read_points(path, columns=["x", column])
+    np.save(tmp_path / "a.npy", POINTS)
+    with pytest.raises(InvalidInputError, match=r"only .csv and .txt files have columns"):
+        read_points(tmp_path / "a.npy", columns=["0"])
 
 
 @pytest.mark.parametrize(
@@ -87,6 +121,9 @@ def test_vertices_want_a_package(tmp_path, monkeypatch):
         ("cloud.csv", [], "expected rows of numbers, got none"),
         ("cloud.csv", ["1,2,3", "4,five,6"], "what numpy cannot read"),
         ("cloud.csv", ["1,2,3", "4,5"], "what numpy cannot read"),
+        ("cloud.csv", ["x,y,z", "1,2,3", "4,,6"], "could not convert string '' to float64 at row 1, column 2"),
+        ("cloud.csv", ["1,5;2,5;3,5", "1,5;2,5;3,5"], "separate numbers by commas or spaces"),
+        ("cloud.csv", ["name,x,y", "a,1,2"], "--columns x,y,z or --columns 0,1,2"),
         ("cloud.xyz", ["3", "", "H 0 0 0"], "expected 3 atoms, got 1; the file may be cut off"),
         ("cloud.xyz", ["1", "", "H 0 0 0", "1", "", "H 0 0 1"], "expected one frame of 1 atoms"),
         ("cloud.xyz", ["1", "", "H 0 zero 0"], "what numpy cannot read"),

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from conftest import RECORDED
 
-from clfrnn import blocks, configs, limits, plan, trees
-from clfrnn.domain import PeriodicBox
+from clfrnn import blocks, buckets, configs, limits, plan, trees
+from clfrnn.domain import PeriodicBox, grid_of
 from clfrnn.methods import METHODS
 from clfrnn.plan import Problem
 from clfrnn.profile import DeviceProfile
@@ -37,7 +38,7 @@ def local_bytes(config):
     if isinstance(config, configs.SortConfig):
         pairs = size * config.items * {"uint": 8, "ulong": 12}[config.key]
         return 4 * ((size << config.digit_bits) + size + (1 << config.digit_bits)) + (pairs if config.held else 0)
-    if isinstance(config, blocks.CoarseConfig):
+    if isinstance(config, configs.CounterConfig):
         return 4 * config.names()["room"]
     if isinstance(config, blocks.BlockConfig):
         return blocks.block_memory(config) if config.tile else 0
@@ -64,6 +65,8 @@ def all_configs(profile):
         for dim in (2, 3):
             yield plan.plan_walk(profile, dim=dim, real=real, periodic=True, edges=True)
             yield blocks.plan_coarse(profile, dim=dim, real=real, periodic=True)
+            yield buckets.plan_buckets(profile, dim=dim, real=real, periodic=True)
+            yield buckets.plan_bucket_cells(profile, dim=dim, real=real, periodic=True)
             yield fenns(profile, dim=dim, real=real).config
     for total, out in (("int", "int"), ("long", "int"), ("long", "long")):
         yield plan.plan_scan(profile, total=total, out=out)
@@ -127,6 +130,7 @@ def test_more_local_memory_never_means_smaller_plans(profile, dim, real):
             "boxes": making.leaves,
             "block": making.block,
             "counters": blocks.most_coarse_cells(device),
+            "cells of a bucket": buckets.most_cells_of_bucket(device),
             "local grid": blocks.plan_block(device, problem=asked, grid=grid).tile,
         }
         for name, size in sizes.items():
@@ -225,6 +229,57 @@ def test_default_sides_follow_density(profile):
     assert side("uniform_grid", 0.0)[0] > 1.5
 
 
+def filling(profile, *, n, cells, others=5.0, per_cell=1.0, wrapped=False):
+    """How n points come into cells, a row of them, each of side r and expected to hold `per_cell` points."""
+    survey = Survey(n=n, low=(0.0, 0.0), high=(n / per_cell, 1.0), others=others)
+    asked = Problem(n=n, dim=2, real="float", radius=1.0, survey=survey)
+    grid = grid_of(low=(0.0, 0.0), sides=(1.0, 1.0), shape=(cells, 1), periods=(0, 0), real="float", wrapped=wrapped)
+    return buckets.plan_filling(profile, problem=asked, grid=grid)
+
+
+@pytest.mark.parametrize("n", [1, 1000, 40_000, 1 << 20, 1 << 24, 1 << 26])
+@pytest.mark.parametrize("per_cell", [0.3, 1.0, 3.7])
+def test_buckets_hold_all_cells_and_are_counted_in_local_memory(profile, n, per_cell):
+    cells = max(1, int(n / per_cell))
+    found = filling(profile, n=n, cells=cells, others=0.0, per_cell=per_cell)
+    most, of_bucket = blocks.most_coarse_cells(profile), buckets.most_cells_of_bucket(profile)
+    assert is_power_of_two(of_bucket)
+    if profile.kind != "gpu":
+        assert (found.way, found.why) == ("one by one", "the device is no GPU")
+        return
+    assert found.way == ("at once" if cells <= most and n <= 32 * min(1024, profile.max_work_group_size) else found.way)
+    if found.way == "buckets":
+        assert found.buckets << found.shift >= cells > (found.buckets - 1) << found.shift
+        assert found.buckets <= most
+        assert 1 << found.shift <= of_bucket
+        assert n / found.buckets <= max(2 * 1024, 2 * n / most + 1)
+    assert found.way != "one by one" or cells > most * of_bucket / 2
+
+
+def test_crowds_and_bounded_loops_go_one_by_one(profile):
+    if profile.kind != "gpu":
+        pytest.skip("a CPU has no buckets")
+    profile = dataclasses.replace(profile, compute_units=16)
+    even = filling(profile, n=1 << 20, cells=1 << 18, per_cell=4.0)
+    some = filling(profile, n=1 << 20, cells=1 << 18, per_cell=4.0, others=200.0)
+    crowd = filling(profile, n=1 << 20, cells=1 << 18, per_cell=4.0, others=1e5)
+    bounded = filling(dataclasses.replace(profile, loop_turns=1000), n=1 << 20, cells=1 << 18, per_cell=4.0)
+
+    assert even.way == some.way == "buckets"
+    assert some.shift < even.shift, "a bucket in a crowd has fewer cells"
+    assert (crowd.way, crowd.why) == ("one by one", "many points are expected in few cells")
+    assert (bounded.way, bounded.why) == ("one by one", "the driver bounds loops")
+
+
+@pytest.mark.parametrize("others", [0.0, 1e-300, 1e300])
+@pytest.mark.parametrize("side", [1e-300, 1.0, 1e300])
+def test_any_survey_is_answered(profile, others, side):
+    survey = Survey(n=10**6, low=(0.0,) * 3, high=(side,) * 3, others=others)
+    asked = Problem(n=10**6, dim=3, real="double", radius=side, survey=survey)
+    grid = grid_of(low=(0.0,) * 3, sides=(side,) * 3, shape=(128,) * 3, periods=(0,) * 3, real="double", wrapped=True)
+    assert buckets.plan_filling(profile, problem=asked, grid=grid).way in ("buckets", "one by one")
+
+
 def test_counts_at_the_edges_of_a_box_hold_few_registers_in_wide_groups(profile):
     box = PeriodicBox(lengths=(1.0, 1.0, 1.0), low=None)
 
@@ -272,6 +327,18 @@ def test_launch_budget_grows_with_the_device(profile):
     doubled = dataclasses.replace(profile, compute_units=profile.compute_units * 64, clock=profile.clock * 64)
 
     assert limits.launch_budget(doubled) > limits.launch_budget(profile) >= 1 << 20
+
+
+def test_a_launch_gets_what_the_lanes_can_do():
+    """As much for each lane and second on every GPU, however large the units are that its driver counts."""
+
+    def share(name):
+        profile = RECORDED[name]
+        return limits.launch_budget(profile) / (profile.compute_units * profile.unit_lanes * profile.clock)
+
+    assert share("arc-a770") == pytest.approx(share("mi300x"))
+    # 4,096 lanes at 2,400 MHz against 19,456 at 2,100: by units alone the smaller would be given the more.
+    assert limits.launch_budget(RECORDED["arc-a770"]) < limits.launch_budget(RECORDED["mi300x"]) / 4
 
 
 def test_planning_uses_keyword_only_frozen_data():

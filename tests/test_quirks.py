@@ -140,6 +140,10 @@ def test_quirks_reach_whom_they_mean():
     assert quirked("h200", local_reserve=0).local_reserve == 1024
     assert quirked("gtx-1080-ti", local_reserve=0).local_reserve == 1024
     assert quirked("mi300x").local_reserve == 0
+    assert quirked("arc-a770", unit_lanes=64).unit_lanes == 8
+    assert quirked("iris-xe", unit_lanes=64).unit_lanes == 8
+    assert quirked("h200", unit_lanes=64).unit_lanes == 64
+    assert quirked("intel-cpu", unit_lanes=2).unit_lanes == 2, "its CPUs are counted by cores"
     assert quirked("rusticl", loop_turns=None, simd_width=1).loop_turns == 65_535
     assert quirked("rusticl", loop_turns=None, simd_width=1).simd_width == 8
     assert quirked("rusticl", name="a GPU", kind="gpu", loop_turns=None).loop_turns is None

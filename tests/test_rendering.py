@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from mako.lexer import Lexer
 
-from clfrnn import blocks, configs, rendering, trees
+from clfrnn import blocks, buckets, configs, rendering, trees
 from clfrnn.configs import VisitVariant
 from clfrnn.functions import NeighborFunction
 from clfrnn.methods import METHODS
@@ -37,6 +37,8 @@ CONFIGS = {
     "coarse": blocks.CoarseConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2, spread=4
     ),
+    "buckets": buckets.BucketConfig(work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2),
+    "bucket_cells": configs.CounterConfig(work_group_size=64, dim=3, real="float", periodic=True, counters=4096),
     "aabb_tree": trees.TreeWalkConfig(
         **{k: v for k, v in WALK.items() if k != "lockstep"}, packed=True, sorts=True, ranks=True
     ),
@@ -73,6 +75,8 @@ SHARED = {
     "visit",
     "periodic",
     "seams",
+    "marks",
+    "marked_rows",
     "functions",
     "places",
     "boxes",
@@ -86,11 +90,13 @@ BELOW = {
     "geometry": {"types", "periodic"},
     "coordinates": set(),
     "windows": set(),
-    "places": {"geometry", "visit"},
+    "marks": set(),
+    "marked_rows": {"marks", "places", "visit"},
+    "places": {"geometry", "marks", "visit"},
     "boxes": set(),
     "packs": {"boxes"},
     "refit": {"geometry", "boxes", "places", "periodic"},
-    "cells": {"geometry", "coordinates", "windows", "places", "periodic", "seams"},
+    "cells": {"geometry", "coordinates", "windows", "marks", "places", "periodic", "seams"},
     "coarse_steps": {"geometry", "periodic"},
     "blocks": {"neighborhood", "periodic", "sections", "tiles"},
     "neighborhood": {"periodic", "sections"},
@@ -98,7 +104,7 @@ BELOW = {
     "tiles": {"periodic"},
     "seams": set(),
     "binning": {"geometry", "cells", "places"},
-    "visit": {"geometry", "periodic"},
+    "visit": {"geometry", "marks", "periodic"},
     "periodic": set(),
     "functions": set(),
 }

@@ -108,7 +108,7 @@ def test_the_default_device(session, monkeypatch):
     monkeypatch.setenv("CLFRNN_DEVICE", str(list_devices().index(session.device)))
     assert find_device() == session.device
     monkeypatch.setenv("CLFRNN_DEVICE", "abacus")
-    with pytest.raises(clfrnn.NoDeviceError, match="abacus"):
+    with pytest.raises(clfrnn.NoDeviceError, match=r"CLFRNN_DEVICE is set: device='abacus'.* Take one of these"):
         find_device()
     monkeypatch.delenv("CLFRNN_DEVICE")
     monkeypatch.setenv("PYOPENCL_CTX", session.device.platform.name)
@@ -120,16 +120,28 @@ def test_the_default_device(session, monkeypatch):
     assert find_device() in list_devices()
 
 
-def test_no_driver_at_all(tmp_path):
+@pytest.mark.parametrize(
+    ("named", "advice"),
+    [
+        ("lost.icd", "Drivers are looked for in"),
+        ("missing", "takes one folder, not a list, and there is none of this name. Unset it"),
+        ("missing:lost.icd", "takes one folder, not a list, and there is none of this name. Unset it"),
+    ],
+)
+def test_no_driver_at_all(tmp_path, named, advice):
+    (tmp_path / "lost.icd").write_text("libthereisnone.so")
     code = "import clfrnn\nassert clfrnn.devices() == []\nclfrnn.search([[0, 0]], 1)"
-    environment = {**os.environ, "OCL_ICD_VENDORS": str(tmp_path / "missing")}
+    vendors = os.pathsep.join(str(tmp_path / name) for name in named.split(":"))
+    environment = {**os.environ, "OCL_ICD_VENDORS": vendors}
     environment.pop("CLFRNN_DEVICE", None)
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
 
     assert done.returncode == 1
-    assert "NoDeviceError: no OpenCL device was found. Drivers are looked for in" in done.stderr
-    assert "pip install 'clfrnn[pocl]'" in done.stderr
+    assert "NoDeviceError: no OpenCL device was found." in done.stderr
+    assert advice in done.stderr
+    assert ("pip install 'clfrnn[pocl]'" in done.stderr) == (named == "lost.icd")
+    assert "`clfrnn devices` says" in done.stderr
 
 
 def test_use_after_a_fork_raises(session, monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 from conftest import as_gpu, takes_long_as_gpu
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import buckets, clouds, reference
 from clfrnn.methods import coarse
 
 pytestmark = pytest.mark.core
@@ -87,6 +87,29 @@ def test_items_that_share_a_local_grid(session, monkeypatch, dim, periodic, loca
     assert np.array_equal(index.count().get(), np.diff(expected.offsets))
     foreign = reference.neighbors(points, 0.2, queries=queries, **domain)
     assert np.array_equal(index.count(queries).get(), np.diff(foreign.offsets))
+
+
+@pytest.mark.parametrize("way", ["at once", "buckets"])
+@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
+def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, periodic, way):
+    """Cells of strips counted in local memory, by one group and by many; then all points in one of them."""
+    if way == "buckets":
+        monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
+    fresh = clfrnn.Session(session.queue)
+    fresh.profile = dataclasses.replace(
+        session.profile, kind="gpu", max_work_group_size=16, compute_units=3, loop_turns=None
+    )
+    domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
+    points = clouds.uniform(130, dim, dtype=dtype, seed=4)
+    index = clfrnn.build_index(points, 0.2, method="strips", session=fresh, **domain)
+    assert index._bins.filling.way == way
+    assert way == "at once" or index._bins.filling.buckets > 1
+    for moved in (points, points[::-1].copy(), np.tile(points[:1], (130, 1))):
+        index.update(moved)
+        expected = reference.neighbors(moved, 0.2, **domain)
+        assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
+        assert np.array_equal(index.count().get(), np.diff(expected.offsets))
+        assert np.array_equal(np.sort(index.order.get()), np.arange(130))
 
 
 @pytest.mark.oclgrind_expected

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import InvalidInputError
+from ..errors import DeviceMemoryError, InvalidInputError
 
 if TYPE_CHECKING:
     from ..methods import Index
@@ -59,6 +60,9 @@ class Numbers(click.ParamType):  # type: ignore[type-arg]
 @click.option("--radius", "-r", type=float, required=True, help="Search radius, in the unit of the coordinates.")
 @click.option("--queries", type=_FILE, help="Where to search from; the points themselves when not given.")
 @click.option("--array", help="Which array of an .npz file holds the points.")
+@click.option(
+    "--columns", help="Which columns of .csv and .txt files, by name or counted from 0, as in x,y,z or 0,1,2."
+)
 @click.option("--method", type=MethodName(), default="auto", show_default=True, help="As for clfrnn.search.")
 @click.option("--device", help="A position in `clfrnn devices`, or a part of a device's or platform's name.")
 @click.option("--float32", is_flag=True, help="Round the coordinates to float32 first.")
@@ -88,32 +92,32 @@ def search(points: Path, radius: float, *, count: bool, output: Path | None, plo
 
     POINTS is a .npy, .npz, .csv, .txt, .xyz or .ply file, with a point a row.
     """
-    _check(count=count, output=output, **asked)
-    from ..files import read_points
-
-    cloud = read_points(points, array=asked["array"])
-    sources = None if asked["queries"] is None else read_points(asked["queries"])
-    if asked["float32"]:
-        cloud, sources = cloud.astype("float32"), None if sources is None else sources.astype("float32")
+    _check(count=count, output=output, plot=plot, **asked)
+    cloud, sources = _read(points, asked)
     started = time.perf_counter()
     index = _build(cloud, radius, asked)
     built = time.perf_counter()
-    only_count = count or output is None
-    arrays = _count(index, sources, asked) if only_count else _list(index, sources, asked)
+    counts = _count(index, sources, asked)
+    arrays = {"counts": counts} if count or output is None else _list(index, sources, counts, asked)
     seconds = built - started, time.perf_counter() - built
-    counts = arrays.pop("counts")
     _tell(index, counts, seconds)
     if output is not None:
-        written = {"counts": counts} if count else arrays
-        _write(output, written)
+        _write(output, arrays)
     if plot is not None:
         _draw(cloud if sources is None else sources, counts, plot, radius)
 
 
-def _check(*, count: bool, output: Path | None, **asked: Any) -> None:
-    """Refuse options that do nothing together."""
+def _check(*, count: bool, output: Path | None, plot: Path | None, **asked: Any) -> None:
+    """Refuse options that do nothing together, and results that could not be kept once they are there."""
     if output is not None and output.suffix != ".npz":
         raise click.UsageError(f"--output: expected a name that ends in .npz, got {output.name}")
+    for option, path in (("--output", output), ("--plot", plot)):
+        if path is not None and not path.parent.is_dir():
+            raise click.UsageError(f"{option}: there is no folder {path.parent}; make it first")
+    if plot is not None:
+        from ..pictures import check_picture
+
+        check_picture(plot)
     listed = [name for name in ("distances", "vectors", "sort", "half") if asked[name]]
     if count and listed:
         raise click.UsageError(f"--count makes no list; leave out --{listed[0]}")
@@ -123,6 +127,25 @@ def _check(*, count: bool, output: Path | None, **asked: Any) -> None:
         raise click.UsageError("--periodic: say how long the box is, as in --box 10,10,10")
     if asked["box"] is not None and asked["periodic"] is None:
         raise click.UsageError("--box: say which axes repeat, by --periodic for all of them or --periodic xy for some")
+
+
+def _read(points: Path, asked: dict[str, Any]) -> tuple[Any, Any]:
+    """The points, and the queries if there are some."""
+    from ..files import read_points
+
+    columns = None if asked["columns"] is None else [word.strip() for word in asked["columns"].split(",")]
+    # What chooses among arrays or columns holds for files that have them.
+    of_queries = columns if asked["queries"] is not None and asked["queries"].suffix in (".csv", ".txt") else None
+    cloud = read_points(points, array=asked["array"], columns=columns)
+    sources = None if asked["queries"] is None else read_points(asked["queries"], columns=of_queries)
+    if asked["float32"]:
+        return cloud.astype("float32"), None if sources is None else sources.astype("float32")
+    if sources is not None and (cloud.dtype, sources.dtype) == ("float32", "float64"):
+        raise InvalidInputError(
+            f"--queries: expected float32, as the points are, got float64 in {asked['queries']}, as all text is read; "
+            "round them by --float32, or save the points as float64"
+        )
+    return cloud, sources
 
 
 def _build(cloud: Any, radius: float, asked: dict[str, Any]) -> Index:
@@ -161,63 +184,88 @@ def _axes(said: str, dim: int) -> list[bool]:
     return [axis in places for axis in range(dim)]
 
 
-def _count(index: Index, sources: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    return {"counts": index.count(sources, include_self=asked["include_self"]).get()}
+def _count(index: Index, sources: Any, asked: dict[str, Any]) -> Any:
+    """The number of neighbors of each query, with a bar where that takes more than one launch."""
+    with _progress("counting") as shown, index.session.watched(shown):
+        return index.count(sources, include_self=asked["include_self"]).get()
 
 
-def _list(index: Index, sources: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    """The list, part by part, with a bar that shows how many of the queries are done."""
+def _list(index: Index, sources: Any, counts: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    """The arrays of the list, made part by part, with a bar that shows how many of the queries are done."""
     import numpy as np
 
-    largest, left = index.session.available()
-    budget = max(1 << 20, min(_MOST_BYTES, largest // _SHARE, left // _SHARE))
     options = {name: asked[name] for name in ("include_self", "distances", "vectors", "sort", "half")}
-    parts: list[Any] = []
-    with _progress(index.num_points if sources is None else len(sources)) as advance:
-        for part in index.query_blocks(sources, max_bytes=budget, **options):
-            parts.append(part.to_host())
-            advance(len(parts[-1].counts))
-    counts = np.concatenate([part.counts for part in parts]) if parts else np.zeros(0, np.int32)
-    return {"counts": counts, **_joined(parts, counts)}
-
-
-def _joined(parts: Sequence[Any], counts: Any) -> dict[str, Any]:
-    """The arrays of a list whose rows are those of all parts."""
-    import numpy as np
-
     pairs = int(counts.sum(dtype=np.int64))
+    if asked["half"]:
+        own = len(counts) if asked["include_self"] else 0
+        pairs = (pairs - own) // 2 + own
+    each = _bytes_of_pair(index, asked)
+    largest, left = index.session.available()
+    budget = max(1 << 20, min(_MOST_BYTES, largest // _SHARE, left // _SHARE), 16 + each * int(counts.max(initial=0)))
+    _check_memory(pairs, 8 * (len(counts) + 1) + each * pairs, 2 * budget, asked)
+    arrays: dict[str, Any] = {}
     offsets = np.zeros(len(counts) + 1, np.int64 if pairs > np.iinfo(np.int32).max else np.int32)
-    np.cumsum(counts, out=offsets[1:])
-    try:
-        fields = {
-            name: np.concatenate([getattr(part, name) for part in parts])
-            for name in _FIELDS
-            if parts and getattr(parts[0], name) is not None
-        }
-    except MemoryError as error:
-        raise InvalidInputError(
-            f"the list of {pairs:,} pairs does not fit into this machine's memory; "
-            "take a smaller radius, --half or --count"
-        ) from error
-    return {"offsets": offsets, **fields}
+    row = place = 0
+    with _progress("listing") as shown:
+        parts = index.query_blocks(sources, max_bytes=budget, **options)
+        for part in parts if len(counts) else [index.query(sources, **options)]:
+            host = part.to_host()
+            end = place + host.num_pairs
+            offsets[row + 1 : row + len(host) + 1] = place + host.offsets[1:]
+            for name in _FIELDS:
+                if (found := getattr(host, name)) is not None:
+                    if name not in arrays:
+                        arrays[name] = np.empty((pairs, *found.shape[1:]), found.dtype)
+                    arrays[name][place:end] = found
+            row, place = row + len(host), end
+            shown(row, len(counts))
+    return {"offsets": offsets, **arrays}
 
 
-def _progress(total: int) -> Any:
-    """A context that gives a function to call with the number of queries that are done; a bar on a terminal."""
-    import contextlib
+def _bytes_of_pair(index: Index, asked: dict[str, Any]) -> int:
+    """Bytes of one pair in all arrays that its list is made of."""
+    real, dim = index.dtype.itemsize, index.dim
+    scalars = 4 + real * bool(asked["distances"] or asked["sort"] == "distance")
+    shifts = 4 * dim * (asked["box"] is not None and bool(asked["vectors"] or asked["sort"]))
+    return scalars + real * dim * bool(asked["vectors"]) + shifts
 
+
+def _check_memory(pairs: int, needed: int, besides: int, asked: dict[str, Any]) -> None:
+    """Refuse a list that the machine would end the program for, as systems do rather than to say that they are full."""
+    from .memory import free_memory
+
+    free = free_memory()
+    if free is not None and needed + besides > free:
+        given = " and ".join(f"--{name}" for name in ("distances", "vectors") if asked[name])
+        less = f"leave out {given}, " if given else ""
+        once = "" if asked["half"] or asked["queries"] is not None else "list each pair once by --half, "
+        raise DeviceMemoryError(
+            f"the list of {pairs:,} pairs takes {needed / 2**30:.1f} GiB, and {max(0, free - besides) / 2**30:.1f} GiB "
+            "of this machine's memory are free for it. Nothing was truncated. Take a smaller --radius, "
+            f"{less}{once}or count only, by --count",
+            needed=needed,
+            available=free,
+        )
+
+
+@contextlib.contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """What is to be told how much is done, and of how much; a bar on a terminal."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    @contextlib.contextmanager
-    def shown() -> Any:
-        console = Console(stderr=True)
-        columns = (BarColumn(bar_width=30), MofNCompleteColumn(), "queries", TimeElapsedColumn())
-        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-            task = bar.add_task("", total=total)
-            yield lambda done: bar.advance(task, done)
-
-    return shown()
+    console = Console(stderr=True)
+    columns = (TextColumn(what), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=None, visible=False)
+        yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)
 
 
 def _tell(index: Index, counts: Any, seconds: tuple[float, float]) -> None:

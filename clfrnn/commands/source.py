@@ -28,7 +28,7 @@ __all__ = ["source"]
 @click.option(
     "--profile",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A device on file instead, as `clfrnn devices --json` writes one.",
+    help="A device on file instead: its profile, or all that `clfrnn devices --json` wrote, for the default one there.",
 )
 def source(
     *,
@@ -55,6 +55,8 @@ def source(
     from ..survey import Survey
 
     facts = _profile(device, profile)
+    if float64 and not facts.fp64:
+        raise InvalidInputError(f"--float64: {facts} has no double precision; leave it out, or name another device")
     radius = _radius(points, neighbors, dim)
     survey = Survey(n=points, low=(0.0,) * dim, high=(1.0,) * dim)
     problem = Problem(
@@ -67,7 +69,10 @@ def source(
     )
     chosen = METHODS[method] if method != "auto" else choose_method(problem, facts).method
     if dim not in chosen.dims:
-        raise InvalidInputError(f"--dim: {chosen.name} serves {_span(chosen.dims)} dimensions, not {dim}")
+        serve = ", ".join(each.name for each in METHODS.values() if dim in each.dims)
+        raise InvalidInputError(
+            f"--dim: {chosen.name} serves {_span(chosen.dims)} dimensions, not {dim}; --method may be one of {serve}"
+        )
     problem = dataclasses.replace(problem, options=chosen.check({}))
     config = chosen.plan(problem, facts).config
     click.echo(f"// {chosen.name} in {dim}D for {facts}, {points:,} points within {radius:.4g} of each other")
@@ -84,8 +89,11 @@ def _profile(device: str | None, path: Path | None) -> DeviceProfile:
     if device is not None:
         raise click.UsageError("--profile stands for a device; leave out --device")
     try:
-        return DeviceProfile.from_dict(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, KeyError, TypeError) as error:
+        written = json.loads(path.read_text(encoding="utf-8"))
+        if "devices" in written:
+            written = written["devices"][written["default"] or 0]["profile"]
+        return DeviceProfile.from_dict(written)
+    except (ValueError, KeyError, IndexError, TypeError) as error:
         raise InvalidInputError(
             f"{path}: expected the facts of a device as `clfrnn devices --json` writes them, "
             f"got something else ({error})"

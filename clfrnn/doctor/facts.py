@@ -58,6 +58,8 @@ class Entry:
     library: str
     #: why it serves no one; "" when it loads
     error: str = ""
+    #: it crashes or hangs, or ends the process itself, and so every program that lists devices
+    fatal: bool = False
     #: platforms that it offers; None when it was not asked
     platforms: int | None = None
 
@@ -89,6 +91,8 @@ class Device:
     position: int
     name: str
     platform: str
+    #: the driver that had to be named alone to reach it, as another one ends every program; "" where none does
+    alone: str = ""
     #: None when the driver refuses to describe the device
     profile: DeviceProfile | None
     checks: tuple[Check, ...] = ()
@@ -150,8 +154,13 @@ class Facts:
 
     @property
     def usable(self) -> tuple[Device, ...]:
-        """The devices that passed."""
-        return tuple(device for device in self.devices if device.usable)
+        """The devices that passed, and that programs reach as things are."""
+        return tuple(device for device in self.devices if device.usable and not device.alone)
+
+    @property
+    def kept_away(self) -> tuple[Device, ...]:
+        """The devices that a driver of others keeps programs from reaching."""
+        return tuple(device for device in self.devices if device.alone)
 
     def has_platform(self, *words: str) -> bool:
         """Whether a platform with devices has one of `words` in its name."""

@@ -35,19 +35,23 @@ Made = TypeVar("Made")
 def gather(*, seconds: float) -> Facts:
     """Everything about this machine. A probe gets `seconds`; the slowest one says how long all takes."""
     environment = {name: os.environ[name] for name in VARIABLES if os.environ.get(name)}
-    listing = ask("devices", seconds=seconds)
-    version = listing.first("pyopencl")
-    loader = find_loader(listing.first("loader"), listing.first("folder"), environment) if version else None
-    # Windows registers drivers elsewhere, and there a driver's folder says nothing.
-    places = folders(loader, environment) if loader and os.name == "posix" else []
     with ThreadPoolExecutor(_AT_ONCE) as pool:
+        listed = pool.submit(ask, "devices", seconds=seconds)
         nvidia = pool.submit(ask, "library", _NVIDIA_LIBRARY, seconds=seconds)
+        binding = ask("loader", seconds=seconds)
+        version = binding.first("pyopencl")
+        loader = find_loader(binding.first("loader"), binding.first("folder"), environment) if version else None
+        # Windows registers drivers elsewhere, and there a driver's folder says nothing.
+        places = folders(loader, environment) if loader and os.name == "posix" else []
         loaded = _submit(pool, lambda entry: _load(entry, seconds), entries(places))
+        listing = listed.result()
         tried = _submit(pool, lambda finding: _try(finding, seconds), listing.having("device"))
         drivers = [each.result() for each in loaded]
-        if listing.failure and not tried:
-            drivers = [each.result() for each in _submit(pool, lambda one: _alone(one, loader, seconds), drivers)]
         devices = [each.result() for each in tried]
+        if listing.failure and not tried:
+            apart = [each.result() for each in _submit(pool, lambda one: _alone(one, loader, seconds), drivers)]
+            drivers = [entry for entry, _ in apart]
+            devices = [device for _, found in apart for device in found]
     return Facts(
         environment=environment,
         pyopencl=version,
@@ -78,23 +82,28 @@ def _load(entry: Entry, seconds: float) -> Entry:
         return entry
     answer = ask("library", entry.library, seconds=seconds)
     error = answer.first("error") or answer.failure
-    return dataclasses.replace(entry, error=error, platforms=answer.first("platforms", None))
+    return dataclasses.replace(
+        entry, error=error, fatal=bool(answer.failure), platforms=answer.first("platforms", None)
+    )
 
 
-def _alone(entry: Entry, loader: Loader | None, seconds: float) -> Entry:
-    """The entry, tried with no other driver present, as one of them takes every program down with it."""
+def _alone(entry: Entry, loader: Loader | None, seconds: float) -> tuple[Entry, list[Device]]:
+    """The entry and its devices, tried with no other driver present, as one of them ends every program."""
     if entry.error or loader is None or loader.kind != "ocl-icd":
-        return entry
+        return entry, []
     answer = ask("devices", seconds=seconds, environment={"OCL_ICD_VENDORS": entry.library})
-    return dataclasses.replace(entry, error=answer.failure)
+    if answer.failure:
+        return dataclasses.replace(entry, error=answer.failure, fatal=True), []
+    return entry, [_try(finding, seconds, alone=entry.library) for finding in answer.having("device")]
 
 
-def _try(finding: Mapping[str, Any], seconds: float) -> Device:
-    """A listed device with what became of its trial."""
-    facts = finding["device"]
+def _try(finding: Mapping[str, Any], seconds: float, *, alone: str = "") -> Device:
+    """A listed device with what became of its trial; with no driver present but the one `alone`, where one is named."""
+    facts = {**finding["device"], "alone": alone}
     if "error" in finding:
         return Device(**facts, profile=None, failure=f"the driver does not describe it: {finding['error']}")
-    answer = ask("device", str(facts["position"]), seconds=seconds)
+    environment = {"OCL_ICD_VENDORS": alone} if alone else None
+    answer = ask("device", str(facts["position"]), seconds=seconds, environment=environment)
     checks = tuple(
         Check(name=each["check"], outcome=each["outcome"], detail=each.get("detail", ""))
         for each in answer.having("check")

@@ -89,14 +89,23 @@ def vendors_hide(facts: Facts) -> Advice:
 
 def broken_driver(facts: Facts) -> Advice:
     """One driver ends every program that lists devices."""
-    if not facts.failure or not facts.pyopencl or facts.devices:
+    if not facts.failure or not facts.pyopencl or len(facts.kept_away) < len(facts.devices):
         return None
-    crashing = [entry for entry in facts.entries if "crashed" in entry.error or "no answer" in entry.error]
-    names = " and ".join(entry.file or entry.library for entry in crashing)
+    fatal = [entry for entry in facts.entries if entry.fatal]
+    names = " and ".join(entry.file or entry.library for entry in fatal)
     text = f"Listing the devices failed ({facts.failure}), and so does every program that uses OpenCL. "
-    if names:
-        return f"{text}It is the fault of the driver in {names}: repair it, or take that file away.", ()
-    return f"{text}Set OCL_ICD_VENDORS to one .icd file after the other to find the driver whose fault it is.", ()
+    if not names:
+        return f"{text}Set OCL_ICD_VENDORS to one .icd file after the other to find the driver whose fault it is.", ()
+    text += f"It is the fault of the driver in {names}: repair it, or take that file away"
+    own = {file for place in facts.folders if place.named_by == "wheel" for file in place.files}
+    if not facts.kept_away or own.intersection(entry.file for entry in fatal):
+        return f"{text}.", ()
+    sound = [entry.file for entry in facts.entries if not entry.error and entry.file and entry.file not in own]
+    copies = (f'cp {" ".join(sound)} "$HOME/opencl/"',) if sound else ()
+    return (
+        f"{text}, or leave it out by a folder that has only the others:",
+        ('mkdir -p "$HOME/opencl"', *copies, 'export OCL_ICD_VENDORS="$HOME/opencl"'),
+    )
 
 
 def wsl(facts: Facts) -> Advice:

@@ -1,6 +1,7 @@
 """What runs in a process of its own, as drivers may crash or hang: ``python -m clfrnn.doctor.probe WHAT [WHICH]``.
 
-``devices`` lists platforms and devices, ``library PATH`` loads a driver's library, ``device POSITION`` tries a device.
+``loader`` says which loader there is, ``devices`` lists platforms and devices, ``library PATH`` loads a driver's
+library, ``device POSITION`` tries a device.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def main(what: str, which: str = "") -> None:
             return
         tell(step="importing pyopencl")  # which is wrong in a way of its own where its loader is missing
         trials = importlib.import_module(f"{__package__}.trials")
-        if what == "devices":
+        if what == "loader":
+            trials.tell_loader()
+        elif what == "devices":
             trials.list_all()
         else:
             trials.try_device(int(which))

@@ -69,6 +69,7 @@ def _device_data(device: Device) -> dict[str, Any]:
         "position": device.position,
         "name": device.name,
         "platform": device.platform,
+        "alone": device.alone,
         "usable": device.usable,
         "failure": device.failure,
         "checks": {check.name: {"outcome": check.outcome, "detail": check.detail} for check in device.checks},
@@ -186,7 +187,10 @@ def _described(entry: Entry) -> str:
 
 def _print_device(console: Console, device: Device, *, default: bool) -> None:
     verdict = ("usable", "green") if device.usable else ("NOT USABLE", "red")
-    head = Text(f"{device.position}{'*' if default else ' '} {device.name}  ")
+    if device.usable and device.alone:
+        verdict = ("usable without the broken driver", "yellow")
+    # Alone it has another position than beside others.
+    head = Text(f"{'-' if device.alone else device.position}{'*' if default else ' '} {device.name}  ")
     console.print(Padding(head.append(verdict[0], style=verdict[1]), (0, 0, 0, 2)))
     rows: list[tuple[str | Text, str | Text]] = []
     if device.profile is None:
@@ -233,6 +237,9 @@ def _verdict(facts: Facts) -> Text:
     """One line that says whether to go on."""
     if not facts.usable:
         what = "no device was found" if not facts.devices else "no device passed the checks"
+        if facts.kept_away:
+            ready = sum(device.usable for device in facts.kept_away)
+            what = f"a driver ends every program; {ready} of {len(facts.kept_away)} devices usable without it"
         return Text(f"Not ready: {what}.", style="bold red")
     number = f"{len(facts.usable)} of {len(facts.devices)} device{'' if len(facts.devices) == 1 else 's'} usable"
     text = Text("Ready: ", style="bold green").append(number, style="not bold default")

@@ -14,7 +14,7 @@ from ..errors import ClfrnnError
 from ..profile import DeviceProfile
 from .findings import tell
 
-__all__ = ["list_all", "try_device"]
+__all__ = ["list_all", "tell_loader", "try_device"]
 
 _BINS, _GROUP = 64, 64
 
@@ -48,9 +48,13 @@ kernel void root(global const float *squares, global float *roots)
 """
 
 
-def list_all() -> None:
-    """Tell of pyopencl, the loader, every platform and device, and the device that clfrnn takes by default."""
+def tell_loader() -> None:
+    """Tell of pyopencl and the loader. No driver is loaded by that."""
     tell(pyopencl=cl.VERSION_TEXT, folder=str(Path(cl.__file__).parent), loader=_mapped_loader())
+
+
+def list_all() -> None:
+    """Tell of every platform and device, and of the device that clfrnn takes by default."""
     tell(step="asking the drivers for their platforms")
     for platform in _platforms():
         tell(step=f"asking {platform.name.strip()} for its devices")

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl.array as cla
 
+from ..buckets import Filling, plan_filling
 from ..configs import VisitVariant, WalkConfig
 from ..domain import CellGrid, fit_cells
 from ..errors import InvalidInputError
@@ -18,13 +19,16 @@ from ..limits import check_turns
 from ..plan import Problem, plan_walk
 from ..primitives.fill import fill
 from ..primitives.radix_sort import sort_positions
-from ..primitives.reduce import Box, PendingBox
+from ..primitives.reduce import Box, PendingBox, bounding_box
 from ..primitives.scan import exclusive_scan
 from ..profile import DeviceProfile
 from ..program import Kernel
 from ..session import INT, Scratch, Session
+from .ask import Ask
+from .buckets import fill_cells
 from .grid_numbers import pack_box, pack_grid
 from .index import Index
+from .marks import Marks, make_marks
 
 __all__ = [
     "CONSTRUCTIONS",
@@ -40,6 +44,12 @@ CONSTRUCTIONS = ("counting", "sort")
 
 _UINT = np.dtype(np.uint32)
 
+#: From so many neighbors on, a list is written by the marks of the count, without testing candidates again, and numbers
+#: some at once (measured). There is room for so many words of marks for each that a query is expected to fill.
+_FEW = {"cpu": 0.0}
+_FEW_ELSEWHERE = 6.0
+_MARKS_ROOM = 1.25
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CellPlan:
@@ -50,6 +60,8 @@ class CellPlan:
     edges: WalkConfig
     grid: CellGrid
     construction: str
+    #: how counted points come into the cells, None where they are sorted
+    filling: Filling | None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -57,6 +69,8 @@ class Bins:
     """Points in the cells of one grid: where each cell starts, and the sorted copy of the points."""
 
     grid: CellGrid
+    #: how they came there, None where they were sorted
+    filling: Filling | None
     starts: Scratch
     places: Scratch
     #: the grid's numbers as kernels take them, and the numbers of periodic images where there are any
@@ -102,12 +116,9 @@ def plan_cells(problem: Problem, profile: DeviceProfile, sides: tuple[float, ...
         for edges in (False, True)
     )
     grid = fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real, box=problem.box)
-    return CellPlan(
-        config=config,
-        edges=edges,
-        grid=grid,
-        construction=problem.options["construction"],
-    )
+    construction = problem.options["construction"]
+    filling = plan_filling(profile, problem=problem, grid=grid) if construction == "counting" else None
+    return CellPlan(config=config, edges=edges, grid=grid, construction=construction, filling=filling)
 
 
 class CellIndex(Index):
@@ -126,7 +137,7 @@ class CellIndex(Index):
         rows = math.prod(2.0 * problem.radius / side + 3.0 for side in sides[1:])
         check_turns(session.profile, problem=problem, side=max(sides), rows=rows)
         self._plan = plan
-        self._bins = self._bin(points, bounds, plan.grid)
+        self._bins = self._bin(points, bounds, plan.grid, plan.filling)
 
     @property
     def cell_grid(self) -> CellGrid:
@@ -149,12 +160,26 @@ class CellIndex(Index):
         kept = "wrapped around a torus" if grid.wrapped else "all held"
         return [
             f"cells: {' x '.join(map(str, grid.shape))}, {kept}, of sides {sides}",
-            f"construction: {self._plan.construction}",
+            f"construction: {self._plan.construction}{self._how_filled()}",
         ]
+
+    def _how_filled(self) -> str:
+        filling = self._bins.filling
+        if filling is None:
+            return ""
+        buckets = f"by way of {filling.buckets:,} buckets of {1 << filling.shift:,} cells"
+        return f", {buckets if filling.way == 'buckets' else filling.way}, as {filling.why}"
+
+    def _find_box(self, points: cla.Array) -> PendingBox:
+        """Found while points are counted, unless that is done otherwise or their images must be known before."""
+        filling = self._bins.filling
+        if filling is None or not filling.together or self.problem.box is not None:
+            return super()._find_box(points)
+        return self.watch.room()
 
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
         """Into the cells there are, or cells of the same sides around `box` where these serve it no longer."""
-        grid = self._bins.grid
+        grid, filling = self._bins.grid, self._bins.filling
         if box is not None and not grid.serves(box.low, box.high):
             grid = fit_cells(
                 low=box.low,
@@ -164,23 +189,41 @@ class CellIndex(Index):
                 real=self.problem.real,
                 box=self.problem.box,
             )
-        self._bins = self._bin(points, bounds, grid)
+            if filling is not None:
+                filling = plan_filling(self.session.profile, problem=self.problem, grid=grid)
+        self._bins = self._bin(points, bounds, grid, filling)
 
-    def _bin(self, points: cla.Array, bounds: PendingBox | None, grid: CellGrid) -> Bins:
+    def _bin(self, points: cla.Array, bounds: PendingBox | None, grid: CellGrid, filling: Filling | None) -> Bins:
         """The points in the cells of `grid`. The index's own bins stay as they are, whatever fails here."""
         session, n = self.session, self.num_points
-        kernels, config = session.kernels(self.stem, self.config, None, VisitVariant())
         images = None
         if self.problem.box is not None:
             images = self.images(grid.low, bounds)
+        kernels, config = session.kernels(self.stem, self.config, None, VisitVariant())
         lanes = self.dim + 1 if config.columns else 4
         bins = Bins(
             grid=grid,
+            filling=filling,
             starts=session.scratch(grid.cells + 1, INT, purpose="the starts of cells"),
             places=session.scratch(lanes * n, self.dtype, purpose="the sorted copy of the points"),
             numbers=self._numbers(grid, images),
             images=images,
         )
+        if filling is not None and filling.together:
+            fill_cells(
+                session,
+                points,
+                grid,
+                filling,
+                bins.numbers,
+                starts=bins.starts,
+                places=bins.places,
+                box=bounds or self.watch.room(),
+                periodic=images is not None,
+            )
+            return bins
+        if bounds is not None and not bounds.placed:
+            bounding_box(session, points, bounds)
         order_points = self._count if self._plan.construction == "counting" else self._sort
         order = order_points(points, bins, kernels, config.work_group_size)
         session.launch(
@@ -264,6 +307,19 @@ class CellIndex(Index):
         near = box.exceeds_windows(reaches) and grid.tells_apart(reaches)
         return "next" if near and not foreign else "home"
 
+    def writes_at_once(self) -> bool:
+        """See :class:`~clfrnn.methods.walker.Walker`."""
+        return not self.config.columns and self.problem.survey.neighbors(self.radius) >= _FEW_ELSEWHERE
+
+    def make_marks(self, ask: Ask) -> Marks | None:
+        """See :class:`~clfrnn.methods.walker.Walker`."""
+        found = self.problem.survey.neighbors(self.radius)
+        if self.problem.box is not None or not found >= _FEW.get(self.session.profile.kind, _FEW_ELSEWHERE):
+            return None
+        rows, tests = self._window()
+        room = min(_MARKS_ROOM * (rows + tests / self.config.bits), found + 4 * math.sqrt(found) + 4)
+        return make_marks(self.session, units=ask.m, room=room, bits=self.config.bits)
+
     def _box_starts(self) -> tuple[float, ...]:
         return self._bins.grid.low
 
@@ -277,7 +333,10 @@ class CellIndex(Index):
         return self._read_order(kernels["read_order"], config.work_group_size, self._bins.places)
 
     def _tests_of_query(self) -> float:
-        """Points and rows in a query's window: by the survey's crowding, and on a torus also by the share of it."""
+        return sum(self._window())
+
+    def _window(self) -> tuple[float, float]:
+        """Rows and points in a query's window: by the survey's crowding, and on a torus also by the share of it."""
         grid, survey = self._bins.grid, self.problem.survey
         radius = max(self.radius, max(grid.sides) * 1e-6)
         windows = [2.0 * radius / side + 2.0 for side in grid.sides]
@@ -291,4 +350,4 @@ class CellIndex(Index):
             for window, many, period in zip(windows[1:], grid.shape[1:], grid.periods[1:], strict=True)
         )
         most = images * self.num_points
-        return min(most, crowded + share * most * grid.wrapped) + rows
+        return rows, min(most, crowded + share * most * grid.wrapped)

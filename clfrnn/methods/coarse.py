@@ -9,18 +9,15 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..blocks import plan_coarse
+from ..blocks import counting_groups, plan_coarse
 from ..domain import CellGrid, PeriodicBox
-from ..primitives.fill import fill
+from ..primitives.fill import cleared
 from ..primitives.reduce import PendingBox
 from ..program import Kernel
 from ..session import INT, Scratch, Session
 from .grid_numbers import pack_box, pack_grid
 
 __all__ = ["CoarseCells", "CoarseSort"]
-
-#: Groups that count on one compute unit: its local memory holds no more.
-_GROUPS_A_UNIT = 2
 
 #: Points that one group counts, at most: its counters are halves of numbers.
 _MOST_OF_GROUP = 65535
@@ -93,7 +90,7 @@ class CoarseSort:
         size, groups = config.work_group_size, self._groups(n)
         boxes = session.scratch(groups * (2 * self.dim + 1), self.dtype, purpose="the bounding boxes of groups")
         inner = session.scratch(config.spread * self.cells, INT, purpose="counters of cells")
-        counts = self._cleared()
+        counts = cleared(session, 2 * self.cells, purpose="the counts of cells")
         session.launch(
             kernels["count_coarse"],
             groups * size,
@@ -117,17 +114,7 @@ class CoarseSort:
         session.keep_cleared(counts)
         return inner
 
-    def _cleared(self) -> Scratch:
-        """Counters at zero: those that the last sort into as many cells has left, or new ones."""
-        counts = self.session.take_cleared(2 * self.cells)
-        if counts is None:
-            counts = self.session.scratch(2 * self.cells, INT, purpose="the counts of cells")
-            fill(self.session, counts)
-        return counts
-
     def _groups(self, n: int) -> int:
-        """As many groups as count at once, but not so many that they have nothing to count together."""
+        """As many groups as count at once, or as it takes for their counters."""
         size = self._config.work_group_size
-        most = self.session.profile.compute_units * _GROUPS_A_UNIT
-        least = -(-n // (_MOST_OF_GROUP - size))
-        return max(least, min(most, -(-n // size)))
+        return max(-(-n // (_MOST_OF_GROUP - size)), counting_groups(self.session.profile, n, size))

@@ -21,6 +21,7 @@ from .explain import explain
 from .intake import release_queue
 from .kernel_source import KernelSource, make_kernel_source
 from .lists import ListSpec, list_blocks, list_now, list_of_hint
+from .marks import Marks
 from .rooms import Rooms
 from .walker import Walker
 
@@ -86,10 +87,10 @@ class Index(Walker):
         """
         return self.count_asked(make_ask(self, queries, radius=radius, include_self=include_self))
 
-    def count_asked(self, ask: Ask) -> cla.Array:
+    def count_asked(self, ask: Ask, marks: Marks | None = None) -> cla.Array:
         """The counts of a checked query, not waited for."""
         counts = self.session.allocate(ask.m, np.int32, purpose="the neighbor counts")
-        self.session.publish(self.run(own_function("count"), ask, [counts]), counts)
+        self.session.publish(self.run(own_function("count"), ask, [counts], marks=marks), counts)
         return counts
 
     def nearest(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> Nearest:

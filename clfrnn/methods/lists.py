@@ -24,10 +24,14 @@ from ..session import INT, LONG, Scratch
 if TYPE_CHECKING:
     from .ask import Ask
     from .index import Index
+    from .marks import Marks
 
 __all__ = ["Counted", "ListSpec", "is_wide", "list_blocks", "list_now", "list_of_hint"]
 
 _LARGEST_INT32 = 2**31 - 1
+
+#: Neighbors' numbers that fill a sector of the memory of GPUs.
+_SECTOR = 8
 
 #: With less than this, parts are no way out.
 _LEAST_BUDGET = 1 << 12
@@ -84,9 +88,9 @@ class ListSpec:
         """Bytes of them all."""
         return sum(self.sizes(rows, pairs).values())
 
-    def writer(self, offsets: np.dtype[Any], *, bounded: bool) -> NeighborFunction:
-        """The function that writes such a list, by offsets of this type; where `bounded`, it may be too short."""
-        key = offsets, bounded
+    def writer(self, offsets: np.dtype[Any], *, bounded: bool, held: int) -> NeighborFunction:
+        """The function that writes such a list, by offsets of this type: see :func:`own_function`."""
+        key = offsets, bounded, held
         if key not in self._writers:
             shifts = "shifts" in self.of_pair
             self._writers[key] = own_function(
@@ -96,12 +100,13 @@ class ListSpec:
                 vectors=self.vectors,
                 shifts=shifts,
                 bounded=bounded,
+                held=held,
                 components=components(self.dim) if self.vectors or shifts else (),
             )
         return self._writers[key]
 
     @functools.cached_property
-    def _writers(self) -> dict[tuple[np.dtype[Any], bool], NeighborFunction]:
+    def _writers(self) -> dict[tuple[np.dtype[Any], bool, int], NeighborFunction]:
         return {}
 
 
@@ -118,12 +123,14 @@ class Counted:
     offsets: cla.Array
     total: Scratch
     wide: bool
+    #: which candidates they are, where the count has marked them
+    marks: Marks | None
 
     def offsets_for(self, index: Index, pairs: int) -> cla.Array:
         """The offsets, anew where those there are cannot count so many pairs, or could count more than they need."""
         if self.wide == is_wide(pairs):
             return self.offsets
-        return _place(index, self.counts, self.total, wide=not self.wide).offsets
+        return _place(index, self.counts, self.total, None, wide=not self.wide).offsets
 
 
 def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, spare: bool) -> NeighborList:
@@ -142,10 +149,13 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
     else:
         arrays = None  # its memory is what the list takes that is written now
         held = counted.offsets.nbytes
+        if not _fits(index, spec, ask.m, pairs, held=held):
+            counted = dataclasses.replace(counted, marks=None)  # their memory may be what is missing
         _check_budget(index, spec, ask.m, pairs, max_bytes, held=held)
         if not _affords(index, spec, ask.m, wanted, max_bytes, held=held):
             wanted = pairs
-        arrays = _fill(index, ask, spec, counted.offsets_for(index, pairs), pairs=pairs, room=wanted)
+        offsets = counted.offsets_for(index, pairs)
+        arrays = _fill(index, ask, spec, offsets, pairs=pairs, room=wanted, marks=counted.marks)
     return _as_list(index, ask, spec, arrays)
 
 
@@ -159,7 +169,7 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
     ask, checks = ask.kept(index.session), (*index.watch.of_points(), *ask.checks)
     total = index.session.scratch(1, LONG, purpose="the number of pairs")
     counted = _count(index, ask, total, wide=is_wide(hint))
-    arrays = _fill(index, ask, spec, counted.offsets, pairs=None, room=hint)
+    arrays = _fill(index, ask, spec, counted.offsets, pairs=None, room=hint, marks=counted.marks)
 
     def settle() -> dict[str, Any]:
         # The checks of what this list is made from, whatever the index took in since.
@@ -219,13 +229,14 @@ def _last_row_that_fits(spec: ListSpec, places: Any, first: int, max_bytes: int)
 
 def _count(index: Index, ask: Ask, total: Scratch, *, wide: bool) -> Counted:
     """The first visit, and a scan of what it counts; the sum comes to lie in `total`."""
-    return _place(index, index.count_asked(ask), total, wide=wide)
+    marks = index.make_marks(ask)
+    return _place(index, index.count_asked(ask, marks), total, marks, wide=wide)
 
 
-def _place(index: Index, counts: cla.Array, total: Scratch, *, wide: bool) -> Counted:
+def _place(index: Index, counts: cla.Array, total: Scratch, marks: Marks | None, *, wide: bool) -> Counted:
     offsets = index.session.allocate(counts.size + 1, LONG if wide else INT, purpose="the offsets of the list")
     exclusive_scan(index.session, counts, offsets, total)
-    return Counted(counts=counts, offsets=offsets, total=total, wide=wide)
+    return Counted(counts=counts, offsets=offsets, total=total, wide=wide, marks=marks)
 
 
 def _room_foreseen(index: Index, ask: Ask, spec: ListSpec, max_bytes: int | None) -> int | None:
@@ -245,13 +256,20 @@ def _most_alike(pairs: int) -> float:
 def _fill_foreseen(index: Index, ask: Ask, spec: ListSpec, counted: Counted, room: int) -> dict[str, cla.Array] | None:
     """The list, should it be no longer than foreseen; None where there is not even memory for that."""
     try:
-        return _fill(index, ask, spec, counted.offsets, pairs=None, room=room)
+        return _fill(index, ask, spec, counted.offsets, pairs=None, room=room, marks=counted.marks)
     except DeviceMemoryError:
         return None
 
 
 def _fill(
-    index: Index, ask: Ask, spec: ListSpec, offsets: cla.Array, *, pairs: int | None, room: int
+    index: Index,
+    ask: Ask,
+    spec: ListSpec,
+    offsets: cla.Array,
+    *,
+    pairs: int | None,
+    room: int,
+    marks: Marks | None = None,
 ) -> dict[str, cla.Array]:
     """Every neighbor into its place; without `pairs`, their number is not known and may be more than `room`."""
     session = index.session
@@ -262,10 +280,11 @@ def _fill(
             purpose = f"the {name} of {known:,} pairs"
             arrays[name] = session.allocate(shape, dtype, purpose=purpose, rows=room)
     by_distance = spec.sort == "distance"
-    write = spec.writer(offsets.dtype, bounded=pairs is None or index.loops)
+    held = _SECTOR if len(arrays) == 2 and index.writes_at_once() else 0
+    write = spec.writer(offsets.dtype, bounded=pairs is None or index.loops, held=held)
     numbers = {"first_row": ask.part[0] if ask.part else 0, "capacity": offsets.dtype.type(known)}
     values = [{**arrays, **numbers}[argument.name] for argument in write.parsed_arguments]
-    event = index.run(write, ask, values) if known else None
+    event = index.run(write, ask, values, marks=marks) if known else None
     if spec.sort and known:
         _check_sort(index, offsets, known)
         event = sort_rows(

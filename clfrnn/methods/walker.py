@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import dataclasses
 import functools
 import math
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from ..program import Kernel
 from ..session import Session
 from .ask import Ask
 from .kept import KeptPoints
+from .marks import Marks
 
 __all__ = ["Walker"]
 
@@ -65,11 +67,18 @@ class Walker(KeptPoints):
         return self.num_points * (1.0 if box is None else math.inf)
 
     def run(
-        self, function: NeighborFunction, ask: Ask, values: Sequence[Any], *, every_candidate: bool = False
+        self,
+        function: NeighborFunction,
+        ask: Ask,
+        values: Sequence[Any],
+        *,
+        every_candidate: bool = False,
+        marks: Marks | None = None,
     ) -> cl.Event | None:
         """Run `function` for every query of `ask`. The only way in which neighbors are ever found.
 
-        With `every_candidate` it runs for all that the walk tests, whatever their distance.
+        With `every_candidate` it runs for all that the walk tests, whatever their distance. A light function makes
+        `marks`, others read them.
         """
         if ask.radii is not None:
             reach = (ask.radii.base_data, self.dtype.type(self.radius))
@@ -81,7 +90,7 @@ class Walker(KeptPoints):
         for images in self.passes(function, ask):
             by_number = self.goes_by_number(function, ask, images)
             part = () if ask.part is None or by_number else ask.part
-            kernel, config = self._program(function, ask, images, part=bool(part))
+            kernel, config = self._program(function, ask, images, part=bool(part), marked=marks is not None)
             first, end = ask.part if ask.part and by_number else (0, self.units(ask, config))
             event = self.session.launch_sliced(
                 kernel,
@@ -91,6 +100,7 @@ class Walker(KeptPoints):
                 *part,
                 *shared,
                 *(() if by_number else ask.placed),
+                *(() if marks is None else marks.arguments),
                 *own,
                 pairs=self._tests(end - first if by_number else ask.m),
                 most=float(ask.m) * self._most_of_query() if function.own else math.inf,
@@ -98,12 +108,16 @@ class Walker(KeptPoints):
             )
         return event
 
-    def _program(self, function: NeighborFunction, ask: Ask, images: str, *, part: bool) -> tuple[Kernel, Any]:
+    def _program(
+        self, function: NeighborFunction, ask: Ask, images: str, *, part: bool, marked: bool
+    ) -> tuple[Kernel, Any]:
         """The kernel that runs `function` for such a query, and the config it was compiled for."""
-        kind = (function, ask.queries is None, ask.radii is None, ask.half, images, part)
+        kind = (function, ask.queries is None, ask.radii is None, ask.half, images, part, marked)
         found = self._programs.get(kind)
         if found is None:
             variant = ask.variant(images, part=part)
+            if marked:
+                variant = dataclasses.replace(variant, marks="made" if function.light else "read")
             kernels, config = self.session.kernels(self.stem, self.config_for(function, variant), function, variant)
             found = self._programs[kind] = kernels["frnn_visit"], config
         return found
@@ -115,6 +129,14 @@ class Walker(KeptPoints):
     def goes_by_number(self, function: NeighborFunction, ask: Ask, images: str) -> bool:  # noqa: ARG002
         """Whether the units of a launch are queries by their own numbers, so that some of them are a launch too."""
         return ask.queries is not None or self.config.in_order
+
+    def writes_at_once(self) -> bool:
+        """Whether lists of numbers alone are written some of them at once, as few take the device as long as many."""
+        return False
+
+    def make_marks(self, ask: Ask) -> Marks | None:  # noqa: ARG002
+        """Room for the marks of a count, where a list of `ask` is written sooner by these."""
+        return None
 
     def units(self, ask: Ask, config: Any) -> int:  # noqa: ARG002
         """Work-items of a launch for all queries of `ask`."""

@@ -1,4 +1,4 @@
-"""Fill: one value into every element."""
+"""Fill: one value into every element; counters at zero."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..plan import plan_fill
-from ..session import Scratch, Session
+from ..session import INT, Scratch, Session
 
-__all__ = ["fill"]
+__all__ = ["cleared", "fill"]
 
 
 def fill(session: Session, array: cla.Array | Scratch, value: int = 0) -> None:
@@ -22,3 +22,12 @@ def fill(session: Session, array: cla.Array | Scratch, value: int = 0) -> None:
         np.int32(value),
         array.base_data,
     )
+
+
+def cleared(session: Session, size: int, *, purpose: str) -> Scratch:
+    """`size` int32 counters at zero: those that a kernel has left so, see ``Session.keep_cleared``, or new ones."""
+    counters = session.take_cleared(size)
+    if counters is None:
+        counters = session.scratch(size, INT, purpose=purpose)
+        fill(session, counters)
+    return counters

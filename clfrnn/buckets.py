@@ -1,0 +1,121 @@
+"""Buckets: how points come into the cells of a grid, and what of that fits local memory. Pure, as :mod:`clfrnn.plan`.
+
+A bucket is a run of cells whose addresses follow each other, as many as a power of two.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from .blocks import most_coarse_cells
+from .configs import CounterConfig
+from .domain import CellGrid
+from .plan import Problem, group_size
+from .profile import DeviceProfile
+
+__all__ = ["BucketConfig", "Filling", "most_cells_of_bucket", "plan_bucket_cells", "plan_buckets", "plan_filling"]
+
+#: Work-items of a group that counts buckets, and of one that fills the cells of a bucket.
+_WIDE, _NARROW = 1024, 512
+
+#: Points that an item loads before it counts the first of them.
+_BATCH = 4
+
+#: Points in a bucket of an even cloud: fewer where there would be fewer buckets than so many for each compute unit, but
+#: not much fewer.
+_OF_BUCKET, _BUCKETS_A_UNIT, _LEAST_OF_BUCKET = 1024, 4, 64
+
+#: Cells in a bucket, at most: with more counters fewer groups are in flight.
+_MOST_CELLS = 8192
+
+#: One group has to fill a bucket: no more of the points may be expected in one than this share, or so many.
+_LARGEST_SHARE, _SOON_FILLED = 1 / 32, 4096
+
+#: Points for each item of the group that sorts few points alone, in one launch instead of three.
+_FEW_OF_ITEM = 32
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BucketConfig(CounterConfig):
+    """Sorting into buckets, all of which a group counts."""
+
+    #: points that an item loads before it counts the first of them
+    batch: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Filling:
+    """How points come into cells: "at once" by one group, by way of "buckets", or "one by one"; and why, in words."""
+
+    way: str
+    why: str
+    #: a bucket has two to this power cells
+    shift: int = 0
+    buckets: int = 0
+
+    @property
+    def together(self) -> bool:
+        """Whether groups count in local memory, by the kernels of ``buckets.cl.mako``."""
+        return self.way != "one by one"
+
+
+def most_cells_of_bucket(profile: DeviceProfile) -> int:
+    """Cells that one group can count in local memory beside other groups, a power of two."""
+    return int(2 ** math.floor(math.log2(min(_MOST_CELLS, most_coarse_cells(profile)))))
+
+
+def plan_buckets(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> BucketConfig:
+    """Wide groups, as each has to clear and add up all counters."""
+    return BucketConfig(
+        work_group_size=group_size(profile, _WIDE),
+        dim=dim,
+        real=real,
+        periodic=periodic,
+        counters=most_coarse_cells(profile),
+        batch=_BATCH,
+    )
+
+
+def plan_bucket_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> CounterConfig:
+    """Groups for about two points of a bucket to an item."""
+    return CounterConfig(
+        work_group_size=group_size(profile, _NARROW),
+        dim=dim,
+        real=real,
+        periodic=periodic,
+        counters=most_cells_of_bucket(profile),
+    )
+
+
+def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> Filling:
+    """The fewest launches, with writes that lie near each other, where no group has much more to do than others."""
+    one_by_one = "one by one"
+    if profile.kind != "gpu":
+        return Filling(way=one_by_one, why="the device is no GPU")
+    if profile.loop_turns is not None:
+        return Filling(way=one_by_one, why="the driver bounds loops")
+    n, cells, most = problem.n, grid.cells, most_coarse_cells(profile)
+    if n <= _FEW_OF_ITEM * group_size(profile, _WIDE) and cells <= most:
+        return Filling(way="at once", why="points are few and local memory counts all cells")
+    least = math.ceil(math.log2(max(1.0, cells / most)))
+    if 1 << least > most_cells_of_bucket(profile):
+        return Filling(way=one_by_one, why="local memory could not count so many cells in two steps")
+    busy = min(n / _LEAST_OF_BUCKET, _BUCKETS_A_UNIT * profile.compute_units)
+    wanted = max(1.0, n / _OF_BUCKET, busy)
+    shift = min(math.ceil(math.log2(max(1.0, cells / wanted))), int(math.log2(most_cells_of_bucket(profile))))
+    crowd, bearable = _crowd(problem, grid), max(n * _LARGEST_SHARE, _SOON_FILLED)
+    shift = max(least, min(shift, math.floor(math.log2(max(1.0, bearable / crowd)))))
+    if crowd * 2**shift > bearable:
+        return Filling(way=one_by_one, why="many points are expected in few cells")
+    return Filling(
+        way="buckets", why="a group fills one in local memory", shift=shift, buckets=-(-cells // (1 << shift))
+    )
+
+
+def _crowd(problem: Problem, grid: CellGrid) -> float:
+    """Points expected for each cell of a point's bucket; all of them where that is beyond numbers."""
+    n = max(1.0, float(problem.n))
+    crowd = problem.survey.density(problem.radius) * math.prod(grid.sides)
+    folded = n / grid.cells if grid.wrapped else 0.0  # far points share addresses
+    return max(crowd + folded, n / grid.cells) if crowd < n else n

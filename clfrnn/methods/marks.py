@@ -1,0 +1,43 @@
+"""Marks: which candidates of a query are its neighbors, a bit each, from a count for the visit that writes a list."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from ..session import INT, LONG, Scratch, Session
+
+__all__ = ["Marks", "make_marks"]
+
+#: Marks take no more than this share of what the device has left.
+_SHARE = 1 / 8
+
+
+class Marks(NamedTuple):
+    """Room for so many words of each unit of a launch, and how many of them it would need."""
+
+    words: Scratch
+    used: Scratch
+    room: int
+    units: int
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """As kernels take them."""
+        return self.words.base_data, self.used.base_data, self.room, self.units
+
+
+def make_marks(session: Session, *, units: int, room: float, bits: int) -> Marks | None:
+    """Memory for marks of `room` words of `bits` for each of the `units`, or fewer of them where that is much."""
+    size = bits // 4
+    largest, available = session.available()
+    most = int(min(largest, available * _SHARE)) // (units * size) if units else 0
+    words = min(most, math.ceil(room))
+    if words <= 0:
+        return None
+    return Marks(
+        session.scratch(words * units * (size // 8), LONG, purpose="the marks of candidates"),
+        session.scratch(units, INT, purpose="the marks of candidates"),
+        words,
+        units,
+    )

@@ -1,0 +1,56 @@
+<%include file="geometry.cl.mako"/>
+<%include file="coordinates.cl.mako"/>
+<%namespace name="bounds" file="bounds.cl.mako"/>
+<%namespace name="cells" file="cells.cl.mako"/>
+<%namespace name="geometry" file="geometry.cl.mako"/>
+<%namespace name="periodic_box" file="periodic.cl.mako"/>
+<%namespace name="steps" file="coarse_steps.cl.mako"/>
+// The cells of buckets, as `buckets` sorts points into them.
+// Config fields used: dim, components, periodic, work_group_size, and room and slots, which follow from counters.
+${periodic_box.numbers()}
+<%def name="each_record()">
+    for (int t = from + l; t < to; t += ${work_group_size}) {
+        const frnn_record record = records[t];
+        const real_vec p = ${geometry.point_of("record")};
+        ${cells.address("p")}
+        ${caller.body()}
+    }
+</%def>
+
+// Points into the order of cells, bucket by bucket, and where each cell starts; and the box of all points.
+// Launch: one group for each bucket, of no more cells than counters. In: ends (buckets,): where each bucket ends; records
+// (n,) in the order of buckets; boxes (groups, 2 * dim + 1) of shares of the points. Out: starts (all + 1,), of all cells;
+// sorted (n,) records; counts (buckets,), zero for the next time; box (2 * dim + 1,) from place on.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void fill_cells(const int shift, const int all, const int groups, ${cells.grid("")}, global const int *restrict ends,
+                global const frnn_record *restrict records, global const real *restrict boxes,
+                global int *restrict starts, global frnn_record *restrict sorted, global int *restrict counts,
+                global real *restrict box, const int place)
+{
+    ${steps.counters_of_group()}
+    const int l = get_local_id(0), bucket = get_group_id(0), origin = bucket << shift;
+    const int cells = min(1 << shift, all - origin);
+    const int from = bucket ? ends[bucket - 1] : 0, to = ends[bucket];
+    for (int k = l; k < cells; k += ${work_group_size}) found[k] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    <%self:each_record>
+        atomic_inc(&found[address - origin]);
+    </%self:each_record>
+    ${steps.sum_up()}
+    for (int k = l; k < cells; k += ${work_group_size}) starts[origin + k + 1] = from + found[k];
+    if (l == 0) {
+        counts[bucket] = 0;
+        if (!bucket) starts[0] = 0;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    <%self:each_record>
+        sorted[from + atomic_dec(&found[address - origin]) - 1] = record;
+    </%self:each_record>
+    if (bucket == 0) {
+        ${bounds.begin()}
+        for (int g = l; g < groups; g += ${work_group_size}) {
+            ${bounds.take_box("boxes", "g")}
+        }
+        ${bounds.fold(slots, "box + place", "0")}
+    }
+}

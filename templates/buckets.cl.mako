@@ -1,0 +1,92 @@
+<%include file="geometry.cl.mako"/>
+<%include file="coordinates.cl.mako"/>
+<%namespace name="bounds" file="bounds.cl.mako"/>
+<%namespace name="cells" file="cells.cl.mako"/>
+<%namespace name="periodic_box" file="periodic.cl.mako"/>
+<%namespace name="steps" file="coarse_steps.cl.mako"/>
+// Sorting into buckets, runs of addresses so long that a work-group counts all of them in local memory: bucket b holds the
+// cells from b << shift on. What is left for a group to sort is then no more than it can count and write beside each other.
+// Config fields used: dim, components, periodic, work_group_size, batch, and room and slots, which follow from counters.
+// Source: Stehle, Jacobsen (2017), "A memory bandwidth-efficient hybrid radix sort on GPUs", §4: buckets first, then each at once.
+${periodic_box.numbers()}
+
+// The points of each bucket, counted in local memory; and their box.
+// Launch: any number of groups, which stride over the points. In: points (n, dim). In and out: counts (buckets,), zero
+// before. Out: before (groups, buckets): how many points of the bucket other groups count before this group's own, in the
+// order in which they came to say so; boxes (groups, 2 * dim + 1): the low and high corners of finite points, the first
+// other point as an id.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void count_buckets(const int n, const int shift, const int buckets, global const real *restrict points, ${cells.grid("")},
+                   global int *restrict counts, global int *restrict before, global real *restrict boxes)
+{
+    ${steps.counters_of_group()}
+    ${bounds.begin()}
+    const int stride = get_global_size(0);
+    for (int k = get_local_id(0); k < buckets; k += ${work_group_size}) found[k] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    <%steps:each_point batch="${batch}">
+        ${bounds.take("p.s", "i")}
+        ${cells.address("p")}
+        atomic_inc(&found[address >> shift]);
+    </%steps:each_point>
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int k = get_local_id(0); k < buckets; k += ${work_group_size}) {
+        const int counted = found[k];
+        before[(int)get_group_id(0) * buckets + k] = counted ? atomic_add(&counts[k], counted) : 0;
+    }
+    ${bounds.fold(slots, "boxes", "(int)get_group_id(0)")}
+}
+
+// Points into the order of buckets. Each group adds the counts up for itself, which takes less than another launch.
+// Launch: the same groups over the same points. In: points (n, dim); counts (buckets,), before (groups, buckets). Out: ends
+// (buckets,): where each bucket ends; sorted (n,) records.
+// Exact because a group meets the points that it has counted: its places in a bucket are as many, and no other group's.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void sort_buckets(const int n, const int shift, const int buckets, global const real *restrict points, ${cells.grid("")},
+                  global const int *restrict counts, global const int *restrict before, global int *restrict ends,
+                  global frnn_record *restrict sorted)
+{
+    ${steps.counters_of_group()}
+    const int l = get_local_id(0), cells = buckets, stride = get_global_size(0);
+    for (int k = l; k < cells; k += ${work_group_size}) found[k] = counts[k];
+    ${steps.sum_up()}
+    // The places of this group in a bucket are taken from the right.
+    for (int k = l; k < cells; k += ${work_group_size}) {
+        if (get_group_id(0) == 0) ends[k] = found[k];
+        found[k] -= before[(int)get_group_id(0) * buckets + k];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    <%steps:each_point batch="${batch}">
+        ${cells.address("p")}
+        sorted[atomic_dec(&found[address >> shift]) - 1] = ${steps.record("p")};
+    </%steps:each_point>
+}
+
+// All of it at once, for points so few that launches cost more than they do.
+// Launch: one group. In: points (n, dim), in cells no more than counters. Out: starts (cells + 1,); sorted (n,) records;
+// box (2 * dim + 1,) from place on.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void place_cells(const int n, const int cells, global const real *restrict points, ${cells.grid("")},
+                 global int *restrict starts, global frnn_record *restrict sorted, global real *restrict box,
+                 const int place)
+{
+    ${steps.counters_of_group()}
+    ${bounds.begin()}
+    const int l = get_local_id(0), stride = ${work_group_size};
+    for (int k = l; k < cells; k += ${work_group_size}) found[k] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    <%steps:each_point batch="${batch}">
+        ${bounds.take("p.s", "i")}
+        ${cells.address("p")}
+        atomic_inc(&found[address]);
+    </%steps:each_point>
+    ${steps.sum_up()}
+    for (int k = l; k < cells; k += ${work_group_size}) starts[k + 1] = found[k];
+    if (l == 0) starts[0] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    <%steps:each_point batch="${batch}">
+        ${cells.address("p")}
+        sorted[atomic_dec(&found[address]) - 1] = ${steps.record("p")};
+    </%steps:each_point>
+    ${bounds.fold(slots, "box + place", "0")}
+}

@@ -1,0 +1,240 @@
+"""Points into cells by way of buckets, against numpy; steps of clouds that fill them evenly and not."""
+
+import dataclasses
+import functools
+
+import numpy as np
+import pyopencl.array as cla
+import pytest
+from conftest import POINTS, as_gpu
+
+import clfrnn
+from clfrnn import buckets, clouds, reference
+from clfrnn.buckets import Filling
+from clfrnn.domain import fit_cells
+from clfrnn.methods.buckets import fill_cells
+from clfrnn.methods.grid_numbers import pack_grid
+from clfrnn.primitives.reduce import BoxRoom
+from clfrnn.session import INT
+
+N = min(1500, POINTS)
+
+
+@pytest.fixture(params=["at once", "buckets"])
+def way(request, monkeypatch):
+    monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0 if request.param == "buckets" else POINTS)
+    return request.param
+
+
+@pytest.fixture
+def narrow(session):
+    return as_narrow_gpu(session)
+
+
+@functools.cache
+def as_narrow_gpu(session):
+    """A GPU of many small groups."""
+    fresh = clfrnn.Session(session.device)
+    few = {"max_work_group_size": 32, "compute_units": 7, "loop_turns": None}  # few points take few turns
+    fresh.profile = dataclasses.replace(fresh.profile, kind="gpu", **few)
+    return fresh
+
+
+def addresses(points, grid):
+    """The cell of each point, by the rules of ``cells.cl.mako``."""
+    real = points.dtype.type
+    with np.errstate(invalid="ignore", over="ignore"):
+        scaled = (points - real(grid.low)) * real(grid.inverses)
+    cells = np.floor(np.fmin(np.fmax(scaled, -(2.0**29)), 2.0**29)).astype(int)
+    first, last = np.array(grid.ends).T
+    return np.mod(np.clip(cells, first, last), grid.shape) @ np.cumprod([1, *grid.shape[:-1]])
+
+
+def assert_filled(session, points, grid, filling, *, steps=2):
+    """Starts, the sorted copy and the box are those of numpy; counters are left for the next step."""
+    n, dim = points.shape
+    device = cla.to_device(session.queue, points)
+    starts = session.scratch(grid.cells + 1, INT, purpose="starts")
+    places = session.scratch(4 * n, points.dtype, purpose="places")
+    of = addresses(points, grid)
+    ordered = np.lexsort((np.arange(n), of))
+    for _ in range(steps):
+        box = BoxRoom(session, dim, points.dtype).take()
+        numbers = pack_grid(grid, points.dtype)
+        fill_cells(session, device, grid, filling, numbers, starts=starts, places=places, box=box, periodic=False)
+        assert np.array_equal(session.read(starts), np.searchsorted(of[ordered], np.arange(grid.cells + 1)))
+        records = session.read(places).reshape(n, 4)
+        ids = records[:, 3].copy().view(np.int32 if points.dtype == np.float32 else np.int64)
+        assert np.array_equal(ids[np.lexsort((ids, of[ids]))], ordered)
+        assert np.array_equal(of[ids], of[ordered])
+        assert records[:, :dim].tobytes() == points[ids].tobytes()
+        finite = np.isfinite(points).all(axis=1)
+        found = box.read()
+        assert found.first_bad == (None if finite.all() else int(np.argmin(finite)))
+        if finite.any():
+            assert np.array_equal(found.low, points[finite].min(axis=0))
+            assert np.array_equal(found.high, points[finite].max(axis=0))
+
+
+def in_buckets(grid, shift):
+    return Filling(way="buckets", why="asked for", shift=shift, buckets=-(-grid.cells // (1 << shift)))
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("shift", [0, 1, 3, 6, 9])
+def test_buckets_of_any_size(session, narrow, dim, dtype, shift):
+    """A cell each, some cells of which the last bucket has fewer, all cells at once; groups of 32 and of hundreds."""
+    points = clouds.clustered(N, dim, dtype=dtype, seed=shift)
+    grid = fit_cells(low=(0.0,) * dim, high=(1.0,) * dim, sides=(0.15,) * dim, n=N, real=dtype_name(dtype))
+    assert shift == 0 or grid.cells % (1 << shift), "the last bucket is not full"
+    for one in (narrow, as_gpu(session)):
+        assert_filled(one, points, grid, in_buckets(grid, shift))
+
+
+def dtype_name(dtype):
+    return "float" if dtype == np.float32 else "double"
+
+
+@pytest.mark.parametrize("many", [1, 2, 31, 33, 700])
+@pytest.mark.parametrize("shape", ["spread", "corner", "place"])
+def test_few_points_and_full_buckets(narrow, many, shape):
+    """Empty buckets, buckets with all points, points beyond the cells on either side."""
+    points = clouds.uniform(many, 2, seed=many) * np.float32({"spread": 3, "corner": 0.05, "place": 0}[shape]) - 1
+    grid = fit_cells(low=(0.0, 0.0), high=(1.0, 1.0), sides=(0.07, 0.02), n=4000, real="float")
+    for shift in (2, 5):
+        assert_filled(narrow, points, grid, in_buckets(grid, shift))
+    assert_filled(narrow, points, grid, Filling(way="at once", why="asked for"))
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_rows_that_are_not_finite_are_found_and_placed(narrow, wrapped):
+    points = clouds.uniform(N, 3, seed=5) * np.float32(50 if wrapped else 1)
+    points[[N // 2, 3, N - 1]] = [[np.nan, 0, 0], [np.inf, 1, -np.inf], [0, 0, np.nan]]
+    high = (50.0,) * 3 if wrapped else (1.0,) * 3
+    grid = fit_cells(low=(0.0,) * 3, high=high, sides=(0.2,) * 3, n=N, real="float")
+    assert grid.wrapped == wrapped
+    for filling in (in_buckets(grid, 4), Filling(way="at once", why="asked for")):
+        assert_filled(narrow, points, grid, filling, steps=1)
+    points[:] = np.nan
+    assert_filled(narrow, points, grid, in_buckets(grid, 4), steps=1)
+
+
+# --- indexes ----------------------------------------------------------------------------------------------------------
+
+CLOUDS = {
+    "uniform": lambda dim, dtype: clouds.uniform(N, dim, dtype=dtype, seed=1),
+    "far apart": lambda dim, dtype: clouds.uniform(N, dim, dtype=dtype, seed=2) * dtype.type(1e3),
+    "clusters": lambda dim, dtype: clouds.clustered(N, dim, dtype=dtype, seed=3),
+    "one place": lambda dim, dtype: np.full((N, dim), 0.3, dtype),
+}
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(
+    ("method", "cloud"), [("strips", "uniform"), ("strips", "one place"), ("uniform_grid", "far apart")]
+)
+def test_steps_from_cloud_to_cloud(narrow, way, dim, dtype, method, cloud):
+    """Cells of the first cloud, or others where these serve the next no longer; empty ones and full ones."""
+    index = clfrnn.build_index(CLOUDS[cloud](dim, dtype), 0.12, method=method, session=narrow)
+    for name in [cloud, *CLOUDS, cloud]:
+        points = CLOUDS[name](dim, dtype)
+        index.update(cla.to_device(narrow.queue, points) if name == "uniform" else points)
+        expected = reference.neighbors(points, 0.12)
+        assert np.array_equal(index.count().get(), np.diff(expected.offsets)), name
+        found = index.query(sort="index").to_host()
+        assert np.array_equal(found.indices, expected.indices), name
+        assert np.array_equal(np.sort(index.order.get()), np.arange(N))
+
+
+def test_one_cell(narrow, way):
+    points = clouds.uniform(N, 3, seed=4)
+    index = clfrnn.build_index(points, 10.0, method="strips", session=narrow)
+    assert index.cell_grid.cells == 1
+    assert index._bins.filling.way == way
+    assert (index.count().get() == N - 1).all()
+
+
+@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
+def test_a_step_takes_two_launches_or_four(narrow, way, periodic):
+    """On a device array; the box of the points is found on the way, unless images must be known before."""
+    domain = {"box": (1.0, 1.0, 1.0), "periodic": True} if periodic else {}
+    points = clouds.uniform(N, 3, seed=6)
+    index = clfrnn.build_index(points, 0.05, method="strips", session=narrow, **domain)
+    device = cla.to_device(narrow.queue, points)
+    for _ in range(2):
+        index.check()
+        with narrow.recorded() as launches:
+            index.update(device)
+            index.count()
+    names = [name for name, _ in launches]
+    placing = ["place_cells"] if way == "at once" else ["count_buckets", "sort_buckets", "fill_cells"]
+    before = ["bounding_box", "whole_box", "measure_images"] if periodic else []
+    assert names[: names.index("frnn_visit")] == [*before, *placing]
+
+
+def test_bad_points_are_reported_and_taken_back(narrow, way):
+    points = clouds.uniform(N, 3, seed=7)
+    index = clfrnn.build_index(points, 0.1, method="strips", session=narrow)
+    bad = points.copy()
+    bad[11], bad[5] = np.nan, np.inf
+    index.update(cla.to_device(narrow.queue, bad))
+    for _ in range(2):
+        with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 5\\b"):
+            index.check()
+    index.update(cla.to_device(narrow.queue, points))
+    index.check()
+    assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, 0.1).offsets))
+
+
+def test_nothing_is_compiled_by_a_step(narrow, way):
+    points = clouds.uniform(N, 2, seed=8)
+    index = clfrnn.build_index(points, 0.02, method="strips", session=narrow)
+    index.update(points)
+    index.count()
+    compiled = narrow.programs.compiled
+    for moved in (points[::-1] * np.float32(40), points * np.float32(0.01)):
+        index.update(moved)
+        index.check()
+        assert np.array_equal(index.count().get(), np.diff(reference.neighbors(moved, 0.02).offsets))
+    assert narrow.programs.compiled == compiled
+
+
+def test_points_that_spread_beyond_all_buckets(session, monkeypatch):
+    """Their cells become too many for local memory; their box is found all the same, and what is wrong in it."""
+    monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
+    fresh = clfrnn.Session(session.device)
+    memory = 140 + fresh.profile.local_reserve
+    fresh.profile = dataclasses.replace(fresh.profile, kind="gpu", local_memory=memory, loop_turns=None)
+    points = clouds.uniform(600, 3, seed=8)
+    index = clfrnn.build_index(points, 0.2, method="strips", session=fresh)
+    assert index._bins.filling.way == "buckets"
+    far = points * np.float32(1e3)
+    index.update(cla.to_device(fresh.queue, far))
+    index.check()  # from here on the box is known, and the next step has other cells
+    bad = far.copy()
+    bad[7] = np.inf
+    index.update(cla.to_device(fresh.queue, bad))
+    assert index._bins.filling.way == "one by one"
+    with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 7\\b"):
+        index.check()
+    index.update(cla.to_device(fresh.queue, far))
+    index.check()
+    assert np.array_equal(index.count().get(), np.diff(reference.neighbors(far, 0.2).offsets))
+
+
+def test_a_crowd_goes_one_by_one_and_says_so(narrow, way):
+    even = clfrnn.build_index(clouds.uniform(N, 3, seed=9), 0.1, method="strips", session=narrow)
+    sort = clfrnn.build_index(clouds.uniform(N, 3), 0.1, method="strips", construction="sort", session=narrow)
+    text = {"at once": "at once, as points are few", "buckets": "by way of"}[way]
+
+    assert f"construction: counting, {text}" in even.explain()
+    assert "construction: sort\n" in sort.explain()
+    if way == "buckets":
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(buckets, "_SOON_FILLED", 10)
+            crowd = clfrnn.build_index(np.full((N, 3), 0.3, np.float32), 0.1, method="strips", session=narrow)
+        assert "construction: counting, one by one, as many points are expected in few cells" in crowd.explain()
+        assert (crowd.count().get() == N - 1).all()
+        crowd.update(cla.to_device(narrow.queue, clouds.uniform(N, 3, seed=9)))
+        crowd.check()
+        assert np.array_equal(crowd.count().get(), even.count().get())

@@ -1,0 +1,116 @@
+"""Lists written by the marks of a count: as by testing candidates again, whatever room there is for marks."""
+
+import numpy as np
+import pytest
+from conftest import POINTS, as_gpu
+
+import clfrnn
+from clfrnn import clouds, reference
+from clfrnn.methods import cells
+
+pytestmark = pytest.mark.core
+
+N = min(600, POINTS)
+RADIUS = 0.2
+METHODS = ["strips", "uniform_grid"]
+
+
+@pytest.fixture(params=["as it is", "GPU"])
+def walker(request, session):
+    """The device as it is, and with the walks of a GPU."""
+    return session if request.param == "as it is" else as_gpu(session)
+
+
+@pytest.fixture(params=[None, 0.01, 0.3], ids=["room", "one word", "some words"])
+def room(request, monkeypatch):
+    """Room for marks: as planned, for the first word of a query, and for some of them."""
+    if request.param is not None:
+        monkeypatch.setattr(cells, "_MARKS_ROOM", request.param)
+
+
+@pytest.fixture
+def marked(monkeypatch):
+    """What marks were made while the test ran."""
+    made = []
+    make = cells.make_marks
+
+    def watched(*args, **options):
+        made.append(make(*args, **options))
+        return made[-1]
+
+    monkeypatch.setattr(cells, "make_marks", watched)
+    return made
+
+
+def same(found, expected):
+    found = found.to_host()
+    assert np.array_equal(found.offsets, expected.offsets)
+    assert np.array_equal(found.indices, expected.indices)
+    for name in ("distances", "vectors"):
+        if getattr(found, name) is not None:
+            assert np.array_equal(getattr(found, name), getattr(expected, name))
+
+
+@pytest.mark.usefixtures("room")
+@pytest.mark.parametrize("method", METHODS)
+def test_every_cloud(walker, dim, dtype, method, marked):
+    for name in ("uniform", "clustered", "shell", "duplicates"):
+        points = clouds.CLOUDS[name](N, dim, dtype=dtype, seed=5)
+        index = clfrnn.build_index(points, RADIUS, method=method, session=walker)
+
+        found = index.query(sort="index")
+
+        same(found, reference.neighbors(points, RADIUS))
+    assert any(each is not None for each in marked)
+
+
+@pytest.mark.usefixtures("room")
+@pytest.mark.parametrize(
+    "asked",
+    [{"include_self": True}, {"half": True}, {"distances": True}, {"vectors": True, "distances": True}],
+    ids=["self", "half", "distances", "vectors"],
+)
+def test_every_kind_of_list(walker, asked):
+    points = clouds.uniform(N, 3, seed=6)
+    index = clfrnn.build_index(points, RADIUS, method="strips", session=walker)
+    kept = {name: value for name, value in asked.items() if name in ("include_self", "half")}
+
+    same(index.query(sort="index", **asked), reference.neighbors(points, RADIUS, **kept))
+
+
+@pytest.mark.usefixtures("room")
+def test_foreign_queries_with_radii(walker):
+    points, queries = clouds.uniform(N, 3, seed=7), clouds.uniform(N // 3, 3, seed=8) * 1.2 - 0.1
+    radii = np.random.default_rng(0).uniform(0, RADIUS, len(queries)).astype(np.float32)
+    index = clfrnn.build_index(points, RADIUS, method="strips", session=walker)
+
+    found = index.query(queries.astype(np.float32), radius=radii, sort="index")
+
+    same(found, reference.neighbors(points, radii, queries=queries.astype(np.float32)))
+
+
+@pytest.mark.usefixtures("room")
+@pytest.mark.parametrize("hint", [1, 7, 100, 10**6])
+def test_lists_that_are_not_waited_for(walker, hint):
+    points = clouds.uniform(N, 3, seed=9)
+    index = clfrnn.build_index(points, RADIUS, method="strips", session=walker)
+
+    same(index.query(sort="index", hint=hint), reference.neighbors(points, RADIUS))
+
+
+def test_rows_of_many_neighbors(walker):
+    """Rows that pass through local memory in many turns, beside rows of none."""
+    points = np.concatenate([clouds.uniform(N // 2, 3, seed=1) * np.float32(0.1), clouds.uniform(9, 3, seed=2) + 5])
+    index = clfrnn.build_index(points, RADIUS, method="strips", session=walker)
+
+    same(index.query(sort="index"), reference.neighbors(points, RADIUS))
+
+
+def test_marks_take_a_share_of_the_memory_that_is_left(session, monkeypatch):
+    def left(size):
+        monkeypatch.setattr(type(session), "available", lambda _: (size, size))
+        return cells.make_marks(session, units=100, room=10, bits=32)
+
+    assert left(1 << 30).room == 10
+    assert left(8 * 100 * 8 * 4).room == 4
+    assert left(1000) is None
