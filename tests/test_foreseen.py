@@ -5,11 +5,12 @@ import gc
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS
+from conftest import POINTS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.methods import METHODS, lists
+from clfrnn.methods import METHODS, cells, lists
+from clfrnn.methods.marks import make_marks
 from clfrnn.methods.rooms import Rooms
 from clfrnn.primitives.reduce import SentTotal
 
@@ -212,6 +213,24 @@ def test_a_list_has_no_more_than_twice_its_memory(session):
 
     assert session._pool.active_bytes - before <= sum(max(16, getattr(found, name).nbytes) * 2 for name in FIELDS)
     assert found.num_pairs == few
+
+
+def test_a_list_that_nobody_looks_at_keeps_no_marks(session, monkeypatch):
+    """Only what it takes to give its pairs room after all."""
+    made = []
+    monkeypatch.setattr(
+        cells, "make_marks", lambda *given, **named: made.append(make_marks(*given, **named)) or made[-1]
+    )
+    index = clfrnn.build_index(DENSE, RADIUS, method="strips", session=as_gpu(session))
+    pairs = len(EXPECTED[id(DENSE)].indices)
+    before = index.session._pool.active_bytes
+
+    found = index.query(hint=pairs)
+    assert made.pop() is not None
+    gc.collect()
+
+    assert index.session._pool.active_bytes - before <= 4 * (N + 1 + pairs + N) + 16
+    assert found.num_pairs == pairs
 
 
 def test_no_memory_for_what_is_foreseen(session, index, monkeypatch):

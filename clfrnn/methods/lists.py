@@ -170,6 +170,7 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
     total = index.session.scratch(1, LONG, purpose="the number of pairs")
     counted = _count(index, ask, total, wide=is_wide(hint))
     arrays = _fill(index, ask, spec, counted.offsets, pairs=None, room=hint, marks=counted.marks)
+    counted = dataclasses.replace(counted, marks=None)  # back to the pool, however long nobody looks at the list
 
     def settle() -> dict[str, Any]:
         # The checks of what this list is made from, whatever the index took in since.
