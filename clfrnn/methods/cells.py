@@ -137,6 +137,8 @@ class CellIndex(Index):
         rows = math.prod(2.0 * problem.radius / side + 3.0 for side in sides[1:])
         check_turns(session.profile, problem=problem, side=max(sides), rows=rows)
         self._plan = plan
+        #: words of marks that a query takes in the cells that it was asked for
+        self._words: tuple[CellGrid, float] | None = None
         self._bins = self._bin(points, bounds, plan.grid, plan.filling)
 
     @property
@@ -316,9 +318,11 @@ class CellIndex(Index):
         found = self.problem.survey.neighbors(self.radius)
         if self.problem.box is not None or not found >= _FEW.get(self.session.profile.kind, _FEW_ELSEWHERE):
             return None
-        rows, tests = self._window()
-        room = min(_MARKS_ROOM * (rows + tests / self.config.bits), found + 4 * math.sqrt(found) + 4)
-        return make_marks(self.session, units=ask.m, room=room, bits=self.config.bits)
+        if self._words is None or self._words[0] is not self.cell_grid:
+            rows, tests = self._window()
+            room = min(_MARKS_ROOM * (rows + tests / self.config.bits), found + 4 * math.sqrt(found) + 4)
+            self._words = self.cell_grid, room
+        return make_marks(self.session, units=ask.m, room=self._words[1], bits=self.config.bits)
 
     def _box_starts(self) -> tuple[float, ...]:
         return self._bins.grid.low
