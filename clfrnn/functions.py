@@ -115,6 +115,13 @@ class NeighborFunction:
             raise InvalidInputError(f"finish: {problem}")
         _ = self.parsed_arguments
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        return hash(dataclasses.astuple(self))
+
     @functools.cached_property
     def parsed_arguments(self) -> tuple[Argument, ...]:
         """The declared arguments in order."""

@@ -53,7 +53,10 @@ class Kernel:
         return int(self._compiled.get_work_group_info(cl.kernel_work_group_info.WORK_GROUP_SIZE, device))
 
     def enqueue(self, queue: cl.CommandQueue, size: int, work_group_size: int, arguments: Sequence[Any]) -> cl.Event:
-        """Launch over `size` work-items. An argument at one place has the same type in every call."""
+        """Launch over `size` work-items. An argument at one place has the same type in every call.
+
+        A Python integer is an ``int`` of OpenCL C: to make a numpy one of it takes as long as to set it.
+        """
         if not self._typed:
             self._compiled.set_scalar_arg_dtypes([_argument_type(argument) for argument in arguments])
             self._typed = True
@@ -64,6 +67,8 @@ def _argument_type(argument: Any) -> np.dtype[Any] | None:
     """None for a buffer, the dtype of a scalar, untyped bytes for a vector such as a float4."""
     if isinstance(argument, np.ndarray):
         return np.dtype((np.void, argument.nbytes))
+    if isinstance(argument, int):
+        return np.dtype(np.int32)
     return argument.dtype if isinstance(argument, np.generic) else None
 
 

@@ -25,6 +25,7 @@ from .pinned import PinnedNumbers
 from .profile import DeviceProfile
 from .program import Kernel, ProgramCache
 from .rendering import render
+from .runs import Run
 
 __all__ = ["INT", "LONG", "Scratch", "Session"]
 
@@ -35,6 +36,9 @@ _SLICE_SECONDS = 0.5
 
 #: So much cheaper than its budget a launch may be for sure before its runs are not even timed.
 _DEAREST = 64
+
+#: Runs that took less than this share of a slice are not all timed.
+_SHORT = 1 / 64
 
 #: Counters at zero are kept for so many numbers of them.
 _MOST_CLEARED = 4
@@ -124,7 +128,8 @@ class Session:
         self._told: Callable[[int, int], None] | None = None
         timed = bool(self.queue.properties & cl.command_queue_properties.PROFILING_ENABLE)
         self._times_launches = timed and self.profile.event_timer
-        self._last_runs: dict[Kernel, tuple[cl.Event | None, float | None, int]] = {}
+        #: of each kernel, its last run that was timed
+        self._last_runs: dict[Kernel, Run] = {}
         self.number = next(_NUMBERS)
         Session.living.add(self)
 
@@ -215,12 +220,16 @@ class Session:
         budget = launch_budget(self.profile)
         first, last = begin, begin + units
         if most <= budget / _DEAREST:
-            return self.launch(kernel, units, work_group_size, np.int32(first), np.int32(last), *arguments)
-        excess = max(pairs / budget, self._foreseen(kernel, units) / (2 * _SLICE_SECONDS))
+            return self.launch(kernel, units, work_group_size, first, last, *arguments)
+        run = self._last_runs.get(kernel)
+        taking = 0.0 if run is None else run.foreseen(units, short=_SHORT * _SLICE_SECONDS)
+        excess = max(pairs / budget, taking / (2 * _SLICE_SECONDS))
         if excess <= 1:
-            event = self.launch(kernel, units, work_group_size, np.int32(first), np.int32(last), *arguments)
-            if event is not None and self._times_launches:
-                self._last_runs[kernel] = (event, None, units)
+            event = self.launch(kernel, units, work_group_size, first, last, *arguments)
+            if run is not None and run.untimed:
+                run.untimed -= 1
+            elif event is not None and self._times_launches:
+                self._last_runs[kernel] = Run(event, 0.0, units)
             return event
         event = None
         began = time.perf_counter()
@@ -228,7 +237,7 @@ class Session:
         while first < last:
             end = min(last, first + step)
             started = time.perf_counter()
-            event = self.launch(kernel, end - first, work_group_size, np.int32(first), np.int32(end), *arguments)
+            event = self.launch(kernel, end - first, work_group_size, first, end, *arguments)
             if event is not None:
                 event.wait()
             taken = max(time.perf_counter() - started, 1e-6)
@@ -237,18 +246,8 @@ class Session:
             first = end
             if self._told is not None:
                 self._told(first - begin, units)
-        self._last_runs[kernel] = (None, time.perf_counter() - began, units)
+        self._last_runs[kernel] = Run(None, time.perf_counter() - began, units)
         return event
-
-    def _foreseen(self, kernel: Kernel, units: int) -> float:
-        """Seconds that `units` take at the pace of the kernel's last run; 0 where it is unknown or still on its way."""
-        event, seconds, ran = self._last_runs.get(kernel, (None, 0.0, 1))
-        if event is not None:
-            if event.command_execution_status != cl.command_execution_status.COMPLETE:
-                return 0.0
-            seconds = 1e-9 * (event.profile.end - event.profile.start)
-            self._last_runs[kernel] = (None, seconds, ran)
-        return (seconds or 0.0) * units / max(1, ran)
 
     def allocate(self, shape: int | Sequence[int], dtype: Any, *, purpose: str, rows: int | None = None) -> cla.Array:
         """An uninitialised array from the pool, to which its buffer returns when the array is dropped.
@@ -281,8 +280,11 @@ class Session:
             return array
         # What pyopencl finds out about rows is found out once: that takes longer than a launch.
         array = cla.Array.__new__(cla.Array)
-        size = math.prod(shape)
-        vars(array).update(known, shape=shape, size=size, nbytes=size * dtype.itemsize, base_data=buffer, events=[])
+        found = vars(array)
+        found.update(known)
+        found["shape"], found["size"] = shape, math.prod(shape)
+        found["nbytes"] = found["size"] * dtype.itemsize
+        found["base_data"], found["events"] = buffer, []
         return array
 
     def available(self) -> tuple[int, int]:
@@ -338,8 +340,7 @@ class Session:
         event = event or cl.enqueue_marker(self.queue)
         for array in arrays:
             # The last event of an in-order queue stands for all before it; pyopencl waits for old ones to make room.
-            del array.events[:]
-            array.add_event(event)
+            array.events[:] = (event,)
         self.queue.flush()
 
     def pinned(self, owner: object, dtype: np.dtype[Any], count: int = 2) -> np.ndarray[Any, Any]:
@@ -385,9 +386,10 @@ class Session:
             for array, size, place in zip(arrays, sizes, places, strict=False)
         ]
 
-    def send(self, array: Scratch, told: np.ndarray[Any, Any]) -> cl.Event:
-        """Enqueue a copy into pinned memory: who waits for the event finds it there."""
-        return cl.enqueue_copy(self.queue, told, array.base_data, src_offset=array.offset, is_blocking=False)
+    def send(self, array: Scratch, first: int, told: np.ndarray[Any, Any]) -> cl.Event:
+        """Enqueue a copy of elements from `first` on into pinned memory: who waits for the event finds them there."""
+        offset = array.offset + first * array.dtype.itemsize
+        return cl.enqueue_copy(self.queue, told, array.base_data, src_offset=offset, is_blocking=False)
 
     def read(self, array: cla.Array | Scratch, first: int = 0, count: int | None = None) -> np.ndarray[Any, Any]:
         """Elements of a one-dimensional device array, waited for."""

@@ -30,8 +30,8 @@ int${held} frnn_last;
 </%def>
 <%def name="write_per_neighbor()">
 % if bounded:
-## A list that is too short for its pairs is written as far as it goes, and thrown away.
-if (frnn_place < 0 || frnn_place >= capacity) break;
+## A list that is too short for its pairs is written as far as it goes, and thrown away. Places below zero are out of it too.
+if ((u${offset})frnn_place >= (u${offset})capacity) break;
 % endif
 % if held:
 frnn_last = (int${held})(${", ".join(f"frnn_last.s{k:x}" for k in range(1, held))}, j);

@@ -94,15 +94,15 @@ class Fault:
         monkeypatch.setattr(clfrnn.Session, name, failing)
 
     def during(self, step, call):
-        """Whether `call` failed by this fault at its `step`; False when it has fewer steps than that."""
+        """Whether `step` of `call` failed, which it may have made up for; False when it has fewer steps than that."""
         self._step = self._countdown = step
         try:
             call()
         except self.errors:
             return True
         finally:
-            self._countdown = None
-        return False
+            failed, self._countdown = self._countdown is None, None
+        return failed
 
 
 @pytest.fixture(params=["allocation", "launch"])

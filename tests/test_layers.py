@@ -20,7 +20,7 @@ LAYERS = [
     {"methods"},
     {"primitives"},
     {"session"},
-    {"program", "rendering", "device", "pinned"},
+    {"program", "rendering", "device", "pinned", "runs"},
     {"buckets"},
     {"blocks", "limits", "trees"},
     {"plan", "quirks"},

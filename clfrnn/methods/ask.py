@@ -44,7 +44,7 @@ class Ask:
     part: tuple[int, int] | None = None
     #: arrays are the caller's own, who may write to them after the call
     borrowed: bool = False
-    #: what is still being checked of its arrays and of the points
+    #: what is being checked of its arrays
     checks: tuple[tuple[str, PendingBox], ...] = ()
 
     @property
@@ -90,7 +90,7 @@ class Ask:
 def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, half: bool = False) -> Ask:
     """Check a query's arguments and bring its arrays to the device."""
     index.session.check_process()
-    earlier = [check for check in index.watch.unread() if check[0] != "points"]
+    checks: list[tuple[str, PendingBox]] = []
     array = pending = None
     m = index.num_points
     if queries is not None:
@@ -105,7 +105,7 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         if host is not None and host.size and index.problem.box is not None:
             check_host_near("queries", index.problem.box, host)
         m = array.shape[0]
-    scalar, radii = _take_radius(index, radius, m)
+    scalar, radii = _take_radius(index, radius, m, checks)
     if half and array is not None:
         raise InvalidInputError(
             f"half: expected no queries, got {array.shape[0]:,} of them; pairs between queries and points have no "
@@ -118,7 +118,9 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         )
     placed = index.place_queries(array, pending, radii)
     if pending is not None:
-        index.watch.other("queries", pending)
+        checks.append(("queries", pending))
+    for check in checks:
+        index.watch.other(*check)
     return Ask(
         queries=array,
         m=m,
@@ -130,7 +132,7 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         images=index.images_served(foreign=array is not None),
         placed=placed,
         borrowed=is_device_array(queries) or is_device_array(radius),
-        checks=tuple(check for check in index.watch.unread() if check not in earlier),
+        checks=tuple(checks),
     )
 
 
@@ -144,13 +146,15 @@ def _as_wide(index: Index, queries: cla.Array) -> cla.Array:
     return queries
 
 
-def _take_radius(index: Index, radius: Any, m: int) -> tuple[float, cla.Array | None]:
-    """A scalar, or a device array of one radius per query."""
+def _take_radius(
+    index: Index, radius: Any, m: int, checks: list[tuple[str, PendingBox]]
+) -> tuple[float, cla.Array | None]:
+    """A scalar, or a device array of one radius per query; what is being checked of it joins the `checks`."""
     if radius is None:
         return index.radius, None
     if is_device_array(radius):
         radii = take_radii(index.session, radius, m, index.dtype)
-        index.watch.other("radius", bounding_box(index.session, radii.reshape(m, 1)))
+        checks.append(("radius", bounding_box(index.session, radii.reshape(m, 1))))
         return index.radius, radii
     if is_scalar(radius):
         scalar = one_radius(radius, index.dtype)
@@ -167,16 +171,19 @@ def make_spec(index: Index, *, distances: bool, vectors: bool, sort: str | None)
         raise InvalidInputError(
             f"sort: expected None, 'index' or 'distance', got {sort!r}; take None where the order does not matter"
         )
-    box = index.problem.box
-    return ListSpec(
-        distances=bool(distances),
-        vectors=bool(vectors),
-        sort=sort,
-        periodic=box is not None,
-        images=box is not None and box.repeats(index.radius),
-        dim=index.dim,
-        dtype=index.dtype,
-    )
+    kind = bool(distances), bool(vectors), sort
+    if kind not in index.specs:
+        box = index.problem.box
+        index.specs[kind] = ListSpec(
+            distances=kind[0],
+            vectors=kind[1],
+            sort=sort,
+            periodic=box is not None,
+            images=box is not None and box.repeats(index.radius),
+            dim=index.dim,
+            dtype=index.dtype,
+        )
+    return index.specs[kind]
 
 
 def natural(name: str, value: Any) -> int | None:

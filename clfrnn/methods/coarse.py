@@ -74,7 +74,7 @@ class CoarseSort:
         sections = session.scratch(3 * self.cells, INT, purpose="the sections of cells")
         records = session.scratch(4 * n, self.dtype, purpose="the sorted copy of the points")
         placed = (sections.base_data, records.base_data)
-        seen = (np.int32(n), np.int32(of), widest, rows.base_data, *self.numbers, *(each.base_data for each in images))
+        seen = (n, of, widest, rows.base_data, *self.numbers, *(each.base_data for each in images))
         if n <= _FEW_OF_ITEM * size and 3 * self.cells <= config.counters:
             session.launch(self._kernels["place_coarse"], size, size, *seen, *placed, *box.arguments)
         else:
@@ -103,8 +103,8 @@ class CoarseSort:
             kernels["start_coarse"],
             size,
             size,
-            np.int32(self.cells),
-            np.int32(groups),
+            self.cells,
+            groups,
             counts.base_data,
             sections.base_data,
             inner.base_data,

@@ -20,7 +20,7 @@ from .binding import bind
 from .explain import explain
 from .intake import release_queue
 from .kernel_source import KernelSource, make_kernel_source
-from .lists import list_blocks, list_now, list_of_hint
+from .lists import ListSpec, list_blocks, list_now, list_of_hint
 from .marks import Marks
 from .rooms import Rooms
 from .walker import Walker
@@ -60,6 +60,8 @@ class Index(Walker):
         #: whether lists leave room for the next ones, which a single search has no use for
         self.loops = True
         self.rooms = Rooms()
+        #: what its lists carry, by what was asked for
+        self.specs: dict[tuple[bool, bool, str | None], ListSpec] = {}
 
     def count(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> cla.Array:
         """The number of neighbors of each query.
@@ -204,8 +206,9 @@ class Index(Walker):
 
         Notes
         -----
-        Cost: two visits, a scan, and one wait for the number of pairs. With a `hint`, the wait comes when the list is
-        first looked at; when there are more pairs than the hint said, a third visit follows.
+        Cost: two visits, a scan, and one wait for the number of pairs, after the second visit was enqueued if there was
+        such a list before. With a `hint`, the wait comes when the list is first looked at. When there are more pairs
+        than the hint said, or the lists before had and an eighth, a third visit follows.
         """
         ask = make_ask(self, queries, radius=radius, include_self=include_self, half=half)
         spec = make_spec(self, distances=distances, vectors=vectors, sort=sort)

@@ -13,6 +13,7 @@ import pyopencl.array as cla
 
 from ..configs import components
 from ..errors import DeviceMemoryError
+from ..functions import NeighborFunction
 from ..limits import sorts_within_turns, turns_refusal
 from ..primitives.row_sort import sort_rows
 from ..primitives.scan import exclusive_scan
@@ -73,14 +74,40 @@ class ListSpec:
         of_pair = {name: ((pairs, *shape), dtype) for name, (shape, dtype) in self.of_pair.items()}
         return {"offsets": ((rows + 1,), LONG if is_wide(pairs) else INT), **of_pair}
 
+    @functools.cached_property
+    def _sizes(self) -> dict[str, int]:
+        """Bytes of a pair in every array but the offsets."""
+        return {name: math.prod(shape) * dtype.itemsize for name, (shape, dtype) in self.of_pair.items()}
+
     def sizes(self, rows: int, pairs: int) -> dict[str, int]:
         """Bytes of each of these arrays."""
-        found = self.arrays(rows, pairs)
-        return {name: math.prod(shape) * dtype.itemsize for name, (shape, dtype) in found.items()}
+        offset = LONG if is_wide(pairs) else INT
+        return {"offsets": (rows + 1) * offset.itemsize, **{name: size * pairs for name, size in self._sizes.items()}}
 
     def bytes(self, rows: int, pairs: int) -> int:
         """Bytes of them all."""
         return sum(self.sizes(rows, pairs).values())
+
+    def writer(self, offsets: np.dtype[Any], *, bounded: bool, held: int) -> NeighborFunction:
+        """The function that writes such a list, by offsets of this type: see :func:`own_function`."""
+        key = offsets, bounded, held
+        if key not in self._writers:
+            shifts = "shifts" in self.of_pair
+            self._writers[key] = own_function(
+                "write",
+                offset="long" if offsets == LONG else "int",
+                distances="square" if self.sort == "distance" else "root" if self.distances else "",
+                vectors=self.vectors,
+                shifts=shifts,
+                bounded=bounded,
+                held=held,
+                components=components(self.dim) if self.vectors or shifts else (),
+            )
+        return self._writers[key]
+
+    @functools.cached_property
+    def _writers(self) -> dict[tuple[np.dtype[Any], bool, int], NeighborFunction]:
+        return {}
 
 
 def is_wide(pairs: int) -> bool:
@@ -139,14 +166,14 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
     """
     if not _affords(index, spec, ask.m, hint, max_bytes):
         return list_now(index, ask, spec, max_bytes=max_bytes, spare=True)
-    ask = ask.kept(index.session)
+    ask, checks = ask.kept(index.session), (*index.watch.of_points(), *ask.checks)
     total = index.session.scratch(1, LONG, purpose="the number of pairs")
     counted = _count(index, ask, total, wide=is_wide(hint))
     arrays = _fill(index, ask, spec, counted.offsets, pairs=None, room=hint, marks=counted.marks)
 
     def settle() -> dict[str, Any]:
         # The checks of what this list is made from, whatever the index took in since.
-        pairs = int(index.watch.judge(index.session, ask.checks, total)[0])
+        pairs = int(index.watch.judge(index.session, checks, total)[0])
         _check_budget(index, spec, ask.m, pairs, max_bytes)
         if pairs <= hint and counted.wide == is_wide(pairs):
             return _cut(index, spec, arrays, pairs)
@@ -253,17 +280,9 @@ def _fill(
             purpose = f"the {name} of {known:,} pairs"
             arrays[name] = session.allocate(shape, dtype, purpose=purpose, rows=room)
     by_distance = spec.sort == "distance"
-    write = own_function(
-        "write",
-        offset="long" if offsets.dtype == np.int64 else "int",
-        distances="square" if by_distance else "root" if spec.distances else "",
-        vectors=spec.vectors,
-        shifts="shifts" in arrays,
-        bounded=pairs is None or index.loops,
-        held=_SECTOR if tuple(arrays) == ("offsets", "indices") and index.writes_at_once() else 0,
-        components=components(spec.dim) if spec.vectors or "shifts" in arrays else (),
-    )
-    numbers = {"first_row": np.int32(ask.part[0] if ask.part else 0), "capacity": offsets.dtype.type(known)}
+    held = _SECTOR if len(arrays) == 2 and index.writes_at_once() else 0
+    write = spec.writer(offsets.dtype, bounded=pairs is None or index.loops, held=held)
+    numbers = {"first_row": ask.part[0] if ask.part else 0, "capacity": offsets.dtype.type(known)}
     values = [{**arrays, **numbers}[argument.name] for argument in write.parsed_arguments]
     event = index.run(write, ask, values, marks=marks) if known else None
     if spec.sort and known:

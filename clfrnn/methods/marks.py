@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..session import INT, LONG, Scratch, Session
 
 __all__ = ["Marks", "make_marks"]
@@ -26,7 +24,7 @@ class Marks(NamedTuple):
     @property
     def arguments(self) -> tuple[Any, ...]:
         """As kernels take them."""
-        return self.words.base_data, self.used.base_data, np.int32(self.room), np.int32(self.units)
+        return self.words.base_data, self.used.base_data, self.room, self.units
 
 
 def make_marks(session: Session, *, units: int, room: float, bits: int) -> Marks | None:

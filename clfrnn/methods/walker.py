@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -79,16 +80,11 @@ class Walker(KeptPoints):
         With `every_candidate` it runs for all that the walk tests, whatever their distance. A light function makes
         `marks`, others read them.
         """
-        real = self.dtype.type
-        reach = (
-            [ask.radii.base_data, real(self.radius)]
-            if ask.radii is not None
-            else [
-                real(np.inf if every_candidate else ask.radius),
-                real(padded_radius(ask.radius, self.problem.real)),
-            ]
-        )
-        shared = (*reach, *([ask.queries.base_data] if ask.queries is not None else []), *ask.walk)
+        if ask.radii is not None:
+            reach = (ask.radii.base_data, self.dtype.type(self.radius))
+        else:
+            reach = _reach(ask.radius, self.problem.real, self.dtype, every_candidate=every_candidate)
+        shared = (*reach, *(() if ask.queries is None else (ask.queries.base_data,)), *ask.walk)
         own = [value.base_data if isinstance(value, cla.Array) else value for value in values]
         event = None
         for images in self.passes(function, ask):
@@ -100,8 +96,8 @@ class Walker(KeptPoints):
                 kernel,
                 end - first,
                 config.work_group_size,
-                np.int32(ask.include_self),
-                *(np.int32(bound) for bound in part),
+                ask.include_self,
+                *part,
                 *shared,
                 *(() if by_number else ask.placed),
                 *(() if marks is None else marks.arguments),
@@ -171,3 +167,9 @@ class Walker(KeptPoints):
         Where candidates may each be shifted in their own way, compilers neither load nor test several at once.
         """
         return None
+
+
+@functools.lru_cache(maxsize=256)
+def _reach(radius: float, real: str, dtype: np.dtype[Any], *, every_candidate: bool) -> tuple[Any, Any]:
+    """The radius that squared distances are compared with, and that of windows, as kernels take them."""
+    return dtype.type(np.inf if every_candidate else radius), dtype.type(padded_radius(radius, real))

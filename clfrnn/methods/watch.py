@@ -100,9 +100,9 @@ class Watch:
         self.settle()
         return total
 
-    def unread(self) -> list[tuple[str, PendingBox]]:
-        """The checks that are still running, without those of points that the index holds no longer."""
-        return [(name, pending) for name, pending in self._unread if name != "points" or pending is self._points]
+    def of_points(self) -> list[tuple[str, PendingBox]]:
+        """The check of the points that the index holds now, while it is still running."""
+        return [] if self._points is None else [("points", self._points)]
 
     def judge(
         self, session: Session, checks: Sequence[tuple[str, PendingBox]], wanted: Scratch

@@ -64,17 +64,18 @@ class _Sent:
     """What is on its way from a buffer to the host: boxes that had not come there yet, and the total."""
 
     def __init__(self, session: Session, buffer: _Buffer) -> None:
-        unread = buffer.unread()
         if buffer.told is None:
             buffer.told = session.pinned(buffer, buffer.scratch.dtype, buffer.scratch.size)
+        first = len(buffer.read) * buffer.numbers
+        self._buffer, self._boxes = buffer, buffer.taken * buffer.numbers - first
         #: from the first such box on, the numbers as they lie on the device
-        self._told = buffer.told[unread.offset // unread.dtype.itemsize :]
-        self._buffer, self._boxes = buffer, unread.size
-        self.event = session.send(unread, self._told)
+        self._told = buffer.told[first:]
+        self.event = session.send(buffer.scratch, first, self._told)
 
     def receive(self) -> int:
         """The total, when the event has come to pass; the buffer takes the boxes in."""
-        self._buffer.receive(self._told[: self._boxes].copy())
+        if self._boxes:
+            self._buffer.receive(self._told[: self._boxes].copy())
         return int(self._told[-LONG.itemsize // self._told.itemsize :].view(LONG)[0])
 
 
@@ -106,12 +107,12 @@ class PendingBox:
         return self._placed is not None
 
     @property
-    def arguments(self) -> tuple[Any, np.int32]:
+    def arguments(self) -> tuple[Any, int]:
         """The buffer and the place in it, for the kernel that is launched next or those that read the box."""
         if self._placed is None:
             self._placed = self._room.place()
         buffer, number = self._placed
-        return buffer.scratch.base_data, np.int32(number * buffer.numbers)
+        return buffer.scratch.base_data, number * buffer.numbers
 
     @property
     def waiting(self) -> _Buffer | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-import numpy as np
 import pyopencl.array as cla
 
 from ..plan import plan_scan, plan_short_scan
@@ -33,12 +32,12 @@ def exclusive_scan(session: Session, counts: Counts, starts: Counts, total: Scra
     plan = plan_short_scan if few else plan_scan
     kernels, config = session.planned("scan", plan, total=_CTYPE[sums], out=out)
     size = config.work_group_size
-    told: tuple[Any, ...] = () if total is None else (total.base_data, np.int32(total.offset // LONG.itemsize))
+    told: tuple[Any, ...] = () if total is None else (total.base_data, total.offset // LONG.itemsize)
     if few:
-        session.launch(kernels["scan_few"], size, size, np.int32(n), counts.base_data, starts.base_data, *told)
+        session.launch(kernels["scan_few"], size, size, n, counts.base_data, starts.base_data, *told)
         return
     groups, span = share_out(session.profile, n, size * config.items)
     partials = session.scratch(groups, sums, purpose="the sums of shares")
-    shares = (np.int32(n), np.int32(span), counts.base_data, partials.base_data)
+    shares = (n, span, counts.base_data, partials.base_data)
     session.launch(kernels["sum_shares"], groups * size, size, *shares)
     session.launch(kernels["scan_shares"], groups * size, size, *shares, starts.base_data, *told)
