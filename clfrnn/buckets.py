@@ -45,6 +45,13 @@ class BucketConfig(CounterConfig):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class FillingConfig(CounterConfig):
+    """Filling the cells of a bucket, of which so many points are written in one go."""
+
+    tile: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Filling:
     """How points come into cells: "at once" by one group, by way of "buckets", or "one by one"; and why, in words."""
 
@@ -61,8 +68,8 @@ class Filling:
 
 
 def most_cells_of_bucket(profile: DeviceProfile) -> int:
-    """Cells that one group can count in local memory beside other groups, a power of two."""
-    return int(2 ** math.floor(math.log2(min(_MOST_CELLS, most_coarse_cells(profile)))))
+    """Cells that one group can count in local memory beside other groups and its sources, a power of two."""
+    return int(2 ** math.floor(math.log2(max(1, min(_MOST_CELLS, most_coarse_cells(profile) * 4 // 5)))))
 
 
 def plan_buckets(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> BucketConfig:
@@ -77,14 +84,16 @@ def plan_buckets(profile: DeviceProfile, *, dim: int, real: str, periodic: bool)
     )
 
 
-def plan_bucket_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> CounterConfig:
-    """Groups for about two points of a bucket to an item."""
-    return CounterConfig(
+def plan_bucket_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> FillingConfig:
+    """Groups for about two points of a bucket to an item; room for twice the points that a bucket shall have."""
+    counters = most_cells_of_bucket(profile)
+    return FillingConfig(
         work_group_size=group_size(profile, _NARROW),
         dim=dim,
         real=real,
         periodic=periodic,
-        counters=most_cells_of_bucket(profile),
+        counters=counters,
+        tile=max(1, min(2 * _OF_BUCKET, profile.usable_local_memory // 4 - counters)),
     )
 
 

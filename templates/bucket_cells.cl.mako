@@ -6,7 +6,7 @@
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 <%namespace name="steps" file="coarse_steps.cl.mako"/>
 // The cells of buckets, as `buckets` sorts points into them.
-// Config fields used: dim, components, periodic, work_group_size, and room and slots, which follow from counters.
+// Config fields used: dim, components, periodic, work_group_size, tile, and room and slots, which follow from counters.
 ${periodic_box.numbers()}
 <%def name="each_record()">
     for (int t = from + l; t < to; t += ${work_group_size}) {
@@ -28,6 +28,9 @@ void fill_cells(const int shift, const int all, const int groups, ${cells.grid("
                 global real *restrict box, const int place)
 {
     ${steps.counters_of_group()}
+    // Where the points of the bucket come from, in the order of cells, so that they are written one behind the other: a
+    // record by itself takes the memory of GPUs as long as some of them.
+    local int sources[${tile}];
     const int l = get_local_id(0), bucket = get_group_id(0), origin = bucket << shift;
     const int cells = min(1 << shift, all - origin);
     const int from = bucket ? ends[bucket - 1] : 0, to = ends[bucket];
@@ -43,9 +46,13 @@ void fill_cells(const int shift, const int all, const int groups, ${cells.grid("
         if (!bucket) starts[0] = 0;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+    const int held = to - from <= ${tile} ? to - from : 0;
     <%self:each_record>
-        sorted[from + atomic_dec(&found[address - origin]) - 1] = record;
+        const int slot = atomic_dec(&found[address - origin]) - 1;
+        if (held) sources[slot] = t; else sorted[from + slot] = record;
     </%self:each_record>
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int k = l; k < held; k += ${work_group_size}) sorted[from + k] = records[sources[k]];
     if (bucket == 0) {
         ${bounds.begin()}
         for (int g = l; g < groups; g += ${work_group_size}) {

@@ -25,7 +25,7 @@
 <% offset, bounded = function.sectors, "capacity" in function.arguments %>\
     // Rows pass through local memory, so many neighbors of each at a time, from where items beside each other write what is
     // beside each other: part of a sector of the device's memory takes as long as all of it.
-    const int frnn_l = get_local_id(0), frnn_marked = !frnn_idle & frnn_used[frnn_unit] <= frnn_room;
+    const int frnn_l = get_local_id(0), frnn_marked = !frnn_idle & (frnn_used[frnn_unit] <= frnn_room);
     ${marks_of.open()}
     ${offset} frnn_closing = frnn_marked ? offsets[i - first_row + 1] : frnn_place;
 % if bounded:

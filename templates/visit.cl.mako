@@ -109,9 +109,13 @@ ${getattr(function, name)}
     ${periodic_box.images_of(caller.body, split)}
 </%def>
 
-<%def name="kept(image)" filter="trim">
+<%def name="counts_itself(function)">
+## Whether a point is counted as any other, and taken off at the end: that spares a test for each candidate.
+<% return function.light and not (foreign or half or inline or periodic or marks) %></%def>
+
+<%def name="kept(image, function=None)" filter="trim">
 ## Whether a candidate within reach is one that the query asks for.
-% if foreign:
+% if foreign or (function is not None and counts_itself(function)):
 1
 % elif periodic and image != "plain" and images != "next":
 ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
@@ -126,7 +130,7 @@ ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
     {
         ${geometry.differences(image)}
         const real d2 = ${geometry.squared()};
-        if (${within} & ${kept(image)}) {
+        if (${within} & ${kept(image, function)}) {
             const real_vec dx = ${geometry.difference()};
             const frnn_shift shift = ${geometry.shift(image)};
             do {
@@ -138,10 +142,17 @@ ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
 </%def>
 
 <%def name="lay_down(function)">
-% if marks == "made":
-    ${marks_of.end()}
-% endif
     {
+% if counts_itself(function):
+        // A point is no farther from itself than it looks, unless it looks nowhere or is nowhere.
+% for k, component in enumerate(components):
+        const real frnn_d${k} = frnn_q${component} - frnn_q${component};
+% endfor
+        frnn_count -= !frnn_keep_self & (${geometry.squared()} <= reach2);
+% endif
+% if marks == "made":
+        ${marks_of.end()}
+% endif
         ${piece(function, "finish")}
     }
 </%def>

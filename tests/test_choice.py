@@ -34,58 +34,71 @@ def choice(problem, name):
     return chosen.method.name, chosen.why
 
 
+def many(name):
+    """So many points that the device sorts them into coarse cells sooner than into fine ones."""
+    return 16_384 * RECORDED[name].compute_units
+
+
 @pytest.mark.parametrize("name", GPUS)
-def test_local_grids_where_neighbors_are_few(name):
-    assert choice(even(neighbors=3), name)[0] == "fenns"
-    assert choice(even(neighbors=0.02), name)[0] == "fenns"
-    assert choice(even(neighbors=20, dim=2), name)[0] == "fenns"
+def test_local_grids_where_points_are_many_and_neighbors_few(name):
+    assert choice(even(neighbors=3, n=many(name)), name)[0] == "fenns"
+    assert choice(even(neighbors=0.02, n=many(name)), name)[0] == "fenns"
+    assert choice(even(neighbors=5, n=many(name), dim=2), name)[0] == "fenns"
     assert choice(even(neighbors=3, dim=2, periodic=True), name)[0] == "fenns"
 
 
 @pytest.mark.parametrize("name", GPUS)
 @pytest.mark.parametrize(
-    ("problem", "reason"),
+    ("asked", "reason"),
     [
-        (even(neighbors=40), "a point has more than 12 neighbors"),
-        (even(neighbors=3, real="double"), "a point has more than 1.2 neighbors"),
-        (even(neighbors=3, periodic=True), "a point has more than 0.6 neighbors in a periodic box"),
-        (even(neighbors=9, n=1 << 26), "what a local grid covers does not fit local memory"),
+        ({"neighbors": 40}, "a point has more than 4 neighbors"),
+        ({"neighbors": 3, "real": "double"}, "a point has more than 0.4 neighbors"),
+        ({"neighbors": 3, "periodic": True}, "a point has more than 0.6 neighbors in a periodic box"),
     ],
 )
-def test_strips_otherwise(name, problem, reason):
-    assert choice(problem, name) == (
+def test_strips_otherwise(name, asked, reason):
+    assert choice(even(n=many(name), **asked), name) == (
         "strips",
         f"chosen by auto, as there are more than 1,024 points, and {reason}",
     )
 
 
 @pytest.mark.parametrize("name", GPUS)
-def test_few_points_for_the_device(name):
+def test_what_does_not_fit_local_memory(name):
+    assert choice(even(neighbors=3.9, n=1 << 28), name)[1].endswith("does not fit local memory")
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_fewer_points_come_into_cells_as_soon(name):
+    few = 11_000 * RECORDED[name].compute_units
+    method, why = choice(even(neighbors=1, n=few), name)
+    assert method == "strips"
+    assert "fewer than 12,000 for each compute unit" in why
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_few_points_of_a_periodic_box(name):
     """They are searched as soon as launched for: the fewer, the more neighbors they may have."""
     units = min(RECORDED[name].compute_units, 128)
     profile = dataclasses.replace(RECORDED[name], compute_units=units)
 
     def taken(**cloud):
-        return choose_method(even(**cloud), profile).method.name
+        return choose_method(even(periodic=True, **cloud), profile).method.name
 
-    for few, neighbors in ((512, {"float": 90, "double": 60}), (2048, {"float": 90, "double": 20})):
-        for real, many in neighbors.items():
-            for dim in (2, 3):
-                assert taken(neighbors=many, n=few * units, dim=dim, real=real) == "fenns"
-            assert taken(neighbors=2 * many, n=few * units, real=real) == "strips"
-    assert taken(neighbors=30, n=512 * units, periodic=True) == "fenns"
-    assert taken(neighbors=30, n=2048 * units, periodic=True) == "strips"
-    assert taken(neighbors=10, n=2048 * units, periodic=True) == "fenns"
+    assert taken(neighbors=30, n=512 * units) == "fenns"
+    assert taken(neighbors=90, n=512 * units, dim=2) == "fenns"
+    assert taken(neighbors=30, n=2048 * units) == "strips"
+    assert taken(neighbors=10, n=2048 * units) == "fenns"
     assert taken(neighbors=90, n=2049 * units) == "strips"
-    many = dataclasses.replace(RECORDED[name], compute_units=10_000)
-    assert choose_method(even(neighbors=90, n=(1 << 18) + 1), many).method.name == "strips"
+    wide = dataclasses.replace(RECORDED[name], compute_units=10_000)
+    assert choose_method(even(neighbors=90, n=(1 << 18) + 1, periodic=True), wide).method.name == "strips"
 
 
 @pytest.mark.parametrize("name", GPUS)
 def test_crowds_are_counted_first(name):
     """A sheet and a clump look alike to the sample: the index tells, when its cells are counted."""
     for crowding in (1.0, 1e4):
-        chosen = choose_method(even(neighbors=5, crowding=crowding), RECORDED[name])
+        chosen = choose_method(even(neighbors=3, n=many(name), crowding=crowding), RECORDED[name])
         assert chosen.method.name == "fenns"
         assert chosen.otherwise.method.name == "strips"
         assert chosen.otherwise.why.endswith("and they lie too unevenly for local grids")
@@ -103,7 +116,7 @@ def test_sheets_and_clumps(session):
     device = as_gpu(session)
     if device.profile.loop_turns is not None:
         pytest.skip("no local grids on a driver that bounds loops")
-    n, radius = 150_000, 0.005
+    n, radius = 150_000, 0.0035
     sheet = clfrnn.build_index(clouds.shell(n), radius, session=device)
     assert sheet.method == "fenns"
     clumps = clfrnn.build_index(clouds.clustered(n, clusters=5), 0.0001, session=device)

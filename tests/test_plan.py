@@ -39,7 +39,7 @@ def local_bytes(config):
         pairs = size * config.items * {"uint": 8, "ulong": 12}[config.key]
         return 4 * ((size << config.digit_bits) + size + (1 << config.digit_bits)) + (pairs if config.held else 0)
     if isinstance(config, configs.CounterConfig):
-        return 4 * config.names()["room"]
+        return 4 * (config.names()["room"] + getattr(config, "tile", 0))
     if isinstance(config, blocks.BlockConfig):
         return blocks.block_memory(config) if config.tile else 0
     if isinstance(config, trees.TreeWalkConfig):

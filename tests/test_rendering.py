@@ -38,7 +38,9 @@ CONFIGS = {
         work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2, spread=4
     ),
     "buckets": buckets.BucketConfig(work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2),
-    "bucket_cells": configs.CounterConfig(work_group_size=64, dim=3, real="float", periodic=True, counters=4096),
+    "bucket_cells": buckets.FillingConfig(
+        work_group_size=64, dim=3, real="float", periodic=True, counters=4096, tile=2048
+    ),
     "aabb_tree": trees.TreeWalkConfig(
         **{k: v for k, v in WALK.items() if k != "lockstep"}, packed=True, sorts=True, ranks=True
     ),

@@ -27,14 +27,18 @@ _MOST_OF_ALL = 0.25
 
 #: Neighbors of a point from which on cells in memory are walked sooner than local ones are made, by the number of
 #: coordinates and whether the box is periodic (measured, with single precision).
-_MOST_NEIGHBORS = {(2, False): 28.0, (3, False): 12.0, (2, True): 5.0, (3, True): 0.6}
+_MOST_NEIGHBORS = {(2, False): 6.0, (3, False): 4.0, (2, True): 5.0, (3, True): 0.6}
 
 #: Records of doubles take twice the local memory.
 _SHARE_OF_DOUBLES = 0.1
 
-#: Few points are searched about as soon as they are launched for, and FENNS takes the fewest launches: of up to so many
-#: for a compute unit, each may have so many times as many neighbors. Measured on an H200, in 2D with single precision
-#: alone; inferred for other devices and flat doubles, hence no more points than there, nor more neighbors than these.
+#: Cells in memory are filled as soon as coarse ones, unless there are so many points for each compute unit (measured on
+#: an H200), or a periodic box, which strips have to know first.
+_MANY_OF_UNIT = 12_000
+
+#: In a periodic box few points are searched about as soon as launched for, and FENNS takes the fewest launches:
+#: of up to so many for a compute unit, each may have so many times as many neighbors. Measured on an H200, in 2D with
+#: single precision alone; inferred for other devices and flat doubles, hence no more points than there, nor neighbors.
 _TIMES_OF_FEW = ((512, 60.0), (2048, 20.0))
 _MOST_POINTS_OF_FEW, _MOST_NEIGHBORS_OF_FEW = 1 << 18, 100.0
 
@@ -84,13 +88,16 @@ def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str
     """Why FENNS is not expected to be the fastest, in words; None where it may be."""
     if profile.kind != "gpu":
         return "no work-items share a local grid"
-    most = _MOST_NEIGHBORS[problem.dim, problem.box is not None]
+    periodic, of_unit = problem.box is not None, problem.n / profile.compute_units
+    if not periodic and of_unit < _MANY_OF_UNIT:
+        return f"fewer than {_MANY_OF_UNIT:,} for each compute unit are brought into cells as soon as into coarse ones"
+    most = _MOST_NEIGHBORS[problem.dim, periodic]
     most *= _SHARE_OF_DOUBLES if problem.real == "double" else 1.0
-    few = problem.n / profile.compute_units if problem.n <= _MOST_POINTS_OF_FEW else math.inf
-    times = next((times for of_unit, times in _TIMES_OF_FEW if few <= of_unit), 1.0)
+    few = of_unit if periodic and problem.n <= _MOST_POINTS_OF_FEW else math.inf
+    times = next((times for least, times in _TIMES_OF_FEW if few <= least), 1.0)
     most = min(_MOST_NEIGHBORS_OF_FEW, most * times)
     if not problem.survey.neighbors(problem.radius) <= most:
-        return f"a point has more than {most:g} neighbors{' in a periodic box' if problem.box is not None else ''}"
+        return f"a point has more than {most:g} neighbors{' in a periodic box' if periodic else ''}"
     # As if points lay evenly: the sample of crowding sees no farther than the radius, and a sheet looks like a clump
     # there. The index tells, when it has counted its cells.
     fenns, survey = Fenns(), dataclasses.replace(problem.survey, others=0.0)
