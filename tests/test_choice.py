@@ -116,10 +116,10 @@ def test_sheets_and_clumps(session):
     device = as_gpu(session)
     if device.profile.loop_turns is not None:
         pytest.skip("no local grids on a driver that bounds loops")
-    n, radius = 150_000, 0.0035
-    sheet = clfrnn.build_index(clouds.shell(n), radius, session=device)
+    n = max(150_000, 13_000 * device.profile.compute_units)
+    sheet = clfrnn.build_index(clouds.shell(n), 0.8 * math.sqrt(3 / n), session=device)
     assert sheet.method == "fenns"
-    clumps = clfrnn.build_index(clouds.clustered(n, clusters=5), 0.0001, session=device)
+    clumps = clfrnn.build_index(clouds.clustered(n, clusters=5), 0.005 / n ** (1 / 3), session=device)
     assert clumps.method == "strips"
     assert "they lie too unevenly" in clumps.explain().splitlines()[0]
 

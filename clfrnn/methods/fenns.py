@@ -141,10 +141,6 @@ class FennsIndex(Index):
         """With tiles queries come in the order of cells, foreign ones too."""
         return ask.queries is not None and not self._tiled(function, images)
 
-    def writes_at_once(self) -> bool:
-        """See :class:`~clfrnn.methods.walker.Walker`."""
-        return self.session.profile.kind == "gpu"
-
     def units(self, ask: Ask, config: BlockConfig) -> int:
         """With tiles, the items of a group for each cell, and of one for each further chunk of queries."""
         cells = math.prod(ask.walk[_SHAPE][: self.dim].tolist())
