@@ -282,7 +282,8 @@ def _fill(
             arrays[name] = session.allocate(shape, dtype, purpose=purpose, rows=room)
     by_distance = spec.sort == "distance"
     held = _SECTOR if len(arrays) == 2 and index.writes_at_once() else 0
-    write = spec.writer(offsets.dtype, bounded=pairs is None or index.loops, held=held)
+    # Bounded as in loops where it need not be: one kernel less to compile.
+    write = spec.writer(offsets.dtype, bounded=pairs is None or index.loops or held > 0, held=held)
     numbers = {"first_row": ask.part[0] if ask.part else 0, "capacity": offsets.dtype.type(known)}
     values = [{**arrays, **numbers}[argument.name] for argument in write.parsed_arguments]
     event = index.run(write, ask, values, marks=marks) if known else None
