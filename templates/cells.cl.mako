@@ -7,7 +7,7 @@
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 <%namespace name="seams" file="seams.cl.mako"/>
 // Cells on a torus: the address of a point, and the window of a query.
-// Config fields used: dim, components, columns, periodic, lockstep, foreign, part, images.
+// Config fields used: dim, components, columns, periodic, lockstep, foreign, part, images, marks.
 
 ${periodic_box.numbers() if function is None else ""}
 <%def name="grid(name)" filter="trim">

@@ -25,7 +25,7 @@ ${offset} frnn_place = offsets[i - first_row];
 % if held:
 // The last ${held} of the row's neighbors wait for a place from which on they are a whole sector of memory.
 const ${offset} frnn_opening = frnn_place;
-int${held} frnn_last;
+int${held} frnn_last = 0;
 % endif
 </%def>
 <%def name="write_per_neighbor()">

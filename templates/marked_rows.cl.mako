@@ -40,9 +40,8 @@
     barrier(CLK_LOCAL_MEM_FENCE);
     const int frnn_end_of_all = frnn_longest;
     for (int frnn_behind = 0; frnn_behind < frnn_end_of_all; frnn_behind += ${stage}) {
-        const ${offset} frnn_begin_here = frnn_base + frnn_behind;
-        const int frnn_until = (int)min(frnn_closing - frnn_begin_here, (${offset})${stage});
-        for (int frnn_slot = (int)max(frnn_place - frnn_begin_here, (${offset})0); frnn_slot < frnn_until; ++frnn_slot) {
+        const int frnn_until = (int)min(frnn_closing - frnn_base - frnn_behind, (${offset})${stage});
+        for (int frnn_slot = (int)max(frnn_place - frnn_base - frnn_behind, (${offset})0); frnn_slot < frnn_until; ++frnn_slot) {
             ${marks_of.next_neighbor()}
             frnn_stage[frnn_l * ${stage + 4} + frnn_slot] = ${places.point_id("frnn_t")};
         }
@@ -52,7 +51,7 @@
             const ${offset} frnn_opens = frnn_openings[frnn_whose], frnn_closes = frnn_closings[frnn_whose];
             const ${offset} frnn_to = (frnn_opens & ~(${offset})7) + frnn_behind + frnn_part;
             local const int *const frnn_from_here = frnn_stage + frnn_whose * ${stage + 4} + frnn_part;
-            if (frnn_to >= frnn_opens & frnn_to + 4 <= frnn_closes) {
+            if ((frnn_to >= frnn_opens) & (frnn_closes - frnn_to >= 4)) {
                 *(global int4 *)(indices + frnn_to) = *(local const int4 *)frnn_from_here;
             } else {
 % for k in range(4):

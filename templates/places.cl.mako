@@ -3,7 +3,7 @@
 <%namespace name="visit" file="visit.cl.mako"/>
 ## Points in the order in which an index keeps them: an array of records, or columns of the coordinates and of ids, n long
 ## each, which compilers for CPUs load a vector at a time. In scope are frnn_n and frnn_sorted.
-## Config fields used: work_group_size, dim, columns, width, unrolled, foreign, images.
+## Config fields used: work_group_size, dim, columns, width, unrolled, bits, foreign, images, marks.
 <%def name="array(name)" filter="trim">
 global ${"real" if columns else "frnn_record"} *restrict ${name}
 </%def>

@@ -6,7 +6,7 @@ from conftest import POINTS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.methods import cells
+from clfrnn.methods import cells, lists
 
 pytestmark = pytest.mark.core
 
@@ -70,16 +70,17 @@ def test_every_cloud(walker, dim, dtype, method, marked):
     [{"include_self": True}, {"half": True}, {"distances": True}, {"vectors": True, "distances": True}],
     ids=["self", "half", "distances", "vectors"],
 )
-def test_every_kind_of_list(walker, asked):
+def test_every_kind_of_list(walker, asked, marked):
     points = clouds.uniform(N, 3, seed=6)
     index = clfrnn.build_index(points, RADIUS, method="strips", session=walker)
     kept = {name: value for name, value in asked.items() if name in ("include_self", "half")}
 
     same(index.query(sort="index", **asked), reference.neighbors(points, RADIUS, **kept))
+    assert marked[0] is not None
 
 
 @pytest.mark.usefixtures("room")
-def test_foreign_queries_with_radii(walker):
+def test_foreign_queries_with_radii(walker, marked):
     points, queries = clouds.uniform(N, 3, seed=7), clouds.uniform(N // 3, 3, seed=8) * 1.2 - 0.1
     radii = np.random.default_rng(0).uniform(0, RADIUS, len(queries)).astype(np.float32)
     index = clfrnn.build_index(points, RADIUS, method="strips", session=walker)
@@ -87,23 +88,78 @@ def test_foreign_queries_with_radii(walker):
     found = index.query(queries.astype(np.float32), radius=radii, sort="index")
 
     same(found, reference.neighbors(points, radii, queries=queries.astype(np.float32)))
+    assert marked[0] is not None
 
 
 @pytest.mark.usefixtures("room")
 @pytest.mark.parametrize("hint", [1, 7, 100, 10**6])
-def test_lists_that_are_not_waited_for(walker, hint):
+def test_lists_that_are_not_waited_for(walker, hint, marked):
     points = clouds.uniform(N, 3, seed=9)
     index = clfrnn.build_index(points, RADIUS, method="strips", session=walker)
 
     same(index.query(sort="index", hint=hint), reference.neighbors(points, RADIUS))
+    assert marked[0] is not None
 
 
-def test_rows_of_many_neighbors(walker):
+def test_rows_of_many_neighbors(walker, marked):
     """Rows that pass through local memory in many turns, beside rows of none."""
     points = np.concatenate([clouds.uniform(N // 2, 3, seed=1) * np.float32(0.1), clouds.uniform(9, 3, seed=2) + 5])
     index = clfrnn.build_index(points, RADIUS, method="strips", session=walker)
 
     same(index.query(sort="index"), reference.neighbors(points, RADIUS))
+    assert marked[0] is not None
+
+
+def test_offsets_of_eight_bytes(walker, marked, monkeypatch):
+    """As those of more pairs than int32 counts."""
+    monkeypatch.setattr(lists, "_LARGEST_INT32", 100)
+    points = clouds.uniform(N, 3, seed=3)
+    index = clfrnn.build_index(points, RADIUS, method="strips", session=walker)
+    expected = reference.neighbors(points, RADIUS)
+
+    for hint in (None, 50, 10**5):
+        found = index.query(sort="index", hint=hint)
+        same(found, expected)
+        assert found.offsets.dtype == np.int64
+    assert marked[0] is not None
+
+
+@pytest.mark.parametrize("hint", [None, 10**5])
+def test_a_list_does_without_where_there_is_no_memory_for_marks(walker, hint, monkeypatch):
+    points = clouds.uniform(N, 3, seed=4)
+    index = clfrnn.build_index(points, RADIUS, method="strips", session=walker)
+    take = clfrnn.Session._take
+
+    def sparing(session, size, purpose):
+        if "marks" in purpose:
+            session._refuse(size, purpose)
+        return take(session, size, purpose)
+
+    monkeypatch.setattr(clfrnn.Session, "_take", sparing)
+
+    same(index.query(sort="index", hint=hint), reference.neighbors(points, RADIUS))
+
+
+def test_a_list_of_a_hint_takes_its_memory_once(session, monkeypatch):
+    """Looking at it asks for no more than there is, where it has room already."""
+    points = clouds.uniform(N, 3, seed=4)
+    index = clfrnn.build_index(points, RADIUS, method="strips", session=session)
+    expected = reference.neighbors(points, RADIUS)
+    found = index.query(hint=len(expected.indices), sort="index")
+    monkeypatch.setattr(clfrnn.Session, "available", lambda _: (1 << 30, 100))
+
+    same(found, expected)
+
+
+@pytest.mark.parametrize("offset", ["int", "long"])
+def test_what_is_held_back_is_bounded(offset):
+    """A compiler made wrong lists of it otherwise."""
+    spec = lists.ListSpec(
+        distances=False, vectors=False, sort=None, periodic=True, images=False, dim=2, dtype=np.dtype(np.float32)
+    )
+    dtype = np.dtype(np.int32 if offset == "int" else np.int64)
+    assert "capacity" in spec.writer(dtype, bounded=False, held=8).arguments
+    assert "capacity" not in spec.writer(dtype, bounded=False, held=0).arguments
 
 
 def test_marks_take_a_share_of_the_memory_that_is_left(session, monkeypatch):
@@ -112,5 +168,5 @@ def test_marks_take_a_share_of_the_memory_that_is_left(session, monkeypatch):
         return cells.make_marks(session, units=100, room=10, bits=32)
 
     assert left(1 << 30).room == 10
-    assert left(8 * 100 * 8 * 4).room == 4
+    assert left(8 * 100 * (8 * 4 + 4)).room == 4
     assert left(1000) is None

@@ -99,7 +99,9 @@ class ListSpec:
                 distances="square" if self.sort == "distance" else "root" if self.distances else "",
                 vectors=self.vectors,
                 shifts=shifts,
-                bounded=bounded,
+                # What is held back is bounded where it need not be, too: a compiler made wrong lists of it otherwise
+                # (see docs/performance.md).
+                bounded=bounded or held > 0,
                 held=held,
                 components=components(self.dim) if self.vectors or shifts else (),
             )
@@ -169,15 +171,19 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
     ask, checks = ask.kept(index.session), (*index.watch.of_points(), *ask.checks)
     total = index.session.scratch(1, LONG, purpose="the number of pairs")
     counted = _count(index, ask, total, wide=is_wide(hint))
-    arrays = _fill(index, ask, spec, counted.offsets, pairs=None, room=hint, marks=counted.marks)
+    written = _fill_foreseen(index, ask, spec, counted, hint)
     counted = dataclasses.replace(counted, marks=None)  # back to the pool, however long nobody looks at the list
+    # Where there was no memory, that of the marks may be what was missing.
+    arrays = written or _fill(index, ask, spec, counted.offsets, pairs=None, room=hint)
 
     def settle() -> dict[str, Any]:
         # The checks of what this list is made from, whatever the index took in since.
         pairs = int(index.watch.judge(index.session, checks, total)[0])
-        _check_budget(index, spec, ask.m, pairs, max_bytes)
+        held = sum(array.nbytes for array in arrays.values())
+        _check_budget(index, spec, ask.m, pairs, max_bytes, held=held)
         if pairs <= hint and counted.wide == is_wide(pairs):
             return _cut(index, spec, arrays, pairs)
+        arrays.clear()  # its memory is what the list takes that is written now
         exact = _fill(index, ask, spec, counted.offsets_for(index, pairs), pairs=pairs, room=pairs)
         return {name: exact[name] for name in spec.kept}
 
@@ -282,8 +288,7 @@ def _fill(
             arrays[name] = session.allocate(shape, dtype, purpose=purpose, rows=room)
     by_distance = spec.sort == "distance"
     held = _SECTOR if len(arrays) == 2 and index.writes_at_once() else 0
-    # Bounded as in loops where it need not be: one kernel less to compile.
-    write = spec.writer(offsets.dtype, bounded=pairs is None or index.loops or held > 0, held=held)
+    write = spec.writer(offsets.dtype, bounded=pairs is None or index.loops, held=held)
     numbers = {"first_row": ask.part[0] if ask.part else 0, "capacity": offsets.dtype.type(known)}
     values = [{**arrays, **numbers}[argument.name] for argument in write.parsed_arguments]
     event = index.run(write, ask, values, marks=marks) if known else None

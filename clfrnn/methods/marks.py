@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from ..errors import DeviceMemoryError
 from ..session import INT, LONG, Scratch, Session
 
 __all__ = ["Marks", "make_marks"]
@@ -31,13 +32,16 @@ def make_marks(session: Session, *, units: int, room: float, bits: int) -> Marks
     """Memory for marks of `room` words of `bits` for each of the `units`, or fewer of them where that is much."""
     size = bits // 4
     largest, available = session.available()
-    most = int(min(largest, available * _SHARE)) // (units * size) if units else 0
+    most = int(min(largest, available * _SHARE - units * INT.itemsize)) // (units * size) if units else 0
     words = min(most, math.ceil(room))
     if words <= 0:
         return None
-    return Marks(
-        session.scratch(words * units * (size // 8), LONG, purpose="the marks of candidates"),
-        session.scratch(units, INT, purpose="the marks of candidates"),
-        words,
-        units,
-    )
+    try:
+        return Marks(
+            session.scratch(words * units * (size // 8), LONG, purpose="the marks of candidates"),
+            session.scratch(units, INT, purpose="the marks of candidates"),
+            words,
+            units,
+        )
+    except DeviceMemoryError:  # a list can do without
+        return None
