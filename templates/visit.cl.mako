@@ -110,8 +110,8 @@ ${getattr(function, name)}
 </%def>
 
 <%def name="counts_itself(function)">
-## Whether a point is counted as any other, and taken off at the end: that spares a test for each candidate, which among
-## radii that differ much costs nothing (measured).
+## Whether a point is counted as any other, and taken off at the end: that spares a test for each candidate. Not by radii of
+## their own, where counts seemed slower by it.
 <% return function.light and not (foreign or half or inline or periodic or radii or marks) %></%def>
 
 <%def name="kept(image, function=None)" filter="trim">
