@@ -104,6 +104,10 @@ class VisitConfig(PointConfig):
     #: the most registers that a work-item may hold, where the compiler is told; None leaves that to it
     registers: int | None = None
 
+    def names(self) -> dict[str, Any]:
+        """The fields; queries go by themselves, unless a walk says otherwise."""
+        return {**super().names(), "packed": False}
+
     def options(self, profile: DeviceProfile) -> list[str]:
         """The bound on registers."""
         return [] if self.registers is None else [profile.register_option.format(self.registers)]

@@ -55,8 +55,12 @@ _COORDINATE_BITS = {"float": 24, "double": 31}
 #: Queries that follow each other on the curve and are sorted by their radii: of larger blocks, packs lie farther apart.
 _BLOCK = 512
 
-#: From so many points in a cube of side radius on, in the mean over points, queries are sorted by radii (measured).
-_CROWD = 500.0
+#: Blocks of which are wider than so many of the largest radius in them are left as they are (measured).
+_WIDE = 8.0
+
+#: From so many points in a cube of side radius on, in the mean over points, a query is counted by several items, and
+#: those with radii of their own are sorted by these (measured).
+_CROWD = 100.0
 
 #: The numbers of nodes are ints, and so is that behind the last one.
 MOST_LEAVES = 1 << 29
@@ -75,11 +79,17 @@ class TreeConfig(PointConfig):
     leaves: int
     #: queries of a group that are sorted by their radii
     block: int
+    #: those of them that go down the tree together
+    pack: int
 
     @property
     def corners(self) -> int:
         """Numbers of the box of a node."""
         return corners(self.dim)
+
+    def names(self) -> dict[str, Any]:
+        """The fields, and how many largest radii wide a block may be to be sorted by them."""
+        return {**super().names(), "wide": _WIDE}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -92,6 +102,8 @@ class TreeWalkConfig(RunConfig):
     sorts: bool
     #: queries with radii of their own are sorted by these, so that those beside each other have alike to do
     ranks: bool
+    #: sums are made by several items for each query, who divide the leaves among them
+    divided: bool
 
     @property
     def room(self) -> int:
@@ -107,19 +119,38 @@ class TreeWalkConfig(RunConfig):
     def local_memory(self) -> int:
         """Bytes that a pack takes."""
         numbers = (3 * self.dim + 2) * (self.work_group_size + 1) + corners(self.dim) * self.room
-        return REAL_SIZE[self.real] * numbers + 4 * (self.room + self.stack + 4 + self.bands * self.room // _WORD)
+        return REAL_SIZE[self.real] * numbers + 4 * (
+            self.room + self.stack + 4 + 2 * self.bands * -(-self.room // _WORD)
+        )
 
     @property
     def bands(self) -> int:
         """Bands of a pack."""
         return max(1, self.work_group_size // _BAND)
 
+    @property
+    def _together(self) -> bool:
+        """Packs, unless a driver allows groups too small to test a node's descendants side by side."""
+        return self.packed and self.work_group_size >= _LEAST_PACK
+
+    @property
+    def shares(self) -> int:
+        """Items that divide a query's leaves among them: one of each band."""
+        return self.bands if self.divided and self._together else 1
+
+    def units(self, m: int) -> int:
+        """Items of a launch for m queries: the last that is needed is the last share of the last query."""
+        size = self.work_group_size
+        of_group = size // self.shares
+        whole, rest = divmod(m, of_group)
+        return size * whole + (size - of_group + rest if rest else 0)
+
     def names(self) -> dict[str, Any]:
-        """The fields; a driver may have allowed groups too small to test a node's descendants side by side."""
-        packed = self.packed and self.work_group_size >= _LEAST_PACK
+        """The fields, and what a pack holds."""
         return {
             **super().names(),
-            "packed": packed,
+            "packed": self._together,
+            "shares": self.shares,
             "room": self.room,
             "stack": self.stack,
             "band": _BAND,
@@ -173,7 +204,8 @@ def plan_tree(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) ->
         periodic=periodic,
         columns=_columns(profile, dim),
         leaves=leaves,
-        block=max(1, min(_BLOCK, profile.usable_local_memory // REAL_SIZE[real])),
+        block=max(1, min(_BLOCK, profile.usable_local_memory // (REAL_SIZE[real] + 4))),
+        pack=_PACK,
     )
 
 
@@ -208,6 +240,7 @@ def plan_tree_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: boo
         packed=False,
         sorts=False,
         ranks=False,
+        divided=False,
     )
     packed = dataclasses.replace(
         alone,
@@ -221,7 +254,7 @@ def plan_tree_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: boo
 
 
 def is_crowd(points: float) -> bool:
-    """Whether a cube whose side is the largest radius holds so many that queries would wait for one of that radius."""
+    """Whether a cube whose side is the largest radius holds so many that a device would wait for its last queries."""
     return points >= _CROWD
 
 

@@ -9,7 +9,7 @@
 // that of a curve, or by number.
 // Exact because no box is farther from a query than a point in it: see boxes.cl.mako.
 // Source: Xing, Wang, Hui (2016), algorithm 1; without its stack.
-// Config fields used: work_group_size, dim, periodic, packed, sorts, ranks, foreign, radii, part.
+// Config fields used: work_group_size, dim, periodic, packed, shares, sorts, ranks, foreign, radii, part.
 ${boxes.functions()}
 % if packed:
 ${packs.functions()}
@@ -35,8 +35,16 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
     // Idle items stay for the barriers, in the place of the first.
     ${packs.declare()}
     const int frnn_l = get_local_id(0), frnn_unit = frnn_first + (int)get_global_id(0);
+% if shares > 1:
+<% of_group = work_group_size // shares %>\
+    // Items of the same place in a share have the same query; where the last one's is none, nor are the others'.
+    int frnn_active = (frnn_unit | ${work_group_size - of_group}) < frnn_end;
+    const int frnn_turn = (frnn_active ? frnn_unit : frnn_first) / ${work_group_size} * ${of_group} + (frnn_active ? frnn_l % ${of_group} : 0);
+% else:
     int frnn_active = frnn_unit < frnn_end;
-    const int frnn_own_place = ${turn("(frnn_active ? frnn_unit : frnn_first)")};
+    const int frnn_turn = frnn_active ? frnn_unit : frnn_first;
+% endif
+    const int frnn_own_place = ${turn("frnn_turn")};
 % if foreign:
     int i = frnn_own_place;
     const real_vec frnn_q = ${geometry.load("frnn_queries", "i")};
@@ -116,23 +124,35 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
 </%def>
 
 <%def name="together(function)">
+## Leaves that nothing of is out of reach are counted as they are.
+<% whole = function.light and not (half or periodic or marks) %>\
     ${visit.take_up(function, "frnn_active")}
     ${packs.gather()}
     <%visit:each_image args="image">
         <%packs:descend>
-        ${packs.divide()}
+        ${packs.divide(whole)}
         // Each band goes through the leaves that one of it touches, all of it in step.
         int frnn_word = 0;
         uint frnn_bits = 0;
         for (;;) {
-            for (; !frnn_bits && frnn_word * ${word} < frnn_found; ++frnn_word) frnn_bits = ${packs.of_band("frnn_word")};
+            for (; !frnn_bits && frnn_word * ${word} < frnn_mine; ++frnn_word) {
+                frnn_bits = ${packs.of_band("frnn_bands", "frnn_word")};
+% if whole:
+                const uint frnn_partly = ${packs.of_band("frnn_beyond", "frnn_word")};
+                frnn_count += frnn_searches ? frnn_marked(frnn_bits & ~frnn_partly) * frnn_leaf_size : 0;
+                frnn_bits &= frnn_partly;
+% endif
+            }
             if (!frnn_bits) break;
-            const int frnn_node = frnn_list[(frnn_word - 1) * ${word} + frnn_lowest_bit(frnn_bits)];
+            const int frnn_node = frnn_list[${packs.of_share(f"((frnn_word - 1) * {word} + frnn_lowest_bit(frnn_bits))")}];
             frnn_bits &= frnn_bits - 1;
             ${leaf(function, image, "frnn_node")}
         }
         </%packs:descend>
     </%visit:each_image>
+% if shares > 1:
+    ${packs.put_together("frnn_count")}
+% endif
     if (frnn_active) ${visit.lay_down(function)}
 </%def>
 

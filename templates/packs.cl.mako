@@ -3,7 +3,7 @@
 ## are tested side by side. The leaves found are divided among bands of queries, each of which looks in step into those that
 ## one of it touches: what items load together is one address a band.
 ## Barriers stand in loops that all items of a group go through equally often.
-## Config fields used: work_group_size, dim, components, periodic, room, stack, band, bands, word.
+## Config fields used: work_group_size, dim, components, periodic, room, stack, band, bands, word, shares.
 <%! levels = 3 %>\
 <%def name="functions()">
 // Behind a user's state, names of built-in functions may be those of a user's own.
@@ -18,29 +18,63 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 <%def name="declare()">
     local real frnn_shared[${(3 * dim + 2) * work_group_size}], frnn_pack[${3 * dim + 2}];
     local int frnn_stack[${stack}], frnn_list[${room}];
-    local uint frnn_marks[4], frnn_bands[${bands * (room // word)}];
+    local uint frnn_marks[4], frnn_bands[${bands} * ${words()}], frnn_beyond[${bands} * ${words()}];
     // The boxes of the leaves on the list, which every query is tested against.
     ${boxes.local_array("frnn_kept", room)};
 </%def>
 
-<%def name="of_band(number)" filter="trim">
-frnn_bands[(${number}) * ${bands} + frnn_l / ${band}]
+<%def name="words()" filter="trim">
+${-(-room // (word * shares))}
 </%def>
 
-<%def name="divide()">
-        // Bits of the leaves on the list that each query touches, joined for each band.
-        for (int frnn_k = frnn_l; frnn_k < ${bands * (room // word)}; frnn_k += ${work_group_size}) frnn_bands[frnn_k] = 0;
-        frnn_meet();
-        for (int frnn_from = 0; frnn_from < frnn_found; frnn_from += ${word}) {
-            const int frnn_many = frnn_min(${word}, frnn_found - frnn_from);
-            uint frnn_touched = 0;
-            for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
-                ${boxes.apart("frnn_kept", "(frnn_from + frnn_k)", "frnn_leaf_")}
-                frnn_touched |= (uint)(frnn_leaf_apart <= ${boxes.bound()}) << frnn_k;
-            }
-            frnn_join(&${of_band(f"frnn_from / {word}")}, frnn_touched);
+<%def name="of_band(array, number)" filter="trim">
+${array}[(${number}) * ${bands} + frnn_l / ${band}]
+</%def>
+
+<%def name="of_share(k)" filter="trim">
+## The place on the list of leaf k of those that fall to this item's share.
+${f"({k} * {shares} + frnn_l / {work_group_size // shares})" if shares > 1 else k}
+</%def>
+
+<%def name="divide(whole)">
+<% arrays = ("frnn_bands", "frnn_beyond") if whole else ("frnn_bands",) %>\
+        // Bits of the leaves on the list that each query touches, joined for each band; and of those that hold points that it
+        // may not reach: of the others all are neighbors, as none is farther than the far corner of its leaf.
+        for (int frnn_k = frnn_l; frnn_k < ${bands} * ${words()}; frnn_k += ${work_group_size}) {
+% for array in arrays:
+            ${array}[frnn_k] = 0;
+% endfor
         }
         frnn_meet();
+        const int frnn_mine = ${f"(frnn_found + {shares - 1} - frnn_l / {work_group_size // shares}) / {shares}" if shares > 1 else "frnn_found"};
+        for (int frnn_from = 0; frnn_from < frnn_mine; frnn_from += ${word}) {
+            const int frnn_many = frnn_min(${word}, frnn_mine - frnn_from);
+            uint frnn_touched = 0, frnn_partly = 0;
+            for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
+                const int frnn_listed = ${of_share("(frnn_from + frnn_k)")};
+                ${boxes.apart("frnn_kept", "frnn_listed", "frnn_leaf_")}
+                frnn_touched |= (uint)(frnn_leaf_apart <= ${boxes.bound()}) << frnn_k;
+% if whole:
+% for k, component in enumerate(components):
+                const real frnn_far${k} = fmax(frnn_q${component} - frnn_leaf_low${k}, frnn_leaf_high${k} - frnn_q${component});
+% endfor
+                const int frnn_all = frnn_list[frnn_listed] < frnn_full & ${" + ".join(f"frnn_far{k} * frnn_far{k}" for k in range(dim))} <= reach2;
+                frnn_partly |= (uint)(frnn_searches & !frnn_all) << frnn_k;
+% endif
+            }
+% for array, bits in zip(arrays, ("frnn_touched", "frnn_partly")):
+            frnn_join(&${of_band(array, f"frnn_from / {word}")}, ${bits});
+% endfor
+        }
+        frnn_meet();
+</%def>
+
+<%def name="put_together(sum)">
+    // The sums of those who have the same query, for the first of them.
+    frnn_stack[frnn_l] = ${sum};
+    frnn_meet();
+    for (int frnn_k = frnn_l + ${work_group_size // shares}; frnn_k < ${work_group_size}; frnn_k += ${work_group_size // shares}) ${sum} += frnn_stack[frnn_k];
+    frnn_active &= frnn_l < ${work_group_size // shares};
 </%def>
 
 <%def name="gather()">
@@ -100,7 +134,7 @@ frnn_bands[(${number}) * ${bands} + frnn_l / ${band}]
     // Several nodes at a time off the top of the stack, each replaced by those of its descendants ${levels} levels down that are
     // touched; leaves go to a list. The first step may be shorter, so that the last one ends at the leaves. Places come
     // from the number of the item, so that leaves stand in the same order in every run.
-    const int frnn_depth = frnn_levels(frnn_leaves);
+    const int frnn_depth = frnn_levels(frnn_leaves), frnn_full = frnn_leaves + frnn_n / frnn_leaf_size;
     int frnn_height = 1, frnn_found = 0, frnn_round = 0;
     if (frnn_l == 0) frnn_stack[0] = 1;
     frnn_meet();

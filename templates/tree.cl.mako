@@ -4,8 +4,9 @@
 <%namespace name="places" file="places.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 <%namespace name="refit" file="refit.cl.mako"/>
+<%namespace name="radii" file="radii.cl.mako"/>
 // Makes a tree: points in the order of a space-filling curve, so many of them in a leaf; boxes from the leaves up.
-// Config fields used: work_group_size, dim, real, periodic, columns, leaves, block.
+// Config fields used: work_group_size, dim, real, periodic, columns, leaves.
 // With periodic axes, keys and boxes are those of the points' images in the box.
 ${periodic_box.numbers()}
 
@@ -78,29 +79,7 @@ void ${name}(const int n, const int bits, const int of, global const real *restr
 }
 % endfor
 
-// Queries of a block, which follow each other on the curve, by their radii, the largest first: those that go down the tree
-// together then have alike to do, and are still near each other.
-// Launch: a group for each ${block} queries. In: own: queries are the points, in the order of `frnn_sorted`; else the numbers of
-// queries in `before`; radii (m,) by number. Out: order (m,): places of points, or numbers of queries.
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void order_by_radii(const int m, const int frnn_n, const int own, ${places.constant_array("frnn_sorted")},
-                    global const int *restrict before, global const real *restrict radii, global int *restrict order)
-{
-    local real all[${block}];
-    const int first = get_group_id(0) * ${block}, many = min(${block}, m - first);
-    for (int k = get_local_id(0); k < many; k += ${work_group_size}) {
-        const real radius = radii[own ? ${places.point_id("first + k")} : before[first + k]];
-        all[k] = radius >= 0 ? radius : -1;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int k = get_local_id(0); k < many; k += ${work_group_size}) {
-        const real mine = all[k];
-        int rank = 0;
-        for (int other = 0; other < k; ++other) rank += all[other] >= mine;
-        for (int other = k + 1; other < many; ++other) rank += all[other] > mine;
-        order[first + rank] = own ? first + k : before[first + k];
-    }
-}
+${radii.order_by_radii()}
 
 <%def name="fit_arguments()" filter="trim">
 const int frnn_n, const int frnn_leaves, const int frnn_leaf_size, const int fresh, const real least, const real radius, global const real *restrict points

@@ -111,8 +111,8 @@ ${getattr(function, name)}
 
 <%def name="counts_itself(function)">
 ## Whether a point is counted as any other, and taken off at the end: that spares a test for each candidate. Not by radii of
-## their own, where counts seemed slower by it.
-<% return function.light and not (foreign or half or inline or periodic or radii or marks) %></%def>
+## their own, where counts over cells were slower by it.
+<% return function.light and (packed or not radii) and not (foreign or half or inline or periodic or marks) %></%def>
 
 <%def name="kept(image, function=None)" filter="trim">
 ## Whether a candidate within reach is one that the query asks for.

@@ -236,7 +236,7 @@ def test_crowds_are_told_by_leaves(session):
     ):
         for leaf_size in (4, 16):
             index = build(cloud, radius, session=as_gpu(session), leaf_size=leaf_size)
-            index._ranks()
+            index._is_crowd()
             assert true / 4 <= index._crowd <= 4 * true
 
 
@@ -348,7 +348,7 @@ def test_queries_are_sorted(session, foreign, periodic, monkeypatch):
     radii[:3] = 0
     index = build(points, 0.2, session=as_gpu(session), **domain)
     assert index.config.sorts
-    assert index._ranks()
+    assert index._is_crowd()
     for radius in (None, radii):
         expected = reference.neighbors(points, 0.2 if radius is None else radius, queries=queries, **domain)
         found = index.query(queries, radius=radius, sort="index").to_host()
@@ -371,18 +371,18 @@ def test_crowds_have_their_radii_sorted(session, monkeypatch):
         for threshold in (10, math.inf):
             index = build(cloud, 0.1, session=as_gpu(session), rebuild_threshold=threshold)
             if threshold == 10:
-                assert index._ranks() == ranks
+                assert index._is_crowd() == ranks
             for _ in range(2):
                 index.update(points)
             radii = np.full(n, 0.1, np.float32)
             assert np.array_equal(index.count(radius=radii).get(), index.count().get())
-            assert index._ranks() == ranks
-    assert not build(points * np.float32(0.1), 0.1, session=session)._ranks() or session.profile.kind == "gpu"
+            assert index._is_crowd() == ranks
+    assert not build(points * np.float32(0.1), 0.1, session=session)._is_crowd() or session.profile.kind == "gpu"
 
 
 @pytest.mark.parametrize("foreign", [False, True], ids=["self", "foreign"])
 def test_radii_side_by_side_are_alike(session, foreign, monkeypatch):
-    """The largest of a block first; what no radius can be comes last."""
+    """The largest of a block first, each pack of them in the order of the curve; what no radius can be comes last."""
     monkeypatch.setattr(trees, "_CROWD", 0)
     index = build(CLOUD, 1.0, session=as_gpu(session))
     radii = np.random.default_rng(16).random(N).astype(np.float32).round(2)
@@ -396,7 +396,41 @@ def test_radii_side_by_side_are_alike(session, foreign, monkeypatch):
     assert block >= 256 or index.session.profile.usable_local_memory < 4096
     for first in range(0, N, block):
         found = np.nan_to_num(radii[numbers[first : first + block]], nan=-1)
-        assert (np.diff(found) <= 0).all()
+        packs = [found[at : at + 32] for at in range(0, len(found), 32)]
+        assert all(larger.min() >= smaller.max() for larger, smaller in itertools.pairwise(packs))
+        assert foreign or all((np.diff(order[at : at + 32]) > 0).all() for at in range(first, first + len(found), 32))
+
+
+def test_wide_blocks_keep_their_order(session, monkeypatch):
+    """Where queries lie far apart beside their largest radius, a pack from all over them would touch too much."""
+    monkeypatch.setattr(trees, "_CROWD", 0)
+    index = build(CLOUD, 0.1, session=as_gpu(session))
+    radii = np.random.default_rng(16).random(N).astype(np.float32) * np.float32(0.01)
+    radii[CLOUD.max(axis=1) > 0.9] = np.nan
+    (placed,) = index.place_queries(None, None, cla.to_device(index.session.queue, radii))
+    assert np.array_equal(index.session.read(Scratch(placed, N, np.dtype(np.int32))), np.arange(N))
+
+
+@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
+@pytest.mark.parametrize("foreign", [False, True], ids=["self", "foreign"])
+@pytest.mark.parametrize("dim", [2, 3, 7])
+def test_crowds_are_counted_by_several_items_each(session, dim, foreign, periodic, monkeypatch):
+    """Leaves that lie within reach as a whole are not looked into; those that are shared out end up in one sum."""
+    monkeypatch.setattr(trees, "_CROWD", 0)
+    n, rng = min(777, 4 * POINTS), np.random.default_rng(31)
+    points = (rng.random((n, dim)) ** 3).astype(np.float32)
+    points[: n // 4] = points[0]
+    queries = rng.random((101, dim)).astype(np.float32) if foreign else None
+    domain = {"box": (1.0,) * dim, "periodic": (True, False, *(False,) * (dim - 2))} if periodic else {}
+    index = build(points, 0.5, session=as_gpu(session), leaf_size=5, **domain)
+    radii = rng.choice([0, 0.01, 0.1, 0.3, 0.5], 101 if foreign else n).astype(np.float32)
+    for radius in (None, 0.2, radii):
+        found = reference.neighbors(points, 0.5 if radius is None else radius, queries=queries, **domain)
+        expected = np.diff(found.offsets)
+        assert np.array_equal(index.count(queries, radius=radius).get(), expected)
+        own = {} if foreign else {"include_self": True}
+        assert np.array_equal(index.count(queries, radius=radius, **own).get(), expected + (not foreign))
+    assert any(each[-1] for each in index._programs), "some were shared out"
 
 
 def test_packs_that_nobody_searches_in_look_into_one_image(session):

@@ -42,10 +42,10 @@ CONFIGS = {
         work_group_size=64, dim=3, real="float", periodic=True, counters=4096, tile=2048
     ),
     "aabb_tree": trees.TreeWalkConfig(
-        **{k: v for k, v in WALK.items() if k != "lockstep"}, packed=True, sorts=True, ranks=True
+        **{k: v for k, v in WALK.items() if k != "lockstep"}, packed=True, sorts=True, ranks=True, divided=True
     ),
     "tree": trees.TreeConfig(
-        work_group_size=64, dim=3, real="float", periodic=True, columns=True, leaves=64, block=1024
+        work_group_size=64, dim=3, real="float", periodic=True, columns=True, leaves=64, block=1024, pack=32
     ),
     "fill": configs.KernelConfig(work_group_size=64),
     "take_rows": configs.TakeConfig(work_group_size=64, word="uint"),
@@ -83,6 +83,7 @@ SHARED = {
     "places",
     "boxes",
     "refit",
+    "radii",
     "packs",
 }
 BELOW = {
@@ -97,6 +98,7 @@ BELOW = {
     "places": {"geometry", "marks", "visit"},
     "boxes": set(),
     "packs": {"boxes"},
+    "radii": {"geometry", "places"},
     "refit": {"geometry", "boxes", "places", "periodic"},
     "cells": {"geometry", "coordinates", "windows", "marks", "places", "periodic", "seams"},
     "coarse_steps": {"geometry", "periodic"},

@@ -42,6 +42,9 @@ _UINT, _ULONG = np.dtype(np.uint32), np.dtype(np.uint64)
 _MOST_OF_GROUP = 4096
 _OF_GROUP = 1024
 
+#: Queries that several items may serve each, whose numbers are ints.
+_MOST_DIVIDED = 1 << 28
+
 #: A side of a leaf counts as no narrower than this share of the radius: a flat leaf has no volume to compare with.
 _LEAST_SIDE = 1 / 16
 
@@ -130,12 +133,20 @@ class AabbTreeIndex(Index):
 
     def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TreeWalkConfig:
         """By themselves where close neighbors come first, and where idle items would show."""
-        config = dataclasses.replace(self.config, ranks=variant.radii and self._ranks())
+        config = dataclasses.replace(self.config, ranks=variant.radii and self._is_crowd())
         together = function.idles and not function.lowers
         return config if together else without_packs(config, self.session.profile)
 
-    def _ranks(self) -> bool:
-        """Whether queries with radii of their own are sorted by these: settled by the first who ask, who may wait."""
+    def divides(self, function: NeighborFunction, ask: Ask) -> bool:
+        """Sums in a crowd, where the last queries to end would have the device wait."""
+        return function.light and ask.m <= _MOST_DIVIDED and self._is_crowd()
+
+    def units(self, ask: Ask, config: TreeWalkConfig) -> int:
+        """The items of a group for as many queries as it serves."""
+        return config.units(ask.m)
+
+    def _is_crowd(self) -> bool:
+        """Whether points crowd within the radius: settled by the first who ask, who may wait."""
         if not self.config.packed:
             return False
         if self._crowd is None:
@@ -150,7 +161,7 @@ class AabbTreeIndex(Index):
 
     def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
         """Foreign ones along the curve; by their radii where these make much of a difference."""
-        ranks = radii is not None and self._ranks()
+        ranks = radii is not None and self._is_crowd()
         if not (ranks or (queries is not None and self.config.sorts)):
             return ()
         session, tree, making = self.session, self._tree, self._making
@@ -173,6 +184,7 @@ class AabbTreeIndex(Index):
             np.int32(queries is None),
             tree.points.base_data,
             order.base_data,
+            (tree.points if queries is None else queries).base_data,
             radii.base_data,
             ranked.base_data,
         )
@@ -185,6 +197,8 @@ class AabbTreeIndex(Index):
         going = "each by itself"
         if plan.config.packed:
             going = f"in packs of {plan.config.work_group_size}, the nearest each by itself"
+            if self._is_crowd():
+                going += f", counts by {plan.config.bands} items each in a crowd"
         neighbors = self.problem.survey.neighbors(self.radius)
         return [
             f"tree: {self._leaves:,} leaves of {plan.leaf_size} points, {levels} levels above them",

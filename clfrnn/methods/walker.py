@@ -112,15 +112,23 @@ class Walker(KeptPoints):
         self, function: NeighborFunction, ask: Ask, images: str, *, part: bool, marked: bool
     ) -> tuple[Kernel, Any]:
         """The kernel that runs `function` for such a query, and the config it was compiled for."""
-        kind = (function, ask.queries is None, ask.radii is None, ask.half, images, part, marked)
+        divided = not marked and self.divides(function, ask)
+        kind = (function, ask.queries is None, ask.radii is None, ask.half, images, part, marked, divided)
         found = self._programs.get(kind)
         if found is None:
             variant = ask.variant(images, part=part)
             if marked:
                 variant = dataclasses.replace(variant, marks="made" if function.light else "read")
-            kernels, config = self.session.kernels(self.stem, self.config_for(function, variant), function, variant)
+            config: Any = self.config_for(function, variant)
+            if divided:
+                config = dataclasses.replace(config, divided=True)
+            kernels, config = self.session.kernels(self.stem, config, function, variant)
             found = self._programs[kind] = kernels["frnn_visit"], config
         return found
+
+    def divides(self, function: NeighborFunction, ask: Ask) -> bool:  # noqa: ARG002
+        """Whether several work-items look for the neighbors of a query, and their sums are put together at the end."""
+        return False
 
     def passes(self, function: NeighborFunction, ask: Ask) -> tuple[str, ...]:  # noqa: ARG002
         """The kernels that serve all queries of `ask` between them: see :class:`~clfrnn.configs.VisitVariant`."""
