@@ -4,14 +4,40 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import NamedTuple
 
-__all__ = ["Survey", "occupancy_bits", "occupancy_share", "others_per_cell"]
+__all__ = ["Sample", "Survey", "occupancy_sample"]
 
-#: Points that the occupancy sample aims to count.
-_SAMPLED_POINTS = 8192
+#: Points whose cells the occupancy sample looks into, and those of all that it counts there, at most.
+_SAMPLED_POINTS = 1 << 12
+_COUNTED_POINTS = 1 << 20
 
-#: Counters for each of them, so that few sampled cells share one.
-_SLOTS_PER_POINT = 32
+#: Counters for each of the former, so that few of their cells meet in one.
+_SLOTS_PER_POINT = 64
+
+
+class Sample(NamedTuple):
+    """The occupancy sample of n points: every stride-th looks how many of every step-th share its cell."""
+
+    sampled: int
+    stride: int
+    counted: int
+    step: int
+    #: there are two to this power counters
+    bits: int
+
+
+def occupancy_sample(n: int) -> Sample:
+    """The sample of n points, at least one, spread over them all as they come."""
+    sampled = min(n, _SAMPLED_POINTS)
+    step = -(-n // _COUNTED_POINTS)
+    return Sample(
+        sampled=sampled,
+        stride=n // sampled,
+        counted=-(-n // step),
+        step=step,
+        bits=(_SLOTS_PER_POINT * sampled - 1).bit_length(),
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -62,28 +88,7 @@ class Survey:
 
     def _chance(self, expected: float) -> float:
         """What `others` may come to by chance in an even cloud; `expected` is the logarithm of its mean, or 0."""
-        spread = (math.exp(expected) + 1 / _SLOTS_PER_POINT) / max(1, min(self.n, _SAMPLED_POINTS))
-        return math.exp(expected) + 4 * math.sqrt(2 * spread)
-
-
-def occupancy_share(n: int) -> int:
-    """The occupancy sample looks at one cell in this many (a power of two)."""
-    return 1 << max(0, math.floor(math.log2(max(1, n) / _SAMPLED_POINTS)))
-
-
-def occupancy_bits(n: int) -> int:
-    """The occupancy sample has two to this power counters, at most 1 MiB of them."""
-    return (_SLOTS_PER_POINT * max(1, min(n, _SAMPLED_POINTS)) - 1).bit_length()
-
-
-def others_per_cell(*, n: int, points: int, squares: int) -> float:
-    """Mean number of other points in a point's cell, from the sample's sum of counts and sum of squared counts.
-
-    Two sampled cells that share a counter look like one fuller cell; what that adds on average is taken off again.
-    When no cell was met, the points sit in so few cells that the sample missed them all.
-    """
-    if points == 0:
-        return float(n) / 8 if occupancy_share(n) > 1 else 0.0
-    shared = squares / points - 1.0
-    cells = points / (1.0 + shared)
-    return max(0.0, shared - cells / (1 << occupancy_bits(n)))
+        sample = occupancy_sample(max(1, self.n))
+        # Of few points each pair is met from both sides, of many each stands for some that were not counted.
+        spread = math.exp(expected) * max(2, sample.step) / sample.sampled
+        return math.exp(expected) + 4 * math.sqrt(spread)

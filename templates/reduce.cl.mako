@@ -1,6 +1,6 @@
 <%include file="types.cl.mako"/>
 <%namespace name="bounds" file="bounds.cl.mako"/>
-// Bounding box with the first non-finite row, and a sample of how crowded the cells around points are.
+// Bounding box with the first non-finite row, and how crowded the cells of a sample of points are.
 // Config fields used: work_group_size, dim, real.
 <%def name="scratch()">
     local int handed[${max(1, work_group_size // 2) * (2 * dim + 1) * (2 if real == "double" else 1)}];
@@ -40,56 +40,81 @@ void whole_box(const int groups, global const real *restrict shares, global real
     ${settle("boxes + place", "0")}
 }
 
-// Counts points in a sample of cells: those whose hash ends in zeros. Cells need no address here, only a hash.
-// Launch: groups of ${work_group_size}, group g reads rows g * span up to (g + 1) * span.
-// In: points (n, dim). Out: counters (2 to the power 32 - shift,), zero before.
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void sample_occupancy(const int n, const int span, global const real *restrict points, const real inverse,
-                      const uint mask, const int shift, global int *restrict counters)
-{
-    const int end = min((long)n, (long)(get_group_id(0) + 1) * span);
-    for (int i = (int)get_group_id(0) * span + (int)get_local_id(0); i < end; i += ${work_group_size}) {
-        uint hash = 0;
-        for (int k = 0; k < ${dim}; ++k) {
-            const real cell = floor(points[(size_t)i * ${dim} + k] * inverse) + (real)0;
+<%def name="slot_of_cell()">
+    // The counter that point i's cell may have. Cells need no address here, only a hash, which is never 0.
+    uint hash = 0;
+    for (int k = 0; k < ${dim}; ++k) {
+        const real cell = floor(points[(size_t)i * ${dim} + k] * inverse) + (real)0;
 % if real == "double":
-            hash ^= (uint)as_ulong(cell) ^ (uint)(as_ulong(cell) >> 32);
+        hash ^= (uint)as_ulong(cell) ^ (uint)(as_ulong(cell) >> 32);
 % else:
-            hash ^= as_uint(cell);
+        hash ^= as_uint(cell);
 % endif
-            hash *= 0x85ebca6bu;
-            hash ^= hash >> 13;
-            hash *= 0xc2b2ae35u;
-            hash ^= hash >> 16;
-        }
-        if ((hash & mask) == 0) atomic_inc(&counters[hash * 0x9e3779b1u >> shift]);
+        hash *= 0x85ebca6bu;
+        hash ^= hash >> 13;
+        hash *= 0xc2b2ae35u;
+        hash ^= hash >> 16;
+    }
+    hash |= 1;
+    const uint slot = hash * 0x9e3779b1u >> shift;
+</%def>
+
+// Gives the cells of a sample of points a counter each, by their hashes. Of cells that share one the largest hash has it.
+// Launch: one work-item per sampled point. In: points (n, dim), of which those `stride` apart are sampled. Out: slots
+// (2, 2 to the power 32 - shift): hashes, zero before.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void sample_cells(const int sampled, const int stride, global const real *restrict points, const real inverse, const int shift,
+                  global uint *restrict slots)
+{
+    if (get_global_id(0) >= sampled) return;
+    const int i = (int)get_global_id(0) * stride;
+    ${slot_of_cell()}
+    atomic_max(&slots[slot], hash);
+}
+
+// Counts the points in these cells: of all points those `step` apart.
+// Launch: groups of ${work_group_size}, group g counts numbers g * span up to (g + 1) * span. In: points (n, dim). Out: slots:
+// counts behind the hashes, zero before.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void count_in_cells(const int counted, const int span, const int step, global const real *restrict points, const real inverse, const int shift,
+                    global uint *restrict slots)
+{
+    const int end = min((long)counted, (long)(get_group_id(0) + 1) * span);
+    for (int k = (int)get_group_id(0) * span + (int)get_local_id(0); k < end; k += ${work_group_size}) {
+        const int i = k * step;
+        ${slot_of_cell()}
+        if (slots[slot] == hash) atomic_inc(&slots[(1u << (32 - shift)) + slot]);
     }
 }
 
-// Sum and sum of squares of the sample's counters.
-// Launch: one group. In: counters (slots,). Out: sums (2,).
+// What the sampled points found: how many have a counter, and how many others were counted in their cells.
+// Launch: one group. In: points (n, dim); slots. Out: sums (2,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void sum_occupancy(const int slots, global const int *restrict counters, global ulong *restrict sums)
+void sum_samples(const int sampled, const int stride, const int step, global const real *restrict points, const real inverse,
+                 const int shift, global const uint *restrict slots, global ulong *restrict sums)
 {
-    local ulong points[${work_group_size}], squares[${work_group_size}];
+    local ulong found[${work_group_size}], crowds[${work_group_size}];
     const int l = get_local_id(0);
-    ulong sum = 0, square = 0;
-    for (int k = l; k < slots; k += ${work_group_size}) {
-        const ulong count = counters[k];
-        sum += count;
-        square += count * count;
+    ulong have = 0, crowd = 0;
+    for (int k = l; k < sampled; k += ${work_group_size}) {
+        const int i = k * stride;
+        ${slot_of_cell()}
+        if (slots[slot] == hash) {
+            ++have;
+            crowd += slots[(1u << (32 - shift)) + slot] - (i % step == 0);
+        }
     }
-    points[l] = sum;
-    squares[l] = square;
+    found[l] = have;
+    crowds[l] = crowd;
     for (int other = ${work_group_size // 2}; other > 0; other /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
         if (l < other) {
-            points[l] += points[l + other];
-            squares[l] += squares[l + other];
+            found[l] += found[l + other];
+            crowds[l] += crowds[l + other];
         }
     }
     if (l == 0) {
-        sums[0] = points[0];
-        sums[1] = squares[0];
+        sums[0] = found[0];
+        sums[1] = crowds[0];
     }
 }

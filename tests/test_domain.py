@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from clfrnn.domain import CellGrid, PeriodicBox, fit_cells, padded_radius
-from clfrnn.survey import Survey, occupancy_bits, occupancy_share, others_per_cell
+from clfrnn.survey import Survey, occupancy_sample
 
 
 @pytest.mark.parametrize("real", ["float", "double"])
@@ -81,15 +81,13 @@ def test_serving_a_moved_cloud():
     assert wrapped.serves((-1e9, 0.0), (1e9, 1.0))
 
 
-def test_occupancy_estimate():
-    assert occupancy_share(100) == 1
-    assert occupancy_share(8192 * 64) == 64
-    assert occupancy_bits(1 << 22) == 18
-    assert occupancy_bits(1) == 5
-    assert others_per_cell(n=100, points=100, squares=300) == pytest.approx(2.0, abs=0.1)
-    assert others_per_cell(n=100, points=100, squares=100) == 0.0
-    assert others_per_cell(n=1 << 20, points=0, squares=0) > 1e5, "a sample that missed every cell: few full ones"
-    assert others_per_cell(n=0, points=0, squares=0) == 0.0
+@pytest.mark.parametrize("n", [1, 2, 4095, 4096, 4097, 100_000, 1 << 20, (1 << 20) + 1, 10**8, 2**31 - 1])
+def test_the_occupancy_sample_stays_within_the_points(n):
+    sample = occupancy_sample(n)
+    assert 0 < sample.sampled <= sample.counted <= n
+    assert (sample.sampled - 1) * sample.stride < n
+    assert (sample.counted - 1) * sample.step < n <= sample.counted * sample.step
+    assert 2 * sample.sampled <= 1 << sample.bits <= 1 << 18
 
 
 def test_density_sees_clusters():

@@ -14,7 +14,7 @@ from ..arrays import REAL_OF
 from ..domain import padded_radius
 from ..plan import plan_reduce
 from ..session import INT, LONG, Scratch, Session
-from ..survey import Survey, occupancy_bits, occupancy_share, others_per_cell
+from ..survey import Survey, occupancy_sample
 from .fill import fill
 from .shares import share_out
 
@@ -218,7 +218,7 @@ def read_along(session: Session, wanted: Scratch, pending: Sequence[PendingBox])
 def survey_points(session: Session, points: cla.Array, radius: float, pending: PendingBox) -> tuple[Survey, int | None]:
     """Box, crowding and first non-finite row of `points`, waited for. A pass besides that of `pending`, their box.
 
-    Up to 1 MiB of counters.
+    Up to 2 MiB of counters.
     """
     n = points.shape[0]
     others = _others(session, points, radius)
@@ -229,26 +229,22 @@ def survey_points(session: Session, points: cla.Array, radius: float, pending: P
 def _others(session: Session, points: cla.Array, radius: float) -> float:
     """The occupancy sample: mean number of other points in a point's cell of side `radius`."""
     n, dim = points.shape
+    if n == 0:
+        return 0.0
     real = REAL_OF[points.dtype]
     kernels, config = session.planned("reduce", plan_reduce, dim=dim, real=real)
-    size = config.work_group_size
-    groups, span = share_out(session.profile, n, 4 * size)
-    bits = occupancy_bits(n)
-    counters = session.scratch(1 << bits, INT, purpose="the occupancy sample")
+    size, sample = config.work_group_size, occupancy_sample(n)
+    slots = session.scratch(2 << sample.bits, INT, purpose="the occupancy sample")
     sums = session.scratch(2, _ULONG, purpose="the occupancy sums")
-    fill(session, counters)
+    sampled, stride = np.int32(sample.sampled), np.int32(sample.stride)
+    counted, step = np.int32(sample.counted), np.int32(sample.step)
+    cells = points.dtype.type(1.0 / padded_radius(radius, real)), np.int32(32 - sample.bits), slots.base_data
+    fill(session, slots)
+    session.launch(kernels["sample_cells"], sample.sampled, size, sampled, stride, points.base_data, *cells)
+    groups, span = share_out(session.profile, sample.counted, 4 * size)
     session.launch(
-        kernels["sample_occupancy"],
-        groups * size,
-        size,
-        np.int32(n),
-        np.int32(span),
-        points.base_data,
-        points.dtype.type(1.0 / padded_radius(radius, real)),
-        np.uint32(occupancy_share(n) - 1),
-        np.int32(32 - bits),
-        counters.base_data,
+        kernels["count_in_cells"], groups * size, size, counted, np.int32(span), step, points.base_data, *cells
     )
-    session.launch(kernels["sum_occupancy"], size, size, np.int32(counters.size), counters.base_data, sums.base_data)
-    sampled, squares = (int(value) for value in session.read(sums))
-    return others_per_cell(n=n, points=sampled, squares=squares)
+    session.launch(kernels["sum_samples"], size, size, sampled, stride, step, points.base_data, *cells, sums.base_data)
+    found, crowd = (int(value) for value in session.read(sums))
+    return crowd * sample.step / max(1, found)
