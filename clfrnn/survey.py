@@ -45,14 +45,17 @@ class Survey:
     """The shape of a cloud: its box, and how crowded the surroundings of a point are.
 
     ``low`` and ``high`` bound the finite points. ``others`` is the mean number of other points that a point
-    shares its cell with, cells being cubes of side `radius`; unlike ``n / volume`` it sees clusters. ``counted`` is the
-    density that an index found around a point by a count of wider cells of its own, 0 where none was made.
+    shares its cell with, cells being cubes of side `radius`; unlike ``n / volume`` it sees clusters. ``unevenness`` is
+    the mean square of that number over the square of its mean: about 1 where as many are around every point, also in
+    clusters, and the more the fewer points have most of the neighbors. ``counted`` is the density that an index found
+    around a point by a count of wider cells of its own, 0 where none was made.
     """
 
     n: int
     low: tuple[float, ...]
     high: tuple[float, ...]
     others: float = 0.0
+    unevenness: float = 1.0
     counted: float = 0.0
 
     @property

@@ -87,34 +87,40 @@ void count_in_cells(const int counted, const int span, const int step, global co
     }
 }
 
-// What the sampled points found: how many have a counter, and how many others were counted in their cells.
-// Launch: one group. In: points (n, dim); slots. Out: sums (2,).
+// What the sampled points found: how many have a counter, and how many others were counted in their cells; the sum of these
+// and of their squares.
+// Launch: one group. In: points (n, dim); slots. Out: sums (3,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void sum_samples(const int sampled, const int stride, const int step, global const real *restrict points, const real inverse,
                  const int shift, global const uint *restrict slots, global ulong *restrict sums)
 {
-    local ulong found[${work_group_size}], crowds[${work_group_size}];
+    local ulong found[${work_group_size}], crowds[${work_group_size}], squares[${work_group_size}];
     const int l = get_local_id(0);
-    ulong have = 0, crowd = 0;
+    ulong have = 0, crowd = 0, square = 0;
     for (int k = l; k < sampled; k += ${work_group_size}) {
         const int i = k * stride;
         ${slot_of_cell()}
         if (slots[slot] == hash) {
+            const ulong others = slots[(1u << (32 - shift)) + slot] - (i % step == 0);
             ++have;
-            crowd += slots[(1u << (32 - shift)) + slot] - (i % step == 0);
+            crowd += others;
+            square += others * others;
         }
     }
     found[l] = have;
     crowds[l] = crowd;
+    squares[l] = square;
     for (int other = ${work_group_size // 2}; other > 0; other /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
         if (l < other) {
             found[l] += found[l + other];
             crowds[l] += crowds[l + other];
+            squares[l] += squares[l + other];
         }
     }
     if (l == 0) {
         sums[0] = found[0];
         sums[1] = crowds[0];
+        sums[2] = squares[0];
     }
 }

@@ -94,6 +94,18 @@ def test_few_points_of_a_periodic_box(name):
     assert choose_method(even(neighbors=90, n=(1 << 18) + 1, periodic=True), wide).method.name == "strips"
 
 
+@pytest.mark.parametrize("name", [*GPUS, *CPUS])
+@pytest.mark.parametrize("dim", [2, 3])
+def test_a_tree_where_few_points_have_most_neighbors(name, dim):
+    """On a GPU, which would wait for these few; not where all points have as many, nor where few neighbors are far between."""
+    crowd = even(neighbors=400, n=1_000_000, dim=dim)
+    for others, unevenness, tree in ((90, 3, True), (90, 1.5, False), (20, 9, False)):
+        survey = dataclasses.replace(crowd.survey, others=others, unevenness=unevenness)
+        method, why = choice(dataclasses.replace(crowd, survey=survey), name)
+        assert method == ("aabb_tree" if tree and name in GPUS else "strips")
+        assert ("a point has 90 others in its cell on average" in why) == (method == "aabb_tree")
+
+
 @pytest.mark.parametrize("name", GPUS)
 def test_crowds_are_counted_first(name):
     """A sheet and a clump look alike to the sample: the index tells, when its cells are counted."""

@@ -186,6 +186,19 @@ def test_survey_sees_how_crowded_cells_are(session, n):
     assert bad is None
     assert survey.low == tuple(points.min(axis=0).tolist())
     assert exact / 1.5 < survey.others < exact * 1.5
+    assert 1 <= survey.unevenness < 1.5
+
+
+def test_survey_sees_how_unevenly_points_crowd(session):
+    """A tenth of the points share a cell, the others have one each; the order of input does not matter."""
+    n = min(POINTS, 3000)
+    points = np.arange(2 * n, dtype=np.float32).reshape(n, 2) * 10
+    points[: n // 10] = 0.5
+    for rows in (points, np.random.default_rng(8).permutation(points)):
+        device = cla.to_device(session.queue, rows)
+        survey, _ = survey_points(session, device, 1.0, bounding_box(session, device))
+        assert survey.others == pytest.approx((n // 10) ** 2 / n, rel=0.2, abs=0.2)
+        assert survey.unevenness == pytest.approx(n / (n // 10), rel=0.2)
 
 
 def test_scratch_of_nothing_is_a_buffer(session):

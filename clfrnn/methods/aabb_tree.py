@@ -42,6 +42,9 @@ _UINT, _ULONG = np.dtype(np.uint32), np.dtype(np.uint64)
 _MOST_OF_GROUP = 4096
 _OF_GROUP = 1024
 
+#: From so many neighbors on, lists of their numbers alone are written a sector of memory at a time.
+_FEW = 8.0
+
 #: Queries that several items may serve each, whose numbers are ints.
 _MOST_DIVIDED = 1 << 28
 
@@ -144,6 +147,10 @@ class AabbTreeIndex(Index):
     def units(self, ask: Ask, config: TreeWalkConfig) -> int:
         """The items of a group for as many queries as it serves."""
         return config.units(ask.m)
+
+    def writes_at_once(self) -> bool:
+        """See :class:`~clfrnn.methods.walker.Walker`."""
+        return self.config.packed and self.problem.survey.neighbors(self.radius) >= _FEW
 
     def _is_crowd(self) -> bool:
         """Whether points crowd within the radius: settled by the first who ask, who may wait."""

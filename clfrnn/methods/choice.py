@@ -29,6 +29,10 @@ _MOST_OF_ALL = 0.25
 #: coordinates and whether the box is periodic (measured, with single precision).
 _MOST_NEIGHBORS = {(2, False): 6.0, (3, False): 4.0, (2, True): 5.0, (3, True): 0.6}
 
+#: Crowds on a GPU: from so many others in a point's cell on, where they are so unevenly many, a tree is walked sooner than
+#: cells, as it divides the work for the few points that have most neighbors (measured on an H200, in 2D and 3D).
+_CROWD, _UNEVENNESS = 50.0, 2.2
+
 #: Records of doubles take twice the local memory.
 _SHARE_OF_DOUBLES = 0.1
 
@@ -66,6 +70,9 @@ def choose_method(problem: Problem, profile: DeviceProfile) -> Choice:
         return Choice(BruteForce(), f"chosen by auto, as up to {_FEW_POINTS:,} points are not worth binning")
     if problem.dim not in Strips.dims:
         return _choose_without_grids(problem, profile)
+    crowd = _crowd(problem, profile)
+    if crowd is not None:
+        return Choice(AabbTree(), f"chosen by auto, as {crowd}")
     reason = _reason_against_local_grids(problem, profile)
     strips = Choice(Strips(), f"chosen by auto, as there are more than {_FEW_POINTS:,} points, and {reason or _UNEVEN}")
     if reason is not None:
@@ -82,6 +89,14 @@ def _choose_without_grids(problem: Problem, profile: DeviceProfile) -> Choice:
     if not problem.survey.neighbors(problem.radius) <= _MOST_OF_ALL * problem.n:
         return Choice(BruteForce(), f"{why} and most points are neighbors of each other")
     return Choice(AabbTree(), why)
+
+
+def _crowd(problem: Problem, profile: DeviceProfile) -> str | None:
+    """How points crowd, in words, where a device would wait for the few queries that have most neighbors."""
+    survey = problem.survey
+    if profile.kind != "gpu" or not (survey.others >= _CROWD and survey.unevenness >= _UNEVENNESS):
+        return None
+    return f"a point has {survey.others:.3g} others in its cell on average, and few points have most of them"
 
 
 def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str | None:

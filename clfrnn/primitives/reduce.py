@@ -221,21 +221,21 @@ def survey_points(session: Session, points: cla.Array, radius: float, pending: P
     Up to 2 MiB of counters.
     """
     n = points.shape[0]
-    others = _others(session, points, radius)
+    others, unevenness = _crowding(session, points, radius)
     box = pending.read()
-    return Survey(n=n, low=box.low, high=box.high, others=others), box.first_bad
+    return Survey(n=n, low=box.low, high=box.high, others=others, unevenness=unevenness), box.first_bad
 
 
-def _others(session: Session, points: cla.Array, radius: float) -> float:
-    """The occupancy sample: mean number of other points in a point's cell of side `radius`."""
+def _crowding(session: Session, points: cla.Array, radius: float) -> tuple[float, float]:
+    """The occupancy sample: mean number of other points in a point's cell of side `radius`, and how uneven it is."""
     n, dim = points.shape
     if n == 0:
-        return 0.0
+        return 0.0, 1.0
     real = REAL_OF[points.dtype]
     kernels, config = session.planned("reduce", plan_reduce, dim=dim, real=real)
     size, sample = config.work_group_size, occupancy_sample(n)
     slots = session.scratch(2 << sample.bits, INT, purpose="the occupancy sample")
-    sums = session.scratch(2, _ULONG, purpose="the occupancy sums")
+    sums = session.scratch(3, _ULONG, purpose="the occupancy sums")
     sampled, stride = np.int32(sample.sampled), np.int32(sample.stride)
     counted, step = np.int32(sample.counted), np.int32(sample.step)
     cells = points.dtype.type(1.0 / padded_radius(radius, real)), np.int32(32 - sample.bits), slots.base_data
@@ -246,5 +246,5 @@ def _others(session: Session, points: cla.Array, radius: float) -> float:
         kernels["count_in_cells"], groups * size, size, counted, np.int32(span), step, points.base_data, *cells
     )
     session.launch(kernels["sum_samples"], size, size, sampled, stride, step, points.base_data, *cells, sums.base_data)
-    found, crowd = (int(value) for value in session.read(sums))
-    return crowd * sample.step / max(1, found)
+    found, crowd, square = (int(value) for value in session.read(sums))
+    return crowd * sample.step / max(1, found), found * square / max(1, crowd) ** 2
