@@ -97,7 +97,7 @@ def test_few_points_of_a_periodic_box(name):
 @pytest.mark.parametrize("name", [*GPUS, *CPUS])
 @pytest.mark.parametrize("dim", [2, 3])
 def test_a_tree_where_few_points_have_most_neighbors(name, dim):
-    """On a GPU, which would wait for these few; not where all points have as many, nor where few neighbors are far between."""
+    """On a GPU, which would wait for these few; not where all points have as many, nor where neighbors are few."""
     crowd = even(neighbors=400, n=1_000_000, dim=dim)
     for others, unevenness, tree in ((90, 3, True), (90, 1.5, False), (20, 9, False)):
         survey = dataclasses.replace(crowd.survey, others=others, unevenness=unevenness)
