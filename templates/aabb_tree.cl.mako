@@ -5,8 +5,8 @@
 <%namespace name="places" file="places.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
 // A balanced tree of bounding boxes over points in the order of a space-filling curve.
-// Launch: one work-item per query, groups of ${work_group_size}; queries that are the points come in the tree's order, others in
-// that of a curve, or by number.
+// Launch: one work-item per query, or in packs one for each share of its leaves, groups of ${work_group_size}; queries that are the
+// points come in the tree's order, others in that of a curve, or by number.
 // Exact because no box is farther from a query than a point in it: see boxes.cl.mako.
 // Source: Xing, Wang, Hui (2016), algorithm 1; without its stack.
 // Config fields used: work_group_size, dim, periodic, packed, shares, sorts, ranks, foreign, radii, part.
@@ -128,6 +128,10 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
 <% whole = function.light and not (half or periodic or marks) %>\
     ${visit.take_up(function, "frnn_active")}
     ${packs.gather()}
+% if whole:
+    // The first leaf that may hold other than so many points within its box: the last one, or all where any is not finite.
+    const int frnn_full = frnn_leaves + (${boxes.all_finite("frnn_boxes")} > 0 ? frnn_n / frnn_leaf_size : 0);
+% endif
     <%visit:each_image args="image">
         <%packs:descend>
         ${packs.divide(whole)}
@@ -135,7 +139,7 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
         int frnn_word = 0;
         uint frnn_bits = 0;
         for (;;) {
-            for (; !frnn_bits && frnn_word * ${word} < frnn_mine; ++frnn_word) {
+            for (; !frnn_bits && frnn_word * ${word} < frnn_portion; ++frnn_word) {
                 frnn_bits = ${packs.of_band("frnn_bands", "frnn_word")};
 % if whole:
                 const uint frnn_partly = ${packs.of_band("frnn_beyond", "frnn_word")};

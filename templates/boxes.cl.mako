@@ -1,4 +1,5 @@
-## The boxes of a tree's nodes, in breadth-first order: node 1 is the root, the children of k are 2k and 2k + 1.
+## The boxes of a tree's nodes, in breadth-first order: node 1 is the root, the children of k are 2k and 2k + 1. In the place
+## of node 0, which there is not, stands whether all points are finite.
 ## In two to four dimensions a box is one or two vectors, else its low and then its high corner.
 ## Config fields used: dim, components, periodic.
 <%def name="array(name)" filter="trim">
@@ -44,6 +45,10 @@ local ${f"frnn_record {name}[{2 if dim > 2 else 1} * {many}]" if 2 <= dim <= 4 e
     ${array}[(size_t)(${node}) * ${2 * dim} + ${dim + k}] = ${name}high${k};
 % endfor
 % endif
+</%def>
+
+<%def name="all_finite(array)" filter="trim">
+${array}[0]${".s0" if 2 <= dim <= 4 else ""}
 </%def>
 
 <%def name="functions()">

@@ -1,7 +1,8 @@
 <%namespace name="boxes" file="boxes.cl.mako"/>
 ## The queries of a group, neighbors of each other, go down the tree together: the nodes that the box around them touches
-## are tested side by side. The leaves found are divided among bands of queries, each of which looks in step into those that
-## one of it touches: what items load together is one address a band.
+## are tested side by side. The leaves found are divided among bands of items, each of which looks in step into those that
+## one of it touches: what items load together is one address a band. In a band are other queries than in the next, or where
+## there are shares the same queries for another share of the leaves.
 ## Barriers stand in loops that all items of a group go through equally often.
 ## Config fields used: work_group_size, dim, components, periodic, room, stack, band, bands, word, shares.
 <%! levels = 3 %>\
@@ -38,17 +39,20 @@ ${f"({k} * {shares} + frnn_l / {work_group_size // shares})" if shares > 1 else 
 
 <%def name="divide(whole)">
 <% arrays = ("frnn_bands", "frnn_beyond") if whole else ("frnn_bands",) %>\
-        // Bits of the leaves on the list that each query touches, joined for each band; and of those that hold points that it
-        // may not reach: of the others all are neighbors, as none is farther than the far corner of its leaf.
+        // Bits of the leaves on the list that each query touches, joined for each band.
+% if whole:
+        // And of those that hold other points than neighbors: none where it reaches the far corner, as no point in the box is
+        // farther than that, and the leaf is full.
+% endif
         for (int frnn_k = frnn_l; frnn_k < ${bands} * ${words()}; frnn_k += ${work_group_size}) {
 % for array in arrays:
             ${array}[frnn_k] = 0;
 % endfor
         }
         frnn_meet();
-        const int frnn_mine = ${f"(frnn_found + {shares - 1} - frnn_l / {work_group_size // shares}) / {shares}" if shares > 1 else "frnn_found"};
-        for (int frnn_from = 0; frnn_from < frnn_mine; frnn_from += ${word}) {
-            const int frnn_many = frnn_min(${word}, frnn_mine - frnn_from);
+        const int frnn_portion = ${f"(frnn_found + {shares - 1} - frnn_l / {work_group_size // shares}) / {shares}" if shares > 1 else "frnn_found"};
+        for (int frnn_from = 0; frnn_from < frnn_portion; frnn_from += ${word}) {
+            const int frnn_many = frnn_min(${word}, frnn_portion - frnn_from);
             uint frnn_touched = 0, frnn_partly = 0;
             for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
                 const int frnn_listed = ${of_share("(frnn_from + frnn_k)")};
@@ -134,7 +138,7 @@ ${f"({k} * {shares} + frnn_l / {work_group_size // shares})" if shares > 1 else 
     // Several nodes at a time off the top of the stack, each replaced by those of its descendants ${levels} levels down that are
     // touched; leaves go to a list. The first step may be shorter, so that the last one ends at the leaves. Places come
     // from the number of the item, so that leaves stand in the same order in every run.
-    const int frnn_depth = frnn_levels(frnn_leaves), frnn_full = frnn_leaves + frnn_n / frnn_leaf_size;
+    const int frnn_depth = frnn_levels(frnn_leaves);
     int frnn_height = 1, frnn_found = 0, frnn_round = 0;
     if (frnn_l == 0) frnn_stack[0] = 1;
     frnn_meet();

@@ -146,6 +146,7 @@ void fit_top(const int many, const int groups, global const real *restrict share
     if (l == 0) {
         grown[0] = most[0];
         grown[1] = crowds[0];
+        ${boxes.all_finite("nodes")} = bads[0] == INT_MAX;
         if (!known) {
             ${boxes.load("nodes", "1", "")}
 % for k in range(dim):

@@ -2,8 +2,8 @@
 <%namespace name="marks_of" file="marks.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 ## What every walk over neighbors shares: the program around it, taking up a query, offering a candidate, laying the
-## query down. Config fields used: dim, components, work_group_size, registers, periodic, foreign, radii, half, part,
-## inline, images, marks.
+## query down. Config fields used: dim, components, work_group_size, registers, periodic, packed, foreign, radii, half,
+## part, inline, images, marks.
 ## A walk provides `int i` and `real_vec frnn_q` before `take_up`, `int j` and the coordinates frnn_p0, frnn_p1, ... before
 ## `offer`. User code sees i, j, d2, dx, shift, r2, reach2, real and real_vec.
 <%def name="program(function, arguments, walk, point, point_id)">
