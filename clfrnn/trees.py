@@ -55,7 +55,7 @@ _COORDINATE_BITS = {"float": 24, "double": 31}
 #: Queries that follow each other on the curve and are sorted by their radii: of larger blocks, packs lie farther apart.
 _BLOCK = 512
 
-#: Blocks of which are wider than so many of the largest radius in them are left as they are (measured).
+#: Blocks that are wider than so many of the largest radius in them keep the order of the curve (measured).
 _WIDE = 8.0
 
 #: From so many points in a cube of side radius on, in the mean over points, a query is counted by several items, and
@@ -204,7 +204,7 @@ def plan_tree(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) ->
         periodic=periodic,
         columns=_columns(profile, dim),
         leaves=leaves,
-        block=max(1, min(_BLOCK, profile.usable_local_memory // (REAL_SIZE[real] + 4))),
+        block=max(1, min(_BLOCK, (profile.usable_local_memory - size * REAL_SIZE[real]) // (REAL_SIZE[real] + 4))),
         pack=_PACK,
     )
 

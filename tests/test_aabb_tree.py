@@ -14,7 +14,7 @@ from conftest import POINTS, RECORDED, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference, trees
-from clfrnn.configs import VisitVariant
+from clfrnn.configs import REAL_SIZE, VisitVariant
 from clfrnn.methods import METHODS, aabb_tree
 from clfrnn.methods.medians import order_by_medians
 from clfrnn.plan import Problem
@@ -155,8 +155,9 @@ def test_flat_leaves_have_a_volume(session):
         assert_counts(index, flat, 0.1)
 
 
-def test_an_update_waits_for_the_step_before_alone(session, monkeypatch):
-    waited = []
+@pytest.mark.parametrize("kind", [lambda session: session, as_gpu], ids=["itself", "as a gpu"])
+def test_an_update_waits_for_the_step_before_alone(session, kind, monkeypatch):
+    session, waited = kind(session), []
     wait = cl.Event.wait
     monkeypatch.setattr(cl.Event, "wait", lambda event: (waited.append(event), wait(event))[1])
     index = build(CLOUD, session=session, leaf_size=8)
@@ -431,6 +432,35 @@ def test_crowds_are_counted_by_several_items_each(session, dim, foreign, periodi
         own = {} if foreign else {"include_self": True}
         assert np.array_equal(index.count(queries, radius=radius, **own).get(), expected + (not foreign))
     assert any(each[-1] for each in index._programs), "some were shared out"
+    shares = dataclasses.replace(index.config, divided=True).shares
+    assert any(f"counts by {shares} items each" in line for line in index.describe()) == (shares > 1)
+
+
+@pytest.mark.parametrize("dim", [1, 3, 5])
+@pytest.mark.parametrize("crowd", [0, math.inf], ids=["crowded", "not crowded"])
+def test_what_is_not_finite_is_nobodys_neighbor_in_a_leaf_within_reach(session, dim, crowd, monkeypatch):
+    """Such leaves are counted as a whole, unless any point is not finite; and again when all are."""
+    monkeypatch.setattr(trees, "_CROWD", crowd)
+    n = min(200, N)
+    points = clouds.uniform(n, dim, seed=32)
+    index = build(points, 4.0, session=as_gpu(session), leaf_size=8)
+    bad = points.copy()
+    bad[5], bad[6, 0] = np.nan, np.inf
+    for moved, many in ((bad, n - 2), (points, n)):
+        index.update(cla.to_device(index.session.queue, moved))
+        finite = np.isfinite(moved).all(axis=1)
+        assert np.array_equal(index.count().get(), np.where(finite, many - 1, 0))
+        assert np.array_equal(index.count(points[:9]).get(), np.full(9, many))
+        with contextlib.nullcontext() if many == n else pytest.raises(clfrnn.InvalidInputError):
+            index.check()
+
+
+@pytest.mark.parametrize("crowd", [0, math.inf], ids=["crowded", "not crowded"])
+def test_explain_says_what_counts_are_compiled_for(session, crowd, monkeypatch):
+    monkeypatch.setattr(trees, "_CROWD", crowd)
+    said = build(CLOUD[:50], session=as_gpu(session)).explain()
+    assert f"divided {crowd == 0}" in said
+    assert ("items each in a crowd" in said) == (crowd == 0)
 
 
 def test_packs_that_nobody_searches_in_look_into_one_image(session):
@@ -479,18 +509,38 @@ def test_packs_of_too_small_groups_go_alone():
     assert not dataclasses.replace(config, work_group_size=4).names()["packed"]
 
 
+@pytest.mark.parametrize("size", [4, 8, 16, 32])
+def test_every_query_has_its_items(size):
+    """As many that are active as it has shares, those of the same place in each; a driver may make groups smaller."""
+    config = trees.plan_tree_walk(RECORDED["h200"], dim=3, real="float", periodic=False)
+    config = dataclasses.replace(config, work_group_size=size, divided=True)
+    assert config.shares == max(1, size // 8)
+    of_group = size // config.shares
+    for m in range(70):
+        unit, end = np.arange(size * -(-m // of_group)), config.units(m)
+        turns = unit // size * of_group + unit % of_group
+        active = (unit | size - of_group if config.shares > 1 else unit) < end
+        assert len(unit) - size < end <= len(unit)
+        assert np.array_equal(active, turns < m)
+
+
 # --- plans ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("local_memory", [None, 8192, 4096, 2048])
 @pytest.mark.parametrize("name", RECORDED)
-def test_plans_fit_the_device(name):
+def test_plans_fit_the_device(name, local_memory):
     profile = RECORDED[name]
+    if local_memory is not None:
+        profile = dataclasses.replace(profile, local_memory=local_memory, local_reserve=0)
     for dim, real in itertools.product(range(1, 13), ("float", "double")):
         walk = trees.plan_tree_walk(profile, dim=dim, real=real, periodic=True)
         assert walk.work_group_size <= profile.max_work_group_size
         assert not walk.packed or walk.local_memory <= profile.usable_local_memory
         assert walk.packed <= (profile.kind == "gpu")
         making = trees.plan_tree(profile, dim=dim, real=real, periodic=True)
+        sorting = making.block * (REAL_SIZE[real] + 4) + making.work_group_size * REAL_SIZE[real]
+        assert sorting <= profile.usable_local_memory
         assert 1 <= making.work_group_size <= profile.max_work_group_size
         assert making.leaves & (making.leaves - 1) == 0
 

@@ -140,9 +140,9 @@ class AabbTreeIndex(Index):
         together = function.idles and not function.lowers
         return config if together else without_packs(config, self.session.profile)
 
-    def divides(self, function: NeighborFunction, ask: Ask) -> bool:
+    def divides(self, function: NeighborFunction, m: int) -> bool:
         """Sums in a crowd, where the last queries to end would have the device wait."""
-        return function.light and ask.m <= _MOST_DIVIDED and self._is_crowd()
+        return function.light and m <= _MOST_DIVIDED and self._is_crowd()
 
     def units(self, ask: Ask, config: TreeWalkConfig) -> int:
         """The items of a group for as many queries as it serves."""
@@ -153,14 +153,16 @@ class AabbTreeIndex(Index):
         return self.config.packed and self.problem.survey.neighbors(self.radius) >= _FEW
 
     def _is_crowd(self) -> bool:
-        """Whether points crowd within the radius: settled by the first who ask, who may wait."""
-        if not self.config.packed:
-            return False
+        """Whether points crowd within the radius: the first who ask may wait, unless an update has waited before."""
+        return self.config.packed and is_crowd(self._hear(self._tree) if self._crowd is None else self._crowd)
+
+    def _hear(self, tree: Tree) -> float:
+        """Wait for what a tree's boxes tell. Returns how crowded points are, which the first who hear of it settle."""
+        if tree.measured is not None:
+            tree.measured.wait()
         if self._crowd is None:
-            if self._tree.measured is not None:
-                self._tree.measured.wait()
             self._crowd = float(self._told[1]) / max(1, self.num_points)
-        return is_crowd(self._crowd)
+        return self._crowd
 
     def goes_by_number(self, function: NeighborFunction, ask: Ask, images: str) -> bool:  # noqa: ARG002
         """Foreign queries that are not sorted."""
@@ -201,11 +203,12 @@ class AabbTreeIndex(Index):
         """See :class:`~clfrnn.methods.walker.Walker`."""
         plan = self._plan
         levels = self._leaves.bit_length() - 1
+        config = dataclasses.replace(plan.config, divided=self._is_crowd())
         going = "each by itself"
-        if plan.config.packed:
-            going = f"in packs of {plan.config.work_group_size}, the nearest each by itself"
-            if self._is_crowd():
-                going += f", counts by {plan.config.bands} items each in a crowd"
+        if config.packed:
+            going = f"in packs of {config.work_group_size}, the nearest each by itself"
+        if config.shares > 1:
+            going += f", counts by {config.shares} items each in a crowd"
         neighbors = self.problem.survey.neighbors(self.radius)
         return [
             f"tree: {self._leaves:,} leaves of {plan.leaf_size} points, {levels} levels above them",
@@ -245,7 +248,7 @@ class AabbTreeIndex(Index):
         """
         if tree.measured is None or math.isinf(self._plan.rebuild_threshold):
             return False
-        tree.measured.wait()
+        self._hear(tree)
         before, self._grown = self._grown, float(self._told[0])
         most = math.log2(self._plan.rebuild_threshold)
         if self._grown > most:

@@ -112,7 +112,7 @@ class Walker(KeptPoints):
         self, function: NeighborFunction, ask: Ask, images: str, *, part: bool, marked: bool
     ) -> tuple[Kernel, Any]:
         """The kernel that runs `function` for such a query, and the config it was compiled for."""
-        divided = not marked and self.divides(function, ask)
+        divided = not marked and self.divides(function, ask.m)
         kind = (function, ask.queries is None, ask.radii is None, ask.half, images, part, marked, divided)
         found = self._programs.get(kind)
         if found is None:
@@ -126,8 +126,11 @@ class Walker(KeptPoints):
             found = self._programs[kind] = kernels["frnn_visit"], config
         return found
 
-    def divides(self, function: NeighborFunction, ask: Ask) -> bool:  # noqa: ARG002
-        """Whether several work-items look for the neighbors of a query, and their sums are put together at the end."""
+    def divides(self, function: NeighborFunction, m: int) -> bool:  # noqa: ARG002
+        """Whether several work-items look for the neighbors of each of m queries, and put their sums together.
+
+        The config of the walk has a field ``divided`` then.
+        """
         return False
 
     def passes(self, function: NeighborFunction, ask: Ask) -> tuple[str, ...]:  # noqa: ARG002
