@@ -112,11 +112,7 @@ class AabbTreeIndex(Index):
         self._leaves = count_leaves(self.num_points, plan.leaf_size)
         check_turns(session.profile, problem=problem, side=problem.radius, rows=4 * self._leaves)
         self._kernels, self._making = session.planned(
-            "tree",
-            plan_tree,
-            dim=self.dim,
-            real=problem.real,
-            periodic=problem.box is not None,
+            "tree", plan_tree, dim=self.dim, real=problem.real, periodic=problem.box is not None
         )
         self._bits = plan.bits
         #: the largest ratio of a leaf's volumes now and when the order was made, as a logarithm; and, when the order
