@@ -18,7 +18,7 @@ import pyopencl.array as cla
 import clfrnn
 from clfrnn.errors import ClfrnnError
 
-from .benchmarks.common import timed
+from .benchmarks.common import profiled, timed
 
 STEPS = 10
 METHODS = ("strips", "fenns")
@@ -86,7 +86,7 @@ def measure(session: clfrnn.Session, cloud: Cloud) -> tuple[list[float], str]:
 def main(device: str | None, sizes: tuple[int, ...], neighbors: tuple[float, ...]) -> None:
     """Measure, and print a Markdown table."""
     try:
-        session = clfrnn.Session(device)
+        session = profiled(device)
     except ClfrnnError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}\n")

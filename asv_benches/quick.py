@@ -2,8 +2,9 @@
 
 With ``--beside``, what a periodic box and a user's function cost beside a bare count, on the uniform clouds.
 
-Device time is the last event's end minus the first event's start; points lie on the device; the median of 20 steps
-after warm-up. On devices without event times the wall clock stands in.
+Device time is the last event's end minus the first event's start, on a queue with profiling; wall time that of the same
+step in a session as users have it. Points lie on the device; the median of 20 steps after warm-up. On devices without
+event times the wall clock stands in.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import clfrnn
 from clfrnn import clouds
 from clfrnn.errors import ClfrnnError
 
-from .benchmarks.common import timed, uniform_radius
+from .benchmarks.common import Seconds, profiled, timed, uniform_radius
 from .benchmarks.visit import DENSITY
 
 STEPS = 20
@@ -51,16 +52,12 @@ SMALL: dict[str, Callable[[], tuple[Any, float]]] = {
 }
 
 
-def milliseconds(session: clfrnn.Session, step: Callable[[], object]) -> tuple[float, float]:
-    """Median device time and wall time of a step."""
-    times = timed(session, step, STEPS)
-    return 1e3 * times.span, 1e3 * times.wall
-
-
-def measure(session: clfrnn.Session, points: Any, radius: float, method: str, options: dict[str, Any]) -> list[Any]:
-    """Neighbors, and the device and wall times of update + count and update + lists."""
+def measure(
+    session: clfrnn.Session, points: Any, radius: float, method: str, options: dict[str, Any]
+) -> tuple[float, Seconds, Seconds]:
+    """Neighbors, and the milliseconds of update + count and of update + lists."""
     on_device = cla.to_device(session.queue, points)
-    index = clfrnn.build_index(on_device, radius, method=method, **options)
+    index = clfrnn.build_index(on_device, radius, method=method, session=session, **options)
     pairs = index.query().num_pairs
     assert pairs > 0, "a benchmark that finds nothing measures nothing"
 
@@ -72,7 +69,12 @@ def measure(session: clfrnn.Session, points: Any, radius: float, method: str, op
         index.update(on_device)
         return index.query()
 
-    return [pairs / len(points), *milliseconds(session, count), *milliseconds(session, lists)]
+    return pairs / len(points), milliseconds(session, count), milliseconds(session, lists)
+
+
+def milliseconds(session: clfrnn.Session, step: Callable[[], object]) -> Seconds:
+    """Median times of a step."""
+    return Seconds(*(1e3 * seconds for seconds in timed(session, step, STEPS)))
 
 
 def beside(session: clfrnn.Session, points: Any, radius: float, side: float, method: str) -> list[Any]:
@@ -80,11 +82,12 @@ def beside(session: clfrnn.Session, points: Any, radius: float, side: float, met
     on_device = cla.to_device(session.queue, points)
     mass = cla.to_device(session.queue, np.ones(len(points), points.dtype))
     density = cla.empty_like(mass)
-    plain = clfrnn.build_index(on_device, radius, method=method)
-    periodic = clfrnn.build_index(on_device, radius, method=method, box=(side,) * points.shape[1], periodic=True)
+    plain = clfrnn.build_index(on_device, radius, method=method, session=session)
+    box = (side,) * points.shape[1]
+    periodic = clfrnn.build_index(on_device, radius, method=method, session=session, box=box, periodic=True)
     pairs = plain.query().num_pairs
     assert pairs > 0, "a benchmark that finds nothing measures nothing"
-    steps: list[Callable[[], object]] = [
+    asked: list[Callable[[], object]] = [
         plain.count,
         periodic.count,
         plain.query,
@@ -93,7 +96,7 @@ def beside(session: clfrnn.Session, points: Any, radius: float, side: float, met
         periodic.nearest,
         lambda: plain.visit(DENSITY, h2=radius * radius, mass=mass, density=density),
     ]
-    return [pairs / len(points), *(milliseconds(session, step)[0] for step in steps)]
+    return [pairs / len(points), *(milliseconds(session, step).span for step in asked)]
 
 
 def scipy_milliseconds(points: Any, radius: float) -> tuple[float, float]:
@@ -142,12 +145,15 @@ def print_steps(
     with_scipy: bool,
 ) -> None:
     """The table of update + count and update + lists, with scipy's times below ours if they are asked for."""
+    plain = clfrnn.Session(session.device)
     click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}, method {method} {options or ''}\n")
     click.echo("| cloud | mean neighbors | update + count, ms | wall | update + lists, ms | wall |")
     click.echo("|---|---|---|---|---|---|")
     for name, make in named.items():
         points, radius = make()
-        mean, *times = measure(session, points, radius, method, options)
+        mean, *device = measure(session, points, radius, method, options)
+        _, *wall = measure(plain, points, radius, method, options)
+        times = [device[0].span, wall[0].wall, device[1].span, wall[1].wall]
         click.echo(f"| {name} | {mean:.2f} | " + " | ".join(f"{value:.3f}" for value in times) + " |")
         if with_scipy:
             tree = scipy_milliseconds(points, radius)
@@ -169,7 +175,7 @@ def main(
     """Measure, and print a Markdown table."""
     named = SMALL if small else LARGE
     try:
-        session = clfrnn.Session(device)
+        session = profiled(device)
         if compared:
             print_beside(session, named, method)
         else:

@@ -39,8 +39,6 @@ class DeviceProfile:
     rounded_sqrt: bool
     #: float32 subnormal numbers are kept, not flushed to zero
     subnormals: bool
-    #: event times can be trusted
-    event_timer: bool = True
     #: turns after which all loops of a work-item end, whatever is left to do; None where nothing ends them
     loop_turns: int | None = None
     #: the option that bounds the registers of a work-item, with {} for their number; "" where there is none

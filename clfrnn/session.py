@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import itertools
 import math
@@ -25,7 +26,7 @@ from .pinned import PinnedNumbers
 from .profile import DeviceProfile
 from .program import Kernel, ProgramCache
 from .rendering import render
-from .runs import Run
+from .runs import Runs
 
 __all__ = ["INT", "LONG", "Scratch", "Session"]
 
@@ -34,11 +35,8 @@ Config = TypeVar("Config", bound=KernelConfig)
 #: A slice of a long launch should take about this long; Ctrl-C and watchdogs are served between slices.
 _SLICE_SECONDS = 0.5
 
-#: So much cheaper than its budget a launch may be for sure before its runs are not even timed.
+#: So much cheaper than its budget a launch may be for sure before its runs are not even watched.
 _DEAREST = 64
-
-#: Runs that took less than this share of a slice are not all timed.
-_SHORT = 1 / 64
 
 #: Counters at zero are kept for so many numbers of them.
 _MOST_CLEARED = 4
@@ -79,12 +77,15 @@ class Session:
     device : None, int, str, pyopencl.Device or in-order pyopencl.CommandQueue
         None takes ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU, one whose
         driver ends long loops coming last; an int counts in :func:`clfrnn.devices`; a str is a part of a device's or
-        platform's name.
+        platform's name. The session makes a queue of its own for it, without profiling, which some drivers take 5 µs
+        a launch for. Who wants event times passes a queue with it; see :meth:`recorded`.
 
     Raises
     ------
     NoDeviceError
         No device fits.
+    InvalidInputError
+        `device` is an out-of-order queue, or none of these.
 
     A session serves one thread at a time and does not survive a fork.
 
@@ -112,9 +113,7 @@ class Session:
         else:
             self.device = find_device(device)
             self.context = cl.Context([self.device])
-            self.queue = cl.CommandQueue(
-                self.context, self.device, properties=cl.command_queue_properties.PROFILING_ENABLE
-            )
+            self.queue = cl.CommandQueue(self.context, self.device)
         self.profile: DeviceProfile = read_profile(self.device)
         self.programs = ProgramCache(self.context, self.device, self.profile)
         self._pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(self.queue))
@@ -126,10 +125,7 @@ class Session:
         self._process = os.getpid()
         self._record: list[tuple[str, cl.Event]] | None = None
         self._told: Callable[[int, int], None] | None = None
-        timed = bool(self.queue.properties & cl.command_queue_properties.PROFILING_ENABLE)
-        self._times_launches = timed and self.profile.event_timer
-        #: of each kernel, its last run that was timed
-        self._last_runs: dict[Kernel, Run] = {}
+        self._runs: collections.defaultdict[Kernel, Runs] = collections.defaultdict(Runs)
         self.number = next(_NUMBERS)
         Session.living.add(self)
 
@@ -183,7 +179,22 @@ class Session:
 
     @contextlib.contextmanager
     def recorded(self) -> Iterator[list[tuple[str, cl.Event]]]:
-        """Collect the name and event of every launch, for those who measure; needs a queue with profiling."""
+        """Collect the name and event of every launch, for those who measure.
+
+        For names any queue does. Events have times only on a queue with profiling, which the session's own is not.
+
+        Examples
+        --------
+        >>> import clfrnn, pyopencl as cl
+        >>> properties = cl.command_queue_properties.PROFILING_ENABLE
+        >>> context = clfrnn.default_session().context
+        >>> timed = clfrnn.Session(cl.CommandQueue(context, properties=properties))
+        >>> with timed.recorded() as launches:
+        ...     counts = clfrnn.build_index([[0.0, 0.0], [1.0, 0.0]], 2.0, session=timed).count().get()
+        >>> seconds = {name: 1e-9 * (event.profile.end - event.profile.start) for name, event in launches}
+        >>> "frnn_visit" in seconds
+        True
+        """
         launches: list[tuple[str, cl.Event]] = []
         self._record = launches
         try:
@@ -212,25 +223,22 @@ class Session:
     ) -> cl.Event | None:
         """Enqueue `kernel` over `units` from `begin` on, in slices when that would be too much for one launch.
 
-        It is too much when `pairs` tests are foreseen to be, or when the kernel's last run was too long: a cloud may
-        have drawn together since its crowding was estimated; but never when `most`, which there can be, are few. The
-        kernel's first two arguments are the slice's first unit and its end. One launch does not wait; slices wait for
-        each other, and each is sized by the time that the one before it took.
+        It is too much when `pairs` tests are foreseen to be, or when a run of the kernel may have been too long: a
+        cloud may have drawn together since its crowding was estimated; but never when `most`, which there can be, are
+        few. The kernel's first two arguments are the slice's first unit and its end. One launch does not wait; slices
+        wait for each other, and each is sized by the time that the one before it took.
         """
-        budget = launch_budget(self.profile)
+        budget, limit = launch_budget(self.profile), 2 * _SLICE_SECONDS
         first, last = begin, begin + units
-        if most <= budget / _DEAREST:
+        if not units or most <= budget / _DEAREST:
             return self.launch(kernel, units, work_group_size, first, last, *arguments)
-        run = self._last_runs.get(kernel)
-        taking = 0.0 if run is None else run.foreseen(units, short=_SHORT * _SLICE_SECONDS)
-        excess = max(pairs / budget, taking / (2 * _SLICE_SECONDS))
+        runs, now = self._runs[kernel], time.perf_counter()
+        excess = max(pairs / budget, runs.foreseen(units, now, limit) / limit)
         if excess <= 1:
             event = self.launch(kernel, units, work_group_size, first, last, *arguments)
-            if run is not None and run.untimed:
-                run.untimed -= 1
-            elif event is not None and self._times_launches:
-                self._last_runs[kernel] = Run(event, 0.0, units)
+            runs.watch(event, units, now)
             return event
+        self.queue.finish()  # what was enqueued before is not part of what slices measure
         event = None
         began = time.perf_counter()
         step = max(work_group_size, int(units / (8 * excess)) // work_group_size * work_group_size)
@@ -246,7 +254,7 @@ class Session:
             first = end
             if self._told is not None:
                 self._told(first - begin, units)
-        self._last_runs[kernel] = Run(None, time.perf_counter() - began, units)
+        runs.measured(units, time.perf_counter() - began, limit)
         return event
 
     def allocate(self, shape: int | Sequence[int], dtype: Any, *, purpose: str, rows: int | None = None) -> cla.Array:

@@ -152,7 +152,6 @@ def _facts(profile: DeviceProfile) -> dict[str, str]:
         "doubles": _yes(profile.fp64),
         "64-bit atomics": _yes(profile.int64_atomics),
         "root": {"native": "own", "double": "doubles", "integer": "integers"}[root],
-        "timer": _yes(profile.event_timer),
     }
 
 

@@ -8,6 +8,7 @@
 import dataclasses
 import functools
 import json
+import math
 import os
 import re
 from pathlib import Path
@@ -143,6 +144,12 @@ def as_gpu(session):
     fresh = clfrnn.Session(session.device)
     fresh.profile = dataclasses.replace(fresh.profile, kind="gpu")
     return fresh
+
+
+@pytest.fixture
+def unsliced(monkeypatch):
+    """For tests that count launches: none is sliced because the machine was busy with something else."""
+    monkeypatch.setattr("clfrnn.session._SLICE_SECONDS", math.inf)
 
 
 @pytest.fixture

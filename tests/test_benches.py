@@ -27,15 +27,16 @@ def classes():
 @pytest.fixture
 def small(monkeypatch, session):
     """Every logical device is the one under test, every cloud small."""
-    original = common.cloud
+    original, timed = common.cloud, common.profiled(session.device)
     for name in MODULES:
         module = importlib.import_module(f"asv_benches.benchmarks.{name}")
-        for fake, value in (("session", lambda _: session), ("cloud", lambda name, _, k: original(name, 2000, k))):
+        for fake, value in (("session", lambda _: timed), ("cloud", lambda name, _, k: original(name, 2000, k))):
             for place in (module, common):
                 if hasattr(place, fake):
                     monkeypatch.setattr(place, fake, value)
     yield
     common.case.cache_clear()
+    common.wall_case.cache_clear()
     importlib.import_module("asv_benches.benchmarks.periodic").periodic_case.cache_clear()
 
 
@@ -63,6 +64,19 @@ def test_clouds_have_about_so_many_neighbors(session, name, neighbors):
     points, radius = common.cloud(name, 20_000, neighbors)
     found = common.Case(session, points, radius).pairs / len(points)
     assert 0.7 * neighbors < found < 1.2 * neighbors
+
+
+def test_times_on_the_device_and_by_the_wall(session):
+    """Kernels take less than the step, gaps and waits included; on a plain queue there is the wall clock alone."""
+    timed = common.profiled(session.device)
+    assert common.has_event_times(timed) == (session.device.profiling_timer_resolution > 0)
+    for each in (session, timed):
+        case = common.Case(each, *common.cloud("uniform", 2000, 10), method="strips")
+        times = common.timed(each, case.index.count, 5)
+        assert 0 < times.kernels <= times.span
+        assert not common.has_event_times(session)
+        if not common.has_event_times(each):
+            assert times.kernels == times.span == times.wall
 
 
 def test_an_absent_device_is_skipped():

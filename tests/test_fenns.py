@@ -304,7 +304,7 @@ def test_arrays_of_another_width_are_refused_before_their_box_is_found(session, 
 
 
 @pytest.mark.parametrize("few", [True, False])
-def test_a_step_takes_four_launches_or_two(session, few):
+def test_a_step_takes_four_launches_or_two(session, unsliced, few):
     fresh = clfrnn.Session(session.device)
     _, config = fresh.planned("coarse", blocks.plan_coarse, dim=3, real="float", periodic=False)
     points = clouds.uniform(coarse._FEW_OF_ITEM * config.work_group_size + (not few), 3, seed=9)

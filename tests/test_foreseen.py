@@ -15,6 +15,8 @@ from clfrnn.methods.marks import make_marks
 from clfrnn.methods.rooms import Rooms
 from clfrnn.primitives.reduce import SentTotal
 
+pytestmark = pytest.mark.usefixtures("unsliced")
+
 N = min(300, POINTS)
 RADIUS = 0.15
 EVEN = clouds.uniform(N, 3, seed=1)

@@ -6,6 +6,7 @@ import json
 import types
 
 import numpy as np
+import pyopencl as cl
 import pytest
 from click.testing import CliRunner
 from conftest import position
@@ -224,9 +225,9 @@ class Launch:
 class FakeSession:
     """A session whose stages launch what they are told, and that counts how often it is waited for."""
 
-    def __init__(self, *, event_timer):
-        self.profile = types.SimpleNamespace(event_timer=event_timer)
-        self.queue = types.SimpleNamespace(finish=self.finish)
+    def __init__(self, *, profiling):
+        properties = cl.command_queue_properties.PROFILING_ENABLE if profiling else 0
+        self.queue = types.SimpleNamespace(finish=self.finish, properties=properties)
         self.launches, self.waits = None, 0
 
     def finish(self):
@@ -243,7 +244,7 @@ class FakeSession:
 
 def test_stages_are_timed_with_their_gaps_and_without(monkeypatch):
     monkeypatch.setattr(clock, "cl", types.SimpleNamespace(Event=Launch))
-    fake = FakeSession(event_timer=True)
+    fake = FakeSession(profiling=True)
     stages = [fake.stage((100, 140), (150, 160)), lambda: Launch(200, 230)]
     assert clock.stage_seconds(fake, stages) == [
         pytest.approx(times) for times in [(60e-9, 50e-9), (30e-9, 30e-9), (130e-9, 80e-9)]
@@ -252,7 +253,7 @@ def test_stages_are_timed_with_their_gaps_and_without(monkeypatch):
 
 
 def test_without_event_times_each_stage_is_waited_for_by_the_wall_clock(monkeypatch):
-    fake = FakeSession(event_timer=False)
+    fake = FakeSession(profiling=False)
     ticks = iter([1.0, 1.5, 2.0, 2.25])
     monkeypatch.setattr(clock.time, "perf_counter", lambda: next(ticks))
     done = []

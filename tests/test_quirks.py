@@ -81,15 +81,6 @@ def test_loops_end_where_the_profile_says(session, kernels):
     assert out[0] == turns if bound is None else turns > out[0] >= bound - 1
 
 
-@pytest.mark.core
-def test_an_event_timer_that_is_trusted_tells_more_than_an_instant(session, kernels):
-    if not session.profile.event_timer:
-        assert session.device.profiling_timer_resolution == 0, "no quirk is needed: the driver says so itself"
-        return
-    event = launch(session, kernels["count_turns"], np.array([0, 1], np.int32), 1, np.int32(50_000))
-    assert event.profile.end - event.profile.start > 1
-
-
 def test_quirks_are_needed_where_they_apply(session, monkeypatch):
     raw = reported(session, monkeypatch)
     assert apply_quirks(raw) == session.profile

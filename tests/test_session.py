@@ -211,8 +211,6 @@ def test_long_launches_are_sliced(session, monkeypatch, method, foreign):
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_a_launch_that_took_too_long_is_sliced_the_next_time(session, monkeypatch, method):
     """Though nothing was foreseen: a cloud may have drawn together since it was surveyed."""
-    if not session.profile.event_timer:
-        pytest.skip("the device has no event times")
     index = clfrnn.build_index(POINTS, 0.1, method=method, session=clfrnn.Session(session.device))
     expected = np.diff(reference.neighbors(POINTS, 0.1).offsets)
     monkeypatch.setattr(session_module, "_SLICE_SECONDS", 1e-9)
@@ -222,8 +220,7 @@ def test_a_launch_that_took_too_long_is_sliced_the_next_time(session, monkeypatc
         with index.session.recorded() as launches:
             assert np.array_equal(index.count().get(), expected)
         runs.append(len(launches))
-    monkeypatch.undo()
-    index.count().get()
+    monkeypatch.setattr(session_module, "_SLICE_SECONDS", np.inf)
     with index.session.recorded() as launches:
         index.count()
 
@@ -245,15 +242,14 @@ def test_a_session_that_is_gone_leaves_nothing(session):
     assert context.reference_count == 1 < held
 
 
-def test_launches_that_cannot_be_long_are_not_timed(session):
+def test_launches_that_cannot_be_long_are_not_watched(session):
     """Own counts of few points; a user's function may take any time for each."""
     fresh = clfrnn.Session(session.device)
     index = clfrnn.build_index(POINTS, 0.1, method="strips", session=fresh)
     index.count()
-    assert not fresh._last_runs or len(POINTS) ** 2 > limits.launch_budget(fresh.profile) / session_module._DEAREST
-    if session.profile.event_timer:
-        index.visit(clfrnn.NeighborFunction(state="int c = 0;", per_neighbor="++c;"))
-        assert fresh._last_runs
+    assert not fresh._runs or len(POINTS) ** 2 > limits.launch_budget(fresh.profile) / session_module._DEAREST
+    index.visit(clfrnn.NeighborFunction(state="int c = 0;", per_neighbor="++c;"))
+    assert fresh._runs
 
 
 def test_groups_shrink_until_the_kernel_agrees(session, monkeypatch):
@@ -296,12 +292,19 @@ def test_nothing_is_printed(session, capfd):
     assert capfd.readouterr().out == ""
 
 
-def test_launches_can_be_recorded(session):
-    index = clfrnn.build_index(POINTS, 0.1, method="strips", session=session)
-    with session.recorded() as launches:
+@pytest.mark.parametrize("profiling", [False, True])
+def test_launches_can_be_recorded(session, unsliced, profiling):
+    """By name; and with times on a queue that the user made for them, as a session's own has none."""
+    mine = session
+    if profiling:
+        properties = cl.command_queue_properties.PROFILING_ENABLE
+        mine = clfrnn.Session(cl.CommandQueue(session.context, properties=properties))
+    index = clfrnn.build_index(POINTS, 0.1, method="strips", session=mine)
+    with mine.recorded() as launches:
         index.count()
     index.count()
-    session.queue.finish()
+    mine.queue.finish()
 
     assert [name for name, _ in launches] == ["frnn_visit"]
-    assert launches[0][1].profile.end >= launches[0][1].profile.start
+    assert bool(mine.queue.properties & cl.command_queue_properties.PROFILING_ENABLE) == profiling
+    assert not profiling or launches[0][1].profile.end >= launches[0][1].profile.start

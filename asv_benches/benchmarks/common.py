@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyopencl as cl
 import pyopencl.array as cla
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.device import list_devices
+from clfrnn.device import find_device, list_devices
 
 #: Logical names, the same on every machine, so that no machine's curves drop out of the published page: the name, and
 #: what its platform's name holds.
@@ -33,12 +34,29 @@ NUMBERS = [65_536, 1_048_576]
 WARM_UP = 3
 
 
+def profiled(device: object = None) -> clfrnn.Session:
+    """A session whose events have times, on a queue with profiling; a plain one where the device has no timer.
+
+    A launch takes longer on such a queue: what the wall clock shows is measured with a session as users have it.
+    """
+    found = find_device(device)
+    if not found.profiling_timer_resolution:
+        return clfrnn.Session(found)
+    context = cl.Context([found])  # held here, as Intel's queues do not hold it
+    return clfrnn.Session(cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE))
+
+
+def has_event_times(session: clfrnn.Session) -> bool:
+    """Whether events of the session tell how long kernels took."""
+    return bool(session.queue.properties & cl.command_queue_properties.PROFILING_ENABLE)
+
+
 @functools.cache
 def session(device: str) -> clfrnn.Session:
-    """The session of a logical device name; on a machine without that device, asv skips the benchmark."""
+    """The session of a logical device name, profiled; on a machine without that device, asv skips the benchmark."""
     for present in list_devices():
         if PLATFORMS[device] in present.platform.name:
-            return clfrnn.Session(present)
+            return profiled(present)
     raise NotImplementedError(f"this machine has no {device}")
 
 
@@ -94,7 +112,7 @@ class Seconds(NamedTuple):
 def timed(session: clfrnn.Session, step: Callable[[], object], repeats: int, enough: float = math.inf) -> Seconds:
     """The times of a step, of `repeats` of them or of five that took `enough` seconds.
 
-    On devices without event times, wall time stands in for all.
+    In a session without event times, wall time stands in for all.
     """
     for _ in range(WARM_UP):
         step()
@@ -107,7 +125,7 @@ def timed(session: clfrnn.Session, step: Callable[[], object], repeats: int, eno
         session.queue.finish()
         wall = time.perf_counter() - started
         del result
-        if session.profile.event_timer:
+        if has_event_times(session):
             profiles = [event.profile for _, event in launches]
             inside = sum(profile.end - profile.start for profile in profiles)
             steps.append(Seconds(1e-9 * (profiles[-1].end - profiles[0].start), wall, 1e-9 * inside))
@@ -126,6 +144,13 @@ def case(device: str, method: str, name: str, n: int, neighbors: float) -> Case:
     """A case, made once in a process although asv sets up before every sample."""
     points, radius = cloud(name, n, neighbors)
     return Case(session(device), points, radius, method=method)
+
+
+@functools.cache
+def wall_case(device: str, method: str, name: str, n: int, neighbors: float) -> Case:
+    """The same in a session as users have it, for the wall clock."""
+    points, radius = cloud(name, n, neighbors)
+    return Case(clfrnn.Session(session(device).device), points, radius, method=method)
 
 
 class Search:

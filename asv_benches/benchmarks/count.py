@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .common import CLOUDS, METHODS, NUMBERS, PLATFORMS, Search, Uniform
+from .common import CLOUDS, METHODS, NUMBERS, PLATFORMS, Search, Uniform, wall_case
 
 
 class Count(Search):
@@ -19,6 +19,10 @@ class Count(Search):
 
 class Wall(Uniform):
     """The same as a caller sees it."""
+
+    def setup(self, device: str, method: str, cloud: str, n: int, neighbors: float) -> None:
+        """Made once, then found again."""
+        self.case = wall_case(device, method, cloud, n, neighbors)
 
     def time_count(self, *_: object) -> None:
         """Wall time."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyopencl.array as cla
 
-from .common import NUMBERS, PLATFORMS, Case, Search, case
+from .common import NUMBERS, PLATFORMS, Case, Search, case, wall_case
 
 
 class Update:
@@ -42,6 +42,10 @@ class Step(Search):
     """A step of a small simulation, where the host's launches are what takes time."""
 
     params = (list(PLATFORMS), ["strips", "fenns"], ["uniform"], [65_536], [3])
+
+    def setup(self, device: str, method: str, cloud: str, n: int, neighbors: float) -> None:
+        """Made once, then found again."""
+        self.case = wall_case(device, method, cloud, n, neighbors)
 
     def time_step(self, *_: object) -> None:
         """Wall time of an update, a count, and the wait for both."""

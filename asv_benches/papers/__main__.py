@@ -11,6 +11,7 @@ import click
 import clfrnn
 from clfrnn.errors import ClfrnnError
 
+from ..benchmarks.common import profiled
 from . import PAPERS
 from .campaign import measure_missing
 from .paper import SCALES, Measurement, Paper
@@ -68,7 +69,7 @@ def main(
         _render(PAPERS[name], output)
         return
     try:
-        _measure(PAPERS[name], clfrnn.Session(device), scale, output, only, fresh=fresh)
+        _measure(PAPERS[name], profiled(device), scale, output, only, fresh=fresh)
     except ClfrnnError as error:
         raise click.ClickException(str(error)) from error
 

@@ -10,6 +10,8 @@ import pyopencl as cl
 
 import clfrnn
 
+from ..benchmarks.common import has_event_times
+
 __all__ = ["Seconds", "stage_seconds"]
 
 
@@ -25,9 +27,9 @@ def stage_seconds(session: clfrnn.Session, stages: Sequence[Callable[[], object]
 
     The stages are run one behind another and waited for at the end, so that what the host does in a stage may hide
     behind the device's work of the one before, as it does in a loop. A stage whose launches are not the library's
-    returns its event. On devices without event times, each stage is waited for and wall time stands in for both.
+    returns its event. In a session without event times, each stage is waited for and wall time stands in for both.
     """
-    if not session.profile.event_timer:
+    if not has_event_times(session):
         seconds = [_wall(session, stage) for stage in stages]
         return [Seconds(each, each) for each in [*seconds, sum(seconds)]]
     events = [_events(session, stage) for stage in stages]
