@@ -22,6 +22,7 @@ __all__ = [
     "RunConfig",
     "ScanConfig",
     "SortConfig",
+    "StashedRowsConfig",
     "TakeConfig",
     "TileConfig",
     "VisitConfig",
@@ -182,8 +183,10 @@ class VisitVariant:
     #: images, and "far", which serves the queries that lie too far from the box for them
     images: str = "all"
     #: one bit for each candidate of a query, of those that are its neighbors: "made" by a count, or "read" by a visit
-    #: that need not test them again
+    #: that need not test them again; or the numbers of up to so many neighbors "stashed" by a count, and a visit of the
+    #: "rest" of the queries, which have more
     marks: str = ""
+    stashed: int = 0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -204,10 +207,20 @@ class TakeConfig(KernelConfig):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class StashedRowsConfig(KernelConfig):
+    """Rows of up to ``slots`` numbers that a count has stashed, for a list whose offsets have the type ``offset``."""
+
+    slots: int
+    offset: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class ScanConfig(KernelConfig):
     """Exclusive scan of int32 counts: ``items`` per work-item and tile, sums kept in ``total``, written as ``out``."""
 
     items: int
+    #: numbers from one count to the next
+    stride: int
     total: str
     out: str
 

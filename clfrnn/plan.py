@@ -15,6 +15,7 @@ from .configs import (
     RowSortConfig,
     ScanConfig,
     SortConfig,
+    StashedRowsConfig,
     TakeConfig,
     TileConfig,
     WalkConfig,
@@ -34,6 +35,7 @@ __all__ = [
     "plan_scan",
     "plan_short_scan",
     "plan_sort",
+    "plan_stashed_rows",
     "plan_take",
     "plan_tile",
     "plan_walk",
@@ -151,22 +153,30 @@ def plan_gather(profile: DeviceProfile, *, dim: int, real: str) -> GatherConfig:
     return GatherConfig(work_group_size=group_size(profile, 128), dim=dim, real=real)
 
 
-def plan_scan(profile: DeviceProfile, *, total: str, out: str) -> ScanConfig:
+def plan_stashed_rows(profile: DeviceProfile, *, slots: int, offset: str) -> StashedRowsConfig:
+    """Groups whose rows fit local memory."""
+    size = group_size(profile, 256 if profile.kind == "gpu" else 8)
+    while size > 1 and 4 * size * slots > profile.usable_local_memory:
+        size //= 2
+    return StashedRowsConfig(work_group_size=size, slots=slots, offset=offset)
+
+
+def plan_scan(profile: DeviceProfile, *, total: str, out: str, stride: int = 1) -> ScanConfig:
     """Tiles of a few thousand counts; on a CPU narrow groups with many items each."""
     gpu = profile.kind == "gpu"
     size = group_size(profile, 256 if gpu else 8)
     while size > 1 and size * 8 > profile.usable_local_memory:
         size //= 2
-    return ScanConfig(work_group_size=size, items=8 if gpu else 64, total=total, out=out)
+    return ScanConfig(work_group_size=size, items=8 if gpu else 64, stride=stride, total=total, out=out)
 
 
-def plan_short_scan(profile: DeviceProfile, *, total: str, out: str) -> ScanConfig:
+def plan_short_scan(profile: DeviceProfile, *, total: str, out: str, stride: int = 1) -> ScanConfig:
     """The widest group, as there is but one."""
     gpu = profile.kind == "gpu"
     size = group_size(profile, 1024 if gpu else 8)
     while size > 1 and size * 8 > profile.usable_local_memory:
         size //= 2
-    return ScanConfig(work_group_size=size, items=16 if gpu else 512, total=total, out=out)
+    return ScanConfig(work_group_size=size, items=16 if gpu else 512, stride=stride, total=total, out=out)
 
 
 def plan_sort(profile: DeviceProfile, *, key: str) -> SortConfig:

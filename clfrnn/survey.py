@@ -89,6 +89,12 @@ class Survey:
         found = self._log_density(radius) + math.log(unit) + self.dim * math.log(radius)
         return min(float(self.n), math.exp(min(700.0, found)))
 
+    def spread(self, radius: float) -> float:
+        """The standard deviation of that number over points: chance alone, and as unevenly as they crowd."""
+        mean = self.neighbors(radius)
+        excess = max(0.0, self.unevenness - 1 - 1 / self.others) if self.others > 0 else 0.0
+        return math.sqrt(mean + excess * mean * mean)
+
     def _chance(self, expected: float) -> float:
         """What `others` may come to by chance in an even cloud; `expected` is the logarithm of its mean, or 0."""
         sample = occupancy_sample(max(1, self.n))

@@ -6,6 +6,7 @@
 <%namespace name="places" file="places.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 <%namespace name="seams" file="seams.cl.mako"/>
+<%namespace name="stash" file="stash.cl.mako"/>
 // Cells on a torus: the address of a point, and the window of a query.
 // Config fields used: dim, components, columns, periodic, lockstep, foreign, part, images, marks.
 
@@ -55,6 +56,7 @@ const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${nam
     ${periodic_box.leave_to_others()}
     const int frnn_unit = frnn_first + (int)get_global_id(0);
     if (frnn_unit >= frnn_end) return;
+    ${stash.leave_to_rows()}
     ${places.query("frnn_unit")}
 % if part:
     if (i < frnn_part_first || i >= frnn_part_end) return;

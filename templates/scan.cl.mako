@@ -1,6 +1,6 @@
 <%include file="contract.cl.mako"/>
 // Exclusive scan of int32 counts in two launches, sums of shares and a scan of each share, or in one where counts are few.
-// Config fields used: work_group_size, items, total, out. Totals of type long are also written beside, to be read as they
+// Config fields used: work_group_size, items, stride, total, out. Totals of type long are also written beside, to be read as they
 // are, whatever the type of starts makes of them.
 <%def name="scan_group(value, scratch)">
     // Sums over the items of a group, inclusive (Hillis and Steele); reading and writing are a barrier apart.
@@ -27,7 +27,7 @@
         int own[${items}];
         sum_t sum = 0;
         for (int k = 0; k < ${items}; ++k) {
-            own[k] = begin + k < ${end} ? counts[begin + k] : 0;
+            own[k] = begin + k < ${end} ? counts[(size_t)${stride} * (begin + k)] : 0;
             sum += own[k];
         }
         ${scan_group("sum", "sums")}
@@ -58,7 +58,7 @@ void sum_shares(const int n, const int span, global const int *restrict counts, 
     const int l = get_local_id(0);
     const int end = min((long)n, (long)(get_group_id(0) + 1) * span);
     sum_t sum = 0;
-    for (int k = (int)get_group_id(0) * span + l; k < end; k += ${work_group_size}) sum += counts[k];
+    for (int k = (int)get_group_id(0) * span + l; k < end; k += ${work_group_size}) sum += counts[(size_t)${stride} * k];
     sums[l] = sum;
     ${sum_group("sums")}
     if (l == 0) partials[get_group_id(0)] = sums[0];

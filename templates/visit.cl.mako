@@ -1,5 +1,6 @@
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="marks_of" file="marks.cl.mako"/>
+<%namespace name="stash" file="stash.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 ## What every walk over neighbors shares: the program around it, taking up a query, offering a candidate, laying the
 ## query down. Config fields used: dim, components, work_group_size, registers, periodic, packed, foreign, radii, half,
@@ -31,7 +32,7 @@ ${point_id("frnn_place_")}
 ${walk(function)}
 }
 % else:
-% if marks:
+% if marks in ("made", "read"):
 ${marks_of.types()}
 % endif
 % if registers:
@@ -56,7 +57,7 @@ void frnn_visit(
 % endif
 ${arguments()}
 % if marks:
-    , ${marks_of.arguments()}
+    , ${marks_of.arguments() if marks in ("made", "read") else stash.arguments()}
 % endif
 % if function.parsed_arguments:
     ,
@@ -65,7 +66,7 @@ ${piece(function, "arguments")}
 )
 {
 % if marks:
-    ${marks_of.declare(function)}
+    ${marks_of.declare(function) if marks in ("made", "read") else stash.declare()}
 % endif
 ${caller.body()}
 }
@@ -134,6 +135,7 @@ ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
         if (${within} & ${kept(image, function)}) {
             const real_vec dx = ${geometry.difference()};
             const frnn_shift shift = ${geometry.shift(image)};
+            ${stash.keep()}
             do {
                 ${"//@ END" if inline else ""}
                 ${piece(function, "per_neighbor")}
@@ -154,6 +156,6 @@ ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
 % if marks == "made":
         ${marks_of.end()}
 % endif
-        ${piece(function, "finish")}
+        ${stash.put_by() if marks == "stashed" else piece(function, "finish")}
     }
 </%def>

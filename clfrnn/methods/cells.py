@@ -29,6 +29,7 @@ from .buckets import fill_cells
 from .grid_numbers import pack_box, pack_grid
 from .index import Index
 from .marks import Marks, make_marks
+from .stash import Stash, make_stash, slots_for
 
 __all__ = [
     "CONSTRUCTIONS",
@@ -313,11 +314,15 @@ class CellIndex(Index):
         """See :class:`~clfrnn.methods.walker.Walker`."""
         return not self.config.columns and self.problem.survey.neighbors(self.radius) >= _FEW_ELSEWHERE
 
-    def make_marks(self, ask: Ask) -> Marks | None:
+    def make_marks(self, ask: Ask, *, numbers: bool) -> Marks | Stash | None:
         """See :class:`~clfrnn.methods.walker.Walker`."""
-        found = self.problem.survey.neighbors(self.radius)
-        if self.problem.box is not None or not found >= _FEW.get(self.session.profile.kind, _FEW_ELSEWHERE):
+        survey, session = self.problem.survey, self.session
+        found = survey.neighbors(self.radius)
+        if self.problem.box is not None:
             return None
+        if not found >= _FEW.get(session.profile.kind, _FEW_ELSEWHERE):
+            slots = slots_for(found, survey.spread(self.radius)) if numbers and ask.queries is None else 0
+            return make_stash(session, units=ask.m, slots=slots)
         if self._words is None or self._words[0] is not self.cell_grid:
             rows, tests = self._window()
             room = min(_MARKS_ROOM * (rows + tests / self.config.bits), found + 4 * math.sqrt(found) + 4)

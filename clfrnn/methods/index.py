@@ -23,6 +23,7 @@ from .kernel_source import KernelSource, make_kernel_source
 from .lists import ListSpec, list_blocks, list_now, list_of_hint
 from .marks import Marks
 from .rooms import Rooms
+from .stash import Stash
 from .walker import Walker
 
 __all__ = ["Index", "Nearest"]
@@ -87,9 +88,12 @@ class Index(Walker):
         """
         return self.count_asked(make_ask(self, queries, radius=radius, include_self=include_self))
 
-    def count_asked(self, ask: Ask, marks: Marks | None = None) -> cla.Array:
-        """The counts of a checked query, not waited for."""
-        counts = self.session.allocate(ask.m, np.int32, purpose="the neighbor counts")
+    def count_asked(self, ask: Ask, marks: Marks | Stash | None = None) -> cla.Array:
+        """The counts of a checked query, not waited for; those of a stash stand in the first of two columns."""
+        if marks is None:
+            counts = self.session.allocate(ask.m, np.int32, purpose="the neighbor counts")
+        else:
+            counts = marks.counts(self.session, ask.m)
         self.session.publish(self.run(own_function("count"), ask, [counts], marks=marks), counts)
         return counts
 

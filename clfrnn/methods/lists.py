@@ -20,6 +20,7 @@ from ..primitives.scan import exclusive_scan
 from ..rendering import own_function
 from ..results import NeighborList
 from ..session import INT, LONG, Scratch
+from .stash import Stash
 
 if TYPE_CHECKING:
     from .ask import Ask
@@ -125,8 +126,8 @@ class Counted:
     offsets: cla.Array
     total: Scratch
     wide: bool
-    #: which candidates they are, where the count has marked them
-    marks: Marks | None
+    #: which candidates they are, where the count has marked them, or their numbers, where it has put them by
+    marks: Marks | Stash | None
 
     def offsets_for(self, index: Index, pairs: int) -> cla.Array:
         """The offsets, anew where those there are cannot count so many pairs, or could count more than they need."""
@@ -141,7 +142,7 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
     With `spare` it has some room to spare, and by what the lists before it had it is written before the wait.
     """
     room = _room_foreseen(index, ask, spec, max_bytes) if spare else None
-    counted = _count(index, ask, index.watch.total(), wide=room is not None and is_wide(room))
+    counted = _count(index, ask, spec, index.watch.total(), wide=room is not None and is_wide(room))
     sent = index.watch.send()
     arrays = None if room is None else _fill_foreseen(index, ask, spec, counted, room)
     pairs = index.watch.receive(sent)
@@ -170,7 +171,7 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
         return list_now(index, ask, spec, max_bytes=max_bytes, spare=True)
     ask, checks = ask.kept(index.session), (*index.watch.of_points(), *ask.checks)
     total = index.session.scratch(1, LONG, purpose="the number of pairs")
-    counted = _count(index, ask, total, wide=is_wide(hint))
+    counted = _count(index, ask, spec, total, wide=is_wide(hint))
     written = _fill_foreseen(index, ask, spec, counted, hint)
     counted = dataclasses.replace(counted, marks=None)  # back to the pool, however long nobody looks at the list
     # Where there was no memory, that of the marks may be what was missing.
@@ -234,14 +235,14 @@ def _last_row_that_fits(spec: ListSpec, places: Any, first: int, max_bytes: int)
     return low
 
 
-def _count(index: Index, ask: Ask, total: Scratch, *, wide: bool) -> Counted:
+def _count(index: Index, ask: Ask, spec: ListSpec, total: Scratch, *, wide: bool) -> Counted:
     """The first visit, and a scan of what it counts; the sum comes to lie in `total`."""
-    marks = index.make_marks(ask)
+    marks = index.make_marks(ask, numbers=len(spec.of_pair) == 1)
     return _place(index, index.count_asked(ask, marks), total, marks, wide=wide)
 
 
-def _place(index: Index, counts: cla.Array, total: Scratch, marks: Marks | None, *, wide: bool) -> Counted:
-    offsets = index.session.allocate(counts.size + 1, LONG if wide else INT, purpose="the offsets of the list")
+def _place(index: Index, counts: cla.Array, total: Scratch, marks: Marks | Stash | None, *, wide: bool) -> Counted:
+    offsets = index.session.allocate(counts.shape[0] + 1, LONG if wide else INT, purpose="the offsets of the list")
     exclusive_scan(index.session, counts, offsets, total)
     return Counted(counts=counts, offsets=offsets, total=total, wide=wide, marks=marks)
 
@@ -276,7 +277,7 @@ def _fill(
     *,
     pairs: int | None,
     room: int,
-    marks: Marks | None = None,
+    marks: Marks | Stash | None = None,
 ) -> dict[str, cla.Array]:
     """Every neighbor into its place; without `pairs`, their number is not known and may be more than `room`."""
     session = index.session
@@ -291,6 +292,8 @@ def _fill(
     write = spec.writer(offsets.dtype, bounded=pairs is None or index.loops, held=held)
     numbers = {"first_row": ask.part[0] if ask.part else 0, "capacity": offsets.dtype.type(known)}
     values = [{**arrays, **numbers}[argument.name] for argument in write.parsed_arguments]
+    if known and isinstance(marks, Stash):
+        marks.write(session, offsets, arrays["indices"])
     event = index.run(write, ask, values, marks=marks) if known else None
     if spec.sort and known:
         _check_sort(index, offsets, known)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import pyopencl.array as cla
+
 from ..errors import DeviceMemoryError
 from ..session import INT, LONG, Scratch, Session
 
@@ -26,6 +28,14 @@ class Marks(NamedTuple):
     def arguments(self) -> tuple[Any, ...]:
         """As kernels take them."""
         return self.words.base_data, self.used.base_data, self.room, self.units
+
+    def variant(self, *, light: bool) -> dict[str, Any]:
+        """What is compiled into a visit that makes them, or into one that reads them."""
+        return {"marks": "made" if light else "read"}
+
+    def counts(self, session: Session, m: int) -> cla.Array:
+        """Room for counts."""
+        return session.allocate(m, INT, purpose="the neighbor counts")
 
 
 def make_marks(session: Session, *, units: int, room: float, bits: int) -> Marks | None:

@@ -23,6 +23,7 @@ from ..session import Session
 from .ask import Ask
 from .kept import KeptPoints
 from .marks import Marks
+from .stash import Stash
 
 __all__ = ["Walker"]
 
@@ -73,7 +74,7 @@ class Walker(KeptPoints):
         values: Sequence[Any],
         *,
         every_candidate: bool = False,
-        marks: Marks | None = None,
+        marks: Marks | Stash | None = None,
     ) -> cl.Event | None:
         """Run `function` for every query of `ask`. The only way in which neighbors are ever found.
 
@@ -90,7 +91,7 @@ class Walker(KeptPoints):
         for images in self.passes(function, ask):
             by_number = self.goes_by_number(function, ask, images)
             part = () if ask.part is None or by_number else ask.part
-            kernel, config = self._program(function, ask, images, part=bool(part), marked=marks is not None)
+            kernel, config = self._program(function, ask, images, part=bool(part), marks=marks)
             first, end = ask.part if ask.part and by_number else (0, self.units(ask, config))
             event = self.session.launch_sliced(
                 kernel,
@@ -109,16 +110,16 @@ class Walker(KeptPoints):
         return event
 
     def _program(
-        self, function: NeighborFunction, ask: Ask, images: str, *, part: bool, marked: bool
+        self, function: NeighborFunction, ask: Ask, images: str, *, part: bool, marks: Marks | Stash | None
     ) -> tuple[Kernel, Any]:
         """The kernel that runs `function` for such a query, and the config it was compiled for."""
-        divided = not marked and self.divides(function, ask.m)
-        kind = (function, ask.queries is None, ask.radii is None, ask.half, images, part, marked, divided)
+        divided = marks is None and self.divides(function, ask.m)
+        passed_on = {} if marks is None else marks.variant(light=function.light)
+        facts = (*passed_on.values(), divided)
+        kind = (function, ask.queries is None, ask.radii is None, ask.half, images, part, *facts)
         found = self._programs.get(kind)
         if found is None:
-            variant = ask.variant(images, part=part)
-            if marked:
-                variant = dataclasses.replace(variant, marks="made" if function.light else "read")
+            variant = dataclasses.replace(ask.variant(images, part=part), **passed_on)
             config: Any = self.config_for(function, variant)
             if divided:
                 config = dataclasses.replace(config, divided=True)
@@ -145,8 +146,8 @@ class Walker(KeptPoints):
         """Whether lists of numbers alone are written some of them at once, as few take the device as long as many."""
         return False
 
-    def make_marks(self, ask: Ask) -> Marks | None:  # noqa: ARG002
-        """Room for the marks of a count, where a list of `ask` is written sooner by these."""
+    def make_marks(self, ask: Ask, *, numbers: bool) -> Marks | Stash | None:  # noqa: ARG002
+        """Room for what a count may pass on to a list of `ask`, of neighbors' `numbers` alone or more, to be sooner."""
         return None
 
     def units(self, ask: Ask, config: Any) -> int:  # noqa: ARG002

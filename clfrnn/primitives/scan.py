@@ -24,13 +24,16 @@ Counts: TypeAlias = cla.Array | Scratch
 def exclusive_scan(session: Session, counts: Counts, starts: Counts, total: Scratch | None = None) -> None:
     """Enqueue the exclusive scan of int32 `counts`, (n,), into `starts`, (n + 1,), int32 or int64, the total last.
 
+    Of `counts` that are (n, 2), the first of each two numbers is one.
+
     With `total`, one int64, sums are int64 and the whole one is written there too; without it, or in int32 `starts`,
     the total must stay below 2**31. Two launches, two passes, for few counts one of each; nothing is waited for.
     """
-    n, few = counts.size, counts.size <= _FEW
+    stride = counts.size // (starts.size - 1) if isinstance(counts, cla.Array) and counts.ndim > 1 else 1
+    n, few = counts.size // stride, counts.size <= _FEW
     sums, out = INT if total is None else LONG, _CTYPE[starts.dtype]
     plan = plan_short_scan if few else plan_scan
-    kernels, config = session.planned("scan", plan, total=_CTYPE[sums], out=out)
+    kernels, config = session.planned("scan", plan, total=_CTYPE[sums], out=out, stride=stride)
     size = config.work_group_size
     told: tuple[Any, ...] = () if total is None else (total.base_data, total.offset // LONG.itemsize)
     if few:

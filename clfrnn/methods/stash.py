@@ -1,0 +1,81 @@
+"""Stash: the numbers of a query's first neighbors, put by in the order of search by a count for the list's rows."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import pyopencl.array as cla
+
+from ..errors import DeviceMemoryError
+from ..plan import plan_stashed_rows
+from ..session import INT, LONG, Scratch, Session
+
+__all__ = ["Stash", "make_stash", "slots_for"]
+
+#: A stash takes no more than this share of what the device has left.
+_SHARE = 1 / 8
+
+#: Numbers that are stored together, and most that are put by.
+_TOGETHER, _MOST = 4, 16
+
+
+@dataclasses.dataclass
+class Stash:
+    """Room for the numbers of up to `slots` neighbors of each unit of a launch."""
+
+    numbers: Scratch
+    slots: int
+    units: int
+    #: the neighbors of each query, and its place here
+    rows: cla.Array | None = None
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """As kernels take them."""
+        return self.numbers.base_data, self.units
+
+    def variant(self, *, light: bool) -> dict[str, Any]:
+        """What is compiled into a visit that fills it, or into one for those whom it has no room for."""
+        return {"marks": "stashed" if light else "rest", "stashed": self.slots}
+
+    def counts(self, session: Session, m: int) -> cla.Array:
+        """Room for counts, each with the query's place in the stash."""
+        self.rows = session.allocate((m, 2), INT, purpose="the neighbor counts")
+        return self.rows
+
+    def write(self, session: Session, offsets: cla.Array, indices: cla.Array) -> None:
+        """Enqueue the rows of queries that it had room for, as far as `indices` go; one launch."""
+        assert self.rows is not None, "nobody has counted yet"
+        offset = "long" if offsets.dtype == LONG else "int"
+        kernels, config = session.planned("stashed_rows", plan_stashed_rows, slots=self.slots, offset=offset)
+        session.launch(
+            kernels["stashed_rows"],
+            self.rows.shape[0],
+            config.work_group_size,
+            self.rows.shape[0],
+            self.units,
+            offsets.dtype.type(indices.size),
+            self.rows.base_data,
+            self.numbers.base_data,
+            offsets.base_data,
+            indices.base_data,
+        )
+
+
+def slots_for(neighbors: float, spread: float) -> int:
+    """Slots that few queries have more neighbors than, by their mean and standard deviation; 0 for too many."""
+    slots = _TOGETHER * math.ceil((neighbors + 3 * spread) / _TOGETHER) if neighbors < _MOST else 0
+    return slots if slots <= _MOST else 0
+
+
+def make_stash(session: Session, *, units: int, slots: int) -> Stash | None:
+    """Memory for a stash, where that is not much."""
+    largest, available = session.available()
+    if not slots or units * slots * INT.itemsize > min(largest, available * _SHARE):
+        return None
+    try:
+        return Stash(session.scratch(units * slots, INT, purpose="the numbers of neighbors"), slots, units)
+    except DeviceMemoryError:  # a list can do without
+        return None

@@ -1,0 +1,36 @@
+## Stash: the numbers of a query's first neighbors, which a count ("stashed") puts by in the order of search, where queries
+## side by side write side by side, for those who bring them into the order of rows; queries with more neighbors than
+## there are slots are left to a visit of their own ("rest").
+## Config fields used: work_group_size, stashed, marks. In scope is frnn_unit.
+<%def name="arguments()">
+global ${"const " if marks == "rest" else ""}int4 *restrict frnn_stash, const int frnn_units
+</%def>
+
+<%def name="declare()">
+% if marks == "stashed":
+    // A slot more than are used for those behind the last, so that none needs a branch; rows in banks of their own.
+    local int frnn_slots[${work_group_size * (stashed + 1)}];
+% endif
+</%def>
+
+<%def name="keep()" filter="trim">
+${f"frnn_slots[(int)get_local_id(0) * {stashed + 1} + frnn_min(frnn_count, {stashed})] = j;" if marks == "stashed" else ""}
+</%def>
+
+<%def name="put_by()">
+        // Four at a time, the first four always: a number below zero says that there are more than slots.
+        local const int *const frnn_mine = frnn_slots + (int)get_local_id(0) * ${stashed + 1};
+% for first in range(0, stashed, 4):
+        if (${f"{first} < frnn_count" if first else "1"}) {
+            frnn_stash[${first // 4} * (size_t)frnn_units + frnn_unit] = (int4)(
+                ${", ".join(([f"frnn_count > {stashed} ? -1 : frnn_count ? frnn_mine[0] : 0"] if not first else []) + [f"frnn_count > {k} ? frnn_mine[{k}] : 0" for k in range(first or 1, first + 4)])});
+        }
+% endfor
+        ((global int2 *)counts)[i] = (int2)(frnn_count, frnn_unit);
+</%def>
+
+<%def name="leave_to_rows()">
+% if marks == "rest":
+    if (frnn_stash[frnn_unit].x >= 0) return;
+% endif
+</%def>
