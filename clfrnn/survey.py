@@ -26,6 +26,15 @@ class Sample(NamedTuple):
     #: there are two to this power counters
     bits: int
 
+    def crowding(self, found: int, crowd: int, square: int) -> tuple[float, float]:
+        """`others` and `unevenness`, by what so many of the sampled found counted, in all and in squares.
+
+        Each that was counted stands for `step`, and each two of them for the square of that.
+        """
+        if crowd == 0:
+            return 0.0, 1.0
+        return self.step * crowd / found, found * (self.step * (square - crowd) + crowd) / (self.step * crowd**2)
+
 
 def occupancy_sample(n: int) -> Sample:
     """The sample of n points, at least one, spread over them all as they come."""

@@ -197,6 +197,9 @@ def plan_tree(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) ->
         leaves //= 2
     while size > 1 and size * (2 * REAL_SIZE[real] + 4) > profile.usable_local_memory:
         size //= 2
+    # Wide groups only for whole blocks: their own numbers would take what a block could have.
+    while size > _LEAVES and _room_for_block(profile, size, real) < _BLOCK:
+        size //= 2
     return TreeConfig(
         work_group_size=size,
         dim=dim,
@@ -204,9 +207,14 @@ def plan_tree(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) ->
         periodic=periodic,
         columns=_columns(profile, dim),
         leaves=leaves,
-        block=max(1, min(_BLOCK, (profile.usable_local_memory - size * REAL_SIZE[real]) // (REAL_SIZE[real] + 4))),
+        block=max(1, min(_BLOCK, _room_for_block(profile, size, real))),
         pack=_PACK,
     )
+
+
+def _room_for_block(profile: DeviceProfile, size: int, real: str) -> int:
+    """Queries with radii that fit local memory beside a number for each item of a group."""
+    return (profile.usable_local_memory - size * REAL_SIZE[real]) // (REAL_SIZE[real] + 4)
 
 
 def most_curve_bits(dim: int, real: str) -> int:

@@ -10,6 +10,7 @@ from conftest import RECORDED, as_gpu
 import clfrnn
 from clfrnn import clouds
 from clfrnn.domain import PeriodicBox
+from clfrnn.methods import choice as choice_module
 from clfrnn.methods import choose_method
 from clfrnn.plan import Problem
 from clfrnn.survey import Survey
@@ -41,7 +42,7 @@ def many(name):
 
 @pytest.mark.parametrize("name", GPUS)
 def test_local_grids_where_points_are_many_and_neighbors_few(name):
-    assert choice(even(neighbors=3, n=many(name)), name)[0] == "fenns"
+    assert choice(even(neighbors=1.5, n=many(name)), name)[0] == "fenns"
     assert choice(even(neighbors=0.02, n=many(name)), name)[0] == "fenns"
     assert choice(even(neighbors=5, n=many(name), dim=2), name)[0] == "fenns"
     assert choice(even(neighbors=3, dim=2, periodic=True), name)[0] == "fenns"
@@ -51,8 +52,8 @@ def test_local_grids_where_points_are_many_and_neighbors_few(name):
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        ({"neighbors": 40}, "a point has more than 4 neighbors"),
-        ({"neighbors": 3, "real": "double"}, "a point has more than 0.4 neighbors"),
+        ({"neighbors": 40}, "a point has more than 2 neighbors"),
+        ({"neighbors": 3, "real": "double"}, "a point has more than 0.2 neighbors"),
         ({"neighbors": 3, "periodic": True}, "a point has more than 0.6 neighbors in a periodic box"),
     ],
 )
@@ -64,7 +65,8 @@ def test_strips_otherwise(name, asked, reason):
 
 
 @pytest.mark.parametrize("name", GPUS)
-def test_what_does_not_fit_local_memory(name):
+def test_what_does_not_fit_local_memory(name, monkeypatch):
+    monkeypatch.setattr(choice_module, "_MOST_NEIGHBORS", {(3, False): 4.0})
     assert choice(even(neighbors=3.9, n=1 << 28), name)[1].endswith("does not fit local memory")
 
 
@@ -110,7 +112,7 @@ def test_a_tree_where_few_points_have_most_neighbors(name, dim):
 def test_crowds_are_counted_first(name):
     """A sheet and a clump look alike to the sample: the index tells, when its cells are counted."""
     for crowding in (1.0, 1e4):
-        chosen = choose_method(even(neighbors=3, n=many(name), crowding=crowding), RECORDED[name])
+        chosen = choose_method(even(neighbors=1.5, n=many(name), crowding=crowding), RECORDED[name])
         assert chosen.method.name == "fenns"
         assert chosen.otherwise.method.name == "strips"
         assert chosen.otherwise.why.endswith("and they lie too unevenly for local grids")
@@ -129,7 +131,7 @@ def test_sheets_and_clumps(session):
     if device.profile.loop_turns is not None:
         pytest.skip("no local grids on a driver that bounds loops")
     n = max(150_000, 13_000 * device.profile.compute_units)
-    sheet = clfrnn.build_index(clouds.shell(n), 0.8 * math.sqrt(3 / n), session=device)
+    sheet = clfrnn.build_index(clouds.shell(n), 0.5 * math.sqrt(3 / n), session=device)
     assert sheet.method == "fenns"
     clumps = clfrnn.build_index(clouds.clustered(n, clusters=5), 0.005 / n ** (1 / 3), session=device)
     assert clumps.method == "strips"

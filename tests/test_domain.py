@@ -1,5 +1,7 @@
 """CellGrid and Survey: the arithmetic of cells, without a device."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -88,6 +90,27 @@ def test_the_occupancy_sample_stays_within_the_points(n):
     assert (sample.sampled - 1) * sample.stride < n
     assert (sample.counted - 1) * sample.step < n <= sample.counted * sample.step
     assert 2 * sample.sampled <= 1 << sample.bits <= 1 << 18
+
+
+def test_a_part_of_the_points_tells_the_crowding_of_all():
+    """Numbers by chance are as uneven as chance makes them, however few of the points are counted."""
+    rng = np.random.default_rng(3)
+    for n in (1 << 20, 1 << 24):
+        sample = occupancy_sample(n)
+        for mean in (2.0, 40.0):
+            drawn = rng.poisson(mean / sample.step, sample.sampled)
+            others, unevenness = sample.crowding(sample.sampled, int(drawn.sum()), int((drawn**2).sum()))
+            assert others == pytest.approx(mean, rel=0.2)
+            assert unevenness == pytest.approx(1 + 1 / mean, rel=0.25)
+    assert sample.crowding(5, 0, 0) == (0.0, 1.0)
+
+
+def test_spread_is_chance_and_more():
+    even = Survey(n=10**6, low=(0.0,) * 3, high=(1.0,) * 3, others=3.0, unevenness=1 + 1 / 3)
+    mean = even.neighbors(0.0145)
+    assert even.spread(0.0145) == pytest.approx(mean**0.5)
+    uneven = dataclasses.replace(even, unevenness=2 + 1 / 3)
+    assert uneven.spread(0.0145) == pytest.approx((mean + mean**2) ** 0.5)
 
 
 def test_density_sees_clusters():

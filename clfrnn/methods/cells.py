@@ -51,6 +51,9 @@ _FEW = {"cpu": 0.0}
 _FEW_ELSEWHERE = 6.0
 _MARKS_ROOM = 1.25
 
+#: So many points with fewer neighbors have these put by: below, a list takes as long as its launches (measured).
+_MANY = 1 << 18
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CellPlan:
@@ -321,8 +324,10 @@ class CellIndex(Index):
         if self.problem.box is not None:
             return None
         if not found >= _FEW.get(session.profile.kind, _FEW_ELSEWHERE):
-            slots = slots_for(found, survey.spread(self.radius)) if numbers and ask.queries is None else 0
-            return make_stash(session, units=ask.m, slots=slots)
+            serves = numbers and ask.queries is None and ask.m >= _MANY and not self.config.columns
+            return (
+                make_stash(session, units=ask.m, slots=slots_for(found, survey.spread(self.radius))) if serves else None
+            )
         if self._words is None or self._words[0] is not self.cell_grid:
             rows, tests = self._window()
             room = min(_MARKS_ROOM * (rows + tests / self.config.bits), found + 4 * math.sqrt(found) + 4)

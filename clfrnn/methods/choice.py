@@ -27,7 +27,7 @@ _MOST_OF_ALL = 0.25
 
 #: Neighbors of a point from which on cells in memory are walked sooner than local ones are made, by the number of
 #: coordinates and whether the box is periodic (measured, with single precision).
-_MOST_NEIGHBORS = {(2, False): 6.0, (3, False): 4.0, (2, True): 5.0, (3, True): 0.6}
+_MOST_NEIGHBORS = {(2, False): 6.0, (3, False): 2.0, (2, True): 5.0, (3, True): 0.6}
 
 #: Crowds on a GPU: from so many others in a point's cell on, where they are so unevenly many, a tree is walked sooner
 #: than cells, as it divides the work for the few points that have most neighbors (measured on an H200, in 2D and 3D).

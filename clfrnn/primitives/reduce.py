@@ -246,5 +246,4 @@ def _crowding(session: Session, points: cla.Array, radius: float) -> tuple[float
         kernels["count_in_cells"], groups * size, size, counted, np.int32(span), step, points.base_data, *cells
     )
     session.launch(kernels["sum_samples"], size, size, sampled, stride, step, points.base_data, *cells, sums.base_data)
-    found, crowd, square = (int(value) for value in session.read(sums))
-    return crowd * sample.step / max(1, found), found * square / max(1, crowd) ** 2
+    return sample.crowding(*(int(value) for value in session.read(sums)))

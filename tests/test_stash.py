@@ -1,0 +1,162 @@
+"""Lists of few neighbors, whose numbers a count puts by: as by searching again, however many there is room for."""
+
+import math
+
+import numpy as np
+import pytest
+from conftest import POINTS, as_gpu
+
+import clfrnn
+from clfrnn import clouds, reference
+from clfrnn.methods import cells, lists, stash
+
+pytestmark = pytest.mark.core
+
+N = min(700, POINTS)
+METHODS = ["strips", "uniform_grid"]
+
+
+@pytest.fixture(params=[4, 12], ids=["four", "twelve"])
+def stashed(request, monkeypatch):
+    """Stashes made while the test ran, of so many numbers a query, for few points and many neighbors too."""
+    made = []
+
+    def watched(session, *, units, slots):
+        assert slots == request.param
+        made.append(stash.make_stash(session, units=units, slots=slots))
+        return made[-1]
+
+    monkeypatch.setattr(cells, "_MANY", 0)
+    monkeypatch.setattr(cells, "_FEW_ELSEWHERE", math.inf)
+    monkeypatch.setattr(cells, "slots_for", lambda *_: request.param)
+    monkeypatch.setattr(cells, "make_stash", watched)
+    return made
+
+
+def same(found, expected):
+    found = found.to_host()
+    assert np.array_equal(found.offsets, expected.offsets)
+    assert np.array_equal(found.indices, expected.indices)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_cloud(session, dim, dtype, method, stashed):
+    """Rows of none, of few, and of more than are put by; again after an update, whose list has its room before."""
+    for name, radius in (("uniform", 0.1), ("clustered", 0.02), ("duplicates", 0.05)):
+        points = clouds.CLOUDS[name](N, dim, dtype=dtype, seed=5)
+        expected = reference.neighbors(points, radius)
+        index = clfrnn.build_index(points, radius, method=method, session=as_gpu(session))
+        for _ in range(2):
+            same(index.query(sort="index"), expected)
+            index.update(points)
+    assert len(stashed) == 6
+    assert None not in stashed
+
+
+@pytest.mark.parametrize(
+    "asked", [{"include_self": True}, {"half": True}, {"radius": True}], ids=["self", "half", "radii"]
+)
+def test_every_kind_of_list(session, asked, stashed):
+    points = clouds.uniform(N, 3, seed=6)
+    radii = np.random.default_rng(1).uniform(0, 0.15, N).astype(np.float32)
+    asked = {**asked, "radius": radii} if "radius" in asked else asked
+    index = clfrnn.build_index(points, 0.15, method="strips", session=as_gpu(session))
+    kept = {name: value for name, value in asked.items() if name != "radius"}
+
+    same(index.query(sort="index", **asked), reference.neighbors(points, asked.get("radius", 0.15), **kept))
+    assert stashed[0] is not None
+
+
+def test_lists_of_more_than_numbers_and_foreign_queries_do_without(session, stashed):
+    points = clouds.uniform(N, 3, seed=7)
+    index = clfrnn.build_index(points, 0.1, method="strips", session=as_gpu(session))
+    expected = reference.neighbors(points, 0.1)
+
+    assert np.array_equal(index.query(distances=True, sort="index").to_host().distances, expected.distances)
+    same(index.query(points, include_self=False, sort="index"), reference.neighbors(points, 0.1, queries=points))
+    assert not stashed
+
+
+@pytest.mark.parametrize("hint", [1, 7, 100, 10**6])
+def test_lists_that_are_not_waited_for(session, hint, stashed):
+    points = clouds.uniform(N, 3, seed=9)
+    index = clfrnn.build_index(points, 0.1, method="strips", session=as_gpu(session))
+
+    same(index.query(sort="index", hint=hint), reference.neighbors(points, 0.1))
+    assert stashed[0] is not None
+
+
+def test_long_rows_beside_short_ones(session, stashed):
+    """A group whose rows do not fit local memory writes those it has one by one, and no other's."""
+    points = np.concatenate(
+        [clouds.uniform(N // 2, 3, seed=1) * np.float32(0.05), clouds.uniform(N // 2, 3, seed=2) + 1]
+    )
+    rows = np.random.default_rng(0).permutation(points).astype(np.float32)
+    index = clfrnn.build_index(rows, 0.08, method="strips", session=as_gpu(session))
+
+    same(index.query(sort="index"), reference.neighbors(rows, 0.08))
+    assert stashed[0] is not None
+
+
+def test_offsets_of_eight_bytes(session, stashed, monkeypatch):
+    """As those of more pairs than int32 counts."""
+    monkeypatch.setattr(lists, "_LARGEST_INT32", 100)
+    points = clouds.uniform(N, 3, seed=3)
+    index = clfrnn.build_index(points, 0.1, method="strips", session=as_gpu(session))
+    expected = reference.neighbors(points, 0.1)
+
+    for hint in (None, 50, 10**5):
+        found = index.query(sort="index", hint=hint)
+        same(found, expected)
+        assert found.offsets.dtype == np.int64
+    assert stashed[0] is not None
+
+
+@pytest.mark.parametrize("hint", [None, 10**5])
+@pytest.mark.usefixtures("stashed")
+def test_a_list_does_without_where_there_is_no_memory(session, hint, monkeypatch):
+    points = clouds.uniform(N, 3, seed=4)
+    index = clfrnn.build_index(points, 0.1, method="strips", session=as_gpu(session))
+    take = clfrnn.Session._take
+
+    def sparing(session, size, purpose):
+        if "numbers of neighbors" in purpose:
+            session._refuse(size, purpose)
+        return take(session, size, purpose)
+
+    monkeypatch.setattr(clfrnn.Session, "_take", sparing)
+
+    same(index.query(sort="index", hint=hint), reference.neighbors(points, 0.1))
+
+
+def test_slots_are_as_many_as_few_queries_exceed():
+    assert stash.slots_for(0.1, 0.1**0.5) == 4
+    assert stash.slots_for(3, 3**0.5) == 12
+    assert stash.slots_for(3, 12) == 0, "most are stashed in vain where few have most"
+    assert stash.slots_for(40, 1) == 0
+    assert stash.slots_for(math.inf, math.inf) == 0
+    counts = np.random.default_rng(0).poisson(3, 10**6)
+    assert (counts > stash.slots_for(3, 3**0.5)).mean() < 1e-4
+
+
+def test_a_stash_takes_a_share_of_the_memory_that_is_left(session, monkeypatch):
+    def left(size):
+        monkeypatch.setattr(type(session), "available", lambda _: (size, size))
+        return stash.make_stash(session, units=100, slots=8)
+
+    assert left(1 << 20).numbers.size == 800
+    assert left(8 * 3200) is not None
+    assert left(8 * 3200 - 1) is None
+    assert stash.make_stash(session, units=100, slots=0) is None
+
+
+def test_few_points_do_without(session, monkeypatch):
+    """Their lists take as long as the launches for these."""
+    made = []
+    monkeypatch.setattr(cells, "make_stash", lambda *_, **asked: made.append(asked["units"]))
+    points = clouds.uniform(N, 3, seed=4)
+    for many, expected in ((N + 1, []), (N, [N])):
+        monkeypatch.setattr(cells, "_MANY", many)
+        index = clfrnn.build_index(points, 0.01, method="strips", session=as_gpu(session))
+        same(index.query(sort="index"), reference.neighbors(points, 0.01))
+        assert made == expected
