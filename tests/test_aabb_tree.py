@@ -155,6 +155,7 @@ def test_flat_leaves_have_a_volume(session):
         assert_counts(index, flat, 0.1)
 
 
+@pytest.mark.usefixtures("unsliced")
 @pytest.mark.parametrize("kind", [lambda session: session, as_gpu], ids=["itself", "as a gpu"])
 def test_an_update_waits_for_the_step_before_alone(session, kind, monkeypatch):
     session, waited = kind(session), []

@@ -225,6 +225,7 @@ def test_an_update_that_fails_leaves_the_actors_where_they_were(session, monkeyp
     assert model.steps_done == 0
 
 
+@pytest.mark.usefixtures("unsliced")
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_a_loop_allocates_compiles_and_waits_for_nothing(counted, way, dim, monkeypatch):
     waits = []
