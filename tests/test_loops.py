@@ -56,7 +56,7 @@ def counted(session):
 
 
 @pytest.fixture
-def waits(monkeypatch, unsliced):  # noqa: ARG001
+def waits(monkeypatch, unsliced):
     """What the host waits for: reads of the library, and events and queues that anybody waits for."""
     found = {"read": 0, "event": 0, "finish": 0}
 
