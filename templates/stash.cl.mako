@@ -3,7 +3,8 @@
 ## there are slots are left to a visit of their own ("rest").
 ## Config fields used: work_group_size, stashed, marks. In scope is frnn_unit.
 <%def name="arguments()">
-global ${"const " if marks == "rest" else ""}int4 *restrict frnn_stash, const int frnn_units
+global ${"const " if marks == "rest" else ""}int4 *restrict frnn_stash, global ${"const " if marks == "rest" else ""}uchar *restrict frnn_full,
+    const int frnn_units
 </%def>
 
 <%def name="declare()">
@@ -18,19 +19,19 @@ ${f"frnn_slots[(int)get_local_id(0) * {stashed + 1} + frnn_min(frnn_count, {stas
 </%def>
 
 <%def name="put_by()">
-        // Four at a time, the first four always: a number below zero says that there are more than slots.
+        // Four at a time, and whether there are more than slots.
         local const int *const frnn_mine = frnn_slots + (int)get_local_id(0) * ${stashed + 1};
 % for first in range(0, stashed, 4):
-        if (${f"{first} < frnn_count" if first else "1"}) {
-            frnn_stash[${first // 4} * (size_t)frnn_units + frnn_unit] = (int4)(
-                ${", ".join(([f"frnn_count > {stashed} ? -1 : frnn_count ? frnn_mine[0] : 0"] if not first else []) + [f"frnn_count > {k} ? frnn_mine[{k}] : 0" for k in range(first or 1, first + 4)])});
-        }
+        if (frnn_count > ${first})
+            frnn_stash[${first // 4} * (size_t)frnn_units + frnn_unit] =
+                (int4)(frnn_mine[${first}], ${", ".join(f"frnn_count > {first + k} ? frnn_mine[{first + k}] : 0" for k in (1, 2, 3))});
 % endfor
+        frnn_full[frnn_unit] = frnn_count > ${stashed};
         ((global int2 *)counts)[i] = (int2)(frnn_count, frnn_unit);
 </%def>
 
 <%def name="leave_to_rows()">
 % if marks == "rest":
-    if (frnn_stash[frnn_unit].x >= 0) return;
+    if (!frnn_full[frnn_unit]) return;
 % endif
 </%def>

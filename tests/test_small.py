@@ -8,8 +8,8 @@ import pytest
 from conftest import as_gpu, takes_long_as_gpu
 
 import clfrnn
-from clfrnn import buckets, clouds, reference
-from clfrnn.methods import coarse
+from clfrnn import buckets, clouds, reference, trees
+from clfrnn.methods import cells, coarse
 
 pytestmark = pytest.mark.core
 
@@ -57,6 +57,31 @@ def test_queries_that_go_down_a_tree_together(session, periodic):
         assert np.array_equal(index.count().get(), np.diff(expected.offsets))
         points = points[::-1].copy()
         index.update(points)
+
+
+def test_a_crowd_is_counted_by_several_items_each(session, monkeypatch):
+    """With one radius and with radii of their own, sorted by these."""
+    if takes_long_as_gpu(session, "aabb_tree"):
+        pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
+    monkeypatch.setattr(trees, "_CROWD", 0)
+    points = clouds.duplicates(100, 3, seed=6)
+    radii = np.random.default_rng(7).choice([0.05, 0.4], 100).astype(np.float32)
+    index = clfrnn.build_index(points, 0.4, method="aabb_tree", session=as_gpu(session), leaf_size=3)
+    for radius in (0.4, radii):
+        expected = reference.neighbors(points, radius)
+        assert np.array_equal(index.count(radius=radius).get(), np.diff(expected.offsets))
+
+
+def test_numbers_that_a_count_puts_by(session, monkeypatch):
+    """Rows of a list, of as many as there are slots and of more."""
+    monkeypatch.setattr(cells, "_MANY", 0)
+    monkeypatch.setattr(cells, "_FEW_ELSEWHERE", np.inf)
+    monkeypatch.setattr(cells, "slots_for", lambda *_: 4)
+    points = clouds.duplicates(130, 3, seed=8)
+    expected = reference.neighbors(points, 0.15)
+    assert 0 < (np.diff(expected.offsets) > 4).sum() < len(points)
+    index = clfrnn.build_index(points, 0.15, method="strips", session=as_gpu(session))
+    assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
 
 
 @pytest.mark.parametrize("local_memory", [3 << 10, 32 << 10], ids=["tiles", "whole"])

@@ -10,8 +10,6 @@ import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.methods import cells, lists, stash
 
-pytestmark = pytest.mark.core
-
 N = min(700, POINTS)
 METHODS = ["strips", "uniform_grid"]
 
@@ -53,6 +51,7 @@ def test_every_cloud(session, dim, dtype, method, stashed):
     assert None not in stashed
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     "asked", [{"include_self": True}, {"half": True}, {"radius": True}], ids=["self", "half", "radii"]
 )
@@ -86,6 +85,7 @@ def test_lists_that_are_not_waited_for(session, hint, stashed):
     assert stashed[0] is not None
 
 
+@pytest.mark.core
 def test_long_rows_beside_short_ones(session, stashed):
     """A group whose rows do not fit local memory writes those it has one by one, and no other's."""
     points = np.concatenate(

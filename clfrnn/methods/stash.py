@@ -6,6 +6,7 @@ import dataclasses
 import math
 from typing import Any
 
+import numpy as np
 import pyopencl.array as cla
 
 from ..errors import DeviceMemoryError
@@ -13,6 +14,8 @@ from ..plan import plan_stashed_rows
 from ..session import INT, LONG, Scratch, Session
 
 __all__ = ["Stash", "make_stash", "slots_for"]
+
+_FLAG = np.dtype(np.uint8)
 
 #: A stash takes no more than this share of what the device has left.
 _SHARE = 1 / 8
@@ -26,6 +29,8 @@ class Stash:
     """Room for the numbers of up to `slots` neighbors of each unit of a launch."""
 
     numbers: Scratch
+    #: whether a unit has more of them
+    full: Scratch
     slots: int
     units: int
     #: the neighbors of each query, and its place here
@@ -34,7 +39,7 @@ class Stash:
     @property
     def arguments(self) -> tuple[Any, ...]:
         """As kernels take them."""
-        return self.numbers.base_data, self.units
+        return self.numbers.base_data, self.full.base_data, self.units
 
     def variant(self, *, light: bool) -> dict[str, Any]:
         """What is compiled into a visit that fills it, or into one for those whom it has no room for."""
@@ -75,7 +80,9 @@ def make_stash(session: Session, *, units: int, slots: int) -> Stash | None:
     largest, available = session.available()
     if not slots or units * slots * INT.itemsize > min(largest, available * _SHARE):
         return None
+    purpose = "the numbers of neighbors"
     try:
-        return Stash(session.scratch(units * slots, INT, purpose="the numbers of neighbors"), slots, units)
+        numbers = session.scratch(units * slots, INT, purpose=purpose)
+        return Stash(numbers, session.scratch(units, _FLAG, purpose=purpose), slots, units)
     except DeviceMemoryError:  # a list can do without
         return None
