@@ -9,6 +9,7 @@ from typing import Any
 from .configs import REAL_SIZE, PointConfig, RunConfig
 from .plan import Problem, group_size, plan_walk
 from .profile import DeviceProfile
+from .survey import Survey
 
 __all__ = [
     "MOST_LEAVES",
@@ -19,6 +20,7 @@ __all__ = [
     "default_leaf_size",
     "is_crowd",
     "most_curve_bits",
+    "pays_to_divide",
     "plan_tree",
     "plan_tree_walk",
     "query_bits",
@@ -58,9 +60,17 @@ _BLOCK = 512
 #: Blocks that are wider than so many of the largest radius in them keep the order of the curve (measured).
 _WIDE = 8.0
 
-#: From so many points in a cube of side radius on, in the mean over points, a query is counted by several items, and
-#: those with radii of their own are sorted by these (measured).
+#: Nor are those whose radii differ by no more than this.
+_ALIKE = 1.5
+
+#: From so many neighbors on in the mean, leaves are looked at as a whole and lists written by sectors (measured).
+_MANY = 300.0
+
+#: From so many points in a cube of side radius on, in the mean over points, queries with radii of their own are sorted
+#: by these; and where the survey finds them so uneven, each is counted by several items (measured).
 _CROWD = 100.0
+_UNEVENNESS = 3.0
+_MOST_DIVIDED = 1 << 28
 
 #: The numbers of nodes are ints, and so is that behind the last one.
 MOST_LEAVES = 1 << 29
@@ -88,8 +98,8 @@ class TreeConfig(PointConfig):
         return corners(self.dim)
 
     def names(self) -> dict[str, Any]:
-        """The fields, and how many largest radii wide a block may be to be sorted by them."""
-        return {**super().names(), "wide": _WIDE}
+        """The fields, how many largest radii wide a block may be to be sorted, and how alike radii are that stay."""
+        return {**super().names(), "wide": _WIDE, "alike": _ALIKE}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -102,6 +112,8 @@ class TreeWalkConfig(RunConfig):
     sorts: bool
     #: queries with radii of their own are sorted by these, so that those beside each other have alike to do
     ranks: bool
+    #: so many neighbors that many leaves lie within reach as a whole, and that lists are written a sector at a time
+    many: bool
     #: sums are made by several items for each query, who divide the leaves among them
     divided: bool
 
@@ -233,7 +245,9 @@ def curve_bits(problem: Problem) -> int:
     return max(1, min(most, math.ceil(across) + _SPARE_BITS))
 
 
-def plan_tree_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> TreeWalkConfig:
+def plan_tree_walk(
+    profile: DeviceProfile, *, dim: int, real: str, periodic: bool, neighbors: float = 0.0
+) -> TreeWalkConfig:
     """As walks over cells, a leaf being a run of candidates as a row of cells is; in packs on a GPU."""
     walk = plan_walk(profile, dim=dim, real=real, periodic=periodic)
     alone = TreeWalkConfig(
@@ -248,6 +262,7 @@ def plan_tree_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: boo
         packed=False,
         sorts=False,
         ranks=False,
+        many=False,
         divided=False,
     )
     packed = dataclasses.replace(
@@ -256,6 +271,7 @@ def plan_tree_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: boo
         unrolled=_UNROLLED,
         packed=True,
         sorts=True,
+        many=neighbors >= _MANY,
     )
     fits = packed.local_memory <= profile.usable_local_memory and packed.work_group_size >= _LEAST_PACK
     return packed if profile.kind == "gpu" and fits else alone
@@ -264,6 +280,14 @@ def plan_tree_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: boo
 def is_crowd(points: float) -> bool:
     """Whether a cube whose side is the largest radius holds so many that a device would wait for its last queries."""
     return points >= _CROWD
+
+
+def pays_to_divide(survey: Survey, m: int) -> bool:
+    """Whether m queries of a crowd are served by several items each: where few have so many more neighbors than others.
+
+    The numbers of items are ints, too.
+    """
+    return survey.unevenness >= _UNEVENNESS and m <= _MOST_DIVIDED
 
 
 def query_bits(m: int, dim: int, most: int) -> int:

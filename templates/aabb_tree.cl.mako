@@ -9,7 +9,7 @@
 // points come in the tree's order, others in that of a curve, or by number.
 // Exact because no box is farther from a query than a point in it: see boxes.cl.mako.
 // Source: Xing, Wang, Hui (2016), algorithm 1; without its stack.
-// Config fields used: work_group_size, dim, periodic, packed, shares, sorts, ranks, foreign, radii, part.
+// Config fields used: work_group_size, dim, periodic, packed, many, shares, sorts, ranks, foreign, radii, part.
 ${boxes.functions()}
 % if packed:
 ${packs.functions()}
@@ -125,7 +125,7 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
 
 <%def name="together(function)">
 ## Leaves that nothing of is out of reach are counted as they are.
-<% whole = function.light and not (half or periodic or marks) %>\
+<% whole = many and function.light and not (half or periodic or marks) %>\
     ${visit.take_up(function, "frnn_active")}
     ${packs.gather()}
 % if whole:

@@ -1,7 +1,7 @@
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="places" file="places.cl.mako"/>
 ## Queries that have radii of their own, sorted by these where that serves packs of them.
-## Config fields used: work_group_size, dim, components, block, pack, wide.
+## Config fields used: work_group_size, dim, components, block, pack, wide, alike.
 <%def name="largest_of_group(name, value)">
     // ${name}: the largest ${value} of the group's items.
     folded[get_local_id(0)] = ${value};
@@ -18,7 +18,8 @@
 <%def name="order_by_radii()">
 // Queries of a block, which follow each other on the curve, by their radii, the largest first: those that go down the tree
 // together then have alike to do, and are still near each other. Each ${pack} of them stay in the order of the curve, and so
-// do all where the block is wide beside its largest radius: a pack from all over it would touch too many boxes.
+// do all where the block is wide beside its largest radius, as a pack from all over it would touch too many boxes, and where
+// they have alike to do already.
 // Launch: a group for each ${block} queries. In: own: queries are the points, in the order of `frnn_sorted`; else the numbers of
 // queries in `before`, positions in `queries`; radii (m,) by number. Out: order (m,): places of points, or numbers of queries.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
@@ -29,7 +30,7 @@ void order_by_radii(const int m, const int frnn_n, const int own, ${places.const
     local real all[${block}], folded[${work_group_size}];
     local int packs[${block}];
     const int first = get_group_id(0) * ${block}, many = min(${block}, m - first);
-    real most = -1;
+    real most = -1, least = INFINITY;
 % for k in range(dim):
     real low${k} = INFINITY, high${k} = -INFINITY;
 % endfor
@@ -38,6 +39,7 @@ void order_by_radii(const int m, const int frnn_n, const int own, ${places.const
         const real radius = radii[own ? ${places.point_id("place")} : place];
         all[k] = radius >= 0 ? radius : -1;
         most = fmax(most, all[k]);
+        least = fmin(least, all[k]);
         real_vec p;
         if (own) p = ${places.point("place")};
         else p = ${geometry.load("queries", "place")};
@@ -47,16 +49,17 @@ void order_by_radii(const int m, const int frnn_n, const int own, ${places.const
 % endfor
     }
     ${largest_of_group("farthest", "most")}
-    int wide = 0;
+    ${largest_of_group("nearest", "-least")}
+    int stays = farthest <= ${alike} * -nearest;
 % for k in range(dim):
     {
         ${largest_of_group("end", f"high{k}")}
         ${largest_of_group("begin", f"-low{k}")}
-        wide |= !(end + begin <= ${wide} * farthest);
+        stays |= !(end + begin <= ${wide} * farthest);
     }
 % endfor
     // No return from here, ahead of a barrier: PoCL 3.0 corrupts its memory after one.
-    const int sorted = wide ? 0 : many;
+    const int sorted = stays ? 0 : many;
     for (int k = get_local_id(0); k < sorted; k += ${work_group_size}) {
         const real mine = all[k];
         int rank = 0;
@@ -67,7 +70,7 @@ void order_by_radii(const int m, const int frnn_n, const int own, ${places.const
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int k = get_local_id(0); k < many; k += ${work_group_size}) {
         int place = k;
-        if (!wide) {
+        if (!stays) {
             const int mine = packs[k];
             place = mine * ${pack};
             for (int other = 0; other < k; ++other) place += packs[other] == mine;

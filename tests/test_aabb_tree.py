@@ -342,6 +342,8 @@ def test_packs_look_into_images(session, periodic):
 def test_queries_are_sorted(session, foreign, periodic, monkeypatch):
     """Foreign ones along the curve, and those with radii of their own by these; in lists, parts, and the nearest."""
     monkeypatch.setattr(trees, "_CROWD", 0)
+    monkeypatch.setattr(trees, "_UNEVENNESS", 0)
+    monkeypatch.setattr(trees, "_MANY", 0)
     domain = {"box": (1.0, 1.0, 1.0), "periodic": (True, False, True)} if periodic else {}
     rng = np.random.default_rng(15)
     points = clouds.uniform(min(300, N), 3, seed=15) * np.float32(1.7)
@@ -386,6 +388,8 @@ def test_crowds_have_their_radii_sorted(session, monkeypatch):
 def test_radii_side_by_side_are_alike(session, foreign, monkeypatch):
     """The largest of a block first, each pack of them in the order of the curve; what no radius can be comes last."""
     monkeypatch.setattr(trees, "_CROWD", 0)
+    monkeypatch.setattr(trees, "_UNEVENNESS", 0)
+    monkeypatch.setattr(trees, "_MANY", 0)
     index = build(CLOUD, 1.0, session=as_gpu(session))
     radii = np.random.default_rng(16).random(N).astype(np.float32).round(2)
     radii[5] = np.nan
@@ -403,9 +407,28 @@ def test_radii_side_by_side_are_alike(session, foreign, monkeypatch):
         assert foreign or all((np.diff(order[at : at + 32]) > 0).all() for at in range(first, first + len(found), 32))
 
 
+def test_blocks_of_like_radii_keep_their_order(session, monkeypatch):
+    monkeypatch.setattr(trees, "_CROWD", 0)
+    index = build(CLOUD, 1.0, session=as_gpu(session))
+    alike = (1 - np.random.default_rng(16).random(N) * 0.3).astype(np.float32)
+    for radii, stays in ((alike, True), (np.where(np.arange(N) % 7, alike, 0).astype(np.float32), False)):
+        (placed,) = index.place_queries(None, None, cla.to_device(index.session.queue, radii))
+        order = index.session.read(Scratch(placed, N, np.dtype(np.int32)))
+        assert np.array_equal(order, np.arange(N)) == stays
+
+
+def test_only_uneven_crowds_are_divided():
+    even = Survey(n=10**6, low=(0.0,) * 3, high=(1.0,) * 3, others=500.0)
+    uneven = dataclasses.replace(even, unevenness=8.0)
+    assert [trees.pays_to_divide(each, 10**6) for each in (even, uneven)] == [False, True]
+    assert not trees.pays_to_divide(uneven, 2**31 - 1), "the numbers of items would be no ints"
+
+
 def test_wide_blocks_keep_their_order(session, monkeypatch):
     """Where queries lie far apart beside their largest radius, a pack from all over them would touch too much."""
     monkeypatch.setattr(trees, "_CROWD", 0)
+    monkeypatch.setattr(trees, "_UNEVENNESS", 0)
+    monkeypatch.setattr(trees, "_MANY", 0)
     index = build(CLOUD, 0.1, session=as_gpu(session))
     radii = np.random.default_rng(16).random(N).astype(np.float32) * np.float32(0.01)
     radii[CLOUD.max(axis=1) > 0.9] = np.nan
@@ -419,6 +442,8 @@ def test_wide_blocks_keep_their_order(session, monkeypatch):
 def test_crowds_are_counted_by_several_items_each(session, dim, foreign, periodic, monkeypatch):
     """Leaves that lie within reach as a whole are not looked into; those that are shared out end up in one sum."""
     monkeypatch.setattr(trees, "_CROWD", 0)
+    monkeypatch.setattr(trees, "_UNEVENNESS", 0)
+    monkeypatch.setattr(trees, "_MANY", 0)
     n, rng = min(777, 4 * POINTS), np.random.default_rng(31)
     points = (rng.random((n, dim)) ** 3).astype(np.float32)
     points[: n // 4] = points[0]
@@ -442,6 +467,8 @@ def test_crowds_are_counted_by_several_items_each(session, dim, foreign, periodi
 def test_what_is_not_finite_is_nobodys_neighbor_in_a_leaf_within_reach(session, dim, crowd, monkeypatch):
     """Such leaves are counted as a whole, unless any point is not finite; and again when all are."""
     monkeypatch.setattr(trees, "_CROWD", crowd)
+    monkeypatch.setattr(trees, "_UNEVENNESS", 0)
+    monkeypatch.setattr(trees, "_MANY", 0)
     n = min(200, N)
     points = clouds.uniform(n, dim, seed=32)
     index = build(points, 4.0, session=as_gpu(session), leaf_size=8)
@@ -459,6 +486,8 @@ def test_what_is_not_finite_is_nobodys_neighbor_in_a_leaf_within_reach(session, 
 @pytest.mark.parametrize("crowd", [0, math.inf], ids=["crowded", "not crowded"])
 def test_explain_says_what_counts_are_compiled_for(session, crowd, monkeypatch):
     monkeypatch.setattr(trees, "_CROWD", crowd)
+    monkeypatch.setattr(trees, "_UNEVENNESS", 0)
+    monkeypatch.setattr(trees, "_MANY", 0)
     said = build(CLOUD[:50], session=as_gpu(session)).explain()
     assert f"divided {crowd == 0}" in said
     assert ("items each in a crowd" in said) == (crowd == 0)

@@ -42,7 +42,12 @@ CONFIGS = {
         work_group_size=64, dim=3, real="float", periodic=True, counters=4096, tile=2048
     ),
     "aabb_tree": trees.TreeWalkConfig(
-        **{k: v for k, v in WALK.items() if k != "lockstep"}, packed=True, sorts=True, ranks=True, divided=True
+        **{k: v for k, v in WALK.items() if k != "lockstep"},
+        packed=True,
+        sorts=True,
+        ranks=True,
+        many=True,
+        divided=True,
     ),
     "tree": trees.TreeConfig(
         work_group_size=64, dim=3, real="float", periodic=True, columns=True, leaves=64, block=1024, pack=32

@@ -64,6 +64,8 @@ def test_a_crowd_is_counted_by_several_items_each(session, monkeypatch):
     if takes_long_as_gpu(session, "aabb_tree"):
         pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
     monkeypatch.setattr(trees, "_CROWD", 0)
+    monkeypatch.setattr(trees, "_UNEVENNESS", 0)
+    monkeypatch.setattr(trees, "_MANY", 0)
     points = clouds.duplicates(100, 3, seed=6)
     radii = np.random.default_rng(7).choice([0.05, 0.4], 100).astype(np.float32)
     index = clfrnn.build_index(points, 0.4, method="aabb_tree", session=as_gpu(session), leaf_size=3)

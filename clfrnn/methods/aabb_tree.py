@@ -23,6 +23,7 @@ from ..trees import (
     count_leaves,
     is_crowd,
     most_curve_bits,
+    pays_to_divide,
     plan_tree,
     query_bits,
     without_packs,
@@ -41,12 +42,6 @@ _UINT, _ULONG = np.dtype(np.uint32), np.dtype(np.uint64)
 #: Nodes beside each other that one group goes up from, at most.
 _MOST_OF_GROUP = 4096
 _OF_GROUP = 1024
-
-#: From so many neighbors on, lists of their numbers alone are written a sector of memory at a time.
-_FEW = 8.0
-
-#: Queries that several items may serve each, whose numbers are ints.
-_MOST_DIVIDED = 1 << 28
 
 #: A side of a leaf counts as no narrower than this share of the radius: a flat leaf has no volume to compare with.
 _LEAST_SIDE = 1 / 16
@@ -137,8 +132,11 @@ class AabbTreeIndex(Index):
         return config if together else without_packs(config, self.session.profile)
 
     def divides(self, function: NeighborFunction, m: int) -> bool:
-        """Sums in a crowd, where the last queries to end would have the device wait."""
-        return function.light and m <= _MOST_DIVIDED and self._is_crowd()
+        """Sums in an uneven crowd, where the last queries to end would have the device wait."""
+        return function.light and self._divides(m)
+
+    def _divides(self, m: int) -> bool:
+        return pays_to_divide(self.problem.survey, m) and self._is_crowd()
 
     def units(self, ask: Ask, config: TreeWalkConfig) -> int:
         """The items of a group for as many queries as it serves."""
@@ -146,7 +144,7 @@ class AabbTreeIndex(Index):
 
     def writes_at_once(self) -> bool:
         """See :class:`~clfrnn.methods.walker.Walker`."""
-        return self.config.packed and self.problem.survey.neighbors(self.radius) >= _FEW
+        return self.config.many
 
     def _is_crowd(self) -> bool:
         """Whether points crowd within the radius: the first who ask may wait, unless an update has waited before."""
@@ -199,7 +197,7 @@ class AabbTreeIndex(Index):
         """See :class:`~clfrnn.methods.walker.Walker`."""
         plan = self._plan
         levels = self._leaves.bit_length() - 1
-        config = dataclasses.replace(plan.config, divided=self._is_crowd())
+        config = dataclasses.replace(plan.config, divided=self._divides(self.num_points))
         going = "each by itself"
         if config.packed:
             going = f"in packs of {config.work_group_size}, the nearest each by itself"
