@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import numbers
 from typing import Any, ClassVar
@@ -313,21 +314,25 @@ class CellIndex(Index):
         near = box.exceeds_windows(reaches) and grid.tells_apart(reaches)
         return "next" if near and not foreign else "home"
 
+    @functools.cached_property
+    def _neighbors(self) -> float:
+        """As many as a point was expected to have when the index was made."""
+        return self.problem.survey.neighbors(self.radius)
+
     def writes_at_once(self) -> bool:
         """See :class:`~clfrnn.methods.walker.Walker`."""
-        return not self.config.columns and self.problem.survey.neighbors(self.radius) >= _FEW_ELSEWHERE
+        return not self.config.columns and self._neighbors >= _FEW_ELSEWHERE
 
     def make_marks(self, ask: Ask, *, numbers: bool) -> Marks | Stash | None:
         """See :class:`~clfrnn.methods.walker.Walker`."""
         survey, session = self.problem.survey, self.session
-        found = survey.neighbors(self.radius)
+        found = self._neighbors
         if self.problem.box is not None:
             return None
         if not found >= _FEW.get(session.profile.kind, _FEW_ELSEWHERE):
-            serves = numbers and ask.queries is None and ask.m >= _MANY and not self.config.columns
-            return (
-                make_stash(session, units=ask.m, slots=slots_for(found, survey.spread(self.radius))) if serves else None
-            )
+            if not numbers or ask.queries is not None or ask.m < _MANY or self.config.columns:
+                return None
+            return make_stash(session, units=ask.m, slots=slots_for(found, survey.spread(self.radius)))
         if self._words is None or self._words[0] is not self.cell_grid:
             rows, tests = self._window()
             room = min(_MARKS_ROOM * (rows + tests / self.config.bits), found + 4 * math.sqrt(found) + 4)
