@@ -110,17 +110,16 @@ void sum_samples(const int sampled, const int stride, const int step, global con
     found[l] = have;
     crowds[l] = crowd;
     squares[l] = square;
-    for (int other = ${work_group_size // 2}; other > 0; other /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (l < other) {
-            found[l] += found[l + other];
-            crowds[l] += crowds[l + other];
-            squares[l] += squares[l + other];
-        }
-    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    // By one item: by halves, the compiler of one runtime for CPUs left half of three sums out.
     if (l == 0) {
-        sums[0] = found[0];
-        sums[1] = crowds[0];
-        sums[2] = squares[0];
+        for (int k = 1; k < ${work_group_size}; ++k) {
+            have += found[k];
+            crowd += crowds[k];
+            square += squares[k];
+        }
+        sums[0] = have;
+        sums[1] = crowd;
+        sums[2] = square;
     }
 }
