@@ -127,7 +127,7 @@ def plan_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, ed
 def plan_reduce(profile: DeviceProfile, *, dim: int, real: str) -> ReduceConfig:
     """Wide groups on a GPU; narrow ones on a CPU, where a group's items take turns and share its cache lines."""
     size = group_size(profile, 256 if profile.kind == "gpu" else 8)
-    partial = max(2 * dim * REAL_SIZE[real] + 4, 16)  # a box and a row, or two sums
+    partial = max(2 * dim * REAL_SIZE[real] + 4, 24)  # a box and a row, or three sums
     while size > 1 and size * partial > profile.usable_local_memory:
         size //= 2
     return ReduceConfig(work_group_size=size, dim=dim, real=real)

@@ -17,7 +17,10 @@ _SLOTS_PER_POINT = 64
 
 
 class Sample(NamedTuple):
-    """The occupancy sample of n points: every stride-th looks how many of every step-th share its cell."""
+    """The occupancy sample of n points: one of each `stride` looks into its cell, one of each `step` is counted.
+
+    Not the same one of each: points that come in rows of a lattice would be met in step with it.
+    """
 
     sampled: int
     stride: int
@@ -99,9 +102,13 @@ class Survey:
         return min(float(self.n), math.exp(min(700.0, found)))
 
     def spread(self, radius: float) -> float:
-        """The standard deviation of that number over points: chance alone, and as unevenly as they crowd."""
-        mean = self.neighbors(radius)
-        excess = max(0.0, self.unevenness - 1 - 1 / self.others) if self.others > 0 else 0.0
+        """The standard deviation of that number over points: chance alone, and as unevenly as they crowd beyond it."""
+        mean, excess = self.neighbors(radius), 0.0
+        if self.others > 0:
+            found, sample = self.unevenness - 1 - 1 / self.others, occupancy_sample(max(1, self.n))
+            # In an even cloud it is 0, give or take this: where few are counted, two in one cell look like a crowd.
+            chance = math.sqrt(2 / sample.sampled) * sample.step / self.others
+            excess = found if found > 4 * chance else 0.0
         return math.sqrt(mean + excess * mean * mean)
 
     def _chance(self, expected: float) -> float:

@@ -60,7 +60,7 @@ _BLOCK = 512
 #: Blocks that are wider than so many of the largest radius in them keep the order of the curve (measured).
 _WIDE = 8.0
 
-#: Nor are those whose radii differ by no more than this.
+#: So do those whose largest radius is no more than so many times the smallest.
 _ALIKE = 1.5
 
 #: From so many neighbors on in the mean, leaves are looked at as a whole and lists written by sectors (measured).

@@ -40,6 +40,18 @@ void whole_box(const int groups, global const real *restrict shares, global real
     ${settle("boxes + place", "0")}
 }
 
+// Number k of a sample that takes one point of each `apart`, any of them: every apart-th would go in step with points that come
+// in rows of a lattice.
+uint place_of(const int k, const int apart)
+{
+    uint hash = k;
+    hash *= 0x85ebca6bu;
+    hash ^= hash >> 13;
+    hash *= 0xc2b2ae35u;
+    hash ^= hash >> 16;
+    return (uint)k * apart + mul_hi(hash, (uint)apart);
+}
+
 <%def name="slot_of_cell()">
     // The counter that point i's cell may have. Cells need no address here, only a hash, which is never 0.
     uint hash = 0;
@@ -60,28 +72,29 @@ void whole_box(const int groups, global const real *restrict shares, global real
 </%def>
 
 // Gives the cells of a sample of points a counter each, by their hashes. Of cells that share one the largest hash has it.
-// Launch: one work-item per sampled point. In: points (n, dim), of which those `stride` apart are sampled. Out: slots
+// Launch: one work-item per sampled point. In: points (n, dim), of which one of each `stride` is sampled. Out: slots
 // (2, 2 to the power 32 - shift): hashes, zero before.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void sample_cells(const int sampled, const int stride, global const real *restrict points, const real inverse, const int shift,
                   global uint *restrict slots)
 {
     if (get_global_id(0) >= sampled) return;
-    const int i = (int)get_global_id(0) * stride;
+    const int i = place_of(get_global_id(0), stride);
     ${slot_of_cell()}
     atomic_max(&slots[slot], hash);
 }
 
-// Counts the points in these cells: of all points those `step` apart.
+// Counts the points in these cells: of all points one of each `step`.
 // Launch: groups of ${work_group_size}, group g counts numbers g * span up to (g + 1) * span. In: points (n, dim). Out: slots:
 // counts behind the hashes, zero before.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void count_in_cells(const int counted, const int span, const int step, global const real *restrict points, const real inverse, const int shift,
-                    global uint *restrict slots)
+void count_in_cells(const int n, const int counted, const int span, const int step, global const real *restrict points,
+                    const real inverse, const int shift, global uint *restrict slots)
 {
     const int end = min((long)counted, (long)(get_group_id(0) + 1) * span);
     for (int k = (int)get_group_id(0) * span + (int)get_local_id(0); k < end; k += ${work_group_size}) {
-        const int i = k * step;
+        const uint i = place_of(k, step);
+        if (i >= (uint)n) break;  // of the last ones, which may be fewer
         ${slot_of_cell()}
         if (slots[slot] == hash) atomic_inc(&slots[(1u << (32 - shift)) + slot]);
     }
@@ -98,10 +111,10 @@ void sum_samples(const int sampled, const int stride, const int step, global con
     const int l = get_local_id(0);
     ulong have = 0, crowd = 0, square = 0;
     for (int k = l; k < sampled; k += ${work_group_size}) {
-        const int i = k * stride;
+        const int i = place_of(k, stride);
         ${slot_of_cell()}
         if (slots[slot] == hash) {
-            const ulong others = slots[(1u << (32 - shift)) + slot] - (i % step == 0);
+            const ulong others = slots[(1u << (32 - shift)) + slot] - (place_of(i / step, step) == i);
             ++have;
             crowd += others;
             square += others * others;

@@ -20,13 +20,15 @@ void stashed_rows(const int m, const int units, const ${offset} capacity, global
     if (i < m) {
         const int2 row = rows[i];
         const ${offset} opens = offsets[i] - begin;
+        // Offsets of more pairs than they count may have come round: such a list is thrown away, but stays within bounds.
+        const int fits = together && opens >= 0 && opens <= many - row.x;
         if (row.x <= ${slots}) {
 % for first in range(0, slots, 4):
             if (row.x > ${first}) {
                 const int4 numbers = stash[${first // 4} * (size_t)units + row.y];
 % for k in range(4):
                 if (row.x > ${first + k}) {
-                    if (together) stage[opens + ${first + k}] = numbers.s${k};
+                    if (fits) stage[opens + ${first + k}] = numbers.s${k};
                     else if ((u${offset})(begin + opens + ${first + k}) < (u${offset})capacity) indices[begin + opens + ${first + k}] = numbers.s${k};
                 }
 % endfor

@@ -87,7 +87,7 @@ def test_serving_a_moved_cloud():
 def test_the_occupancy_sample_stays_within_the_points(n):
     sample = occupancy_sample(n)
     assert 0 < sample.sampled <= sample.counted <= n
-    assert (sample.sampled - 1) * sample.stride < n
+    assert sample.sampled * sample.stride <= n
     assert (sample.counted - 1) * sample.step < n <= sample.counted * sample.step
     assert 2 * sample.sampled <= 1 << sample.bits <= 1 << 18
 
@@ -111,6 +111,19 @@ def test_spread_is_chance_and_more():
     assert even.spread(0.0145) == pytest.approx(mean**0.5)
     uneven = dataclasses.replace(even, unevenness=2 + 1 / 3)
     assert uneven.spread(0.0145) == pytest.approx((mean + mean**2) ** 0.5)
+
+
+@pytest.mark.parametrize("bits", [18, 22, 26])
+def test_chance_is_no_spread(bits):
+    """However few of an even cloud's points are counted."""
+    rng, n, others = np.random.default_rng(5), 1 << bits, 0.7
+    sample = occupancy_sample(n)
+    for _ in range(50):
+        drawn = rng.poisson(others / sample.step, sample.sampled)
+        _, unevenness = sample.crowding(sample.sampled, int(drawn.sum()), int((drawn**2).sum()))
+        cloud = Survey(n=n, low=(0.0,) * 3, high=(1.0,) * 3, others=others, unevenness=unevenness)
+        radius = (others / n) ** (1 / 3)
+        assert cloud.spread(radius) == pytest.approx(cloud.neighbors(radius) ** 0.5, rel=0.2)
 
 
 def test_density_sees_clusters():

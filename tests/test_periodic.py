@@ -1001,6 +1001,17 @@ def test_crowds_count_as_such_although_points_have_left_the_box(session):
     assert np.array_equal(outside.count().get(), counts_of(truth(points, 0.002, **unit(3))))
 
 
+def test_even_points_that_have_left_the_box_are_no_uneven_crowd(session):
+    """What is sampled of them outside is chance: inside, all have as many others around them."""
+    rng = np.random.default_rng(4)
+    points = (rng.random((3000, 3)) + rng.integers(-5, 5, (3000, 3))).astype(np.float32)
+    index = clfrnn.build_index(points, 0.3, session=as_gpu(session), **unit(3))
+
+    assert index.problem.survey.others > 50
+    assert index.problem.survey.unevenness == pytest.approx(1, abs=0.2)
+    assert index.method != "aabb_tree"
+
+
 @pytest.mark.parametrize(("name", "dimension"), GPU_CASES[:2])
 def test_updates_in_the_arrangement_for_a_gpu(gpu_like, name, dimension):
     """Home, away and home again: other kernels serve each."""

@@ -32,9 +32,11 @@ def local_bytes(config):
     if isinstance(config, configs.TileConfig):
         return config.tile * config.dim * REAL_SIZE[config.real]
     if isinstance(config, configs.ReduceConfig):
-        return size * max(2 * config.dim * REAL_SIZE[config.real] + 4, 16)
+        return size * max(2 * config.dim * REAL_SIZE[config.real] + 4, 24)
     if isinstance(config, configs.ScanConfig):
         return size * 8
+    if isinstance(config, configs.StashedRowsConfig):
+        return size * config.slots * 4
     if isinstance(config, configs.SortConfig):
         pairs = size * config.items * {"uint": 8, "ulong": 12}[config.key]
         return 4 * ((size << config.digit_bits) + size + (1 << config.digit_bits)) + (pairs if config.held else 0)
@@ -73,6 +75,8 @@ def all_configs(profile):
         yield plan.plan_short_scan(profile, total=total, out=out)
     for key in ("uint", "ulong"):
         yield plan.plan_sort(profile, key=key)
+    for slots in (4, 16):
+        yield plan.plan_stashed_rows(profile, slots=slots, offset="long")
     yield plan.plan_fill(profile)
     yield plan.plan_take(profile, word="uint")
 
@@ -121,11 +125,13 @@ def test_more_local_memory_never_means_smaller_plans(profile, dim, real):
             trees.plan_tree_walk(device, dim=dim, real=real, periodic=True),
         )
         making = trees.plan_tree(device, dim=dim, real=real, periodic=True)
+        reduction = plan.plan_reduce(device, dim=dim, real=real)
+        assert local_bytes(reduction) <= device.usable_local_memory
         sizes = {
             "all pairs": plan.plan_tile(device, dim=dim, real=real, periodic=True).tile,
             "sort": sort.work_group_size * sort.items,
             "scan": plan.plan_scan(device, total="int", out="int").work_group_size,
-            "reduction": plan.plan_reduce(device, dim=dim, real=real).work_group_size,
+            "reduction": reduction.work_group_size,
             "packs": walk.packed,
             "boxes": making.leaves,
             "block": making.block,

@@ -6,6 +6,7 @@ import pyopencl.array as cla
 import pytest
 from conftest import POINTS
 
+from clfrnn import survey as survey_module
 from clfrnn.domain import padded_radius
 from clfrnn.primitives import scan
 from clfrnn.primitives.fill import fill
@@ -97,6 +98,16 @@ def test_scan_and_the_total_beside(session, n, out, short):
 
     assert totals.get().tolist() == [-1, counts.sum(), -1]
     assert np.array_equal(starts.get(), np.concatenate([[0], np.cumsum(counts)]))
+
+
+@pytest.mark.parametrize("n", [0, 1, 100, POINTS])
+def test_scan_of_the_first_of_two_numbers(session, n, short):
+    counts = np.random.default_rng(n).integers(0, 1000, (n, 2)).astype(np.int32)
+    starts = session.scratch(n + 1, INT, purpose="a test")
+
+    exclusive_scan(session, session.upload(counts, purpose="a test"), starts)
+
+    assert np.array_equal(session.read(starts), np.concatenate([[0], np.cumsum(counts[:, 0])]))
 
 
 @pytest.mark.parametrize("out", [np.int32, np.int64])
@@ -199,6 +210,18 @@ def test_survey_sees_how_unevenly_points_crowd(session):
         survey, _ = survey_points(session, device, 1.0, bounding_box(session, device))
         assert survey.others == pytest.approx((n // 10) ** 2 / n, rel=0.2, abs=0.2)
         assert survey.unevenness == pytest.approx(n / (n // 10), rel=0.2)
+
+
+def test_survey_is_not_in_step_with_a_lattice(session, monkeypatch):
+    """Points in rows of sixteen, of which one of each sixteen is counted: all rows are met alike."""
+    monkeypatch.setattr(survey_module, "_SAMPLED_POINTS", 64)
+    monkeypatch.setattr(survey_module, "_COUNTED_POINTS", 256)
+    points = np.stack(np.meshgrid(*[np.arange(16)] * 3, indexing="ij"), axis=-1).reshape(-1, 3).astype(np.float32) + 0.5
+    device = cla.to_device(session.queue, points)
+
+    survey, _ = survey_points(session, device, 2.0, bounding_box(session, device))
+
+    assert survey.others == pytest.approx(7, rel=0.5)
 
 
 def test_scratch_of_nothing_is_a_buffer(session):

@@ -89,7 +89,8 @@ def check_images(box: PeriodicBox, radius: float, n: int) -> None:
 def survey_in_box(survey: Survey, box: PeriodicBox, radius: float, real: str) -> Survey:
     """The survey of the points' images inside the box.
 
-    The sample of crowding knows nothing of images: where points have left the box, there is at least the mean.
+    The sample of crowding knows nothing of images: where points have left the box, there is at least the mean, and what
+    is less than that tells nothing of how unevenly they crowd in the box.
     """
     check_near("points", box, survey.low, survey.high, real)
     low, high = box.domain(survey.low, survey.high)
@@ -98,7 +99,9 @@ def survey_in_box(survey: Survey, box: PeriodicBox, radius: float, real: str) ->
         return inside
     density = dataclasses.replace(inside, others=0.0).density(radius)
     others = density * radius**survey.dim if math.isfinite(density) else survey.others
-    return dataclasses.replace(inside, others=min(float(survey.n), max(survey.others, others)))
+    if others <= survey.others:
+        return inside
+    return dataclasses.replace(inside, others=min(float(survey.n), others), unevenness=1.0)
 
 
 def check_host_near(name: str, box: PeriodicBox, values: np.ndarray[Any, Any]) -> None:

@@ -243,7 +243,15 @@ def _crowding(session: Session, points: cla.Array, radius: float) -> tuple[float
     session.launch(kernels["sample_cells"], sample.sampled, size, sampled, stride, points.base_data, *cells)
     groups, span = share_out(session.profile, sample.counted, 4 * size)
     session.launch(
-        kernels["count_in_cells"], groups * size, size, counted, np.int32(span), step, points.base_data, *cells
+        kernels["count_in_cells"],
+        groups * size,
+        size,
+        np.int32(n),
+        counted,
+        np.int32(span),
+        step,
+        points.base_data,
+        *cells,
     )
     session.launch(kernels["sum_samples"], size, size, sampled, stride, step, points.base_data, *cells, sums.base_data)
     return sample.crowding(*(int(value) for value in session.read(sums)))

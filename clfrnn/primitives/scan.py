@@ -29,7 +29,7 @@ def exclusive_scan(session: Session, counts: Counts, starts: Counts, total: Scra
     With `total`, one int64, sums are int64 and the whole one is written there too; without it, or in int32 `starts`,
     the total must stay below 2**31. Two launches, two passes, for few counts one of each; nothing is waited for.
     """
-    stride = counts.size // (starts.size - 1) if isinstance(counts, cla.Array) and counts.ndim > 1 else 1
+    stride = counts.shape[1] if isinstance(counts, cla.Array) and counts.ndim > 1 else 1
     n, few = counts.size // stride, counts.size <= _FEW
     sums, out = INT if total is None else LONG, _CTYPE[starts.dtype]
     plan = plan_short_scan if few else plan_scan
