@@ -30,7 +30,7 @@ __all__ = [
 #: Points of a leaf, up to twice as many. On a CPU a leaf is some vectors. On a GPU small leaves mean fewer candidates
 #: out of reach and more boxes: so many points for so many neighbors at the most (measured).
 _LEAF_OF_CPU = 32
-_LEAVES_OF_GPU = ((24.0, 8), (160.0, 16), (math.inf, 32))
+_LEAVES_OF_GPU = ((60.0, 8), (160.0, 16), (math.inf, 32))
 
 #: Work-items and leaves of a group that makes boxes, so that points are loaded by all of them, leaves made by some.
 _GROUP, _LEAVES = 256, 64
@@ -39,9 +39,9 @@ _GROUP, _LEAVES = 256, 64
 #: down would leave some of these untested.
 _PACK, _LEAST_PACK = 32, 8
 
-#: Queries of a pack that look into the same leaves: more of them load fewer addresses, fewer look into fewer leaves
-#: (measured).
-_BAND = 8
+#: Queries of a pack that look into the same leaves, by neighbors: more of them load fewer addresses, fewer look into
+#: fewer leaves (measured).
+_BANDS = ((24.0, 4), (math.inf, 8))
 
 #: Candidates that a band takes at a time: as all are loaded from one address, many loads under way cost little.
 _UNROLLED = (8, 8)
@@ -51,8 +51,14 @@ _WORD = 32
 
 #: Bits of a key, and of one coordinate in it: no more than the numbers themselves tell apart.
 _KEY_BITS = 63
-_SPARE_BITS = 2
 _COORDINATE_BITS = {"float": 24, "double": 31}
+
+#: Bits of a coordinate beyond those of cubes that hold about a point: fewer where blocks of the curve are halved, as it
+#: says nothing within them, unless points crowd so unevenly that one of these cubes may hold many blocks.
+_SPARE_BITS, _BITS_OF_HALVES, _EVEN = 2, -1, 2.0
+
+#: Points of such a block, at the most.
+_HALVED = 1024
 
 #: Queries that follow each other on the curve and are sorted by their radii: of larger blocks, packs lie farther apart.
 _BLOCK = 512
@@ -89,6 +95,8 @@ class TreeConfig(PointConfig):
     columns: bool
     #: leaves of a group, a power of two
     leaves: int
+    #: places for points of a group that are halved down to leaves, a power of two; 0 where the curve's order is left
+    halved: int
     #: queries of a group that are sorted by their radii
     block: int
     #: those of them that go down the tree together
@@ -98,6 +106,13 @@ class TreeConfig(PointConfig):
     def corners(self) -> int:
         """Numbers of the box of a node."""
         return corners(self.dim)
+
+    def slots(self, leaf_size: int) -> int:
+        """Places of a leaf in a block that is halved, a power of two; 0 where a block has no room for two leaves."""
+        if not self.halved:
+            return 0
+        slots = max(1 << (leaf_size - 1).bit_length(), self.halved // self.work_group_size)
+        return slots if 2 * slots <= self.halved else 0
 
     def names(self) -> dict[str, Any]:
         """The fields, how many largest radii wide a block may be to be sorted, and how alike radii are that stay."""
@@ -116,6 +131,8 @@ class TreeWalkConfig(RunConfig):
     ranks: bool
     #: so many neighbors that many leaves lie within reach as a whole, and that lists are written a sector at a time
     many: bool
+    #: queries of a pack that look into the same leaves
+    band: int
     #: sums are made by several items for each query, who divide the leaves among them
     divided: bool
 
@@ -132,15 +149,28 @@ class TreeWalkConfig(RunConfig):
     @property
     def local_memory(self) -> int:
         """Bytes that a pack takes."""
-        numbers = (3 * self.dim + 2) * (self.work_group_size + 1) + corners(self.dim) * self.room
+        numbers = self.sides * (1 + self.parts) + corners(self.dim) * self.room
         return REAL_SIZE[self.real] * numbers + 4 * (
             self.room + self.stack + 4 + 2 * self.bands * -(-self.room // _WORD)
         )
 
     @property
+    def sides(self) -> int:
+        """Numbers that say where the queries of a pack are, and how far they look."""
+        return 3 * self.dim + 2 if self.periodic else 2 * self.dim + 1
+
+    @property
+    def parts(self) -> int:
+        """Parts of a pack, each of which is gone through by one item for one of these numbers."""
+        parts = 1
+        while 2 * parts * self.sides <= self.work_group_size:
+            parts *= 2
+        return parts
+
+    @property
     def bands(self) -> int:
         """Bands of a pack."""
-        return max(1, self.work_group_size // _BAND)
+        return max(1, self.work_group_size // self.band)
 
     @property
     def _together(self) -> bool:
@@ -167,9 +197,10 @@ class TreeWalkConfig(RunConfig):
             "shares": self.shares,
             "room": self.room,
             "stack": self.stack,
-            "band": _BAND,
             "bands": self.bands,
             "word": _WORD,
+            "sides": self.sides,
+            "parts": self.parts,
         }
 
     def inline(self) -> TreeWalkConfig:
@@ -184,11 +215,16 @@ def corners(dim: int) -> int:
 
 def default_leaf_size(profile: DeviceProfile, n: int, neighbors: float) -> int:
     """Points of a leaf, when the caller does not say: as few as fill a power of two of them."""
-    least = next(size for most, size in _LEAVES_OF_GPU if not neighbors > most)
+    least = _for_neighbors(_LEAVES_OF_GPU, neighbors)
     if profile.kind == "cpu":
         least = _LEAF_OF_CPU
     leaves = 1 << max(0, (n // least).bit_length() - 1)
     return max(1, -(-n // leaves))
+
+
+def _for_neighbors(sizes: tuple[tuple[float, int], ...], neighbors: float) -> int:
+    """Of sizes, each for so many neighbors at the most, the first that serves."""
+    return next(size for most, size in sizes if not neighbors > most)
 
 
 def count_leaves(n: int, leaf_size: int) -> int:
@@ -221,9 +257,19 @@ def plan_tree(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) ->
         periodic=periodic,
         columns=_columns(profile, dim),
         leaves=leaves,
+        halved=_halved(profile, size, dim, real) if profile.kind == "gpu" else 0,
         block=max(1, min(_BLOCK, _room_for_block(profile, size, real))),
         pack=_PACK,
     )
+
+
+def _halved(profile: DeviceProfile, size: int, dim: int, real: str) -> int:
+    """Points with their keys and numbers that fit local memory beside a box for each item of a group."""
+    of_point, of_item = dim * REAL_SIZE[real] + 8, 2 * dim * REAL_SIZE[real]
+    halved = _HALVED
+    while halved >= size and halved * of_point + size * of_item > profile.usable_local_memory:
+        halved //= 2
+    return halved if halved >= size else 0
 
 
 def _room_for_block(profile: DeviceProfile, size: int, real: str) -> int:
@@ -236,15 +282,16 @@ def most_curve_bits(dim: int, real: str) -> int:
     return min(_COORDINATE_BITS[real], _KEY_BITS // dim)
 
 
-def curve_bits(problem: Problem) -> int:
-    """Bits of a coordinate on the curve: cubes that hold about a point where points crowd, and a few bits more."""
+def curve_bits(problem: Problem, *, halved: bool = False) -> int:
+    """Bits of a coordinate on the curve: cubes that hold about a point where points crowd, and a few more or less."""
     survey, dim = problem.survey, problem.dim
     most = most_curve_bits(dim, problem.real)
     extent = max(high / 2 - low / 2 for low, high in zip(survey.low, survey.high, strict=True)) * 2
     if not (0 < extent < math.inf and problem.radius > 0 and survey.n > 1):
         return most if extent > 0 else 1
     across = math.log2(extent) - math.log2(problem.radius) + math.log2(1 + survey.others) / dim
-    return max(1, min(most, math.ceil(across) + _SPARE_BITS))
+    spare = _BITS_OF_HALVES if halved and survey.unevenness < _EVEN else _SPARE_BITS
+    return max(1, min(most, math.ceil(across) + spare))
 
 
 def plan_tree_walk(
@@ -265,6 +312,7 @@ def plan_tree_walk(
         sorts=False,
         ranks=False,
         many=False,
+        band=1,
         divided=False,
     )
     packed = dataclasses.replace(
@@ -274,6 +322,7 @@ def plan_tree_walk(
         packed=True,
         sorts=True,
         many=neighbors >= _MANY,
+        band=_for_neighbors(_BANDS, neighbors),
     )
     fits = packed.local_memory <= profile.usable_local_memory and packed.work_group_size >= _LEAST_PACK
     return packed if profile.kind == "gpu" and fits else alone

@@ -2,6 +2,7 @@
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="boxes" file="boxes.cl.mako"/>
 <%namespace name="packs" file="packs.cl.mako"/>
+<%namespace name="bands_of" file="bands.cl.mako"/>
 <%namespace name="places" file="places.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
 // A balanced tree of bounding boxes over points in the order of a space-filling curve.
@@ -71,7 +72,7 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
             // Leaves behind the last point, whose boxes nobody touches but with an infinite radius, may begin beyond an int.
             const long frnn_begin = (long)(${node} - frnn_leaves) * frnn_leaf_size;
             int frnn_t = frnn_begin < frnn_n ? (int)frnn_begin : frnn_n;
-            const int frnn_stop = frnn_min(frnn_t + frnn_leaf_size, frnn_n);
+            const int frnn_stop = frnn_t + frnn_min(frnn_leaf_size, frnn_n - frnn_t);
             ${places.run(function, image)}
 </%def>
 
@@ -129,33 +130,35 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
     ${visit.take_up(function, "frnn_active")}
     ${packs.gather()}
 % if whole:
-    // The first leaf that may hold other than so many points within its box: the last one, or all where any is not finite.
-    const int frnn_full = frnn_leaves + (${boxes.all_finite("frnn_boxes")} > 0 ? frnn_n / frnn_leaf_size : 0);
+    // Where the first leaf begins that may hold other than so many points within its box: the last one, or any where a point
+    // is not finite.
+    const int frnn_full = ${boxes.all_finite("frnn_boxes")} > 0 ? frnn_n / frnn_leaf_size * frnn_leaf_size : 0;
 % endif
     <%visit:each_image args="image">
         <%packs:descend>
-        ${packs.divide(whole)}
+        ${bands_of.divide(whole)}
         // Each band goes through the leaves that one of it touches, all of it in step.
         int frnn_word = 0;
         uint frnn_bits = 0;
         for (;;) {
             for (; !frnn_bits && frnn_word * ${word} < frnn_portion; ++frnn_word) {
-                frnn_bits = ${packs.of_band("frnn_bands", "frnn_word")};
+                frnn_bits = ${bands_of.of_band("frnn_bands", "frnn_word")};
 % if whole:
-                const uint frnn_partly = ${packs.of_band("frnn_beyond", "frnn_word")};
+                const uint frnn_partly = ${bands_of.of_band("frnn_beyond", "frnn_word")};
                 frnn_count += frnn_searches ? frnn_marked(frnn_bits & ~frnn_partly) * frnn_leaf_size : 0;
                 frnn_bits &= frnn_partly;
 % endif
             }
             if (!frnn_bits) break;
-            const int frnn_node = frnn_list[${packs.of_share(f"((frnn_word - 1) * {word} + frnn_lowest_bit(frnn_bits))")}];
+            int frnn_t = frnn_list[${bands_of.of_share(f"((frnn_word - 1) * {word} + frnn_lowest_bit(frnn_bits))")}];
             frnn_bits &= frnn_bits - 1;
-            ${leaf(function, image, "frnn_node")}
+            const int frnn_stop = frnn_t + frnn_min(frnn_leaf_size, frnn_n - frnn_t);
+            ${places.run(function, image)}
         }
         </%packs:descend>
     </%visit:each_image>
 % if shares > 1:
-    ${packs.put_together("frnn_count")}
+    ${bands_of.put_together("frnn_count")}
 % endif
     if (frnn_active) ${visit.lay_down(function)}
 </%def>

@@ -1,10 +1,9 @@
 <%namespace name="boxes" file="boxes.cl.mako"/>
+<%namespace name="bands_of" file="bands.cl.mako"/>
 ## The queries of a group, neighbors of each other, go down the tree together: the nodes that the box around them touches
-## are tested side by side. The leaves found are divided among bands of items, each of which looks in step into those that
-## one of it touches: what items load together is one address a band. In a band are other queries than in the next, or where
-## there are shares the same queries for another share of the leaves.
+## are tested side by side. The leaves found are divided among bands of items: see bands.cl.mako.
 ## Barriers stand in loops that all items of a group go through equally often.
-## Config fields used: work_group_size, dim, components, periodic, room, stack, band, bands, word, shares.
+## Config fields used: work_group_size, dim, components, periodic, room, stack, bands, sides, parts.
 <%! levels = 3 %>\
 <%def name="functions()">
 // Behind a user's state, names of built-in functions may be those of a user's own.
@@ -17,97 +16,63 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 </%def>
 
 <%def name="declare()">
-    local real frnn_shared[${(3 * dim + 2) * work_group_size}], frnn_pack[${3 * dim + 2}];
+    local real frnn_parts[${sides * parts}], frnn_pack[${sides}];
+    // Nodes to look below, and where the points of the leaves begin that were found.
     local int frnn_stack[${stack}], frnn_list[${room}];
-    local uint frnn_marks[4], frnn_bands[${bands} * ${words()}], frnn_beyond[${bands} * ${words()}];
+    local uint frnn_marks[4], frnn_bands[${bands} * ${bands_of.words()}], frnn_beyond[${bands} * ${bands_of.words()}];
     // The boxes of the leaves on the list, which every query is tested against.
     ${boxes.local_array("frnn_kept", room)};
+    // What the queries' own box is made of, before there is any of these.
+    local real *const frnn_shared = (local real *)frnn_kept;
 </%def>
 
-<%def name="words()" filter="trim">
-${-(-room // (word * shares))}
-</%def>
-
-<%def name="of_band(array, number)" filter="trim">
-${array}[(${number}) * ${bands} + frnn_l / ${band}]
-</%def>
-
-<%def name="of_share(k)" filter="trim">
-## The place on the list of leaf k of those that fall to this item's share.
-${f"({k} * {shares} + frnn_l / {work_group_size // shares})" if shares > 1 else k}
-</%def>
-
-<%def name="divide(whole)">
-<% arrays = ("frnn_bands", "frnn_beyond") if whole else ("frnn_bands",) %>\
-        // Bits of the leaves on the list that each query touches, joined for each band.
-% if whole:
-        // And of those that hold other points than neighbors: none where it reaches the far corner, as no point in the box is
-        // farther than that, and the leaf is full.
-% endif
-        for (int frnn_k = frnn_l; frnn_k < ${bands} * ${words()}; frnn_k += ${work_group_size}) {
-% for array in arrays:
-            ${array}[frnn_k] = 0;
-% endfor
+<%def name="farthest_of(side, array, first, apart, many)">
+        // Low corners are the least of their kind.
+        real frnn_most = ${array}[${first}];
+        for (int frnn_k = 1; frnn_k < ${many}; ++frnn_k) {
+            const real frnn_one = ${array}[${first} + frnn_k * ${apart}];
+            frnn_most = ${side} < ${dim} ? frnn_smaller(frnn_most, frnn_one) : -frnn_smaller(-frnn_most, -frnn_one);
         }
-        frnn_meet();
-        const int frnn_portion = ${f"(frnn_found + {shares - 1} - frnn_l / {work_group_size // shares}) / {shares}" if shares > 1 else "frnn_found"};
-        for (int frnn_from = 0; frnn_from < frnn_portion; frnn_from += ${word}) {
-            const int frnn_many = frnn_min(${word}, frnn_portion - frnn_from);
-            uint frnn_touched = 0, frnn_partly = 0;
-            for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
-                const int frnn_listed = ${of_share("(frnn_from + frnn_k)")};
-                ${boxes.apart("frnn_kept", "frnn_listed", "frnn_leaf_")}
-                frnn_touched |= (uint)(frnn_leaf_apart <= ${boxes.bound()}) << frnn_k;
-% if whole:
-% for k, component in enumerate(components):
-                const real frnn_far${k} = fmax(frnn_q${component} - frnn_leaf_low${k}, frnn_leaf_high${k} - frnn_q${component});
-% endfor
-                const int frnn_all = frnn_list[frnn_listed] < frnn_full & ${" + ".join(f"frnn_far{k} * frnn_far{k}" for k in range(dim))} <= reach2;
-                frnn_partly |= (uint)(frnn_searches & !frnn_all) << frnn_k;
-% endif
-            }
-% for array, bits in zip(arrays, ("frnn_touched", "frnn_partly")):
-            frnn_join(&${of_band(array, f"frnn_from / {word}")}, ${bits});
-% endfor
-        }
-        frnn_meet();
-</%def>
-
-<%def name="put_together(sum)">
-    // The sums of those who have the same query, for the first of them.
-    frnn_stack[frnn_l] = ${sum};
-    frnn_meet();
-    for (int frnn_k = frnn_l + ${work_group_size // shares}; frnn_k < ${work_group_size}; frnn_k += ${work_group_size // shares}) ${sum} += frnn_stack[frnn_k];
-    frnn_active &= frnn_l < ${work_group_size // shares};
 </%def>
 
 <%def name="gather()">
-    // The box around the queries that search at all; how far rounding reaches, and how far the farthest of them looks.
+    // The box around the queries that search at all, and how far the farthest of them looks; with periodic axes how far
+    // rounding reaches, too.
+<% apart = work_group_size + 1 %>\
     const int frnn_searches = r2 >= 0;
 % for k, component in enumerate(components):
-<% inside, pad = (f"frnn_inside{k}", f"frnn_reach{k} - frnn_reach") if periodic else (f"frnn_q{component}", "0") %>\
-    frnn_shared[${k * work_group_size} + frnn_l] = frnn_searches ? ${inside} : (real)INFINITY;
-    frnn_shared[${(dim + k) * work_group_size} + frnn_l] = frnn_searches ? ${inside} : -(real)INFINITY;
-    frnn_shared[${(2 * dim + k) * work_group_size} + frnn_l] = frnn_searches ? ${pad} : 0;
+<% inside = f"frnn_inside{k}" if periodic else f"frnn_q{component}" %>\
+    frnn_shared[${k * apart} + frnn_l] = frnn_searches ? ${inside} : (real)INFINITY;
+    frnn_shared[${(dim + k) * apart} + frnn_l] = frnn_searches ? ${inside} : -(real)INFINITY;
+% if periodic:
+    frnn_shared[${(2 * dim + 1 + k) * apart} + frnn_l] = frnn_searches ? frnn_reach${k} - frnn_reach : 0;
+% endif
 % endfor
-    frnn_shared[${3 * dim * work_group_size} + frnn_l] = frnn_searches ? ${boxes.bound()} : -1;
-    frnn_shared[${(3 * dim + 1) * work_group_size} + frnn_l] = frnn_searches ? frnn_reach : 0;
+    frnn_shared[${2 * dim * apart} + frnn_l] = frnn_searches ? ${boxes.bound()} : -1;
+% if periodic:
+    frnn_shared[${(3 * dim + 1) * apart} + frnn_l] = frnn_searches ? frnn_reach : 0;
+% endif
     if (frnn_l < 4) frnn_marks[frnn_l] = 0;
     frnn_meet();
-    for (int frnn_c = frnn_l; frnn_c < ${3 * dim + 2}; frnn_c += ${work_group_size}) {
-        real frnn_most = frnn_shared[frnn_c * ${work_group_size}];
-        for (int frnn_k = 1; frnn_k < ${work_group_size}; ++frnn_k) {
-            const real frnn_one = frnn_shared[frnn_c * ${work_group_size} + frnn_k];
-            frnn_most = frnn_c < ${dim} ? frnn_smaller(frnn_most, frnn_one) : -frnn_smaller(-frnn_most, -frnn_one);
-        }
+    // Each number by as many items as there are for it, then what these have found.
+    for (int frnn_c = frnn_l; frnn_c < ${sides * parts}; frnn_c += ${work_group_size}) {
+        const int frnn_side = frnn_c % ${sides}, frnn_from = frnn_side * ${apart} + frnn_c / ${sides} * ${work_group_size // parts};
+        ${farthest_of("frnn_side", "frnn_shared", "frnn_from", 1, work_group_size // parts)}
+        frnn_parts[frnn_c] = frnn_most;
+    }
+    frnn_meet();
+    for (int frnn_c = frnn_l; frnn_c < ${sides}; frnn_c += ${work_group_size}) {
+        ${farthest_of("frnn_c", "frnn_parts", "frnn_c", sides, parts)}
         frnn_pack[frnn_c] = frnn_most;
     }
     frnn_meet();
-    const real frnn_farthest = frnn_pack[${3 * dim}];
+    const real frnn_farthest = frnn_pack[${2 * dim}];
     const int frnn_nobody = !(frnn_pack[0] <= frnn_pack[${dim}]);
 % for k in range(dim):
     const real frnn_pack_low${k} = frnn_nobody ? 0 : frnn_pack[${k}], frnn_pack_high${k} = frnn_nobody ? 0 : frnn_pack[${dim + k}];
-    const real frnn_pack_pad${k} = frnn_pack[${2 * dim + k}];
+% if periodic:
+    const real frnn_pack_pad${k} = frnn_pack[${2 * dim + 1 + k}];
+% endif
 % endfor
 % if periodic:
     // All of them look into every image that any of them meets, and into the box alone when nobody searches.
@@ -120,8 +85,8 @@ ${f"({k} * {shares} + frnn_l / {work_group_size // shares})" if shares > 1 else 
 </%def>
 
 <%def name="touches(node)">
-    // Whether the box around the queries, as seen from the image, comes so near to a node's.
-    ${boxes.load("frnn_boxes", node, "frnn_node_")}
+    // Whether the box around the queries, as seen from the image, comes so near to a node's; there is none of number 0.
+    ${boxes.load("frnn_boxes", f"frnn_max(1, {node})", "frnn_node_")}
 % for k in range(dim):
 % if periodic:
     const real frnn_away${k} = (real)frnn_t${k} * frnn_length${k};
@@ -131,27 +96,25 @@ ${f"({k} * {shares} + frnn_l / {work_group_size // shares})" if shares > 1 else 
     const real frnn_gap${k} = frnn_between(frnn_node_low${k}, frnn_node_high${k}, frnn_pack_low${k}, frnn_pack_high${k});
 % endif
 % endfor
-    frnn_hit = ${" + ".join(f"frnn_gap{k} * frnn_gap{k}" for k in range(dim))} <= frnn_farthest;
+    const int frnn_hit = ${node} > 0 & ${" + ".join(f"frnn_gap{k} * frnn_gap{k}" for k in range(dim))} <= frnn_farthest;
 </%def>
 
 <%def name="descend()">
     // Several nodes at a time off the top of the stack, each replaced by those of its descendants ${levels} levels down that are
-    // touched; leaves go to a list. The first step may be shorter, so that the last one ends at the leaves. Places come
-    // from the number of the item, so that leaves stand in the same order in every run.
+    // touched; leaves go to a list. The first step is as long as there are items for it, so that the last one ends at the
+    // leaves. Places come from the number of the item, so that leaves stand in the same order in every run.
+<% widest = work_group_size.bit_length() - 1 %>\
     const int frnn_depth = frnn_levels(frnn_leaves);
+    const int frnn_first_down = frnn_depth < ${widest} ? frnn_depth : ${widest} - (${widest} - frnn_depth % ${levels}) % ${levels};
     int frnn_height = 1, frnn_found = 0, frnn_round = 0;
     if (frnn_l == 0) frnn_stack[0] = 1;
     frnn_meet();
     while (frnn_height) {
-        const int frnn_down = frnn_round || !frnn_depth ? ${levels} : (frnn_depth - 1) % ${levels} + 1;
         const int frnn_take = frnn_max(1, frnn_min(frnn_min(frnn_height, ${work_group_size >> levels}), (${stack - 100} - frnn_height) / ${(1 << levels) - 1}));
-        const int frnn_popped = frnn_l >> ${levels}, frnn_which = frnn_l & ${(1 << levels) - 1};
-        int frnn_hit = 0, frnn_child = 0;
-        if (frnn_popped < frnn_take && frnn_which < (frnn_depth ? 1 << frnn_down : 1)) {
-            frnn_child = frnn_stack[frnn_height - 1 - frnn_popped];
-            if (frnn_depth) frnn_child = (frnn_child << frnn_down) + frnn_which;
-            ${touches("frnn_child")}
-        }
+        const int frnn_down = frnn_round ? ${levels} : frnn_first_down;
+        const int frnn_popped = frnn_l >> frnn_down, frnn_which = frnn_l & (1 << frnn_down) - 1;
+        const int frnn_child = frnn_popped < frnn_take ? (frnn_stack[frnn_height - 1 - frnn_popped] << frnn_down) + frnn_which : 0;
+        ${touches("frnn_child")}
         local uint *frnn_mine = frnn_marks + 2 * (frnn_round & 1);
         const int frnn_is_leaf = frnn_child >= frnn_leaves;
         if (frnn_hit) frnn_mark(frnn_mine + frnn_is_leaf, frnn_l);
@@ -161,9 +124,10 @@ ${f"({k} * {shares} + frnn_l / {work_group_size // shares})" if shares > 1 else 
         frnn_height -= frnn_take;
         if (frnn_hit & frnn_is_leaf) {
             const int frnn_at = frnn_found + frnn_marked(frnn_leaf_marks & frnn_below);
-            frnn_list[frnn_at] = frnn_child;
-            ${boxes.load("frnn_boxes", "frnn_child", "frnn_new_")}
-            ${boxes.store("frnn_kept", "frnn_at", "frnn_new_")}
+            // Leaves behind the last point, whose boxes nobody touches but with an infinite radius, may begin beyond an int.
+            const long frnn_begin = (long)(frnn_child - frnn_leaves) * frnn_leaf_size;
+            frnn_list[frnn_at] = frnn_begin < frnn_n ? (int)frnn_begin : frnn_n;
+            ${boxes.store("frnn_kept", "frnn_at", "frnn_node_")}
         }
         if (frnn_hit & !frnn_is_leaf) frnn_stack[frnn_height + frnn_marked(frnn_nodes & frnn_below)] = frnn_child;
         frnn_height += frnn_marked(frnn_nodes);

@@ -5,8 +5,9 @@
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 <%namespace name="refit" file="refit.cl.mako"/>
 <%namespace name="radii" file="radii.cl.mako"/>
+<%namespace name="halves" file="halves.cl.mako"/>
 // Makes a tree: points in the order of a space-filling curve, so many of them in a leaf; boxes from the leaves up.
-// Config fields used: work_group_size, dim, real, periodic, columns, leaves.
+// Config fields used: work_group_size, dim, real, periodic, columns, leaves, halved.
 // With periodic axes, keys and boxes are those of the points' images in the box.
 ${periodic_box.numbers()}
 
@@ -78,6 +79,10 @@ void ${name}(const int n, const int bits, const int of, global const real *restr
     ${curve_keys(key)}
 }
 % endfor
+
+% if halved:
+${halves.order_by_halves(image_numbers)}
+% endif
 
 ${radii.order_by_radii()}
 

@@ -17,6 +17,7 @@ from clfrnn import clouds, reference, trees
 from clfrnn.configs import REAL_SIZE, VisitVariant
 from clfrnn.methods import METHODS, aabb_tree
 from clfrnn.methods.medians import order_by_medians
+from clfrnn.methods.tree_order import TreeOrder
 from clfrnn.plan import Problem
 from clfrnn.rendering import own_function, render
 from clfrnn.session import Scratch
@@ -73,6 +74,42 @@ def test_boxes_are_those_of_the_points(session, dim, leaf_size):
             inside = moved[order[first * size : (first + many) * size]]
             assert np.array_equal(low[node], inside.min(axis=0, initial=np.inf))
             assert np.array_equal(high[node], inside.max(axis=0, initial=-np.inf))
+
+
+@pytest.mark.parametrize("periodic", [False, True])
+@pytest.mark.parametrize(
+    ("dim", "leaf_size", "n"), [(1, 8, 2500), (2, 1, 700), (3, 5, 3001), (3, 31, 2000), (4, 16, 1024), (6, 8, 900)]
+)
+def test_blocks_of_the_curve_are_halved(session, monkeypatch, dim, leaf_size, n, periodic):
+    """Full leaves of a part are on one side of the rest, along its widest axis; blocks hold what the curve gave."""
+    session = as_gpu(session)
+    points = np.mod(clouds.clustered(n, dim, seed=7), np.float32(1))
+    options = {"box": [1.0] * dim, "periodic": True} if periodic else {}
+
+    def order():
+        return build(points, 0.05, session=session, leaf_size=leaf_size, **options).order.get()
+
+    halved = order()
+    monkeypatch.setattr(TreeOrder, "_halve", lambda *_: None)
+    before = order()
+    making = trees.plan_tree(session.profile, dim=dim, real="float", periodic=periodic)
+    leaves = making.halved // making.slots(leaf_size)
+
+    def check(first, leaves):
+        part = points[halved[first : first + leaves * leaf_size]]
+        if leaves == 1 or len(part) <= leaves // 2 * leaf_size:
+            return
+        axis = np.argmax(np.ptp(part, axis=0))
+        middle = leaves // 2 * leaf_size
+        blur = 1e-6 * np.ptp(part[:, axis])
+        assert part[:middle, axis].max() <= part[middle:, axis].min() + blur
+        check(first, leaves // 2)
+        check(first + middle, leaves // 2)
+
+    for first in range(0, n, leaves * leaf_size):
+        block = slice(first, first + leaves * leaf_size)
+        assert np.array_equal(np.sort(halved[block]), np.sort(before[block]))
+        check(first, leaves)
 
 
 def test_levels_of_very_many_nodes(session, monkeypatch):
@@ -539,12 +576,13 @@ def test_packs_of_too_small_groups_go_alone():
     assert not dataclasses.replace(config, work_group_size=4).names()["packed"]
 
 
+@pytest.mark.parametrize("neighbors", [3.0, 50.0])
 @pytest.mark.parametrize("size", [4, 8, 16, 32])
-def test_every_query_has_its_items(size):
+def test_every_query_has_its_items(size, neighbors):
     """As many that are active as it has shares, those of the same place in each; a driver may make groups smaller."""
-    config = trees.plan_tree_walk(RECORDED["h200"], dim=3, real="float", periodic=False)
+    config = trees.plan_tree_walk(RECORDED["h200"], dim=3, real="float", periodic=False, neighbors=neighbors)
     config = dataclasses.replace(config, work_group_size=size, divided=True)
-    assert config.shares == max(1, size // 8)
+    assert config.shares == max(1, size // config.band if size >= 8 else 1)
     of_group = size // config.shares
     for m in range(70):
         unit, end = np.arange(size * -(-m // of_group)), config.units(m)
@@ -608,6 +646,17 @@ def test_bits_follow_crowding_and_radius():
     assert bits(1e30) == 1
     flat = Survey(n=10, low=(1.0,), high=(1.0,))
     assert trees.curve_bits(Problem(n=10, dim=1, real="float", radius=0.1, survey=flat)) == 1
+
+
+def test_halves_need_fewer_bits_where_points_are_even():
+    """Within a block they say nothing; where points crowd unevenly, one cube might hold many blocks."""
+
+    def bits(unevenness, *, halved):
+        survey = Survey(n=10**6, low=(0.0,) * 3, high=(1.0,) * 3, others=20.0, unevenness=unevenness)
+        return trees.curve_bits(Problem(n=10**6, dim=3, real="float", radius=0.01, survey=survey), halved=halved)
+
+    assert bits(1.0, halved=True) < bits(1.0, halved=False)
+    assert bits(5.0, halved=True) == bits(5.0, halved=False)
 
 
 @pytest.mark.parametrize("dim", range(1, 13))

@@ -14,7 +14,6 @@ from ..configs import VisitVariant
 from ..functions import NeighborFunction
 from ..limits import check_turns
 from ..plan import Problem
-from ..primitives.radix_sort import sort_positions
 from ..primitives.reduce import Box, PendingBox, bounding_box
 from ..profile import DeviceProfile
 from ..session import INT, Scratch, Session
@@ -31,13 +30,10 @@ from ..trees import (
 from .ask import Ask
 from .cells import check_construction
 from .index import Index
-from .intake import fetch
-from .medians import order_by_medians
+from .tree_order import TreeOrder
 from .tree_plan import ADVICE, CONSTRUCTIONS, TreePlan, check_leaf_size, check_threshold, plan_of
 
 __all__ = ["AabbTree", "AabbTreeIndex"]
-
-_UINT, _ULONG = np.dtype(np.uint32), np.dtype(np.uint64)
 
 #: Nodes beside each other that one group goes up from, at most.
 _MOST_OF_GROUP = 4096
@@ -109,6 +105,7 @@ class AabbTreeIndex(Index):
         self._kernels, self._making = session.planned(
             "tree", plan_tree, dim=self.dim, real=problem.real, periodic=problem.box is not None
         )
+        self._in_order = TreeOrder(session, self._kernels, self._making, plan.leaf_size)
         self._bits = plan.bits
         #: the largest ratio of a leaf's volumes now and when the order was made, as a logarithm; and, when the order
         #: was made, the sum over points of how many were in a cube of side radius
@@ -172,9 +169,7 @@ class AabbTreeIndex(Index):
         order = tree.points  # not looked at, as points are in their order
         if queries is not None:
             bits = query_bits(m, self.dim, self._bits)
-            keys = session.scratch(m, _UINT, purpose="the order of queries")
-            self._find_keys(queries, bits, keys, of=1, bounds=tree.bounds, images=tree.images)
-            order = sort_positions(session, keys, bits * self.dim)[1]
+            order = self._in_order.of_queries(queries, bits, tree.bounds, tree.images)
         if not ranks:
             return (order.base_data,)
         ranked = session.scratch(m, INT, purpose="the order of queries")
@@ -257,9 +252,9 @@ class AabbTreeIndex(Index):
         images = self._images(starts, bounds)
         volumes = session.scratch(self._leaves, self.dtype, purpose="the volumes of leaves")
         if self._plan.construction == "median":
-            placed = self._order_by_medians(points, starts)
+            placed = self._in_order.by_medians(points, self.problem.box, starts)
         else:
-            placed = self._order_along_curve(points, bounds, images)
+            placed = self._in_order.along_curve(points, self._bits, bounds, images)
         return self._fit("fit_ordered", placed, points, bounds, volumes=volumes, images=images, starts=starts)
 
     def _refit(self, points: cla.Array, bounds: PendingBox, tree: Tree, starts: tuple[float, ...]) -> Tree:
@@ -269,41 +264,6 @@ class AabbTreeIndex(Index):
 
     def _images(self, starts: tuple[float, ...], bounds: PendingBox) -> tuple[Scratch, ...]:
         return () if self.problem.box is None else (self.images(starts, bounds),)
-
-    def _order_along_curve(self, points: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
-        """The points on a space-filling curve, those in the same cube in the order of input."""
-        session, n, bits = self.session, self.num_points, self._bits
-        dtype = _UINT if bits * self.dim <= 32 else _ULONG
-        keys = session.scratch(n, dtype, purpose="the places of points on a curve")
-        self._find_keys(points, bits, keys, of=2, bounds=bounds, images=images)
-        return sort_positions(session, keys, bits * self.dim)[1]
-
-    def _find_keys(
-        self, rows: cla.Array, bits: int, keys: Scratch, *, of: int, bounds: PendingBox, images: tuple[Scratch, ...]
-    ) -> None:
-        """The places of `rows` on the curve through the box of points: of those (2) or of any positions (1)."""
-        self.session.launch(
-            self._kernels["curve_keys" if keys.dtype == _UINT else "long_curve_keys"],
-            keys.size,
-            self._making.work_group_size,
-            np.int32(keys.size),
-            np.int32(bits),
-            np.int32(of),
-            rows.base_data,
-            *bounds.arguments,
-            *(each.base_data for each in images),
-            keys.base_data,
-        )
-
-    def _order_by_medians(self, points: cla.Array, starts: tuple[float, ...]) -> Scratch:
-        """The points divided at medians, on the host, which waits for them."""
-        host, periodic = fetch(self.session, points), self.problem.box
-        if periodic is not None:
-            turns = np.where(np.greater(periodic.lengths, 0), periodic.lengths, np.inf)
-            with np.errstate(invalid="ignore"):  # rows that are not finite are refused later
-                host = host - np.floor((host - np.array(starts)) / turns) * periodic.lengths
-        order = self.session.upload(order_by_medians(host, self._plan.leaf_size), purpose="the order of points")
-        return Scratch(order.base_data, order.size, order.dtype)
 
     def _fit(
         self,

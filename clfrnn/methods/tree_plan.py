@@ -9,7 +9,7 @@ import operator
 from ..errors import InvalidInputError
 from ..plan import Problem
 from ..profile import DeviceProfile
-from ..trees import MOST_LEAVES, TreeWalkConfig, curve_bits, default_leaf_size, plan_tree_walk
+from ..trees import MOST_LEAVES, TreeWalkConfig, curve_bits, default_leaf_size, plan_tree, plan_tree_walk
 
 __all__ = ["ADVICE", "CONSTRUCTIONS", "TreePlan", "check_leaf_size", "check_threshold", "plan_of"]
 
@@ -71,10 +71,12 @@ def plan_of(problem: Problem, profile: DeviceProfile) -> TreePlan:
     of_leaf = problem.options["leaf_size"]
     if of_leaf is None:
         of_leaf = default_leaf_size(profile, problem.n, neighbors)
+    of_leaf = max(of_leaf, -(-problem.n // MOST_LEAVES))
+    making = plan_tree(profile, dim=problem.dim, real=problem.real, periodic=problem.box is not None)
     return TreePlan(
         config=config,
-        leaf_size=max(of_leaf, -(-problem.n // MOST_LEAVES)),
-        bits=curve_bits(problem),
+        leaf_size=of_leaf,
+        bits=curve_bits(problem, halved=making.slots(of_leaf) > 0),
         construction=problem.options["construction"],
         rebuild_threshold=problem.options["rebuild_threshold"],
     )

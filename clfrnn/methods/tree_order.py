@@ -1,0 +1,94 @@
+"""The order of a tree's points, and of queries that are none: along a space-filling curve, in halves, or by medians."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cla
+
+from ..domain import PeriodicBox
+from ..primitives.radix_sort import sort_positions
+from ..primitives.reduce import PendingBox
+from ..session import Scratch, Session
+from ..trees import TreeConfig
+from .intake import fetch
+from .medians import order_by_medians
+
+__all__ = ["TreeOrder"]
+
+_UINT, _ULONG = np.dtype(np.uint32), np.dtype(np.uint64)
+
+
+class TreeOrder:
+    """Orders points for leaves of a size."""
+
+    def __init__(self, session: Session, kernels: Mapping[str, cl.Kernel], making: TreeConfig, leaf_size: int) -> None:
+        self._session, self._kernels, self._making, self._leaf_size = session, kernels, making, leaf_size
+
+    def along_curve(self, points: cla.Array, bits: int, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
+        """The points on a curve with so many bits for a coordinate, those in the same cube in the order of input.
+
+        Leaves of blocks that fit local memory are made compact.
+        """
+        keys = self._session.scratch(
+            points.shape[0],
+            _UINT if bits * self._making.dim <= 32 else _ULONG,
+            purpose="the places of points on a curve",
+        )
+        order = self._sort(points, bits, keys, of=2, bounds=bounds, images=images)
+        self._halve(points, order, images)
+        return order
+
+    def of_queries(self, queries: cla.Array, bits: int, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
+        """Positions on the curve through the box of points."""
+        keys = self._session.scratch(queries.shape[0], _UINT, purpose="the order of queries")
+        return self._sort(queries, bits, keys, of=1, bounds=bounds, images=images)
+
+    def by_medians(self, points: cla.Array, periodic: PeriodicBox | None, starts: tuple[float, ...]) -> Scratch:
+        """The points divided at medians, on the host, which waits for them."""
+        host = fetch(self._session, points)
+        if periodic is not None:
+            turns = np.where(np.greater(periodic.lengths, 0), periodic.lengths, np.inf)
+            with np.errstate(invalid="ignore"):  # rows that are not finite are refused later
+                host = host - np.floor((host - np.array(starts)) / turns) * periodic.lengths
+        order = self._session.upload(order_by_medians(host, self._leaf_size), purpose="the order of points")
+        return Scratch(order.base_data, order.size, order.dtype)
+
+    def _sort(
+        self, rows: cla.Array, bits: int, keys: Scratch, *, of: int, bounds: PendingBox, images: tuple[Scratch, ...]
+    ) -> Scratch:
+        """`rows` on the curve through the box of points: these (2) or any positions (1)."""
+        self._session.launch(
+            self._kernels["curve_keys" if keys.dtype == _UINT else "long_curve_keys"],
+            keys.size,
+            self._making.work_group_size,
+            np.int32(keys.size),
+            np.int32(bits),
+            np.int32(of),
+            rows.base_data,
+            *bounds.arguments,
+            *(each.base_data for each in images),
+            keys.base_data,
+        )
+        return sort_positions(self._session, keys, bits * self._making.dim)[1]
+
+    def _halve(self, points: cla.Array, order: Scratch, images: tuple[Scratch, ...]) -> None:
+        """Each block of the order halved down to leaves, where these fit local memory."""
+        making, n = self._making, points.shape[0]
+        slots = making.slots(self._leaf_size)
+        if not slots or n <= self._leaf_size:
+            return
+        blocks = -(-n // (making.halved // slots * self._leaf_size))
+        self._session.launch(
+            self._kernels["order_by_halves"],
+            blocks * making.work_group_size,
+            making.work_group_size,
+            np.int32(n),
+            np.int32(self._leaf_size),
+            np.int32(slots),
+            points.base_data,
+            *(each.base_data for each in images),
+            order.base_data,
+        )
