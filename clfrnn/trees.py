@@ -39,6 +39,9 @@ _GROUP, _LEAVES = 256, 64
 #: down would leave some of these untested.
 _PACK, _LEAST_PACK = 32, 8
 
+#: Packs that are so many times as wide as they look ask for each query whether it touches a node.
+_WIDE_PACK = 16
+
 #: Queries of a pack that look into the same leaves, by neighbors: more of them load fewer addresses, fewer look into
 #: fewer leaves (measured).
 _BANDS = ((24.0, 4), (math.inf, 8))
@@ -149,7 +152,7 @@ class TreeWalkConfig(RunConfig):
     @property
     def local_memory(self) -> int:
         """Bytes that a pack takes."""
-        numbers = self.sides * (1 + self.parts) + corners(self.dim) * self.room
+        numbers = self.sides * (self.work_group_size + 2 + self.parts) + corners(self.dim) * self.room
         return REAL_SIZE[self.real] * numbers + 4 * (
             self.room + self.stack + 4 + 2 * self.bands * -(-self.room // _WORD)
         )
@@ -200,6 +203,7 @@ class TreeWalkConfig(RunConfig):
             "bands": self.bands,
             "word": _WORD,
             "sides": self.sides,
+            "wide": _WIDE_PACK,
             "parts": self.parts,
         }
 

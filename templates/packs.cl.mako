@@ -3,7 +3,7 @@
 ## The queries of a group, neighbors of each other, go down the tree together: the nodes that the box around them touches
 ## are tested side by side. The leaves found are divided among bands of items: see bands.cl.mako.
 ## Barriers stand in loops that all items of a group go through equally often.
-## Config fields used: work_group_size, dim, components, periodic, room, stack, bands, sides, parts.
+## Config fields used: work_group_size, dim, components, periodic, room, stack, bands, sides, parts, wide.
 <%! levels = 3 %>\
 <%def name="functions()">
 // Behind a user's state, names of built-in functions may be those of a user's own.
@@ -16,14 +16,12 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 </%def>
 
 <%def name="declare()">
-    local real frnn_parts[${sides * parts}], frnn_pack[${sides}];
+    local real frnn_shared[${sides * (work_group_size + 1)}], frnn_parts[${sides * parts}], frnn_pack[${sides}];
     // Nodes to look below, and where the points of the leaves begin that were found.
     local int frnn_stack[${stack}], frnn_list[${room}];
     local uint frnn_marks[4], frnn_bands[${bands} * ${bands_of.words()}], frnn_beyond[${bands} * ${bands_of.words()}];
     // The boxes of the leaves on the list, which every query is tested against.
     ${boxes.local_array("frnn_kept", room)};
-    // What the queries' own box is made of, before there is any of these.
-    local real *const frnn_shared = (local real *)frnn_kept;
 </%def>
 
 <%def name="farthest_of(side, array, first, apart, many)">
@@ -67,6 +65,11 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
     }
     frnn_meet();
     const real frnn_farthest = frnn_pack[${2 * dim}];
+    // Where one of them lies far from the others, the box around them touches much that none of them does.
+% for k in range(dim):
+    const real frnn_side${k} = frnn_pack[${dim + k}] - frnn_pack[${k}];
+% endfor
+    const int frnn_wide = ${" | ".join(f"frnn_side{k} * frnn_side{k} > {wide * wide} * frnn_farthest" for k in range(dim))};
     const int frnn_nobody = !(frnn_pack[0] <= frnn_pack[${dim}]);
 % for k in range(dim):
     const real frnn_pack_low${k} = frnn_nobody ? 0 : frnn_pack[${k}], frnn_pack_high${k} = frnn_nobody ? 0 : frnn_pack[${dim + k}];
@@ -96,7 +99,18 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
     const real frnn_gap${k} = frnn_between(frnn_node_low${k}, frnn_node_high${k}, frnn_pack_low${k}, frnn_pack_high${k});
 % endif
 % endfor
-    const int frnn_hit = ${node} > 0 & ${" + ".join(f"frnn_gap{k} * frnn_gap{k}" for k in range(dim))} <= frnn_farthest;
+    int frnn_hit = ${node} > 0 & ${" + ".join(f"frnn_gap{k} * frnn_gap{k}" for k in range(dim))} <= frnn_farthest;
+    if (frnn_wide & frnn_hit) {
+        frnn_hit = 0;
+        for (int frnn_k = 0; frnn_k < ${work_group_size}; ++frnn_k) {
+% for k in range(dim):
+            const real frnn_spot${k} = frnn_shared[${k * (work_group_size + 1)} + frnn_k]${f" - frnn_away{k}" if periodic else ""};
+<% pad = f"frnn_pack_pad{k}" if periodic else "0" %>\
+            const real frnn_off${k} = frnn_outside(frnn_node_low${k} - ${pad}, frnn_node_high${k} + ${pad}, frnn_spot${k});
+% endfor
+            frnn_hit |= ${" + ".join(f"frnn_off{k} * frnn_off{k}" for k in range(dim))} <= frnn_farthest;
+        }
+    }
 </%def>
 
 <%def name="descend()">
