@@ -9,7 +9,7 @@ from conftest import as_gpu, takes_long_as_gpu
 
 import clfrnn
 from clfrnn import buckets, clouds, reference, trees
-from clfrnn.methods import cells, coarse
+from clfrnn.methods import cells, coarse, stash
 
 pytestmark = pytest.mark.core
 
@@ -76,9 +76,9 @@ def test_a_crowd_is_counted_by_several_items_each(session, monkeypatch):
 
 def test_numbers_that_a_count_puts_by(session, monkeypatch):
     """Rows of a list, of as many as there are slots and of more."""
-    monkeypatch.setattr(cells, "_MANY", 0)
+    monkeypatch.setattr(stash, "_MANY", 0)
     monkeypatch.setattr(cells, "_FEW_ELSEWHERE", np.inf)
-    monkeypatch.setattr(cells, "slots_for", lambda *_: 4)
+    monkeypatch.setattr(stash, "slots_for", lambda *_: 4)
     points = clouds.duplicates(130, 3, seed=8)
     expected = reference.neighbors(points, 0.15)
     assert 0 < (np.diff(expected.offsets) > 4).sum() < len(points)
