@@ -44,6 +44,7 @@ const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${nam
 </%def>
 
 <%def name="take_query(function)">
+    ${stash.declare()}
 % if seams.agree(function) or marks_of.meets(function):
     // Idle items stay for the barriers, in the first one's place.
     int frnn_idle = ${f"frnn_images[{7 * dim}] == 0 | " if periodic else ""}frnn_first + (int)get_global_id(0) >= frnn_end;

@@ -65,8 +65,8 @@ ${piece(function, "arguments")}
 % endif
 )
 {
-% if marks:
-    ${marks_of.declare(function) if marks in ("made", "read") else stash.declare()}
+% if marks in ("made", "read"):
+    ${marks_of.declare(function)}
 % endif
 ${caller.body()}
 }
@@ -128,14 +128,15 @@ ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
 % endif
 </%def>
 
-<%def name="offer(function, image, within='(d2 <= reach2)')">
+<%def name="offer(function, image, within='(d2 <= reach2)', stashed_as='numbers')">
+## stashed_as: what stash.cl.mako keeps of neighbors until their query is laid down.
     {
         ${geometry.differences(image)}
         const real d2 = ${geometry.squared()};
         if (${within} & ${kept(image, function)}) {
             const real_vec dx = ${geometry.difference()};
             const frnn_shift shift = ${geometry.shift(image)};
-            ${stash.keep()}
+            ${stash.keep(stashed_as)}
             do {
                 ${"//@ END" if inline else ""}
                 ${piece(function, "per_neighbor")}
@@ -144,7 +145,7 @@ ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
     }
 </%def>
 
-<%def name="lay_down(function)">
+<%def name="lay_down(function, stashed_as='numbers')">
     {
 % if counts_itself(function):
         // A point is no farther from itself than it looks, unless it looks nowhere or is nowhere.
@@ -156,6 +157,6 @@ ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
 % if marks == "made":
         ${marks_of.end()}
 % endif
-        ${stash.put_by() if marks == "stashed" else piece(function, "finish")}
+        ${stash.put_by(stashed_as) if marks == "stashed" else piece(function, "finish")}
     }
 </%def>

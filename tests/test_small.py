@@ -8,8 +8,8 @@ import pytest
 from conftest import as_gpu, takes_long_as_gpu
 
 import clfrnn
-from clfrnn import buckets, clouds, reference, trees
-from clfrnn.methods import cells, coarse
+from clfrnn import blocks, buckets, clouds, reference, trees
+from clfrnn.methods import cells, coarse, stash
 
 pytestmark = pytest.mark.core
 
@@ -76,14 +76,37 @@ def test_a_crowd_is_counted_by_several_items_each(session, monkeypatch):
 
 def test_numbers_that_a_count_puts_by(session, monkeypatch):
     """Rows of a list, of as many as there are slots and of more."""
-    monkeypatch.setattr(cells, "_MANY", 0)
+    monkeypatch.setattr(stash, "_MANY", 0)
     monkeypatch.setattr(cells, "_FEW_ELSEWHERE", np.inf)
-    monkeypatch.setattr(cells, "slots_for", lambda *_: 4)
+    monkeypatch.setattr(stash, "slots_for", lambda *_: 4)
     points = clouds.duplicates(130, 3, seed=8)
     expected = reference.neighbors(points, 0.15)
     assert 0 < (np.diff(expected.offsets) > 4).sum() < len(points)
     index = clfrnn.build_index(points, 0.15, method="strips", session=as_gpu(session))
     assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
+
+
+def test_numbers_that_a_count_of_local_grids_puts_by(session, monkeypatch):
+    """The same in FENNS: cells with all that they see in a tile, and one with more than that."""
+    if takes_long_as_gpu(session, "fenns"):
+        pytest.skip("this driver takes long for a kernel in the arrangement for a GPU")
+    monkeypatch.setattr(stash, "_MANY", 0)
+    monkeypatch.setattr(stash, "slots_for", lambda *_: 4)
+    monkeypatch.setattr(blocks, "_EACH", (2,))
+    fresh = clfrnn.Session(session.queue)
+    fresh.profile = dataclasses.replace(
+        session.profile, kind="gpu", max_work_group_size=16, simd_width=8, loop_turns=None
+    )
+    points = clouds.uniform(130, 3, seed=4)
+    points[40:] = points[40:] * np.float32(0.1) + np.float32(0.45)
+    points[50:57] = points[57]
+    index = clfrnn.build_index(points, 0.02, method="fenns", coarse_shape=3, session=fresh)
+    assert 1 < index.config.work_group_size < index.config.tile < 90
+    for radius, kept in ((0.02, False), (0.015, True)):
+        expected = reference.neighbors(points, radius, include_self=kept)
+        assert 0 < (np.diff(expected.offsets) > 4).sum() < len(points)
+        found = index.query(radius=radius, include_self=kept, sort="index").to_host()
+        assert np.array_equal(found.indices, expected.indices)
 
 
 @pytest.mark.parametrize("local_memory", [3 << 10, 32 << 10], ids=["tiles", "whole"])

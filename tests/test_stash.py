@@ -17,17 +17,21 @@ METHODS = ["strips", "uniform_grid"]
 @pytest.fixture(params=[4, 12], ids=["four", "twelve"])
 def stashed(request, monkeypatch):
     """Stashes made while the test ran, of so many numbers a query, for few points and many neighbors too."""
-    made = []
+    return watch(monkeypatch, request.param)
+
+
+def watch(monkeypatch, many):
+    made, make = [], stash.make_stash
 
     def watched(session, *, units, slots):
-        assert slots == request.param
-        made.append(stash.make_stash(session, units=units, slots=slots))
+        assert slots == many
+        made.append(make(session, units=units, slots=slots))
         return made[-1]
 
-    monkeypatch.setattr(cells, "_MANY", 0)
+    monkeypatch.setattr(stash, "_MANY", 0)
     monkeypatch.setattr(cells, "_FEW_ELSEWHERE", math.inf)
-    monkeypatch.setattr(cells, "slots_for", lambda *_: request.param)
-    monkeypatch.setattr(cells, "make_stash", watched)
+    monkeypatch.setattr(stash, "slots_for", lambda *_: many)
+    monkeypatch.setattr(stash, "make_stash", watched)
     return made
 
 
@@ -154,10 +158,10 @@ def test_a_stash_takes_a_share_of_the_memory_that_is_left(session, monkeypatch):
 def test_few_points_do_without(session, monkeypatch):
     """Their lists take as long as the launches for these."""
     made = []
-    monkeypatch.setattr(cells, "make_stash", lambda *_, **asked: made.append(asked["units"]))
+    monkeypatch.setattr(stash, "make_stash", lambda *_, **asked: made.append(asked["units"]))
     points = clouds.uniform(N, 3, seed=4)
     for many, expected in ((N + 1, []), (N, [N])):
-        monkeypatch.setattr(cells, "_MANY", many)
+        monkeypatch.setattr(stash, "_MANY", many)
         index = clfrnn.build_index(points, 0.01, method="strips", session=as_gpu(session))
         same(index.query(sort="index"), reference.neighbors(points, 0.01))
         assert made == expected

@@ -30,7 +30,7 @@ from .buckets import fill_cells
 from .grid_numbers import pack_box, pack_grid
 from .index import Index
 from .marks import Marks, make_marks
-from .stash import Stash, make_stash, slots_for
+from .stash import Stash, stash_for
 
 __all__ = [
     "CONSTRUCTIONS",
@@ -51,9 +51,6 @@ _UINT = np.dtype(np.uint32)
 _FEW = {"cpu": 0.0}
 _FEW_ELSEWHERE = 6.0
 _MARKS_ROOM = 1.25
-
-#: So many points with fewer neighbors have these put by: below, a list takes as long as its launches (measured).
-_MANY = 1 << 18
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -325,14 +322,11 @@ class CellIndex(Index):
 
     def make_marks(self, ask: Ask, *, numbers: bool) -> Marks | Stash | None:
         """See :class:`~clfrnn.methods.walker.Walker`."""
-        survey, session = self.problem.survey, self.session
         found = self._neighbors
         if self.problem.box is not None:
             return None
-        if not found >= _FEW.get(session.profile.kind, _FEW_ELSEWHERE):
-            if not numbers or ask.queries is not None or ask.m < _MANY or self.config.columns:
-                return None
-            return make_stash(session, units=ask.m, slots=slots_for(found, survey.spread(self.radius)))
+        if not found >= _FEW.get(self.session.profile.kind, _FEW_ELSEWHERE):
+            return stash_for(self.session, self.problem, ask) if numbers else None
         if self._words is None or self._words[0] is not self.cell_grid:
             rows, tests = self._window()
             room = min(_MARKS_ROOM * (rows + tests / self.config.bits), found + 4 * math.sqrt(found) + 4)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl.array as cla
 
-from ..blocks import BlockConfig, fit_fine, why_no_tiles, without_tiles
+from ..blocks import BlockConfig, block_memory, fit_fine, why_no_tiles, without_tiles
 from ..configs import VisitVariant
 from ..domain import CellGrid, padded_radius
 from ..functions import NeighborFunction
@@ -23,6 +23,7 @@ from .coarse import CoarseCells, CoarseSort
 from .fenns_plan import FennsPlan, check_shape, plan_fenns
 from .grid_numbers import pack_lanes
 from .index import Index
+from .stash import Stash, stash_for
 
 __all__ = ["Fenns", "FennsIndex"]
 
@@ -145,6 +146,14 @@ class FennsIndex(Index):
         """With tiles, the items of a group for each cell, and of one for each further chunk of queries."""
         cells = math.prod(ask.walk[_SHAPE][: self.dim].tolist())
         return config.work_group_size * (cells + ask.m // config.chunk) if config.tile else ask.m
+
+    def make_marks(self, ask: Ask, *, numbers: bool) -> Stash | None:
+        """See :class:`~clfrnn.methods.walker.Walker`."""
+        return stash_for(self.session, self.problem, ask, fits=self._holds) if numbers else None
+
+    def _holds(self, slots: int) -> bool:
+        """Whether local memory holds so many slots of each query beside the tile."""
+        return block_memory(self.config, slots=slots) <= self.session.profile.usable_local_memory
 
     def find_box_of_queries(self, queries: cla.Array) -> PendingBox:
         """Found while they are counted, where they are."""

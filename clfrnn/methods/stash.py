@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyopencl.array as cla
 
 from ..errors import DeviceMemoryError
-from ..plan import plan_stashed_rows
+from ..plan import Problem, plan_stashed_rows
 from ..session import INT, LONG, Scratch, Session
 
-__all__ = ["Stash", "make_stash", "slots_for"]
+if TYPE_CHECKING:
+    from .ask import Ask
+
+__all__ = ["Stash", "make_stash", "slots_for", "stash_for"]
 
 _FLAG = np.dtype(np.uint8)
 
@@ -22,6 +26,9 @@ _SHARE = 1 / 8
 
 #: Numbers that are stored together, and most that are put by.
 _TOGETHER, _MOST = 4, 16
+
+#: So many points with fewer neighbors have these put by: below, a list takes as long as its launches (measured).
+_MANY = 1 << 18
 
 
 @dataclasses.dataclass
@@ -73,6 +80,20 @@ def slots_for(neighbors: float, spread: float) -> int:
     """Slots that few queries have more neighbors than, by their mean and standard deviation; 0 for too many."""
     slots = _TOGETHER * math.ceil((neighbors + 3 * spread) / _TOGETHER) if neighbors < _MOST else 0
     return slots if slots <= _MOST else 0
+
+
+def stash_for(
+    session: Session, problem: Problem, ask: Ask, *, fits: Callable[[int], bool] = lambda _: True
+) -> Stash | None:
+    """A stash for a list of numbers alone, where that is sooner; of so many slots as the walk says that fit it.
+
+    Not on a CPU: there points lie in columns, and writes to places anywhere wait for nobody.
+    """
+    if problem.box is not None or ask.queries is not None or ask.m < _MANY or session.profile.kind == "cpu":
+        return None
+    survey = problem.survey
+    slots = slots_for(survey.neighbors(problem.radius), survey.spread(problem.radius))
+    return make_stash(session, units=ask.m, slots=slots) if fits(slots) else None
 
 
 def make_stash(session: Session, *, units: int, slots: int) -> Stash | None:
