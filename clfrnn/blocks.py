@@ -23,6 +23,7 @@ __all__ = [
     "counting_groups",
     "fit_coarse",
     "fit_fine",
+    "holds_slots",
     "most_coarse_cells",
     "plan_block",
     "plan_coarse",
@@ -278,6 +279,11 @@ def block_memory(config: BlockConfig, *, slots: int = 0) -> int:
     turns = 3**config.dim * config.dim * 4 if config.periodic else 0
     corner = config.dim * REAL_SIZE[config.real]
     return config.tile * candidate + 4 * (config.fine + 2) + room + turns + corner
+
+
+def holds_slots(config: BlockConfig, slots: int, profile: DeviceProfile) -> bool:
+    """Whether local memory has room for so many slots of each item beside the tile."""
+    return block_memory(config, slots=slots) <= profile.usable_local_memory
 
 
 def block_points(problem: Problem, grid: CellGrid) -> float:

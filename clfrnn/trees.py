@@ -15,6 +15,7 @@ __all__ = [
     "MOST_LEAVES",
     "TreeConfig",
     "TreeWalkConfig",
+    "are_few",
     "count_leaves",
     "curve_bits",
     "default_leaf_size",
@@ -39,8 +40,9 @@ _GROUP, _LEAVES = 256, 64
 #: down would leave some of these untested.
 _PACK, _LEAST_PACK = 32, 8
 
-#: Packs that are so many times as wide as they look ask for each query whether it touches a node.
-_WIDE_PACK = 16
+#: Packs that are so many times as wide as they look ask for each query whether it touches a node (measured; later where
+#: queries are sorted by their radii, as packs are wide there that touch most of what lies between).
+_WIDE_PACK = 32
 
 #: Queries of a pack that look into the same leaves, by neighbors: more of them load fewer addresses, fewer look into
 #: fewer leaves (measured).
@@ -82,6 +84,9 @@ _MANY = 300.0
 _CROWD = 100.0
 _UNEVENNESS = 3.0
 _MOST_DIVIDED = 1 << 28
+
+#: So are up to so many queries for each compute unit, as there are too few packs to keep it busy.
+_FEW_OF_UNIT = 256
 
 #: The numbers of nodes are ints, and so is that behind the last one.
 MOST_LEAVES = 1 << 29
@@ -343,6 +348,11 @@ def pays_to_divide(survey: Survey, m: int) -> bool:
     The numbers of items are ints, too.
     """
     return survey.unevenness >= _UNEVENNESS and m <= _MOST_DIVIDED
+
+
+def are_few(m: int, profile: DeviceProfile) -> bool:
+    """Whether so few queries are served by several items each that the device has as many to do as it can."""
+    return m <= _FEW_OF_UNIT * profile.compute_units
 
 
 def query_bits(m: int, dim: int, most: int) -> int:

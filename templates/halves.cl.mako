@@ -113,10 +113,14 @@ void order_by_halves(const int n, const int leaf_size, const int slots, global c
 </%def>
 
 <%def name="sort_parts()">
-        // Each part by its keys: runs twice as long as before, one half of them falling, are merged (Batcher 1968).
+<% each = halved // work_group_size %>\
+        // Each part by its keys: runs twice as long as before, one half of them falling, are merged (Batcher 1968); what lies
+        // as near as an item's own slots, by that item alone.
+% if each == 1:
+        barrier(CLK_LOCAL_MEM_FENCE);
+% endif
         for (int run = 2; run <= size; run *= 2) {
-            for (int apart = run / 2; apart > 0; apart /= 2) {
-                barrier(CLK_LOCAL_MEM_FENCE);
+            for (int apart = run / 2; apart >= ${each}; apart /= 2) {
                 for (int t = l; t < ${halved // 2}; t += ${work_group_size}) {
                     const int a = 2 * t - (t & (apart - 1)), b = a + apart, falls = (a & run & (size - 1)) != 0;
                     const uint x = keys[a], y = keys[b];
@@ -125,7 +129,28 @@ void order_by_halves(const int n, const int leaf_size, const int slots, global c
                         keys[b] = x;
                     }
                 }
+                barrier(CLK_LOCAL_MEM_FENCE);
             }
+% if each > 1:
+% for e in range(each):
+            uint key${e} = keys[l * ${each} + ${e}];
+% endfor
+% for apart in (each >> s for s in range(1, each.bit_length())):
+            if (run > ${apart}) {
+% for a in (e for e in range(each) if not e & apart):
+                {
+                    const int falls = (l * ${each} + ${a} & run & (size - 1)) != 0;
+                    const uint x = min(key${a}, key${a + apart}), y = max(key${a}, key${a + apart});
+                    key${a} = falls ? y : x;
+                    key${a + apart} = falls ? x : y;
+                }
+% endfor
+            }
+% endfor
+% for e in range(each):
+            keys[l * ${each} + ${e}] = key${e};
+% endfor
+            barrier(CLK_LOCAL_MEM_FENCE);
+% endif
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
 </%def>

@@ -3,7 +3,7 @@
 ## The queries of a group, neighbors of each other, go down the tree together: the nodes that the box around them touches
 ## are tested side by side. The leaves found are divided among bands of items: see bands.cl.mako.
 ## Barriers stand in loops that all items of a group go through equally often.
-## Config fields used: work_group_size, dim, components, periodic, room, stack, bands, sides, parts, wide.
+## Config fields used: work_group_size, dim, components, periodic, room, stack, bands, sides, parts, wide, ranks, radii.
 <%! levels = 3 %>\
 <%def name="functions()">
 // Behind a user's state, names of built-in functions may be those of a user's own.
@@ -65,11 +65,13 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
     }
     frnn_meet();
     const real frnn_farthest = frnn_pack[${2 * dim}];
+% if not (ranks and radii):
     // Where one of them lies far from the others, the box around them touches much that none of them does.
 % for k in range(dim):
     const real frnn_side${k} = frnn_pack[${dim + k}] - frnn_pack[${k}];
 % endfor
     const int frnn_wide = ${" | ".join(f"frnn_side{k} * frnn_side{k} > {wide * wide} * frnn_farthest" for k in range(dim))};
+% endif
     const int frnn_nobody = !(frnn_pack[0] <= frnn_pack[${dim}]);
 % for k in range(dim):
     const real frnn_pack_low${k} = frnn_nobody ? 0 : frnn_pack[${k}], frnn_pack_high${k} = frnn_nobody ? 0 : frnn_pack[${dim + k}];
@@ -100,6 +102,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 % endif
 % endfor
     int frnn_hit = ${node} > 0 & ${" + ".join(f"frnn_gap{k} * frnn_gap{k}" for k in range(dim))} <= frnn_farthest;
+% if not (ranks and radii):
     if (frnn_wide & frnn_hit) {
         frnn_hit = 0;
         for (int frnn_k = 0; frnn_k < ${work_group_size}; ++frnn_k) {
@@ -111,6 +114,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
             frnn_hit |= ${" + ".join(f"frnn_off{k} * frnn_off{k}" for k in range(dim))} <= frnn_farthest;
         }
     }
+% endif
 </%def>
 
 <%def name="descend()">

@@ -346,8 +346,9 @@ def test_many_dimensions(session, dtype, dim):
 # --- packs ------------------------------------------------------------------------------------------------------------
 
 
-def test_packs_find_what_others_find(session):
+def test_packs_find_what_others_find(session, monkeypatch):
     """Queries that go down the tree together: of one radius, of radii of their own, halves, parts."""
+    monkeypatch.setattr(trees, "_FEW_OF_UNIT", 0)
     points = clouds.uniform(N, 3, seed=10)
     index = build(points, session=as_gpu(session))
     assert index.config.packed
@@ -461,6 +462,30 @@ def test_only_uneven_crowds_are_divided():
     assert not trees.pays_to_divide(uneven, 2**31 - 1), "the numbers of items would be no ints"
 
 
+@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
+@pytest.mark.parametrize("dim", [1, 3])
+def test_packs_far_apart_in_themselves(session, dim, periodic):
+    """Queries from clumps that lie far from each other beside the radius go down the tree together."""
+    points = np.mod(clouds.clustered(N, dim, seed=33, clusters=7, width=0.001), np.float32(1))
+    domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
+    index = build(points, 0.002, session=as_gpu(session), **domain)
+    assert_counts(index, points, 0.002, **domain)
+    queries = np.random.default_rng(34).permutation(points)[:101]
+    expected = reference.neighbors(points, 0.002, queries=queries, **domain)
+    assert np.array_equal(index.query(queries, sort="index").to_host().indices, expected.indices)
+
+
+def test_few_queries_are_divided(session, monkeypatch):
+    """As there are too few packs to keep a device busy."""
+    h200 = RECORDED["h200"]
+    assert [trees.are_few(m, h200) for m in (1, 30_000, 10**6)] == [True, True, False]
+    for few, of_unit in ((True, N), (False, 0)):
+        monkeypatch.setattr(trees, "_FEW_OF_UNIT", of_unit)
+        index = build(CLOUD, session=as_gpu(session))
+        assert f"divided {few}" in index.explain()
+        assert_counts(index, CLOUD, 0.1)
+
+
 def test_wide_blocks_keep_their_order(session, monkeypatch):
     """Where queries lie far apart beside their largest radius, a pack from all over them would touch too much."""
     monkeypatch.setattr(trees, "_CROWD", 0)
@@ -505,6 +530,7 @@ def test_what_is_not_finite_is_nobodys_neighbor_in_a_leaf_within_reach(session, 
     """Such leaves are counted as a whole, unless any point is not finite; and again when all are."""
     monkeypatch.setattr(trees, "_CROWD", crowd)
     monkeypatch.setattr(trees, "_UNEVENNESS", 0)
+    monkeypatch.setattr(trees, "_FEW_OF_UNIT", 0)
     monkeypatch.setattr(trees, "_MANY", 0)
     n = min(200, N)
     points = clouds.uniform(n, dim, seed=32)
@@ -525,9 +551,10 @@ def test_explain_says_what_counts_are_compiled_for(session, crowd, monkeypatch):
     monkeypatch.setattr(trees, "_CROWD", crowd)
     monkeypatch.setattr(trees, "_UNEVENNESS", 0)
     monkeypatch.setattr(trees, "_MANY", 0)
+    monkeypatch.setattr(trees, "_FEW_OF_UNIT", 0)
     said = build(CLOUD[:50], session=as_gpu(session)).explain()
     assert f"divided {crowd == 0}" in said
-    assert ("items each in a crowd" in said) == (crowd == 0)
+    assert ("items each" in said) == (crowd == 0)
 
 
 def test_packs_that_nobody_searches_in_look_into_one_image(session):

@@ -52,7 +52,7 @@ def test_local_grids_where_points_are_many_and_neighbors_few(name):
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        ({"neighbors": 40}, "a point has more than 2 neighbors"),
+        ({"neighbors": 40}, "a point has more than 3.5 neighbors"),
         ({"neighbors": 3, "real": "double"}, "a point has more than 0.2 neighbors"),
         ({"neighbors": 3, "periodic": True}, "a point has more than 0.6 neighbors in a periodic box"),
     ],
@@ -68,6 +68,15 @@ def test_strips_otherwise(name, asked, reason):
 def test_what_does_not_fit_local_memory(name, monkeypatch):
     monkeypatch.setattr(choice_module, "_MOST_NEIGHBORS", {(3, False): 4.0})
     assert choice(even(neighbors=3.9, n=1 << 28), name)[1].endswith("does not fit local memory")
+
+
+def test_lists_are_put_by_or_short():
+    """Where slots for these do not fit beside a local grid, cells in memory are sooner from 2 neighbors on."""
+    assert choice(even(neighbors=3, n=1 << 22), "h200")[0] == "fenns"
+    assert choice(even(neighbors=1.5, n=1 << 23), "h200")[0] == "fenns"
+    method, why = choice(even(neighbors=3, n=1 << 23), "h200")
+    assert method == "strips"
+    assert "no room for the neighbors of lists" in why
 
 
 @pytest.mark.parametrize("name", GPUS)

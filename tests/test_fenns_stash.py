@@ -16,7 +16,7 @@ import clfrnn
 import clfrnn.session as session_module
 from clfrnn import blocks, clouds, reference
 from clfrnn.configs import REAL_SIZE, VisitVariant
-from clfrnn.methods import stash
+from clfrnn.methods import fenns, stash
 from clfrnn.methods.ask import make_ask
 from clfrnn.rendering import own_function, render
 
@@ -26,6 +26,7 @@ N = min(500, POINTS)
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
     monkeypatch.setattr(blocks, "_EACH", (2,))
+    monkeypatch.setattr(fenns, "_WORTH_A_STASH", 0.0)
 
 
 def in_groups(session, items=16, **facts):
@@ -186,12 +187,14 @@ def test_local_memory_is_what_kernels_declare(slots, real, size):
         assert declared <= blocks.block_memory(config, slots=slots) < declared + 8
 
 
-def test_few_points_do_without(session, monkeypatch):
+def test_few_points_and_fewer_neighbors_do_without(session, monkeypatch):
     made = []
     monkeypatch.setattr(stash, "make_stash", lambda *_, **asked: made.append(asked))
     points = clouds.uniform(N, 2, seed=4)
-    for many, expected in ((N + 1, []), (N, [{"units": N, "slots": 4}])):
+    units = [{"units": N, "slots": 4}]
+    for many, least, expected in ((N + 1, 0.0, []), (N, 0.9, []), (N, 0.0, units)):
         monkeypatch.setattr(stash, "_MANY", many)
+        monkeypatch.setattr(fenns, "_WORTH_A_STASH", least)
         index = clfrnn.build_index(points, 0.01, method="fenns", coarse_shape=3, session=in_groups(session))
         same(index.query(sort="index"), reference.neighbors(points, 0.01))
         assert made == expected

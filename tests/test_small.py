@@ -9,7 +9,7 @@ from conftest import as_gpu, takes_long_as_gpu
 
 import clfrnn
 from clfrnn import blocks, buckets, clouds, reference, trees
-from clfrnn.methods import cells, coarse, stash
+from clfrnn.methods import cells, coarse, fenns, stash
 
 pytestmark = pytest.mark.core
 
@@ -44,8 +44,9 @@ def test_every_kernel_on_a_small_cloud(session, way, dim):
 
 
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
-def test_queries_that_go_down_a_tree_together(session, periodic):
+def test_queries_that_go_down_a_tree_together(session, periodic, monkeypatch):
     """Packs of queries, with more leaves than their lists hold."""
+    monkeypatch.setattr(trees, "_FEW_OF_UNIT", 0)
     if takes_long_as_gpu(session, "aabb_tree"):
         pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
     domain = {"box": (1.0, 1.0, 1.0), "periodic": (True, False, False)} if periodic else {}
@@ -91,6 +92,7 @@ def test_numbers_that_a_count_of_local_grids_puts_by(session, monkeypatch):
     if takes_long_as_gpu(session, "fenns"):
         pytest.skip("this driver takes long for a kernel in the arrangement for a GPU")
     monkeypatch.setattr(stash, "_MANY", 0)
+    monkeypatch.setattr(fenns, "_WORTH_A_STASH", 0.0)
     monkeypatch.setattr(stash, "slots_for", lambda *_: 4)
     monkeypatch.setattr(blocks, "_EACH", (2,))
     fresh = clfrnn.Session(session.queue)

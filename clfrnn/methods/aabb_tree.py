@@ -19,6 +19,7 @@ from ..profile import DeviceProfile
 from ..session import INT, Scratch, Session
 from ..trees import (
     TreeWalkConfig,
+    are_few,
     count_leaves,
     is_crowd,
     most_curve_bits,
@@ -129,11 +130,11 @@ class AabbTreeIndex(Index):
         return config if together else without_packs(config, self.session.profile)
 
     def divides(self, function: NeighborFunction, m: int) -> bool:
-        """Sums in an uneven crowd, where the last queries to end would have the device wait."""
+        """Sums of few queries, and in an uneven crowd, where the last queries to end would have the device wait."""
         return function.light and self._divides(m)
 
     def _divides(self, m: int) -> bool:
-        return pays_to_divide(self.problem.survey, m) and self._is_crowd()
+        return are_few(m, self.session.profile) or (pays_to_divide(self.problem.survey, m) and self._is_crowd())
 
     def units(self, ask: Ask, config: TreeWalkConfig) -> int:
         """The items of a group for as many queries as it serves."""
@@ -197,7 +198,7 @@ class AabbTreeIndex(Index):
         if config.packed:
             going = f"in packs of {config.work_group_size}, the nearest each by itself"
         if config.shares > 1:
-            going += f", counts by {config.shares} items each in a crowd"
+            going += f", counts by {config.shares} items each"
         neighbors = self.problem.survey.neighbors(self.radius)
         return [
             f"tree: {self._leaves:,} leaves of {plan.leaf_size} points, {levels} levels above them",

@@ -6,13 +6,14 @@ import dataclasses
 import math
 from typing import NamedTuple
 
-from ..blocks import block_points, why_no_tiles
+from ..blocks import BlockConfig, block_points, holds_slots, why_no_tiles
 from ..plan import Problem
 from ..profile import DeviceProfile
 from .aabb_tree import AabbTree
 from .base import Method
 from .brute_force import BruteForce
 from .fenns import Fenns
+from .stash import slots_for
 from .strips import Strips
 
 __all__ = ["Choice", "choose_method", "is_worth_binning"]
@@ -27,7 +28,10 @@ _MOST_OF_ALL = 0.25
 
 #: Neighbors of a point from which on cells in memory are walked sooner than local ones are made, by the number of
 #: coordinates and whether the box is periodic (measured, with single precision).
-_MOST_NEIGHBORS = {(2, False): 6.0, (3, False): 2.0, (2, True): 5.0, (3, True): 0.6}
+_MOST_NEIGHBORS = {(2, False): 6.0, (3, False): 3.5, (2, True): 5.0, (3, True): 0.6}
+
+#: And from which on where lists put no neighbors by, as local memory has no room for them beside a tile.
+_MOST_NOT_PUT_BY = {(3, False): 2.0}
 
 #: Crowds on a GPU: from so many others in a point's cell on, where they are so unevenly many, a tree is walked sooner
 #: than cells, as it divides the work for the few points that have most neighbors (measured on an H200, in 2D and 3D).
@@ -107,7 +111,8 @@ def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str
     if not periodic and of_unit < _MANY_OF_UNIT:
         return f"fewer than {_MANY_OF_UNIT:,} for each compute unit are brought into cells as soon as into coarse ones"
     most = _MOST_NEIGHBORS[problem.dim, periodic]
-    most *= _SHARE_OF_DOUBLES if problem.real == "double" else 1.0
+    if problem.real == "double":
+        most = _SHARE_OF_DOUBLES * _MOST_NOT_PUT_BY.get((problem.dim, periodic), most)
     few = of_unit if periodic and problem.n <= _MOST_POINTS_OF_FEW else math.inf
     times = next((times for least, times in _TIMES_OF_FEW if few <= least), 1.0)
     most = min(_MOST_NEIGHBORS_OF_FEW, most * times)
@@ -122,4 +127,13 @@ def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str
         return why_no_tiles(profile, even, plan.grid)
     if block_points(even, plan.grid) > plan.config.tile:
         return "what a local grid covers does not fit local memory"
+    if not _has_room_for_lists(problem, profile, plan.config):
+        return "local memory has no room for the neighbors of lists beside a local grid"
     return None
+
+
+def _has_room_for_lists(problem: Problem, profile: DeviceProfile, config: BlockConfig) -> bool:
+    """Whether points have so few neighbors that lists need not put them by, or there is room for these."""
+    neighbors, spread = problem.survey.neighbors(problem.radius), problem.survey.spread(problem.radius)
+    most = _MOST_NOT_PUT_BY.get((problem.dim, problem.box is not None), math.inf)
+    return neighbors <= most or holds_slots(config, slots_for(neighbors, spread), profile)
