@@ -31,7 +31,8 @@ void order_by_halves(const int n, const int leaf_size, const int slots, global c
 % endfor
         }
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    // Numbers go back to where they came from.
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     for (int size = ${halved}; size >= slots; size /= 2) {
         if (size < ${halved}) {
             ${take_half()}

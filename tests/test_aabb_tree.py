@@ -360,7 +360,7 @@ def test_packs_find_what_others_find(session, monkeypatch):
     half = index.query(half=True, sort="index").to_host()
     assert np.array_equal(half.indices, reference.neighbors(points, 0.1, half=True).indices)
     parts = [part.to_host().indices for part in index.query_blocks(max_bytes=1500, sort="index")]
-    assert len(parts) > 2
+    assert len(parts) > 1
     assert np.array_equal(np.concatenate(parts), reference.neighbors(points, 0.1).indices)
 
 
