@@ -55,7 +55,7 @@ def host_points(value: object, name: str) -> npt.NDArray[np.floating[Any]]:
 
 def check_shape(array: Any, name: str) -> Any:
     """`array` when it has two axes and at least one column."""
-    if array.dtype == object or array.dtype.kind not in "fiubc":
+    if array.dtype.kind not in "fiubc":
         raise InvalidInputError(
             f"{name}: expected float32 or float64 numbers of shape (rows, dim), got dtype {array.dtype} "
             f"of shape {array.shape}; convert it to a rectangular array of numbers"

@@ -12,7 +12,7 @@ import clfrnn
 from clfrnn import buckets, clouds, reference
 from clfrnn.buckets import Filling
 from clfrnn.domain import fit_cells
-from clfrnn.methods.buckets import fill_cells
+from clfrnn.methods.buckets import BucketSort
 from clfrnn.methods.grid_numbers import pack_grid
 from clfrnn.primitives.reduce import BoxRoom
 from clfrnn.session import INT
@@ -58,10 +58,12 @@ def assert_filled(session, points, grid, filling, *, steps=2):
     places = session.scratch(4 * n, points.dtype, purpose="places")
     of = addresses(points, grid)
     ordered = np.lexsort((np.arange(n), of))
+    sort = BucketSort(
+        session, grid, filling, n=n, dtype=points.dtype, numbers=pack_grid(grid, points.dtype), periodic=False
+    )
     for _ in range(steps):
         box = BoxRoom(session, dim, points.dtype).take()
-        numbers = pack_grid(grid, points.dtype)
-        fill_cells(session, device, grid, filling, numbers, starts=starts, places=places, box=box, periodic=False)
+        sort.points(device, starts, places, box)
         assert np.array_equal(session.read(starts), np.searchsorted(of[ordered], np.arange(grid.cells + 1)))
         records = session.read(places).reshape(n, 4)
         ids = records[:, 3].copy().view(np.int32 if points.dtype == np.float32 else np.int64)
@@ -150,7 +152,7 @@ def test_one_cell(narrow, way):
     points = clouds.uniform(N, 3, seed=4)
     index = clfrnn.build_index(points, 10.0, method="strips", session=narrow)
     assert index.cell_grid.cells == 1
-    assert index._bins.filling.way == way
+    assert index._bins.layout.filling.way == way
     assert (index.count().get() == N - 1).all()
 
 
@@ -207,14 +209,14 @@ def test_points_that_spread_beyond_all_buckets(session, monkeypatch):
     fresh.profile = dataclasses.replace(fresh.profile, kind="gpu", local_memory=memory, loop_turns=None)
     points = clouds.uniform(600, 3, seed=8)
     index = clfrnn.build_index(points, 0.2, method="strips", session=fresh)
-    assert index._bins.filling.way == "buckets"
+    assert index._bins.layout.filling.way == "buckets"
     far = points * np.float32(1e3)
     index.update(cla.to_device(fresh.queue, far))
     index.check()  # from here on the box is known, and the next step has other cells
     bad = far.copy()
     bad[7] = np.inf
     index.update(cla.to_device(fresh.queue, bad))
-    assert index._bins.filling.way == "one by one"
+    assert index._bins.layout.filling.way == "one by one"
     with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 7\\b"):
         index.check()
     index.update(cla.to_device(fresh.queue, far))

@@ -154,8 +154,8 @@ def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, period
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
     points = clouds.uniform(130, dim, dtype=dtype, seed=4)
     index = clfrnn.build_index(points, 0.2, method="strips", session=fresh, **domain)
-    assert index._bins.filling.way == way
-    assert way == "at once" or index._bins.filling.buckets > 1
+    assert index._bins.layout.filling.way == way
+    assert way == "at once" or index._bins.layout.filling.buckets > 1
     for moved in (points, points[::-1].copy(), np.tile(points[:1], (130, 1))):
         index.update(moved)
         expected = reference.neighbors(moved, 0.2, **domain)

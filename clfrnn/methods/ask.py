@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyopencl.array as cla
 
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Ask", "make_ask", "make_spec", "natural"]
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Ask:
+class Ask(NamedTuple):
     """One checked query: where the queries are, how far they look, what they leave out, and what they look into."""
 
     queries: cla.Array | None
@@ -74,7 +72,7 @@ class Ask:
             if array is not None and any(array is each for each in arrays):
                 copies[name] = session.allocate(array.shape, array.dtype, purpose=f"a copy of the {name}")
                 session.copy(array, copies[name])
-        return dataclasses.replace(self, **copies)
+        return self._replace(**copies)
 
     def variant(self, images: str, *, part: bool) -> VisitVariant:
         """What is compiled in for this query, served in those `images` of a periodic box."""

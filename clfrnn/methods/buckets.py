@@ -15,59 +15,81 @@ from ..primitives.fill import cleared
 from ..primitives.reduce import PendingBox
 from ..session import INT, Scratch, Session
 
-__all__ = ["fill_cells"]
+__all__ = ["BucketSort"]
 
 
-def fill_cells(
-    session: Session,
-    points: cla.Array,
-    grid: CellGrid,
-    filling: Filling,
-    numbers: tuple[Any, ...],
-    *,
-    starts: Scratch,
-    places: Scratch,
-    box: PendingBox,
-    periodic: bool,
-) -> None:
-    """Enqueue the sort of `points` into `places`, records in the order of cells, and of where each cell `starts`.
+class BucketSort:
+    """A sort of `n` points into the cells of a grid, for as many clouds as come.
 
-    `numbers` are those of the grid, and of a periodic box, as kernels take them. Finds the box of the points also.
-    Atomics: the order inside a cell is not repeatable. With buckets a second copy of the points besides, and 4 bytes
-    for each bucket and group; those of the buckets stay at zero in the session for the next time.
+    `numbers` are those of the grid, and of a periodic box, as kernels take them.
     """
-    n, dim = points.shape
-    facts: dict[str, Any] = {"dim": dim, "real": REAL_OF[points.dtype], "periodic": periodic}
-    kernels, config = session.planned("buckets", plan_buckets, **facts)
-    size, placed = config.work_group_size, (starts.base_data, places.base_data)
-    if filling.way == "at once":
-        few = (np.int32(n), np.int32(grid.cells), points.base_data, *numbers, *placed)
-        session.launch(kernels["place_cells"], size, size, *few, *box.arguments)
-        return
-    fillers, narrow = session.planned("bucket_cells", plan_bucket_cells, **facts)
-    groups, buckets, shift = counting_groups(session.profile, n, size), filling.buckets, np.int32(filling.shift)
-    boxes = session.scratch(groups * (2 * dim + 1), points.dtype, purpose="the bounding boxes of groups")
-    before = session.scratch(groups * buckets, INT, purpose="the counts of groups")
-    ends = session.scratch(buckets, INT, purpose="the ends of buckets")
-    records = session.scratch(4 * n, points.dtype, purpose="the points in the order of buckets")
-    counts = cleared(session, buckets, purpose="the counts of buckets")
-    counted = (counts.base_data, before.base_data)
-    seen = (np.int32(n), shift, np.int32(buckets), points.base_data, *numbers, *counted)
-    session.launch(kernels["count_buckets"], groups * size, size, *seen, boxes.base_data)
-    session.launch(kernels["sort_buckets"], groups * size, size, *seen, ends.base_data, records.base_data)
-    session.launch(
-        fillers["fill_cells"],
-        buckets * narrow.work_group_size,
-        narrow.work_group_size,
-        shift,
-        np.int32(grid.cells),
-        np.int32(groups),
-        *numbers,
-        ends.base_data,
-        records.base_data,
-        boxes.base_data,
-        *placed,
-        counts.base_data,
-        *box.arguments,
-    )
-    session.keep_cleared(counts)
+
+    def __init__(
+        self,
+        session: Session,
+        grid: CellGrid,
+        filling: Filling,
+        *,
+        n: int,
+        dtype: np.dtype[Any],
+        numbers: tuple[Any, ...],
+        periodic: bool,
+    ) -> None:
+        dim = len(grid.shape)
+        facts: dict[str, Any] = {"dim": dim, "real": REAL_OF[dtype], "periodic": periodic}
+        self.session, self.dtype, self.numbers = session, dtype, numbers
+        self._n, self._cells, self._filling = n, grid.cells, filling
+        self._sorters, config = session.planned("buckets", plan_buckets, **facts)
+        self._fillers, narrow = session.planned("bucket_cells", plan_bucket_cells, **facts)
+        self._wide, self._narrow = config.work_group_size, narrow.work_group_size
+        self._groups = counting_groups(session.profile, n, self._wide)
+        #: numbers of the boxes that groups find
+        self._bounds = self._groups * (2 * dim + 1)
+
+    def points(
+        self, points: cla.Array, starts: Scratch, places: Scratch, box: PendingBox, images: Scratch | None = None
+    ) -> None:
+        """Enqueue the sort of `points` into `places`, records in the order of cells, and of where each cell `starts`.
+
+        Finds the box of the points also. Atomics: the order inside a cell is not repeatable. With buckets a second copy
+        of the points besides, and 4 bytes for each bucket and group; those of the buckets stay at zero in the session
+        for the next time.
+        """
+        numbers = self.numbers if images is None else (*self.numbers, images.base_data)
+        placed = starts.base_data, places.base_data
+        if self._filling.way == "at once":
+            size = self._wide
+            few = (self._n, self._cells, points.base_data, *numbers, *placed)
+            self.session.launch(self._sorters["place_cells"], size, size, *few, *box.arguments)
+        else:
+            self._by_way_of_buckets(points, numbers, placed, box)
+
+    def _by_way_of_buckets(
+        self, points: cla.Array, numbers: tuple[Any, ...], placed: tuple[Any, Any], box: PendingBox
+    ) -> None:
+        session, size, groups = self.session, self._wide, self._groups
+        buckets, shift = self._filling.buckets, self._filling.shift
+        boxes = session.scratch(self._bounds, self.dtype, purpose="the bounding boxes of groups")
+        before = session.scratch(groups * buckets, INT, purpose="the counts of groups")
+        ends = session.scratch(buckets, INT, purpose="the ends of buckets")
+        records = session.scratch(4 * self._n, self.dtype, purpose="the points in the order of buckets")
+        counts = cleared(session, buckets, purpose="the counts of buckets")
+        seen = (self._n, shift, buckets, points.base_data, *numbers, counts.base_data, before.base_data)
+        session.launch(self._sorters["count_buckets"], groups * size, size, *seen, boxes.base_data)
+        session.launch(self._sorters["sort_buckets"], groups * size, size, *seen, ends.base_data, records.base_data)
+        session.launch(
+            self._fillers["fill_cells"],
+            buckets * self._narrow,
+            self._narrow,
+            shift,
+            self._cells,
+            groups,
+            *numbers,
+            ends.base_data,
+            records.base_data,
+            boxes.base_data,
+            *placed,
+            counts.base_data,
+            *box.arguments,
+        )
+        session.keep_cleared(counts)

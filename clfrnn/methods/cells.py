@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 import numbers
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyopencl.array as cla
@@ -26,7 +26,7 @@ from ..profile import DeviceProfile
 from ..program import Kernel
 from ..session import INT, Scratch, Session
 from .ask import Ask
-from .buckets import fill_cells
+from .buckets import BucketSort
 from .grid_numbers import pack_box, pack_grid
 from .index import Index
 from .marks import Marks, make_marks
@@ -67,17 +67,30 @@ class CellPlan:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Bins:
-    """Points in the cells of one grid: where each cell starts, and the sorted copy of the points."""
+class Layout:
+    """Cells, and how points come into them: what depends on no positions."""
 
     grid: CellGrid
-    #: how they came there, None where they were sorted
+    #: None where points are sorted
     filling: Filling | None
+    #: the numbers of the grid, and of a periodic box, as kernels take them
+    numbers: tuple[Any, ...]
+    #: what brings them there together
+    sort: BucketSort | None
+
+
+class Bins(NamedTuple):
+    """Points in the cells of one layout: where each cell starts, and the sorted copy of the points."""
+
+    layout: Layout
     starts: Scratch
     places: Scratch
-    #: the grid's numbers as kernels take them, and the numbers of periodic images where there are any
-    numbers: tuple[Any, ...]
+    #: the numbers of periodic images where there are any
     images: Scratch | None
+    #: behind those of the layout
+    numbers: tuple[Any, ...]
+    #: the arguments of the walk
+    walk: tuple[Any, ...]
 
 
 def check_construction(
@@ -141,12 +154,13 @@ class CellIndex(Index):
         self._plan = plan
         #: words of marks that a query takes in the cells that it was asked for
         self._words: tuple[CellGrid, float] | None = None
-        self._bins = self._bin(points, bounds, plan.grid, plan.filling)
+        self._n = np.int32(self.num_points)
+        self._bins = self._bin(points, bounds, self._lay_out(plan.grid, plan.filling))
 
     @property
     def cell_grid(self) -> CellGrid:
         """The cells that the points lie in."""
-        return self._bins.grid
+        return self._bins.layout.grid
 
     @property
     def config(self) -> WalkConfig:
@@ -159,7 +173,7 @@ class CellIndex(Index):
 
     def describe(self) -> list[str]:
         """See :class:`~clfrnn.methods.walker.Walker`."""
-        grid = self._bins.grid
+        grid = self.cell_grid
         sides = " x ".join(f"{side:.4g}" for side in grid.sides)
         kept = "wrapped around a torus" if grid.wrapped else "all held"
         return [
@@ -168,7 +182,7 @@ class CellIndex(Index):
         ]
 
     def _how_filled(self) -> str:
-        filling = self._bins.filling
+        filling = self._bins.layout.filling
         if filling is None:
             return ""
         buckets = f"by way of {filling.buckets:,} buckets of {1 << filling.shift:,} cells"
@@ -176,56 +190,70 @@ class CellIndex(Index):
 
     def _find_box(self, points: cla.Array) -> PendingBox:
         """Found while points are counted, unless that is done otherwise or their images must be known before."""
-        filling = self._bins.filling
-        if filling is None or not filling.together or self.problem.box is not None:
+        if self._bins.layout.sort is None or self.problem.box is not None:
             return super()._find_box(points)
         return self.watch.room()
 
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
         """Into the cells there are, or cells of the same sides around `box` where these serve it no longer."""
-        grid, filling = self._bins.grid, self._bins.filling
-        if box is not None and not grid.serves(box.low, box.high):
+        layout = self._bins.layout
+        if box is not None and not layout.grid.serves(box.low, box.high):
             grid = fit_cells(
                 low=box.low,
                 high=box.high,
-                sides=grid.sides,
+                sides=layout.grid.sides,
                 n=self.num_points,
                 real=self.problem.real,
                 box=self.problem.box,
             )
-            if filling is not None:
-                filling = plan_filling(self.session.profile, problem=self.problem, grid=grid)
-        self._bins = self._bin(points, bounds, grid, filling)
+            counted = layout.filling is not None
+            filling = plan_filling(self.session.profile, problem=self.problem, grid=grid) if counted else None
+            layout = self._lay_out(grid, filling)
+        self._bins = self._bin(points, bounds, layout)
 
-    def _bin(self, points: cla.Array, bounds: PendingBox | None, grid: CellGrid, filling: Filling | None) -> Bins:
-        """The points in the cells of `grid`. The index's own bins stay as they are, whatever fails here."""
-        session, n = self.session, self.num_points
-        images = None
-        if self.problem.box is not None:
-            images = self.images(grid.low, bounds)
-        kernels, config = session.kernels(self.stem, self.config, None, VisitVariant())
-        lanes = self.dim + 1 if config.columns else 4
-        bins = Bins(
-            grid=grid,
-            filling=filling,
-            starts=session.scratch(grid.cells + 1, INT, purpose="the starts of cells"),
-            places=session.scratch(lanes * n, self.dtype, purpose="the sorted copy of the points"),
-            numbers=self._numbers(grid, images),
-            images=images,
-        )
+    def _lay_out(self, grid: CellGrid, filling: Filling | None) -> Layout:
+        box, sort = self.problem.box, None
+        numbers: tuple[Any, ...] = pack_grid(grid, self.dtype)
+        if box is not None:
+            numbers = (*numbers, *pack_box(box, grid.low, self.problem.real, self.dtype))
         if filling is not None and filling.together:
-            fill_cells(
-                session,
-                points,
+            sort = BucketSort(
+                self.session,
                 grid,
                 filling,
-                bins.numbers,
-                starts=bins.starts,
-                places=bins.places,
-                box=bounds or self.watch.room(),
-                periodic=images is not None,
+                n=self.num_points,
+                dtype=self.dtype,
+                numbers=numbers,
+                periodic=box is not None,
             )
-            return bins
+        return Layout(grid=grid, filling=filling, numbers=numbers, sort=sort)
+
+    def _bin(self, points: cla.Array, bounds: PendingBox | None, layout: Layout) -> Bins:
+        """The points in the cells of `layout`. The index's own bins stay as they are, whatever fails here."""
+        session, n = self.session, self.num_points
+        images = None if self.problem.box is None else self.images(layout.grid.low, bounds)
+        lanes = self.dim + 1 if self.config.columns else 4
+        starts = session.scratch(layout.grid.cells + 1, INT, purpose="the starts of cells")
+        places = session.scratch(lanes * n, self.dtype, purpose="the sorted copy of the points")
+        numbers = layout.numbers if images is None else (*layout.numbers, images.base_data)
+        bins = Bins(
+            layout=layout,
+            starts=starts,
+            places=places,
+            images=images,
+            numbers=numbers,
+            walk=(self._n, places.base_data, starts.base_data, *numbers),
+        )
+        if layout.sort is None:
+            self._bin_one_by_one(points, bounds, bins)
+        else:
+            layout.sort.points(points, starts, places, bounds or self.watch.room(), images)
+        return bins
+
+    def _bin_one_by_one(self, points: cla.Array, bounds: PendingBox | None, bins: Bins) -> None:
+        """Find the order of the points, and gather them in it."""
+        session, n = self.session, self.num_points
+        kernels, config = session.kernels(self.stem, self.config, None, VisitVariant())
         if bounds is not None and not bounds.placed:
             bounding_box(session, points, bounds)
         order_points = self._count if self._plan.construction == "counting" else self._sort
@@ -234,24 +262,23 @@ class CellIndex(Index):
             kernels["gather_points"],
             n,
             config.work_group_size,
-            np.int32(n),
+            n,
             points.base_data,
             order.base_data,
             bins.places.base_data,
         )
-        return bins
 
     def _count(self, points: cla.Array, bins: Bins, kernels: dict[str, Kernel], size: int) -> Scratch:
         """Order by counting (Hoetzlein 2014). Atomics: the order inside a cell is not repeatable."""
         session, n = self.session, self.num_points
-        counts = session.scratch(bins.grid.cells, INT, purpose="the counts of cells")
+        counts = session.scratch(bins.layout.grid.cells, INT, purpose="the counts of cells")
         addresses, ranks, order = (session.scratch(n, INT, purpose="the cells of points") for _ in range(3))
         fill(session, counts)
         session.launch(
             kernels["count_cells"],
             n,
             size,
-            np.int32(n),
+            n,
             points.base_data,
             *bins.numbers,
             counts.base_data,
@@ -263,7 +290,7 @@ class CellIndex(Index):
             kernels["order_points"],
             n,
             size,
-            np.int32(n),
+            n,
             addresses.base_data,
             ranks.base_data,
             bins.starts.base_data,
@@ -273,37 +300,28 @@ class CellIndex(Index):
 
     def _sort(self, points: cla.Array, bins: Bins, kernels: dict[str, Kernel], size: int) -> Scratch:
         """Order by sorting (Green 2010). Repeatable: inside a cell stands the input's order."""
-        session, n, cells = self.session, self.num_points, bins.grid.cells
+        session, n, cells = self.session, self.num_points, bins.layout.grid.cells
         keys = session.scratch(n, _UINT, purpose="the cells of points")
-        session.launch(kernels["cell_keys"], n, size, np.int32(n), points.base_data, *bins.numbers, keys.base_data)
+        session.launch(kernels["cell_keys"], n, size, n, points.base_data, *bins.numbers, keys.base_data)
         keys, order = sort_positions(session, keys, (cells - 1).bit_length())
         session.launch(
             kernels["cell_starts"],
             cells + 1,
             size,
-            np.int32(n),
-            np.int32(cells),
+            n,
+            cells,
             keys.base_data,
             bins.starts.base_data,
         )
         return order
 
-    def _numbers(self, grid: CellGrid, images: Scratch | None) -> tuple[Any, ...]:
-        """The numbers of the grid as kernels take them, and behind them those of the box."""
-        box = self.problem.box
-        if box is None or images is None:
-            return pack_grid(grid, self.dtype)
-        boxed = pack_box(box, grid.low, self.problem.real, self.dtype)
-        return (*pack_grid(grid, self.dtype), *boxed, images.base_data)
-
     def walk_arguments(self) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.walker.Walker`."""
-        bins = self._bins
-        return (np.int32(self.num_points), bins.places.base_data, bins.starts.base_data, *bins.numbers)
+        return self._bins.walk
 
     def served_at_home(self, *, foreign: bool) -> str | None:
         """See :class:`~clfrnn.methods.walker.Walker`."""
-        box, grid = self.problem.box, self._bins.grid
+        box, grid = self.problem.box, self.cell_grid
         if box is None:
             return None
         # Half a pad more for what rounding does to the window itself.
@@ -334,7 +352,7 @@ class CellIndex(Index):
         return make_marks(self.session, units=ask.m, room=self._words[1], bits=self.config.bits)
 
     def _box_starts(self) -> tuple[float, ...]:
-        return self._bins.grid.low
+        return self.cell_grid.low
 
     def _buffers(self) -> dict[str, cla.Array | Scratch]:
         bins = self._bins
@@ -350,7 +368,7 @@ class CellIndex(Index):
 
     def _window(self) -> tuple[float, float]:
         """Rows and points in a query's window: by the survey's crowding, and on a torus also by the share of it."""
-        grid, survey = self._bins.grid, self.problem.survey
+        grid, survey = self.cell_grid, self.problem.survey
         radius = max(self.radius, max(grid.sides) * 1e-6)
         windows = [2.0 * radius / side + 2.0 for side in grid.sides]
         crowded = (1.0 + survey.others) * math.prod(

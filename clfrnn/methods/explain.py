@@ -55,7 +55,7 @@ def _candidates(index: Index) -> str:
         return "candidates: none, there are no points"
     first = max(0, (index.num_points - _MEASURED) // 2)
     end = min(index.num_points, first + _MEASURED)
-    ask = dataclasses.replace(make_ask(index, None, radius=None, include_self=True), part=(first, end))
+    ask = make_ask(index, None, radius=None, include_self=True)._replace(part=(first, end))
     found = []
     for every in (True, False):
         counts = index.session.allocate(ask.m, np.int32, purpose="the counts of a sample")

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyopencl.array as cla
@@ -70,24 +70,30 @@ class ListSpec:
         asked = {"distances": self.distances, "vectors": self.vectors, "shifts": self.vectors and self.periodic}
         return ("offsets", *(name for name in self.of_pair if asked.get(name, True)))
 
-    def arrays(self, rows: int, pairs: int) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-        """Shape and dtype of every array that making the list takes, by name."""
-        of_pair = {name: ((pairs, *shape), dtype) for name, (shape, dtype) in self.of_pair.items()}
-        return {"offsets": ((rows + 1,), LONG if is_wide(pairs) else INT), **of_pair}
-
     @functools.cached_property
     def _sizes(self) -> dict[str, int]:
         """Bytes of a pair in every array but the offsets."""
         return {name: math.prod(shape) * dtype.itemsize for name, (shape, dtype) in self.of_pair.items()}
 
+    @functools.cached_property
+    def _widths(self) -> tuple[int, int]:
+        """Bytes of a pair in the widest of these arrays, and in all."""
+        return max(self._sizes.values()), sum(self._sizes.values())
+
     def sizes(self, rows: int, pairs: int) -> dict[str, int]:
-        """Bytes of each of these arrays."""
-        offset = LONG if is_wide(pairs) else INT
-        return {"offsets": (rows + 1) * offset.itemsize, **{name: size * pairs for name, size in self._sizes.items()}}
+        """Bytes of every array that making the list takes."""
+        return {
+            "offsets": (rows + 1) * offset_type(pairs).itemsize,
+            **{name: size * pairs for name, size in self._sizes.items()},
+        }
+
+    def largest(self, rows: int, pairs: int) -> int:
+        """Bytes of the largest of them."""
+        return max((rows + 1) * offset_type(pairs).itemsize, self._widths[0] * pairs)
 
     def bytes(self, rows: int, pairs: int) -> int:
         """Bytes of them all."""
-        return sum(self.sizes(rows, pairs).values())
+        return (rows + 1) * offset_type(pairs).itemsize + self._widths[1] * pairs
 
     def writer(self, offsets: np.dtype[Any], *, bounded: bool, held: int) -> NeighborFunction:
         """The function that writes such a list, by offsets of this type: see :func:`own_function`."""
@@ -118,8 +124,12 @@ def is_wide(pairs: int) -> bool:
     return pairs > _LARGEST_INT32
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Counted:
+def offset_type(pairs: int) -> np.dtype[Any]:
+    """The dtype of their offsets."""
+    return LONG if pairs > _LARGEST_INT32 else INT
+
+
+class Counted(NamedTuple):
     """The neighbors of each query, where rows begin by offsets that are `wide` or not, and where the sum lies."""
 
     counts: cla.Array
@@ -153,7 +163,7 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
         arrays = None  # its memory is what the list takes that is written now
         held = counted.offsets.nbytes
         if not _fits(index, spec, ask.m, pairs, held=held):
-            counted = dataclasses.replace(counted, marks=None)  # their memory may be what is missing
+            counted = counted._replace(marks=None)  # their memory may be what is missing
         _check_budget(index, spec, ask.m, pairs, max_bytes, held=held)
         if not _affords(index, spec, ask.m, wanted, max_bytes, held=held):
             wanted = pairs
@@ -173,7 +183,7 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
     total = index.session.scratch(1, LONG, purpose="the number of pairs")
     counted = _count(index, ask, spec, total, wide=is_wide(hint))
     written = _fill_foreseen(index, ask, spec, counted, hint)
-    counted = dataclasses.replace(counted, marks=None)  # back to the pool, however long nobody looks at the list
+    counted = counted._replace(marks=None)  # back to the pool, however long nobody looks at the list
     # Where there was no memory, that of the marks may be what was missing.
     arrays = written or _fill(index, ask, spec, counted.offsets, pairs=None, room=hint)
 
@@ -214,9 +224,9 @@ def _blocks(index: Index, ask: Ask, spec: ListSpec, places: Any, max_bytes: int)
                 needed=needed,
                 available=max_bytes,
             )
-        part = dataclasses.replace(ask, part=(first, end))
+        part = ask._replace(part=(first, end))
         _check_room(index, spec, end - first, pairs)
-        offsets = (places[first : end + 1] - places[first]).astype(spec.arrays(0, pairs)["offsets"][1])
+        offsets = (places[first : end + 1] - places[first]).astype(offset_type(pairs))
         placed = index.session.upload(offsets, purpose="the offsets of a block")
         arrays = _fill(index, part, spec, placed, pairs=pairs, room=pairs)
         yield _as_list(index, part, spec, arrays)
@@ -283,15 +293,15 @@ def _fill(
     session = index.session
     known = room if pairs is None else pairs
     arrays = {"offsets": offsets}
-    for name, (shape, dtype) in spec.arrays(ask.m, known).items():
-        if name != "offsets":
-            purpose = f"the {name} of {known:,} pairs"
-            arrays[name] = session.allocate(shape, dtype, purpose=purpose, rows=room)
+    for name, (shape, dtype) in spec.of_pair.items():
+        purpose = f"the {name} of {known:,} pairs"
+        arrays[name] = session.allocate((known, *shape), dtype, purpose=purpose, rows=room)
     by_distance = spec.sort == "distance"
     held = _SECTOR if len(arrays) == 2 and index.writes_at_once() else 0
     write = spec.writer(offsets.dtype, bounded=pairs is None or index.loops, held=held)
-    numbers = {"first_row": ask.part[0] if ask.part else 0, "capacity": offsets.dtype.type(known)}
-    values = [{**arrays, **numbers}[argument.name] for argument in write.parsed_arguments]
+    capacity = known if offsets.dtype == INT else np.int64(known)
+    given = {**arrays, "first_row": ask.part[0] if ask.part else 0, "capacity": capacity}
+    values = [given[argument.name] for argument in write.parsed_arguments]
     if known and isinstance(marks, Stash):
         marks.write(session, offsets, arrays["indices"])
     event = index.run(write, ask, values, marks=marks) if known else None
@@ -356,9 +366,8 @@ def _cut(
 
 def _fits(index: Index, spec: ListSpec, rows: int, pairs: int, *, held: int = 0) -> bool:
     """Whether the device has room for the list, `held` bytes of which there are already."""
-    sizes = spec.sizes(rows, pairs)
     largest, available = index.session.available()
-    return max(sizes.values()) <= largest and sum(sizes.values()) <= available + held
+    return spec.largest(rows, pairs) <= largest and spec.bytes(rows, pairs) <= available + held
 
 
 def _affords(index: Index, spec: ListSpec, rows: int, pairs: int, max_bytes: int | None, *, held: int = 0) -> bool:

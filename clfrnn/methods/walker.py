@@ -84,7 +84,7 @@ class Walker(KeptPoints):
         if ask.radii is not None:
             reach = (ask.radii.base_data, self.dtype.type(self.radius))
         else:
-            reach = _reach(ask.radius, self.problem.real, self.dtype, every_candidate=every_candidate)
+            reach = _reach(ask.radius, self.problem.real, self.dtype, every_candidate)
         shared = (*reach, *(() if ask.queries is None else (ask.queries.base_data,)), *ask.walk)
         own = [value.base_data if isinstance(value, cla.Array) else value for value in values]
         event = None
@@ -182,6 +182,6 @@ class Walker(KeptPoints):
 
 
 @functools.lru_cache(maxsize=256)
-def _reach(radius: float, real: str, dtype: np.dtype[Any], *, every_candidate: bool) -> tuple[Any, Any]:
+def _reach(radius: float, real: str, dtype: np.dtype[Any], every_candidate: bool) -> tuple[Any, Any]:
     """The radius that squared distances are compared with, and that of windows, as kernels take them."""
     return dtype.type(np.inf if every_candidate else radius), dtype.type(padded_radius(radius, real))
