@@ -93,6 +93,24 @@ def test_buckets_of_any_size(session, narrow, dim, dtype, shift):
         assert_filled(one, points, grid, in_buckets(grid, shift))
 
 
+@pytest.mark.parametrize("little", [0, 1 << 18])
+def test_what_kernels_pass_on_is_kept_where_it_is_little(narrow, monkeypatch, little):
+    """And indexes that take turns do not disturb each other."""
+    monkeypatch.setattr("clfrnn.methods.buckets._LITTLE", little)
+    monkeypatch.setattr("clfrnn.buckets._FEW_OF_ITEM", 0)
+    kinds = [clouds.uniform(N, 3, seed=seed) for seed in (1, 2)]
+    indexes = [clfrnn.build_index(points, 0.15, method="strips", session=narrow) for points in kinds]
+    asked = []
+    take = clfrnn.Session.scratch
+    monkeypatch.setattr(
+        clfrnn.Session, "scratch", lambda *given, purpose: asked.append(purpose) or take(*given, purpose=purpose)
+    )
+    for index, points in [*zip(indexes, kinds[::-1], strict=True), *zip(indexes, kinds, strict=True)]:
+        index.update(cla.to_device(narrow.queue, points))
+        assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, 0.15).offsets))
+    assert asked.count("the counts of groups") == (0 if little else 4)
+
+
 def dtype_name(dtype):
     return "float" if dtype == np.float32 else "double"
 

@@ -10,6 +10,7 @@ import textwrap
 
 import numpy as np
 import pyopencl as cl
+import pyopencl.array as cla
 import pytest
 
 import clfrnn
@@ -308,3 +309,79 @@ def test_launches_can_be_recorded(session, unsliced, profiling):
     assert [name for name, _ in launches] == ["frnn_visit"]
     assert bool(mine.queue.properties & cl.command_queue_properties.PROFILING_ENABLE) == profiling
     assert not profiling or launches[0][1].profile.end >= launches[0][1].profile.start
+
+
+class Watched:
+    """A compiled kernel that notes how its arguments are set."""
+
+    def __init__(self, compiled):
+        self.compiled = compiled
+        self.all, self.single = 0, []
+        self.function_name = compiled.function_name
+        self.set_scalar_arg_dtypes = compiled.set_scalar_arg_dtypes
+
+    def set_args(self, *arguments):
+        self.all += 1
+        self.compiled.set_args(*arguments)
+
+    def set_arg(self, place, value):
+        self.single.append(place)
+        self.compiled.set_arg(place, value)
+
+
+@pytest.fixture
+def adder(session, monkeypatch):
+    """A kernel that writes n + v.s1 + big to out, and its launch: what was set for it, and what it wrote."""
+    text = "kernel void add(global long *out, const int n, const int4 v, const long big) { out[0] = n + v.s1 + big; }"
+    watched = Watched(cl.Kernel(cl.Program(session.context, text).build(), "add"))
+    plain = cl.enqueue_nd_range_kernel
+    monkeypatch.setattr(
+        cl, "enqueue_nd_range_kernel", lambda queue, kernel, *sizes: plain(queue, kernel.compiled, *sizes)
+    )
+    kernel = program.Kernel(watched)
+
+    def launch(out, *numbers):
+        watched.all, watched.single = 0, []
+        session.launch(kernel, 1, 1, out.base_data, *numbers)
+        return watched.all, watched.single, int(out.get()[0])
+
+    return launch
+
+
+def test_numbers_that_a_kernel_holds_are_not_set_again(session, adder):
+    """Buffers always are; numbers of Python's where their value changed, of numpy's where it is another object."""
+    first, second = (cla.zeros(session.queue, 1, np.int64) for _ in range(2))
+    lanes, big = np.arange(4, dtype=np.int32), np.int64(2**40)
+
+    assert adder(first, 70_000, lanes, big) == (1, [], 70_001 + 2**40)
+    assert adder(second, int("70000"), lanes, big) == (0, [0], 70_001 + 2**40), "an equal integer"
+    assert adder(first, 70_000, lanes, np.int64(5)) == (1, [], 70_006)
+    assert adder(first, 8, lanes, np.int64(5)) == (1, [], 14)
+    five = np.int64(5)
+    assert adder(first, 8, lanes + 1, five) == (1, [], 15)
+    assert adder(second, True, lanes, five)[2] == 7
+    assert adder(second, 1, lanes, five)[2] == 7
+
+
+def test_numbers_that_were_refused_are_all_set_the_next_time(session, adder):
+    out, lanes, big = cla.zeros(session.queue, 1, np.int64), np.arange(4, dtype=np.int32), np.int64(0)
+    adder(out, 1, lanes, big)
+    with pytest.raises(Exception):  # noqa: B017 — whatever pyopencl makes of it
+        adder(out, 2, "no vector", big)
+
+    assert adder(out, 1, lanes, big) == (1, [], 2)
+
+
+def test_kernels_hold_no_memory(session):
+    """What the arguments of a launch took comes back to the pool while the kernel is still there."""
+    fresh = clfrnn.Session(session.device)
+    index = clfrnn.build_index(POINTS, 0.1, method="strips", session=fresh)
+    index.count()
+    fresh.queue.finish()
+    held = fresh._pool.active_bytes
+    counts = [index.count() for _ in range(3)]
+    assert fresh._pool.active_bytes > held
+    del counts
+    assert fresh._pool.active_bytes == held
+    del index
+    assert fresh._pool.active_bytes == 0

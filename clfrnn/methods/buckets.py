@@ -17,6 +17,9 @@ from ..session import INT, Scratch, Session
 
 __all__ = ["BucketSort"]
 
+#: So many counters of groups are kept from one sort to the next: 1 MiB.
+_LITTLE = 1 << 18
+
 
 class BucketSort:
     """A sort of `n` points into the cells of a grid, for as many clouds as come.
@@ -43,8 +46,9 @@ class BucketSort:
         self._fillers, narrow = session.planned("bucket_cells", plan_bucket_cells, **facts)
         self._wide, self._narrow = config.work_group_size, narrow.work_group_size
         self._groups = counting_groups(session.profile, n, self._wide)
-        #: numbers of the boxes that groups find
-        self._bounds = self._groups * (2 * dim + 1)
+        #: numbers of the boxes that groups find, and what groups count
+        self._bounds, self._counters = self._groups * (2 * dim + 1), self._groups * filling.buckets
+        self._passing: tuple[Scratch, Scratch, Scratch] | None = None
 
     def points(
         self, points: cla.Array, starts: Scratch, places: Scratch, box: PendingBox, images: Scratch | None = None
@@ -69,9 +73,7 @@ class BucketSort:
     ) -> None:
         session, size, groups = self.session, self._wide, self._groups
         buckets, shift = self._filling.buckets, self._filling.shift
-        boxes = session.scratch(self._bounds, self.dtype, purpose="the bounding boxes of groups")
-        before = session.scratch(groups * buckets, INT, purpose="the counts of groups")
-        ends = session.scratch(buckets, INT, purpose="the ends of buckets")
+        boxes, before, ends = self._passing or self._take_passing()
         records = session.scratch(4 * self._n, self.dtype, purpose="the points in the order of buckets")
         counts = cleared(session, buckets, purpose="the counts of buckets")
         seen = (self._n, shift, buckets, points.base_data, *numbers, counts.base_data, before.base_data)
@@ -93,3 +95,17 @@ class BucketSort:
             *box.arguments,
         )
         session.keep_cleared(counts)
+
+    def _take_passing(self) -> tuple[Scratch, Scratch, Scratch]:
+        """What one kernel leaves for the next: boxes of groups, what these count, and where buckets end.
+
+        The kernels of a session run in order, so the next sort may have the same memory: where that is little, it is
+        not asked for again.
+        """
+        session = self.session
+        boxes = session.scratch(self._bounds, self.dtype, purpose="the bounding boxes of groups")
+        before = session.scratch(self._counters, INT, purpose="the counts of groups")
+        ends = session.scratch(self._filling.buckets, INT, purpose="the ends of buckets")
+        if self._counters <= _LITTLE:
+            self._passing = boxes, before, ends
+        return boxes, before, ends

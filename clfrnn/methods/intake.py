@@ -55,7 +55,8 @@ def own_copy(session: Session, array: cla.Array) -> cla.Array:
     What another queue works on is copied: after what it still does to the array, and before what it does next.
     """
     foreign = _is_foreign(session, array)
-    await_queue(session, array)
+    if foreign or array.events:
+        await_queue(session, array)
     if array.flags.c_contiguous:
         if not foreign and array.offset == 0:
             return array

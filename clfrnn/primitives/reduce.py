@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +23,9 @@ __all__ = ["Box", "BoxRoom", "PendingBox", "SentTotal", "bounding_box", "read_al
 
 _ALL_FINITE = np.iinfo(np.int32).max
 _ULONG = np.dtype(np.uint64)
+
+#: How a box lies in memory, by the size of a number: the corners, and a row as an integer.
+_BOXES = {4: "={}fi", 8: "={}dq"}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -165,9 +169,10 @@ class BoxRoom:
 
 
 def _box(numbers: np.ndarray[Any, Any]) -> Box:
-    row = int(numbers[-1:].view(np.int32 if numbers.dtype == np.float32 else np.int64)[0])
-    corners = [value if math.isfinite(value) else 0.0 for value in numbers[:-1].tolist()]
-    dim = len(corners) // 2
+    dim = numbers.size // 2
+    *corners, row = struct.unpack(_BOXES[numbers.itemsize].format(2 * dim), numbers.data)
+    if not all(map(math.isfinite, corners)):
+        corners = [value if math.isfinite(value) else 0.0 for value in corners]
     return Box(low=tuple(corners[:dim]), high=tuple(corners[dim:]), first_bad=None if row == _ALL_FINITE else row)
 
 
