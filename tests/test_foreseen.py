@@ -130,6 +130,28 @@ def test_visits_that_a_list_takes(strips):
     assert taken == [2, 3, 2, 2, 2, 2]
 
 
+@pytest.mark.core
+@pytest.mark.parametrize("domain", [{}, UNIT], ids=["open", "periodic"])
+@pytest.mark.parametrize("asked", [{}, {"half": True}, FULL, FULL | {"half": True}], ids=str)
+def test_clouds_that_draw_together_and_apart_on_a_gpu(session, domain, asked):
+    """By cells filled together: beyond the room that the list before left, within it, and with room to spare."""
+    index = clfrnn.build_index(EVEN, RADIUS, method="strips", session=as_gpu(session), **domain)
+    index.query(**asked)
+    taken = []
+    for points in (EVEN, DENSE, DENSE, EVEN, SPARSE):
+        index.update(cla.to_device(index.session.queue, points))
+        many, found = visits(index.session, lambda: index.query(**asked))
+        expected = reference.neighbors(points, RADIUS, half=asked.get("half", False), **domain)
+        assert found.indices.shape == expected.indices.shape
+        assert_same(found, expected)
+        if domain and asked.get("vectors"):
+            assert np.array_equal(found.to_host().shifts, expected.shifts)
+        taken.append(many)
+
+    passes = min(taken) // 2
+    assert taken == [2 * passes, 3 * passes, 2 * passes, 2 * passes, 2 * passes]
+
+
 @pytest.mark.parametrize("hint", [None, 5, 3 * PAIRS])
 def test_lists_held_at_the_same_time_have_memory_of_their_own(index, hint):
     """Also those of one kind, in room foreseen from each other."""
