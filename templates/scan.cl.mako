@@ -86,15 +86,24 @@ void scan_shares(const int n, const int span, global const int *restrict counts,
     }
 }
 
-// Exclusive scan of few counts. Launch: one group. In: counts (n,). Out: starts (n + 1,), the total last; totals[place].
+// Exclusive scan of few counts: each group sums up for itself what comes before its share, which takes less than another
+// launch. Launch: groups of ${work_group_size}, of which group g scans g * span up to (g + 1) * span.
+// In: counts (n,). Out: starts (n + 1,), the total last; totals[place].
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void scan_few(const int n, global const int *restrict counts, global ${out} *restrict starts${told})
+void scan_few(const int n, const int span, global const int *restrict counts, global ${out} *restrict starts${told})
 {
     local sum_t sums[${work_group_size}];
-    const int l = get_local_id(0);
-    sum_t carry = 0;
-    ${scan_tiles("0", "n")}
-    if (l == 0) {
+    const int l = get_local_id(0), origin = (int)get_group_id(0) * span;
+    const int end = min((long)n, (long)origin + span);
+    sum_t sum = 0;
+    for (int k = l; k < origin; k += ${work_group_size}) sum += counts[(size_t)${stride} * k];
+    sums[l] = sum;
+    ${sum_group("sums")}
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sum_t carry = sums[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    ${scan_tiles("origin", "end")}
+    if (l == 0 && end == n) {
         ${end_scan()}
     }
 }

@@ -1,11 +1,14 @@
 """Our own reduce, scan and sorts against numpy."""
 
+import dataclasses
+
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
 from conftest import POINTS
 
+import clfrnn
 from clfrnn import survey as survey_module
 from clfrnn.domain import padded_radius
 from clfrnn.primitives import scan
@@ -85,6 +88,7 @@ def short(request, monkeypatch):
     """Counts are scanned by many groups, or by one as far as that is sooner."""
     if request.param is not None:
         monkeypatch.setattr(scan, "_FEW", request.param)
+        monkeypatch.setattr(scan, "_SOME", {})
 
 
 @pytest.mark.parametrize("out", [np.int32, np.int64])
@@ -108,6 +112,25 @@ def test_scan_of_the_first_of_two_numbers(session, n, short):
     exclusive_scan(session, session.upload(counts, purpose="a test"), starts)
 
     assert np.array_equal(session.read(starts), np.concatenate([[0], np.cumsum(counts[:, 0])]))
+
+
+@pytest.mark.parametrize("out", [np.int32, np.int64])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_scan_by_groups_that_sum_up_what_comes_before(session, monkeypatch, out, stride):
+    """One launch; counts that end with a tile, just behind it, in its middle, and none."""
+    fresh = clfrnn.Session(session.device)
+    fresh.profile = dataclasses.replace(fresh.profile, kind="gpu", max_work_group_size=4)
+    monkeypatch.setattr(scan, "_FEW", 100)
+    for n in (0, 1, 63, 64, 65, 128, 129, 1000):
+        counts = np.random.default_rng(n).integers(0, 1000, (n, stride)).astype(np.int32)
+        starts = fresh.allocate(n + 1, out, purpose="a test")
+        total = fresh.scratch(1, LONG, purpose="a test")
+        given = fresh.upload(counts if stride > 1 else counts.reshape(-1), purpose="a test")
+        with fresh.recorded() as launches:
+            exclusive_scan(fresh, given, starts, total)
+        assert [name for name, _ in launches] == ["scan_few"]
+        assert int(fresh.read(total)[0]) == counts[:, 0].sum()
+        assert np.array_equal(starts.get(), np.concatenate([[0], np.cumsum(counts[:, 0])]))
 
 
 @pytest.mark.parametrize("out", [np.int32, np.int64])
