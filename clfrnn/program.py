@@ -60,8 +60,8 @@ class Kernel:
     def enqueue(self, queue: cl.CommandQueue, size: int, work_group_size: int, arguments: Sequence[Any]) -> cl.Event:
         """Launch over `size` work-items. An argument at one place has the same type in every call.
 
-        A Python integer is an ``int`` of OpenCL C: to make a numpy one of it takes as long as to set it. Numbers of
-        numpy, and vectors, do not change once they were passed: the same object means the same number.
+        A Python integer is an ``int`` of OpenCL C: to make a numpy one of it takes as long as to set it. Vectors do not
+        change once they were passed: the same array means the same numbers.
         """
         compiled, set_now = self._compiled, self._set
         if self._buffers is None:
@@ -84,9 +84,11 @@ class Kernel:
 
 
 def _same(before: list[Any], now: list[Any]) -> bool:
-    """Whether numbers are what they were: of Python's by their value, of numpy's where they are the same object."""
+    """Whether numbers are what they were, to the bit: zeros may differ in sign. Vectors are the same object then."""
     for old, new in zip(before, now, strict=True):
-        if new is not old and not (type(new) is int and type(old) is int and new == old):
+        if new is old:
+            continue
+        if type(new) is not type(old) or not isinstance(new, (int, np.number)) or not new or new != old:
             return False
     return True
 

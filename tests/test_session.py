@@ -349,13 +349,14 @@ def adder(session, monkeypatch):
 
 
 def test_numbers_that_a_kernel_holds_are_not_set_again(session, adder):
-    """Buffers always are; numbers of Python's where their value changed, of numpy's where it is another object."""
+    """Buffers always are; numbers where their value has changed, and vectors where they are another array."""
     first, second = (cla.zeros(session.queue, 1, np.int64) for _ in range(2))
     lanes, big = np.arange(4, dtype=np.int32), np.int64(2**40)
 
     assert adder(first, 70_000, lanes, big) == (1, [], 70_001 + 2**40)
     assert adder(second, int("70000"), lanes, big) == (0, [0], 70_001 + 2**40), "an equal integer"
     assert adder(first, 70_000, lanes, np.int64(5)) == (1, [], 70_006)
+    assert adder(second, 70_000, lanes, np.int64(5)) == (0, [0], 70_006)
     assert adder(first, 8, lanes, np.int64(5)) == (1, [], 14)
     five = np.int64(5)
     assert adder(first, 8, lanes + 1, five) == (1, [], 15)
@@ -385,3 +386,12 @@ def test_kernels_hold_no_memory(session):
     assert fresh._pool.active_bytes == held
     del index
     assert fresh._pool.active_bytes == 0
+
+
+def test_a_zero_of_another_sign_is_another_number(session):
+    text = "kernel void put(global float *out, const float x) { out[0] = 1 / x; }"
+    kernel = program.Kernel(cl.Kernel(cl.Program(session.context, text).build(), "put"))
+    found = cla.zeros(session.queue, 1, np.float32)
+    for x, expected in ((0.0, np.inf), (-0.0, -np.inf), (0.0, np.inf), (2.0, 0.5), (2.0, 0.5), (np.nan, np.nan)):
+        session.launch(kernel, 1, 1, found.base_data, np.float32(x))
+        assert np.array_equal(found.get(), [np.float32(expected)], equal_nan=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyopencl.array as cla
 
 from ..plan import plan_fill
@@ -18,8 +17,8 @@ def fill(session: Session, array: cla.Array | Scratch, value: int = 0) -> None:
         kernels["fill"],
         array.size,
         config.work_group_size,
-        np.int32(array.size),
-        np.int32(value),
+        array.size,
+        value,
         array.base_data,
     )
 

@@ -188,8 +188,8 @@ def bounding_box(session: Session, points: cla.Array, box: PendingBox | None = N
         kernels["bounding_box"],
         groups * size,
         size,
-        np.int32(n),
-        np.int32(span),
+        n,
+        span,
         points.base_data,
         boxes.base_data,
     )
@@ -197,7 +197,7 @@ def bounding_box(session: Session, points: cla.Array, box: PendingBox | None = N
         kernels["whole_box"],
         size,
         size,
-        np.int32(groups),
+        groups,
         boxes.base_data,
         *box.arguments,
     )
