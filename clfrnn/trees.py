@@ -62,8 +62,8 @@ _COORDINATE_BITS = {"float": 24, "double": 31}
 #: says nothing within them, unless points crowd so unevenly that one of these cubes may hold many blocks.
 _SPARE_BITS, _BITS_OF_HALVES, _EVEN = 2, -1, 2.0
 
-#: Points of such a block, at the most.
-_HALVED = 1024
+#: Points of such a block, at the most, and for each item of its group: code is written out for those of an item.
+_HALVED, _HALVED_OF_ITEM = 1024, 16
 
 #: Queries that follow each other on the curve and are sorted by their radii: of larger blocks, packs lie farther apart.
 _BLOCK = 512
@@ -83,7 +83,7 @@ _MANY = 300.0
 #: the cloud of three decades, later in even ones (measured), what lies between was not tried.
 _CROWD = 100.0
 _UNEVENNESS = 3.0
-_MOST_DIVIDED = 1 << 28
+_MOST_DIVIDED = 1 << 27
 
 #: So are up to so many queries for each compute unit, as there are too few packs to keep it busy.
 _FEW_OF_UNIT = 256
@@ -275,7 +275,7 @@ def plan_tree(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) ->
 def _halved(profile: DeviceProfile, size: int, dim: int, real: str) -> int:
     """Points with their keys and numbers that fit local memory beside a box for each item of a group."""
     of_point, of_item = dim * REAL_SIZE[real] + 8, 2 * dim * REAL_SIZE[real]
-    halved = _HALVED
+    halved = min(_HALVED, _HALVED_OF_ITEM * size)
     while halved >= size and halved * of_point + size * of_item > profile.usable_local_memory:
         halved //= 2
     return halved if halved >= size else 0

@@ -617,6 +617,7 @@ def test_every_query_has_its_items(size, neighbors):
         active = (unit | size - of_group if config.shares > 1 else unit) < end
         assert len(unit) - size < end <= len(unit)
         assert np.array_equal(active, turns < m)
+    assert config.units(trees._MOST_DIVIDED) + size <= 2**31, "their numbers are ints"
 
 
 # --- plans ------------------------------------------------------------------------------------------------------------
@@ -638,6 +639,44 @@ def test_plans_fit_the_device(name, local_memory):
         assert sorting <= profile.usable_local_memory
         assert 1 <= making.work_group_size <= profile.max_work_group_size
         assert making.leaves & (making.leaves - 1) == 0
+
+
+def test_items_keep_few_points_of_a_block():
+    """As code is written out for each of them, on a device of small groups, too."""
+    for size in (1, 2, 8, 64):
+        profile = dataclasses.replace(RECORDED["h200"], max_work_group_size=size)
+        making = trees.plan_tree(profile, dim=3, real="float", periodic=False)
+        assert making.halved == 16 * size
+        assert len(render("tree", making)) < 100_000
+
+
+def declared(source, real):
+    """Bytes of the arrays in local memory of a kernel."""
+    bytes_of = {"int": 4, "uint": 4, "real": REAL_SIZE[real], "frnn_record": 4 * REAL_SIZE[real]}
+    found = re.findall(r"^ +local (\w+) (\w+\[[^;]*);", source, re.MULTILINE)
+    sizes = {
+        kind: re.findall(r"\[([\d* ]+)\]", " ".join(names for each, names in found if each == kind))
+        for kind, _ in found
+    }
+    return sum(bytes_of[kind] * math.prod(map(int, size.split("*"))) for kind in sizes for size in sizes[kind])
+
+
+@pytest.mark.parametrize("local_memory", [48 << 10, 16 << 10, 8 << 10])
+@pytest.mark.parametrize("periodic", [False, True])
+@pytest.mark.parametrize("real", ["float", "double"])
+def test_local_memory_is_what_kernels_declare(real, periodic, local_memory):
+    profile = dataclasses.replace(RECORDED["h200"], local_memory=local_memory, local_reserve=0)
+    for dim in (1, 2, 3, 4, 5, 12):
+        making = trees.plan_tree(profile, dim=dim, real=real, periodic=periodic)
+        source = render("tree", making)
+        assert ("order_by_halves" in source) == (making.halved > 0)
+        for kernel in source.split("\nkernel ")[1:]:
+            assert declared(kernel, real) <= profile.usable_local_memory
+        walk = trees.plan_tree_walk(profile, dim=dim, real=real, periodic=periodic)
+        for divided in (False, True) if walk.packed else ():
+            config = dataclasses.replace(walk, divided=divided)
+            packs = declared(render("aabb_tree", config, own_function("count"), VisitVariant()), real)
+            assert packs <= walk.local_memory if divided else packs == walk.local_memory
 
 
 @pytest.mark.parametrize("neighbors", [0.0, 50.0, 1e6, math.inf, math.nan])
