@@ -465,8 +465,9 @@ def test_only_uneven_crowds_are_divided():
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 @pytest.mark.parametrize("dim", [1, 3])
 def test_packs_far_apart_in_themselves(session, dim, periodic):
-    """Queries from clumps that lie far from each other beside the radius go down the tree together."""
-    points = np.mod(clouds.clustered(N, dim, seed=33, clusters=7, width=0.001), np.float32(1))
+    """Queries from clumps that lie far from each other beside the radius go down the tree together; one is at the edge."""
+    points = clouds.clustered(N, dim, seed=33, clusters=7, width=0.001)
+    points = np.mod(points - points[0], np.float32(1))
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
     index = build(points, 0.002, session=as_gpu(session), **domain)
     assert_counts(index, points, 0.002, **domain)
