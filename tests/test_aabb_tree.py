@@ -359,7 +359,7 @@ def test_packs_find_what_others_find(session, monkeypatch):
     assert np.array_equal(found.indices, reference.neighbors(points, radii).indices)
     half = index.query(half=True, sort="index").to_host()
     assert np.array_equal(half.indices, reference.neighbors(points, 0.1, half=True).indices)
-    parts = [part.to_host().indices for part in index.query_blocks(max_bytes=1500, sort="index")]
+    parts = [part.to_host().indices for part in index.query_blocks(max_bytes=4 * N, sort="index")]
     assert len(parts) > 1
     assert np.array_equal(np.concatenate(parts), reference.neighbors(points, 0.1).indices)
 
@@ -465,7 +465,7 @@ def test_only_uneven_crowds_are_divided():
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 @pytest.mark.parametrize("dim", [1, 3])
 def test_packs_far_apart_in_themselves(session, dim, periodic):
-    """Queries from clumps that lie far from each other beside the radius go down the tree together; one is at the edge."""
+    """Queries from clumps far from each other beside the radius go down the tree together; one is at the edge."""
     points = clouds.clustered(N, dim, seed=33, clusters=7, width=0.001)
     points = np.mod(points - points[0], np.float32(1))
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
