@@ -106,7 +106,7 @@ void order_by_halves(const int n, const int leaf_size, const int slots, global c
 % endfor
             for (int e = 0; e < ${each}; ++e) {
                 const uint key = keys[l * ${each} + e];
-                const real share = key < ${halved} ? (all[axis + key % ${halved}] / 2 - begin) / side : 0;
+                const real share = key < ${halved} ? (all[axis + key] / 2 - begin) / side : 0;
                 const uint place = (uint)fmin(fmax(share * ${1 << most_bits}, (real)0), (real)${(1 << most_bits) - 1});
                 if (key < ${halved}) keys[l * ${each} + e] = place * ${halved} + key;
             }

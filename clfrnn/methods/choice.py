@@ -133,7 +133,10 @@ def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str
 
 
 def _has_room_for_lists(problem: Problem, profile: DeviceProfile, config: BlockConfig) -> bool:
-    """Whether points have so few neighbors that lists need not put them by, or there is room for these."""
+    """Whether points have so few neighbors that lists need not put them by, or there is room for these.
+
+    Where they are too many to be put by, which takes no slots, cells in memory put none by either.
+    """
     neighbors, spread = problem.survey.neighbors(problem.radius), problem.survey.spread(problem.radius)
     most = _MOST_NOT_PUT_BY.get((problem.dim, problem.box is not None), math.inf)
     return neighbors <= most or holds_slots(config, slots_for(neighbors, spread), profile)
