@@ -346,9 +346,10 @@ def test_many_dimensions(session, dtype, dim):
 # --- packs ------------------------------------------------------------------------------------------------------------
 
 
-def test_packs_find_what_others_find(session, monkeypatch):
+@pytest.mark.parametrize("of_unit", [0, N], ids=["alone", "shared out"])
+def test_packs_find_what_others_find(session, monkeypatch, of_unit):
     """Queries that go down the tree together: of one radius, of radii of their own, halves, parts."""
-    monkeypatch.setattr(trees, "_FEW_OF_UNIT", 0)
+    monkeypatch.setattr(trees, "_FEW_OF_UNIT", of_unit)
     points = clouds.uniform(N, 3, seed=10)
     index = build(points, session=as_gpu(session))
     assert index.config.packed
