@@ -34,9 +34,7 @@ void order_by_halves(const int n, const int leaf_size, const int slots, global c
     // Numbers go back to where they came from.
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     for (int size = ${halved}; size >= slots; size /= 2) {
-        if (size < ${halved}) {
-            ${take_half()}
-        }
+        ${take_half()}
         ${mark_places()}
         ${sort_parts()}
     }
@@ -48,7 +46,8 @@ void order_by_halves(const int n, const int leaf_size, const int slots, global c
 </%def>
 
 <%def name="take_half()">
-            // Of what stands sorted in a part twice as large, the first half's full leaves, or what is behind them.
+        // Of what stands sorted in a part twice as large, the first half's full leaves, or what is behind them; at first all.
+        {
             uint taken[${halved // work_group_size}];
             for (int e = 0; e < ${halved // work_group_size}; ++e) {
                 const int s = l * ${halved // work_group_size} + e, part = s & -size, before = s & -2 * size, at = s - part;
@@ -58,6 +57,7 @@ void order_by_halves(const int n, const int leaf_size, const int slots, global c
             }
             barrier(CLK_LOCAL_MEM_FENCE);
             for (int e = 0; e < ${halved // work_group_size}; ++e) keys[l * ${halved // work_group_size} + e] = taken[e];
+        }
 </%def>
 
 <%def name="mark_places()">
@@ -116,12 +116,11 @@ void order_by_halves(const int n, const int leaf_size, const int slots, global c
 <%def name="sort_parts()">
 <% each = halved // work_group_size %>\
         // Each part by its keys: runs twice as long as before, one half of them falling, are merged (Batcher 1968); what lies
-        // as near as an item's own slots, by that item alone.
-% if each == 1:
-        barrier(CLK_LOCAL_MEM_FENCE);
-% endif
-        for (int run = 2; run <= size; run *= 2) {
-            for (int apart = run / 2; apart >= ${each}; apart /= 2) {
+        // as near as an item's own slots, by that item alone. One loop, as drivers for CPUs take long for loops in loops
+        // with barriers.
+        for (int run = 2, apart = 1; run <= size;) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (apart >= ${each}) {
                 for (int t = l; t < ${halved // 2}; t += ${work_group_size}) {
                     const int a = 2 * t - (t & (apart - 1)), b = a + apart, falls = (a & run & (size - 1)) != 0;
                     const uint x = keys[a], y = keys[b];
@@ -130,28 +129,34 @@ void order_by_halves(const int n, const int leaf_size, const int slots, global c
                         keys[b] = x;
                     }
                 }
-                barrier(CLK_LOCAL_MEM_FENCE);
-            }
+                apart /= 2;
+            } else {
 % if each > 1:
 % for e in range(each):
-            uint key${e} = keys[l * ${each} + ${e}];
+                uint key${e} = keys[l * ${each} + ${e}];
 % endfor
-% for apart in (each >> s for s in range(1, each.bit_length())):
-            if (run > ${apart}) {
-% for a in (e for e in range(each) if not e & apart):
-                {
-                    const int falls = (l * ${each} + ${a} & run & (size - 1)) != 0;
-                    const uint x = min(key${a}, key${a + apart}), y = max(key${a}, key${a + apart});
-                    key${a} = falls ? y : x;
-                    key${a + apart} = falls ? x : y;
+% for near in (each >> s for s in range(1, each.bit_length())):
+                if (run > ${near}) {
+% for a in (e for e in range(each) if not e & near):
+                    {
+                        const int falls = (l * ${each} + ${a} & run & (size - 1)) != 0;
+                        const uint x = min(key${a}, key${a + near}), y = max(key${a}, key${a + near});
+                        key${a} = falls ? y : x;
+                        key${a + near} = falls ? x : y;
+                    }
+% endfor
                 }
 % endfor
-            }
-% endfor
 % for e in range(each):
-            keys[l * ${each} + ${e}] = key${e};
+                keys[l * ${each} + ${e}] = key${e};
 % endfor
-            barrier(CLK_LOCAL_MEM_FENCE);
 % endif
+                apart = 0;
+            }
+            if (!apart) {
+                apart = run;
+                run *= 2;
+            }
         }
+        barrier(CLK_LOCAL_MEM_FENCE);
 </%def>
