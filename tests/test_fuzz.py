@@ -28,7 +28,7 @@ import clfrnn
 from clfrnn import reference
 from clfrnn.methods import METHODS, coarse
 
-CASES = int(os.environ.get("CLFRNN_FUZZ_CASES", "20"))
+CASES = int(os.environ.get("CLFRNN_FUZZ_CASES", "12"))
 SEED = int(os.environ.get("CLFRNN_FUZZ_SEED", "1"))
 ONE_CASE = os.environ.get("CLFRNN_FUZZ_CASE")
 
