@@ -40,8 +40,8 @@ _GROUP, _LEAVES = 256, 64
 #: down would leave some of these untested.
 _PACK, _LEAST_PACK = 32, 8
 
-#: Packs that are so many times as wide as they look ask for each query whether it touches a node (measured; later where
-#: queries are sorted by their radii, as packs are wide there that touch most of what lies between).
+#: Packs that are so many times as wide as they look ask for each query whether it touches a node (measured). Not where
+#: queries are sorted by their radii: packs are wide there, and touch most of what lies between.
 _WIDE_PACK = 32
 
 #: Queries of a pack that look into the same leaves, by neighbors: more of them load fewer addresses, fewer look into
@@ -351,7 +351,7 @@ def pays_to_divide(survey: Survey, m: int) -> bool:
 
 
 def are_few(m: int, profile: DeviceProfile) -> bool:
-    """Whether so few queries are served by several items each that the device has as many to do as it can."""
+    """Whether m queries are too few to keep the device busy, unless each is served by several items."""
     return m <= _FEW_OF_UNIT * profile.compute_units
 
 

@@ -481,6 +481,13 @@ def test_packs_far_apart_in_themselves(session, dim, periodic):
     assert np.array_equal(index.query(queries, sort="index").to_host().indices, expected.indices)
 
 
+def test_queries_that_go_alone_are_not_divided(session):
+    """However few: on a CPU, where no items share a query."""
+    index = build(CLOUD[:50], session=session)
+    if not index.config.packed:
+        assert "divided False" in index.explain()
+
+
 def test_few_queries_are_divided(session, monkeypatch):
     """As there are too few packs to keep a device busy."""
     h200 = RECORDED["h200"]

@@ -134,6 +134,8 @@ class AabbTreeIndex(Index):
         return function.light and self._divides(m)
 
     def _divides(self, m: int) -> bool:
+        if not self.config.packed:
+            return False
         return are_few(m, self.session.profile) or (pays_to_divide(self.problem.survey, m) and self._is_crowd())
 
     def units(self, ask: Ask, config: TreeWalkConfig) -> int:
