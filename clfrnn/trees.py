@@ -21,6 +21,7 @@ __all__ = [
     "default_leaf_size",
     "is_crowd",
     "most_curve_bits",
+    "needed_leaves",
     "pays_to_divide",
     "plan_tree",
     "plan_tree_walk",
@@ -28,10 +29,14 @@ __all__ = [
     "without_packs",
 ]
 
-#: Points of a leaf, up to twice as many. On a CPU a leaf is some vectors. On a GPU small leaves mean fewer candidates
-#: out of reach and more boxes: so many points for so many neighbors at the most (measured).
+#: Points of a leaf. On a CPU a leaf is some vectors. On a GPU small leaves mean fewer candidates out of reach and more
+#: boxes: so many points for so many neighbors at the most (measured). No number between: candidates are taken eight at
+#: a time.
 _LEAF_OF_CPU = 32
 _LEAVES_OF_GPU = ((60.0, 8), (160.0, 16), (math.inf, 32))
+
+#: Nodes for each point, at the most: of 32 bytes in three dimensions with four more for a leaf, they take 12 a point.
+_NODES_OF_POINT = 0.358
 
 #: Work-items and leaves of a group that makes boxes, so that points are loaded by all of them, leaves made by some.
 _GROUP, _LEAVES = 256, 64
@@ -101,7 +106,7 @@ class TreeConfig(PointConfig):
 
     periodic: bool
     columns: bool
-    #: leaves of a group, a power of two
+    #: leaves of a group, a power of two from two on
     leaves: int
     #: places for points of a group that are halved down to leaves, a power of two; 0 where the curve's order is left
     halved: int
@@ -223,12 +228,10 @@ def corners(dim: int) -> int:
 
 
 def default_leaf_size(profile: DeviceProfile, n: int, neighbors: float) -> int:
-    """Points of a leaf, when the caller does not say: as few as fill a power of two of them."""
-    least = _for_neighbors(_LEAVES_OF_GPU, neighbors)
-    if profile.kind == "cpu":
-        least = _LEAF_OF_CPU
-    leaves = 1 << max(0, (n // least).bit_length() - 1)
-    return max(1, -(-n // leaves))
+    """Points of a leaf, when the caller does not say: twice as many where so many nodes would take too much memory."""
+    size = _LEAF_OF_CPU if profile.kind == "cpu" else _for_neighbors(_LEAVES_OF_GPU, neighbors)
+    nodes = count_leaves(n, size) + needed_leaves(n, size)
+    return size if nodes <= max(2.0, _NODES_OF_POINT * n) else 2 * size
 
 
 def _for_neighbors(sizes: tuple[tuple[float, int], ...], neighbors: float) -> int:
@@ -236,10 +239,14 @@ def _for_neighbors(sizes: tuple[tuple[float, int], ...], neighbors: float) -> in
     return next(size for most, size in sizes if not neighbors > most)
 
 
+def needed_leaves(n: int, leaf_size: int) -> int:
+    """Leaves that hold n points, one at the least."""
+    return max(1, -(-n // leaf_size))
+
+
 def count_leaves(n: int, leaf_size: int) -> int:
     """Leaves of a tree over n points: as many as are needed, and up to a power of two."""
-    needed = max(1, -(-n // leaf_size))
-    return 1 << (needed - 1).bit_length()
+    return 1 << (needed_leaves(n, leaf_size) - 1).bit_length()
 
 
 def _columns(profile: DeviceProfile, dim: int) -> bool:
@@ -252,7 +259,7 @@ def plan_tree(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) ->
     size = group_size(profile, _GROUP if profile.kind == "gpu" else 8)
     leaves = _LEAVES
     of_leaf = (2 * dim + 2) * REAL_SIZE[real] + 4
-    while leaves > 1 and leaves * of_leaf > profile.usable_local_memory:
+    while leaves > 2 and leaves * of_leaf > profile.usable_local_memory:
         leaves //= 2
     while size > 1 and size * (2 * REAL_SIZE[real] + 4) > profile.usable_local_memory:
         size //= 2

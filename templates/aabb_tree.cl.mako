@@ -17,7 +17,7 @@ ${packs.functions()}
 % endif
 <%def name="arguments()">
     const int frnn_n, ${places.constant_array("frnn_sorted")}, ${boxes.constant_array("frnn_boxes")}, const int frnn_leaves,
-    const int frnn_leaf_size
+    const int frnn_last_node, const int frnn_leaf_size
 % if periodic:
     , global const real *restrict frnn_images
 % endif
@@ -80,7 +80,7 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
     // From the root on, every subtree whose box the query touches; the way back is in the number of the node.
     int frnn_node = 1;
     do {
-        ${boxes.apart("frnn_boxes", "frnn_node", "frnn_node_")}
+        ${boxes.apart("frnn_boxes", "frnn_min(frnn_node, frnn_last_node)", "frnn_node_")}
         if (frnn_node_apart <= ${boxes.bound()}) {
             if (frnn_node < frnn_leaves) {
                 frnn_node *= 2;
@@ -99,8 +99,8 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
     while (frnn_node) {
         if (frnn_touches & frnn_node < frnn_leaves) {
             const int frnn_children = 2 * frnn_node;
-            ${boxes.apart("frnn_boxes", "frnn_children", "frnn_left_")}
-            ${boxes.apart("frnn_boxes", "frnn_children + 1", "frnn_right_")}
+            ${boxes.apart("frnn_boxes", "frnn_min(frnn_children, frnn_last_node)", "frnn_left_")}
+            ${boxes.apart("frnn_boxes", "frnn_min(frnn_children + 1, frnn_last_node)", "frnn_right_")}
             const int frnn_turn = frnn_right_apart < frnn_left_apart;
             frnn_node = frnn_children + frnn_turn;
             frnn_way *= 2;
@@ -119,7 +119,7 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
         if (frnn_node <= 1) break;
         frnn_way |= 1;
         frnn_node ^= 1;
-        ${boxes.apart("frnn_boxes", "frnn_node", "frnn_other_")}
+        ${boxes.apart("frnn_boxes", "frnn_min(frnn_node, frnn_last_node)", "frnn_other_")}
         frnn_touches = frnn_other_apart <= ${boxes.bound()};
     }
 </%def>

@@ -1,5 +1,6 @@
 ## The boxes of a tree's nodes, in breadth-first order: node 1 is the root, the children of k are 2k and 2k + 1. In the place
-## of node 0, which there is not, stands whether all points are finite.
+## of node 0, which there is not, stands whether all points are finite. Leaves behind the last point are not kept: in a walk
+## the last one that is stands for them, of which nothing comes, as they have no points.
 ## In two to four dimensions a box is one or two vectors, else its low and then its high corner.
 ## Config fields used: dim, components, periodic.
 <%def name="array(name)" filter="trim">

@@ -91,7 +91,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 
 <%def name="touches(node)">
     // Whether the box around the queries, as seen from the image, comes so near to a node's; there is none of number 0.
-    ${boxes.load("frnn_boxes", f"frnn_max(1, {node})", "frnn_node_")}
+    ${boxes.load("frnn_boxes", f"frnn_max(1, frnn_min({node}, frnn_last_node))", "frnn_node_")}
 % for k in range(dim):
 % if periodic:
     const real frnn_away${k} = (real)frnn_t${k} * frnn_length${k};

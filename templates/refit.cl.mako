@@ -55,7 +55,11 @@
                 bad = min(bad, ${places.point_id("t", "sorted")});
             }
         }
-        ${boxes.store("nodes", "frnn_leaves + first_leaf + leaf", "")}
+        // Of the leaves behind the last point, which nothing is kept of but in the boxes above them, one stands for the root.
+        const int kept = (begin < finish) | (first_leaf + leaf == 0);
+        if (kept) {
+            ${boxes.store("nodes", "frnn_leaves + first_leaf + leaf", "")}
+        }
         // Volumes by their logarithms, as products of many sides leave the numbers; no side counts as narrower than least.
         // A leaf without points has none, so that any that come to it have grown without end.
         real volume = -INFINITY, crowd = 0;
@@ -74,7 +78,7 @@
             crowd *= (many - 1) / (many + 1);
 % endfor
         }
-        if (fresh) volumes[first_leaf + leaf] = volume;
+        if (fresh && kept) volumes[first_leaf + leaf] = volume;
         grown[leaf] = low0 <= high0 ? volume - volumes[first_leaf + leaf] : 0;
         crowds[leaf] = crowd;
         bads[leaf] = bad;

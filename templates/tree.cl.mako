@@ -95,7 +95,7 @@ const int frnn_n, const int frnn_leaves, const int frnn_leaf_size, const int fre
 // The leaves of a tree and the ${leaves.bit_length() - 1} levels above them, of points in a given order.
 // Launch: a group for each ${leaves} leaves. In: order (n,), place -> point; leaves: a power of two; fresh: whether volumes
 // are to be written, or compared with; least: the shortest side that counts; radius: the largest of queries;
-// points (n, dim). Out: sorted; nodes; volumes (leaves,), logarithms; shares (groups, 3): the largest growth of a leaf, as a
+// points (n, dim). Out: sorted; nodes; volumes of those that hold points, logarithms; shares (groups, 3): the largest growth of a leaf, as a
 // logarithm, the sum over points of how many a cube of side radius holds where they are, and the first that is not finite.
 // Source: Xing, Wang, Hui (2016), §4.3.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))

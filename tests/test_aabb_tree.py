@@ -33,7 +33,7 @@ def build(points, radius=0.1, *, session, **options):
 
 def boxes_of(index):
     """Low and high corners by node."""
-    corners = index.session.read(index._tree.nodes).reshape(2 * index._leaves, -1)
+    corners = index.session.read(index._tree.nodes).reshape(index._leaves + index._held, -1)
     half = corners.shape[1] // 2
     return corners[:, : index.dim], corners[:, half : half + index.dim]
 
@@ -60,7 +60,7 @@ def test_the_curve_has_no_jumps(session, dim, monkeypatch):
 @pytest.mark.parametrize("dim", [1, 2, 3, 4, 7])
 @pytest.mark.parametrize("leaf_size", [1, 5, None])
 def test_boxes_are_those_of_the_points(session, dim, leaf_size):
-    """From the leaves to the root, empty leaves included, also after the points have moved."""
+    """From the leaves that hold points to the root, also after the points have moved."""
     points = clouds.uniform(N, dim, seed=2)
     index = build(points, session=session, **({} if leaf_size is None else {"leaf_size": leaf_size}))
     for moved in (points, points * np.float32(1.5) + np.float32(0.1) * points[::-1]):
@@ -68,7 +68,8 @@ def test_boxes_are_those_of_the_points(session, dim, leaf_size):
         low, high = boxes_of(index)
         order, size = index.order.get(), index._plan.leaf_size
         leaves = index._leaves
-        for node in range(1, 2 * leaves):
+        assert index._held == -(-N // size)
+        for node in range(1, leaves + index._held):
             level = int(math.log2(node))
             first = (node << (int(math.log2(leaves)) - level)) - leaves
             many = leaves >> level
@@ -140,8 +141,8 @@ def test_medians_divide_points_evenly():
 
 
 def test_trees_by_medians_are_tighter(session, monkeypatch):
-    monkeypatch.setattr(TreeOrder, "_halve", lambda *_: None)  # as tight, of so few points
     """What the paper's construction is kept for: to compare."""
+    monkeypatch.setattr(TreeOrder, "_halve", lambda *_: None)  # as tight, of so few points
     volumes = []
     for construction in ("morton", "median"):
         index = build(CLOUD, session=session, construction=construction, leaf_size=8)
@@ -152,7 +153,7 @@ def test_trees_by_medians_are_tighter(session, monkeypatch):
 
 def test_memory_beyond_the_points(session):
     """At most 12 bytes a point at the default size of leaves."""
-    for n in (4097, 5000, 8191, 8192):
+    for n in (4097, 4352, 5000, 8191, 8192, 8200, 11000):
         sizes = build(clouds.uniform(n, 3, seed=6), session=as_gpu(session)).nbytes
         assert sizes["nodes"] + sizes["leaf_volumes"] <= 12 * n
         assert set(sizes) == {"sorted_points", "nodes", "leaf_volumes"}
@@ -695,12 +696,31 @@ def test_local_memory_is_what_kernels_declare(real, periodic, local_memory):
 
 @pytest.mark.parametrize("neighbors", [0.0, 50.0, 1e6, math.inf, math.nan])
 @pytest.mark.parametrize("name", RECORDED)
-def test_leaves_are_full_by_default(name, neighbors):
-    for n in (0, 1, 7, 8, 9, 1000, 1 << 20, (1 << 20) + 1, 10**9):
+def test_nodes_take_little_memory_by_default(name, neighbors):
+    """32 bytes a node and 4 a leaf, in three dimensions: 12 a point. Candidates fill the loops over them."""
+    for n in (100, 1000, 1 << 20, (1 << 20) + 1, 1_100_000, 1_300_000, 10**9):
         size = trees.default_leaf_size(RECORDED[name], n, neighbors)
-        assert size * trees.count_leaves(n, size) >= n
-        assert size * trees.count_leaves(n, size) < 2 * n + 2
-        assert size <= 65
+        leaves, held = trees.count_leaves(n, size), trees.needed_leaves(n, size)
+        assert held * size >= n > (held - 1) * size
+        assert 32 * (leaves + held) + 4 * held <= 12 * n
+        assert size in (8, 16, 32)
+    for n in range(9):
+        assert trees.count_leaves(n, trees.default_leaf_size(RECORDED[name], n, neighbors)) == 1
+
+
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])
+@pytest.mark.parametrize("n", [1, 8, 33, 41, 73])
+def test_leaves_that_are_not_kept_hold_nothing(session, kind, n):
+    """Whoever looks everywhere finds each point once."""
+    session = as_gpu(session) if kind == "gpu" else session
+    points = clouds.uniform(n, 3, seed=7)
+    index = build(points, 1e19, session=session, leaf_size=8)
+    assert (index.count().get() == n - 1).all()
+    apart = ((points[:, None] - points[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(apart, np.inf)
+    nearest = index.nearest()
+    assert np.allclose(nearest.distances.get() ** 2, apart.min(axis=1))
+    assert np.array_equal(nearest.indices.get() == -1, np.isinf(apart.min(axis=1)))
 
 
 def test_leaves_are_larger_where_points_have_more_neighbors():

@@ -23,6 +23,7 @@ from ..trees import (
     count_leaves,
     is_crowd,
     most_curve_bits,
+    needed_leaves,
     pays_to_divide,
     plan_tree,
     query_bits,
@@ -102,6 +103,8 @@ class AabbTreeIndex(Index):
         assert bounds is not None, "the curve goes through the box of the points"
         self._plan = plan
         self._leaves = count_leaves(self.num_points, plan.leaf_size)
+        #: those that hold points, which are all that are kept
+        self._held = needed_leaves(self.num_points, plan.leaf_size)
         check_turns(session.profile, problem=problem, side=problem.radius, rows=4 * self._leaves)
         self._kernels, self._making = session.planned(
             "tree", plan_tree, dim=self.dim, real=problem.real, periodic=problem.box is not None
@@ -203,7 +206,7 @@ class AabbTreeIndex(Index):
             going += f", counts by {config.shares} items each"
         neighbors = self.problem.survey.neighbors(self.radius)
         return [
-            f"tree: {self._leaves:,} leaves of {plan.leaf_size} points, {levels} levels above them",
+            f"tree: {self._held:,} leaves of {plan.leaf_size} points, {levels} levels above them",
             f"queries: {going}, as on a {self.session.profile.kind}; about {neighbors:.3g} neighbors were foreseen",
             f"construction: {plan.construction}, again when a leaf has {plan.rebuild_threshold:g} times its volume",
         ]
@@ -253,7 +256,7 @@ class AabbTreeIndex(Index):
         if not bounds.placed:
             bounding_box(session, points, bounds)
         images = self._images(starts, bounds)
-        volumes = session.scratch(self._leaves, self.dtype, purpose="the volumes of leaves")
+        volumes = session.scratch(self._held, self.dtype, purpose="the volumes of leaves")
         if self._plan.construction == "median":
             placed = self._in_order.by_medians(points, self.problem.box, starts)
         else:
@@ -285,7 +288,7 @@ class AabbTreeIndex(Index):
         sorted_points = session.scratch(
             (self.dim + 1 if making.columns else 4) * n, self.dtype, purpose="the points in the order of a tree"
         )
-        nodes = session.scratch(2 * leaves * making.corners, self.dtype, purpose="the nodes of a tree")
+        nodes = session.scratch((leaves + self._held) * making.corners, self.dtype, purpose="the nodes of a tree")
         shares = session.scratch(3 * groups, self.dtype, purpose="what groups found of a tree")
         grown = session.scratch(2, self.dtype, purpose="the growth of leaves")
         fresh = kernel == "fit_ordered"
@@ -353,6 +356,7 @@ class AabbTreeIndex(Index):
             tree.points.base_data,
             tree.nodes.base_data,
             np.int32(self._leaves),
+            np.int32(self._leaves + self._held - 1),
             np.int32(self._plan.leaf_size),
             *images,
         )
