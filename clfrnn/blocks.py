@@ -113,8 +113,8 @@ class BlockConfig(WalkConfig):
     chunk: int
 
     def names(self) -> dict[str, Any]:
-        """The fields; a driver may have allowed smaller groups than the teams that were planned."""
-        return {**super().names(), "team": min(self.team, self.work_group_size)}
+        """The fields; tiles have places of their own; a driver may have allowed smaller groups than planned teams."""
+        return {**super().names(), "by_place": not self.tile, "team": min(self.team, self.work_group_size)}
 
     def inline(self) -> BlockConfig:
         """The same walk without tiles, as a piece of another kernel, whose work-items need not stay together."""
@@ -355,9 +355,10 @@ def _block(profile: DeviceProfile, *, problem: Problem, size: int, tile: int, bo
         real=problem.real,
         square_root=square_root(profile, problem.real),
         periodic=problem.box is not None,
-        columns=False,
+        layout="records",
         width=1,
         unrolled=None if profile.kind == "cpu" else (2, 2),
+        fused=False,
         lockstep=1,
         registers=_REGISTERS if profile.register_option and problem.real == "float" else None,
         tile=tile,

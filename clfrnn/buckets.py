@@ -42,13 +42,17 @@ class BucketConfig(CounterConfig):
 
     #: points that an item loads before it counts the first of them
     batch: int
+    #: how the sorted copy keeps points: see :func:`~clfrnn.configs.numbers_of_point`
+    layout: str
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FillingConfig(CounterConfig):
-    """Filling the cells of a bucket, of which so many points are written in one go."""
+    """Filling the cells of a bucket, of which so many points are written in one go; their places are shorts."""
 
     tile: int
+    #: as that of :class:`BucketConfig`
+    layout: str
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -72,7 +76,7 @@ def most_cells_of_bucket(profile: DeviceProfile) -> int:
     return int(2 ** math.floor(math.log2(max(1, min(_MOST_CELLS, most_coarse_cells(profile) * 4 // 5)))))
 
 
-def plan_buckets(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> BucketConfig:
+def plan_buckets(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> BucketConfig:
     """Wide groups, as each has to clear and add up all counters."""
     return BucketConfig(
         work_group_size=group_size(profile, _WIDE),
@@ -81,11 +85,12 @@ def plan_buckets(profile: DeviceProfile, *, dim: int, real: str, periodic: bool)
         periodic=periodic,
         counters=most_coarse_cells(profile),
         batch=_BATCH,
+        layout=layout,
     )
 
 
-def plan_bucket_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> FillingConfig:
-    """Groups for about two points of a bucket to an item; room for twice the points that a bucket shall have."""
+def plan_bucket_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> FillingConfig:
+    """Groups for about two points of a bucket to an item; room for four times the points that a bucket shall have."""
     counters = most_cells_of_bucket(profile)
     return FillingConfig(
         work_group_size=group_size(profile, _NARROW),
@@ -93,7 +98,8 @@ def plan_bucket_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: 
         real=real,
         periodic=periodic,
         counters=counters,
-        tile=max(1, min(2 * _OF_BUCKET, profile.usable_local_memory // 4 - counters)),
+        tile=max(1, min(4 * _OF_BUCKET, profile.usable_local_memory // 2 - 2 * counters)),
+        layout=layout,
     )
 
 

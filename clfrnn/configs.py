@@ -29,6 +29,7 @@ __all__ = [
     "VisitVariant",
     "WalkConfig",
     "components",
+    "numbers_of_point",
     "vector_length",
 ]
 
@@ -106,8 +107,8 @@ class VisitConfig(PointConfig):
     registers: int | None = None
 
     def names(self) -> dict[str, Any]:
-        """The fields; queries go by themselves, unless a walk says otherwise."""
-        return {**super().names(), "packed": False}
+        """The fields; queries go by themselves, and points lie as they came, unless a walk says otherwise."""
+        return {"layout": "", "fused": False, "by_place": False, **super().names(), "packed": False}
 
     def options(self, profile: DeviceProfile) -> list[str]:
         """The bound on registers."""
@@ -118,15 +119,22 @@ class VisitConfig(PointConfig):
 class RunConfig(VisitConfig):
     """A walk over runs of points that are kept beside each other."""
 
-    #: the sorted copy holds columns, one for each coordinate and one for ids, not a record for each point
-    columns: bool
+    #: how the sorted copy keeps points: see :func:`numbers_of_point`
+    layout: str
     #: candidates that compilers are told to test at once; 1 leaves each to itself
     width: int
     #: how many of them a loop of a light function takes at a time, and how many of those that all images are looked
     #: into for; None leaves that to the compiler
     unrolled: tuple[int, int] | None
+    #: a light function tests candidates by fused operations, and again as the contract has it where rounding may decide
+    fused: bool
 
     in_order: ClassVar[bool] = False
+
+    @property
+    def columns(self) -> bool:
+        """Whether each coordinate is a column of its own, as on a CPU."""
+        return self.layout == "columns"
 
     @property
     def bits(self) -> int:
@@ -134,8 +142,8 @@ class RunConfig(VisitConfig):
         return 64 if self.width > 1 else 32
 
     def names(self) -> dict[str, Any]:
-        """The fields, and how marks are made and read: what a word is, and how many are under way."""
-        return {**super().names(), "bits": self.bits, **_MARKS}
+        """The fields, that runs are of places, and how marks are made and read: words, and how many are under way."""
+        return {**super().names(), "columns": self.columns, "by_place": True, "bits": self.bits, **_MARKS}
 
     def inline(self) -> RunConfig:
         """The same walk as a piece of another kernel."""
@@ -275,6 +283,16 @@ class RowSortConfig(PointConfig):
         """The fields, and the arrays of coordinates' type that are moved along with the points."""
         moved = ("keys",) if self.by_distance else ("distances",) if self.distances else ()
         return {**super().names(), "moved": moved}
+
+
+def numbers_of_point(layout: str, dim: int) -> int:
+    """Numbers that a sorted copy keeps of a point.
+
+    "records" are four lanes a point: its coordinates, 0 where there is none, and its number. "columns" are one array
+    for each coordinate and one of the points' numbers, one behind the other. "pairs" are the same, but that the first
+    two coordinates stand beside each other.
+    """
+    return 4 if layout == "records" else dim + 1
 
 
 def vector_length(dim: int) -> int:

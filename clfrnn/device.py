@@ -80,6 +80,7 @@ def read_profile(device: cl.Device) -> DeviceProfile:
             int64_atomics="cl_khr_int64_base_atomics" in extensions,
             rounded_sqrt=rounded,
             subnormals=bool(single & cl.device_fp_config.DENORM),
+            fma=bool(single & cl.device_fp_config.FMA),
             register_option="-cl-nv-maxrregcount={}" if "cl_nv_compiler_options" in extensions else "",
             build_options=tuple(options),
         )

@@ -99,11 +99,14 @@ def plan_tile(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) ->
     )
 
 
-def plan_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, edges: bool = False) -> WalkConfig:
+def plan_walk(
+    profile: DeviceProfile, *, dim: int, real: str, periodic: bool, edges: bool = False, crowded: bool = False
+) -> WalkConfig:
     """A walk over cells: small groups on a GPU, where a crowded query keeps its group waiting (Chisholm 2020, §4.2).
 
     With `edges` for counts in a periodic box, where those who look over an edge have more to do: the others pass the
-    time only if there are many of them, with few registers each (measured).
+    time only if there are many of them, with few registers each (measured). `crowded` where queries have runs of some
+    candidates to go through.
     """
     cpu = profile.kind == "cpu"
     return WalkConfig(
@@ -113,12 +116,14 @@ def plan_walk(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, ed
         square_root=square_root(profile, real),
         periodic=periodic,
         # On a CPU a work-item tests a vector at a time; on a GPU one record is one wide load, and lanes that find
-        # nothing wait for the others anyway.
-        columns=cpu,
+        # nothing wait for the others anyway. Of many candidates no more is loaded than is asked for.
+        layout="columns" if cpu else "pairs" if crowded else "records",
         width=max(4, profile.simd_width * 4 // REAL_SIZE[real]) if cpu else 1,
         # The fewer candidates at a time, the fewer registers, hence the more work-items that hide each other's waiting;
         # where each candidate may have an image of its own, they are too many already.
-        unrolled=None if cpu else (2, 4),
+        unrolled=None if cpu else (4, 4) if crowded else (2, 4),
+        # Two operations less for each candidate.
+        fused=not cpu and crowded and profile.fma and real == "float",
         lockstep=1 if cpu else profile.simd_width,
         registers=_FEW_REGISTERS if edges and profile.register_option and real == "float" else None,
     )

@@ -39,6 +39,8 @@ class DeviceProfile:
     rounded_sqrt: bool
     #: float32 subnormal numbers are kept, not flushed to zero
     subnormals: bool
+    #: float32 ``fma`` is one operation, not a function
+    fma: bool
     #: turns after which all loops of a work-item end, whatever is left to do; None where nothing ends them
     loop_turns: int | None = None
     #: the option that bounds the registers of a work-item, with {} for their number; "" where there is none

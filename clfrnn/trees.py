@@ -105,7 +105,8 @@ class TreeConfig(PointConfig):
     """Making a tree, and fitting its boxes to points that have moved."""
 
     periodic: bool
-    columns: bool
+    #: how the sorted copy keeps points: see :func:`~clfrnn.configs.numbers_of_point`
+    layout: str
     #: leaves of a group, a power of two from two on
     leaves: int
     #: places for points of a group that are halved down to leaves, a power of two; 0 where the curve's order is left
@@ -249,9 +250,14 @@ def count_leaves(n: int, leaf_size: int) -> int:
     return 1 << (needed_leaves(n, leaf_size) - 1).bit_length()
 
 
-def _columns(profile: DeviceProfile, dim: int) -> bool:
-    """Whether points are kept by columns: on a CPU, and where a record has no room for them."""
-    return profile.kind == "cpu" or dim > _OF_RECORD
+def _layout(profile: DeviceProfile, dim: int) -> str:
+    """Columns on a CPU, elsewhere records where they are full, else pairs where there are two coordinates.
+
+    The queries of a band load one address, and three loads of it take longer than a wide one (measured).
+    """
+    if profile.kind == "cpu" or dim == 1:
+        return "columns"
+    return "records" if dim == _OF_RECORD else "pairs"
 
 
 def plan_tree(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> TreeConfig:
@@ -271,7 +277,7 @@ def plan_tree(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) ->
         dim=dim,
         real=real,
         periodic=periodic,
-        columns=_columns(profile, dim),
+        layout=_layout(profile, dim),
         leaves=leaves,
         halved=_halved(profile, size, dim, real) if profile.kind == "gpu" else 0,
         block=max(1, min(_BLOCK, _room_for_block(profile, size, real))),
@@ -321,9 +327,10 @@ def plan_tree_walk(
         real=real,
         square_root=walk.square_root,
         periodic=periodic,
-        columns=_columns(profile, dim),
+        layout=_layout(profile, dim),
         width=walk.width,
         unrolled=walk.unrolled,
+        fused=False,
         packed=False,
         sorts=False,
         ranks=False,

@@ -4,6 +4,7 @@
 <%namespace name="packs" file="packs.cl.mako"/>
 <%namespace name="bands_of" file="bands.cl.mako"/>
 <%namespace name="places" file="places.cl.mako"/>
+<%namespace name="runs" file="runs.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
 // A balanced tree of bounding boxes over points in the order of a space-filling curve.
 // Launch: one work-item per query, or in packs one for each share of its leaves, groups of ${work_group_size}; queries that are the
@@ -73,7 +74,7 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
             const long frnn_begin = (long)(${node} - frnn_leaves) * frnn_leaf_size;
             int frnn_t = frnn_begin < frnn_n ? (int)frnn_begin : frnn_n;
             const int frnn_stop = frnn_t + frnn_min(frnn_leaf_size, frnn_n - frnn_t);
-            ${places.run(function, image)}
+            ${runs.run(function, image)}
 </%def>
 
 <%def name="depth_first(function, image)">
@@ -153,7 +154,7 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
             int frnn_t = frnn_list[${bands_of.of_share(f"((frnn_word - 1) * {word} + frnn_lowest_bit(frnn_bits))")}];
             frnn_bits &= frnn_bits - 1;
             const int frnn_stop = frnn_t + frnn_min(frnn_leaf_size, frnn_n - frnn_t);
-            ${places.run(function, image)}
+            ${runs.run(function, image)}
         }
         </%packs:descend>
     </%visit:each_image>

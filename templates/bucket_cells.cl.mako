@@ -4,9 +4,10 @@
 <%namespace name="cells" file="cells.cl.mako"/>
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
+<%namespace name="places" file="places.cl.mako"/>
 <%namespace name="steps" file="coarse_steps.cl.mako"/>
 // The cells of buckets, as `buckets` sorts points into them.
-// Config fields used: dim, components, periodic, work_group_size, tile, and room and slots, which follow from counters.
+// Config fields used: dim, components, periodic, layout, work_group_size, tile, and room and slots, which follow from counters.
 ${periodic_box.numbers()}
 <%def name="each_record()">
     for (int t = from + l; t < to; t += ${work_group_size}) {
@@ -20,17 +21,17 @@ ${periodic_box.numbers()}
 // Points into the order of cells, bucket by bucket, and where each cell starts; and the box of all points.
 // Launch: one group for each bucket, of no more cells than counters. In: ends (buckets,): where each bucket ends; records
 // (n,) in the order of buckets; boxes (groups, 2 * dim + 1) of shares of the points. Out: starts (all + 1,), of all cells;
-// sorted (n,) records; counts (buckets,), zero for the next time; box (2 * dim + 1,) from place on.
+// sorted; counts (buckets,), zero for the next time; box (2 * dim + 1,) from place on.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void fill_cells(const int shift, const int all, const int groups, ${cells.grid("")}, global const int *restrict ends,
+void fill_cells(const int n, const int shift, const int all, const int groups, ${cells.grid("")}, global const int *restrict ends,
                 global const frnn_record *restrict records, global const real *restrict boxes,
-                global int *restrict starts, global frnn_record *restrict sorted, global int *restrict counts,
+                global int *restrict starts, ${places.array("sorted")}, global int *restrict counts,
                 global real *restrict box, const int place)
 {
     ${steps.counters_of_group()}
     // Where the points of the bucket come from, in the order of cells, so that they are written one behind the other: a
     // record by itself takes the memory of GPUs as long as some of them.
-    local int sources[${tile}];
+    local ushort sources[${tile}];
     const int l = get_local_id(0), bucket = get_group_id(0), origin = bucket << shift;
     const int cells = min(1 << shift, all - origin);
     const int from = bucket ? ends[bucket - 1] : 0, to = ends[bucket];
@@ -49,10 +50,16 @@ void fill_cells(const int shift, const int all, const int groups, ${cells.grid("
     const int held = to - from <= ${tile} ? to - from : 0;
     <%self:each_record>
         const int slot = atomic_dec(&found[address - origin]) - 1;
-        if (held) sources[slot] = t; else sorted[from + slot] = record;
+        if (held) {
+            sources[slot] = (ushort)(t - from);
+        } else {
+            ${places.put_record("sorted", "n", "from + slot", "record")}
+        }
     </%self:each_record>
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int k = l; k < held; k += ${work_group_size}) sorted[from + k] = records[sources[k]];
+    for (int k = l; k < held; k += ${work_group_size}) {
+        ${places.put_record("sorted", "n", "from + k", "records[from + sources[k]]")}
+    }
     if (bucket == 0) {
         ${bounds.begin()}
         for (int g = l; g < groups; g += ${work_group_size}) {

@@ -49,7 +49,8 @@ const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${nam
     // Idle items stay for the barriers, in the first one's place.
     int frnn_idle = ${f"frnn_images[{7 * dim}] == 0 | " if periodic else ""}frnn_first + (int)get_global_id(0) >= frnn_end;
     const int frnn_unit = frnn_idle ? frnn_first : frnn_first + (int)get_global_id(0);
-    ${places.query("frnn_unit")}
+    const int frnn_own_place = frnn_unit;
+    ${places.query("frnn_own_place")}
 % if part:
     frnn_idle |= i < frnn_part_first | i >= frnn_part_end;
 % endif
@@ -58,7 +59,8 @@ const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${nam
     const int frnn_unit = frnn_first + (int)get_global_id(0);
     if (frnn_unit >= frnn_end) return;
     ${stash.leave_to_rows()}
-    ${places.query("frnn_unit")}
+    const int frnn_own_place = frnn_unit;
+    ${places.query("frnn_own_place")}
 % if part:
     if (i < frnn_part_first || i >= frnn_part_end) return;
 % endif

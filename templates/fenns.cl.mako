@@ -1,6 +1,7 @@
 <%include file="cells.cl.mako"/>
 <%namespace name="cells" file="cells.cl.mako"/>
 <%namespace name="places" file="places.cl.mako"/>
+<%namespace name="runs" file="runs.cl.mako"/>
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 <%namespace name="blocks" file="blocks.cl.mako"/>
@@ -55,13 +56,13 @@
 % endif
 % else:
     ${visit.take_up(function)}
-    <%visit:each_image args="image" split="${places.splits(function)}">
+    <%visit:each_image args="image" split="${runs.splits(function)}">
         ${cells.window()}
         <%cells:rows image="${image}">
             // All of a row's points, borders or not: cells that follow each other hold theirs in one run.
             int frnn_t = ${sections.start("frnn_sections", "frnn_row + frnn_from0")};
             const int frnn_stop = ${sections.end("frnn_sections", "frnn_row + frnn_to0")};
-            ${places.run(function, image)}
+            ${runs.run(function, image)}
         </%cells:rows>
     </%visit:each_image>
     ${visit.lay_down(function)}

@@ -69,6 +69,11 @@ ${record}.s${k}${"" if loop.last else ", "}\
 ${" + ".join(f"frnn_d{k} * frnn_d{k}" for k in range(dim))}
 </%def>
 
+<%def name="beyond()" filter="trim">
+## How much the squared distance exceeds that of the radius, in fewer operations, which are rounded otherwise.
+${"".join(f"fma(frnn_d{k}, frnn_d{k}, " for k in reversed(range(dim)))}-reach2${")" * dim}
+</%def>
+
 <%def name="difference()" filter="trim">
 (real_vec)(${", ".join([f"frnn_d{k}" for k in range(dim)] + ["0"] * (vector_length - dim))})
 </%def>

@@ -3,6 +3,7 @@
 <%namespace name="cells" file="cells.cl.mako"/>
 <%namespace name="marked_rows" file="marked_rows.cl.mako"/>
 <%namespace name="places" file="places.cl.mako"/>
+<%namespace name="runs" file="runs.cl.mako"/>
 <%namespace name="seams" file="seams.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
 // Strip by strip: cells that follow each other along the first axis hold their points in one run, so a row of the
@@ -31,14 +32,14 @@
         <%cells:rows image="${image}">
             int frnn_t = frnn_starts[frnn_row + frnn_here0], frnn_stop = frnn_starts[frnn_row + frnn_here1];
 % if image == "plain":
-            ${places.run(function, image)}
+            ${runs.run(function, image)}
 % elif seams.agree(function):
             ${both(function, image)}
 % else:
             for (int frnn_part = 0;;) {
                 const int frnn_base0 = frnn_part ? frnn_side : 0;
                 const real frnn_carry0 = frnn_part ? frnn_other : 0;
-                ${places.run(function, image)}
+                ${runs.run(function, image)}
                 if (frnn_part++ || frnn_over <= 0) break;
                 frnn_t = frnn_starts[frnn_row + frnn_there0];
                 frnn_stop = frnn_starts[frnn_row + frnn_there1];
@@ -47,7 +48,7 @@
         </%cells:rows>
     </%seams:each_nest>
 % else:
-    <%visit:each_image args="image" split="${places.splits(function)}">
+    <%visit:each_image args="image" split="${runs.splits(function)}">
         ${cells.window()}
         // On the first axis, in places: a strip that passes the seam of the torus goes on at the row's first cell.
         const int frnn_begin = frnn_from0 & frnn_mask.s0;
@@ -57,7 +58,7 @@
                 int frnn_t = frnn_starts[frnn_row + (frnn_part ? 0 : frnn_begin)];
                 const int frnn_stop =
                     frnn_starts[frnn_row + frnn_min(frnn_finish - frnn_part * frnn_shape.s0, frnn_shape.s0)];
-                ${places.run(function, image)}
+                ${runs.run(function, image)}
             }
         </%cells:rows>
     </%visit:each_image>
@@ -101,7 +102,7 @@
 <%def name="candidate(function, image, place)">
     {
         ${places.take_candidate(place)}
-        ${visit.offer(function, image)}
+        ${visit.offer(function, image, place=place)}
     }
 </%def>
 

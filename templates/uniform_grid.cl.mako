@@ -3,6 +3,7 @@
 <%namespace name="cells" file="cells.cl.mako"/>
 <%namespace name="marked_rows" file="marked_rows.cl.mako"/>
 <%namespace name="places" file="places.cl.mako"/>
+<%namespace name="runs" file="runs.cl.mako"/>
 <%namespace name="seams" file="seams.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
 // Cells of side at least r, cell by cell over the query's window.
@@ -19,7 +20,7 @@
         ${nest(function, image)}
     </%seams:each_nest>
 % else:
-    <%visit:each_image args="image" split="${places.splits(function)}">
+    <%visit:each_image args="image" split="${runs.splits(function)}">
         ${cells.window()}
         ${nest(function, image)}
     </%visit:each_image>
@@ -37,7 +38,7 @@
 % endif
             const int frnn_stop = frnn_starts[frnn_row + frnn_lane0 + 1];
             int frnn_t = frnn_starts[frnn_row + frnn_lane0];
-            ${places.run(function, image)}
+            ${runs.run(function, image)}
         }
     </%cells:rows>
 </%def>

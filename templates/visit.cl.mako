@@ -95,10 +95,18 @@ ${getattr(function, name)}
 <% near = " && frnn_near" if periodic and images != "next" else "" %>\
     const real r2 = (${active}) && frnn_radius >= 0${near} ? frnn_radius * frnn_radius : (real)-1;
     real reach2 = r2;
+% if fused and function.light and not inline:
+    // Where fused and pinned operations may disagree: less than by so much do they miss the truth wherever a squared distance
+    // is up to twice the radius'; beyond, it is decided. Everywhere, where squares come near the least numbers there are.
+    const real frnn_margin = reach2 >= 0 & reach2 < (real)0x1p-90 ? INFINITY : 8 * FRNN_EPSILON * fabs(reach2);
+% endif
 % if half:
     const int frnn_least = frnn_keep_self ? i : i + 1;
 % elif not foreign and not inline:
     const int frnn_self = frnn_keep_self ? -1 : i;
+% if known_by_place(function):
+    const int frnn_self_place = frnn_keep_self ? -1 : frnn_own_place;
+% endif
 % endif
     ${piece(function, "state")}
 % if marks == "made":
@@ -115,7 +123,11 @@ ${getattr(function, name)}
 ## their own, where counts over cells were slower by it.
 <% return function.light and (packed or not radii) and not (foreign or half or inline or periodic or marks) %></%def>
 
-<%def name="kept(image, function=None)" filter="trim">
+<%def name="known_by_place(function)">
+## Whether a point tells itself from candidates by its place, so that nobody loads ids.
+<% return function.light and by_place and not (foreign or half or inline) %></%def>
+
+<%def name="kept(image, function=None, place='')" filter="trim">
 ## Whether a candidate within reach is one that the query asks for.
 % if foreign or (function is not None and counts_itself(function)):
 1
@@ -123,17 +135,20 @@ ${getattr(function, name)}
 ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
 % elif half:
 (j >= frnn_least)
+% elif place and known_by_place(function):
+(${place} != frnn_self_place)
 % else:
 (j != frnn_self)
 % endif
 </%def>
 
-<%def name="offer(function, image, within='(d2 <= reach2)', stashed_as='numbers')">
-## stashed_as: what stash.cl.mako keeps of neighbors until their query is laid down.
+<%def name="offer(function, image, within='(d2 <= reach2)', stashed_as='numbers', place='')">
+## stashed_as: what stash.cl.mako keeps of neighbors until their query is laid down; place: where the candidate stands in the
+## sorted copy, if it comes from there.
     {
         ${geometry.differences(image)}
         const real d2 = ${geometry.squared()};
-        if (${within} & ${kept(image, function)}) {
+        if (${within} & ${kept(image, function, place)}) {
             const real_vec dx = ${geometry.difference()};
             const frnn_shift shift = ${geometry.shift(image)};
             ${stash.keep(stashed_as)}

@@ -138,11 +138,11 @@ def position(session):
 
 @functools.cache
 def as_gpu(session):
-    """A session whose device counts as a GPU: records instead of columns, other sides of cells, windows in step."""
+    """A session whose device counts as a GPU: other layouts and sides of cells, fused tests, windows in step."""
     if session.profile.kind == "gpu":
         return session
     fresh = clfrnn.Session(session.device)
-    fresh.profile = dataclasses.replace(fresh.profile, kind="gpu")
+    fresh.profile = dataclasses.replace(fresh.profile, kind="gpu", fma=True)
     return fresh
 
 

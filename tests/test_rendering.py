@@ -21,9 +21,10 @@ WALK = {
     "real": "float",
     "square_root": "native",
     "periodic": True,
-    "columns": True,
+    "layout": "columns",
     "width": 16,
     "unrolled": None,
+    "fused": False,
     "lockstep": 1,
 }
 ROWS = {"by_distance": True, "offset": "long", "distances": True, "vectors": True, "shifts": True}
@@ -33,13 +34,15 @@ CONFIGS = {
     ),
     "uniform_grid": configs.WalkConfig(**WALK),
     "strips": configs.WalkConfig(**WALK),
-    "fenns": blocks.BlockConfig(**{**WALK, "columns": False, "width": 1}, tile=256, fine=256, team=16, chunk=2048),
+    "fenns": blocks.BlockConfig(**{**WALK, "layout": "records", "width": 1}, tile=256, fine=256, team=16, chunk=2048),
     "coarse": blocks.CoarseConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2, spread=4
     ),
-    "buckets": buckets.BucketConfig(work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2),
+    "buckets": buckets.BucketConfig(
+        work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2, layout="pairs"
+    ),
     "bucket_cells": buckets.FillingConfig(
-        work_group_size=64, dim=3, real="float", periodic=True, counters=4096, tile=2048
+        work_group_size=64, dim=3, real="float", periodic=True, counters=4096, tile=2048, layout="pairs"
     ),
     "aabb_tree": trees.TreeWalkConfig(
         **{k: v for k, v in WALK.items() if k != "lockstep"},
@@ -55,7 +58,7 @@ CONFIGS = {
         dim=3,
         real="float",
         periodic=True,
-        columns=True,
+        layout="columns",
         leaves=64,
         halved=1024,
         block=1024,
@@ -72,7 +75,10 @@ CONFIGS = {
     "row_sort": configs.RowSortConfig(work_group_size=64, dim=3, real="float", square_root="integer", **ROWS),
 }
 PLAIN = {
-    stem: [configs.WalkConfig(**{**WALK, "columns": False, "width": 1, "unrolled": (2, 4), "lockstep": 32})]
+    stem: [
+        configs.WalkConfig(**{**WALK, "layout": layout, "width": 1, "unrolled": (2, 4), "fused": True, "lockstep": 32})
+        for layout in ("records", "pairs")
+    ]
     for stem in ("uniform_grid", "strips")
 }
 SHARED = {
@@ -97,6 +103,7 @@ SHARED = {
     "stash",
     "functions",
     "places",
+    "runs",
     "boxes",
     "refit",
     "radii",
@@ -114,7 +121,8 @@ BELOW = {
     "marks": set(),
     "stash": set(),
     "marked_rows": {"marks", "places", "visit"},
-    "places": {"geometry", "marks", "visit"},
+    "places": {"geometry"},
+    "runs": {"geometry", "marks", "places", "visit"},
     "boxes": set(),
     "packs": {"bands", "boxes"},
     "bands": {"boxes"},

@@ -10,7 +10,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..configs import VisitVariant
+from ..configs import VisitVariant, numbers_of_point
 from ..functions import NeighborFunction
 from ..limits import check_turns
 from ..plan import Problem
@@ -90,8 +90,8 @@ class AabbTree:
 class AabbTreeIndex(Index):
     """Points in the order of a tree, and a box for each of its nodes.
 
-    On the device: the points' coordinates and ids (four lanes a point on a GPU up to three dimensions, else dim + 1
-    columns), two corners for each node, and a number for each leaf.
+    On the device: the points' coordinates and ids (dim + 1 numbers a point), two corners for each node, and a number
+    for each leaf.
     """
 
     stem: ClassVar[str] = "aabb_tree"
@@ -286,7 +286,7 @@ class AabbTreeIndex(Index):
         session, n, leaves, making = self.session, self.num_points, self._leaves, self._making
         size, groups = making.work_group_size, max(1, leaves // making.leaves)
         sorted_points = session.scratch(
-            (self.dim + 1 if making.columns else 4) * n, self.dtype, purpose="the points in the order of a tree"
+            numbers_of_point(making.layout, self.dim) * n, self.dtype, purpose="the points in the order of a tree"
         )
         nodes = session.scratch((leaves + self._held) * making.corners, self.dtype, purpose="the nodes of a tree")
         shares = session.scratch(3 * groups, self.dtype, purpose="what groups found of a tree")

@@ -37,9 +37,10 @@ class BucketSort:
         dtype: np.dtype[Any],
         numbers: tuple[Any, ...],
         periodic: bool,
+        layout: str,
     ) -> None:
         dim = len(grid.shape)
-        facts: dict[str, Any] = {"dim": dim, "real": REAL_OF[dtype], "periodic": periodic}
+        facts: dict[str, Any] = {"dim": dim, "real": REAL_OF[dtype], "periodic": periodic, "layout": layout}
         self.session, self.dtype, self.numbers = session, dtype, numbers
         self._n, self._cells, self._filling = n, grid.cells, filling
         self._sorters, config = session.planned("buckets", plan_buckets, **facts)
@@ -53,7 +54,7 @@ class BucketSort:
     def points(
         self, points: cla.Array, starts: Scratch, places: Scratch, box: PendingBox, images: Scratch | None = None
     ) -> None:
-        """Enqueue the sort of `points` into `places`, records in the order of cells, and of where each cell `starts`.
+        """Enqueue the sort of `points` into `places`, the copy in the order of cells, and of where each cell `starts`.
 
         Finds the box of the points also. Atomics: the order inside a cell is not repeatable. With buckets a second copy
         of the points besides, and 4 bytes for each bucket and group; those of the buckets stay at zero in the session
@@ -83,6 +84,7 @@ class BucketSort:
             self._fillers["fill_cells"],
             buckets * self._narrow,
             self._narrow,
+            self._n,
             shift,
             self._cells,
             groups,

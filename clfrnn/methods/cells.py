@@ -12,7 +12,7 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..buckets import Filling, plan_filling
-from ..configs import VisitVariant, WalkConfig
+from ..configs import VisitVariant, WalkConfig, numbers_of_point
 from ..domain import CellGrid, fit_cells
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
@@ -51,6 +51,10 @@ _UINT = np.dtype(np.uint32)
 _FEW = {"cpu": 0.0}
 _FEW_ELSEWHERE = 6.0
 _MARKS_ROOM = 1.25
+
+#: From so many points in a run on a GPU waits for the bytes of candidates rather than for rows to be
+#: looked up (measured).
+_LONG_RUN = 8.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -117,29 +121,47 @@ def check_width(value: object) -> float | None:
     return float(value)
 
 
+def _points_of(problem: Problem, sides: tuple[float, ...]) -> float:
+    """Points expected in a box of such sides where points are."""
+    density = problem.survey.density(problem.radius) if problem.radius > 0 else 0.0
+    return density * math.prod(sides)
+
+
 def spacing(problem: Problem) -> float:
     """The side of a cube that holds one point on average, where points are."""
     density = problem.survey.density(problem.radius)
     return float(density ** (-1.0 / problem.dim)) if 0 < density < math.inf else 0.0
 
 
-def plan_cells(problem: Problem, profile: DeviceProfile, sides: tuple[float, ...]) -> CellPlan:
-    """Cells of the given sides or the next that the domain allows."""
+def plan_cells(
+    problem: Problem, profile: DeviceProfile, sides: tuple[float, ...], *, row: float | None = None
+) -> CellPlan:
+    """Cells of the given sides or the next that the domain allows; `row` is the length of a run, if not a cell."""
     survey = problem.survey
-    config, edges = (
-        plan_walk(profile, dim=problem.dim, real=problem.real, periodic=problem.box is not None, edges=edges)
-        for edges in (False, True)
-    )
     grid = fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real, box=problem.box)
     construction = problem.options["construction"]
     filling = plan_filling(profile, problem=problem, grid=grid) if construction == "counting" else None
+    # Pairs take three writes, which is dear where each point is written by itself.
+    run = _points_of(problem, (row or sides[0], *sides[1:]))
+    crowded = run >= _LONG_RUN and (filling is None or filling.way != "at once")
+    config, edges = (
+        plan_walk(
+            profile,
+            dim=problem.dim,
+            real=problem.real,
+            periodic=problem.box is not None,
+            edges=edges,
+            crowded=crowded,
+        )
+        for edges in (False, True)
+    )
     return CellPlan(config=config, edges=edges, grid=grid, construction=construction, filling=filling)
 
 
 class CellIndex(Index):
     """Points sorted by cell, and where each cell starts.
 
-    On the device: the points' coordinates and ids (four lanes a point, or dim + 1 columns), and an int32 per cell.
+    On the device: the points' coordinates and ids (dim + 1 numbers a point, or four lanes), and an int32 per cell.
     """
 
     stem: ClassVar[str]
@@ -225,6 +247,7 @@ class CellIndex(Index):
                 dtype=self.dtype,
                 numbers=numbers,
                 periodic=box is not None,
+                layout=self.config.layout,
             )
         return Layout(grid=grid, filling=filling, numbers=numbers, sort=sort)
 
@@ -232,17 +255,17 @@ class CellIndex(Index):
         """The points in the cells of `layout`. The index's own bins stay as they are, whatever fails here."""
         session, n = self.session, self.num_points
         images = None if self.problem.box is None else self.images(layout.grid.low, bounds)
-        lanes = self.dim + 1 if self.config.columns else 4
+        numbers = numbers_of_point(self.config.layout, self.dim)
         starts = session.scratch(layout.grid.cells + 1, INT, purpose="the starts of cells")
-        places = session.scratch(lanes * n, self.dtype, purpose="the sorted copy of the points")
-        numbers = layout.numbers if images is None else (*layout.numbers, images.base_data)
+        places = session.scratch(numbers * n, self.dtype, purpose="the sorted copy of the points")
+        of_grid = layout.numbers if images is None else (*layout.numbers, images.base_data)
         bins = Bins(
             layout=layout,
             starts=starts,
             places=places,
             images=images,
-            numbers=numbers,
-            walk=(self._n, places.base_data, starts.base_data, *numbers),
+            numbers=of_grid,
+            walk=(self._n, places.base_data, starts.base_data, *of_grid),
         )
         if layout.sort is None:
             self._bin_one_by_one(points, bounds, bins)

@@ -46,16 +46,21 @@ class Strips:
         """Cells of the proportion asked for, else of the one for the crowd, else about a point's own space."""
         radius, across = problem.radius, problem.dim - 1
         if problem.options["bin_width"] is not None:
-            return plan_cells(problem, profile, (problem.options["bin_width"] * radius,) * problem.dim)
+            return _plan(problem, profile, (problem.options["bin_width"] * radius,) * problem.dim)
         for crowd, along, side in _PROPORTIONS.get(profile.kind, _PROPORTIONS_ELSEWHERE):
             if problem.survey.others >= crowd:
                 sides = (along * radius,) + (side * radius,) * across
-                return plan_cells(problem, profile, sides)
-        return plan_cells(problem, profile, (max(radius, spacing(problem)),) * problem.dim)
+                return _plan(problem, profile, sides)
+        return _plan(problem, profile, (max(radius, spacing(problem)),) * problem.dim)
 
     def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> StripsIndex:
         """Bin the points."""
         return StripsIndex(session, problem, self.plan(problem, session.profile), points, bounds)
+
+
+def _plan(problem: Problem, profile: DeviceProfile, sides: tuple[float, ...]) -> CellPlan:
+    """Cells whose rows reach over a query's window."""
+    return plan_cells(problem, profile, sides, row=2 * problem.radius + sides[0])
 
 
 class StripsIndex(CellIndex):

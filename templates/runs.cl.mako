@@ -1,0 +1,127 @@
+<%namespace name="geometry" file="geometry.cl.mako"/>
+<%namespace name="marks_of" file="marks.cl.mako"/>
+<%namespace name="places" file="places.cl.mako"/>
+<%namespace name="visit" file="visit.cl.mako"/>
+## Runs of candidates, at places that follow each other in the sorted copy: how they are tested, a few or a vector at a time.
+## Config fields used: width, unrolled, fused, bits, inline, images, marks.
+<%def name="splits(function)"><% return function.light and images == "home" %></%def>
+
+<%def name="vectorised()">
+% if width > 1:
+#pragma clang loop vectorize_width(${width}) interleave_count(1) vectorize_predicate(enable)
+% endif
+</%def>
+
+<%def name="run(function, image)">
+    // The candidates of one run of places, frnn_t up to frnn_stop, in an image as periodic.cl.mako names it.
+% if marks == "made":
+    ${marked_run(function, image)}
+% elif width > 1 and function.light:
+    ${vectorised() if image != "any" else ""}
+    for (; frnn_t < frnn_stop; ++frnn_t) {
+        ${places.take_candidate("frnn_t")}
+        ${visit.offer(function, image, place="frnn_t")}
+    }
+% elif width > 1:
+    // Sixty-four at a time: candidates are tested a vector at once and without a branch, those within reach become bits
+    // of a mask, and only they are looked at one by one.
+    for (; frnn_t < frnn_stop; frnn_t += 64) {
+        const int frnn_many = frnn_min(frnn_stop - frnn_t, 64);
+        ulong frnn_hits = 0;
+        ${vectorised() if image != "any" else ""}
+        for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
+            ${places.take_candidate("frnn_t + frnn_k")}
+            ${geometry.differences(image)}
+            frnn_hits |= (ulong)(${geometry.squared()} <= reach2) << frnn_k;
+        }
+        for (; frnn_hits; frnn_hits &= frnn_hits - 1) {
+            ${places.take_candidate("frnn_t + 63 - (int)frnn_clz(frnn_hits & -frnn_hits)")}
+            ${visit.offer(function, image, within="1")}
+        }
+    }
+% elif fused and function.light and not (inline or marks):
+    ${fused_run(function, image)}
+% else:
+    ${pinned_run(function, image)}
+% endif
+</%def>
+
+<%def name="pinned_run(function, image)">
+% if function.light and unrolled:
+#pragma unroll ${unrolled[image != "plain" and images != "next"]}
+% endif
+    for (; frnn_t < frnn_stop; ++frnn_t) {
+        ${places.take_candidate("frnn_t")}
+        ${visit.offer(function, image, place="frnn_t")}
+    }
+</%def>
+
+<%def name="fused_run(function, image)">
+    // By fused operations; a run with a candidate so near the border that rounding may decide is counted once more.
+    const int frnn_begin_of_run = frnn_t, frnn_before_run = frnn_count;
+    real frnn_closest = INFINITY;
+#pragma unroll ${unrolled[image != "plain" and images != "next"]}
+    for (; frnn_t < frnn_stop; ++frnn_t) {
+        ${places.take_candidate("frnn_t")}
+        ${geometry.differences(image)}
+        const real frnn_beyond = ${geometry.beyond()};
+        frnn_closest = fmin(frnn_closest, fabs(frnn_beyond));
+        frnn_count += FRNN_SIGN(frnn_beyond) & ${visit.kept(image, function, "frnn_t")};
+    }
+    if (frnn_closest <= frnn_margin) {
+        frnn_count = frnn_before_run;
+        frnn_t = frnn_begin_of_run;
+        ${pinned_run(function, image)}
+    }
+</%def>
+
+<%def name="marked_run(function, image)">
+    // So many candidates at a time as a word of marks has bits, the first of them in the highest.
+    for (; frnn_t < frnn_stop; frnn_t += ${bits}) {
+        const int frnn_many = min(frnn_stop - frnn_t, ${bits});
+        frnn_bits frnn_hits = 0;
+% if fused:
+        ${fused_word(function, image)}
+% else:
+        ${pinned_word(function, image, unrolled and unrolled[0])}
+% endif
+        ${"" if width > 1 else "frnn_hits <<= %d - frnn_many;" % bits}
+        frnn_count += (int)popcount(frnn_hits);
+        ${marks_of.keep("frnn_t", "frnn_hits")}
+    }
+</%def>
+
+<%def name="pinned_word(function, image, at_a_time)">
+        ${vectorised()}
+% if width == 1:
+#pragma unroll ${at_a_time}
+% endif
+        for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
+            ${places.take_candidate("frnn_t + frnn_k")}
+            ${geometry.differences(image)}
+            const int frnn_near = (${geometry.squared()} <= reach2) & ${visit.kept(image, function, "frnn_t + frnn_k")};
+            ${"frnn_hits |= (frnn_bits)frnn_near << (%d - frnn_k);" % (bits - 1) if width > 1 else "frnn_hits += frnn_hits + frnn_near;"}
+        }
+</%def>
+
+<%def name="fused_word(function, image)">
+## As fused_run does; what is not a neighbor for another reason goes at the end, where its place tells it.
+<% later = visit.known_by_place(function) %>\
+        real frnn_closest = INFINITY;
+#pragma unroll ${unrolled[0]}
+        for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
+            ${places.take_candidate("frnn_t + frnn_k")}
+            ${geometry.differences(image)}
+            const real frnn_beyond = ${geometry.beyond()};
+            frnn_closest = fmin(frnn_closest, fabs(frnn_beyond));
+            frnn_hits += frnn_hits + (FRNN_SIGN(frnn_beyond) & ${"1" if later else visit.kept(image, function)});
+        }
+        if (frnn_closest <= frnn_margin) {
+            frnn_hits = 0;
+            ${pinned_word(function, image, 1)}
+        }
+% if later:
+        const int frnn_behind = frnn_t + frnn_many - 1 - frnn_self_place;
+        if (frnn_self_place >= frnn_t & frnn_behind >= 0) frnn_hits &= ~((frnn_bits)1 << frnn_behind);
+% endif
+</%def>
