@@ -147,15 +147,17 @@ def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, period
     """Cells of strips counted in local memory, by one group and by many; then all points in one of them."""
     if way == "buckets":
         monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
+        monkeypatch.setattr(cells, "_LONG_RUN", 0.0)  # in pairs
     fresh = clfrnn.Session(session.queue)
     fresh.profile = dataclasses.replace(
-        session.profile, kind="gpu", max_work_group_size=16, compute_units=3, loop_turns=None
+        session.profile, kind="gpu", max_work_group_size=16, compute_units=3, loop_turns=None, fma=True
     )
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
     points = clouds.uniform(130, dim, dtype=dtype, seed=4)
     index = clfrnn.build_index(points, 0.2, method="strips", session=fresh, **domain)
     assert index._bins.layout.filling.way == way
     assert way == "at once" or index._bins.layout.filling.buckets > 1
+    assert (index.config.layout == "pairs") == (way == "buckets")
     for moved in (points, points[::-1].copy(), np.tile(points[:1], (130, 1))):
         index.update(moved)
         expected = reference.neighbors(moved, 0.2, **domain)

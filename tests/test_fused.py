@@ -1,0 +1,73 @@
+"""Counts by fused operations: pairs at the border, where rounding decides, are those that the contract pins."""
+
+import numpy as np
+import pytest
+from conftest import POINTS, as_gpu
+
+import clfrnn
+from clfrnn import buckets, reference
+
+SIDE = {2: min(34, int(POINTS**0.5) + 9), 3: min(11, int(POINTS ** (1 / 3)) + 2)}
+
+
+@pytest.fixture(autouse=True)
+def many(monkeypatch):
+    """Few points would be placed at once, in records."""
+    monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
+
+
+def lattice(dim, spacing):
+    """Points whose distances repeat, but for how each is rounded."""
+    ticks = np.arange(SIDE[dim]) * spacing
+    grid = np.stack(np.meshgrid(*[ticks] * dim, indexing="ij"), axis=-1).reshape(-1, dim)
+    return np.random.default_rng(dim).permutation(grid + spacing / 3).astype(np.float32)
+
+
+def built(session, points, radius, method):
+    """An index that counts so."""
+    index = clfrnn.build_index(points, radius, method=method, session=as_gpu(session))
+    assert index.config.fused
+    assert index.config.layout == "pairs"
+    return index
+
+
+@pytest.mark.parametrize("method", ["strips", "uniform_grid"])
+@pytest.mark.parametrize("spacing", [0.1, 0.7e-15, 3e15])
+@pytest.mark.parametrize(("dim", "squared"), [(2, 10), (2, 13), (3, 6), (3, 9)])
+def test_pairs_at_the_border(session, method, dim, squared, spacing):
+    points = lattice(dim, spacing)
+    radius = float(np.float32(spacing * squared**0.5))
+    expected = reference.neighbors(points, radius)
+    counts = np.diff(expected.offsets)
+
+    near = np.abs(expected.squares / np.float32(radius) ** 2 - 1) < 1e-5
+    assert near.any(), "no pair is at the border"
+
+    index = built(session, points, radius, method)
+    assert np.array_equal(index.count().get(), counts)
+    assert np.array_equal(index.count(include_self=True).get(), counts + 1)
+    found = index.query(sort="index").to_host()
+    assert np.array_equal(found.offsets, expected.offsets)
+    assert np.array_equal(found.indices, expected.indices)
+
+
+def test_other_kinds_of_queries(session):
+    points, radius = lattice(3, 0.1), float(np.float32(0.1 * 6**0.5))
+    index = built(session, points, radius, "strips")
+    queries = points[::3]
+    expected = np.diff(reference.neighbors(points, radius, queries=queries).offsets)
+    assert np.array_equal(index.count(queries).get(), expected)
+    half = reference.neighbors(points, radius, half=True)
+    assert np.array_equal(index.query(half=True, sort="index").to_host().indices, half.indices)
+    radii = (radius * np.tile([1, 0.5], len(points))[: len(points)]).astype(np.float32)
+    each = np.diff(reference.neighbors(points, radii).offsets)
+    assert np.array_equal(index.count(radius=radii).get(), each)
+
+
+def test_points_that_are_not_crowded_lie_in_records(session):
+    points = np.random.default_rng(3).random((POINTS, 3), dtype=np.float32)
+    radius = (1 / POINTS) ** (1 / 3) / 2
+    index = clfrnn.build_index(points, radius, method="strips", session=as_gpu(session))
+    assert index.config.layout == "records"
+    assert not index.config.fused
+    assert index.nbytes["sorted_points"] == 16 * POINTS
