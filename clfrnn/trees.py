@@ -39,7 +39,7 @@ _LEAVES_OF_GPU = ((60.0, 8), (160.0, 16), (math.inf, 32))
 _NODES_OF_POINT = 0.358
 
 #: Work-items and leaves of a group that makes boxes, so that points are loaded by all of them, leaves made by some.
-_GROUP, _LEAVES = 256, 64
+_GROUP, _LEAVES = 256, 128
 
 #: Queries that go down the tree together, as many as a number has bits; fewer than a node has descendants three levels
 #: down would leave some of these untested.
@@ -51,7 +51,7 @@ _WIDE_PACK = 32
 
 #: Queries of a pack that look into the same leaves, by neighbors: more of them load fewer addresses, fewer look into
 #: fewer leaves (measured).
-_BANDS = ((24.0, 4), (math.inf, 8))
+_BANDS = ((60.0, 4), (math.inf, 8))
 
 #: Candidates that a band takes at a time: as all are loaded from one address, many loads under way cost little.
 _UNROLLED = (8, 8)

@@ -54,10 +54,9 @@
         const int frnn_begin = frnn_from0 & frnn_mask.s0;
         const int frnn_finish = frnn_begin + (frnn_to0 - frnn_from0) + 1;
         <%cells:rows image="${image}">
-            for (int frnn_part = 0; frnn_part * frnn_shape.s0 < frnn_finish; ++frnn_part) {
-                int frnn_t = frnn_starts[frnn_row + (frnn_part ? 0 : frnn_begin)];
-                const int frnn_stop =
-                    frnn_starts[frnn_row + frnn_min(frnn_finish - frnn_part * frnn_shape.s0, frnn_shape.s0)];
+            for (int frnn_first0 = frnn_begin, frnn_left = frnn_finish; frnn_left > 0; frnn_first0 = 0, frnn_left -= frnn_shape.s0) {
+                int frnn_t = frnn_starts[frnn_row + frnn_first0];
+                const int frnn_stop = frnn_starts[frnn_row + frnn_min(frnn_left, frnn_shape.s0)];
                 ${runs.run(function, image)}
             }
         </%cells:rows>
