@@ -70,7 +70,14 @@ def assert_filled(session, points, grid, filling, *, steps=2):
     of = addresses(points, grid)
     ordered = np.lexsort((np.arange(n), of))
     sort = BucketSort(
-        session, grid, filling, n=n, dtype=points.dtype, numbers=pack_grid(grid, points.dtype), periodic=False
+        session,
+        grid,
+        filling,
+        n=n,
+        dtype=points.dtype,
+        numbers=pack_grid(grid, points.dtype),
+        periodic=False,
+        layout="records",
     )
     for _ in range(steps):
         box = BoxRoom(session, dim, points.dtype).take()
@@ -216,6 +223,19 @@ def test_steps_from_cloud_to_cloud(narrow, way, dim, dtype, method, cloud):
         found = index.query(sort="index").to_host()
         assert np.array_equal(found.indices, expected.indices), name
         assert np.array_equal(np.sort(index.order.get()), np.arange(N))
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_a_sorted_copy_without_room_for_records(narrow, monkeypatch, dim):
+    """In 2D it takes three numbers a point where queries have many candidates: not so what passes hand on."""
+    monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
+    monkeypatch.setattr(buckets, "_MOST_OPEN", 0)
+    points = clouds.uniform(N, dim, seed=12)
+    index = clfrnn.build_index(points, 0.25, method="strips", session=narrow)
+    assert index.config.layout == "pairs"
+    assert index._bins.layout.filling.regions
+    assert index._bins.places.size == (dim + 1) * N
+    assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, 0.25).offsets))
 
 
 def test_one_cell(narrow, way):

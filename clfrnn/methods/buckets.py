@@ -40,7 +40,8 @@ class BucketSort:
         layout: str,
     ) -> None:
         dim = len(grid.shape)
-        facts: dict[str, Any] = {"dim": dim, "real": REAL_OF[dtype], "periodic": periodic, "layout": layout}
+        read: dict[str, Any] = {"dim": dim, "real": REAL_OF[dtype], "periodic": periodic}
+        facts = {**read, "layout": layout}
         self.session, self.dtype, self.numbers = session, dtype, numbers
         self._n, self._cells, self._filling = n, grid.cells, filling
         self._sorters, config = session.planned("buckets", plan_buckets, **facts)
@@ -48,7 +49,7 @@ class BucketSort:
         self._wide, self._narrow = config.work_group_size, narrow.work_group_size
         self._groups = counting_groups(session.profile, n, self._wide)
         if filling.regions:
-            self._tilers, tiled = session.planned("regions", plan_regions, **facts)
+            self._tilers, tiled = session.planned("regions", plan_regions, **read)
             self._tiled, self._tile = tiled.work_group_size, tiled.tile
         #: numbers of the boxes that groups find, and what groups count, where they take places of their own
         self._bounds = self._groups * (2 * dim + 1)
