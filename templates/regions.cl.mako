@@ -99,7 +99,7 @@ void sort_regions(const int n, const int shift, const int span, const int bucket
 }
 
 // The records of each region into the order of its buckets.
-// Launch: a group for each tile of ${tile} records, and one more for each region, in which the last tile is not full. In:
+// Launch: n / ${tile} groups, rounded down, and one more for each region, whose last tile is not full. In:
 // starts (regions + 1,); records (n,) in the order of regions. In and out: ends (buckets,), where each bucket starts before
 // and ends after. Out: sorted (n,) records; counts (buckets + 2 * regions,), those of regions at zero for the next time.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
@@ -110,7 +110,7 @@ void sort_within_regions(const int shift, const int span, const int buckets, con
     ${memory_of_tile()}
     local int region_of_group;
     const int l = get_local_id(0), t = get_group_id(0);
-    // Region r has the groups from starts[r] / ${tile} + r on: as many as it has tiles, or one more.
+    // Region r has the groups from starts[r] / ${tile} + r on, up to those of the next: as many as it has tiles, or one more.
     for (int r = l; r < regions; r += ${work_group_size})
         if (t >= starts[r] / ${tile} + r && t <= starts[r + 1] / ${tile} + r) region_of_group = r;
     for (int k = l; k < 1 << span; k += ${work_group_size}) found[k] = 0;

@@ -116,13 +116,14 @@ class BucketSort:
         """The records of the points in the order of buckets in two passes, from what has been `seen` of them."""
         session, size, tilers = self.session, self._tiled, self._tilers
         filling, tiles = self._filling, -(-self._n // self._tile)
+        parts = self._n // self._tile + filling.regions  # tiles that end where a region does
         points, *numbers, counts = seen
         starts = session.scratch(filling.regions + 1, INT, purpose="the starts of regions")
         divided = filling.shift, filling.span, filling.buckets, filling.regions
         passed = counts, starts.base_data, ends.base_data, between.base_data
-        sort, within, all_tiles = tilers["sort_regions"], tilers["sort_within_regions"], tiles + filling.regions
+        sort, within = tilers["sort_regions"], tilers["sort_within_regions"]
         session.launch(sort, tiles * size, size, self._n, *divided, points, *numbers, *passed)
-        session.launch(within, all_tiles * size, size, *divided, *numbers, *passed, records.base_data)
+        session.launch(within, parts * size, size, *divided, *numbers, *passed, records.base_data)
 
     def _take_passing(self) -> tuple[Scratch, Scratch, Scratch]:
         """What one kernel leaves for the next: boxes of groups, what these count, and where buckets end.
