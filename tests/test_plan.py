@@ -45,7 +45,7 @@ def local_bytes(config):
         assert config.names()["tile"] == size * config.batch
         return size * config.batch * (record + 2) + 12 * config.names()["room"] + 4
     if isinstance(config, configs.CounterConfig):
-        return 4 * (config.names()["room"] + getattr(config, "tile", 0))
+        return 4 * config.names()["room"] + 2 * getattr(config, "tile", 0)
     if isinstance(config, blocks.BlockConfig):
         return blocks.block_memory(config) if config.tile else 0
     if isinstance(config, trees.TreeWalkConfig):
@@ -71,8 +71,8 @@ def all_configs(profile):
         for dim in (2, 3):
             yield plan.plan_walk(profile, dim=dim, real=real, periodic=True, edges=True)
             yield blocks.plan_coarse(profile, dim=dim, real=real, periodic=True)
-            yield buckets.plan_buckets(profile, dim=dim, real=real, periodic=True)
-            yield buckets.plan_bucket_cells(profile, dim=dim, real=real, periodic=True)
+            yield buckets.plan_buckets(profile, dim=dim, real=real, periodic=True, layout="pairs")
+            yield buckets.plan_bucket_cells(profile, dim=dim, real=real, periodic=True, layout="pairs")
             yield buckets.plan_regions(profile, dim=dim, real=real, periodic=True)
             yield fenns(profile, dim=dim, real=real).config
     for total, out in (("int", "int"), ("long", "int"), ("long", "long")):
