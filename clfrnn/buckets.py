@@ -7,14 +7,24 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
-from .blocks import most_coarse_cells
-from .configs import CounterConfig
+from .blocks import counting_groups, most_coarse_cells
+from .configs import REAL_SIZE, CounterConfig
 from .domain import CellGrid
 from .plan import Problem, group_size
 from .profile import DeviceProfile
 
-__all__ = ["BucketConfig", "Filling", "most_cells_of_bucket", "plan_bucket_cells", "plan_buckets", "plan_filling"]
+__all__ = [
+    "BucketConfig",
+    "Filling",
+    "RegionConfig",
+    "most_cells_of_bucket",
+    "plan_bucket_cells",
+    "plan_buckets",
+    "plan_filling",
+    "plan_regions",
+]
 
 #: Work-items of a group that counts buckets, and of one that fills the cells of a bucket.
 _WIDE, _NARROW = 1024, 512
@@ -31,6 +41,14 @@ _MOST_CELLS = 8192
 
 #: One group has to fill a bucket: no more of the points may be expected in one than this share, or so many.
 _LARGEST_SHARE, _SOON_FILLED = 1 / 32, 4096
+
+#: Work-items of a group that sorts a tile by regions, points of it for each of them, and runs that it can tell apart.
+_TILED, _OF_TILE, _MOST_RUNS = 512, 4, 256
+
+#: Bytes that memory is written in at once, and bytes of them that groups may have begun and not filled before they sort
+#: by regions first: a group has a place of its own in every bucket, and what no cache holds until it is full is written
+#: in parts. Twice and more what the largest caches of today hold; reasoned, not measured.
+_LINE, _MOST_OPEN = 128, 1 << 27
 
 #: Points for each item of the group that sorts few points alone, in one launch instead of three.
 _FEW_OF_ITEM = 32
@@ -56,6 +74,28 @@ class FillingConfig(CounterConfig):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class RegionConfig(CounterConfig):
+    """Sorting into regions, and these into buckets: a group counts as many runs of a tile."""
+
+    #: points of a tile that an item holds
+    batch: int
+
+    @property
+    def tile(self) -> int:
+        """Points that a group sorts in local memory at a time."""
+        return self.work_group_size * self.batch
+
+    @property
+    def local_memory(self) -> int:
+        """Bytes of a group: records and the runs that they belong to, and three numbers for each run."""
+        return self.tile * (_record_size(self.real) + 2) + 4 + 12 * int(self.names()["room"])
+
+    def names(self) -> dict[str, Any]:
+        """The fields, and the points of a tile; a driver may have allowed smaller groups than were planned."""
+        return {**super().names(), "tile": self.tile}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Filling:
     """How points come into cells: "at once" by one group, by way of "buckets", or "one by one"; and why, in words."""
 
@@ -64,6 +104,9 @@ class Filling:
     #: a bucket has two to this power cells
     shift: int = 0
     buckets: int = 0
+    #: a region has two to this power buckets; there are none where points go into buckets at once
+    span: int = 0
+    regions: int = 0
 
     @property
     def together(self) -> bool:
@@ -103,6 +146,22 @@ def plan_bucket_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: 
     )
 
 
+def plan_regions(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> RegionConfig:
+    """Tiles of a few thousand points, as local memory allows."""
+    config = RegionConfig(
+        work_group_size=group_size(profile, _TILED),
+        dim=dim,
+        real=real,
+        periodic=periodic,
+        counters=_MOST_RUNS,
+        batch=_OF_TILE,
+    )
+    for field in ("batch", "work_group_size", "counters"):
+        while getattr(config, field) > 1 and config.local_memory > profile.usable_local_memory:
+            config = dataclasses.replace(config, **{field: getattr(config, field) // 2})
+    return config
+
+
 def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> Filling:
     """The fewest launches, with writes that lie near each other, where no group has much more to do than others."""
     one_by_one = "one by one"
@@ -123,9 +182,29 @@ def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) ->
     shift = max(least, min(shift, math.floor(math.log2(max(1.0, bearable / crowd)))))
     if crowd * 2**shift > bearable:
         return Filling(way=one_by_one, why="many points are expected in few cells")
-    return Filling(
-        way="buckets", why="a group fills one in local memory", shift=shift, buckets=-(-cells // (1 << shift))
-    )
+    buckets = -(-cells // (1 << shift))
+    span, regions = _divide_buckets(profile, problem=problem, buckets=buckets)
+    why = "a group fills one in local memory"
+    return Filling(way="buckets", why=why, shift=shift, buckets=buckets, span=span, regions=regions)
+
+
+def _divide_buckets(profile: DeviceProfile, *, problem: Problem, buckets: int) -> tuple[int, int]:
+    """About as many regions as each has buckets, where one pass leaves too many lines of memory open and two do not."""
+    config = plan_regions(profile, dim=problem.dim, real=problem.real, periodic=problem.box is not None)
+    groups = counting_groups(profile, problem.n, group_size(profile, _WIDE))
+    size = _record_size(problem.real)
+    span = round(math.log2(buckets) / 2)
+    regions = -(-buckets // (1 << span))
+    runs = max(regions, 1 << span)
+    opened = min(problem.n * size, groups * buckets * _LINE)
+    if opened < _MOST_OPEN or runs > config.counters or config.tile * size < runs * _LINE:
+        return 0, 0
+    return span, regions
+
+
+def _record_size(real: str) -> int:
+    """Bytes of a record, four lanes."""
+    return 4 * REAL_SIZE[real]
 
 
 def _crowd(problem: Problem, grid: CellGrid) -> float:

@@ -12,13 +12,15 @@
 ${periodic_box.numbers()}
 
 // The points of each bucket, counted in local memory; and their box.
-// Launch: any number of groups, which stride over the points. In: points (n, dim). In and out: counts (buckets,), zero
-// before. Out: before (groups, buckets): how many points of the bucket other groups count before this group's own, in the
-// order in which they came to say so; boxes (groups, 2 * dim + 1): the low and high corners of finite points, the first
-// other point as an id.
+// Launch: any number of groups, which stride over the points. In: points (n, dim). In and out: counts (buckets + regions,),
+// zero before: behind those of the buckets, those of regions of 1 << span buckets each. Out: where there are no regions
+// before (groups, buckets): how many points of the bucket other groups count before this group's own, in the order in
+// which they came to say so; boxes (groups, 2 * dim + 1): the low and high corners of finite points, the first other point
+// as an id.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void count_buckets(const int n, const int shift, const int buckets, global const real *restrict points, ${cells.grid("")},
-                   global int *restrict counts, global int *restrict before, global real *restrict boxes)
+                   global int *restrict counts, global int *restrict before, global real *restrict boxes,
+                   const int regions, const int span)
 {
     ${steps.counters_of_group()}
     ${bounds.begin()}
@@ -32,8 +34,17 @@ void count_buckets(const int n, const int shift, const int buckets, global const
     </%steps:each_point>
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int k = get_local_id(0); k < buckets; k += ${work_group_size}) {
-        const int counted = found[k];
-        before[(int)get_group_id(0) * buckets + k] = counted ? atomic_add(&counts[k], counted) : 0;
+        const int counted = found[k], earlier = counted ? atomic_add(&counts[k], counted) : 0;
+        if (!regions) before[(int)get_group_id(0) * buckets + k] = earlier;
+    }
+    for (int k = get_local_id(0); k < regions; k += ${work_group_size}) {
+        int counted = 0;
+        // Items that go in step begin at different places, as else all would ask the same bank of the memory.
+        for (int turn = 0; turn < 1 << span; ++turn) {
+            const int b = (k << span) + ((turn + k) & ((1 << span) - 1));
+            if (b < buckets) counted += found[b];
+        }
+        if (counted) atomic_add(&counts[buckets + k], counted);
     }
     ${bounds.fold(slots, "boxes", "(int)get_group_id(0)")}
 }

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import re
 
 import numpy as np
 import pyopencl.array as cla
@@ -20,10 +21,20 @@ from clfrnn.session import INT
 N = min(1500, POINTS)
 
 
-@pytest.fixture(params=["at once", "buckets"])
+@pytest.fixture(params=["at once", "buckets", "regions"])
 def way(request, monkeypatch):
-    monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0 if request.param == "buckets" else POINTS)
+    monkeypatch.setattr(buckets, "_FEW_OF_ITEM", POINTS if request.param == "at once" else 0)
+    if request.param == "regions":
+        monkeypatch.setattr(buckets, "_MOST_OPEN", 0)
     return request.param
+
+
+#: How the launches of a sort are named, by the way of it.
+LAUNCHES = {
+    "at once": ["place_cells"],
+    "buckets": ["count_buckets", "sort_buckets", "fill_cells"],
+    "regions": ["count_buckets", "sort_regions", "sort_within_regions", "fill_cells"],
+}
 
 
 @pytest.fixture
@@ -59,7 +70,14 @@ def assert_filled(session, points, grid, filling, *, steps=2):
     of = addresses(points, grid)
     ordered = np.lexsort((np.arange(n), of))
     sort = BucketSort(
-        session, grid, filling, n=n, dtype=points.dtype, numbers=pack_grid(grid, points.dtype), periodic=False
+        session,
+        grid,
+        filling,
+        n=n,
+        dtype=points.dtype,
+        numbers=pack_grid(grid, points.dtype),
+        periodic=False,
+        layout="records",
     )
     for _ in range(steps):
         box = BoxRoom(session, dim, points.dtype).take()
@@ -78,8 +96,11 @@ def assert_filled(session, points, grid, filling, *, steps=2):
             assert np.array_equal(found.high, points[finite].max(axis=0))
 
 
-def in_buckets(grid, shift):
-    return Filling(way="buckets", why="asked for", shift=shift, buckets=-(-grid.cells // (1 << shift)))
+def in_buckets(grid, shift, span=None):
+    """In regions of two to the power of `span` buckets where that is given."""
+    many = -(-grid.cells // (1 << shift))
+    regions = {} if span is None else {"span": span, "regions": -(-many // (1 << span))}
+    return Filling(way="buckets", why="asked for", shift=shift, buckets=many, **regions)
 
 
 @pytest.mark.core
@@ -91,6 +112,42 @@ def test_buckets_of_any_size(session, narrow, dim, dtype, shift):
     assert shift == 0 or grid.cells % (1 << shift), "the last bucket is not full"
     for one in (narrow, as_gpu(session)):
         assert_filled(one, points, grid, in_buckets(grid, shift))
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(("shift", "span"), [(0, 3), (1, 0), (3, 2), (3, 8)])
+def test_regions_of_any_size(session, narrow, dim, dtype, shift, span):
+    """Of a bucket each, of some of which the last region has fewer, of all; in small tiles and one."""
+    points = clouds.clustered(N, dim, dtype=dtype, seed=shift + span)
+    grid = fit_cells(low=(0.0,) * dim, high=(1.0,) * dim, sides=(0.15,) * dim, n=N, real=dtype_name(dtype))
+    filling = in_buckets(grid, shift, span)
+    assert span == 0 or filling.buckets % (1 << span), "the last region is not full"
+    for one in (narrow, as_gpu(session)):
+        assert_filled(one, points, grid, filling)
+
+
+@pytest.mark.parametrize("many", [127, 128, 129, 256, 300])
+def test_tiles_that_are_full_to_the_last_place(narrow, many):
+    """Regions that end where a tile does, before it and behind it, and some without any points."""
+    config = buckets.plan_regions(narrow.profile, dim=2, real="float", periodic=False)
+    assert config.tile == 128
+    grid = fit_cells(low=(0.0, 0.0), high=(1.0, 1.0), sides=(0.07, 0.02), n=4000, real="float")
+    ends = np.array([[0.01, 0.01], [0.5, 0.5], [0.99, 0.99]], np.float32)
+    for shares in ([many, 0, 0], [0, 0, many], [128, many - 127, 1], [1, 0, many]):
+        points = np.repeat(ends, shares, axis=0)
+        points = points[np.random.default_rng(many).permutation(len(points))]
+        assert_filled(narrow, points, grid, in_buckets(grid, 2, 3))
+
+
+def test_as_many_runs_as_a_tile_tells_apart(narrow):
+    """A region for each of 256 buckets, and 256 buckets in one."""
+    points = clouds.uniform(N, 2, seed=11)
+    grid = fit_cells(low=(0.0, 0.0), high=(1.0, 1.0), sides=(1 / 32, 1 / 32), n=4000, real="float")
+    shift = (grid.cells - 1).bit_length() - 8
+    for span in (0, 8):
+        filling = in_buckets(grid, shift, span)
+        assert 128 < filling.buckets <= 256
+        assert_filled(narrow, points, grid, filling)
 
 
 @pytest.mark.parametrize("little", [0, 1 << 18])
@@ -123,6 +180,7 @@ def test_few_points_and_full_buckets(narrow, many, shape):
     grid = fit_cells(low=(0.0, 0.0), high=(1.0, 1.0), sides=(0.07, 0.02), n=4000, real="float")
     for shift in (2, 5):
         assert_filled(narrow, points, grid, in_buckets(grid, shift))
+        assert_filled(narrow, points, grid, in_buckets(grid, shift, 2))
     assert_filled(narrow, points, grid, Filling(way="at once", why="asked for"))
 
 
@@ -133,10 +191,11 @@ def test_rows_that_are_not_finite_are_found_and_placed(narrow, wrapped):
     high = (50.0,) * 3 if wrapped else (1.0,) * 3
     grid = fit_cells(low=(0.0,) * 3, high=high, sides=(0.2,) * 3, n=N, real="float")
     assert grid.wrapped == wrapped
-    for filling in (in_buckets(grid, 4), Filling(way="at once", why="asked for")):
+    for filling in (in_buckets(grid, 4), in_buckets(grid, 1, 4), Filling(way="at once", why="asked for")):
         assert_filled(narrow, points, grid, filling, steps=1)
     points[:] = np.nan
-    assert_filled(narrow, points, grid, in_buckets(grid, 4), steps=1)
+    for filling in (in_buckets(grid, 4), in_buckets(grid, 1, 4)):
+        assert_filled(narrow, points, grid, filling, steps=1)
 
 
 # --- indexes ----------------------------------------------------------------------------------------------------------
@@ -166,16 +225,29 @@ def test_steps_from_cloud_to_cloud(narrow, way, dim, dtype, method, cloud):
         assert np.array_equal(np.sort(index.order.get()), np.arange(N))
 
 
+@pytest.mark.parametrize("dim", [2, 3])
+def test_a_sorted_copy_without_room_for_records(narrow, monkeypatch, dim):
+    """In 2D it takes three numbers a point where queries have many candidates: not so what passes hand on."""
+    monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
+    monkeypatch.setattr(buckets, "_MOST_OPEN", 0)
+    points = clouds.uniform(N, dim, seed=12)
+    index = clfrnn.build_index(points, 0.25, method="strips", session=narrow)
+    assert index.config.layout == "pairs"
+    assert index._bins.layout.filling.regions
+    assert index._bins.places.size == (dim + 1) * N
+    assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, 0.25).offsets))
+
+
 def test_one_cell(narrow, way):
     points = clouds.uniform(N, 3, seed=4)
     index = clfrnn.build_index(points, 10.0, method="strips", session=narrow)
     assert index.cell_grid.cells == 1
-    assert index._bins.layout.filling.way == way
+    assert index._bins.layout.filling.way == ("at once" if way == "at once" else "buckets")
     assert (index.count().get() == N - 1).all()
 
 
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
-def test_a_step_takes_two_launches_or_four(narrow, way, unsliced, periodic):
+def test_a_step_takes_two_launches_or_four_or_five(narrow, way, unsliced, periodic):
     """On a device array; the box of the points is found on the way, unless images must be known before."""
     domain = {"box": (1.0, 1.0, 1.0), "periodic": True} if periodic else {}
     points = clouds.uniform(N, 3, seed=6)
@@ -187,9 +259,8 @@ def test_a_step_takes_two_launches_or_four(narrow, way, unsliced, periodic):
             index.update(device)
             index.count()
     names = [name for name, _ in launches]
-    placing = ["place_cells"] if way == "at once" else ["count_buckets", "sort_buckets", "fill_cells"]
     before = ["bounding_box", "whole_box", "measure_images"] if periodic else []
-    assert names[: names.index("frnn_visit")] == [*before, *placing]
+    assert names[: names.index("frnn_visit")] == [*before, *LAUNCHES[way]]
 
 
 def test_bad_points_are_reported_and_taken_back(narrow, way):
@@ -245,11 +316,12 @@ def test_points_that_spread_beyond_all_buckets(session, monkeypatch):
 def test_a_crowd_goes_one_by_one_and_says_so(narrow, way):
     even = clfrnn.build_index(clouds.uniform(N, 3, seed=9), 0.1, method="strips", session=narrow)
     sort = clfrnn.build_index(clouds.uniform(N, 3), 0.1, method="strips", construction="sort", session=narrow)
-    text = {"at once": "at once, as points are few", "buckets": "by way of"}[way]
+    text = {"at once": "at once, as points are few", "buckets": r"by way of [0-9,]+ buckets of"}
+    text["regions"] = r"by way of [0-9,]+ regions and [0-9,]+ buckets of"
 
-    assert f"construction: counting, {text}" in even.explain()
+    assert re.search(f"construction: counting, {text[way]}", even.explain())
     assert "construction: sort\n" in sort.explain()
-    if way == "buckets":
+    if way != "at once":
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(buckets, "_SOON_FILLED", 10)
             crowd = clfrnn.build_index(np.full((N, 3), 0.3, np.float32), 0.1, method="strips", session=narrow)

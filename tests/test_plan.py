@@ -40,8 +40,12 @@ def local_bytes(config):
     if isinstance(config, configs.SortConfig):
         pairs = size * config.items * {"uint": 8, "ulong": 12}[config.key]
         return 4 * ((size << config.digit_bits) + size + (1 << config.digit_bits)) + (pairs if config.held else 0)
+    if isinstance(config, buckets.RegionConfig):
+        record = 4 * REAL_SIZE[config.real]
+        assert config.names()["tile"] == size * config.batch
+        return size * config.batch * (record + 2) + 12 * config.names()["room"] + 4
     if isinstance(config, configs.CounterConfig):
-        return 4 * (config.names()["room"] + getattr(config, "tile", 0))
+        return 4 * config.names()["room"] + 2 * getattr(config, "tile", 0)
     if isinstance(config, blocks.BlockConfig):
         return blocks.block_memory(config) if config.tile else 0
     if isinstance(config, trees.TreeWalkConfig):
@@ -67,8 +71,9 @@ def all_configs(profile):
         for dim in (2, 3):
             yield plan.plan_walk(profile, dim=dim, real=real, periodic=True, edges=True)
             yield blocks.plan_coarse(profile, dim=dim, real=real, periodic=True)
-            yield buckets.plan_buckets(profile, dim=dim, real=real, periodic=True)
-            yield buckets.plan_bucket_cells(profile, dim=dim, real=real, periodic=True)
+            yield buckets.plan_buckets(profile, dim=dim, real=real, periodic=True, layout="pairs")
+            yield buckets.plan_bucket_cells(profile, dim=dim, real=real, periodic=True, layout="pairs")
+            yield buckets.plan_regions(profile, dim=dim, real=real, periodic=True)
             yield fenns(profile, dim=dim, real=real).config
     for total, out in (("int", "int"), ("long", "int"), ("long", "long")):
         yield plan.plan_scan(profile, total=total, out=out)
@@ -136,6 +141,7 @@ def test_more_local_memory_never_means_smaller_plans(profile, dim, real):
             "boxes": making.leaves,
             "block": making.block,
             "counters": blocks.most_coarse_cells(device),
+            "tile of a region": buckets.plan_regions(device, dim=dim, real=real, periodic=True).tile,
             "cells of a bucket": buckets.most_cells_of_bucket(device),
             "local grid": blocks.plan_block(device, problem=asked, grid=grid).tile,
         }
@@ -260,6 +266,38 @@ def test_buckets_hold_all_cells_and_are_counted_in_local_memory(profile, n, per_
         assert 1 << found.shift <= of_bucket
         assert n / found.buckets <= max(2 * 1024, 2 * n / most + 1)
     assert found.way != "one by one" or cells > most * of_bucket / 2
+
+
+@pytest.mark.parametrize("n", [1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 30])
+@pytest.mark.parametrize("others", [0.0, 300.0])
+def test_regions_are_as_many_as_each_has_buckets(profile, n, others):
+    found = filling(profile, n=n, cells=n, others=others)
+    if not found.regions:
+        assert found.span == 0
+        return
+    config = buckets.plan_regions(profile, dim=2, real="float", periodic=False)
+    assert found.way == "buckets"
+    assert n > 1 << 22, "middle clouds are sorted in one pass"
+    assert found.regions << found.span >= found.buckets > (found.regions - 1) << found.span
+    assert max(found.regions, 1 << found.span) <= config.counters
+    assert 0.4 < found.regions / (1 << found.span) < 2.1
+    assert config.tile * 16 >= 128 * max(found.regions, 1 << found.span), "a tile has whole lines for each run"
+
+
+def test_regions_spare_open_lines():
+    """Where groups are many enough, and what they write; there must be room for tiles in local memory."""
+    wide = RECORDED["h200"]
+    few, small = (dataclasses.replace(wide, **less) for less in ({"compute_units": 8}, {"local_memory": 8 << 10}))
+    asked = {"n": 1 << 24, "cells": 1 << 24}
+
+    assert filling(wide, **asked).regions > 1
+    assert filling(few, **asked).way == "buckets"
+    assert filling(few, **asked).regions == 0
+    assert filling(small, **asked).regions == 0
+    # In a crowd buckets are many, but what is written is little.
+    crowd = filling(wide, n=1 << 20, cells=1 << 20, others=60.0)
+    assert crowd.way == "buckets"
+    assert crowd.regions == 0
 
 
 def test_crowds_and_bounded_loops_go_one_by_one(profile):

@@ -44,6 +44,7 @@ CONFIGS = {
     "bucket_cells": buckets.FillingConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=4096, tile=2048, layout="pairs"
     ),
+    "regions": buckets.RegionConfig(work_group_size=64, dim=3, real="float", periodic=True, counters=256, batch=2),
     "aabb_tree": trees.TreeWalkConfig(
         **{k: v for k, v in WALK.items() if k != "lockstep"},
         packed=True,

@@ -141,13 +141,16 @@ def test_items_that_share_a_local_grid(session, monkeypatch, dim, periodic, loca
     assert np.array_equal(index.count(queries).get(), np.diff(foreign.offsets))
 
 
-@pytest.mark.parametrize("way", ["at once", "buckets"])
+@pytest.mark.parametrize("way", ["at once", "buckets", "regions"])
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, periodic, way):
     """Cells of strips counted in local memory, by one group and by many; then all points in one of them."""
-    if way == "buckets":
+    if way != "at once":
         monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
+    if way == "buckets":
         monkeypatch.setattr(cells, "_LONG_RUN", 0.0)  # in pairs
+    if way == "regions":
+        monkeypatch.setattr(buckets, "_MOST_OPEN", 0)
     fresh = clfrnn.Session(session.queue)
     fresh.profile = dataclasses.replace(
         session.profile, kind="gpu", max_work_group_size=16, compute_units=3, loop_turns=None, fma=True
@@ -155,9 +158,11 @@ def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, period
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
     points = clouds.uniform(130, dim, dtype=dtype, seed=4)
     index = clfrnn.build_index(points, 0.2, method="strips", session=fresh, **domain)
-    assert index._bins.layout.filling.way == way
-    assert way == "at once" or index._bins.layout.filling.buckets > 1
-    assert (index.config.layout == "pairs") == (way == "buckets")
+    filling = index._bins.layout.filling
+    assert filling.way == ("at once" if way == "at once" else "buckets")
+    assert way == "at once" or filling.buckets > 1
+    assert filling.regions > 1 if way == "regions" else filling.regions == 0
+    assert way == "regions" or (index.config.layout == "pairs") == (way == "buckets")
     for moved in (points, points[::-1].copy(), np.tile(points[:1], (130, 1))):
         index.update(moved)
         expected = reference.neighbors(moved, 0.2, **domain)

@@ -1,4 +1,4 @@
-"""Points into the order of cells by way of buckets, in three launches; few points in one."""
+"""Points into the order of cells by way of buckets, in three launches; few points in one, very many in four."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyopencl.array as cla
 
 from ..arrays import REAL_OF
 from ..blocks import counting_groups
-from ..buckets import Filling, plan_bucket_cells, plan_buckets
+from ..buckets import Filling, plan_bucket_cells, plan_buckets, plan_regions
 from ..domain import CellGrid
 from ..primitives.fill import cleared
 from ..primitives.reduce import PendingBox
@@ -40,15 +40,20 @@ class BucketSort:
         layout: str,
     ) -> None:
         dim = len(grid.shape)
-        facts: dict[str, Any] = {"dim": dim, "real": REAL_OF[dtype], "periodic": periodic, "layout": layout}
+        read: dict[str, Any] = {"dim": dim, "real": REAL_OF[dtype], "periodic": periodic}
+        facts = {**read, "layout": layout}
         self.session, self.dtype, self.numbers = session, dtype, numbers
         self._n, self._cells, self._filling = n, grid.cells, filling
         self._sorters, config = session.planned("buckets", plan_buckets, **facts)
         self._fillers, narrow = session.planned("bucket_cells", plan_bucket_cells, **facts)
         self._wide, self._narrow = config.work_group_size, narrow.work_group_size
         self._groups = counting_groups(session.profile, n, self._wide)
-        #: numbers of the boxes that groups find, and what groups count
-        self._bounds, self._counters = self._groups * (2 * dim + 1), self._groups * filling.buckets
+        if filling.regions:
+            self._tilers, tiled = session.planned("regions", plan_regions, **read)
+            self._tiled, self._tile = tiled.work_group_size, tiled.tile
+        #: numbers of the boxes that groups find, and what groups count, where they take places of their own
+        self._bounds = self._groups * (2 * dim + 1)
+        self._counters = 0 if filling.regions else self._groups * filling.buckets
         self._passing: tuple[Scratch, Scratch, Scratch] | None = None
 
     def points(
@@ -57,29 +62,37 @@ class BucketSort:
         """Enqueue the sort of `points` into `places`, the copy in the order of cells, and of where each cell `starts`.
 
         Finds the box of the points also. Atomics: the order inside a cell is not repeatable. With buckets a second copy
-        of the points besides, and 4 bytes for each bucket and group; those of the buckets stay at zero in the session
-        for the next time.
+        of the points besides, and 4 bytes for each bucket and group, without regions; those of the buckets stay at zero
+        in the session for the next time.
         """
         numbers = self.numbers if images is None else (*self.numbers, images.base_data)
-        placed = starts.base_data, places.base_data
         if self._filling.way == "at once":
             size = self._wide
-            few = (self._n, self._cells, points.base_data, *numbers, *placed)
+            few = (self._n, self._cells, points.base_data, *numbers, starts.base_data, places.base_data)
             self.session.launch(self._sorters["place_cells"], size, size, *few, *box.arguments)
         else:
-            self._by_way_of_buckets(points, numbers, placed, box)
+            self._by_way_of_buckets(points, numbers, starts, places, box)
 
     def _by_way_of_buckets(
-        self, points: cla.Array, numbers: tuple[Any, ...], placed: tuple[Any, Any], box: PendingBox
+        self, points: cla.Array, numbers: tuple[Any, ...], starts: Scratch, places: Scratch, box: PendingBox
     ) -> None:
         session, size, groups = self.session, self._wide, self._groups
         buckets, shift = self._filling.buckets, self._filling.shift
+        regions = self._filling.regions
         boxes, before, ends = self._passing or self._take_passing()
         records = session.scratch(4 * self._n, self.dtype, purpose="the points in the order of buckets")
-        counts = cleared(session, buckets, purpose="the counts of buckets")
+        counts = cleared(session, buckets + 2 * regions, purpose="the counts of buckets")
         seen = (self._n, shift, buckets, points.base_data, *numbers, counts.base_data, before.base_data)
-        session.launch(self._sorters["count_buckets"], groups * size, size, *seen, boxes.base_data)
-        session.launch(self._sorters["sort_buckets"], groups * size, size, *seen, ends.base_data, records.base_data)
+        divided = (regions, self._filling.span)
+        session.launch(self._sorters["count_buckets"], groups * size, size, *seen, boxes.base_data, *divided)
+        if regions:
+            if places.size >= records.size:
+                between = places  # where the sorted copy will lie
+            else:
+                between = session.scratch(records.size, self.dtype, purpose="the points in the order of regions")
+            self._by_way_of_regions(seen[3:-1], ends, between, records)
+        else:
+            session.launch(self._sorters["sort_buckets"], groups * size, size, *seen, ends.base_data, records.base_data)
         session.launch(
             self._fillers["fill_cells"],
             buckets * self._narrow,
@@ -92,11 +105,25 @@ class BucketSort:
             ends.base_data,
             records.base_data,
             boxes.base_data,
-            *placed,
+            starts.base_data,
+            places.base_data,
             counts.base_data,
             *box.arguments,
         )
         session.keep_cleared(counts)
+
+    def _by_way_of_regions(self, seen: tuple[Any, ...], ends: Scratch, between: Scratch, records: Scratch) -> None:
+        """The records of the points in the order of buckets in two passes, from what has been `seen` of them."""
+        session, size, tilers = self.session, self._tiled, self._tilers
+        filling, tiles = self._filling, -(-self._n // self._tile)
+        parts = self._n // self._tile + filling.regions  # tiles that end where a region does
+        points, *numbers, counts = seen
+        starts = session.scratch(filling.regions + 1, INT, purpose="the starts of regions")
+        divided = filling.shift, filling.span, filling.buckets, filling.regions
+        passed = counts, starts.base_data, ends.base_data, between.base_data
+        sort, within = tilers["sort_regions"], tilers["sort_within_regions"]
+        session.launch(sort, tiles * size, size, self._n, *divided, points, *numbers, *passed)
+        session.launch(within, parts * size, size, *divided, *numbers, *passed, records.base_data)
 
     def _take_passing(self) -> tuple[Scratch, Scratch, Scratch]:
         """What one kernel leaves for the next: boxes of groups, what these count, and where buckets end.

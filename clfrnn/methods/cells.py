@@ -207,7 +207,8 @@ class CellIndex(Index):
         filling = self._bins.layout.filling
         if filling is None:
             return ""
-        buckets = f"by way of {filling.buckets:,} buckets of {1 << filling.shift:,} cells"
+        regions = f"{filling.regions:,} regions and " if filling.regions else ""
+        buckets = f"by way of {regions}{filling.buckets:,} buckets of {1 << filling.shift:,} cells"
         return f", {buckets if filling.way == 'buckets' else filling.way}, as {filling.why}"
 
     def _find_box(self, points: cla.Array) -> PendingBox:
