@@ -150,6 +150,8 @@ def test_shifts_of_periodic_boxes(session, way, dim, away):
 
 @pytest.mark.parametrize("away", [0.0, 1.75], ids=["home", "away"])
 def test_a_radius_per_query_in_a_periodic_box(session, method, dim, dtype, away):
+    if (dim, dtype.itemsize) in {(2, 8), (3, 4)}:
+        pytest.skip("lists are tested in each dimension and dtype; here each is met once")
     points = clouds.uniform(120, dim, dtype=dtype, seed=1)
     points[::3] -= dtype.type(away)
     queries = clouds.uniform(40, dim, dtype=dtype, seed=2) * dtype.type(1 + 2 * away)
