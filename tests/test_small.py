@@ -146,9 +146,7 @@ def test_items_that_share_a_local_grid(session, monkeypatch, dim, periodic, loca
 def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, periodic, way):
     """Cells of strips counted in local memory, by one group and by many; then all points in one of them."""
     if dtype == np.float64 and not (periodic and dim == 3):
-        pytest.skip(
-            "float64 is tested in periodic boxes of three dimensions, and in others by steps from cloud to cloud"
-        )
+        pytest.skip("float64 is tested in a periodic box in 3D; elsewhere by steps from cloud to cloud")
     if way == "buckets":
         monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
         monkeypatch.setattr(cells, "_LONG_RUN", 0.0)  # in pairs
