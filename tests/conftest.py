@@ -146,6 +146,15 @@ def as_gpu(session):
     return fresh
 
 
+@functools.cache
+def as_narrow_gpu(session, **facts):
+    """A GPU of many small groups, for tests of cells that these fill: one arrangement, as it takes long to compile."""
+    fresh = clfrnn.Session(session.device)
+    few = {"max_work_group_size": 32, "compute_units": 7, "loop_turns": None}  # few points take few turns
+    fresh.profile = dataclasses.replace(fresh.profile, kind="gpu", **few, **facts)
+    return fresh
+
+
 @pytest.fixture
 def unsliced(monkeypatch):
     """For tests that count launches: none is sliced because the machine was busy with something else."""

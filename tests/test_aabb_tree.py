@@ -514,7 +514,7 @@ def test_wide_blocks_keep_their_order(session, monkeypatch):
 
 @pytest.mark.parametrize(
     ("dim", "foreign", "periodic"),
-    [*((3, *kind) for kind in itertools.product((False, True), repeat=2)), (2, False, True), (7, True, False)],
+    [(3, False, False), (3, False, True), (3, True, True), (7, True, False)],
 )
 def test_crowds_are_counted_by_several_items_each(session, dim, foreign, periodic, monkeypatch):
     """Leaves that lie within reach as a whole are not looked into; those that are shared out end up in one sum."""
@@ -539,7 +539,7 @@ def test_crowds_are_counted_by_several_items_each(session, dim, foreign, periodi
     assert any(f"counts by {shares} items each" in line for line in index.describe()) == (shares > 1)
 
 
-@pytest.mark.parametrize("dim", [1, 3, 5])
+@pytest.mark.parametrize("dim", [1, 3])
 @pytest.mark.parametrize("crowd", [0, math.inf], ids=["crowded", "not crowded"])
 def test_what_is_not_finite_is_nobodys_neighbor_in_a_leaf_within_reach(session, dim, crowd, monkeypatch):
     """Such leaves are counted as a whole, unless any point is not finite; and again when all are."""

@@ -398,8 +398,10 @@ def test_auto(session):
         device = as_gpu(session)
         n = max(5000, 13_000 * device.profile.compute_units)
         shared = clfrnn.build_index(clouds.uniform(n), 0.5 / n ** (1 / 3), session=device)
-        expected = "fenns: chosen by auto, as a GPU makes local grids sooner"
-        assert shared.explain().startswith(expected) or device.profile.loop_turns is not None
+        # What explain() begins with; the rest of it would compile walks, which takes drivers for CPUs long.
+        chosen = shared.method, shared.problem.why
+        expected = "fenns", "chosen by auto, as a GPU makes local grids sooner"
+        assert (chosen[0], chosen[1][: len(expected[1])]) == expected or device.profile.loop_turns is not None
 
 
 def test_facts_of_an_index(session):

@@ -1,13 +1,12 @@
 """Points into cells by way of buckets, against numpy; steps of clouds that fill them evenly and not."""
 
 import dataclasses
-import functools
 import re
 
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu
+from conftest import POINTS, as_gpu, as_narrow_gpu
 
 import clfrnn
 from clfrnn import buckets, clouds, reference
@@ -40,15 +39,6 @@ LAUNCHES = {
 @pytest.fixture
 def narrow(session):
     return as_narrow_gpu(session)
-
-
-@functools.cache
-def as_narrow_gpu(session):
-    """A GPU of many small groups."""
-    fresh = clfrnn.Session(session.device)
-    few = {"max_work_group_size": 32, "compute_units": 7, "loop_turns": None}  # few points take few turns
-    fresh.profile = dataclasses.replace(fresh.profile, kind="gpu", **few)
-    return fresh
 
 
 def addresses(points, grid):
@@ -110,7 +100,8 @@ def test_buckets_of_any_size(session, narrow, dim, dtype, shift):
     points = clouds.clustered(N, dim, dtype=dtype, seed=shift)
     grid = fit_cells(low=(0.0,) * dim, high=(1.0,) * dim, sides=(0.15,) * dim, n=N, real=dtype_name(dtype))
     assert shift == 0 or grid.cells % (1 << shift), "the last bucket is not full"
-    for one in (narrow, as_gpu(session)):
+    # Groups of hundreds differ in nothing that follows dimension or dtype.
+    for one in (narrow, as_gpu(session)) if (dim, dtype.itemsize) == (3, 4) else (narrow,):
         assert_filled(one, points, grid, in_buckets(grid, shift))
 
 

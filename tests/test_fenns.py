@@ -327,8 +327,8 @@ def test_cells_are_planned_anew_when_points_are_counted(session):
     even = clfrnn.build_index(clouds.uniform(60_000, 3, seed=1), 1e-4, method="fenns", session=shared)
 
     assert water.cell_grid.cells > 2 * even.cell_grid.cells
-    assert "planned anew when points were counted, about" in water.explain()
-    assert "planned anew" not in even.explain()
+    assert "planned anew when points were counted, about" in "\n".join(water.describe())
+    assert "planned anew" not in "\n".join(even.describe())
     fullest = np.diff(sections_of(water)[2::3], prepend=0).max()
     assert fullest < 4 * 60_000 / even.cell_grid.cells
 

@@ -139,17 +139,18 @@ def test_shifts_of_periodic_boxes(session, way, dim, away):
     queries = clouds.uniform(40, dim, seed=2) * np.float32(1 + 2 * away)
     queries[0] = 0
     points[1] = 1 - np.float32(0.01)
-    for periodic in (True, [True] + [False] * (dim - 1)):
-        domain = {"box": (1,) * dim, "periodic": periodic}
-        index = build(points, way, session, **domain)
-        assert_lists(reference.neighbors(points, RADIUS, **domain), everything(index))
-        expected = reference.neighbors(points, RADIUS, queries=queries, **domain)
-        assert expected.shifts.any()
-        assert_lists(expected, everything(index, queries))
+    domain = {"box": (1,) * dim, "periodic": True if dim == 3 else [True, False]}
+    index = build(points, way, session, **domain)
+    assert_lists(reference.neighbors(points, RADIUS, **domain), everything(index))
+    expected = reference.neighbors(points, RADIUS, queries=queries, **domain)
+    assert expected.shifts.any()
+    assert_lists(expected, everything(index, queries))
 
 
 @pytest.mark.parametrize("away", [0.0, 1.75], ids=["home", "away"])
 def test_a_radius_per_query_in_a_periodic_box(session, method, dim, dtype, away):
+    if (dim, dtype.itemsize) in {(2, 8), (3, 4)}:
+        pytest.skip("lists are tested in each dimension and dtype; here each is met once")
     points = clouds.uniform(120, dim, dtype=dtype, seed=1)
     points[::3] -= dtype.type(away)
     queries = clouds.uniform(40, dim, dtype=dtype, seed=2) * dtype.type(1 + 2 * away)

@@ -27,7 +27,7 @@ def method(request):
 def dtype(request, dtype):
     """As everywhere, save that float64 in two dimensions is left to a few tests: it takes as long to compile as all."""
     flat = "dim" in request.fixturenames and request.getfixturevalue("dim") == 2
-    kept = request.node.originalname in ("test_every_cloud", "test_foreign_queries", "test_self_and_half")
+    kept = request.node.originalname in {"test_every_cloud", "test_foreign_queries"}
     if dtype == np.float64 and flat and not kept:
         pytest.skip("float64 is tested in three dimensions")
     return dtype

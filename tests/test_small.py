@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import pytest
-from conftest import as_gpu, takes_long_as_gpu
+from conftest import as_gpu, as_narrow_gpu, takes_long_as_gpu
 
 import clfrnn
 from clfrnn import blocks, buckets, clouds, reference, trees
@@ -145,16 +145,15 @@ def test_items_that_share_a_local_grid(session, monkeypatch, dim, periodic, loca
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, periodic, way):
     """Cells of strips counted in local memory, by one group and by many; then all points in one of them."""
+    if dtype == np.float64 and not (periodic and dim == 3):
+        pytest.skip("float64 is tested in a periodic box in 3D; elsewhere by steps from cloud to cloud")
     if way != "at once":
         monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
     if way == "buckets":
         monkeypatch.setattr(cells, "_LONG_RUN", 0.0)  # in pairs
     if way == "regions":
         monkeypatch.setattr(buckets, "_MOST_OPEN", 0)
-    fresh = clfrnn.Session(session.queue)
-    fresh.profile = dataclasses.replace(
-        session.profile, kind="gpu", max_work_group_size=16, compute_units=3, loop_turns=None, fma=True
-    )
+    fresh = as_narrow_gpu(session, fma=True)
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
     points = clouds.uniform(130, dim, dtype=dtype, seed=4)
     index = clfrnn.build_index(points, 0.2, method="strips", session=fresh, **domain)
