@@ -42,13 +42,14 @@ _MOST_CELLS = 8192
 #: One group has to fill a bucket: no more of the points may be expected in one than this share, or so many.
 _LARGEST_SHARE, _SOON_FILLED = 1 / 32, 4096
 
-#: Work-items of a group that sorts a tile by regions, points of it for each of them, and runs that it can tell apart.
-_TILED, _OF_TILE, _MOST_RUNS = 512, 4, 256
+#: Work-items of a group that sorts a tile by regions, points of it for each of them (measured), and runs that it can
+#: tell apart.
+_TILED, _OF_TILE, _MOST_RUNS = 256, 8, 256
 
 #: Bytes that memory is written in at once, and bytes of them that groups may have begun and not filled before they sort
-#: by regions first: a group has a place of its own in every bucket, and what no cache holds until it is full is written
-#: in parts. Twice and more what the largest caches of today hold; reasoned, not measured.
-_LINE, _MOST_OPEN = 128, 1 << 27
+#: by regions first: a group has a place of its own in every bucket that it enters, and what no cache holds until it is
+#: full is written in parts (measured: caches of 50 MB).
+_LINE, _MOST_OPEN = 128, 1 << 25
 
 #: Points for each item of the group that sorts few points alone, in one launch instead of three.
 _FEW_OF_ITEM = 32
@@ -107,6 +108,8 @@ class Filling:
     #: a region has two to this power buckets; there are none where points go into buckets at once
     span: int = 0
     regions: int = 0
+    #: buckets that groups enter, added up over groups, with which the device goes by buckets at once all the same
+    entered: int = 0
 
     @property
     def together(self) -> bool:
@@ -185,7 +188,8 @@ def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) ->
     buckets = -(-cells // (1 << shift))
     span, regions = _divide_buckets(profile, problem=problem, buckets=buckets)
     why = "a group fills one in local memory"
-    return Filling(way="buckets", why=why, shift=shift, buckets=buckets, span=span, regions=regions)
+    divided = {"span": span, "regions": regions, "entered": _MOST_OPEN // _LINE} if regions else {}
+    return Filling(way="buckets", why=why, shift=shift, buckets=buckets, **divided)
 
 
 def _divide_buckets(profile: DeviceProfile, *, problem: Problem, buckets: int) -> tuple[int, int]:

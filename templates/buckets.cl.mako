@@ -12,11 +12,11 @@
 ${periodic_box.numbers()}
 
 // The points of each bucket, counted in local memory; and their box.
-// Launch: any number of groups, which stride over the points. In: points (n, dim). In and out: counts (buckets + regions,),
-// zero before: behind those of the buckets, those of regions of 1 << span buckets each. Out: where there are no regions
-// before (groups, buckets): how many points of the bucket other groups count before this group's own, in the order in
-// which they came to say so; boxes (groups, 2 * dim + 1): the low and high corners of finite points, the first other point
-// as an id.
+// Launch: any number of groups, which stride over the points. In: points (n, dim). In and out: counts (buckets,), zero
+// before, and where there are regions of 1 << span buckets each, (buckets + 2 * regions + 1,): behind those of the buckets
+// those of regions, and at the end in how many buckets a group has points, added up over groups. Out: before (groups,
+// buckets): how many points of the bucket other groups count before this group's own, in the order in which they came to
+// say so; boxes (groups, 2 * dim + 1): the low and high corners of finite points, the first other point as an id.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void count_buckets(const int n, const int shift, const int buckets, global const real *restrict points, ${cells.grid("")},
                    global int *restrict counts, global int *restrict before, global real *restrict boxes,
@@ -24,8 +24,10 @@ void count_buckets(const int n, const int shift, const int buckets, global const
 {
     ${steps.counters_of_group()}
     ${bounds.begin()}
+    local int entered;
     const int stride = get_global_size(0);
     for (int k = get_local_id(0); k < buckets; k += ${work_group_size}) found[k] = 0;
+    if (get_local_id(0) == 0) entered = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     <%steps:each_point batch="${batch}">
         ${bounds.take("p.s", "i")}
@@ -33,10 +35,13 @@ void count_buckets(const int n, const int shift, const int buckets, global const
         atomic_inc(&found[address >> shift]);
     </%steps:each_point>
     barrier(CLK_LOCAL_MEM_FENCE);
+    int own = 0;
     for (int k = get_local_id(0); k < buckets; k += ${work_group_size}) {
-        const int counted = found[k], earlier = counted ? atomic_add(&counts[k], counted) : 0;
-        if (!regions) before[(int)get_group_id(0) * buckets + k] = earlier;
+        const int counted = found[k];
+        before[(int)get_group_id(0) * buckets + k] = counted ? atomic_add(&counts[k], counted) : 0;
+        own += counted > 0;
     }
+    if (regions) atomic_add(&entered, own);
     for (int k = get_local_id(0); k < regions; k += ${work_group_size}) {
         int counted = 0;
         // Items that go in step begin at different places, as else all would ask the same bank of the memory.
@@ -46,20 +51,24 @@ void count_buckets(const int n, const int shift, const int buckets, global const
         }
         if (counted) atomic_add(&counts[buckets + k], counted);
     }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (regions && get_local_id(0) == 0) atomic_add(&counts[buckets + 2 * regions], entered);
     ${bounds.fold(slots, "boxes", "(int)get_group_id(0)")}
 }
 
 // Points into the order of buckets. Each group adds the counts up for itself, which takes less than another launch.
-// Launch: the same groups over the same points. In: points (n, dim); counts (buckets,), before (groups, buckets). Out: ends
-// (buckets,): where each bucket ends; sorted (n,) records.
+// Launch: the same groups over the same points. In: points (all, dim); counts, before (groups, buckets); most: where there are
+// regions, nothing is done if groups have entered more buckets, as `regions` serves these. Out: ends (buckets,): where each
+// bucket ends; sorted (all,) records.
 // Exact because a group meets the points that it has counted: its places in a bucket are as many, and no other group's.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void sort_buckets(const int n, const int shift, const int buckets, global const real *restrict points, ${cells.grid("")},
+void sort_buckets(const int all, const int shift, const int buckets, global const real *restrict points, ${cells.grid("")},
                   global const int *restrict counts, global const int *restrict before, global int *restrict ends,
-                  global frnn_record *restrict sorted)
+                  global frnn_record *restrict sorted, const int regions, const int most)
 {
     ${steps.counters_of_group()}
-    const int l = get_local_id(0), cells = buckets, stride = get_global_size(0);
+    const int served = !regions || counts[buckets + 2 * regions] <= most, n = served ? all : 0, cells = served ? buckets : 0;
+    const int l = get_local_id(0), stride = get_global_size(0);
     for (int k = l; k < cells; k += ${work_group_size}) found[k] = counts[k];
     ${steps.sum_up()}
     // The places of this group in a bucket are taken from the right.

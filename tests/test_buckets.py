@@ -32,7 +32,7 @@ def way(request, monkeypatch):
 LAUNCHES = {
     "at once": ["place_cells"],
     "buckets": ["count_buckets", "sort_buckets", "fill_cells"],
-    "regions": ["count_buckets", "sort_regions", "sort_within_regions", "fill_cells"],
+    "regions": ["count_buckets", "sort_buckets", "sort_regions", "sort_within_regions", "fill_cells"],
 }
 
 
@@ -117,17 +117,47 @@ def test_regions_of_any_size(session, narrow, dim, dtype, shift, span):
         assert_filled(one, points, grid, filling)
 
 
-@pytest.mark.parametrize("many", [127, 128, 129, 256, 300])
+@pytest.mark.parametrize("many", [255, 256, 257, 512, 600])
 def test_tiles_that_are_full_to_the_last_place(narrow, many):
     """Regions that end where a tile does, before it and behind it, and some without any points."""
     config = buckets.plan_regions(narrow.profile, dim=2, real="float", periodic=False)
-    assert config.tile == 128
+    assert config.tile == 256
     grid = fit_cells(low=(0.0, 0.0), high=(1.0, 1.0), sides=(0.07, 0.02), n=4000, real="float")
     ends = np.array([[0.01, 0.01], [0.5, 0.5], [0.99, 0.99]], np.float32)
-    for shares in ([many, 0, 0], [0, 0, many], [128, many - 127, 1], [1, 0, many]):
+    for shares in ([many, 0, 0], [0, 0, many], [256, many - 255, 1], [1, 0, many]):
         points = np.repeat(ends, shares, axis=0)
         points = points[np.random.default_rng(many).permutation(len(points))]
         assert_filled(narrow, points, grid, in_buckets(grid, 2, 3))
+
+
+@pytest.mark.parametrize("come", ["sorted", "anyhow"])
+def test_points_that_come_nearly_sorted_go_into_buckets_at_once(narrow, monkeypatch, come):
+    """As the device decides: by the buckets that groups enter."""
+    points = clouds.uniform(N, 2, seed=14)
+    grid = fit_cells(low=(0.0, 0.0), high=(1.0, 1.0), sides=(0.07, 0.02), n=4000, real="float")
+    points = points[np.argsort(addresses(points, grid), kind="stable")]
+    points[[0, -1]] = points[[-1, 0]]
+    if come == "anyhow":
+        points = np.random.default_rng(15).permutation(points)
+    starts = []
+    take = clfrnn.Session.scratch
+
+    def watched(*given, purpose):
+        taken = take(*given, purpose=purpose)
+        if purpose == "the starts of regions":
+            starts.append(taken)
+        return taken
+
+    monkeypatch.setattr(clfrnn.Session, "scratch", watched)
+    filling = in_buckets(grid, 2, 3)
+    groups = -(-N // (4 * 32))
+    few = dataclasses.replace(filling, entered=filling.buckets + 4 * groups)
+    for asked, served in (
+        (few, come == "anyhow"),
+        (dataclasses.replace(filling, entered=groups * filling.buckets), False),
+    ):
+        assert_filled(narrow, points, grid, asked)
+        assert narrow.read(starts[-1])[-1] == served
 
 
 def test_as_many_runs_as_a_tile_tells_apart(narrow):

@@ -53,7 +53,7 @@ class BucketSort:
             self._tiled, self._tile = tiled.work_group_size, tiled.tile
         #: numbers of the boxes that groups find, and what groups count, where they take places of their own
         self._bounds = self._groups * (2 * dim + 1)
-        self._counters = 0 if filling.regions else self._groups * filling.buckets
+        self._counters = self._groups * filling.buckets
         self._passing: tuple[Scratch, Scratch, Scratch] | None = None
 
     def points(
@@ -62,8 +62,9 @@ class BucketSort:
         """Enqueue the sort of `points` into `places`, the copy in the order of cells, and of where each cell `starts`.
 
         Finds the box of the points also. Atomics: the order inside a cell is not repeatable. With buckets a second copy
-        of the points besides, and 4 bytes for each bucket and group, without regions; those of the buckets stay at zero
-        in the session for the next time.
+        of the points besides, and 4 bytes for each bucket and group; those of the buckets stay at zero in the session
+        for the next time. With regions the device decides, by how the points come, whether these or one pass serve
+        them.
         """
         numbers = self.numbers if images is None else (*self.numbers, images.base_data)
         if self._filling.way == "at once":
@@ -81,18 +82,18 @@ class BucketSort:
         regions = self._filling.regions
         boxes, before, ends = self._passing or self._take_passing()
         records = session.scratch(4 * self._n, self.dtype, purpose="the points in the order of buckets")
-        counts = cleared(session, buckets + 2 * regions, purpose="the counts of buckets")
+        counts = cleared(session, buckets + (2 * regions + 1 if regions else 0), purpose="the counts of buckets")
         seen = (self._n, shift, buckets, points.base_data, *numbers, counts.base_data, before.base_data)
         divided = (regions, self._filling.span)
         session.launch(self._sorters["count_buckets"], groups * size, size, *seen, boxes.base_data, *divided)
+        passed = (ends.base_data, records.base_data, regions, self._filling.entered)
+        session.launch(self._sorters["sort_buckets"], groups * size, size, *seen, *passed)
         if regions:
             if places.size >= records.size:
                 between = places  # where the sorted copy will lie
             else:
                 between = session.scratch(records.size, self.dtype, purpose="the points in the order of regions")
             self._by_way_of_regions(seen[3:-1], ends, between, records)
-        else:
-            session.launch(self._sorters["sort_buckets"], groups * size, size, *seen, ends.base_data, records.base_data)
         session.launch(
             self._fillers["fill_cells"],
             buckets * self._narrow,
@@ -118,11 +119,11 @@ class BucketSort:
         filling, tiles = self._filling, -(-self._n // self._tile)
         parts = self._n // self._tile + filling.regions  # tiles that end where a region does
         points, *numbers, counts = seen
-        starts = session.scratch(filling.regions + 1, INT, purpose="the starts of regions")
+        starts = session.scratch(filling.regions + 2, INT, purpose="the starts of regions")
         divided = filling.shift, filling.span, filling.buckets, filling.regions
         passed = counts, starts.base_data, ends.base_data, between.base_data
         sort, within = tilers["sort_regions"], tilers["sort_within_regions"]
-        session.launch(sort, tiles * size, size, self._n, *divided, points, *numbers, *passed)
+        session.launch(sort, tiles * size, size, self._n, *divided, points, *numbers, *passed, self._filling.entered)
         session.launch(within, parts * size, size, *divided, *numbers, *passed, records.base_data)
 
     def _take_passing(self) -> tuple[Scratch, Scratch, Scratch]:
