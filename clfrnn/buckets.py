@@ -48,8 +48,8 @@ _TILED, _OF_TILE, _MOST_RUNS = 256, 8, 256
 
 #: Bytes that memory is written in at once, and bytes of them that groups may have begun and not filled before they sort
 #: by regions first: a group has a place of its own in every bucket that it enters, and what no cache holds until it is
-#: full is written in parts (measured: caches of 50 MB).
-_LINE, _MOST_OPEN = 128, 1 << 25
+#: full is written in parts (measured on an H200, whose caches hold as much: too soon with 32 MiB, worth it with 64).
+_LINE, _MOST_OPEN = 128, 48 << 20
 
 #: Points for each item of the group that sorts few points alone, in one launch instead of three.
 _FEW_OF_ITEM = 32

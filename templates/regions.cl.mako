@@ -83,7 +83,7 @@ void sort_regions(const int n, const int shift, const int span, const int bucket
         some[m] = ${geometry.load("points", f"first_point + min(m * {work_group_size} + l, max(many - 1, 0))")};
     </%self:each_of_item>
     // Behind the counts of the tile those of all points: summed up together, they tell where regions start.
-    const int cells = 2 * regions;
+    const int cells = served ? 2 * regions : 0;
     for (int k = l; k < cells; k += ${work_group_size}) found[k] = k < regions ? 0 : counts[buckets + k - regions];
     <%self:each_of_item>
         const int i = first_point + min(m * ${work_group_size} + l, max(many - 1, 0));
@@ -99,7 +99,7 @@ void sort_regions(const int n, const int shift, const int span, const int bucket
         for (int b = k >> span << span; b < k; ++b) start += counts[b];
         ends[k] = start;
     }
-    for (int k = get_global_id(0); k <= regions; k += (int)get_global_size(0)) starts[k] = found[regions + k - 1] - many;
+    for (int k = get_global_id(0); k <= (served ? regions : -1); k += (int)get_global_size(0)) starts[k] = found[regions + k - 1] - many;
     if (get_global_id(0) == 0) starts[regions + 1] = served;
 }
 
@@ -115,16 +115,16 @@ void sort_within_regions(const int shift, const int span, const int buckets, con
 {
     ${memory_of_tile()}
     local int region_of_group;
-    const int l = get_local_id(0), t = get_group_id(0);
+    const int l = get_local_id(0), t = get_group_id(0), served = starts[regions + 1];
     // Region r has the groups from starts[r] / ${tile} + r on, up to those of the next: as many as it has tiles, or one more.
-    for (int r = l; r < regions; r += ${work_group_size})
+    for (int r = l; r < (served ? regions : 0); r += ${work_group_size})
         if (t >= starts[r] / ${tile} + r && t <= starts[r + 1] / ${tile} + r) region_of_group = r;
-    for (int k = l; k < 1 << span; k += ${work_group_size}) found[k] = 0;
+    for (int k = l; k < (served ? 1 << span : 0); k += ${work_group_size}) found[k] = 0;
     if (t == 0)
         for (int k = l; k < 2 * regions + 1; k += ${work_group_size}) counts[buckets + k] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    const int region = region_of_group, origin = region << span, cells = min(1 << span, buckets - origin);
-    const int start = starts[region], all = starts[regions + 1] ? starts[region + 1] - start : 0;
+    const int region = served ? region_of_group : 0, origin = region << span, cells = served ? min(1 << span, buckets - origin) : 0;
+    const int start = served ? starts[region] : 0, all = served ? starts[region + 1] - start : 0;
     const int tile = t - (start / ${tile} + region), whole = all / ${tile};
     const int many = tile < whole ? ${tile} : tile == whole ? all % ${tile} : 0;
     const int first_record = many ? start + tile * ${tile} : 0;

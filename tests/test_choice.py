@@ -17,6 +17,8 @@ from clfrnn.survey import Survey
 
 #: Devices with local memory enough for a grid of a cell and its surroundings.
 GPUS = [name for name, profile in RECORDED.items() if profile.kind == "gpu" and profile.usable_local_memory > 40_000]
+#: And units so few that points are many for each before they are so many that all methods sort them in two passes.
+SMALLER = [name for name in GPUS if 13_000 * RECORDED[name].compute_units < 3_000_000]
 CPUS = [name for name, profile in RECORDED.items() if profile.kind == "cpu"]
 
 
@@ -37,13 +39,13 @@ def choice(problem, name):
 
 def many(name):
     """So many points that the device sorts them into coarse cells sooner than into fine ones."""
-    return 16_384 * RECORDED[name].compute_units
+    return 13_000 * RECORDED[name].compute_units
 
 
 @pytest.mark.parametrize("name", GPUS)
 def test_local_grids_where_points_are_many_and_neighbors_few(name):
-    assert choice(even(neighbors=1.5, n=many(name)), name)[0] == "fenns"
-    assert choice(even(neighbors=0.02, n=many(name)), name)[0] == "fenns"
+    for neighbors in (0.02, 0.9):
+        assert (choice(even(neighbors=neighbors, n=many(name)), name)[0] == "fenns") == (name in SMALLER)
     assert choice(even(neighbors=5, n=many(name), dim=2), name)[0] == "fenns"
     assert choice(even(neighbors=3, dim=2, periodic=True), name)[0] == "fenns"
 
@@ -52,8 +54,8 @@ def test_local_grids_where_points_are_many_and_neighbors_few(name):
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        ({"neighbors": 40}, "a point has more than 3.5 neighbors"),
-        ({"neighbors": 3, "real": "double"}, "a point has more than 0.2 neighbors"),
+        ({"neighbors": 40}, "a point has more than 1 neighbors"),
+        ({"neighbors": 3, "real": "double"}, "a point has more than 0.1 neighbors"),
         ({"neighbors": 3, "periodic": True}, "a point has more than 0.6 neighbors in a periodic box"),
     ],
 )
@@ -67,16 +69,17 @@ def test_strips_otherwise(name, asked, reason):
 @pytest.mark.parametrize("name", GPUS)
 def test_what_does_not_fit_local_memory(name, monkeypatch):
     monkeypatch.setattr(choice_module, "_MOST_NEIGHBORS", {(3, False): 4.0})
+    monkeypatch.setattr(choice_module, "_goes_by_regions", lambda *_: False)
     assert choice(even(neighbors=3.9, n=1 << 28), name)[1].endswith("does not fit local memory")
 
 
-def test_lists_are_put_by_or_short():
-    """Where slots for these do not fit beside a local grid, cells in memory are sooner from 2 neighbors on."""
-    assert choice(even(neighbors=3, n=1 << 22), "h200")[0] == "fenns"
-    assert choice(even(neighbors=1.5, n=1 << 23), "h200")[0] == "fenns"
-    method, why = choice(even(neighbors=3, n=1 << 23), "h200")
+@pytest.mark.parametrize("name", GPUS)
+def test_so_many_points_go_by_regions(name):
+    """In 3D; in 2D local grids are made sooner."""
+    method, why = choice(even(neighbors=0.5, n=1 << 25), name)
     assert method == "strips"
-    assert "no room for the neighbors of lists" in why
+    assert "go into cells by regions as soon" in why
+    assert choice(even(neighbors=0.5, n=1 << 23, dim=2), name)[0] == "fenns"
 
 
 @pytest.mark.parametrize("name", GPUS)
@@ -117,11 +120,11 @@ def test_a_tree_where_few_points_have_most_neighbors(name, dim):
         assert ("a point has 90 others in its cell on average" in why) == (method == "aabb_tree")
 
 
-@pytest.mark.parametrize("name", GPUS)
+@pytest.mark.parametrize("name", SMALLER)
 def test_crowds_are_counted_first(name):
     """A sheet and a clump look alike to the sample: the index tells, when its cells are counted."""
     for crowding in (1.0, 1e4):
-        chosen = choose_method(even(neighbors=1.5, n=many(name), crowding=crowding), RECORDED[name])
+        chosen = choose_method(even(neighbors=0.8, n=many(name), crowding=crowding), RECORDED[name])
         assert chosen.method.name == "fenns"
         assert chosen.otherwise.method.name == "strips"
         assert chosen.otherwise.why.endswith("and they lie too unevenly for local grids")
@@ -140,7 +143,7 @@ def test_sheets_and_clumps(session):
     if device.profile.loop_turns is not None:
         pytest.skip("no local grids on a driver that bounds loops")
     n = max(150_000, 13_000 * device.profile.compute_units)
-    sheet = clfrnn.build_index(clouds.shell(n), 0.5 * math.sqrt(3 / n), session=device)
+    sheet = clfrnn.build_index(clouds.shell(n), 0.25 * math.sqrt(3 / n), session=device)
     assert sheet.method == "fenns"
     clumps = clfrnn.build_index(clouds.clustered(n, clusters=5), 0.005 / n ** (1 / 3), session=device)
     assert clumps.method == "strips"

@@ -6,14 +6,13 @@ import dataclasses
 import math
 from typing import NamedTuple
 
-from ..blocks import BlockConfig, block_points, holds_slots, why_no_tiles
+from ..blocks import block_points, why_no_tiles
 from ..plan import Problem
 from ..profile import DeviceProfile
 from .aabb_tree import AabbTree
 from .base import Method
 from .brute_force import BruteForce
 from .fenns import Fenns
-from .stash import slots_for
 from .strips import Strips
 
 __all__ = ["Choice", "choose_method", "is_worth_binning"]
@@ -28,10 +27,7 @@ _MOST_OF_ALL = 0.25
 
 #: Neighbors of a point from which on cells in memory are walked sooner than local ones are made, by the number of
 #: coordinates and whether the box is periodic (measured, with single precision).
-_MOST_NEIGHBORS = {(2, False): 6.0, (3, False): 3.5, (2, True): 5.0, (3, True): 0.6}
-
-#: And from which on where lists put no neighbors by, as local memory has no room for them beside a tile.
-_MOST_NOT_PUT_BY = {(3, False): 2.0}
+_MOST_NEIGHBORS = {(2, False): 6.0, (3, False): 1.0, (2, True): 5.0, (3, True): 0.6}
 
 #: Crowds on a GPU: from so many others in a point's cell on, where they are so unevenly many, a tree is walked sooner
 #: than cells, as it divides the work for the few points that have most neighbors (measured on an H200, in 2D and 3D).
@@ -112,12 +108,14 @@ def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str
         return f"fewer than {_MANY_OF_UNIT:,} for each compute unit are brought into cells as soon as into coarse ones"
     most = _MOST_NEIGHBORS[problem.dim, periodic]
     if problem.real == "double":
-        most = _SHARE_OF_DOUBLES * _MOST_NOT_PUT_BY.get((problem.dim, periodic), most)
+        most *= _SHARE_OF_DOUBLES
     few = of_unit if periodic and problem.n <= _MOST_POINTS_OF_FEW else math.inf
     times = next((times for least, times in _TIMES_OF_FEW if few <= least), 1.0)
     most = min(_MOST_NEIGHBORS_OF_FEW, most * times)
     if not problem.survey.neighbors(problem.radius) <= most:
         return f"a point has more than {most:g} neighbors{' in a periodic box' if periodic else ''}"
+    if problem.dim == 3 and not periodic and _goes_by_regions(problem, profile):
+        return "so many points go into cells by regions as soon as into coarse ones"
     # As if points lay evenly: the sample of crowding sees no farther than the radius, and a sheet looks like a clump
     # there. The index tells, when it has counted its cells.
     fenns, survey = Fenns(), dataclasses.replace(problem.survey, others=0.0)
@@ -127,16 +125,11 @@ def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str
         return why_no_tiles(profile, even, plan.grid)
     if block_points(even, plan.grid) > plan.config.tile:
         return "what a local grid covers does not fit local memory"
-    if not _has_room_for_lists(problem, profile, plan.config):
-        return "local memory has no room for the neighbors of lists beside a local grid"
     return None
 
 
-def _has_room_for_lists(problem: Problem, profile: DeviceProfile, config: BlockConfig) -> bool:
-    """Whether points have so few neighbors that lists need not put them by, or there is room for these.
-
-    Where they are too many to be put by, which takes no slots, cells in memory put none by either.
-    """
-    neighbors, spread = problem.survey.neighbors(problem.radius), problem.survey.spread(problem.radius)
-    most = _MOST_NOT_PUT_BY.get((problem.dim, problem.box is not None), math.inf)
-    return neighbors <= most or holds_slots(config, slots_for(neighbors, spread), profile)
+def _goes_by_regions(problem: Problem, profile: DeviceProfile) -> bool:
+    """Whether strips would sort the points in two passes, both of which write whole lines of memory (measured)."""
+    strips = Strips()
+    filling = strips.plan(dataclasses.replace(problem, options=strips.check({})), profile).filling
+    return filling is not None and filling.regions > 0
