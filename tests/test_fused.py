@@ -1,6 +1,8 @@
 """Counts by fused operations: pairs at the border, where rounding decides, are those that the contract pins."""
 
 import numpy as np
+import pyopencl as cl
+import pyopencl.array as cla
 import pytest
 from conftest import POINTS, as_gpu
 
@@ -8,6 +10,19 @@ import clfrnn
 from clfrnn import buckets, reference
 
 SIDE = {2: min(34, int(POINTS**0.5) + 9), 3: min(11, int(POINTS ** (1 / 3)) + 2)}
+
+
+OWN = """
+kernel void own(const real radius, global int *counts, FRNN_PARAMETERS)
+{
+    const int place = get_global_id(0), i = FRNN_POINT_ID(place);
+    int count = 0;
+    FRNN_FOR_NEIGHBORS(FRNN_POINT(place), radius, i)
+        ++count;
+    FRNN_END_NEIGHBORS
+    counts[i] = count;
+}
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -62,6 +77,43 @@ def test_other_kinds_of_queries(session):
     radii = (radius * np.tile([1, 0.5], len(points))[: len(points)]).astype(np.float32)
     each = np.diff(reference.neighbors(points, radii).offsets)
     assert np.array_equal(index.count(radius=radii).get(), each)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
+def test_all_else_that_reads_pairs(session, dim, dtype, periodic):
+    """Lists with distances, the nearest, code of a user's, kernels of one's own; float64 in pairs, too."""
+    points = lattice(dim, 0.1).astype(dtype)
+    domain = {"box": (0.1 * SIDE[dim],) * dim, "periodic": True} if periodic else {}
+    radius = float(np.float32(0.1 * 6**0.5))
+    index = clfrnn.build_index(points, radius, method="strips", session=as_gpu(session), **domain)
+    assert index.config.layout == "pairs"
+    assert index.config.fused == (dtype == np.float32)
+    expected = reference.neighbors(points, radius, **domain)
+    counts = np.diff(expected.offsets)
+    assert np.array_equal(index.count().get(), counts)
+    found = index.query(distances=True, sort="index").to_host()
+    assert np.array_equal(found.indices, expected.indices)
+    assert np.array_equal(found.distances, expected.distances)
+    first = np.minimum.reduceat(expected.distances, expected.offsets[:-1])
+    assert np.array_equal(index.nearest().distances.get(), first)
+
+    farthest = clfrnn.NeighborFunction(
+        arguments="global real *farthest",
+        state="real most = 0;",
+        per_neighbor="most = fmax(most, d2);",
+        finish="farthest[i] = most;",
+    )
+    squares = cla.zeros(index.session.queue, len(points), dtype)
+    index.visit(farthest, farthest=squares)
+    assert np.array_equal(squares.get(), np.maximum.reduceat(expected.squares, expected.offsets[:-1]))
+
+    source = index.kernel_source()
+    program = cl.Program(index.session.context, source.header + OWN).build()
+    own = cla.zeros(index.session.queue, len(points), np.int32)
+    kernel = cl.Kernel(program, "own")
+    kernel(index.session.queue, (len(points),), None, dtype.type(radius), own.data, *source.arguments)
+    assert np.array_equal(own.get(), counts)
 
 
 def test_points_that_are_not_crowded_lie_in_records(session):

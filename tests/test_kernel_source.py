@@ -271,4 +271,4 @@ def test_every_name_of_the_header_is_the_librarys(session, way):
     assert all(name.lower().startswith("frnn_") for name in defined)
     names = {"j", "r2", "d2", "reach2", "dx", "shift"}
     assert {name for name in declared if not name.startswith("frnn_")} == names
-    assert set(typed) == {"real", "real_vec", "frnn_shift", "frnn_record"}
+    assert set(typed) == {"real", "real_vec", "frnn_shift", "frnn_pair", "frnn_record"}
