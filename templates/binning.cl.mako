@@ -2,7 +2,7 @@
 <%namespace name="cells" file="cells.cl.mako"/>
 <%namespace name="places" file="places.cl.mako"/>
 ## The kernels that sort points into the cells of `cells.cl.mako`, by counting or by sorting.
-## Config fields used: dim, components, columns, work_group_size.
+## Config fields used: dim, components, layout, work_group_size.
 <%def name="build()">
 // Counts the points of each cell; the count that a point finds is its rank in the cell.
 // Launch: one work-item per point. In: points (n, dim). Out: counts (cells,), zero before; addresses, ranks (n,).
@@ -59,6 +59,10 @@ void cell_starts(const int n, const int cells, global const uint *restrict keys,
     }
     starts[cell] = from;
 }
+
+% if layout == "pairs":
+${places.copy_records()}
+% endif
 
 // Copies points into sorted order.
 // Launch: one work-item per place. In: order (n,). Out: sorted, (n,) records or (dim + 1, n) columns.

@@ -116,6 +116,33 @@ def test_all_else_that_reads_pairs(session, dim, dtype, periodic):
     assert np.array_equal(own.get(), counts)
 
 
+@pytest.mark.usefixtures("unsliced")
+@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
+def test_queries_that_are_no_points_go_through_records(session, periodic):
+    """A copy of the points, made once for each step that is asked so."""
+    points = lattice(3, 0.1)
+    domain = {"box": (0.1 * SIDE[3],) * 3, "periodic": True} if periodic else {}
+    radius = float(np.float32(0.1 * 6**0.5))
+    index = clfrnn.build_index(points, radius, method="strips", session=as_gpu(session), **domain)
+    queries = points[::-3] + np.float32(0.01)
+    index.count()
+    assert "records" not in index.nbytes
+    for moved in (points, points[::-1].copy()):
+        index.update(moved)
+        expected = reference.neighbors(moved, radius, queries=queries, **domain)
+        with index.session.recorded() as launches:
+            counts = index.count(queries).get()
+            found = index.query(queries, distances=True, sort="index").to_host()
+            nearest = index.nearest(queries).distances.get()
+        assert [name for name, _ in launches].count("copy_records") == 1
+        assert np.array_equal(counts, np.diff(expected.offsets))
+        assert np.array_equal(found.indices, expected.indices)
+        assert np.array_equal(found.distances, expected.distances)
+        assert np.array_equal(nearest, np.minimum.reduceat(expected.distances, expected.offsets[:-1]))
+        assert np.array_equal(index.count().get(), np.diff(reference.neighbors(moved, radius, **domain).offsets))
+        assert index.nbytes["records"] == 16 * len(points)
+
+
 def test_points_that_are_not_crowded_lie_in_records(session):
     points = np.random.default_rng(3).random((POINTS, 3), dtype=np.float32)
     radius = (1 / POINTS) ** (1 / 3) / 2

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 import clfrnn
 from clfrnn import buckets, reference
-from clfrnn.methods import METHODS, cells, coarse
+from clfrnn.methods import METHODS, cell_plan, coarse
 
 CASES = int(os.environ.get("CLFRNN_FUZZ_CASES", "12"))
 SEED = int(os.environ.get("CLFRNN_FUZZ_SEED", "1"))
@@ -706,7 +706,7 @@ def run_case(session, case, tally, note):
         if case.seed // 2 % 2:
             patch.setattr(coarse, "_FEW_OF_ITEM", 0)
             patch.setattr(buckets, "_FEW_OF_ITEM", 0)
-            patch.setattr(cells, "_LONG_RUN", 0.0)
+            patch.setattr(cell_plan, "_LONG_RUN", 0.0)
         text = difference(case, ask(session, case, data, expected), expected)
     assert not text, text
     for before, after in zip(kept, (data.points, data.queries, data.radius), strict=True):

@@ -9,7 +9,7 @@ from conftest import as_gpu, as_narrow_gpu, takes_long_as_gpu
 
 import clfrnn
 from clfrnn import blocks, buckets, clouds, reference, trees
-from clfrnn.methods import cells, coarse, fenns, stash
+from clfrnn.methods import cell_plan, cells, coarse, fenns, stash
 
 pytestmark = pytest.mark.core
 
@@ -150,7 +150,7 @@ def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, period
     if way != "at once":
         monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
     if way == "buckets":
-        monkeypatch.setattr(cells, "_LONG_RUN", 0.0)  # in pairs
+        monkeypatch.setattr(cell_plan, "_LONG_RUN", 0.0)  # in pairs
     if way == "regions":
         monkeypatch.setattr(buckets, "_MOST_OPEN", 0)
     fresh = as_narrow_gpu(session, fma=True)

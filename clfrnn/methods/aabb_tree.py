@@ -30,7 +30,7 @@ from ..trees import (
     without_packs,
 )
 from .ask import Ask
-from .cells import check_construction
+from .cell_plan import check_construction
 from .index import Index
 from .tree_order import TreeOrder
 from .tree_plan import ADVICE, CONSTRUCTIONS, TreePlan, check_leaf_size, check_threshold, plan_of

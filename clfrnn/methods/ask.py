@@ -126,7 +126,7 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         radii=radii,
         include_self=bool(include_self),
         half=bool(half),
-        walk=index.walk_arguments(),
+        walk=index.walk_of(foreign=array is not None),
         images=index.images_served(foreign=array is not None),
         placed=placed,
         borrowed=is_device_array(queries) or is_device_array(radius),

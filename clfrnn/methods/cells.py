@@ -1,11 +1,10 @@
-"""Points in the order of their cells: what uniform_grid and strips build, and how their cells are planned."""
+"""Points in the order of their cells: what uniform_grid and strips build."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import math
-import numbers
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,35 +13,24 @@ import pyopencl.array as cla
 from ..buckets import Filling, plan_filling
 from ..configs import VisitVariant, WalkConfig, numbers_of_point
 from ..domain import CellGrid, fit_cells
-from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..limits import check_turns
-from ..plan import Problem, plan_walk
+from ..plan import Problem
 from ..primitives.fill import fill
 from ..primitives.radix_sort import sort_positions
 from ..primitives.reduce import Box, PendingBox, bounding_box
 from ..primitives.scan import exclusive_scan
-from ..profile import DeviceProfile
 from ..program import Kernel
 from ..session import INT, Scratch, Session
 from .ask import Ask
 from .buckets import BucketSort
+from .cell_plan import CellPlan
 from .grid_numbers import pack_box, pack_grid
 from .index import Index
 from .marks import Marks, make_marks
 from .stash import Stash, stash_for
 
-__all__ = [
-    "CONSTRUCTIONS",
-    "CellIndex",
-    "CellPlan",
-    "check_construction",
-    "check_width",
-    "plan_cells",
-    "spacing",
-]
-
-CONSTRUCTIONS = ("counting", "sort")
+__all__ = ["CellIndex"]
 
 _UINT = np.dtype(np.uint32)
 
@@ -51,23 +39,6 @@ _UINT = np.dtype(np.uint32)
 _FEW = {"cpu": 0.0}
 _FEW_ELSEWHERE = 6.0
 _MARKS_ROOM = 1.25
-
-#: From so many points in a run on a GPU waits for the bytes of candidates rather than for rows to be
-#: looked up (measured).
-_LONG_RUN = 8.0
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class CellPlan:
-    """What is compiled in, the cells, and the way they are filled."""
-
-    config: WalkConfig
-    #: the same for counts of points at home in a periodic box
-    edges: WalkConfig
-    grid: CellGrid
-    construction: str
-    #: how counted points come into the cells, None where they are sorted
-    filling: Filling | None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -97,67 +68,6 @@ class Bins(NamedTuple):
     walk: tuple[Any, ...]
 
 
-def check_construction(
-    value: object,
-    known: tuple[str, ...] = CONSTRUCTIONS,
-    advice: str = "take 'sort' where the order of neighbors must be repeatable, else leave it out",
-) -> str:
-    """`value` when it names one of the `known` constructions."""
-    if not isinstance(value, str) or value not in known:
-        expected = " or ".join(map(repr, known))
-        raise InvalidInputError(f"construction: expected {expected}, got {value!r}; {advice}")
-    return str(value)
-
-
-def check_width(value: object) -> float | None:
-    """A bin width in units of the radius, or None for the default."""
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 1e-3 <= float(value) <= 1e6:
-        raise InvalidInputError(
-            f"bin_width: expected cell side / radius, a number from 0.001 to 1,000,000, got {value!r}; "
-            "leave it out to have it chosen from the data"
-        )
-    return float(value)
-
-
-def _points_of(problem: Problem, sides: tuple[float, ...]) -> float:
-    """Points expected in a box of such sides where points are."""
-    density = problem.survey.density(problem.radius) if problem.radius > 0 else 0.0
-    return density * math.prod(sides)
-
-
-def spacing(problem: Problem) -> float:
-    """The side of a cube that holds one point on average, where points are."""
-    density = problem.survey.density(problem.radius)
-    return float(density ** (-1.0 / problem.dim)) if 0 < density < math.inf else 0.0
-
-
-def plan_cells(
-    problem: Problem, profile: DeviceProfile, sides: tuple[float, ...], *, row: float | None = None
-) -> CellPlan:
-    """Cells of the given sides or the next that the domain allows; `row` is the length of a run, if not a cell."""
-    survey = problem.survey
-    grid = fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real, box=problem.box)
-    construction = problem.options["construction"]
-    filling = plan_filling(profile, problem=problem, grid=grid) if construction == "counting" else None
-    # Pairs take three writes, which is dear where each point is written by itself.
-    run = _points_of(problem, (row or sides[0], *sides[1:]))
-    crowded = run >= _LONG_RUN and (filling is None or filling.way != "at once")
-    config, edges = (
-        plan_walk(
-            profile,
-            dim=problem.dim,
-            real=problem.real,
-            periodic=problem.box is not None,
-            edges=edges,
-            crowded=crowded,
-        )
-        for edges in (False, True)
-    )
-    return CellPlan(config=config, edges=edges, grid=grid, construction=construction, filling=filling)
-
-
 class CellIndex(Index):
     """Points sorted by cell, and where each cell starts.
 
@@ -177,6 +87,8 @@ class CellIndex(Index):
         #: words of marks that a query takes in the cells that it was asked for
         self._words: tuple[CellGrid, float] | None = None
         self._n = np.int32(self.num_points)
+        #: the points of some bins in records, for queries that are no points, once there were any
+        self._records: tuple[Bins, Scratch] | None = None
         self._bins = self._bin(points, bounds, self._lay_out(plan.grid, plan.filling))
 
     @property
@@ -191,6 +103,8 @@ class CellIndex(Index):
 
     def config_for(self, function: NeighborFunction, variant: VisitVariant) -> WalkConfig:
         """See :class:`~clfrnn.methods.walker.Walker`."""
+        if variant.foreign:
+            return self._plan.foreign
         return self._plan.edges if function.light and variant.images == "next" else self.config
 
     def describe(self) -> list[str]:
@@ -343,6 +257,30 @@ class CellIndex(Index):
         """See :class:`~clfrnn.methods.walker.Walker`."""
         return self._bins.walk
 
+    def walk_of(self, *, foreign: bool) -> tuple[Any, ...]:
+        """See :class:`~clfrnn.methods.kept.KeptPoints`."""
+        bins = self._bins
+        if not foreign or self._plan.foreign.layout == self.config.layout:
+            return bins.walk
+        if self._records is None or self._records[0] is not bins:
+            self._records = None  # its memory is what the new ones take
+            self._records = bins, self._copy_records(bins)
+        return (self._n, self._records[1].base_data, *bins.walk[2:])
+
+    def _copy_records(self, bins: Bins) -> Scratch:
+        session, n = self.session, self.num_points
+        kernels, config = session.kernels(self.stem, self.config, None, VisitVariant())
+        records = session.scratch(4 * n, self.dtype, purpose="the points in records, for queries that are no points")
+        session.launch(
+            kernels["copy_records"],
+            n,
+            config.work_group_size,
+            n,
+            bins.places.base_data,
+            records.base_data,
+        )
+        return records
+
     def served_at_home(self, *, foreign: bool) -> str | None:
         """See :class:`~clfrnn.methods.walker.Walker`."""
         box, grid = self.problem.box, self.cell_grid
@@ -380,7 +318,9 @@ class CellIndex(Index):
 
     def _buffers(self) -> dict[str, cla.Array | Scratch]:
         bins = self._bins
-        kept = {"sorted_points": bins.places, "cell_starts": bins.starts}
+        kept: dict[str, cla.Array | Scratch] = {"sorted_points": bins.places, "cell_starts": bins.starts}
+        if self._records is not None and self._records[0] is bins:
+            kept["records"] = self._records[1]
         return {**kept, **({} if bins.images is None else {"images": bins.images})}
 
     def _order(self) -> cla.Array:

@@ -10,7 +10,8 @@ from ..plan import Problem
 from ..primitives.reduce import PendingBox
 from ..profile import DeviceProfile
 from ..session import Session
-from .cells import CellIndex, CellPlan, check_construction, plan_cells, spacing
+from .cell_plan import CellPlan, check_construction, plan_cells, spacing
+from .cells import CellIndex
 
 __all__ = ["UniformGrid", "UniformGridIndex"]
 

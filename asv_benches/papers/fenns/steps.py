@@ -12,7 +12,7 @@ import pyopencl.array as cla
 
 import clfrnn
 from clfrnn.errors import ClfrnnError
-from clfrnn.methods.cells import CellPlan, plan_cells
+from clfrnn.methods.cell_plan import CellPlan, plan_cells
 from clfrnn.methods.uniform_grid import UniformGrid
 from clfrnn.plan import Problem
 from clfrnn.profile import DeviceProfile

@@ -1,0 +1,91 @@
+"""The plan of points in cells: options, cells, how these are filled, and what is compiled in."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+from typing import Any
+
+from ..buckets import Filling, plan_filling
+from ..configs import WalkConfig
+from ..domain import CellGrid, fit_cells
+from ..errors import InvalidInputError
+from ..plan import Problem, plan_walk
+from ..profile import DeviceProfile
+
+__all__ = ["CONSTRUCTIONS", "CellPlan", "check_construction", "check_width", "plan_cells", "spacing"]
+
+CONSTRUCTIONS = ("counting", "sort")
+
+#: From so many points in a run on, a GPU waits for the bytes of candidates rather than for rows to be looked up
+#: (measured).
+_LONG_RUN = 8.0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CellPlan:
+    """What is compiled in, the cells, and the way they are filled."""
+
+    config: WalkConfig
+    #: the same for counts of points at home in a periodic box, and for queries that are no points
+    edges: WalkConfig
+    foreign: WalkConfig
+    grid: CellGrid
+    construction: str
+    #: how counted points come into the cells, None where they are sorted
+    filling: Filling | None
+
+
+def check_construction(
+    value: object,
+    known: tuple[str, ...] = CONSTRUCTIONS,
+    advice: str = "take 'sort' where the order of neighbors must be repeatable, else leave it out",
+) -> str:
+    """`value` when it names one of the `known` constructions."""
+    if not isinstance(value, str) or value not in known:
+        expected = " or ".join(map(repr, known))
+        raise InvalidInputError(f"construction: expected {expected}, got {value!r}; {advice}")
+    return str(value)
+
+
+def check_width(value: object) -> float | None:
+    """A bin width in units of the radius, or None for the default."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 1e-3 <= float(value) <= 1e6:
+        raise InvalidInputError(
+            f"bin_width: expected cell side / radius, a number from 0.001 to 1,000,000, got {value!r}; "
+            "leave it out to have it chosen from the data"
+        )
+    return float(value)
+
+
+def _points_of(problem: Problem, sides: tuple[float, ...]) -> float:
+    """Points expected in a box of such sides where points are."""
+    density = problem.survey.density(problem.radius) if problem.radius > 0 else 0.0
+    return density * math.prod(sides)
+
+
+def spacing(problem: Problem) -> float:
+    """The side of a cube that holds one point on average, where points are."""
+    density = problem.survey.density(problem.radius)
+    return float(density ** (-1.0 / problem.dim)) if 0 < density < math.inf else 0.0
+
+
+def plan_cells(
+    problem: Problem, profile: DeviceProfile, sides: tuple[float, ...], *, row: float | None = None
+) -> CellPlan:
+    """Cells of the given sides or the next that the domain allows; `row` is the length of a run, if not a cell."""
+    survey = problem.survey
+    grid = fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real, box=problem.box)
+    construction = problem.options["construction"]
+    filling = plan_filling(profile, problem=problem, grid=grid) if construction == "counting" else None
+    # Pairs take three writes, which is dear where each point is written by itself.
+    run = _points_of(problem, (row or sides[0], *sides[1:]))
+    crowded = run >= _LONG_RUN and (filling is None or filling.way != "at once")
+    facts: dict[str, Any] = {"dim": problem.dim, "real": problem.real, "periodic": problem.box is not None}
+    config, edges = (plan_walk(profile, **facts, edges=edges, crowded=crowded) for edges in (False, True))
+    # Queries beside each other may be from anywhere: each then loads what is its own, and a record is one load.
+    foreign = plan_walk(profile, **facts)
+    return CellPlan(config=config, edges=edges, foreign=foreign, grid=grid, construction=construction, filling=filling)
