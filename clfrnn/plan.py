@@ -109,6 +109,8 @@ def plan_walk(
     candidates to go through.
     """
     cpu = profile.kind == "cpu"
+    # More under way at a time, and what fused tests keep, would not fit the registers of those who look over an edge.
+    ahead = crowded and not (cpu or edges)
     return WalkConfig(
         work_group_size=group_size(profile, 256 if cpu else 128 if edges else 64),
         dim=dim,
@@ -121,9 +123,9 @@ def plan_walk(
         width=max(4, profile.simd_width * 4 // REAL_SIZE[real]) if cpu else 1,
         # The fewer candidates at a time, the fewer registers, hence the more work-items that hide each other's waiting;
         # where each candidate may have an image of its own, they are too many already.
-        unrolled=None if cpu else (4, 4) if crowded else (2, 4),
+        unrolled=None if cpu else (4, 4) if ahead else (2, 4),
         # Two operations less for each candidate.
-        fused=not cpu and crowded and profile.fma and real == "float",
+        fused=ahead and profile.fma and real == "float",
         lockstep=1 if cpu else profile.simd_width,
         registers=_FEW_REGISTERS if edges and profile.register_option and real == "float" else None,
     )
