@@ -2,7 +2,8 @@
 ## Points in the order in which an index keeps them. In scope are frnn_n and frnn_sorted.
 ## layout: "records", one wide load for a point; "columns" of the coordinates and of ids, n long each, which compilers for
 ## CPUs load a vector at a time; "pairs", the same but for the first two coordinates, which stand beside each other: loads for
-## work-items in step take a GPU as long as their bytes, and a count asks for no ids.
+## work-items in step take a GPU as long as their bytes, and a count asks for no ids. In pairs what is not a number lies at
+## infinity: fused tests look at signs, and the sign of what is not a number is anything.
 ## Config fields used: work_group_size, dim, components, layout, foreign.
 <%def name="array(name)" filter="trim">
 global ${"frnn_record" if layout == "records" else "real"} *restrict ${name}
@@ -49,6 +50,7 @@ FRNN_LANE_ID(${f"{array}[{place}].s3" if layout == "records" else f"{array}[{dim
 % endif
 </%def>
 
+<%! number = lambda x: f"(isnan({x}) ? INFINITY : {x})" %>\
 <%def name="put(array, n, place, p, i)">
 ## Keep point p, of number i, at a place of an array of n.
 % if layout == "records":
@@ -56,10 +58,10 @@ FRNN_LANE_ID(${f"{array}[{place}].s3" if layout == "records" else f"{array}[{dim
         (frnn_record)(${", ".join([f"{p}{component}" for component in components] + ["0"] * (3 - dim))}, FRNN_ID_LANE(${i}));
 % else:
 % if layout == "pairs":
-    ((global frnn_pair *)${array})[${place}] = (frnn_pair)(${p}${components[0]}, ${p}${components[1]});
+    ((global frnn_pair *)${array})[${place}] = (frnn_pair)(${", ".join(number(f"{p}{components[k]}") for k in range(2))});
 % endif
 % for k in range(2 if layout == "pairs" else 0, dim):
-    ${array}[${k} * (size_t)${n} + (${place})] = ${p}${components[k]};
+    ${array}[${k} * (size_t)${n} + (${place})] = ${number(f"{p}{components[k]}") if layout == "pairs" else f"{p}{components[k]}"};
 % endfor
     ${array}[${dim} * (size_t)${n} + (${place})] = FRNN_ID_LANE(${i});
 % endif

@@ -92,7 +92,7 @@ void sort_regions(const int n, const int shift, const int span, const int bucket
         of[m] = address >> (shift + span);
         mine[m] = ${steps.record("p")};
     </%self:each_of_item>
-    ${write_tile("regions", "counts + (buckets + regions)", "found[regions + k - 1] - many")}
+    ${write_tile("(served ? regions : 0)", "counts + (buckets + regions)", "found[regions + k - 1] - many")}
     // A region has few buckets, and items beside each other add up the same.
     for (int k = get_global_id(0); k < (served ? buckets : 0); k += (int)get_global_size(0)) {
         int start = found[regions + (k >> span) - 1] - many;
@@ -130,13 +130,15 @@ void sort_within_regions(const int shift, const int span, const int buckets, con
     const int first_record = many ? start + tile * ${tile} : 0;
     frnn_record mine[${batch}];
     int of[${batch}];
-    <%self:each_of_item>
-        mine[m] = records[first_record + min(m * ${work_group_size} + l, max(many - 1, 0))];
-    </%self:each_of_item>
-    <%self:each_of_item>
-        const real_vec p = ${geometry.point_of("mine[m]")};
-        ${cells.address("p")}
-        of[m] = (address >> shift) - origin;
-    </%self:each_of_item>
+    if (served) {
+        <%self:each_of_item>
+            mine[m] = records[first_record + min(m * ${work_group_size} + l, max(many - 1, 0))];
+        </%self:each_of_item>
+        <%self:each_of_item>
+            const real_vec p = ${geometry.point_of("mine[m]")};
+            ${cells.address("p")}
+            of[m] = (address >> shift) - origin;
+        </%self:each_of_item>
+    }
     ${write_tile("cells", "ends + origin", "0")}
 }

@@ -97,8 +97,11 @@ ${getattr(function, name)}
     real reach2 = r2;
 % if fused and function.light and not inline:
     // Where fused and pinned operations may disagree: less than by so much do they miss the truth wherever a squared distance
-    // is up to twice the radius'; beyond, it is decided. Everywhere, where squares come near the least numbers there are.
-    const real frnn_margin = reach2 >= 0 & reach2 < (real)0x1p-90 ? INFINITY : 8 * FRNN_EPSILON * fabs(reach2);
+    // is up to twice the radius'; beyond, it is decided. Everywhere, where squares come near the least numbers there are, and
+    // for a query at infinity, whose distance to another there is no number.
+    const int frnn_somewhere = ${" & ".join(f"isfinite(frnn_q{component})" for component in components)};
+    const real frnn_margin =
+        reach2 >= 0 & (reach2 < (real)0x1p-90 | !frnn_somewhere) ? INFINITY : 8 * FRNN_EPSILON * fabs(reach2);
 % endif
 % if half:
     const int frnn_least = frnn_keep_self ? i : i + 1;

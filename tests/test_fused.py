@@ -79,6 +79,27 @@ def test_other_kinds_of_queries(session):
     assert np.array_equal(index.count(radius=radii).get(), each)
 
 
+@pytest.mark.parametrize("method", ["strips", "uniform_grid"])
+@pytest.mark.parametrize("value", [np.nan, -np.nan, np.inf, -np.inf], ids=["nan", "-nan", "inf", "-inf"])
+def test_what_is_not_finite_is_nobodys_neighbor(session, method, value):
+    """Nor anybody's query: of what is not a number the sign may be set, which is what is counted."""
+    points, radius = lattice(3, 0.1), float(np.float32(0.1 * 6**0.5))
+    index = built(session, points, radius, method)
+    for axes in ([0, 1, 2], [1]):
+        bad = points.copy()
+        bad[np.ix_([3, 40, 41], axes)] = value
+        finite = np.isfinite(bad).all(axis=1)
+        expected = np.zeros(len(points), int)
+        expected[finite] = np.diff(reference.neighbors(bad[finite], radius).offsets)
+        index.update(cla.to_device(index.session.queue, bad))
+        assert np.array_equal(index.count().get(), expected)
+        assert np.array_equal(index.count(include_self=True).get(), expected + finite)
+        foreign = index.count(cla.to_device(index.session.queue, bad[:50])).get()
+        assert np.array_equal(foreign, (expected + finite)[:50])
+        with pytest.raises(clfrnn.InvalidInputError, match="row 3"):
+            index.check()
+
+
 @pytest.mark.parametrize("dim", [2, 3])
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 def test_all_else_that_reads_pairs(session, dim, dtype, periodic):

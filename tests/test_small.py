@@ -162,12 +162,14 @@ def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, period
     assert way == "at once" or filling.buckets > 1
     assert filling.regions > 1 if way == "regions" else filling.regions == 0
     assert way == "regions" or (index.config.layout == "pairs") == (way == "buckets")
-    for moved in (points, points[::-1].copy(), np.tile(points[:1], (130, 1))):
-        index.update(moved)
-        expected = reference.neighbors(moved, 0.2, **domain)
-        assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
-        assert np.array_equal(index.count().get(), np.diff(expected.offsets))
-        assert np.array_equal(np.sort(index.order.get()), np.arange(130))
+    for entered in (0, 1 << 30) if way == "regions" else (0,):
+        index._bins.layout.sort._filling = dataclasses.replace(filling, entered=entered)  # by regions, then in one pass
+        for moved in (points, points[::-1].copy(), np.tile(points[:1], (130, 1))):
+            index.update(moved)
+            expected = reference.neighbors(moved, 0.2, **domain)
+            assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
+            assert np.array_equal(index.count().get(), np.diff(expected.offsets))
+            assert np.array_equal(np.sort(index.order.get()), np.arange(130))
 
 
 @pytest.mark.oclgrind_expected
