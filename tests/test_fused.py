@@ -162,6 +162,11 @@ def test_queries_that_are_no_points_go_through_records(session, periodic):
         assert np.array_equal(nearest, np.minimum.reduceat(expected.distances, expected.offsets[:-1]))
         assert np.array_equal(index.count().get(), np.diff(reference.neighbors(moved, radius, **domain).offsets))
         assert index.nbytes["records"] == 16 * len(points)
+    held = index.session._pool.active_bytes
+    index.update(points)
+    index.check()
+    assert "records" not in index.nbytes
+    assert index.session._pool.active_bytes <= held - 16 * len(points), "what the step before was asked by is kept"
 
 
 def test_points_that_are_not_crowded_lie_in_records(session):

@@ -87,8 +87,8 @@ class CellIndex(Index):
         #: words of marks that a query takes in the cells that it was asked for
         self._words: tuple[CellGrid, float] | None = None
         self._n = np.int32(self.num_points)
-        #: the points of some bins in records, for queries that are no points, once there were any
-        self._records: tuple[Bins, Scratch] | None = None
+        #: the points of the bins in records, for queries that are no points, once there were any
+        self._records: Scratch | None = None
         self._bins = self._bin(points, bounds, self._lay_out(plan.grid, plan.filling))
 
     @property
@@ -133,6 +133,7 @@ class CellIndex(Index):
 
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
         """Into the cells there are, or cells of the same sides around `box` where these serve it no longer."""
+        self._records = None  # its memory is what others may take
         layout = self._bins.layout
         if box is not None and not layout.grid.serves(box.low, box.high):
             grid = fit_cells(
@@ -262,10 +263,9 @@ class CellIndex(Index):
         bins = self._bins
         if not foreign or self._plan.foreign.layout == self.config.layout:
             return bins.walk
-        if self._records is None or self._records[0] is not bins:
-            self._records = None  # its memory is what the new ones take
-            self._records = bins, self._copy_records(bins)
-        return (self._n, self._records[1].base_data, *bins.walk[2:])
+        if self._records is None:
+            self._records = self._copy_records(bins)
+        return (self._n, self._records.base_data, *bins.walk[2:])
 
     def _copy_records(self, bins: Bins) -> Scratch:
         session, n = self.session, self.num_points
@@ -319,8 +319,8 @@ class CellIndex(Index):
     def _buffers(self) -> dict[str, cla.Array | Scratch]:
         bins = self._bins
         kept: dict[str, cla.Array | Scratch] = {"sorted_points": bins.places, "cell_starts": bins.starts}
-        if self._records is not None and self._records[0] is bins:
-            kept["records"] = self._records[1]
+        if self._records is not None:
+            kept["records"] = self._records
         return {**kept, **({} if bins.images is None else {"images": bins.images})}
 
     def _order(self) -> cla.Array:
