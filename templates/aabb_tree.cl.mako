@@ -70,7 +70,7 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
 </%def>
 
 <%def name="leaf(function, image, node)">
-            // Leaves behind the last point, whose boxes nobody touches but with an infinite radius, may begin beyond an int.
+            // Leaves behind the last point, for whom the box of the last one stands, may begin beyond an int; they hold nothing.
             const long frnn_begin = (long)(${node} - frnn_leaves) * frnn_leaf_size;
             int frnn_t = frnn_begin < frnn_n ? (int)frnn_begin : frnn_n;
             const int frnn_stop = frnn_t + frnn_min(frnn_leaf_size, frnn_n - frnn_t);

@@ -65,7 +65,7 @@ ${places.copy_records()}
 % endif
 
 // Copies points into sorted order.
-// Launch: one work-item per place. In: order (n,). Out: sorted, (n,) records or (dim + 1, n) columns.
+// Launch: one work-item per place. In: order (n,). Out: sorted, in the layout of the config.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void gather_points(const int n, global const real *restrict points, global const int *restrict order,
                    ${places.array("sorted")})

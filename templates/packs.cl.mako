@@ -142,7 +142,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
         frnn_height -= frnn_take;
         if (frnn_hit & frnn_is_leaf) {
             const int frnn_at = frnn_found + frnn_marked(frnn_leaf_marks & frnn_below);
-            // Leaves behind the last point, whose boxes nobody touches but with an infinite radius, may begin beyond an int.
+            // Leaves behind the last point, for whom the box of the last one stands, may begin beyond an int; they hold nothing.
             const long frnn_begin = (long)(frnn_child - frnn_leaves) * frnn_leaf_size;
             frnn_list[frnn_at] = frnn_begin < frnn_n ? (int)frnn_begin : frnn_n;
             ${boxes.store("frnn_kept", "frnn_at", "frnn_node_")}

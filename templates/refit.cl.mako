@@ -42,7 +42,7 @@
         real low${k} = INFINITY, high${k} = -INFINITY;
 % endfor
         int bad = INT_MAX;
-        const int begin = (int)min((long)end, (long)first + leaf * frnn_leaf_size), finish = min(end, begin + frnn_leaf_size);
+        const int begin = (int)min((long)end, (long)first + (long)leaf * frnn_leaf_size), finish = min(end, begin + frnn_leaf_size);
         for (int t = begin; t < finish; ++t) {
             const real_vec p = ${places.point("t", "sorted")};
             if (${" && ".join(f"isfinite(p{component})" for component in components)}) {

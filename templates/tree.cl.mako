@@ -7,7 +7,7 @@
 <%namespace name="radii" file="radii.cl.mako"/>
 <%namespace name="halves" file="halves.cl.mako"/>
 // Makes a tree: points in the order of a space-filling curve, so many of them in a leaf; boxes from the leaves up.
-// Config fields used: work_group_size, dim, real, periodic, columns, leaves, halved.
+// Config fields used: work_group_size, dim, real, periodic, layout, leaves, halved.
 // With periodic axes, keys and boxes are those of the points' images in the box.
 ${periodic_box.numbers()}
 

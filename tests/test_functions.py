@@ -149,7 +149,7 @@ def test_shifts_of_periodic_boxes(session, way, dim, away):
 
 @pytest.mark.parametrize("away", [0.0, 1.75], ids=["home", "away"])
 def test_a_radius_per_query_in_a_periodic_box(session, method, dim, dtype, away):
-    if (dim, dtype.itemsize) in {(2, 8), (3, 4)}:
+    if (dim, dtype.itemsize) in {(2, 4), (3, 8)}:
         pytest.skip("lists are tested in each dimension and dtype; here each is met once")
     points = clouds.uniform(120, dim, dtype=dtype, seed=1)
     points[::3] -= dtype.type(away)

@@ -66,6 +66,7 @@ def test_pairs_at_the_border(session, method, dim, squared, spacing):
     assert np.array_equal(found.indices, expected.indices)
 
 
+@pytest.mark.core
 def test_other_kinds_of_queries(session):
     points, radius = lattice(3, 0.1), float(np.float32(0.1 * 6**0.5))
     index = built(session, points, radius, "strips")
@@ -100,10 +101,14 @@ def test_what_is_not_finite_is_nobodys_neighbor(session, method, value):
             index.check()
 
 
-@pytest.mark.parametrize("dim", [2, 3])
-@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
+@pytest.mark.parametrize(
+    ("dim", "dtype", "periodic"), [(3, np.float32, True), (2, np.float32, False), (3, np.float64, False)]
+)
 def test_all_else_that_reads_pairs(session, dim, dtype, periodic):
     """Lists with distances, the nearest, code of a user's, kernels of one's own; float64 in pairs, too."""
+    if dtype == np.float64 and not session.profile.fp64:
+        pytest.skip("the device has no float64")
+    dtype = np.dtype(dtype)
     points = lattice(dim, 0.1).astype(dtype)
     domain = {"box": (0.1 * SIDE[dim],) * dim, "periodic": True} if periodic else {}
     radius = float(np.float32(0.1 * 6**0.5))
