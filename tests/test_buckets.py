@@ -268,7 +268,7 @@ def test_one_cell(narrow, way):
 
 
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
-def test_a_step_takes_two_launches_or_four_or_five(narrow, way, unsliced, periodic):
+def test_a_step_takes_two_launches_or_four_or_six(narrow, way, unsliced, periodic):
     """On a device array; the box of the points is found on the way, unless images must be known before."""
     domain = {"box": (1.0, 1.0, 1.0), "periodic": True} if periodic else {}
     points = clouds.uniform(N, 3, seed=6)

@@ -1,4 +1,4 @@
-"""Points into the order of cells by way of buckets, in three launches; few points in one, very many in four."""
+"""Points into the order of cells by way of buckets, in three launches; few points in one, very many in five."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class BucketSort:
         if filling.regions:
             self._tilers, tiled = session.planned("regions", plan_regions, **read)
             self._tiled, self._tile = tiled.work_group_size, tiled.tile
-        #: numbers of the boxes that groups find, and what groups count, where they take places of their own
+        #: numbers of the boxes that groups find, and what groups count
         self._bounds = self._groups * (2 * dim + 1)
         self._counters = self._groups * filling.buckets
         self._passing: tuple[Scratch, Scratch, Scratch] | None = None
