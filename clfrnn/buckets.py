@@ -18,11 +18,13 @@ from .profile import DeviceProfile
 __all__ = [
     "BucketConfig",
     "Filling",
+    "PickConfig",
     "RegionConfig",
     "most_cells_of_bucket",
     "plan_bucket_cells",
     "plan_buckets",
     "plan_filling",
+    "plan_picks",
     "plan_regions",
 ]
 
@@ -51,8 +53,13 @@ _TILED, _OF_TILE, _MOST_RUNS = 256, 8, 256
 #: full is written in parts (measured on an H200, whose caches hold as much: too soon with 32 MiB, worth it with 64).
 _LINE, _MOST_OPEN = 128, 48 << 20
 
-#: Points for each item of the group that sorts few points alone, in one launch instead of three.
-_FEW_OF_ITEM = 32
+#: So few points for an item of a group go in one launch instead of three: each group reads all of them, and fills a
+#: bucket that shall have so many (measured).
+_FEW_OF_ITEM, _PICKED = 32, 256
+
+#: Points that an item of such a group loads before it looks at the first of them, and counters for those of lower
+#: buckets, so that items that go in step do not wait for each other.
+_PICKED_TOGETHER, _SPREAD = 8, 32
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -61,8 +68,6 @@ class BucketConfig(CounterConfig):
 
     #: points that an item loads before it counts the first of them
     batch: int
-    #: how the sorted copy keeps points: see :func:`~clfrnn.configs.numbers_of_point`
-    layout: str
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -70,8 +75,18 @@ class FillingConfig(CounterConfig):
     """Filling the cells of a bucket, of which so many points are written in one go; their places are shorts."""
 
     tile: int
-    #: as that of :class:`BucketConfig`
+    #: how the sorted copy keeps points: see :func:`~clfrnn.configs.numbers_of_point`
     layout: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PickConfig(FillingConfig):
+    """Picking the points of a bucket out of all; the places of those in a tile are ints."""
+
+    #: as that of :class:`BucketConfig`
+    batch: int
+    #: counters of the points in lower buckets
+    spread: int
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -98,7 +113,10 @@ class RegionConfig(CounterConfig):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Filling:
-    """How points come into cells: "at once" by one group, by way of "buckets", or "one by one"; and why, in words."""
+    """How points come into cells, and why, in words.
+
+    "at once", each group picking those of a bucket; by way of "buckets"; or "one by one".
+    """
 
     way: str
     why: str
@@ -113,7 +131,7 @@ class Filling:
 
     @property
     def together(self) -> bool:
-        """Whether groups count in local memory, by the kernels of ``buckets.cl.mako``."""
+        """Whether groups count in local memory, by the kernels of ``picks.cl.mako`` or ``buckets.cl.mako``."""
         return self.way != "one by one"
 
 
@@ -122,7 +140,7 @@ def most_cells_of_bucket(profile: DeviceProfile) -> int:
     return int(2 ** math.floor(math.log2(max(1, min(_MOST_CELLS, most_coarse_cells(profile) * 4 // 5)))))
 
 
-def plan_buckets(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> BucketConfig:
+def plan_buckets(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> BucketConfig:
     """Wide groups, as each has to clear and add up all counters."""
     return BucketConfig(
         work_group_size=group_size(profile, _WIDE),
@@ -131,7 +149,6 @@ def plan_buckets(profile: DeviceProfile, *, dim: int, real: str, periodic: bool,
         periodic=periodic,
         counters=most_coarse_cells(profile),
         batch=_BATCH,
-        layout=layout,
     )
 
 
@@ -146,6 +163,28 @@ def plan_bucket_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: 
         counters=counters,
         tile=max(1, min(4 * _OF_BUCKET, profile.usable_local_memory // 2 - 2 * counters)),
         layout=layout,
+    )
+
+
+def _most_cells_picked(profile: DeviceProfile) -> int:
+    """Cells that a group can count beside the points that it picks, a power of two; a third of its memory is theirs."""
+    return int(2 ** math.floor(math.log2(max(1, min(_MOST_CELLS, profile.usable_local_memory // 12)))))
+
+
+def plan_picks(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> PickConfig:
+    """Wide groups, as each reads all points; room for four times the points that a bucket shall have."""
+    counters = _most_cells_picked(profile)
+    left = profile.usable_local_memory - 4 * (counters + _SPREAD + 1)
+    return PickConfig(
+        work_group_size=group_size(profile, _WIDE),
+        dim=dim,
+        real=real,
+        periodic=periodic,
+        counters=counters,
+        tile=max(1, min(4 * _PICKED, left // 8)),
+        layout=layout,
+        batch=_PICKED_TOGETHER,
+        spread=_SPREAD,
     )
 
 
@@ -173,8 +212,9 @@ def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) ->
     if profile.loop_turns is not None:
         return Filling(way=one_by_one, why="the driver bounds loops")
     n, cells, most = problem.n, grid.cells, most_coarse_cells(profile)
-    if n <= _FEW_OF_ITEM * group_size(profile, _WIDE) and cells <= most:
-        return Filling(way="at once", why="points are few and local memory counts all cells")
+    picked = _plan_picking(profile, problem=problem, grid=grid)
+    if picked is not None:
+        return picked
     least = math.ceil(math.log2(max(1.0, cells / most)))
     if 1 << least > most_cells_of_bucket(profile):
         return Filling(way=one_by_one, why="local memory could not count so many cells in two steps")
@@ -190,6 +230,19 @@ def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) ->
     why = "a group fills one in local memory"
     divided = {"span": span, "regions": regions, "entered": _MOST_OPEN // _LINE} if regions else {}
     return Filling(way="buckets", why=why, shift=shift, buckets=buckets, **divided)
+
+
+def _plan_picking(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> Filling | None:
+    """Buckets that are picked out of all points, as many as groups work at once; None for more points or cells."""
+    if problem.n > _FEW_OF_ITEM * group_size(profile, _WIDE):
+        return None
+    wanted = max(1.0, min(profile.compute_units, problem.n / _PICKED))
+    most = int(math.log2(_most_cells_picked(profile)))
+    shift = min(most, math.ceil(math.log2(max(1.0, grid.cells / wanted))))
+    buckets = -(-grid.cells // (1 << shift))
+    if buckets > profile.compute_units:
+        return None
+    return Filling(way="at once", why="points are few, and each group reads all", shift=shift, buckets=buckets)
 
 
 def _divide_buckets(profile: DeviceProfile, *, problem: Problem, buckets: int) -> tuple[int, int]:

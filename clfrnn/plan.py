@@ -106,11 +106,10 @@ def plan_walk(
 
     With `edges` for counts in a periodic box, where those who look over an edge have more to do: the others pass the
     time only if there are many of them, with few registers each (measured). `crowded` where queries have runs of some
-    candidates to go through.
+    candidates to go through, and no box is periodic.
     """
     cpu = profile.kind == "cpu"
-    # More under way at a time, and what fused tests keep, would not fit the registers of those who look over an edge.
-    ahead = crowded and not (cpu or edges)
+    ahead = crowded and not cpu
     return WalkConfig(
         work_group_size=group_size(profile, 256 if cpu else 128 if edges else 64),
         dim=dim,

@@ -3,11 +3,10 @@
 <%namespace name="bounds" file="bounds.cl.mako"/>
 <%namespace name="cells" file="cells.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
-<%namespace name="places" file="places.cl.mako"/>
 <%namespace name="steps" file="coarse_steps.cl.mako"/>
 // Sorting into buckets, runs of addresses so long that a work-group counts all of them in local memory: bucket b holds the
 // cells from b << shift on. What is left for a group to sort is then no more than it can count and write beside each other.
-// Config fields used: dim, components, periodic, layout, work_group_size, batch, and room and slots, which follow from counters.
+// Config fields used: dim, components, periodic, work_group_size, batch, and room and slots, which follow from counters.
 // Source: Stehle, Jacobsen (2017), "A memory bandwidth-efficient hybrid radix sort on GPUs", §4: buckets first, then each at once.
 ${periodic_box.numbers()}
 
@@ -81,34 +80,4 @@ void sort_buckets(const int all, const int shift, const int buckets, global cons
         ${cells.address("p")}
         sorted[atomic_dec(&found[address >> shift]) - 1] = ${steps.record("p")};
     </%steps:each_point>
-}
-
-// All of it at once, for points so few that launches cost more than they do.
-// Launch: one group. In: points (n, dim), in cells no more than counters. Out: starts (cells + 1,); sorted;
-// box (2 * dim + 1,) from place on.
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void place_cells(const int n, const int cells, global const real *restrict points, ${cells.grid("")},
-                 global int *restrict starts, ${places.array("sorted")}, global real *restrict box,
-                 const int place)
-{
-    ${steps.counters_of_group()}
-    ${bounds.begin()}
-    const int l = get_local_id(0), stride = ${work_group_size};
-    for (int k = l; k < cells; k += ${work_group_size}) found[k] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    <%steps:each_point batch="${batch}">
-        ${bounds.take("p.s", "i")}
-        ${cells.address("p")}
-        atomic_inc(&found[address]);
-    </%steps:each_point>
-    ${steps.sum_up()}
-    for (int k = l; k < cells; k += ${work_group_size}) starts[k + 1] = found[k];
-    if (l == 0) starts[0] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    <%steps:each_point batch="${batch}">
-        ${cells.address("p")}
-        const int slot = atomic_dec(&found[address]) - 1;
-        ${places.put("sorted", "n", "slot", "p", "i")}
-    </%steps:each_point>
-    ${bounds.fold(slots, "box + place", "0")}
 }

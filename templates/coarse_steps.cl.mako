@@ -33,21 +33,21 @@
 % endfor
 </%def>
 
-<%def name="each_point(batch)">
-    // Every point i at p of those that the item goes through: a batch is loaded before the first of it is looked at, so that
-    // its loads wait together.
-    for (int left = n - (int)get_global_id(0); left > 0; left -= ${batch} * stride) {
+<%def name="each_point(batch, first='(int)get_global_id(0)', n='n')">
+    // Every point i at p of those that the item goes through, first and then each stride-th: a batch is loaded before the
+    // first of it is looked at, so that its loads wait together.
+    for (int left = ${n} - ${first}; left > 0; left -= ${batch} * stride) {
         real_vec some[${batch}];
 % if batch > 1:
 #pragma unroll
 % endif
-        for (int m = 0; m < ${batch}; ++m) some[m] = ${geometry.load("points", "n - max(left - m * stride, 1)")};
+        for (int m = 0; m < ${batch}; ++m) some[m] = ${geometry.load("points", f"{n} - max(left - m * stride, 1)")};
 % if batch > 1:
 #pragma unroll
 % endif
         for (int m = 0; m < ${batch}; ++m) {
             if (left > m * stride) {
-                const int i = n - (left - m * stride);
+                const int i = ${n} - (left - m * stride);
                 const real_vec p = some[m];
                 ${caller.body()}
             }

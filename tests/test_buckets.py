@@ -30,7 +30,7 @@ def way(request, monkeypatch):
 
 #: How the launches of a sort are named, by the way of it.
 LAUNCHES = {
-    "at once": ["place_cells"],
+    "at once": ["pick_cells"],
     "buckets": ["count_buckets", "sort_buckets", "fill_cells"],
     "regions": ["count_buckets", "sort_buckets", "sort_regions", "sort_within_regions", "fill_cells"],
 }
@@ -91,6 +91,30 @@ def in_buckets(grid, shift, span=None):
     many = -(-grid.cells // (1 << shift))
     regions = {} if span is None else {"span": span, "regions": -(-many // (1 << span))}
     return Filling(way="buckets", why="asked for", shift=shift, buckets=many, **regions)
+
+
+def picked(grid, shift):
+    """Each group picks its bucket out of all points."""
+    return Filling(way="at once", why="asked for", shift=shift, buckets=-(-grid.cells // (1 << shift)))
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("shift", [0, 3, 6, 9])
+def test_buckets_picked_out_of_all_points(session, narrow, dim, dtype, shift):
+    """Many groups and one, with room for the points of each bucket, for hardly any, and for half of the fullest."""
+    points = clouds.clustered(N, dim, dtype=dtype, seed=shift)
+    grid = fit_cells(low=(0.0,) * dim, high=(1.0,) * dim, sides=(0.15,) * dim, n=N, real=dtype_name(dtype))
+    filling = picked(grid, shift)
+    assert_filled(narrow, points, grid, filling)
+    most = np.bincount(addresses(points, grid) >> shift).max()
+    for tile in (1, most // 2):
+        tight = as_narrow_gpu(session)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(
+                "clfrnn.methods.buckets.plan_picks",
+                lambda profile, **facts: dataclasses.replace(buckets.plan_picks(profile, **facts), tile=int(tile)),
+            )
+            assert_filled(tight, points, grid, filling)
 
 
 @pytest.mark.core
@@ -202,7 +226,7 @@ def test_few_points_and_full_buckets(narrow, many, shape):
     for shift in (2, 5):
         assert_filled(narrow, points, grid, in_buckets(grid, shift))
         assert_filled(narrow, points, grid, in_buckets(grid, shift, 2))
-    assert_filled(narrow, points, grid, Filling(way="at once", why="asked for"))
+        assert_filled(narrow, points, grid, picked(grid, shift))
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
@@ -212,10 +236,10 @@ def test_rows_that_are_not_finite_are_found_and_placed(narrow, wrapped):
     high = (50.0,) * 3 if wrapped else (1.0,) * 3
     grid = fit_cells(low=(0.0,) * 3, high=high, sides=(0.2,) * 3, n=N, real="float")
     assert grid.wrapped == wrapped
-    for filling in (in_buckets(grid, 4), in_buckets(grid, 1, 4), Filling(way="at once", why="asked for")):
+    for filling in (in_buckets(grid, 4), in_buckets(grid, 1, 4), picked(grid, 4), picked(grid, 12)):
         assert_filled(narrow, points, grid, filling, steps=1)
     points[:] = np.nan
-    for filling in (in_buckets(grid, 4), in_buckets(grid, 1, 4)):
+    for filling in (in_buckets(grid, 4), in_buckets(grid, 1, 4), picked(grid, 4)):
         assert_filled(narrow, points, grid, filling, steps=1)
 
 

@@ -101,21 +101,18 @@ def test_what_is_not_finite_is_nobodys_neighbor(session, method, value):
             index.check()
 
 
-@pytest.mark.parametrize(
-    ("dim", "dtype", "periodic"), [(3, np.float32, True), (2, np.float32, False), (3, np.float64, False)]
-)
-def test_all_else_that_reads_pairs(session, dim, dtype, periodic):
+@pytest.mark.parametrize(("dim", "dtype"), [(3, np.float32), (2, np.float32), (3, np.float64)])
+def test_all_else_that_reads_pairs(session, dim, dtype):
     """Lists with distances, the nearest, code of a user's, kernels of one's own; float64 in pairs, too."""
     if dtype == np.float64 and not session.profile.fp64:
         pytest.skip("the device has no float64")
     dtype = np.dtype(dtype)
     points = lattice(dim, 0.1).astype(dtype)
-    domain = {"box": (0.1 * SIDE[dim],) * dim, "periodic": True} if periodic else {}
     radius = float(np.float32(0.1 * 6**0.5))
-    index = clfrnn.build_index(points, radius, method="strips", session=as_gpu(session), **domain)
+    index = clfrnn.build_index(points, radius, method="strips", session=as_gpu(session))
     assert index.config.layout == "pairs"
     assert index.config.fused == (dtype == np.float32)
-    expected = reference.neighbors(points, radius, **domain)
+    expected = reference.neighbors(points, radius)
     counts = np.diff(expected.offsets)
     assert np.array_equal(index.count().get(), counts)
     found = index.query(distances=True, sort="index").to_host()
@@ -143,19 +140,17 @@ def test_all_else_that_reads_pairs(session, dim, dtype, periodic):
 
 
 @pytest.mark.usefixtures("unsliced")
-@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
-def test_queries_that_are_no_points_go_through_records(session, periodic):
+def test_queries_that_are_no_points_go_through_records(session):
     """A copy of the points, made once for each step that is asked so."""
     points = lattice(3, 0.1)
-    domain = {"box": (0.1 * SIDE[3],) * 3, "periodic": True} if periodic else {}
     radius = float(np.float32(0.1 * 6**0.5))
-    index = clfrnn.build_index(points, radius, method="strips", session=as_gpu(session), **domain)
+    index = clfrnn.build_index(points, radius, method="strips", session=as_gpu(session))
     queries = points[::-3] + np.float32(0.01)
     index.count()
     assert "records" not in index.nbytes
     for moved in (points, points[::-1].copy()):
         index.update(moved)
-        expected = reference.neighbors(moved, radius, queries=queries, **domain)
+        expected = reference.neighbors(moved, radius, queries=queries)
         with index.session.recorded() as launches:
             counts = index.count(queries).get()
             found = index.query(queries, distances=True, sort="index").to_host()
@@ -165,13 +160,24 @@ def test_queries_that_are_no_points_go_through_records(session, periodic):
         assert np.array_equal(found.indices, expected.indices)
         assert np.array_equal(found.distances, expected.distances)
         assert np.array_equal(nearest, np.minimum.reduceat(expected.distances, expected.offsets[:-1]))
-        assert np.array_equal(index.count().get(), np.diff(reference.neighbors(moved, radius, **domain).offsets))
+        assert np.array_equal(index.count().get(), np.diff(reference.neighbors(moved, radius).offsets))
         assert index.nbytes["records"] == 16 * len(points)
     held = index.session._pool.active_bytes
     index.update(points)
     index.check()
     assert "records" not in index.nbytes
     assert index.session._pool.active_bytes <= held - 16 * len(points), "what the step before was asked by is kept"
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_points_of_a_periodic_box_lie_in_records(session, dim):
+    """However crowded: those who look over an edge have no use for pairs."""
+    points = lattice(dim, 0.1)
+    domain = {"box": (0.1 * SIDE[dim],) * dim, "periodic": True}
+    radius = float(np.float32(0.1 * 6**0.5))
+    index = clfrnn.build_index(points, radius, method="strips", session=as_gpu(session), **domain)
+    assert index.config.layout == "records"
+    assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, radius, **domain).offsets))
 
 
 def test_points_that_are_not_crowded_lie_in_records(session):

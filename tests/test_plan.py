@@ -44,6 +44,8 @@ def local_bytes(config):
         record = 4 * REAL_SIZE[config.real]
         assert config.names()["tile"] == size * config.batch
         return size * config.batch * (record + 2) + 12 * config.names()["room"] + 4
+    if isinstance(config, buckets.PickConfig):
+        return 4 * config.names()["room"] + 8 * config.tile + 4 * (config.spread + 1)
     if isinstance(config, configs.CounterConfig):
         return 4 * config.names()["room"] + 2 * getattr(config, "tile", 0)
     if isinstance(config, blocks.BlockConfig):
@@ -71,7 +73,8 @@ def all_configs(profile):
         for dim in (2, 3):
             yield plan.plan_walk(profile, dim=dim, real=real, periodic=True, edges=True)
             yield blocks.plan_coarse(profile, dim=dim, real=real, periodic=True)
-            yield buckets.plan_buckets(profile, dim=dim, real=real, periodic=True, layout="pairs")
+            yield buckets.plan_buckets(profile, dim=dim, real=real, periodic=True)
+            yield buckets.plan_picks(profile, dim=dim, real=real, periodic=True, layout="pairs")
             yield buckets.plan_bucket_cells(profile, dim=dim, real=real, periodic=True, layout="pairs")
             yield buckets.plan_regions(profile, dim=dim, real=real, periodic=True)
             yield fenns(profile, dim=dim, real=real).config
@@ -259,7 +262,13 @@ def test_buckets_hold_all_cells_and_are_counted_in_local_memory(profile, n, per_
     if profile.kind != "gpu":
         assert (found.way, found.why) == ("one by one", "the device is no GPU")
         return
-    assert found.way == ("at once" if cells <= most and n <= 32 * min(1024, profile.max_work_group_size) else found.way)
+    few = n <= 32 * min(1024, profile.max_work_group_size)
+    picked = buckets.plan_picks(profile, dim=2, real="float", periodic=False, layout="records")
+    assert (found.way == "at once") == (few and cells <= profile.compute_units * picked.counters)
+    if found.way == "at once":
+        assert found.buckets << found.shift >= cells > (found.buckets - 1) << found.shift
+        assert found.buckets <= profile.compute_units
+        assert 1 << found.shift <= picked.counters
     if found.way == "buckets":
         assert found.buckets << found.shift >= cells > (found.buckets - 1) << found.shift
         assert found.buckets <= most

@@ -38,8 +38,17 @@ CONFIGS = {
     "coarse": blocks.CoarseConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2, spread=4
     ),
-    "buckets": buckets.BucketConfig(
-        work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2, layout="pairs"
+    "buckets": buckets.BucketConfig(work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2),
+    "picks": buckets.PickConfig(
+        work_group_size=64,
+        dim=3,
+        real="float",
+        periodic=True,
+        counters=4096,
+        tile=1024,
+        layout="pairs",
+        batch=2,
+        spread=32,
     ),
     "bucket_cells": buckets.FillingConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=4096, tile=2048, layout="pairs"

@@ -9,7 +9,7 @@ import pyopencl.array as cla
 
 from ..arrays import REAL_OF
 from ..blocks import counting_groups
-from ..buckets import Filling, plan_bucket_cells, plan_buckets, plan_regions
+from ..buckets import Filling, plan_bucket_cells, plan_buckets, plan_picks, plan_regions
 from ..domain import CellGrid
 from ..primitives.fill import cleared
 from ..primitives.reduce import PendingBox
@@ -44,7 +44,11 @@ class BucketSort:
         facts = {**read, "layout": layout}
         self.session, self.dtype, self.numbers = session, dtype, numbers
         self._n, self._cells, self._filling = n, grid.cells, filling
-        self._sorters, config = session.planned("buckets", plan_buckets, **facts)
+        if filling.way == "at once":
+            self._pickers, picking = session.planned("picks", plan_picks, **facts)
+            self._wide = picking.work_group_size
+            return
+        self._sorters, config = session.planned("buckets", plan_buckets, **read)
         self._fillers, narrow = session.planned("bucket_cells", plan_bucket_cells, **facts)
         self._wide, self._narrow = config.work_group_size, narrow.work_group_size
         self._groups = counting_groups(session.profile, n, self._wide)
@@ -67,10 +71,10 @@ class BucketSort:
         them.
         """
         numbers = self.numbers if images is None else (*self.numbers, images.base_data)
-        if self._filling.way == "at once":
-            size = self._wide
-            few = (self._n, self._cells, points.base_data, *numbers, starts.base_data, places.base_data)
-            self.session.launch(self._sorters["place_cells"], size, size, *few, *box.arguments)
+        filling, size = self._filling, self._wide
+        if filling.way == "at once":
+            few = (self._n, filling.shift, self._cells, points.base_data, *numbers, starts.base_data, places.base_data)
+            self.session.launch(self._pickers["pick_cells"], filling.buckets * size, size, *few, *box.arguments)
         else:
             self._by_way_of_buckets(points, numbers, starts, places, box)
 

@@ -81,11 +81,10 @@ def plan_cells(
     grid = fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real, box=problem.box)
     construction = problem.options["construction"]
     filling = plan_filling(profile, problem=problem, grid=grid) if construction == "counting" else None
-    # Pairs take three writes, which is dear where each point is written by itself.
-    run = _points_of(problem, (row or sides[0], *sides[1:]))
-    crowded = run >= _LONG_RUN and (filling is None or filling.way != "at once")
+    # In a periodic box those who look over an edge have too few registers for what pairs gain (measured).
+    crowded = problem.box is None and _points_of(problem, (row or sides[0], *sides[1:])) >= _LONG_RUN
     facts: dict[str, Any] = {"dim": problem.dim, "real": problem.real, "periodic": problem.box is not None}
-    config, edges = (plan_walk(profile, **facts, edges=edges, crowded=crowded) for edges in (False, True))
+    config, edges = plan_walk(profile, **facts, crowded=crowded), plan_walk(profile, **facts, edges=True)
     # Queries beside each other may be from anywhere: each then loads what is its own, and a record is one load.
     foreign = plan_walk(profile, **facts)
     return CellPlan(config=config, edges=edges, foreign=foreign, grid=grid, construction=construction, filling=filling)
