@@ -81,3 +81,46 @@ void sort_buckets(const int all, const int shift, const int buckets, global cons
         sorted[atomic_dec(&found[address >> shift]) - 1] = ${steps.record("p")};
     </%steps:each_point>
 }
+
+// Both at once, where each bucket has room for as many points as one had before: groups take places in buckets when they
+// have counted, and the last of them adds up the counts. A bucket without room for all of its points has some of them, and
+// whoever reads it goes through all points instead.
+// Launch: as count_buckets. In and out: counts (buckets + 1,), zero before; the last: groups that have taken their places.
+// Out: records (buckets, room); ends (buckets,); boxes as above.
+// Exact because the last group has seen that all others had taken theirs.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void share_buckets(const int n, const int shift, const int buckets, global const real *restrict points, ${cells.grid("")},
+                   global int *restrict counts, const int room, global int *restrict ends,
+                   global frnn_record *restrict records, global real *restrict boxes)
+{
+    ${steps.counters_of_group()}
+    ${bounds.begin()}
+    local int groups_before;
+    const int l = get_local_id(0), stride = get_global_size(0);
+    for (int k = l; k < buckets; k += ${work_group_size}) found[k] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    <%steps:each_point batch="${batch}">
+        ${bounds.take("p.s", "i")}
+        ${cells.address("p")}
+        atomic_inc(&found[address >> shift]);
+    </%steps:each_point>
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int k = l; k < buckets; k += ${work_group_size}) {
+        const int counted = found[k];
+        if (counted) found[k] = atomic_add(&counts[k], counted);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    if (l == 0) groups_before = atomic_inc(&counts[buckets]);
+    <%steps:each_point batch="${batch}">
+        ${cells.address("p")}
+        const int bucket = address >> shift, place = atomic_inc(&found[bucket]);
+        if (place < room) records[bucket * room + place] = ${steps.record("p")};
+    </%steps:each_point>
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const int cells = groups_before == (int)get_num_groups(0) - 1 ? buckets : 0;
+    // By atomic operations, as no cache may answer for others.
+    for (int k = l; k < cells; k += ${work_group_size}) found[k] = atomic_add(&counts[k], 0);
+    ${steps.sum_up()}
+    for (int k = l; k < cells; k += ${work_group_size}) ends[k] = found[k];
+    ${bounds.fold(slots, "boxes", "(int)get_group_id(0)")}
+}

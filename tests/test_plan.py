@@ -240,8 +240,39 @@ def test_default_sides_follow_density(profile):
     assert side("strips", 3.0) == pytest.approx((1, 1 if profile.kind == "cpu" else 3))
     assert side("strips", 1.2) == pytest.approx((1, 1))
     assert side("strips", 0.0)[0] > 1.5
-    assert side("strips", 0.0)[1] == pytest.approx(1)
     assert side("uniform_grid", 0.0)[0] > 1.5
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("spacing", [0.9, 1.0, 1.3, 1.45, 1.55, 1.8, 2.3, 2.7, 7.9, 99.0, 101.0])
+def test_cells_of_sparse_points_are_whole_radii_across(profile, dim, spacing):
+    """On devices whose work-items go in step; about as many cells as points either way."""
+    extent = 20 * spacing * 0.05
+    asked = problem(others=spacing**-dim, dim=dim, n=20**dim, extent=extent, **CELLS["strips"])
+    along, *across = (side / 0.05 for side in METHODS["strips"].plan(asked, profile).grid.sides)
+    if profile.kind == "cpu" or spacing > 100:
+        assert [along, *across] == pytest.approx([max(1.0, spacing)] * dim, rel=0.01)
+        return
+    assert across == pytest.approx([max(1, round(spacing))] * (dim - 1), rel=0.01)
+    points_of_cell = along * across[0] ** (dim - 1) * spacing**-dim
+    assert 0.4 < points_of_cell < 1.4
+
+
+def test_points_that_take_up_little_of_their_box_have_cells_for_all_of_it(profile):
+    """Rather than a torus of narrower ones, where cubes of the radius are few enough."""
+
+    def planned(n):
+        survey = Survey(n=n, low=(0.0,) * 3, high=(1.0,) * 3, others=12.0)
+        asked = Problem(n=n, dim=3, real="float", radius=0.01, survey=survey, options=CELLS["strips"])
+        return METHODS["strips"].plan(asked, profile).grid
+
+    if profile.kind == "cpu":
+        pytest.skip("a CPU wants longer runs")
+    assert planned(300_000).sides == pytest.approx((0.01,) * 3, rel=1e-3)
+    assert not planned(300_000).wrapped
+    assert planned(10_000).wrapped
+    assert planned(10_000).sides == pytest.approx((0.01 / 3, 0.01, 0.01), rel=1e-3)
+    assert planned(3_000_000).sides == pytest.approx((0.01 / 3, 0.01, 0.01), rel=1e-3)
 
 
 def filling(profile, *, n, cells, others=5.0, per_cell=1.0, wrapped=False):

@@ -83,15 +83,21 @@ class BucketSort:
     ) -> None:
         session, size, groups = self.session, self._wide, self._groups
         buckets, shift = self._filling.buckets, self._filling.shift
-        regions = self._filling.regions
+        regions, room = self._filling.regions, self._filling.room
         boxes, before, ends = self._passing or self._take_passing()
-        records = session.scratch(4 * self._n, self.dtype, purpose="the points in the order of buckets")
-        counts = cleared(session, buckets + (2 * regions + 1 if regions else 0), purpose="the counts of buckets")
-        seen = (self._n, shift, buckets, points.base_data, *numbers, counts.base_data, before.base_data)
-        divided = (regions, self._filling.span)
-        session.launch(self._sorters["count_buckets"], groups * size, size, *seen, boxes.base_data, *divided)
-        passed = (ends.base_data, records.base_data, regions, self._filling.entered)
-        session.launch(self._sorters["sort_buckets"], groups * size, size, *seen, *passed)
+        held = buckets * room or self._n
+        records = session.scratch(4 * held, self.dtype, purpose="the points in the order of buckets")
+        counts = cleared(session, buckets + (2 * regions + 1 if regions else 1), purpose="the counts of buckets")
+        seen = (self._n, shift, buckets, points.base_data, *numbers, counts.base_data)
+        if room:
+            passed = (room, ends.base_data, records.base_data, boxes.base_data)
+            session.launch(self._sorters["share_buckets"], groups * size, size, *seen, *passed)
+        else:
+            seen = (*seen, before.base_data)
+            divided = (regions, self._filling.span)
+            session.launch(self._sorters["count_buckets"], groups * size, size, *seen, boxes.base_data, *divided)
+            passed = (ends.base_data, records.base_data, regions, self._filling.entered)
+            session.launch(self._sorters["sort_buckets"], groups * size, size, *seen, *passed)
         if regions:
             if places.size >= records.size:
                 between = places  # where the sorted copy will lie
@@ -109,6 +115,8 @@ class BucketSort:
             *numbers,
             ends.base_data,
             records.base_data,
+            room,
+            points.base_data,
             boxes.base_data,
             starts.base_data,
             places.base_data,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import pyopencl.array as cla
@@ -20,6 +21,9 @@ __all__ = ["Strips", "StripsIndex"]
 #: time and wants longer runs; on a GPU, sides that are whole parts of the radius keep work-items in step.
 _PROPORTIONS = {"cpu": ((100.0, 1 / 4, 1 / 2), (8.0, 1 / 2, 1.0))}
 _PROPORTIONS_ELSEWHERE = ((24.0, 1 / 4, 1 / 2), (1.5, 1 / 3, 1.0))
+
+#: Cells of more radii than these have sides of any length: what is added to a window is little beside it.
+_WIDEST = 100.0
 
 
 class Strips:
@@ -50,13 +54,29 @@ class Strips:
             return _plan(problem, profile, (problem.options["bin_width"] * radius,) * problem.dim)
         for crowd, along, side in _PROPORTIONS.get(profile.kind, _PROPORTIONS_ELSEWHERE):
             if problem.survey.others >= crowd:
-                sides = (along * radius,) + (side * radius,) * across
-                return _plan(problem, profile, sides)
-        return _plan(problem, profile, (max(radius, spacing(problem)),) * problem.dim)
+                plan = _plan(problem, profile, (along * radius,) + (side * radius,) * across)
+                cubes = _plan(problem, profile, (radius,) * problem.dim) if plan.grid.wrapped and side == 1 else plan
+                # Points that take up little of their box: a torus holds points far apart in one cell (measured).
+                return plan if cubes.grid.wrapped else cubes
+        return _plan(problem, profile, _sides_of_sparse(problem, profile))
 
     def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> StripsIndex:
         """Bin the points."""
         return StripsIndex(session, problem, self.plan(problem, session.profile), points, bounds)
+
+
+def _sides_of_sparse(problem: Problem, profile: DeviceProfile) -> tuple[float, ...]:
+    """The sides of cells with about one point each.
+
+    On a GPU whole radii across the strips, for then windows of work-items in step have as many rows each (measured).
+    """
+    radius, side = problem.radius, max(problem.radius, spacing(problem))
+    if profile.kind == "cpu" or side > _WIDEST * radius:
+        return (side,) * problem.dim
+    width = side / radius if radius else 1.0
+    across = max(1, math.floor(width + 0.5))
+    along = min(width, width**problem.dim / across ** (problem.dim - 1))
+    return (along * radius,) + (across * radius,) * (problem.dim - 1)
 
 
 def _plan(problem: Problem, profile: DeviceProfile, sides: tuple[float, ...]) -> CellPlan:
