@@ -53,10 +53,6 @@ _TILED, _OF_TILE, _MOST_RUNS = 256, 8, 256
 #: full is written in parts (measured on an H200, whose caches hold as much: too soon with 32 MiB, worth it with 64).
 _LINE, _MOST_OPEN = 128, 48 << 20
 
-#: A bucket has room for so many times the points that the fullest is known or expected to have, and so many more; in all
-#: that may be so many times the points. It is made anew for less than this above the fullest, and for so much too much.
-_SPARE, _LITTLE_ROOM, _MOST_ROOM, _NEARLY, _ROOMY = 1.2, 64, 2.5, 1.05, 2.0
-
 #: So few points for an item of a group go in one launch instead of three: each group reads all of them, and fills a
 #: bucket that shall have so many (measured).
 _FEW_OF_ITEM, _PICKED = 32, 256
@@ -130,18 +126,8 @@ class Filling:
     #: a region has two to this power buckets; there are none where points go into buckets at once
     span: int = 0
     regions: int = 0
-    #: points that each bucket has room for, where one launch counts and sorts; 0 where points are counted before
-    room: int = 0
     #: buckets that groups enter, added up over groups, with which the device goes by buckets at once all the same
     entered: int = 0
-
-    def having_met(self, crowd: int, n: int) -> Filling:
-        """The same, or with another room where the fullest bucket of n points had so many of them."""
-        if self.way != "buckets" or self.regions or not crowd:
-            return self
-        room = _room_for(crowd, buckets=self.buckets, n=n)
-        fits = _NEARLY * crowd <= self.room <= _ROOMY * max(room, _LITTLE_ROOM)
-        return self if fits or room == self.room else dataclasses.replace(self, room=room)
 
     @property
     def together(self) -> bool:
@@ -242,17 +228,8 @@ def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) ->
     buckets = -(-cells // (1 << shift))
     span, regions = _divide_buckets(profile, problem=problem, buckets=buckets)
     why = "a group fills one in local memory"
-    if regions:
-        divided = {"span": span, "regions": regions, "entered": _MOST_OPEN // _LINE}
-    else:
-        divided = {"room": _room_for(crowd * 2**shift, buckets=buckets, n=n)}
+    divided = {"span": span, "regions": regions, "entered": _MOST_OPEN // _LINE} if regions else {}
     return Filling(way="buckets", why=why, shift=shift, buckets=buckets, **divided)
-
-
-def _room_for(crowd: float, *, buckets: int, n: int) -> int:
-    """Room of a bucket where the fullest has so many points; 0 where all buckets would take too much of it."""
-    room = int(_SPARE * crowd) + _LITTLE_ROOM
-    return room if buckets * room <= min(_MOST_ROOM * n + _LITTLE_ROOM * buckets, 2**31 - 1) else 0
 
 
 def _plan_picking(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> Filling | None:

@@ -82,6 +82,10 @@ class PointConfig(KernelConfig):
         }
 
 
+#: Of the room of a bucket: the part of what it had that it gets besides, and points more.
+ROOM = {"spare": 4, "little": 64}
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CounterConfig(PointConfig):
     """A program that sorts points into cells, whose ``counters`` a group holds in local memory."""
@@ -93,7 +97,8 @@ class CounterConfig(PointConfig):
         """The fields; how many boxes of points have room in the counters' place; numbers of 4 bytes that this takes."""
         box = (2 * self.dim + 1) * REAL_SIZE[self.real]
         room = max(4 * self.counters, box)
-        return {**super().names(), "slots": max(1, min(self.work_group_size // 2, room // box)), "room": room // 4}
+        slots = max(1, min(self.work_group_size // 2, room // box))
+        return {**super().names(), **ROOM, "slots": slots, "room": room // 4}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

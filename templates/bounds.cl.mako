@@ -42,9 +42,8 @@ ${f"as_double(vload2({place}, handed))" if real == "double" else f"as_float(hand
         bad = min(bad, FRNN_LANE_ID((${boxes})[(${g}) * ${2 * dim + 1} + ${2 * dim}]));
 </%def>
 
-<%def name="fold(slots, boxes, g, crowd=None)">
-    // As many items at a time as `handed` has slots, local integers, hand what they found to others; the first writes it,
-    // and of all points behind it how many there are in the fullest bucket, 0 where nobody has counted.
+<%def name="fold(slots, boxes, g)">
+    // As many items at a time as `handed` has slots, local integers, hand what they found to others; the first writes it.
     for (int left = ${work_group_size}; left > 1;) {
         const int going = min(${slots}, left / 2);
         const int slot = (int)get_local_id(0) - left;
@@ -74,8 +73,5 @@ ${f"as_double(vload2({place}, handed))" if real == "double" else f"as_float(hand
         (${boxes})[(${g}) * ${2 * dim + 1} + ${dim + k}] = high${k};
 % endfor
         (${boxes})[(${g}) * ${2 * dim + 1} + ${2 * dim}] = FRNN_ID_LANE(bad);
-% if crowd is not None:
-        (${boxes})[${2 * dim + 1}] = FRNN_ID_LANE(${crowd});
-% endif
     }
 </%def>

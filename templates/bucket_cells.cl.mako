@@ -9,33 +9,34 @@
 // The cells of buckets, as `buckets` sorts points into them.
 // Config fields used: dim, components, periodic, layout, work_group_size, tile, and room and slots, which follow from counters.
 ${periodic_box.numbers()}
+${steps.rooms()}
 <%def name="each_record()">
-    for (int t = opens + l; t < closes; t += ${work_group_size}) {
+    for (int t = l; t < kept + noted; t += ${work_group_size}) {
         frnn_record record;
-        if (spilled) {
-            const int i = t;
+        if (t < kept) {
+            record = records[opens + t];
+        } else {
+            const int i = homeless[t - kept];
             const real_vec own = ${geometry.load("points", "i")};
             record = ${steps.record("own")};
-        } else {
-            record = records[t];
         }
         const real_vec p = ${geometry.point_of("record")};
         ${cells.address("p")}
-        if (!spilled || address >> shift == bucket) {
+        if (t < kept || address >> shift == bucket) {
             ${caller.body()}
         }
     }
 </%def>
 
 // Points into the order of cells, bucket by bucket, and where each cell starts; and the box of all points.
-// Launch: one group for each bucket, of no more cells than counters. In: ends (buckets,): where each bucket ends; records in
-// the order of buckets, (n,) or where there is room for as many points of each (buckets, room); points (n, dim), for buckets
-// that have more of them; boxes (groups, 2 * dim + 1) of shares of the points. Out: starts (all + 1,), of all cells;
-// sorted; counts (buckets,), and with room (buckets + 1,), zero for the next time; box (2 * dim + 2,) from place on.
+// Launch: one group for each bucket, of no more cells than counters. In: ends: where each bucket ends; records in the order
+// of buckets, (n,), or where groups have shared buckets as room_of has them, homeless and ends as these groups leave them,
+// points (n, dim); boxes (groups, 2 * dim + 1) of shares of the points. Out: starts (all + 1,), of all cells; sorted; counts
+// (buckets,), zero for the next time; box (2 * dim + 1,) from place on.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void fill_cells(const int n, const int shift, const int all, const int groups, ${cells.grid("")}, global const int *restrict ends,
-                global const frnn_record *restrict records, const int room, global const real *restrict points,
-                global const real *restrict boxes,
+                global const frnn_record *restrict records, const int shared, global const int *restrict ends_before,
+                global const int *restrict homeless, global const real *restrict points, global const real *restrict boxes,
                 global int *restrict starts, ${places.array("sorted")}, global int *restrict counts,
                 global real *restrict box, const int place)
 {
@@ -43,12 +44,13 @@ void fill_cells(const int n, const int shift, const int all, const int groups, $
     // Where the points of the bucket come from, in the order of cells, so that they are written one behind the other: a
     // record by itself takes the memory of GPUs as long as some of them.
     local ushort sources[${tile}];
-    local int fullest;
     const int l = get_local_id(0), bucket = get_group_id(0), origin = bucket << shift;
     const int cells = min(1 << shift, all - origin);
     const int from = bucket ? ends[bucket - 1] : 0, to = ends[bucket];
-    const int spilled = room && to - from > room;
-    const int opens = spilled ? 0 : room ? bucket * room : from, closes = spilled ? n : opens + to - from;
+    // What lies where the bucket opens, and what else may be in it, where its room was too small.
+    const int opens = shared ? room_of(ends_before, bucket) : from;
+    const int kept = shared ? min(to - from, room_of(ends_before, bucket + 1) - opens) : to - from;
+    const int noted = kept < to - from ? ends[get_num_groups(0)] : 0;
     for (int k = l; k < cells; k += ${work_group_size}) found[k] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     <%self:each_record>
@@ -57,17 +59,15 @@ void fill_cells(const int n, const int shift, const int all, const int groups, $
     ${steps.sum_up()}
     for (int k = l; k < cells; k += ${work_group_size}) starts[origin + k + 1] = from + found[k];
     if (l == 0) {
-        fullest = 0;
         counts[bucket] = 0;
         if (!bucket) starts[0] = 0;
-        if (!bucket && room) counts[get_num_groups(0)] = 0;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const int held = !spilled && to - from <= ${tile} ? to - from : 0;
+    const int held = kept == to - from && kept <= ${tile} ? kept : 0;
     <%self:each_record>
         const int slot = atomic_dec(&found[address - origin]) - 1;
         if (held) {
-            sources[slot] = (ushort)(t - opens);
+            sources[slot] = (ushort)t;
         } else {
             ${places.put_record("sorted", "n", "from + slot", "record")}
         }
@@ -78,10 +78,9 @@ void fill_cells(const int n, const int shift, const int all, const int groups, $
     }
     if (bucket == 0) {
         ${bounds.begin()}
-        for (int k = l; k < (int)get_num_groups(0); k += ${work_group_size}) atomic_max(&fullest, ends[k] - (k ? ends[k - 1] : 0));
         for (int g = l; g < groups; g += ${work_group_size}) {
             ${bounds.take_box("boxes", "g")}
         }
-        ${bounds.fold(slots, "box + place", "0", crowd="fullest")}
+        ${bounds.fold(slots, "box + place", "0")}
     }
 }

@@ -9,6 +9,7 @@
 // Config fields used: dim, components, periodic, work_group_size, batch, and room and slots, which follow from counters.
 // Source: Stehle, Jacobsen (2017), "A memory bandwidth-efficient hybrid radix sort on GPUs", §4: buckets first, then each at once.
 ${periodic_box.numbers()}
+${steps.rooms()}
 
 // The points of each bucket, counted in local memory; and their box.
 // Launch: any number of groups, which stride over the points. In: points (n, dim). In and out: counts (buckets,), zero
@@ -82,20 +83,20 @@ void sort_buckets(const int all, const int shift, const int buckets, global cons
     </%steps:each_point>
 }
 
-// Both at once, where each bucket has room for as many points as one had before: groups take places in buckets when they
-// have counted, and the last of them adds up the counts. A bucket without room for all of its points has some of them, and
-// whoever reads it goes through all points instead.
-// Launch: as count_buckets. In and out: counts (buckets + 1,), zero before; the last: groups that have taken their places.
-// Out: records (buckets, room); ends (buckets,); boxes as above.
-// Exact because the last group has seen that all others had taken theirs.
+// Both at once, by groups that take places in buckets when they have counted. Each bucket has room for somewhat more points
+// than it had the time before; those that find no place there are noted. The last group adds up the counts.
+// Launch: as count_buckets. In: ends_before (buckets,). In and out: counts (buckets + 2,), the first zero before, then
+// groups that are done and points without a place, both zero before and after. Out: records, as room_of has them; homeless
+// (n,): the numbers of points without a place; ends (buckets + 1,): where each bucket ends, and how many those are; boxes as above.
+// Exact because the last group has seen that all others were done.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void share_buckets(const int n, const int shift, const int buckets, global const real *restrict points, ${cells.grid("")},
-                   global int *restrict counts, const int room, global int *restrict ends,
-                   global frnn_record *restrict records, global real *restrict boxes)
+                   global int *restrict counts, global const int *restrict ends_before, global int *restrict ends,
+                   global frnn_record *restrict records, global int *restrict homeless, global real *restrict boxes)
 {
     ${steps.counters_of_group()}
     ${bounds.begin()}
-    local int groups_before;
+    local int done;
     const int l = get_local_id(0), stride = get_global_size(0);
     for (int k = l; k < buckets; k += ${work_group_size}) found[k] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -105,22 +106,32 @@ void share_buckets(const int n, const int shift, const int buckets, global const
         atomic_inc(&found[address >> shift]);
     </%steps:each_point>
     barrier(CLK_LOCAL_MEM_FENCE);
+    // The next place of the group in each bucket.
     for (int k = l; k < buckets; k += ${work_group_size}) {
         const int counted = found[k];
-        if (counted) found[k] = atomic_add(&counts[k], counted);
+        if (counted) found[k] = room_of(ends_before, k) + atomic_add(&counts[k], counted);
     }
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    if (l == 0) groups_before = atomic_inc(&counts[buckets]);
+    barrier(CLK_LOCAL_MEM_FENCE);
     <%steps:each_point batch="${batch}">
         ${cells.address("p")}
         const int bucket = address >> shift, place = atomic_inc(&found[bucket]);
-        if (place < room) records[bucket * room + place] = ${steps.record("p")};
+        if (place < room_of(ends_before, bucket + 1)) {
+            records[place] = ${steps.record("p")};
+        } else {
+            homeless[atomic_inc(&counts[buckets + 1])] = i;
+        }
     </%steps:each_point>
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    if (l == 0) done = atomic_inc(&counts[buckets]) + 1;
     barrier(CLK_LOCAL_MEM_FENCE);
-    const int cells = groups_before == (int)get_num_groups(0) - 1 ? buckets : 0;
     // By atomic operations, as no cache may answer for others.
+    const int cells = done == (int)get_num_groups(0) ? buckets : 0;
     for (int k = l; k < cells; k += ${work_group_size}) found[k] = atomic_add(&counts[k], 0);
     ${steps.sum_up()}
     for (int k = l; k < cells; k += ${work_group_size}) ends[k] = found[k];
+    if (cells && l == 0) {
+        ends[buckets] = atomic_xchg(&counts[buckets + 1], 0);
+        atomic_xchg(&counts[buckets], 0);
+    }
     ${bounds.fold(slots, "boxes", "(int)get_group_id(0)")}
 }

@@ -45,7 +45,7 @@ void count_coarse(const int n, const int of, const real widest, global const rea
 // Where each cell ends, and where the counters begin that fill its sections; and the box of all points.
 // Launch: one group. In: boxes (groups, 2 * dim + 1). In and out: counts (2, cells), zero after. Out: sections (cells, 3):
 // where the points for other layers begin, the rest of the border begins, and the cell ends; inner (cells, spread):
-// first of each ${spread} where the cell ends, too; box (2 * dim + 2,) from place on.
+// first of each ${spread} where the cell ends, too; box (2 * dim + 1,) from place on.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void start_coarse(const int cells, const int groups, global int *restrict counts, global int *restrict sections,
                   global int *restrict inner, global const real *restrict boxes, global real *restrict box, const int place)
@@ -68,7 +68,7 @@ void start_coarse(const int cells, const int groups, global int *restrict counts
     for (int g = l; g < groups; g += ${work_group_size}) {
         ${bounds.take_box("boxes", "g")}
     }
-    ${bounds.fold(slots, "box + place", "0", crowd="0")}
+    ${bounds.fold(slots, "box + place", "0")}
 }
 
 // Points into cell order, within each cell first those that cells of other layers may see, then the rest of the border,
@@ -140,7 +140,7 @@ void place_coarse(const int n, const int of, const real widest, global const rea
         sections[3 * k] = layers[k];
         sections[3 * k + 1] = rests[k];
     }
-    ${bounds.fold(slots, "box + place", "0", crowd="0")}
+    ${bounds.fold(slots, "box + place", "0")}
 }
 
 // The ids of the points in sorted order. Launch: one work-item per place. In: sorted (n,) records. Out: order (n,).

@@ -20,7 +20,7 @@ ${periodic_box.numbers()}
 </%def>
 
 // Launch: one group for each bucket, of no more cells than counters. In: points (n, dim). Out: starts (all + 1,), of all
-// cells; sorted; box (2 * dim + 2,) of the points from place on.
+// cells; sorted; box (2 * dim + 1,) of the points from place on.
 // Exact because a group counts the points of lower buckets, too, so that it knows where its own begin.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void pick_cells(const int n, const int shift, const int all, global const real *restrict points, ${cells.grid("")},
@@ -78,6 +78,6 @@ void pick_cells(const int n, const int shift, const int all, global const real *
         }
     </%steps:each_point>
     if (bucket == 0) {
-        ${bounds.fold(slots, "box + place", "0", crowd="0")}
+        ${bounds.fold(slots, "box + place", "0")}
     }
 }

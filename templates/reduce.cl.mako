@@ -6,8 +6,8 @@
     local int handed[${max(1, work_group_size // 2) * (2 * dim + 1) * (2 if real == "double" else 1)}];
     ${bounds.begin()}
 </%def>
-<%def name="settle(boxes, g, crowd=None)">
-    ${bounds.fold(max(1, work_group_size // 2), boxes, g, crowd)}
+<%def name="settle(boxes, g)">
+    ${bounds.fold(max(1, work_group_size // 2), boxes, g)}
 </%def>
 
 // The box of the finite rows of one share of the points, and its first row that is not finite.
@@ -28,7 +28,7 @@ void bounding_box(const int n, const int span, global const real *restrict point
 }
 
 // One box and one row from those of all groups.
-// Launch: one group. In: shares (groups, 2 * dim + 1). Out: boxes (2 * dim + 2,) from place on.
+// Launch: one group. In: shares (groups, 2 * dim + 1). Out: boxes (2 * dim + 1,) from place on.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void whole_box(const int groups, global const real *restrict shares, global real *restrict boxes,
                const int place)
@@ -37,7 +37,7 @@ void whole_box(const int groups, global const real *restrict shares, global real
     for (int g = get_local_id(0); g < groups; g += ${work_group_size}) {
         ${bounds.take_box("shares", "g")}
     }
-    ${settle("boxes + place", "0", crowd="0")}
+    ${settle("boxes + place", "0")}
 }
 
 // Number k of a sample that takes one point of each `apart`, any of them: every apart-th would go in step with points that come

@@ -20,10 +20,9 @@ from clfrnn.session import INT
 N = min(1500, POINTS)
 
 
-@pytest.fixture(params=["at once", "room", "buckets", "regions"])
+@pytest.fixture(params=["at once", "buckets", "regions"])
 def way(request, monkeypatch):
     monkeypatch.setattr(buckets, "_FEW_OF_ITEM", POINTS if request.param == "at once" else 0)
-    monkeypatch.setattr(buckets, "_MOST_ROOM", 100.0 if request.param == "room" else -1.0)
     if request.param == "regions":
         monkeypatch.setattr(buckets, "_MOST_OPEN", 0)
     return request.param
@@ -32,8 +31,7 @@ def way(request, monkeypatch):
 #: How the launches of a sort are named, by the way of it.
 LAUNCHES = {
     "at once": ["pick_cells"],
-    "room": ["share_buckets", "fill_cells"],
-    "buckets": ["count_buckets", "sort_buckets", "fill_cells"],
+    "buckets": ["share_buckets", "fill_cells"],
     "regions": ["count_buckets", "sort_buckets", "sort_regions", "sort_within_regions", "fill_cells"],
 }
 
@@ -53,14 +51,11 @@ def addresses(points, grid):
     return np.mod(np.clip(cells, first, last), grid.shape) @ np.cumprod([1, *grid.shape[:-1]])
 
 
-def assert_filled(session, points, grid, filling, *, steps=2):
-    """Starts, the sorted copy and the box are those of numpy; counters are left for the next step."""
+def assert_filled(session, points, grid, filling, *, steps=2, later=()):
+    """Starts, the sorted copy and the box are those of numpy; counters are left for the next step; of `later` ones, too."""
     n, dim = points.shape
-    device = cla.to_device(session.queue, points)
     starts = session.scratch(grid.cells + 1, INT, purpose="starts")
     places = session.scratch(4 * n, points.dtype, purpose="places")
-    of = addresses(points, grid)
-    ordered = np.lexsort((np.arange(n), of))
     sort = BucketSort(
         session,
         grid,
@@ -71,30 +66,33 @@ def assert_filled(session, points, grid, filling, *, steps=2):
         periodic=False,
         layout="records",
     )
-    for _ in range(steps):
+    for cloud in (*[points] * steps, *later):
         box = BoxRoom(session, dim, points.dtype).take()
-        sort.points(device, starts, places, box)
-        assert np.array_equal(session.read(starts), np.searchsorted(of[ordered], np.arange(grid.cells + 1)))
-        records = session.read(places).reshape(n, 4)
-        ids = records[:, 3].copy().view(np.int32 if points.dtype == np.float32 else np.int64)
-        assert np.array_equal(ids[np.lexsort((ids, of[ids]))], ordered)
-        assert np.array_equal(of[ids], of[ordered])
-        assert records[:, :dim].tobytes() == points[ids].tobytes()
-        finite = np.isfinite(points).all(axis=1)
-        found = box.read()
-        fullest = np.bincount(of >> filling.shift).max() if filling.way == "buckets" else 0
-        assert found.crowd == fullest
-        assert found.first_bad == (None if finite.all() else int(np.argmin(finite)))
-        if finite.any():
-            assert np.array_equal(found.low, points[finite].min(axis=0))
-            assert np.array_equal(found.high, points[finite].max(axis=0))
+        sort.points(cla.to_device(session.queue, cloud), starts, places, box)
+        assert_in_order(cloud, grid, session.read(starts), session.read(places).reshape(n, 4), box.read())
 
 
-def in_buckets(grid, shift, span=None, room=0):
-    """In regions of two to the power of `span` buckets where that is given; in one launch where buckets have `room`."""
+def assert_in_order(points, grid, starts, records, box):
+    n, dim = points.shape
+    of = addresses(points, grid)
+    ordered = np.lexsort((np.arange(n), of))
+    assert np.array_equal(starts, np.searchsorted(of[ordered], np.arange(grid.cells + 1)))
+    ids = records[:, 3].copy().view(np.int32 if points.dtype == np.float32 else np.int64)
+    assert np.array_equal(ids[np.lexsort((ids, of[ids]))], ordered)
+    assert np.array_equal(of[ids], of[ordered])
+    assert records[:, :dim].tobytes() == points[ids].tobytes()
+    finite = np.isfinite(points).all(axis=1)
+    assert box.first_bad == (None if finite.all() else int(np.argmin(finite)))
+    if finite.any():
+        assert np.array_equal(box.low, points[finite].min(axis=0))
+        assert np.array_equal(box.high, points[finite].max(axis=0))
+
+
+def in_buckets(grid, shift, span=None):
+    """In regions of two to the power of `span` buckets where that is given."""
     many = -(-grid.cells // (1 << shift))
     regions = {} if span is None else {"span": span, "regions": -(-many // (1 << span))}
-    return Filling(way="buckets", why="asked for", shift=shift, buckets=many, room=room, **regions)
+    return Filling(way="buckets", why="asked for", shift=shift, buckets=many, **regions)
 
 
 def picked(grid, shift):
@@ -129,10 +127,42 @@ def test_buckets_of_any_size(session, narrow, dim, dtype, shift):
     grid = fit_cells(low=(0.0,) * dim, high=(1.0,) * dim, sides=(0.15,) * dim, n=N, real=dtype_name(dtype))
     assert shift == 0 or grid.cells % (1 << shift), "the last bucket is not full"
     # Groups of hundreds differ in nothing that follows dimension or dtype.
-    most = int(np.bincount(addresses(points, grid) >> shift).max())
     for one in (narrow, as_gpu(session)) if (dim, dtype.itemsize) == (3, 4) else (narrow,):
-        for room in (0, most, most - 1, 1):
-            assert_filled(one, points, grid, in_buckets(grid, shift, room=room))
+        assert_filled(one, points, grid, in_buckets(grid, shift))
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("shift", [0, 3, 6, 9])
+def test_buckets_with_room_for_what_they_had(narrow, shift):
+    """Clouds that come after others: points beyond the room of their buckets, of some buckets and of all."""
+    kinds = [clouds.uniform(N, 3, seed=1), clouds.clustered(N, 3, seed=2), np.full((N, 3), 0.7, np.float32)]
+    moved = kinds[0] + np.random.default_rng(3).normal(0, 0.03, (N, 3)).astype(np.float32)
+    grid = fit_cells(low=(0.0,) * 3, high=(1.0,) * 3, sides=(0.15,) * 3, n=N, real="float")
+    later = (moved, moved, *kinds[1:], kinds[0], kinds[2], -kinds[1], kinds[1])
+    assert_filled(narrow, kinds[0], grid, in_buckets(grid, shift), later=later)
+
+
+def test_those_who_find_no_room_are_noted(narrow, monkeypatch):
+    """And only they: a step after a small move notes nobody."""
+    noted = []
+    share = BucketSort._share
+
+    def watched(self, seen, ends_before, ends):
+        found = share(self, seen, ends_before, ends)
+        noted.append(int(narrow.read(ends)[self._filling.buckets]))
+        return found
+
+    monkeypatch.setattr(BucketSort, "_share", watched)
+    even = clouds.uniform(N, 3, seed=5)
+    grid = fit_cells(low=(0.0,) * 3, high=(1.0,) * 3, sides=(0.15,) * 3, n=N, real="float")
+    crowd = np.full((N, 3), 0.7, np.float32)
+    filling = in_buckets(grid, 6)
+    moved = even + np.float32(0.001)
+    before = np.bincount(addresses(moved, grid) >> 6)[addresses(crowd, grid)[0] >> 6]
+    assert_filled(narrow, even, grid, filling, later=(moved, crowd, crowd))
+    assert noted[:2] == [0, 0]
+    assert abs(noted[2] - (N - before * 5 // 4 - 64)) <= 1, "rounding"
+    assert noted[3:] == [0]
 
 
 @pytest.mark.core
@@ -201,22 +231,14 @@ def test_as_many_runs_as_a_tile_tells_apart(narrow):
         assert_filled(narrow, points, grid, filling)
 
 
-@pytest.mark.parametrize("little", [0, 1 << 18])
-def test_what_kernels_pass_on_is_kept_where_it_is_little(narrow, monkeypatch, little):
-    """And indexes that take turns do not disturb each other."""
-    monkeypatch.setattr("clfrnn.methods.buckets._LITTLE", little)
+def test_indexes_that_take_turns(narrow, monkeypatch):
+    """What the sort of one leaves for its next is not disturbed by another's."""
     monkeypatch.setattr("clfrnn.buckets._FEW_OF_ITEM", 0)
     kinds = [clouds.uniform(N, 3, seed=seed) for seed in (1, 2)]
     indexes = [clfrnn.build_index(points, 0.15, method="strips", session=narrow) for points in kinds]
-    asked = []
-    take = clfrnn.Session.scratch
-    monkeypatch.setattr(
-        clfrnn.Session, "scratch", lambda *given, purpose: asked.append(purpose) or take(*given, purpose=purpose)
-    )
-    for index, points in [*zip(indexes, kinds[::-1], strict=True), *zip(indexes, kinds, strict=True)]:
+    for index, points in [*zip(indexes, kinds[::-1], strict=True), *zip(indexes, kinds, strict=True)] * 2:
         index.update(cla.to_device(narrow.queue, points))
         assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, 0.15).offsets))
-    assert asked.count("the counts of groups") == (0 if little else 4)
 
 
 def dtype_name(dtype):
@@ -230,8 +252,7 @@ def test_few_points_and_full_buckets(narrow, many, shape):
     points = clouds.uniform(many, 2, seed=many) * np.float32({"spread": 3, "corner": 0.05, "place": 0}[shape]) - 1
     grid = fit_cells(low=(0.0, 0.0), high=(1.0, 1.0), sides=(0.07, 0.02), n=4000, real="float")
     for shift in (2, 5):
-        for room in (0, 1, many):
-            assert_filled(narrow, points, grid, in_buckets(grid, shift, room=room))
+        assert_filled(narrow, points, grid, in_buckets(grid, shift))
         assert_filled(narrow, points, grid, in_buckets(grid, shift, 2))
         assert_filled(narrow, points, grid, picked(grid, shift))
 
@@ -243,11 +264,10 @@ def test_rows_that_are_not_finite_are_found_and_placed(narrow, wrapped):
     high = (50.0,) * 3 if wrapped else (1.0,) * 3
     grid = fit_cells(low=(0.0,) * 3, high=high, sides=(0.2,) * 3, n=N, real="float")
     assert grid.wrapped == wrapped
-    room = in_buckets(grid, 4, room=7)
-    for filling in (in_buckets(grid, 4), room, in_buckets(grid, 1, 4), picked(grid, 4), picked(grid, 12)):
+    for filling in (in_buckets(grid, 4), in_buckets(grid, 1, 4), picked(grid, 4), picked(grid, 12)):
         assert_filled(narrow, points, grid, filling, steps=1)
     points[:] = np.nan
-    for filling in (in_buckets(grid, 4), room, in_buckets(grid, 1, 4), picked(grid, 4)):
+    for filling in (in_buckets(grid, 4), in_buckets(grid, 1, 4), picked(grid, 4)):
         assert_filled(narrow, points, grid, filling, steps=1)
 
 
@@ -291,51 +311,11 @@ def test_a_sorted_copy_without_room_for_records(narrow, monkeypatch, dim):
     assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, 0.25).offsets))
 
 
-@pytest.mark.usefixtures("unsliced")
-def test_room_follows_the_fullest_bucket(narrow, monkeypatch):
-    """As soon as the host knows of it; where one is far fuller than others, points are counted before."""
-    monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
-    monkeypatch.setattr(buckets, "_LITTLE_ROOM", 4)
-    even, uneven = clouds.uniform(N, 3, seed=21), clouds.uniform(N, 3, seed=22)
-    uneven[: N // 2] = even[0]
-    index = clfrnn.build_index(even, 0.1, method="strips", session=narrow)
-
-    def step(points):
-        with narrow.recorded() as launches:
-            index.update(cla.to_device(narrow.queue, points))
-            counts = index.count().get()
-        index.check()
-        assert np.array_equal(counts, np.diff(reference.neighbors(points, 0.1).offsets))
-        filling = index._bins.layout.filling
-        assert launches[0][0] == ("share_buckets" if filling.room else "count_buckets")
-        return filling.room
-
-    first = step(even)
-    assert first > 0
-    assert step(even) in range(1, 2 * first)
-    step(uneven)  # some find no room: their bucket is filled from all points
-    assert step(uneven) == 0
-    step(even)
-    assert step(even) > 0
-
-
-def test_room_is_given_back_and_widened():
-    filling = Filling(way="buckets", why="asked for", shift=3, buckets=100, room=1000)
-    assert filling.having_met(0, 60_000) is filling
-    assert filling.having_met(800, 60_000) is filling
-    assert filling.having_met(990, 60_000).room == 1.2 * 990 + 64
-    assert filling.having_met(100, 60_000).room == 1.2 * 100 + 64
-    assert filling.having_met(2000, 60_000).room == 0
-    assert dataclasses.replace(filling, room=0).having_met(600, 60_000).room == 1.2 * 600 + 64
-    assert dataclasses.replace(filling, room=0, regions=10).having_met(600, 60_000).room == 0
-
-
 def test_one_cell(narrow, way):
     points = clouds.uniform(N, 3, seed=4)
     index = clfrnn.build_index(points, 10.0, method="strips", session=narrow)
     assert index.cell_grid.cells == 1
     assert index._bins.layout.filling.way == ("at once" if way == "at once" else "buckets")
-    assert bool(index._bins.layout.filling.room) == (way == "room")
     assert (index.count().get() == N - 1).all()
 
 
@@ -409,8 +389,7 @@ def test_points_that_spread_beyond_all_buckets(session, monkeypatch):
 def test_a_crowd_goes_one_by_one_and_says_so(narrow, way):
     even = clfrnn.build_index(clouds.uniform(N, 3, seed=9), 0.1, method="strips", session=narrow)
     sort = clfrnn.build_index(clouds.uniform(N, 3), 0.1, method="strips", construction="sort", session=narrow)
-    text = {"at once": "at once, as points are few", "buckets": r"by way of [0-9,]+ buckets of [0-9,]+ cells, as"}
-    text["room"] = r"by way of [0-9,]+ buckets of [0-9,]+ cells, with room for [0-9,]+ points each, as"
+    text = {"at once": "at once, as points are few", "buckets": r"by way of [0-9,]+ buckets of"}
     text["regions"] = r"by way of [0-9,]+ regions and [0-9,]+ buckets of"
 
     assert re.search(f"construction: counting, {text[way]}", even.explain())

@@ -142,7 +142,7 @@ def test_items_that_share_a_local_grid(session, monkeypatch, dim, periodic, loca
     assert np.array_equal(index.count(queries).get(), np.diff(foreign.offsets))
 
 
-@pytest.mark.parametrize("way", ["at once", "room", "buckets", "regions"])
+@pytest.mark.parametrize("way", ["at once", "buckets", "regions"])
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, periodic, way):
     """Cells of strips counted in local memory, by one group and by many; then all points in one of them."""
@@ -151,7 +151,6 @@ def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, period
     if way != "at once":
         monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
     monkeypatch.setattr(cell_plan, "_LONG_RUN", 0.0 if way == "buckets" else math.inf)  # in pairs, and in records
-    monkeypatch.setattr(buckets, "_MOST_ROOM", 100.0 if way == "room" else -1.0)
     if way == "regions":
         monkeypatch.setattr(buckets, "_MOST_OPEN", 0)
     fresh = as_narrow_gpu(session, fma=True)
@@ -162,7 +161,6 @@ def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, period
     assert filling.way == ("at once" if way == "at once" else "buckets")
     assert way == "at once" or filling.buckets > 1
     assert filling.regions > 1 if way == "regions" else filling.regions == 0
-    assert bool(filling.room) == (way == "room")
     assert (index.config.layout == "pairs") == (way == "buckets" and not periodic)
     for entered in (0, 1 << 30) if way == "regions" else (0,):
         # By regions, then in one pass.

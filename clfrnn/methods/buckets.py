@@ -1,4 +1,4 @@
-"""Points into the order of cells by way of buckets, in three launches; few points in one, very many in five."""
+"""Points into the order of cells by way of buckets, in three launches and then two; few points one, very many five."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pyopencl.array as cla
 from ..arrays import REAL_OF
 from ..blocks import counting_groups
 from ..buckets import Filling, plan_bucket_cells, plan_buckets, plan_picks, plan_regions
+from ..configs import ROOM
 from ..domain import CellGrid
 from ..primitives.fill import cleared
 from ..primitives.reduce import PendingBox
@@ -17,8 +18,7 @@ from ..session import INT, Scratch, Session
 
 __all__ = ["BucketSort"]
 
-#: So many counters of groups are kept from one sort to the next: 1 MiB.
-_LITTLE = 1 << 18
+_LARGEST_INT32 = 2**31 - 1
 
 
 class BucketSort:
@@ -55,10 +55,9 @@ class BucketSort:
         if filling.regions:
             self._tilers, tiled = session.planned("regions", plan_regions, **read)
             self._tiled, self._tile = tiled.work_group_size, tiled.tile
-        #: numbers of the boxes that groups find, and what groups count
-        self._bounds = self._groups * (2 * dim + 1)
-        self._counters = self._groups * filling.buckets
-        self._passing: tuple[Scratch, Scratch, Scratch] | None = None
+        self._boxes = session.scratch(self._groups * (2 * dim + 1), dtype, purpose="the bounding boxes of groups")
+        #: where buckets ended the time before, when that is known, and memory for where they end the next time
+        self._ends: tuple[Scratch | None, Scratch | None] = None, None
 
     def points(
         self, points: cla.Array, starts: Scratch, places: Scratch, box: PendingBox, images: Scratch | None = None
@@ -67,8 +66,9 @@ class BucketSort:
 
         Finds the box of the points also. Atomics: the order inside a cell is not repeatable. With buckets a second copy
         of the points besides, and 4 bytes for each bucket and group; those of the buckets stay at zero in the session
-        for the next time. With regions the device decides, by how the points come, whether these or one pass serve
-        them.
+        for the next time. From the second time on buckets have room by what they held before: the copy takes a quarter
+        more, and 4 bytes for each point. With regions the device decides, by how the points come, whether these or one
+        pass serve them.
         """
         numbers = self.numbers if images is None else (*self.numbers, images.base_data)
         filling, size = self._filling, self._wide
@@ -81,49 +81,71 @@ class BucketSort:
     def _by_way_of_buckets(
         self, points: cla.Array, numbers: tuple[Any, ...], starts: Scratch, places: Scratch, box: PendingBox
     ) -> None:
-        session, size, groups = self.session, self._wide, self._groups
-        buckets, shift = self._filling.buckets, self._filling.shift
-        regions, room = self._filling.regions, self._filling.room
-        boxes, before, ends = self._passing or self._take_passing()
-        held = buckets * room or self._n
-        records = session.scratch(4 * held, self.dtype, purpose="the points in the order of buckets")
-        counts = cleared(session, buckets + (2 * regions + 1 if regions else 1), purpose="the counts of buckets")
-        seen = (self._n, shift, buckets, points.base_data, *numbers, counts.base_data)
-        if room:
-            passed = (room, ends.base_data, records.base_data, boxes.base_data)
-            session.launch(self._sorters["share_buckets"], groups * size, size, *seen, *passed)
+        session, filling, buckets = self.session, self._filling, self._filling.buckets
+        ends_before, spare = self._ends
+        ends = spare or session.scratch(buckets + 1, INT, purpose="the ends of buckets")
+        passed = 2 * filling.regions + 1 if filling.regions else 2
+        counts = cleared(session, buckets + passed, purpose="the counts of buckets")
+        seen = (self._n, filling.shift, buckets, points.base_data, *numbers, counts.base_data)
+        if ends_before is None:
+            records = self._count_and_sort(seen, ends, places)
+            shared = (0, ends.base_data, ends.base_data)
         else:
-            seen = (*seen, before.base_data)
-            divided = (regions, self._filling.span)
-            session.launch(self._sorters["count_buckets"], groups * size, size, *seen, boxes.base_data, *divided)
-            passed = (ends.base_data, records.base_data, regions, self._filling.entered)
-            session.launch(self._sorters["sort_buckets"], groups * size, size, *seen, *passed)
-        if regions:
-            if places.size >= records.size:
-                between = places  # where the sorted copy will lie
-            else:
-                between = session.scratch(records.size, self.dtype, purpose="the points in the order of regions")
-            self._by_way_of_regions(seen[3:-1], ends, between, records)
+            records, homeless = self._share(seen, ends_before, ends)
+            shared = (1, ends_before.base_data, homeless.base_data)
         session.launch(
             self._fillers["fill_cells"],
             buckets * self._narrow,
             self._narrow,
             self._n,
-            shift,
+            filling.shift,
             self._cells,
-            groups,
+            self._groups,
             *numbers,
             ends.base_data,
             records.base_data,
-            room,
+            *shared,
             points.base_data,
-            boxes.base_data,
+            self._boxes.base_data,
             starts.base_data,
             places.base_data,
             counts.base_data,
             *box.arguments,
         )
         session.keep_cleared(counts)
+        self._ends = (None, ends) if filling.regions or self._room > _LARGEST_INT32 else (ends, ends_before)
+
+    @property
+    def _room(self) -> int:
+        """Records that all buckets have room for, as the kernels give it to them."""
+        return self._n + self._n // ROOM["spare"] + ROOM["little"] * self._filling.buckets
+
+    def _share(self, seen: tuple[Any, ...], ends_before: Scratch, ends: Scratch) -> tuple[Scratch, Scratch]:
+        """The records of the points, each where its bucket has room, and the numbers of those that found none."""
+        session, size = self.session, self._wide
+        records = session.scratch(4 * self._room, self.dtype, purpose="the points in the order of buckets")
+        homeless = session.scratch(self._n, INT, purpose="the points that buckets have no room for")
+        passed = (ends_before.base_data, ends.base_data, records.base_data, homeless.base_data, self._boxes.base_data)
+        session.launch(self._sorters["share_buckets"], self._groups * size, size, *seen, *passed)
+        return records, homeless
+
+    def _count_and_sort(self, seen: tuple[Any, ...], ends: Scratch, places: Scratch) -> Scratch:
+        """The records of the points in the order of buckets, whose ends are found first."""
+        session, size, groups, filling = self.session, self._wide, self._groups, self._filling
+        records = session.scratch(4 * self._n, self.dtype, purpose="the points in the order of buckets")
+        before = session.scratch(groups * filling.buckets, INT, purpose="the counts of groups")
+        seen, boxes = (*seen, before.base_data), self._boxes.base_data
+        divided = (filling.regions, filling.span)
+        session.launch(self._sorters["count_buckets"], groups * size, size, *seen, boxes, *divided)
+        passed = (ends.base_data, records.base_data, filling.regions, filling.entered)
+        session.launch(self._sorters["sort_buckets"], groups * size, size, *seen, *passed)
+        if filling.regions:
+            if places.size >= records.size:
+                between = places  # where the sorted copy will lie
+            else:
+                between = session.scratch(records.size, self.dtype, purpose="the points in the order of regions")
+            self._by_way_of_regions(seen[3:-1], ends, between, records)
+        return records
 
     def _by_way_of_regions(self, seen: tuple[Any, ...], ends: Scratch, between: Scratch, records: Scratch) -> None:
         """The records of the points in the order of buckets in two passes, from what has been `seen` of them."""
@@ -137,17 +159,3 @@ class BucketSort:
         sort, within = tilers["sort_regions"], tilers["sort_within_regions"]
         session.launch(sort, tiles * size, size, self._n, *divided, points, *numbers, *passed, self._filling.entered)
         session.launch(within, parts * size, size, *divided, *numbers, *passed, records.base_data)
-
-    def _take_passing(self) -> tuple[Scratch, Scratch, Scratch]:
-        """What one kernel leaves for the next: boxes of groups, what these count, and where buckets end.
-
-        The kernels of a session run in order, so the next sort may have the same memory: where that is little, it is
-        not asked for again.
-        """
-        session = self.session
-        boxes = session.scratch(self._bounds, self.dtype, purpose="the bounding boxes of groups")
-        before = session.scratch(self._counters, INT, purpose="the counts of groups")
-        ends = session.scratch(self._filling.buckets, INT, purpose="the ends of buckets")
-        if self._counters <= _LITTLE:
-            self._passing = boxes, before, ends
-        return boxes, before, ends

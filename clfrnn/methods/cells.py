@@ -122,8 +122,7 @@ class CellIndex(Index):
         if filling is None:
             return ""
         regions = f"{filling.regions:,} regions and " if filling.regions else ""
-        room = f", with room for {filling.room:,} points each" if filling.room else ""
-        buckets = f"by way of {regions}{filling.buckets:,} buckets of {1 << filling.shift:,} cells{room}"
+        buckets = f"by way of {regions}{filling.buckets:,} buckets of {1 << filling.shift:,} cells"
         return f", {buckets if filling.way == 'buckets' else filling.way}, as {filling.why}"
 
     def _find_box(self, points: cla.Array) -> PendingBox:
@@ -148,9 +147,6 @@ class CellIndex(Index):
             counted = layout.filling is not None
             filling = plan_filling(self.session.profile, problem=self.problem, grid=grid) if counted else None
             layout = self._lay_out(grid, filling)
-        elif box is not None and layout.filling is not None:
-            filling = layout.filling.having_met(box.crowd, self.num_points)
-            layout = layout if filling is layout.filling else self._lay_out(layout.grid, filling)
         self._bins = self._bin(points, bounds, layout)
 
     def _lay_out(self, grid: CellGrid, filling: Filling | None) -> Layout:

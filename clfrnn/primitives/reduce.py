@@ -24,8 +24,8 @@ __all__ = ["Box", "BoxRoom", "PendingBox", "SentTotal", "bounding_box", "read_al
 _ALL_FINITE = np.iinfo(np.int32).max
 _ULONG = np.dtype(np.uint64)
 
-#: How a box lies in memory, by the size of a number: the corners, and a row and a crowd as integers.
-_BOXES = {4: "={}fii", 8: "={}dqq"}
+#: How a box lies in memory, by the size of a number: the corners, and a row as an integer.
+_BOXES = {4: "={}fi", 8: "={}dq"}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -35,15 +35,13 @@ class Box:
     low: tuple[float, ...]
     high: tuple[float, ...]
     first_bad: int | None
-    #: the points in the fullest bucket, where these were sorted into buckets; else 0
-    crowd: int = 0
 
 
 class _Buffer:
     """Boxes that lie one after the other and come to the host together, and behind them a total that comes along."""
 
     def __init__(self, session: Session, dim: int, dtype: np.dtype[Any], room: int) -> None:
-        self.numbers = 2 * dim + 2
+        self.numbers = 2 * dim + 1
         boxes = -(-room * self.numbers * dtype.itemsize // LONG.itemsize) * LONG.itemsize
         size = (boxes + LONG.itemsize) // dtype.itemsize
         self.scratch = session.scratch(size, dtype, purpose="the bounding boxes of arrays")
@@ -171,12 +169,11 @@ class BoxRoom:
 
 
 def _box(numbers: np.ndarray[Any, Any]) -> Box:
-    dim = numbers.size // 2 - 1
-    *corners, row, crowd = struct.unpack(_BOXES[numbers.itemsize].format(2 * dim), numbers.data)
+    dim = numbers.size // 2
+    *corners, row = struct.unpack(_BOXES[numbers.itemsize].format(2 * dim), numbers.data)
     if not all(map(math.isfinite, corners)):
         corners = [value if math.isfinite(value) else 0.0 for value in corners]
-    first_bad = None if row == _ALL_FINITE else row
-    return Box(low=tuple(corners[:dim]), high=tuple(corners[dim:]), first_bad=first_bad, crowd=crowd)
+    return Box(low=tuple(corners[:dim]), high=tuple(corners[dim:]), first_bad=None if row == _ALL_FINITE else row)
 
 
 def bounding_box(session: Session, points: cla.Array, box: PendingBox | None = None) -> PendingBox:
