@@ -96,9 +96,10 @@ void share_buckets(const int n, const int shift, const int buckets, global const
 {
     ${steps.counters_of_group()}
     ${bounds.begin()}
-    local int done;
+    local int done, tight;
     const int l = get_local_id(0), stride = get_global_size(0);
     for (int k = l; k < buckets; k += ${work_group_size}) found[k] = 0;
+    if (l == 0) tight = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     <%steps:each_point batch="${batch}">
         ${bounds.take("p.s", "i")}
@@ -106,16 +107,18 @@ void share_buckets(const int n, const int shift, const int buckets, global const
         atomic_inc(&found[address >> shift]);
     </%steps:each_point>
     barrier(CLK_LOCAL_MEM_FENCE);
-    // The next place of the group in each bucket.
+    // The next place of the group in each bucket, and whether it may be beyond the bucket's room in any.
     for (int k = l; k < buckets; k += ${work_group_size}) {
         const int counted = found[k];
-        if (counted) found[k] = room_of(ends_before, k) + atomic_add(&counts[k], counted);
+        if (!counted) continue;
+        found[k] = room_of(ends_before, k) + atomic_add(&counts[k], counted);
+        if (found[k] + counted > room_of(ends_before, k + 1)) atomic_xchg(&tight, 1);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     <%steps:each_point batch="${batch}">
         ${cells.address("p")}
         const int bucket = address >> shift, place = atomic_inc(&found[bucket]);
-        if (place < room_of(ends_before, bucket + 1)) {
+        if (!tight || place < room_of(ends_before, bucket + 1)) {
             records[place] = ${steps.record("p")};
         } else {
             homeless[atomic_inc(&counts[buckets + 1])] = i;
