@@ -13,7 +13,7 @@ import pytest
 from conftest import POINTS, RECORDED, as_gpu
 
 import clfrnn
-from clfrnn import clouds, reference, trees
+from clfrnn import clouds, packs, reference, trees
 from clfrnn.configs import REAL_SIZE, VisitVariant
 from clfrnn.methods import METHODS, aabb_tree
 from clfrnn.methods.medians import order_by_medians
@@ -354,7 +354,7 @@ def test_many_dimensions(session, dtype, dim):
 @pytest.mark.parametrize("of_unit", [0, N], ids=["alone", "shared out"])
 def test_packs_find_what_others_find(session, monkeypatch, of_unit):
     """Queries that go down the tree together: of one radius, of radii of their own, halves, parts."""
-    monkeypatch.setattr(trees, "_FEW_OF_UNIT", of_unit)
+    monkeypatch.setattr(packs, "_FEW_OF_UNIT", of_unit)
     points = clouds.uniform(N, 3, seed=10)
     index = build(points, session=as_gpu(session))
     assert index.config.packed
@@ -386,9 +386,9 @@ def test_packs_look_into_images(session, periodic):
 )
 def test_queries_are_sorted(session, foreign, periodic, monkeypatch):
     """Foreign ones along the curve, and those with radii of their own by these; in lists, parts, and the nearest."""
-    monkeypatch.setattr(trees, "_CROWD", 0)
-    monkeypatch.setattr(trees, "_UNEVENNESS", 0)
-    monkeypatch.setattr(trees, "_MANY", 0)
+    monkeypatch.setattr(packs, "_CROWD", 0)
+    monkeypatch.setattr(packs, "_UNEVENNESS", 0)
+    monkeypatch.setattr(packs, "_MANY", 0)
     domain = {"box": (1.0, 1.0, 1.0), "periodic": (True, False, True)} if periodic else {}
     rng = np.random.default_rng(15)
     points = clouds.uniform(min(300, N), 3, seed=15) * np.float32(1.7)
@@ -415,7 +415,7 @@ def test_crowds_have_their_radii_sorted(session, monkeypatch):
     """A crowd is one by what the leaves hold, wherever a sample would have looked; asked once, whatever comes later."""
     n = min(2000, POINTS)
     points = clouds.uniform(n, 3, seed=23)
-    monkeypatch.setattr(trees, "_CROWD", n * 0.1**3 * 20)
+    monkeypatch.setattr(packs, "_CROWD", n * 0.1**3 * 20)
     for cloud, ranks in ((points, False), (points * np.float32(0.1), True)):
         for threshold in (10, math.inf):
             index = build(cloud, 0.1, session=as_gpu(session), rebuild_threshold=threshold)
@@ -432,9 +432,9 @@ def test_crowds_have_their_radii_sorted(session, monkeypatch):
 @pytest.mark.parametrize("foreign", [False, True], ids=["self", "foreign"])
 def test_radii_side_by_side_are_alike(session, foreign, monkeypatch):
     """The largest of a block first, each pack of them in the order of the curve; what no radius can be comes last."""
-    monkeypatch.setattr(trees, "_CROWD", 0)
-    monkeypatch.setattr(trees, "_UNEVENNESS", 0)
-    monkeypatch.setattr(trees, "_MANY", 0)
+    monkeypatch.setattr(packs, "_CROWD", 0)
+    monkeypatch.setattr(packs, "_UNEVENNESS", 0)
+    monkeypatch.setattr(packs, "_MANY", 0)
     index = build(CLOUD, 1.0, session=as_gpu(session))
     radii = np.random.default_rng(16).random(N).astype(np.float32).round(2)
     radii[5] = np.nan
@@ -447,13 +447,13 @@ def test_radii_side_by_side_are_alike(session, foreign, monkeypatch):
     assert block >= 256 or index.session.profile.usable_local_memory < 4096
     for first in range(0, N, block):
         found = np.nan_to_num(radii[numbers[first : first + block]], nan=-1)
-        packs = [found[at : at + 32] for at in range(0, len(found), 32)]
-        assert all(larger.min() >= smaller.max() for larger, smaller in itertools.pairwise(packs))
+        parts = [found[at : at + 32] for at in range(0, len(found), 32)]
+        assert all(larger.min() >= smaller.max() for larger, smaller in itertools.pairwise(parts))
         assert foreign or all((np.diff(order[at : at + 32]) > 0).all() for at in range(first, first + len(found), 32))
 
 
 def test_blocks_of_like_radii_keep_their_order(session, monkeypatch):
-    monkeypatch.setattr(trees, "_CROWD", 0)
+    monkeypatch.setattr(packs, "_CROWD", 0)
     index = build(CLOUD, 1.0, session=as_gpu(session))
     alike = (1 - np.random.default_rng(16).random(N) * 0.3).astype(np.float32)
     for radii, stays in ((alike, True), (np.where(np.arange(N) % 7, alike, 0).astype(np.float32), False)):
@@ -465,8 +465,8 @@ def test_blocks_of_like_radii_keep_their_order(session, monkeypatch):
 def test_only_uneven_crowds_are_divided():
     even = Survey(n=10**6, low=(0.0,) * 3, high=(1.0,) * 3, others=500.0)
     uneven = dataclasses.replace(even, unevenness=8.0)
-    assert [trees.pays_to_divide(each, 10**6) for each in (even, uneven)] == [False, True]
-    assert not trees.pays_to_divide(uneven, 2**31 - 1), "the numbers of items would be no ints"
+    assert [packs.pays_to_divide(each, 10**6) for each in (even, uneven)] == [False, True]
+    assert not packs.pays_to_divide(uneven, 2**31 - 1), "the numbers of items would be no ints"
 
 
 @pytest.mark.parametrize(("dim", "periodic"), [(1, False), (3, True)])
@@ -492,9 +492,9 @@ def test_queries_that_go_alone_are_not_divided(session):
 def test_few_queries_are_divided(session, monkeypatch):
     """As there are too few packs to keep a device busy."""
     h200 = RECORDED["h200"]
-    assert [trees.are_few(m, h200) for m in (1, 30_000, 10**6)] == [True, True, False]
+    assert [packs.are_few(m, h200) for m in (1, 30_000, 10**6)] == [True, True, False]
     for few, of_unit in ((True, N), (False, 0)):
-        monkeypatch.setattr(trees, "_FEW_OF_UNIT", of_unit)
+        monkeypatch.setattr(packs, "_FEW_OF_UNIT", of_unit)
         index = build(CLOUD, session=as_gpu(session))
         assert f"divided {few}" in index.explain()
         assert_counts(index, CLOUD, 0.1)
@@ -502,9 +502,9 @@ def test_few_queries_are_divided(session, monkeypatch):
 
 def test_wide_blocks_keep_their_order(session, monkeypatch):
     """Where queries lie far apart beside their largest radius, a pack from all over them would touch too much."""
-    monkeypatch.setattr(trees, "_CROWD", 0)
-    monkeypatch.setattr(trees, "_UNEVENNESS", 0)
-    monkeypatch.setattr(trees, "_MANY", 0)
+    monkeypatch.setattr(packs, "_CROWD", 0)
+    monkeypatch.setattr(packs, "_UNEVENNESS", 0)
+    monkeypatch.setattr(packs, "_MANY", 0)
     index = build(CLOUD, 0.1, session=as_gpu(session))
     radii = np.random.default_rng(16).random(N).astype(np.float32) * np.float32(0.01)
     radii[CLOUD.max(axis=1) > 0.9] = np.nan
@@ -518,9 +518,9 @@ def test_wide_blocks_keep_their_order(session, monkeypatch):
 )
 def test_crowds_are_counted_by_several_items_each(session, dim, foreign, periodic, monkeypatch):
     """Leaves that lie within reach as a whole are not looked into; those that are shared out end up in one sum."""
-    monkeypatch.setattr(trees, "_CROWD", 0)
-    monkeypatch.setattr(trees, "_UNEVENNESS", 0)
-    monkeypatch.setattr(trees, "_MANY", 0)
+    monkeypatch.setattr(packs, "_CROWD", 0)
+    monkeypatch.setattr(packs, "_UNEVENNESS", 0)
+    monkeypatch.setattr(packs, "_MANY", 0)
     n, rng = min(777, 4 * POINTS), np.random.default_rng(31)
     points = (rng.random((n, dim)) ** 3).astype(np.float32)
     points[: n // 4] = points[0]
@@ -543,10 +543,10 @@ def test_crowds_are_counted_by_several_items_each(session, dim, foreign, periodi
 @pytest.mark.parametrize("crowd", [0, math.inf], ids=["crowded", "not crowded"])
 def test_what_is_not_finite_is_nobodys_neighbor_in_a_leaf_within_reach(session, dim, crowd, monkeypatch):
     """Such leaves are counted as a whole, unless any point is not finite; and again when all are."""
-    monkeypatch.setattr(trees, "_CROWD", crowd)
-    monkeypatch.setattr(trees, "_UNEVENNESS", 0)
-    monkeypatch.setattr(trees, "_FEW_OF_UNIT", 0)
-    monkeypatch.setattr(trees, "_MANY", 0)
+    monkeypatch.setattr(packs, "_CROWD", crowd)
+    monkeypatch.setattr(packs, "_UNEVENNESS", 0)
+    monkeypatch.setattr(packs, "_FEW_OF_UNIT", 0)
+    monkeypatch.setattr(packs, "_MANY", 0)
     n = min(200, N)
     points = clouds.uniform(n, dim, seed=32)
     index = build(points, 4.0, session=as_gpu(session), leaf_size=8)
@@ -563,10 +563,10 @@ def test_what_is_not_finite_is_nobodys_neighbor_in_a_leaf_within_reach(session, 
 
 @pytest.mark.parametrize("crowd", [0, math.inf], ids=["crowded", "not crowded"])
 def test_explain_says_what_counts_are_compiled_for(session, crowd, monkeypatch):
-    monkeypatch.setattr(trees, "_CROWD", crowd)
-    monkeypatch.setattr(trees, "_UNEVENNESS", 0)
-    monkeypatch.setattr(trees, "_MANY", 0)
-    monkeypatch.setattr(trees, "_FEW_OF_UNIT", 0)
+    monkeypatch.setattr(packs, "_CROWD", crowd)
+    monkeypatch.setattr(packs, "_UNEVENNESS", 0)
+    monkeypatch.setattr(packs, "_MANY", 0)
+    monkeypatch.setattr(packs, "_FEW_OF_UNIT", 0)
     said = build(CLOUD[:50], session=as_gpu(session)).explain()
     assert f"divided {crowd == 0}" in said
     assert ("items each" in said) == (crowd == 0)
@@ -613,7 +613,7 @@ def test_the_nearest_meets_close_boxes_first(session):
 
 def test_packs_of_too_small_groups_go_alone():
     """A driver may allow a kernel fewer work-items than a node has descendants three levels down."""
-    config = trees.plan_tree_walk(RECORDED["h200"], dim=3, real="float", periodic=False)
+    config = packs.plan_tree_walk(RECORDED["h200"], dim=3, real="float", periodic=False)
     assert config.names()["packed"]
     assert not dataclasses.replace(config, work_group_size=4).names()["packed"]
 
@@ -622,7 +622,7 @@ def test_packs_of_too_small_groups_go_alone():
 @pytest.mark.parametrize("size", [4, 8, 16, 32])
 def test_every_query_has_its_items(size, neighbors):
     """As many that are active as it has shares, those of the same place in each; a driver may make groups smaller."""
-    config = trees.plan_tree_walk(RECORDED["h200"], dim=3, real="float", periodic=False, neighbors=neighbors)
+    config = packs.plan_tree_walk(RECORDED["h200"], dim=3, real="float", periodic=False, neighbors=neighbors)
     config = dataclasses.replace(config, work_group_size=size, divided=True)
     assert config.shares == max(1, size // config.band if size >= 8 else 1)
     of_group = size // config.shares
@@ -632,7 +632,7 @@ def test_every_query_has_its_items(size, neighbors):
         active = (unit | size - of_group if config.shares > 1 else unit) < end
         assert len(unit) - size < end <= len(unit)
         assert np.array_equal(active, turns < m)
-    assert config.units(trees._MOST_DIVIDED) + size <= 2**31, "their numbers are ints"
+    assert config.units(packs._MOST_DIVIDED) + size <= 2**31, "their numbers are ints"
 
 
 # --- plans ------------------------------------------------------------------------------------------------------------
@@ -645,7 +645,7 @@ def test_plans_fit_the_device(name, local_memory):
     if local_memory is not None:
         profile = dataclasses.replace(profile, local_memory=local_memory, local_reserve=0)
     for dim, real in itertools.product(range(1, 13), ("float", "double")):
-        walk = trees.plan_tree_walk(profile, dim=dim, real=real, periodic=True)
+        walk = packs.plan_tree_walk(profile, dim=dim, real=real, periodic=True)
         assert walk.work_group_size <= profile.max_work_group_size
         assert not walk.packed or walk.local_memory <= profile.usable_local_memory
         assert walk.packed <= (profile.kind == "gpu")
@@ -687,11 +687,11 @@ def test_local_memory_is_what_kernels_declare(real, periodic, local_memory):
         assert ("order_by_halves" in source) == (making.halved > 0)
         for kernel in source.split("\nkernel ")[1:]:
             assert declared(kernel, real) <= profile.usable_local_memory
-        walk = trees.plan_tree_walk(profile, dim=dim, real=real, periodic=periodic)
+        walk = packs.plan_tree_walk(profile, dim=dim, real=real, periodic=periodic)
         for divided in (False, True) if walk.packed else ():
             config = dataclasses.replace(walk, divided=divided)
-            packs = declared(render("aabb_tree", config, own_function("count"), VisitVariant()), real)
-            assert packs <= walk.local_memory if divided else packs == walk.local_memory
+            found = declared(render("aabb_tree", config, own_function("count"), VisitVariant()), real)
+            assert found <= walk.local_memory if divided else found == walk.local_memory
 
 
 @pytest.mark.parametrize("neighbors", [0.0, 50.0, 1e6, math.inf, math.nan])

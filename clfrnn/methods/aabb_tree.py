@@ -13,22 +13,12 @@ import pyopencl.array as cla
 from ..configs import VisitVariant, numbers_of_point
 from ..functions import NeighborFunction
 from ..limits import check_turns
+from ..packs import TreeWalkConfig, are_few, is_crowd, pays_to_divide, without_packs
 from ..plan import Problem
 from ..primitives.reduce import Box, PendingBox, bounding_box
 from ..profile import DeviceProfile
 from ..session import INT, Scratch, Session
-from ..trees import (
-    TreeWalkConfig,
-    are_few,
-    count_leaves,
-    is_crowd,
-    most_curve_bits,
-    needed_leaves,
-    pays_to_divide,
-    plan_tree,
-    query_bits,
-    without_packs,
-)
+from ..trees import count_leaves, most_curve_bits, needed_leaves, plan_tree, query_bits
 from .ask import Ask
 from .cell_plan import check_construction
 from .index import Index
