@@ -15,7 +15,7 @@ from conftest import POINTS, RECORDED, as_gpu
 import clfrnn
 from clfrnn import clouds, packs, reference, trees
 from clfrnn.configs import REAL_SIZE, VisitVariant
-from clfrnn.methods import METHODS, aabb_tree
+from clfrnn.methods import METHODS, tree
 from clfrnn.methods.medians import order_by_medians
 from clfrnn.methods.tree_order import TreeOrder
 from clfrnn.plan import Problem
@@ -33,7 +33,7 @@ def build(points, radius=0.1, *, session, **options):
 
 def boxes_of(index):
     """Low and high corners by node."""
-    corners = index.session.read(index._tree.nodes).reshape(index._leaves + index._held, -1)
+    corners = index.session.read(index._tree.nodes).reshape(index._builder.leaves + index._builder.held, -1)
     half = corners.shape[1] // 2
     return corners[:, : index.dim], corners[:, half : half + index.dim]
 
@@ -67,9 +67,9 @@ def test_boxes_are_those_of_the_points(session, dim, leaf_size):
         index.update(moved)
         low, high = boxes_of(index)
         order, size = index.order.get(), index._plan.leaf_size
-        leaves = index._leaves
-        assert index._held == -(-N // size)
-        for node in range(1, leaves + index._held):
+        leaves = index._builder.leaves
+        assert index._builder.held == -(-N // size)
+        for node in range(1, leaves + index._builder.held):
             level = int(math.log2(node))
             first = (node << (int(math.log2(leaves)) - level)) - leaves
             many = leaves >> level
@@ -116,8 +116,8 @@ def test_blocks_of_the_curve_are_halved(session, monkeypatch, dim, leaf_size, n,
 
 def test_levels_of_very_many_nodes(session, monkeypatch):
     """More nodes beside each other than one group goes up from."""
-    monkeypatch.setattr(aabb_tree, "_MOST_OF_GROUP", 2)
-    monkeypatch.setattr(aabb_tree, "_OF_GROUP", 2)
+    monkeypatch.setattr(tree, "_MOST_OF_GROUP", 2)
+    monkeypatch.setattr(tree, "_OF_GROUP", 2)
     points = clouds.uniform(min(1200, POINTS), 3, seed=3)
     index = build(points, session=session, leaf_size=1)
     low, high = boxes_of(index)
@@ -147,7 +147,7 @@ def test_trees_by_medians_are_tighter(session, monkeypatch):
     for construction in ("morton", "median"):
         index = build(CLOUD, session=session, construction=construction, leaf_size=8)
         low, high = boxes_of(index)
-        volumes.append(np.prod(np.maximum(high - low, 0), axis=1, dtype=float)[index._leaves :].sum())
+        volumes.append(np.prod(np.maximum(high - low, 0), axis=1, dtype=float)[index._builder.leaves :].sum())
     assert volumes[1] < volumes[0]
 
 
@@ -327,7 +327,7 @@ def test_medians_begin_where_the_box_does(session):
     points = clouds.uniform(N, 3, seed=20) - np.float32(0.5)
     index = build(points, 0.05, session=session, construction="median", leaf_size=8, box=(1, 1, 1), periodic=True)
     low, high = boxes_of(index)
-    assert (high - low)[index._leaves : index._leaves + N // 8].max() < 0.9
+    assert (high - low)[index._builder.leaves : index._builder.leaves + N // 8].max() < 0.9
 
 
 @pytest.mark.parametrize("dim", [1, 4, 7, 12])
@@ -443,7 +443,7 @@ def test_radii_side_by_side_are_alike(session, foreign, monkeypatch):
     order = index.session.read(Scratch(placed, N, np.dtype(np.int32)))
     numbers = order if foreign else index.order.get()[order]
     assert np.array_equal(np.sort(order), np.arange(N))
-    block = index._making.block
+    block = index._builder.config.block
     assert block >= 256 or index.session.profile.usable_local_memory < 4096
     for first in range(0, N, block):
         found = np.nan_to_num(radii[numbers[first : first + block]], nan=-1)
@@ -588,7 +588,7 @@ def test_more_leaves_than_a_list_holds(session):
     """Every leaf is touched by every pack: lists are emptied on the way, and the stack is not outgrown."""
     points = clouds.uniform(N, 3, seed=13)
     index = build(points, 3.0, session=as_gpu(session), leaf_size=1)
-    assert index._leaves > index.config.room
+    assert index._builder.leaves > index.config.room
     assert (index.count().get() == N - 1).all()
 
 
