@@ -20,6 +20,7 @@ LAYERS = [
     {"methods"},
     {"primitives"},
     {"session"},
+    {"launcher"},
     {"program", "rendering", "device", "pinned", "runs"},
     {"buckets", "packs"},
     {"blocks", "limits", "trees"},
