@@ -16,6 +16,7 @@ from ..packs import TreeWalkConfig, are_few, is_crowd, pays_to_divide, without_p
 from ..plan import Problem
 from ..primitives.reduce import Box, PendingBox, bounding_box
 from ..profile import DeviceProfile
+from ..rendering import own_function
 from ..session import Scratch, Session
 from ..trees import count_leaves, query_bits
 from .ask import Ask
@@ -84,16 +85,14 @@ class AabbTreeIndex(Index):
 
     def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TreeWalkConfig:
         """By themselves where close neighbors come first, and where idle items would show."""
-        config = dataclasses.replace(self.config, ranks=variant.radii and self._is_crowd())
+        ranks = variant.radii and self._is_crowd()
+        config = dataclasses.replace(self.config, ranks=ranks, divided=variant.shared)
         together = function.idles and not function.lowers
         return config if together else without_packs(config, self.session.profile)
 
     def divides(self, function: NeighborFunction, m: int) -> bool:
         """Sums of few queries, and in an uneven crowd, where the last queries to end would have the device wait."""
-        return function.light and self._divides(m)
-
-    def _divides(self, m: int) -> bool:
-        if not self.config.packed:
+        if not (function.light and self.config.packed):
             return False
         return are_few(m, self.session.profile) or (pays_to_divide(self.problem.survey, m) and self._is_crowd())
 
@@ -136,7 +135,8 @@ class AabbTreeIndex(Index):
         """See :class:`~clfrnn.methods.walker.Walker`."""
         plan = self._plan
         levels = self._builder.leaves.bit_length() - 1
-        config = dataclasses.replace(plan.config, divided=self._divides(self.num_points))
+        count = own_function("count")
+        config = self.config_for(count, VisitVariant(shared=self.divides(count, self.num_points)))
         going = "each by itself"
         if config.packed:
             going = f"in packs of {config.work_group_size}, the nearest each by itself"

@@ -112,16 +112,12 @@ class Walker(KeptPoints):
         self, function: NeighborFunction, ask: Ask, images: str, *, part: bool, marks: Handover | None
     ) -> tuple[Kernel, Any]:
         """The kernel that runs `function` for such a query, and the config it was compiled for."""
-        divided = marks is None and self.divides(function, ask.m)
-        passed_on = {} if marks is None else marks.variant(light=function.light)
-        facts = (*passed_on.values(), divided)
-        kind = (function, ask.queries is None, ask.radii is None, ask.half, images, part, *facts)
+        passed_on = {"shared": self.divides(function, ask.m)} if marks is None else marks.variant(light=function.light)
+        kind = (function, ask.queries is None, ask.radii is None, ask.half, images, part, *passed_on.values())
         found = self._programs.get(kind)
         if found is None:
             variant = dataclasses.replace(ask.variant(images, part=part), **passed_on)
-            config: Any = self.config_for(function, variant)
-            if divided:
-                config = dataclasses.replace(config, divided=True)
+            config = self.config_for(function, variant)
             kernels, config = self.session.kernels(self.stem, config, function, variant)
             found = self._programs[kind] = kernels["frnn_visit"], config
         return found
@@ -129,7 +125,7 @@ class Walker(KeptPoints):
     def divides(self, function: NeighborFunction, m: int) -> bool:  # noqa: ARG002
         """Whether several work-items look for the neighbors of each of m queries, and put their sums together.
 
-        The config of the walk has a field ``divided`` then.
+        :meth:`config_for` then has a variant that is ``shared``.
         """
         return False
 
