@@ -188,6 +188,8 @@ class VisitVariant:
     half: bool = False
     #: only queries of a range of numbers are served
     part: bool = False
+    #: several work-items serve each query between them, where the walk says that this pays
+    shared: bool = False
     #: the walk is a piece of a user's own kernel
     inline: bool = False
     #: in a periodic box: "all", or where the method divides them, "home", which does nothing unless all points lie in

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import collections
-import contextlib
 import itertools
 import math
 import os
-import time
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
@@ -21,22 +18,14 @@ from .configs import KernelConfig, VisitVariant
 from .device import find_device, read_profile
 from .errors import ClfrnnError, DeviceMemoryError, InvalidInputError
 from .functions import NeighborFunction
-from .limits import launch_budget
+from .launcher import Launcher
 from .pinned import PinnedNumbers
-from .profile import DeviceProfile
 from .program import Kernel, ProgramCache
 from .rendering import render
-from .runs import Runs
 
 __all__ = ["INT", "LONG", "Scratch", "Session"]
 
 Config = TypeVar("Config", bound=KernelConfig)
-
-#: A slice of a long launch should take about this long; Ctrl-C and watchdogs are served between slices.
-_SLICE_SECONDS = 0.5
-
-#: So much cheaper than its budget a launch may be for sure before its runs are not even watched.
-_DEAREST = 64
 
 #: Counters at zero are kept for so many numbers of them.
 _MOST_CLEARED = 4
@@ -69,7 +58,7 @@ class Scratch(NamedTuple):
     offset: int = 0
 
 
-class Session:
+class Session(Launcher):
     """One device at work. Everything below :mod:`clfrnn.api` is handed its session explicitly.
 
     Parameters
@@ -107,14 +96,14 @@ class Session:
                     "device: expected an in-order pyopencl.CommandQueue, got an out-of-order one; "
                     "create it without OUT_OF_ORDER_EXEC_MODE_ENABLE"
                 )
-            self.queue = device
+            queue = device
             self.device = device.device
             self.context = device.context
         else:
             self.device = find_device(device)
             self.context = cl.Context([self.device])
-            self.queue = cl.CommandQueue(self.context, self.device)
-        self.profile: DeviceProfile = read_profile(self.device)
+            queue = cl.CommandQueue(self.context, self.device)
+        super().__init__(queue, read_profile(self.device))
         self.programs = ProgramCache(self.context, self.device, self.profile)
         self._pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(self.queue))
         self._pinned = PinnedNumbers(self.queue)
@@ -123,9 +112,6 @@ class Session:
         self._arrays: dict[tuple[tuple[int, ...], np.dtype[Any]], dict[str, Any]] = {}
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
         self._process = os.getpid()
-        self._record: list[tuple[str, cl.Event]] | None = None
-        self._told: Callable[[int, int], None] | None = None
-        self._runs: collections.defaultdict[Kernel, Runs] = collections.defaultdict(Runs)
         self.number = next(_NUMBERS)
         Session.living.add(self)
 
@@ -166,96 +152,6 @@ class Session:
         if fitted is None:
             fitted = self._fitted[key] = self.kernels(stem, plan(self.profile, **facts))
         return fitted
-
-    def launch(self, kernel: Kernel, items: int, work_group_size: int, *arguments: Any) -> cl.Event | None:
-        """Enqueue `kernel` with at least `items` work-items in whole groups; None when there is nothing to do."""
-        if items <= 0:
-            return None
-        size = -(-items // work_group_size) * work_group_size
-        event = kernel.enqueue(self.queue, size, work_group_size, arguments)
-        if self._record is not None:
-            self._record.append((kernel.name, event))
-        return event
-
-    @contextlib.contextmanager
-    def recorded(self) -> Iterator[list[tuple[str, cl.Event]]]:
-        """Collect the name and event of every launch, for those who measure.
-
-        For names any queue does. Events have times only on a queue with profiling, which the session's own is not.
-
-        Examples
-        --------
-        >>> import clfrnn, pyopencl as cl
-        >>> properties = cl.command_queue_properties.PROFILING_ENABLE
-        >>> context = clfrnn.default_session().context
-        >>> timed = clfrnn.Session(cl.CommandQueue(context, properties=properties))
-        >>> with timed.recorded() as launches:
-        ...     counts = clfrnn.build_index([[0.0, 0.0], [1.0, 0.0]], 2.0, session=timed).count().get()
-        >>> seconds = {name: 1e-9 * (event.profile.end - event.profile.start) for name, event in launches}
-        >>> "frnn_visit" in seconds
-        True
-        """
-        launches: list[tuple[str, cl.Event]] = []
-        self._record = launches
-        try:
-            yield launches
-        finally:
-            self._record = None
-
-    @contextlib.contextmanager
-    def watched(self, told: Callable[[int, int], None]) -> Iterator[None]:
-        """Call ``told(done, units)`` after each slice of launches that are long enough to be sliced."""
-        self._told = told
-        try:
-            yield
-        finally:
-            self._told = None
-
-    def launch_sliced(
-        self,
-        kernel: Kernel,
-        units: int,
-        work_group_size: int,
-        *arguments: Any,
-        pairs: float,
-        most: float = math.inf,
-        begin: int = 0,
-    ) -> cl.Event | None:
-        """Enqueue `kernel` over `units` from `begin` on, in slices when that would be too much for one launch.
-
-        It is too much when `pairs` tests are foreseen to be, or when a run of the kernel may have been too long: a
-        cloud may have drawn together since its crowding was estimated; but never when `most`, which there can be, are
-        few. The kernel's first two arguments are the slice's first unit and its end. One launch does not wait; slices
-        wait for each other, and each is sized by the time that the one before it took.
-        """
-        budget, limit = launch_budget(self.profile), 2 * _SLICE_SECONDS
-        first, last = begin, begin + units
-        if not units or most <= budget / _DEAREST:
-            return self.launch(kernel, units, work_group_size, first, last, *arguments)
-        runs, now = self._runs[kernel], time.perf_counter()
-        excess = max(pairs / budget, runs.foreseen(units, now, limit) / limit)
-        if excess <= 1:
-            event = self.launch(kernel, units, work_group_size, first, last, *arguments)
-            runs.watch(event, units, now)
-            return event
-        self.queue.finish()  # what was enqueued before is not part of what slices measure
-        event = None
-        began = time.perf_counter()
-        step = max(work_group_size, int(units / (8 * excess)) // work_group_size * work_group_size)
-        while first < last:
-            end = min(last, first + step)
-            started = time.perf_counter()
-            event = self.launch(kernel, end - first, work_group_size, first, end, *arguments)
-            if event is not None:
-                event.wait()
-            taken = max(time.perf_counter() - started, 1e-6)
-            faster = min(8.0, _SLICE_SECONDS / taken)
-            step = max(work_group_size, int(step * faster) // work_group_size * work_group_size)
-            first = end
-            if self._told is not None:
-                self._told(first - begin, units)
-        runs.measured(units, time.perf_counter() - began, limit)
-        return event
 
     def allocate(self, shape: int | Sequence[int], dtype: Any, *, purpose: str, rows: int | None = None) -> cla.Array:
         """An uninitialised array from the pool, to which its buffer returns when the array is dropped.

@@ -1,4 +1,4 @@
-"""Trees: what is compiled in for a tree of bounding boxes, and its shape. Pure functions, as :mod:`clfrnn.plan`."""
+"""Trees: how a tree of bounding boxes is made, and its shape. Pure functions, as :mod:`clfrnn.plan`."""
 
 from __future__ import annotations
 
@@ -6,27 +6,25 @@ import dataclasses
 import math
 from typing import Any
 
-from .configs import REAL_SIZE, PointConfig, RunConfig
-from .plan import Problem, group_size, plan_walk
+from .configs import REAL_SIZE, PointConfig
+from .plan import Problem, group_size
 from .profile import DeviceProfile
-from .survey import Survey
 
 __all__ = [
     "MOST_LEAVES",
+    "OF_RECORD",
+    "PACK",
     "TreeConfig",
-    "TreeWalkConfig",
-    "are_few",
+    "corners",
     "count_leaves",
     "curve_bits",
     "default_leaf_size",
-    "is_crowd",
+    "for_neighbors",
+    "layout_of",
     "most_curve_bits",
     "needed_leaves",
-    "pays_to_divide",
     "plan_tree",
-    "plan_tree_walk",
     "query_bits",
-    "without_packs",
 ]
 
 #: Points of a leaf. On a CPU a leaf is some vectors. On a GPU small leaves mean fewer candidates out of reach and more
@@ -41,23 +39,8 @@ _NODES_OF_POINT = 0.358
 #: Work-items and leaves of a group that makes boxes, so that points are loaded by all of them, leaves made by some.
 _GROUP, _LEAVES = 256, 128
 
-#: Queries that go down the tree together, as many as a number has bits; fewer than a node has descendants three levels
-#: down would leave some of these untested.
-_PACK, _LEAST_PACK = 32, 8
-
-#: Packs that are so many times as wide as they look ask for each query whether it touches a node (measured). Not where
-#: queries are sorted by their radii: packs are wide there, and touch most of what lies between.
-_WIDE_PACK = 32
-
-#: Queries of a pack that look into the same leaves, by neighbors: more of them load fewer addresses, fewer look into
-#: fewer leaves (measured).
-_BANDS = ((60.0, 4), (math.inf, 8))
-
-#: Candidates that a band takes at a time: as all are loaded from one address, many loads under way cost little.
-_UNROLLED = (8, 8)
-
-#: Leaves whose bits are kept in one number.
-_WORD = 32
+#: Queries that go down the tree together, as many as a number has bits.
+PACK = 32
 
 #: Bits of a key, and of one coordinate in it: no more than the numbers themselves tell apart.
 _KEY_BITS = 63
@@ -79,25 +62,11 @@ _WIDE = 8.0
 #: So do those whose largest radius is no more than so many times the smallest.
 _ALIKE = 1.5
 
-#: From so many neighbors on in the mean, leaves are looked at as a whole and lists written by sectors: sooner with 380
-#: (measured), no sooner with 140.
-_MANY = 300.0
-
-#: From so many points in a cube of side radius on, in the mean over points, queries with radii of their own are sorted
-#: by these (measured); and where the survey finds them so uneven, each is counted by several items: sooner from 4 on in
-#: the cloud of three decades, later in even ones (measured), what lies between was not tried.
-_CROWD = 100.0
-_UNEVENNESS = 3.0
-_MOST_DIVIDED = 1 << 27
-
-#: So are up to so many queries for each compute unit, as there are too few packs to keep it busy.
-_FEW_OF_UNIT = 256
-
 #: The numbers of nodes are ints, and so is that behind the last one.
 MOST_LEAVES = 1 << 29
 
 #: Records hold so many coordinates beside an id.
-_OF_RECORD = 3
+OF_RECORD = 3
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -133,96 +102,6 @@ class TreeConfig(PointConfig):
         return {**super().names(), "wide": _WIDE, "alike": _ALIKE}
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class TreeWalkConfig(RunConfig):
-    """The walk over a tree."""
-
-    #: the queries of a group go down the tree together; else each goes by itself
-    packed: bool
-    #: queries that are no points are sorted along the curve, so that neighbors search beside each other
-    sorts: bool
-    #: queries with radii of their own are sorted by these, so that those beside each other have alike to do
-    ranks: bool
-    #: so many neighbors that many leaves lie within reach as a whole, and that lists are written a sector at a time
-    many: bool
-    #: queries of a pack that look into the same leaves
-    band: int
-    #: sums are made by several items for each query, who divide the leaves among them
-    divided: bool
-
-    @property
-    def room(self) -> int:
-        """Leaves that a pack looks into at a time, at most."""
-        return 128 if self.dim <= _OF_RECORD else 64
-
-    @property
-    def stack(self) -> int:
-        """Nodes that a pack has yet to look below: those of a few steps, and of one by one from there to the leaves."""
-        return 384
-
-    @property
-    def local_memory(self) -> int:
-        """Bytes that a pack takes."""
-        numbers = self.sides * (self.work_group_size + 2 + self.parts) + corners(self.dim) * self.room
-        return REAL_SIZE[self.real] * numbers + 4 * (
-            self.room + self.stack + 4 + 2 * self.bands * -(-self.room // _WORD)
-        )
-
-    @property
-    def sides(self) -> int:
-        """Numbers that say where the queries of a pack are, and how far they look."""
-        return 3 * self.dim + 2 if self.periodic else 2 * self.dim + 1
-
-    @property
-    def parts(self) -> int:
-        """Parts of a pack, each of which is gone through by one item for one of these numbers."""
-        parts = 1
-        while 2 * parts * self.sides <= self.work_group_size:
-            parts *= 2
-        return parts
-
-    @property
-    def bands(self) -> int:
-        """Bands of a pack."""
-        return max(1, self.work_group_size // self.band)
-
-    @property
-    def _together(self) -> bool:
-        """Packs, unless a driver allows groups too small to test a node's descendants side by side."""
-        return self.packed and self.work_group_size >= _LEAST_PACK
-
-    @property
-    def shares(self) -> int:
-        """Items that divide a query's leaves among them: one of each band."""
-        return self.bands if self.divided and self._together else 1
-
-    def units(self, m: int) -> int:
-        """Items of a launch for m queries: the last that is needed is the last share of the last query."""
-        size = self.work_group_size
-        of_group = size // self.shares
-        whole, rest = divmod(m, of_group)
-        return size * whole + (size - of_group + rest if rest else 0)
-
-    def names(self) -> dict[str, Any]:
-        """The fields, and what a pack holds."""
-        return {
-            **super().names(),
-            "packed": self._together,
-            "shares": self.shares,
-            "room": self.room,
-            "stack": self.stack,
-            "bands": self.bands,
-            "word": _WORD,
-            "sides": self.sides,
-            "wide": _WIDE_PACK,
-            "parts": self.parts,
-        }
-
-    def inline(self) -> TreeWalkConfig:
-        """The same walk as a piece of another kernel, whose work-items need not stay together."""
-        return dataclasses.replace(self, width=1, packed=False)
-
-
 def corners(dim: int) -> int:
     """Numbers of the box of a node: its corners, padded to vectors in three dimensions."""
     return 8 if dim == 3 else 2 * dim
@@ -230,12 +109,12 @@ def corners(dim: int) -> int:
 
 def default_leaf_size(profile: DeviceProfile, n: int, neighbors: float) -> int:
     """Points of a leaf, when the caller does not say: twice as many where so many nodes would take too much memory."""
-    size = _LEAF_OF_CPU if profile.kind == "cpu" else _for_neighbors(_LEAVES_OF_GPU, neighbors)
+    size = _LEAF_OF_CPU if profile.kind == "cpu" else for_neighbors(_LEAVES_OF_GPU, neighbors)
     nodes = count_leaves(n, size) + needed_leaves(n, size)
     return size if nodes <= max(2.0, _NODES_OF_POINT * n) else 2 * size
 
 
-def _for_neighbors(sizes: tuple[tuple[float, int], ...], neighbors: float) -> int:
+def for_neighbors(sizes: tuple[tuple[float, int], ...], neighbors: float) -> int:
     """Of sizes, each for so many neighbors at the most, the first that serves."""
     return next(size for most, size in sizes if not neighbors > most)
 
@@ -250,14 +129,14 @@ def count_leaves(n: int, leaf_size: int) -> int:
     return 1 << (needed_leaves(n, leaf_size) - 1).bit_length()
 
 
-def _layout(profile: DeviceProfile, dim: int) -> str:
+def layout_of(profile: DeviceProfile, dim: int) -> str:
     """Columns on a CPU, elsewhere records where they are full, else pairs where there are two coordinates.
 
     The queries of a band load one address, and three loads of it take longer than a wide one (measured).
     """
     if profile.kind == "cpu" or dim == 1:
         return "columns"
-    return "records" if dim == _OF_RECORD else "pairs"
+    return "records" if dim == OF_RECORD else "pairs"
 
 
 def plan_tree(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> TreeConfig:
@@ -277,11 +156,11 @@ def plan_tree(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) ->
         dim=dim,
         real=real,
         periodic=periodic,
-        layout=_layout(profile, dim),
+        layout=layout_of(profile, dim),
         leaves=leaves,
         halved=_halved(profile, size, dim, real) if profile.kind == "gpu" else 0,
         block=max(1, min(_BLOCK, _room_for_block(profile, size, real))),
-        pack=_PACK,
+        pack=PACK,
     )
 
 
@@ -316,67 +195,6 @@ def curve_bits(problem: Problem, *, halved: bool = False) -> int:
     return max(1, min(most, math.ceil(across) + spare))
 
 
-def plan_tree_walk(
-    profile: DeviceProfile, *, dim: int, real: str, periodic: bool, neighbors: float = 0.0
-) -> TreeWalkConfig:
-    """As walks over cells, a leaf being a run of candidates as a row of cells is; in packs on a GPU."""
-    walk = plan_walk(profile, dim=dim, real=real, periodic=periodic)
-    alone = TreeWalkConfig(
-        work_group_size=walk.work_group_size,
-        dim=dim,
-        real=real,
-        square_root=walk.square_root,
-        periodic=periodic,
-        layout=_layout(profile, dim),
-        width=walk.width,
-        unrolled=walk.unrolled,
-        fused=False,
-        packed=False,
-        sorts=False,
-        ranks=False,
-        many=False,
-        band=1,
-        divided=False,
-    )
-    packed = dataclasses.replace(
-        alone,
-        work_group_size=group_size(profile, _PACK),
-        unrolled=_UNROLLED,
-        packed=True,
-        sorts=True,
-        many=neighbors >= _MANY,
-        band=_for_neighbors(_BANDS, neighbors),
-    )
-    fits = packed.local_memory <= profile.usable_local_memory and packed.work_group_size >= _LEAST_PACK
-    return packed if profile.kind == "gpu" and fits else alone
-
-
-def is_crowd(points: float) -> bool:
-    """Whether a cube whose side is the largest radius holds so many that a device would wait for its last queries."""
-    return points >= _CROWD
-
-
-def pays_to_divide(survey: Survey, m: int) -> bool:
-    """Whether m queries of a crowd are served by several items each: where few have so many more neighbors than others.
-
-    The numbers of items are ints, too.
-    """
-    return survey.unevenness >= _UNEVENNESS and m <= _MOST_DIVIDED
-
-
-def are_few(m: int, profile: DeviceProfile) -> bool:
-    """Whether m queries are too few to keep the device busy, unless each is served by several items."""
-    return m <= _FEW_OF_UNIT * profile.compute_units
-
-
 def query_bits(m: int, dim: int, most: int) -> int:
     """Bits of a coordinate by which m queries are sorted: no more than tell them apart."""
     return max(1, min(most, 32 // dim, -(-m.bit_length() // dim) + 1))
-
-
-def without_packs(config: TreeWalkConfig, profile: DeviceProfile) -> TreeWalkConfig:
-    """The same walk for queries that go by themselves."""
-    if not config.packed:
-        return config
-    walk = plan_walk(profile, dim=config.dim, real=config.real, periodic=config.periodic)
-    return dataclasses.replace(config, work_group_size=walk.work_group_size, unrolled=walk.unrolled, packed=False)

@@ -13,11 +13,12 @@ from typing import Any
 from clfrnn.blocks import plan_coarse
 from clfrnn.limits import launch_budget
 from clfrnn.methods import METHODS, choose_method
+from clfrnn.packs import plan_tree_walk
 from clfrnn.plan import Problem, plan_sort, plan_tile, plan_walk, square_root
 from clfrnn.profile import DeviceProfile
 from clfrnn.quirks import QUIRKS
 from clfrnn.survey import Survey
-from clfrnn.trees import default_leaf_size, plan_tree_walk
+from clfrnn.trees import default_leaf_size
 
 ROOT = Path(__file__).parent.parent
 PROFILES = ROOT / "tests" / "profiles"

@@ -158,7 +158,7 @@ def as_narrow_gpu(session, **facts):
 @pytest.fixture
 def unsliced(monkeypatch):
     """For tests that count launches: none is sliced because the machine was busy with something else."""
-    monkeypatch.setattr("clfrnn.session._SLICE_SECONDS", math.inf)
+    monkeypatch.setattr("clfrnn.launcher._SLICE_SECONDS", math.inf)
 
 
 @pytest.fixture

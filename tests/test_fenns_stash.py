@@ -13,8 +13,7 @@ from test_rendering import CONFIGS
 from test_stash import same, watch
 
 import clfrnn
-import clfrnn.session as session_module
-from clfrnn import blocks, clouds, reference
+from clfrnn import blocks, clouds, launcher, reference
 from clfrnn.configs import REAL_SIZE, VisitVariant
 from clfrnn.methods import fenns, stash
 from clfrnn.methods.ask import make_ask
@@ -125,8 +124,8 @@ def test_slots_that_take_more_than_what_is_done_with(session, monkeypatch):
 def test_launches_in_slices(session, monkeypatch):
     """Places in the stash are those of queries, whichever slice of the groups serves them."""
     made = watch(monkeypatch, 4)
-    monkeypatch.setattr(session_module, "launch_budget", lambda profile: 500)
-    monkeypatch.setattr(session_module, "_SLICE_SECONDS", 1e-9)
+    monkeypatch.setattr(launcher, "launch_budget", lambda profile: 500)
+    monkeypatch.setattr(launcher, "_SLICE_SECONDS", 1e-9)
     points = crowded(3, np.dtype(np.float32))
     index = clfrnn.build_index(points, 0.02, method="fenns", coarse_shape=3, session=in_groups(session))
     with index.session.recorded() as launches:

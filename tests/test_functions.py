@@ -11,8 +11,7 @@ from conftest import POINTS as MOST_POINTS
 from conftest import WAYS
 
 import clfrnn
-from clfrnn import clouds, reference
-from clfrnn import session as session_module
+from clfrnn import clouds, launcher, reference
 from clfrnn.methods import METHODS
 from clfrnn.program import complaints
 
@@ -406,8 +405,8 @@ def test_a_visit_in_slices_serves_every_query_once(session, method, foreign, mon
     )
     index = build(points, method, clfrnn.Session(session.device))
     counts, runs = (zeros(index.session, n, np.int32) for n in (len(expected), 1))
-    monkeypatch.setattr(session_module, "launch_budget", lambda profile: 500)
-    monkeypatch.setattr(session_module, "_SLICE_SECONDS", 1e-9)
+    monkeypatch.setattr(launcher, "launch_budget", lambda profile: 500)
+    monkeypatch.setattr(launcher, "_SLICE_SECONDS", 1e-9)
 
     with index.session.recorded() as launches:
         index.visit(function, queries, counts=counts, runs=runs)

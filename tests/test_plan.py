@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conftest import RECORDED
 
-from clfrnn import blocks, buckets, configs, limits, plan, trees
+from clfrnn import blocks, buckets, configs, limits, packs, plan, trees
 from clfrnn.domain import PeriodicBox, grid_of
 from clfrnn.methods import METHODS
 from clfrnn.plan import Problem
@@ -50,7 +50,7 @@ def local_bytes(config):
         return 4 * config.names()["room"] + 2 * getattr(config, "tile", 0)
     if isinstance(config, blocks.BlockConfig):
         return blocks.block_memory(config) if config.tile else 0
-    if isinstance(config, trees.TreeWalkConfig):
+    if isinstance(config, packs.TreeWalkConfig):
         return config.local_memory if config.packed else 0
     if isinstance(config, trees.TreeConfig):
         return config.leaves * ((2 * config.dim + 2) * REAL_SIZE[config.real] + 4)
@@ -69,7 +69,7 @@ def all_configs(profile):
             )
             yield plan.plan_images(profile, dim=dim, real=real)
             yield trees.plan_tree(profile, dim=dim, real=real, periodic=True)
-            yield trees.plan_tree_walk(profile, dim=dim, real=real, periodic=True)
+            yield packs.plan_tree_walk(profile, dim=dim, real=real, periodic=True)
         for dim in (2, 3):
             yield plan.plan_walk(profile, dim=dim, real=real, periodic=True, edges=True)
             yield blocks.plan_coarse(profile, dim=dim, real=real, periodic=True)
@@ -115,8 +115,8 @@ def test_groups_are_whole_wavefronts(profile):
         size = config.work_group_size
         assert size % profile.simd_width == 0 or size < profile.simd_width, config
         small = size < min(profile.simd_width, profile.max_work_group_size)
-        packs = isinstance(config, trees.TreeWalkConfig) and config.packed
-        assert not small or packs or size == 1, f"{config} leaves lanes idle"
+        packed = isinstance(config, packs.TreeWalkConfig) and config.packed
+        assert not small or packed or size == 1, f"{config} leaves lanes idle"
 
 
 @pytest.mark.parametrize("real", ["float", "double"])
@@ -130,7 +130,7 @@ def test_more_local_memory_never_means_smaller_plans(profile, dim, real):
         device = dataclasses.replace(profile, local_memory=memory + profile.local_reserve)
         sort, walk = (
             plan.plan_sort(device, key="ulong"),
-            trees.plan_tree_walk(device, dim=dim, real=real, periodic=True),
+            packs.plan_tree_walk(device, dim=dim, real=real, periodic=True),
         )
         making = trees.plan_tree(device, dim=dim, real=real, periodic=True)
         reduction = plan.plan_reduce(device, dim=dim, real=real)

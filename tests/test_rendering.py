@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from mako.lexer import Lexer
 
-from clfrnn import blocks, buckets, configs, rendering, trees
+from clfrnn import blocks, buckets, configs, packs, rendering, trees
 from clfrnn.configs import VisitVariant
 from clfrnn.functions import NeighborFunction
 from clfrnn.methods import METHODS
@@ -54,7 +54,7 @@ CONFIGS = {
         work_group_size=64, dim=3, real="float", periodic=True, counters=4096, tile=2048, layout="pairs"
     ),
     "regions": buckets.RegionConfig(work_group_size=64, dim=3, real="float", periodic=True, counters=256, batch=2),
-    "aabb_tree": trees.TreeWalkConfig(
+    "aabb_tree": packs.TreeWalkConfig(
         **{k: v for k, v in WALK.items() if k != "lockstep"},
         packed=True,
         sorts=True,

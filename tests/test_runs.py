@@ -7,8 +7,7 @@ import pyopencl as cl
 import pytest
 
 import clfrnn
-from clfrnn import clouds, reference
-from clfrnn import session as session_module
+from clfrnn import clouds, launcher, reference
 from clfrnn.runs import Runs
 
 LIMIT = 1.0
@@ -124,8 +123,8 @@ def test_a_run_is_scaled_to_more_units_and_never_to_fewer():
 def clock(monkeypatch):
     """What sessions take for the time; it stands still while they slice."""
     fake = types.SimpleNamespace(now=0.0)
-    monkeypatch.setattr(session_module, "time", types.SimpleNamespace(perf_counter=lambda: fake.now))
-    monkeypatch.setattr(session_module, "_DEAREST", np.inf)  # so that few points count too
+    monkeypatch.setattr(launcher, "time", types.SimpleNamespace(perf_counter=lambda: fake.now))
+    monkeypatch.setattr(launcher, "_DEAREST", np.inf)  # so that few points count too
     return fake
 
 

@@ -10,8 +10,7 @@ import pytest
 from conftest import RECORDED
 from test_cli import run
 
-from clfrnn import clouds, reference
-from clfrnn import session as session_module
+from clfrnn import clouds, launcher, reference
 from clfrnn.commands import memory
 from clfrnn.commands import search as command
 from clfrnn.methods import METHODS
@@ -129,7 +128,7 @@ def test_free_memory(tmp_path, monkeypatch):
 
 def test_long_work_is_told_of(place, cloud, tmp_path, monkeypatch):
     """In slices of a launch while counting, in parts of the list behind that."""
-    monkeypatch.setattr(session_module, "launch_budget", lambda profile: 500)
+    monkeypatch.setattr(launcher, "launch_budget", lambda profile: 500)
     monkeypatch.setattr(command, "_MOST_BYTES", 1 << 20)
     monkeypatch.setattr(command, "_SHARE", 10**9)
     told = {}

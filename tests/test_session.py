@@ -14,8 +14,7 @@ import pyopencl.array as cla
 import pytest
 
 import clfrnn
-from clfrnn import clouds, configs, limits, plan, program, reference
-from clfrnn import session as session_module
+from clfrnn import clouds, configs, launcher, limits, plan, program, reference
 from clfrnn.device import find_device, list_devices
 from clfrnn.methods import METHODS
 
@@ -193,8 +192,8 @@ def test_long_launches_are_sliced(session, monkeypatch, method, foreign):
     """With a budget of almost nothing every visit is cut up, and still exact."""
     launches = []
     launch = clfrnn.Session.launch
-    monkeypatch.setattr(session_module, "launch_budget", lambda profile: 500)
-    monkeypatch.setattr(session_module, "_SLICE_SECONDS", 1e-9)
+    monkeypatch.setattr(launcher, "launch_budget", lambda profile: 500)
+    monkeypatch.setattr(launcher, "_SLICE_SECONDS", 1e-9)
     monkeypatch.setattr(
         clfrnn.Session,
         "launch",
@@ -214,14 +213,14 @@ def test_a_launch_that_took_too_long_is_sliced_the_next_time(session, monkeypatc
     """Though nothing was foreseen: a cloud may have drawn together since it was surveyed."""
     index = clfrnn.build_index(POINTS, 0.1, method=method, session=clfrnn.Session(session.device))
     expected = np.diff(reference.neighbors(POINTS, 0.1).offsets)
-    monkeypatch.setattr(session_module, "_SLICE_SECONDS", 1e-9)
-    monkeypatch.setattr(session_module, "_DEAREST", np.inf)  # so that few points count too
+    monkeypatch.setattr(launcher, "_SLICE_SECONDS", 1e-9)
+    monkeypatch.setattr(launcher, "_DEAREST", np.inf)  # so that few points count too
     runs = []
     for _ in range(3):
         with index.session.recorded() as launches:
             assert np.array_equal(index.count().get(), expected)
         runs.append(len(launches))
-    monkeypatch.setattr(session_module, "_SLICE_SECONDS", np.inf)
+    monkeypatch.setattr(launcher, "_SLICE_SECONDS", np.inf)
     with index.session.recorded() as launches:
         index.count()
 
@@ -248,7 +247,7 @@ def test_launches_that_cannot_be_long_are_not_watched(session):
     fresh = clfrnn.Session(session.device)
     index = clfrnn.build_index(POINTS, 0.1, method="strips", session=fresh)
     index.count()
-    assert not fresh._runs or len(POINTS) ** 2 > limits.launch_budget(fresh.profile) / session_module._DEAREST
+    assert not fresh._runs or len(POINTS) ** 2 > limits.launch_budget(fresh.profile) / launcher._DEAREST
     index.visit(clfrnn.NeighborFunction(state="int c = 0;", per_neighbor="++c;"))
     assert fresh._runs
 

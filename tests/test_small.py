@@ -9,7 +9,7 @@ import pytest
 from conftest import as_gpu, as_narrow_gpu, takes_long_as_gpu
 
 import clfrnn
-from clfrnn import blocks, buckets, clouds, reference, trees
+from clfrnn import blocks, buckets, clouds, packs, reference
 from clfrnn.methods import cell_plan, cells, coarse, fenns, stash
 
 pytestmark = pytest.mark.core
@@ -47,7 +47,7 @@ def test_every_kernel_on_a_small_cloud(session, way, dim):
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 def test_queries_that_go_down_a_tree_together(session, periodic, monkeypatch):
     """Packs of queries, with more leaves than their lists hold."""
-    monkeypatch.setattr(trees, "_FEW_OF_UNIT", 0)
+    monkeypatch.setattr(packs, "_FEW_OF_UNIT", 0)
     if takes_long_as_gpu(session, "aabb_tree"):
         pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
     domain = {"box": (1.0, 1.0, 1.0), "periodic": (True, False, False)} if periodic else {}
@@ -65,9 +65,9 @@ def test_a_crowd_is_counted_by_several_items_each(session, monkeypatch):
     """With one radius and with radii of their own, sorted by these."""
     if takes_long_as_gpu(session, "aabb_tree"):
         pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
-    monkeypatch.setattr(trees, "_CROWD", 0)
-    monkeypatch.setattr(trees, "_UNEVENNESS", 0)
-    monkeypatch.setattr(trees, "_MANY", 0)
+    monkeypatch.setattr(packs, "_CROWD", 0)
+    monkeypatch.setattr(packs, "_UNEVENNESS", 0)
+    monkeypatch.setattr(packs, "_MANY", 0)
     points = clouds.duplicates(100, 3, seed=6)
     radii = np.random.default_rng(7).choice([0.05, 0.4], 100).astype(np.float32)
     index = clfrnn.build_index(points, 0.4, method="aabb_tree", session=as_gpu(session), leaf_size=3)

@@ -7,58 +7,25 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-import pyopencl as cl
 import pyopencl.array as cla
 
-from ..configs import VisitVariant, numbers_of_point
+from ..configs import VisitVariant
 from ..functions import NeighborFunction
 from ..limits import check_turns
+from ..packs import TreeWalkConfig, are_few, is_crowd, pays_to_divide, without_packs
 from ..plan import Problem
 from ..primitives.reduce import Box, PendingBox, bounding_box
 from ..profile import DeviceProfile
-from ..session import INT, Scratch, Session
-from ..trees import (
-    TreeWalkConfig,
-    are_few,
-    count_leaves,
-    is_crowd,
-    most_curve_bits,
-    needed_leaves,
-    pays_to_divide,
-    plan_tree,
-    query_bits,
-    without_packs,
-)
+from ..rendering import own_function
+from ..session import Scratch, Session
+from ..trees import count_leaves, query_bits
 from .ask import Ask
 from .cell_plan import check_construction
 from .index import Index
-from .tree_order import TreeOrder
+from .tree import Tree, TreeBuilder
 from .tree_plan import ADVICE, CONSTRUCTIONS, TreePlan, check_leaf_size, check_threshold, plan_of
 
 __all__ = ["AabbTree", "AabbTreeIndex"]
-
-#: Nodes beside each other that one group goes up from, at most.
-_MOST_OF_GROUP = 4096
-_OF_GROUP = 1024
-
-#: A side of a leaf counts as no narrower than this share of the radius: a flat leaf has no volume to compare with.
-_LEAST_SIDE = 1 / 16
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Tree:
-    """Points in the tree's order and the boxes over them; how large leaves were when their order was made."""
-
-    points: Scratch
-    nodes: Scratch
-    volumes: Scratch
-    images: tuple[Scratch, ...]
-    #: the box of the points
-    bounds: PendingBox
-    #: where the periodic box begins, if there is one
-    starts: tuple[float, ...]
-    #: when it is known how far its leaves have grown
-    measured: cl.Event | None
 
 
 class AabbTree:
@@ -102,24 +69,14 @@ class AabbTreeIndex(Index):
         super().__init__(session, problem)
         assert bounds is not None, "the curve goes through the box of the points"
         self._plan = plan
-        self._leaves = count_leaves(self.num_points, plan.leaf_size)
-        #: those that hold points, which are all that are kept
-        self._held = needed_leaves(self.num_points, plan.leaf_size)
-        check_turns(session.profile, problem=problem, side=problem.radius, rows=4 * self._leaves)
-        self._kernels, self._making = session.planned(
-            "tree", plan_tree, dim=self.dim, real=problem.real, periodic=problem.box is not None
-        )
-        self._in_order = TreeOrder(session, self._kernels, self._making, plan.leaf_size)
-        self._bits = plan.bits
-        #: the largest ratio of a leaf's volumes now and when the order was made, as a logarithm; and, when the order
-        #: was made, the sum over points of how many were in a cube of side radius
-        self._told = session.pinned(self, self.dtype)
+        leaves = count_leaves(self.num_points, plan.leaf_size)
+        check_turns(session.profile, problem=problem, side=problem.radius, rows=4 * leaves)
+        self._builder = TreeBuilder(session, problem, plan, self.dtype)
+        #: how crowded points were when somebody first asked
         self._crowd: float | None = None
         #: the growth that was last looked at; and whether the last order was outgrown in one step
         self._grown, self._restless = 0.0, False
         self._tree = self._grow(points, bounds, problem.survey.low)
-        # When an order is made anew, the points may lie elsewhere than those that the bits were planned for.
-        self._bits = most_curve_bits(self.dim, problem.real)
 
     @property
     def config(self) -> TreeWalkConfig:
@@ -128,16 +85,14 @@ class AabbTreeIndex(Index):
 
     def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TreeWalkConfig:
         """By themselves where close neighbors come first, and where idle items would show."""
-        config = dataclasses.replace(self.config, ranks=variant.radii and self._is_crowd())
+        ranks = variant.radii and self._is_crowd()
+        config = dataclasses.replace(self.config, ranks=ranks, divided=variant.shared)
         together = function.idles and not function.lowers
         return config if together else without_packs(config, self.session.profile)
 
     def divides(self, function: NeighborFunction, m: int) -> bool:
         """Sums of few queries, and in an uneven crowd, where the last queries to end would have the device wait."""
-        return function.light and self._divides(m)
-
-    def _divides(self, m: int) -> bool:
-        if not self.config.packed:
+        if not (function.light and self.config.packed):
             return False
         return are_few(m, self.session.profile) or (pays_to_divide(self.problem.survey, m) and self._is_crowd())
 
@@ -151,15 +106,14 @@ class AabbTreeIndex(Index):
 
     def _is_crowd(self) -> bool:
         """Whether points crowd within the radius: the first who ask may wait, unless an update has waited before."""
-        return self.config.packed and is_crowd(self._hear(self._tree) if self._crowd is None else self._crowd)
+        return self.config.packed and is_crowd(self._hear(self._tree)[1] if self._crowd is None else self._crowd)
 
-    def _hear(self, tree: Tree) -> float:
-        """Wait for what a tree's boxes tell. Returns how crowded points are, which the first who hear of it settle."""
-        if tree.measured is not None:
-            tree.measured.wait()
+    def _hear(self, tree: Tree) -> tuple[float, float]:
+        """Wait for how far a tree's leaves have grown, and how crowded points are, which the first who hear settle."""
+        growth, crowd = self._builder.hear(tree)
         if self._crowd is None:
-            self._crowd = float(self._told[1]) / max(1, self.num_points)
-        return self._crowd
+            self._crowd = crowd
+        return growth, self._crowd
 
     def goes_by_number(self, function: NeighborFunction, ask: Ask, images: str) -> bool:  # noqa: ARG002
         """Foreign queries that are not sorted."""
@@ -168,37 +122,21 @@ class AabbTreeIndex(Index):
     def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
         """Foreign ones along the curve; by their radii where these make much of a difference."""
         ranks = radii is not None and self._is_crowd()
-        if not (ranks or (queries is not None and self.config.sorts)):
-            return ()
-        session, tree, making = self.session, self._tree, self._making
-        m = self.num_points if queries is None else queries.shape[0]
-        order = tree.points  # not looked at, as points are in their order
-        if queries is not None:
-            bits = query_bits(m, self.dim, self._bits)
-            order = self._in_order.of_queries(queries, bits, tree.bounds, tree.images)
-        if not ranks:
-            return (order.base_data,)
-        ranked = session.scratch(m, INT, purpose="the order of queries")
-        session.launch(
-            self._kernels["order_by_radii"],
-            -(-m // making.block) * making.work_group_size,
-            making.work_group_size,
-            np.int32(m),
-            np.int32(self.num_points),
-            np.int32(queries is None),
-            tree.points.base_data,
-            order.base_data,
-            (tree.points if queries is None else queries).base_data,
-            radii.base_data,
-            ranked.base_data,
-        )
-        return (ranked.base_data,)
+        tree, builder = self._tree, self._builder
+        order = None
+        if queries is not None and self.config.sorts:
+            bits = query_bits(queries.shape[0], self.dim, builder.bits)
+            order = builder.order.of_queries(queries, bits, tree.bounds, tree.images)
+        if ranks:
+            order = builder.order.by_radii(radii, tree.points, queries, order)
+        return () if order is None else (order.base_data,)
 
     def describe(self) -> list[str]:
         """See :class:`~clfrnn.methods.walker.Walker`."""
         plan = self._plan
-        levels = self._leaves.bit_length() - 1
-        config = dataclasses.replace(plan.config, divided=self._divides(self.num_points))
+        levels = self._builder.leaves.bit_length() - 1
+        count = own_function("count")
+        config = self.config_for(count, VisitVariant(shared=self.divides(count, self.num_points)))
         going = "each by itself"
         if config.packed:
             going = f"in packs of {config.work_group_size}, the nearest each by itself"
@@ -206,7 +144,7 @@ class AabbTreeIndex(Index):
             going += f", counts by {config.shares} items each"
         neighbors = self.problem.survey.neighbors(self.radius)
         return [
-            f"tree: {self._held:,} leaves of {plan.leaf_size} points, {levels} levels above them",
+            f"tree: {self._builder.held:,} leaves of {plan.leaf_size} points, {levels} levels above them",
             f"queries: {going}, as on a {self.session.profile.kind}; about {neighbors:.3g} neighbors were foreseen",
             f"construction: {plan.construction}, again when a leaf has {plan.rebuild_threshold:g} times its volume",
         ]
@@ -225,7 +163,7 @@ class AabbTreeIndex(Index):
             starts = periodic.starts(box.low, box.high)
         outgrown = self._outgrown(tree)
         if not outgrown:
-            refitted = self._refit(points, bounds, tree, starts)
+            refitted = self._builder.refit(tree, points, bounds, starts, self._images(starts, bounds))
             # Where one step was enough to outgrow an order, it may be again: look at the boxes before a query does.
             outgrown = self._restless = self._restless and self._outgrown(refitted)
             if not outgrown:
@@ -243,8 +181,7 @@ class AabbTreeIndex(Index):
         """
         if tree.measured is None or math.isinf(self._plan.rebuild_threshold):
             return False
-        self._hear(tree)
-        before, self._grown = self._grown, float(self._told[0])
+        before, (self._grown, _) = self._grown, self._hear(tree)
         most = math.log2(self._plan.rebuild_threshold)
         if self._grown > most:
             self._restless = before <= most / 2
@@ -252,111 +189,23 @@ class AabbTreeIndex(Index):
 
     def _grow(self, points: cla.Array, bounds: PendingBox, starts: tuple[float, ...]) -> Tree:
         """A tree over points in a new order."""
-        session = self.session
         if not bounds.placed:
-            bounding_box(session, points, bounds)
-        images = self._images(starts, bounds)
-        volumes = session.scratch(self._held, self.dtype, purpose="the volumes of leaves")
-        if self._plan.construction == "median":
-            placed = self._in_order.by_medians(points, self.problem.box, starts)
-        else:
-            placed = self._in_order.along_curve(points, self._bits, bounds, images)
-        return self._fit("fit_ordered", placed, points, bounds, volumes=volumes, images=images, starts=starts)
-
-    def _refit(self, points: cla.Array, bounds: PendingBox, tree: Tree, starts: tuple[float, ...]) -> Tree:
-        """The same tree around points that have moved."""
-        images = self._images(starts, bounds)
-        return self._fit("fit_again", tree.points, points, bounds, volumes=tree.volumes, images=images, starts=starts)
+            bounding_box(self.session, points, bounds)
+        return self._builder.build(points, bounds, starts, self._images(starts, bounds))
 
     def _images(self, starts: tuple[float, ...], bounds: PendingBox) -> tuple[Scratch, ...]:
         return () if self.problem.box is None else (self.images(starts, bounds),)
 
-    def _fit(
-        self,
-        kernel: str,
-        order: Scratch,
-        points: cla.Array,
-        bounds: PendingBox,
-        *,
-        volumes: Scratch,
-        images: tuple[Scratch, ...],
-        starts: tuple[float, ...],
-    ) -> Tree:
-        """Points to their places, and boxes from the leaves up: two launches, a third for very many points."""
-        session, n, leaves, making = self.session, self.num_points, self._leaves, self._making
-        size, groups = making.work_group_size, max(1, leaves // making.leaves)
-        sorted_points = session.scratch(
-            numbers_of_point(making.layout, self.dim) * n, self.dtype, purpose="the points in the order of a tree"
-        )
-        nodes = session.scratch((leaves + self._held) * making.corners, self.dtype, purpose="the nodes of a tree")
-        shares = session.scratch(3 * groups, self.dtype, purpose="what groups found of a tree")
-        grown = session.scratch(2, self.dtype, purpose="the growth of leaves")
-        fresh = kernel == "fit_ordered"
-        session.launch(
-            self._kernels[kernel],
-            groups * size,
-            size,
-            order.base_data,
-            np.int32(n),
-            np.int32(leaves),
-            np.int32(self._plan.leaf_size),
-            np.int32(fresh),
-            self.dtype.type(max(_LEAST_SIDE * self.radius, float(np.finfo(self.problem.real).tiny))),
-            self.dtype.type(self.radius),
-            points.base_data,
-            *(each.base_data for each in images),
-            sorted_points.base_data,
-            nodes.base_data,
-            volumes.base_data,
-            shares.base_data,
-        )
-        self._fit_above(groups, nodes, shares, grown, bounds)
-        measured = None
-        if fresh or not math.isinf(self._plan.rebuild_threshold):  # pyopencl waits for copies when they are dropped
-            told = self._told if fresh else self._told[:1]
-            measured = cl.enqueue_copy(session.queue, told, grown.base_data, is_blocking=False)
-        return Tree(
-            points=sorted_points,
-            nodes=nodes,
-            volumes=volumes,
-            images=images,
-            bounds=bounds,
-            starts=starts,
-            measured=measured,
-        )
-
-    def _fit_above(self, groups: int, nodes: Scratch, shares: Scratch, grown: Scratch, bounds: PendingBox) -> None:
-        """The boxes above those that groups of leaves have made, and what all of these have found."""
-        session, size, many = self.session, self._making.work_group_size, groups
-        while many > _MOST_OF_GROUP:
-            above = many // _OF_GROUP
-            session.launch(
-                self._kernels["fit_nodes"], above * size, size, np.int32(many), np.int32(_OF_GROUP), nodes.base_data
-            )
-            many = above
-        session.launch(
-            self._kernels["fit_top"],
-            size,
-            size,
-            np.int32(many),
-            np.int32(groups),
-            shares.base_data,
-            nodes.base_data,
-            grown.base_data,
-            np.int32(bounds.placed),
-            *bounds.arguments,
-        )
-
     def walk_arguments(self) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.walker.Walker`."""
-        tree = self._tree
+        tree, builder = self._tree, self._builder
         images = (each.base_data for each in tree.images)
         return (
             np.int32(self.num_points),
             tree.points.base_data,
             tree.nodes.base_data,
-            np.int32(self._leaves),
-            np.int32(self._leaves + self._held - 1),
+            np.int32(builder.leaves),
+            np.int32(builder.leaves + builder.held - 1),
             np.int32(self._plan.leaf_size),
             *images,
         )
@@ -370,7 +219,8 @@ class AabbTreeIndex(Index):
         return {**kept, "images": tree.images[0]} if tree.images else kept
 
     def _order(self) -> cla.Array:
-        return self._read_order(self._kernels["read_order"], self._making.work_group_size, self._tree.points)
+        builder = self._builder
+        return self._read_order(builder.kernels["read_order"], builder.config.work_group_size, self._tree.points)
 
     def _tests_of_query(self) -> float:
         """Points of the leaves that a query touches, were they cubes, and the nodes on the way to these."""
@@ -379,7 +229,7 @@ class AabbTreeIndex(Index):
         most = self.num_points * (1.0 if box is None else box.images(self.radius))
         density = survey.density(self.radius) if self.radius > 0 else 0.0
         if not 0 < density < math.inf:
-            return min(most, size) + 4.0 * self._leaves.bit_length()
+            return min(most, size) + 4.0 * self._builder.leaves.bit_length()
         wide = math.log(2 * self.radius + (size / density) ** (1 / self.dim))
         tests = min(most, math.exp(min(700.0, math.log(density) + self.dim * wide)))
-        return tests * (1 + 4 / size) + 4.0 * self._leaves.bit_length()
+        return tests * (1 + 4 / size) + 4.0 * self._builder.leaves.bit_length()

@@ -26,9 +26,10 @@ from .ask import Ask
 from .buckets import BucketSort
 from .cell_plan import CellPlan
 from .grid_numbers import pack_box, pack_grid
+from .handover import Handover
 from .index import Index
-from .marks import Marks, make_marks
-from .stash import Stash, stash_for
+from .marks import make_marks
+from .stash import stash_for
 
 __all__ = ["CellIndex"]
 
@@ -300,7 +301,7 @@ class CellIndex(Index):
         """See :class:`~clfrnn.methods.walker.Walker`."""
         return not self.config.columns and self._neighbors >= _FEW_ELSEWHERE
 
-    def make_marks(self, ask: Ask, *, numbers: bool) -> Marks | Stash | None:
+    def make_marks(self, ask: Ask, *, numbers: bool) -> Handover | None:
         """See :class:`~clfrnn.methods.walker.Walker`."""
         found = self._neighbors
         if self.problem.box is not None:

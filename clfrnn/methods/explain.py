@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,9 +24,8 @@ def explain(index: Index) -> str:
     """The text of :meth:`clfrnn.Index.explain`. Two visits of a thousand points, waited for."""
     problem, survey = index.problem, index.problem.survey
     count = own_function("count")
-    counting: Any = index.config_for(count, VisitVariant(images=index.images_served(foreign=False)[0]))
-    if index.divides(count, index.num_points):
-        counting = dataclasses.replace(counting, divided=True)
+    shared = index.divides(count, index.num_points)
+    counting = index.config_for(count, VisitVariant(shared=shared, images=index.images_served(foreign=False)[0]))
     config = ", ".join(f"{field.name} {getattr(counting, field.name)}" for field in dataclasses.fields(counting))
     lines = [
         f"{index.method}: {problem.why}",

@@ -18,12 +18,11 @@ from ..session import Session
 from .ask import Ask, make_ask, make_spec, natural
 from .binding import bind
 from .explain import explain
+from .handover import Handover
 from .intake import release_queue
 from .kernel_source import KernelSource, make_kernel_source
 from .lists import ListSpec, list_blocks, list_now, list_of_hint
-from .marks import Marks
 from .rooms import Rooms
-from .stash import Stash
 from .walker import Walker
 
 __all__ = ["Index", "Nearest"]
@@ -88,7 +87,7 @@ class Index(Walker):
         """
         return self.count_asked(make_ask(self, queries, radius=radius, include_self=include_self))
 
-    def count_asked(self, ask: Ask, marks: Marks | Stash | None = None) -> cla.Array:
+    def count_asked(self, ask: Ask, marks: Handover | None = None) -> cla.Array:
         """The counts of a checked query, not waited for; those of a stash stand in the first of two columns."""
         if marks is None:
             counts = self.session.allocate(ask.m, np.int32, purpose="the neighbor counts")

@@ -20,12 +20,11 @@ from ..primitives.scan import exclusive_scan
 from ..rendering import own_function
 from ..results import NeighborList
 from ..session import INT, LONG, Scratch
-from .stash import Stash
 
 if TYPE_CHECKING:
     from .ask import Ask
+    from .handover import Handover
     from .index import Index
-    from .marks import Marks
 
 __all__ = ["Counted", "ListSpec", "is_wide", "list_blocks", "list_now", "list_of_hint"]
 
@@ -137,7 +136,7 @@ class Counted(NamedTuple):
     total: Scratch
     wide: bool
     #: which candidates they are, where the count has marked them, or their numbers, where it has put them by
-    marks: Marks | Stash | None
+    marks: Handover | None
 
     def offsets_for(self, index: Index, pairs: int) -> cla.Array:
         """The offsets, anew where those there are cannot count so many pairs, or could count more than they need."""
@@ -251,7 +250,7 @@ def _count(index: Index, ask: Ask, spec: ListSpec, total: Scratch, *, wide: bool
     return _place(index, index.count_asked(ask, marks), total, marks, wide=wide)
 
 
-def _place(index: Index, counts: cla.Array, total: Scratch, marks: Marks | Stash | None, *, wide: bool) -> Counted:
+def _place(index: Index, counts: cla.Array, total: Scratch, marks: Handover | None, *, wide: bool) -> Counted:
     offsets = index.session.allocate(counts.shape[0] + 1, LONG if wide else INT, purpose="the offsets of the list")
     exclusive_scan(index.session, counts, offsets, total)
     return Counted(counts=counts, offsets=offsets, total=total, wide=wide, marks=marks)
@@ -287,7 +286,7 @@ def _fill(
     *,
     pairs: int | None,
     room: int,
-    marks: Marks | Stash | None = None,
+    marks: Handover | None = None,
 ) -> dict[str, cla.Array]:
     """Every neighbor into its place; without `pairs`, their number is not known and may be more than `room`."""
     session = index.session
@@ -302,7 +301,7 @@ def _fill(
     capacity = known if offsets.dtype == INT else np.int64(known)
     given = {**arrays, "first_row": ask.part[0] if ask.part else 0, "capacity": capacity}
     values = [given[argument.name] for argument in write.parsed_arguments]
-    if known and isinstance(marks, Stash):
+    if known and marks is not None:
         marks.write(session, offsets, arrays["indices"])
     event = index.run(write, ask, values, marks=marks) if known else None
     if spec.sort and known:

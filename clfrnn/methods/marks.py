@@ -37,6 +37,9 @@ class Marks(NamedTuple):
         """Room for counts."""
         return session.allocate(m, INT, purpose="the neighbor counts")
 
+    def write(self, session: Session, offsets: cla.Array, indices: cla.Array) -> None:
+        """Nothing: the visit that reads them writes all rows."""
+
 
 def make_marks(session: Session, *, units: int, room: float, bits: int) -> Marks | None:
     """Memory for marks of `room` words of `bits` for each of the `units`, or fewer of them where that is much."""

@@ -1,4 +1,4 @@
-"""The order of a tree's points, and of queries that are none: along a space-filling curve, in halves, or by medians."""
+"""The order of a tree's points, and of queries that are none: along a curve, in halves, by medians, or by radii."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
+from ..configs import numbers_of_point
 from ..domain import PeriodicBox
 from ..primitives.radix_sort import sort_positions
 from ..primitives.reduce import PendingBox
-from ..session import Scratch, Session
+from ..session import INT, Scratch, Session
 from ..trees import TreeConfig
 from .intake import fetch
 from .medians import order_by_medians
@@ -45,6 +46,25 @@ class TreeOrder:
         """Positions on the curve through the box of points."""
         keys = self._session.scratch(queries.shape[0], _UINT, purpose="the order of queries")
         return self._sort(queries, bits, keys, of=1, bounds=bounds, images=images)
+
+    def by_radii(self, radii: cla.Array, points: Scratch, queries: cla.Array | None, order: Scratch | None) -> Scratch:
+        """Queries in `order` by their radii, block by block of it; without `queries`, the `points` in their own."""
+        making, m = self._making, radii.shape[0]
+        ranked = self._session.scratch(m, INT, purpose="the order of queries")
+        self._session.launch(
+            self._kernels["order_by_radii"],
+            -(-m // making.block) * making.work_group_size,
+            making.work_group_size,
+            np.int32(m),
+            np.int32(points.size // numbers_of_point(making.layout, making.dim)),
+            np.int32(queries is None),
+            points.base_data,
+            (points if order is None else order).base_data,  # not looked at where points are in their order
+            (points if queries is None else queries).base_data,
+            radii.base_data,
+            ranked.base_data,
+        )
+        return ranked
 
     def by_medians(self, points: cla.Array, periodic: PeriodicBox | None, starts: tuple[float, ...]) -> Scratch:
         """The points divided at medians, on the host, which waits for them."""

@@ -7,9 +7,10 @@ import numbers
 import operator
 
 from ..errors import InvalidInputError
+from ..packs import TreeWalkConfig, plan_tree_walk
 from ..plan import Problem
 from ..profile import DeviceProfile
-from ..trees import MOST_LEAVES, TreeWalkConfig, curve_bits, default_leaf_size, plan_tree, plan_tree_walk
+from ..trees import MOST_LEAVES, curve_bits, default_leaf_size, plan_tree
 
 __all__ = ["ADVICE", "CONSTRUCTIONS", "TreePlan", "check_leaf_size", "check_threshold", "plan_of"]
 

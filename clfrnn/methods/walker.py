@@ -21,9 +21,8 @@ from ..primitives.reduce import PendingBox, bounding_box
 from ..program import Kernel
 from ..session import Session
 from .ask import Ask
+from .handover import Handover
 from .kept import KeptPoints
-from .marks import Marks
-from .stash import Stash
 
 __all__ = ["Walker"]
 
@@ -74,7 +73,7 @@ class Walker(KeptPoints):
         values: Sequence[Any],
         *,
         every_candidate: bool = False,
-        marks: Marks | Stash | None = None,
+        marks: Handover | None = None,
     ) -> cl.Event | None:
         """Run `function` for every query of `ask`. The only way in which neighbors are ever found.
 
@@ -110,19 +109,15 @@ class Walker(KeptPoints):
         return event
 
     def _program(
-        self, function: NeighborFunction, ask: Ask, images: str, *, part: bool, marks: Marks | Stash | None
+        self, function: NeighborFunction, ask: Ask, images: str, *, part: bool, marks: Handover | None
     ) -> tuple[Kernel, Any]:
         """The kernel that runs `function` for such a query, and the config it was compiled for."""
-        divided = marks is None and self.divides(function, ask.m)
-        passed_on = {} if marks is None else marks.variant(light=function.light)
-        facts = (*passed_on.values(), divided)
-        kind = (function, ask.queries is None, ask.radii is None, ask.half, images, part, *facts)
+        passed_on = {"shared": self.divides(function, ask.m)} if marks is None else marks.variant(light=function.light)
+        kind = (function, ask.queries is None, ask.radii is None, ask.half, images, part, *passed_on.values())
         found = self._programs.get(kind)
         if found is None:
             variant = dataclasses.replace(ask.variant(images, part=part), **passed_on)
-            config: Any = self.config_for(function, variant)
-            if divided:
-                config = dataclasses.replace(config, divided=True)
+            config = self.config_for(function, variant)
             kernels, config = self.session.kernels(self.stem, config, function, variant)
             found = self._programs[kind] = kernels["frnn_visit"], config
         return found
@@ -130,7 +125,7 @@ class Walker(KeptPoints):
     def divides(self, function: NeighborFunction, m: int) -> bool:  # noqa: ARG002
         """Whether several work-items look for the neighbors of each of m queries, and put their sums together.
 
-        The config of the walk has a field ``divided`` then.
+        :meth:`config_for` then has a variant that is ``shared``.
         """
         return False
 
@@ -146,7 +141,7 @@ class Walker(KeptPoints):
         """Whether lists of numbers alone are written some of them at once, as few take the device as long as many."""
         return False
 
-    def make_marks(self, ask: Ask, *, numbers: bool) -> Marks | Stash | None:  # noqa: ARG002
+    def make_marks(self, ask: Ask, *, numbers: bool) -> Handover | None:  # noqa: ARG002
         """Room for what a count may pass on to a list of `ask`, of neighbors' `numbers` alone or more, to be sooner."""
         return None
 

@@ -16,9 +16,9 @@ import clfrnn
 from clfrnn.errors import ClfrnnError
 from clfrnn.methods.aabb_tree import AabbTree, AabbTreeIndex
 from clfrnn.methods.tree_plan import TreePlan
+from clfrnn.packs import without_packs
 from clfrnn.plan import Problem
 from clfrnn.profile import DeviceProfile
-from clfrnn.trees import without_packs
 
 from ..building import build_by
 from ..clock import stage_seconds

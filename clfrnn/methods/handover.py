@@ -1,0 +1,28 @@
+"""Handover: what a count leaves for the visit that writes its list, so that this is sooner."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import pyopencl.array as cla
+
+from ..session import Session
+
+__all__ = ["Handover"]
+
+
+class Handover(Protocol):
+    """Marks of the neighbors that were found, or their numbers, on the device."""
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """As kernels take them."""
+
+    def variant(self, *, light: bool) -> dict[str, Any]:
+        """What is compiled into a visit that leaves them, which is a light one, or into the one behind it."""
+
+    def counts(self, session: Session, m: int) -> cla.Array:
+        """Room for the counts of m queries, in a column of their own or with what else the count leaves of a query."""
+
+    def write(self, session: Session, offsets: cla.Array, indices: cla.Array) -> None:
+        """Enqueue what may be written of the list ahead of the second visit, as far as `indices` go."""

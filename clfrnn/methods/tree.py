@@ -1,0 +1,170 @@
+"""A tree: points in an order of its own and boxes over them, made, and fitted again to points that have moved."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cla
+
+from ..configs import numbers_of_point
+from ..plan import Problem
+from ..primitives.reduce import PendingBox
+from ..session import Scratch, Session
+from ..trees import count_leaves, most_curve_bits, needed_leaves, plan_tree
+from .tree_order import TreeOrder
+from .tree_plan import TreePlan
+
+__all__ = ["Tree", "TreeBuilder"]
+
+#: Nodes beside each other that one group goes up from, at most.
+_MOST_OF_GROUP = 4096
+_OF_GROUP = 1024
+
+#: A side of a leaf counts as no narrower than this share of the radius: a flat leaf has no volume to compare with.
+_LEAST_SIDE = 1 / 16
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Tree:
+    """Points in the tree's order and the boxes over them; how large leaves were when their order was made."""
+
+    points: Scratch
+    nodes: Scratch
+    volumes: Scratch
+    images: tuple[Scratch, ...]
+    #: the box of the points
+    bounds: PendingBox
+    #: where the periodic box begins, if there is one
+    starts: tuple[float, ...]
+    #: when it is known how far its leaves have grown
+    measured: cl.Event | None
+
+
+class TreeBuilder:
+    """Makes trees for as many clouds as come, of as many points each, and fits them to points that have moved."""
+
+    def __init__(self, session: Session, problem: Problem, plan: TreePlan, dtype: np.dtype[Any]) -> None:
+        self._session, self._problem, self._plan, self._dtype = session, problem, plan, dtype
+        self.leaves = count_leaves(problem.n, plan.leaf_size)
+        #: those that hold points, which are all that are kept
+        self.held = needed_leaves(problem.n, plan.leaf_size)
+        self.kernels, self.config = session.planned(
+            "tree", plan_tree, dim=problem.dim, real=problem.real, periodic=problem.box is not None
+        )
+        self.order = TreeOrder(session, self.kernels, self.config, plan.leaf_size)
+        #: bits of a coordinate on the curve
+        self.bits = plan.bits
+        #: the largest ratio of a leaf's volumes now and when the order was made, as a logarithm; and, when the order
+        #: was made, the sum over points of how many were in a cube of side radius
+        self._told = session.pinned(self, self._dtype)
+
+    def build(
+        self, points: cla.Array, bounds: PendingBox, starts: tuple[float, ...], images: tuple[Scratch, ...]
+    ) -> Tree:
+        """A tree over points in a new order."""
+        volumes = self._session.scratch(self.held, self._dtype, purpose="the volumes of leaves")
+        if self._plan.construction == "median":
+            placed = self.order.by_medians(points, self._problem.box, starts)
+        else:
+            placed = self.order.along_curve(points, self.bits, bounds, images)
+        # When an order is made anew, the points may lie elsewhere than those that the bits were planned for.
+        self.bits = most_curve_bits(self._problem.dim, self._problem.real)
+        return self._fit("fit_ordered", placed, points, bounds, volumes=volumes, images=images, starts=starts)
+
+    def refit(
+        self, tree: Tree, points: cla.Array, bounds: PendingBox, starts: tuple[float, ...], images: tuple[Scratch, ...]
+    ) -> Tree:
+        """The same tree around points that have moved."""
+        return self._fit("fit_again", tree.points, points, bounds, volumes=tree.volumes, images=images, starts=starts)
+
+    def hear(self, tree: Tree) -> tuple[float, float]:
+        """Wait for what a tree's boxes tell: how far a leaf has grown, as a logarithm, and how crowded points were.
+
+        That is the number of points in a cube of side radius, in the mean over points, when the order was last made.
+        """
+        if tree.measured is not None:
+            tree.measured.wait()
+        growth, crowd = self._told
+        return float(growth), float(crowd) / max(1, self._problem.n)
+
+    def _fit(
+        self,
+        kernel: str,
+        order: Scratch,
+        points: cla.Array,
+        bounds: PendingBox,
+        *,
+        volumes: Scratch,
+        images: tuple[Scratch, ...],
+        starts: tuple[float, ...],
+    ) -> Tree:
+        """Points to their places, and boxes from the leaves up: two launches, a third for very many points."""
+        session, problem, leaves, making = self._session, self._problem, self.leaves, self.config
+        size, groups = making.work_group_size, max(1, leaves // making.leaves)
+        sorted_points = session.scratch(
+            numbers_of_point(making.layout, problem.dim) * problem.n,
+            self._dtype,
+            purpose="the points in the order of a tree",
+        )
+        nodes = session.scratch((leaves + self.held) * making.corners, self._dtype, purpose="the nodes of a tree")
+        shares = session.scratch(3 * groups, self._dtype, purpose="what groups found of a tree")
+        grown = session.scratch(2, self._dtype, purpose="the growth of leaves")
+        fresh = kernel == "fit_ordered"
+        session.launch(
+            self.kernels[kernel],
+            groups * size,
+            size,
+            order.base_data,
+            np.int32(problem.n),
+            np.int32(leaves),
+            np.int32(self._plan.leaf_size),
+            np.int32(fresh),
+            self._dtype.type(max(_LEAST_SIDE * problem.radius, float(np.finfo(problem.real).tiny))),
+            self._dtype.type(problem.radius),
+            points.base_data,
+            *(each.base_data for each in images),
+            sorted_points.base_data,
+            nodes.base_data,
+            volumes.base_data,
+            shares.base_data,
+        )
+        self._fit_above(groups, nodes, shares, grown, bounds)
+        measured = None
+        if fresh or not math.isinf(self._plan.rebuild_threshold):  # pyopencl waits for copies when they are dropped
+            told = self._told if fresh else self._told[:1]
+            measured = cl.enqueue_copy(session.queue, told, grown.base_data, is_blocking=False)
+        return Tree(
+            points=sorted_points,
+            nodes=nodes,
+            volumes=volumes,
+            images=images,
+            bounds=bounds,
+            starts=starts,
+            measured=measured,
+        )
+
+    def _fit_above(self, groups: int, nodes: Scratch, shares: Scratch, grown: Scratch, bounds: PendingBox) -> None:
+        """The boxes above those that groups of leaves have made, and what all of these have found."""
+        session, size, many = self._session, self.config.work_group_size, groups
+        while many > _MOST_OF_GROUP:
+            above = many // _OF_GROUP
+            session.launch(
+                self.kernels["fit_nodes"], above * size, size, np.int32(many), np.int32(_OF_GROUP), nodes.base_data
+            )
+            many = above
+        session.launch(
+            self.kernels["fit_top"],
+            size,
+            size,
+            np.int32(many),
+            np.int32(groups),
+            shares.base_data,
+            nodes.base_data,
+            grown.base_data,
+            np.int32(bounds.placed),
+            *bounds.arguments,
+        )

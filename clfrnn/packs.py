@@ -1,0 +1,204 @@
+"""Packs: how queries go through a tree, by themselves or together. Pure functions, as :mod:`clfrnn.plan`."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+from .configs import REAL_SIZE, RunConfig
+from .plan import group_size, plan_walk
+from .profile import DeviceProfile
+from .survey import Survey
+from .trees import OF_RECORD, PACK, corners, for_neighbors, layout_of
+
+__all__ = [
+    "TreeWalkConfig",
+    "are_few",
+    "is_crowd",
+    "pays_to_divide",
+    "plan_tree_walk",
+    "without_packs",
+]
+
+#: Fewer queries of a pack than a node has descendants three levels down would leave some of these untested.
+_LEAST_PACK = 8
+
+#: Packs that are so many times as wide as they look ask for each query whether it touches a node (measured). Not where
+#: queries are sorted by their radii: packs are wide there, and touch most of what lies between.
+_WIDE_PACK = 32
+
+#: Queries of a pack that look into the same leaves, by neighbors: more of them load fewer addresses, fewer look into
+#: fewer leaves (measured).
+_BANDS = ((60.0, 4), (math.inf, 8))
+
+#: Candidates that a band takes at a time: as all are loaded from one address, many loads under way cost little.
+_UNROLLED = (8, 8)
+
+#: Leaves whose bits are kept in one number.
+_WORD = 32
+
+#: From so many neighbors on in the mean, leaves are looked at as a whole and lists written by sectors: sooner with 380
+#: (measured), no sooner with 140.
+_MANY = 300.0
+
+#: From so many points in a cube of side radius on, in the mean over points, queries with radii of their own are sorted
+#: by these (measured); and where the survey finds them so uneven, each is counted by several items: sooner from 4 on in
+#: the cloud of three decades, later in even ones (measured), what lies between was not tried.
+_CROWD = 100.0
+_UNEVENNESS = 3.0
+_MOST_DIVIDED = 1 << 27
+
+#: So are up to so many queries for each compute unit, as there are too few packs to keep it busy.
+_FEW_OF_UNIT = 256
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TreeWalkConfig(RunConfig):
+    """The walk over a tree."""
+
+    #: the queries of a group go down the tree together; else each goes by itself
+    packed: bool
+    #: queries that are no points are sorted along the curve, so that neighbors search beside each other
+    sorts: bool
+    #: queries with radii of their own are sorted by these, so that those beside each other have alike to do
+    ranks: bool
+    #: so many neighbors that many leaves lie within reach as a whole, and that lists are written a sector at a time
+    many: bool
+    #: queries of a pack that look into the same leaves
+    band: int
+    #: sums are made by several items for each query, who divide the leaves among them
+    divided: bool
+
+    @property
+    def room(self) -> int:
+        """Leaves that a pack looks into at a time, at most."""
+        return 128 if self.dim <= OF_RECORD else 64
+
+    @property
+    def stack(self) -> int:
+        """Nodes that a pack has yet to look below: those of a few steps, and of one by one from there to the leaves."""
+        return 384
+
+    @property
+    def local_memory(self) -> int:
+        """Bytes that a pack takes."""
+        numbers = self.sides * (self.work_group_size + 2 + self.parts) + corners(self.dim) * self.room
+        return REAL_SIZE[self.real] * numbers + 4 * (
+            self.room + self.stack + 4 + 2 * self.bands * -(-self.room // _WORD)
+        )
+
+    @property
+    def sides(self) -> int:
+        """Numbers that say where the queries of a pack are, and how far they look."""
+        return 3 * self.dim + 2 if self.periodic else 2 * self.dim + 1
+
+    @property
+    def parts(self) -> int:
+        """Parts of a pack, each of which is gone through by one item for one of these numbers."""
+        parts = 1
+        while 2 * parts * self.sides <= self.work_group_size:
+            parts *= 2
+        return parts
+
+    @property
+    def bands(self) -> int:
+        """Bands of a pack."""
+        return max(1, self.work_group_size // self.band)
+
+    @property
+    def _together(self) -> bool:
+        """Packs, unless a driver allows groups too small to test a node's descendants side by side."""
+        return self.packed and self.work_group_size >= _LEAST_PACK
+
+    @property
+    def shares(self) -> int:
+        """Items that divide a query's leaves among them: one of each band."""
+        return self.bands if self.divided and self._together else 1
+
+    def units(self, m: int) -> int:
+        """Items of a launch for m queries: the last that is needed is the last share of the last query."""
+        size = self.work_group_size
+        of_group = size // self.shares
+        whole, rest = divmod(m, of_group)
+        return size * whole + (size - of_group + rest if rest else 0)
+
+    def names(self) -> dict[str, Any]:
+        """The fields, and what a pack holds."""
+        return {
+            **super().names(),
+            "packed": self._together,
+            "shares": self.shares,
+            "room": self.room,
+            "stack": self.stack,
+            "bands": self.bands,
+            "word": _WORD,
+            "sides": self.sides,
+            "wide": _WIDE_PACK,
+            "parts": self.parts,
+        }
+
+    def inline(self) -> TreeWalkConfig:
+        """The same walk as a piece of another kernel, whose work-items need not stay together."""
+        return dataclasses.replace(self, width=1, packed=False)
+
+
+def plan_tree_walk(
+    profile: DeviceProfile, *, dim: int, real: str, periodic: bool, neighbors: float = 0.0
+) -> TreeWalkConfig:
+    """As walks over cells, a leaf being a run of candidates as a row of cells is; in packs on a GPU."""
+    walk = plan_walk(profile, dim=dim, real=real, periodic=periodic)
+    alone = TreeWalkConfig(
+        work_group_size=walk.work_group_size,
+        dim=dim,
+        real=real,
+        square_root=walk.square_root,
+        periodic=periodic,
+        layout=layout_of(profile, dim),
+        width=walk.width,
+        unrolled=walk.unrolled,
+        fused=False,
+        packed=False,
+        sorts=False,
+        ranks=False,
+        many=False,
+        band=1,
+        divided=False,
+    )
+    packed = dataclasses.replace(
+        alone,
+        work_group_size=group_size(profile, PACK),
+        unrolled=_UNROLLED,
+        packed=True,
+        sorts=True,
+        many=neighbors >= _MANY,
+        band=for_neighbors(_BANDS, neighbors),
+    )
+    fits = packed.local_memory <= profile.usable_local_memory and packed.work_group_size >= _LEAST_PACK
+    return packed if profile.kind == "gpu" and fits else alone
+
+
+def is_crowd(points: float) -> bool:
+    """Whether a cube whose side is the largest radius holds so many that a device would wait for its last queries."""
+    return points >= _CROWD
+
+
+def pays_to_divide(survey: Survey, m: int) -> bool:
+    """Whether m queries of a crowd are served by several items each: where few have so many more neighbors than others.
+
+    The numbers of items are ints, too.
+    """
+    return survey.unevenness >= _UNEVENNESS and m <= _MOST_DIVIDED
+
+
+def are_few(m: int, profile: DeviceProfile) -> bool:
+    """Whether m queries are too few to keep the device busy, unless each is served by several items."""
+    return m <= _FEW_OF_UNIT * profile.compute_units
+
+
+def without_packs(config: TreeWalkConfig, profile: DeviceProfile) -> TreeWalkConfig:
+    """The same walk for queries that go by themselves."""
+    if not config.packed:
+        return config
+    walk = plan_walk(profile, dim=config.dim, real=config.real, periodic=config.periodic)
+    return dataclasses.replace(config, work_group_size=walk.work_group_size, unrolled=walk.unrolled, packed=False)
