@@ -26,6 +26,7 @@ def room(request, monkeypatch):
     """Room for marks: as planned, for the first word of a query, and for some of them."""
     if request.param is not None:
         monkeypatch.setattr(cells, "_MARKS_ROOM", request.param)
+        monkeypatch.setattr(cells, "_PLACES_ROOM", request.param)
 
 
 @pytest.fixture
@@ -163,10 +164,12 @@ def test_what_is_held_back_is_bounded(offset):
 
 
 def test_marks_take_a_share_of_the_memory_that_is_left(session, monkeypatch):
-    def left(size):
+    def left(size, word=8, spare=0):
         monkeypatch.setattr(type(session), "available", lambda _: (size, size))
-        return cells.make_marks(session, units=100, room=10, bits=32)
+        return cells.make_marks(session, units=100, room=10, size=word, spare=spare)
 
     assert left(1 << 30).room == 10
     assert left(8 * 100 * (8 * 4 + 4)).room == 4
     assert left(1000) is None
+    assert left(8 * 100 * (4 * 12 + 4), word=4, spare=8).room == 4
+    assert left(8 * 100 * (4 * 8 + 4), word=4, spare=8) is None
