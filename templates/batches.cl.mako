@@ -23,13 +23,18 @@ ${hex(sum(k << 8 * m for m, k in enumerate(k for k in range(width) if choice >> 
 ${"ulong" if width == 8 else "uint"}
 </%def>
 
+<%def name="integers()" filter="trim">
+## As wide as the coordinates, so that nothing is converted.
+${"long" if real == "double" else "int"}${width}
+</%def>
+
 <%def name="test(image, first, stop, counts_itself, by_place)">
 ## counts_itself, by_place: see visit.cl.mako.
     // Which of the candidates are neighbors, -1 for each.
 % for k, component in enumerate(components):
     const ${real}${width} frnn_d${k} = ${moved(k, component, image, first)};
 % endfor
-    const int${width} frnn_near = convert_int${width}(${geometry.squared()} <= reach2)\
+    const ${integers()} frnn_near = (${geometry.squared()} <= reach2)\
  & (${places(first)} < ${stop})${kept(image, first, counts_itself, by_place)};
 </%def>
 
@@ -61,15 +66,11 @@ ${column(k, first)} - frnn_q${component}
 </%def>
 
 <%def name="places(first)" filter="trim">
-(${first} + (int${width})(${", ".join(map(str, range(width)))}))
+(${first} + (${integers()})(${", ".join(map(str, range(width)))}))
 </%def>
 
 <%def name="ids(first)" filter="trim">
-% if real == "double":
-convert_int${width}(as_long${width}(${column(dim, first)}))
-% else:
-as_int${width}(${column(dim, first)})
-% endif
+as_${integers()}(${column(dim, first)})
 </%def>
 
 <%def name="put_places(first, array, found, guard='1')">

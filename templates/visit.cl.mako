@@ -123,7 +123,7 @@ ${getattr(function, name)}
 % if marks == "made":
     ${marks_of.begin()}
 % elif sums_batches(function):
-    int${width} frnn_counted = 0;
+    ${batches.integers()} frnn_counted = 0;
 % endif
 </%def>
 
@@ -180,7 +180,7 @@ ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
 <%def name="lay_down(function, stashed_as='numbers')">
     {
 % if sums_batches(function):
-        frnn_count += ${" + ".join(f"frnn_counted.s{k}" for k in range(width))};
+        frnn_count += (int)(${" + ".join(f"frnn_counted.s{k}" for k in range(width))});
 % endif
 % if counts_itself(function):
         // A point is no farther from itself than it looks, unless it looks nowhere or is nowhere.
