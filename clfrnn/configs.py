@@ -30,6 +30,7 @@ __all__ = [
     "WalkConfig",
     "components",
     "numbers_of_point",
+    "room_for_points",
     "vector_length",
 ]
 
@@ -39,9 +40,13 @@ REAL_SIZE = {"float": 4, "double": 8}
 LANES = (1, 2, 3, 4, 8, 16)
 
 
-#: Of a query's marks: words that wait for those of its neighbors when they are made, and that are under way when they
-#: are read; and the neighbors that a group takes of each row at a time, some sectors of memory (measured on an H200).
-_MARKS = {"held": 4, "ahead": 6, "stage": 16}
+#: Candidates that are tested at once, at most.
+_MOST_AT_ONCE = 8
+
+#: Of a query's marks: candidates that have a bit in a word; words that wait for those of its neighbors when they are
+#: made, and that are under way when they are read; and the neighbors that a group takes of each row at a time, some
+#: sectors of memory (measured on an H200).
+_MARKS = {"bits": 32, "held": 4, "ahead": 6, "stage": 16}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -113,7 +118,7 @@ class VisitConfig(PointConfig):
 
     def names(self) -> dict[str, Any]:
         """The fields; queries go by themselves, and points lie as they came, unless a walk says otherwise."""
-        return {"layout": "", "fused": False, "by_place": False, **super().names(), "packed": False}
+        return {"layout": "", "width": 1, "fused": False, "by_place": False, **super().names(), "packed": False}
 
     def options(self, profile: DeviceProfile) -> list[str]:
         """The bound on registers."""
@@ -126,7 +131,7 @@ class RunConfig(VisitConfig):
 
     #: how the sorted copy keeps points: see :func:`numbers_of_point`
     layout: str
-    #: candidates that compilers are told to test at once; 1 leaves each to itself
+    #: candidates that are tested at once as a batch; 1 leaves each to itself
     width: int
     #: how many of them a loop of a light function takes at a time, and how many of those that all images are looked
     #: into for; None leaves that to the compiler
@@ -141,14 +146,13 @@ class RunConfig(VisitConfig):
         """Whether each coordinate is a column of its own, as on a CPU."""
         return self.layout == "columns"
 
-    @property
-    def bits(self) -> int:
-        """Candidates whose marks are one word."""
-        return 64 if self.width > 1 else 32
+    def words(self, rows: float, tests: float) -> float:
+        """Words of marks for so many rows of places with so many candidates between them."""
+        return rows + tests / _MARKS["bits"]
 
     def names(self) -> dict[str, Any]:
         """The fields, that runs are of places, and how marks are made and read: words, and how many are under way."""
-        return {**super().names(), "columns": self.columns, "by_place": True, "bits": self.bits, **_MARKS}
+        return {**super().names(), "columns": self.columns, "by_place": True, **_MARKS}
 
     def inline(self) -> RunConfig:
         """The same walk as a piece of another kernel."""
@@ -300,6 +304,11 @@ def numbers_of_point(layout: str, dim: int) -> int:
     two coordinates stand beside each other.
     """
     return 4 if layout == "records" else dim + 1
+
+
+def room_for_points(layout: str, dim: int, n: int) -> int:
+    """Numbers that a sorted copy of n points has room for: in columns a batch may begin with the last of them."""
+    return numbers_of_point(layout, dim) * n + (_MOST_AT_ONCE - 1 if layout == "columns" else 0)
 
 
 def vector_length(dim: int) -> int:

@@ -42,6 +42,9 @@ __all__ = [
     "square_root",
 ]
 
+#: Bytes of the vectors that a CPU tests candidates in; compilers split them where its own are shorter.
+_BATCH = 32
+
 #: With so many registers each, as many work-items as most GPUs can hold are in flight.
 _FEW_REGISTERS = 32
 
@@ -119,7 +122,7 @@ def plan_walk(
         # On a CPU a work-item tests a vector at a time; on a GPU one record is one wide load, and lanes that find
         # nothing wait for the others anyway. Of many candidates no more is loaded than is asked for.
         layout="columns" if cpu else "pairs" if crowded else "records",
-        width=max(4, profile.simd_width * 4 // REAL_SIZE[real]) if cpu else 1,
+        width=_BATCH // REAL_SIZE[real] if cpu else 1,
         # The fewer candidates at a time, the fewer registers, hence the more work-items that hide each other's waiting;
         # where each candidate may have an image of its own, they are too many already.
         unrolled=None if cpu else (4, 4) if ahead else (2, 4),

@@ -7,6 +7,20 @@
 <%def name="read(function)">
 % if marks_of.meets(function):
     ${write_together(function)}
+% elif columns:
+    const int frnn_all_words = frnn_used[frnn_unit];
+    if (frnn_all_words <= frnn_room) {
+        global const frnn_word *const frnn_row_of_words = ${marks_of.row()};
+        int frnn_k = 0;
+        ${write_batches(function) if writes_numbers(function) else ""}
+        for (; frnn_k < frnn_all_words; ++frnn_k) {
+            const int frnn_t = frnn_row_of_words[frnn_k];
+            ${places.take_candidate("frnn_t")}
+            ${visit.offer(function, "plain", within="1")}
+        }
+        ${visit.lay_down(function)}
+        return;
+    }
 % else:
     if (frnn_used[frnn_unit] <= frnn_room) {
         ${marks_of.open()}
@@ -19,6 +33,24 @@
         return;
     }
 % endif
+</%def>
+
+<%def name="writes_numbers(function)">
+## Whether the function is the list's own, and the list one of numbers alone.
+<% return function.own and "indices" in function.arguments and not any(
+    name in function.arguments for name in ("distances", "vectors", "shifts")) %></%def>
+
+<%def name="write_batches(function)">
+        // The last batch once more what the one before it has written, so that none is short; fewer go one by one.
+        if (frnn_all_words >= ${width}${" && frnn_place >= 0 && capacity - frnn_place >= frnn_all_words" if "capacity" in function.arguments else ""}) {
+            while (frnn_k < frnn_all_words) {
+                const int frnn_from = frnn_min(frnn_k, frnn_all_words - ${width});
+                const frnn_ints frnn_some = *(global const frnn_ints *)(frnn_row_of_words + frnn_from);
+                *(global frnn_ints *)(indices + frnn_place + frnn_from) =
+                    (frnn_ints)(${", ".join(capture(places.point_id, f"frnn_some.s{k}") for k in range(width))});
+                frnn_k += ${width};
+            }
+        }
 </%def>
 
 <%def name="write_together(function)">

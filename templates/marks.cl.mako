@@ -1,11 +1,16 @@
-## Marks: words of bits, one for each of the candidates at so many places in a row, of those that are neighbors of a query.
-## A count makes them ("made"), and who comes after goes from neighbor to neighbor ("read"), but for queries that have
-## more words than there is room for. Words without a neighbor are left out.
-## Config fields used: work_group_size, bits, held, ahead, stage, columns, marks. In scope is frnn_unit.
+## Marks: words that say which candidates are neighbors of a query. A count makes them ("made"), and who comes after goes from
+## neighbor to neighbor ("read"), but for queries that have more words than there is room for.
+## On a GPU a word has a bit for each of the candidates at so many places in a row; words without a neighbor are left out. On
+## a CPU, where points lie in columns, it is the place of a neighbor: those of a query stand in a row of memory of their own.
+## Config fields used: work_group_size, bits, held, ahead, stage, width, columns, marks. In scope is frnn_unit.
 <%def name="types()">
+% if columns:
+typedef int frnn_word;
+% else:
 // Where the places of a word begin, and its bits, the first place in the highest.
-typedef ${"ulong" if bits == 64 else "uint"} frnn_bits;
-typedef ${"ulong2" if bits == 64 else "uint2"} frnn_word;
+typedef uint frnn_bits;
+typedef uint2 frnn_word;
+% endif
 </%def>
 
 <%def name="arguments()">
@@ -14,13 +19,20 @@ global ${"const " if marks == "read" else ""}frnn_word *restrict frnn_words, glo
 </%def>
 
 <%def name="word(number)" filter="trim">
-## The words of one query beside each other on a CPU, those of queries side by side on a GPU.
-frnn_words[${f"frnn_unit * (size_t)frnn_room + {number}" if columns else f"{number} * (size_t)frnn_units + frnn_unit"}]
+## Those of queries side by side, beside each other.
+frnn_words[${number} * (size_t)frnn_units + frnn_unit]
+</%def>
+
+<%def name="row()" filter="trim">
+## The words of one query, on a CPU: a batch more than there is room for, as they are written so many at once.
+frnn_words + frnn_unit * ((size_t)frnn_room + ${width})
 </%def>
 
 <%def name="begin()">
+% if columns:
+    global frnn_word *const frnn_row_of_words = ${row()};
+% else:
     int frnn_many_words = 0;
-% if not columns:
     // The first words of a query wait for those of its neighbors: few bytes are written as slowly as a sector of memory.
     frnn_word ${", ".join(f"frnn_word{k} = 0" for k in range(held))};
 % endif
@@ -29,12 +41,10 @@ frnn_words[${f"frnn_unit * (size_t)frnn_room + {number}" if columns else f"{numb
 <%def name="keep(first, hits)">
     if (${hits}) {
         const frnn_word frnn_new = (frnn_word)(${first}, ${hits});
-% if not columns:
 % for k in range(held):
         if (frnn_many_words == ${k}) frnn_word${k} = frnn_new;
 % endfor
         if (frnn_many_words >= ${held})
-% endif
         if (frnn_many_words < frnn_room) ${word("frnn_many_words")} = frnn_new;
         ++frnn_many_words;
     }
@@ -46,7 +56,7 @@ frnn_words[${f"frnn_unit * (size_t)frnn_room + {number}" if columns else f"{numb
     if (${k} < frnn_min(frnn_many_words, frnn_room)) ${word(k)} = frnn_word${k};
 % endfor
 % endif
-    frnn_used[frnn_unit] = frnn_many_words;
+    frnn_used[frnn_unit] = ${"frnn_count" if columns else "frnn_many_words"};
 </%def>
 
 <%def name="open()">

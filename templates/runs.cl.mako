@@ -1,3 +1,4 @@
+<%namespace name="batches" file="batches.cl.mako"/>
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="marks_of" file="marks.cl.mako"/>
 <%namespace name="places" file="places.cl.mako"/>
@@ -6,39 +7,12 @@
 ## Config fields used: width, unrolled, fused, bits, inline, images, marks.
 <%def name="splits(function)"><% return function.light and images == "home" %></%def>
 
-<%def name="vectorised()">
-% if width > 1:
-#pragma clang loop vectorize_width(${width}) interleave_count(1) vectorize_predicate(enable)
-% endif
-</%def>
-
 <%def name="run(function, image)">
     // The candidates of one run of places, frnn_t up to frnn_stop, in an image as periodic.cl.mako names it.
-% if marks == "made":
+% if width > 1 and image != "any":
+    ${batched_run(function, image)}
+% elif marks == "made":
     ${marked_run(function, image)}
-% elif width > 1 and function.light:
-    ${vectorised() if image != "any" else ""}
-    for (; frnn_t < frnn_stop; ++frnn_t) {
-        ${places.take_candidate("frnn_t")}
-        ${visit.offer(function, image, place="frnn_t")}
-    }
-% elif width > 1:
-    // Sixty-four at a time: candidates are tested a vector at once and without a branch, those within reach become bits
-    // of a mask, and only they are looked at one by one.
-    for (; frnn_t < frnn_stop; frnn_t += 64) {
-        const int frnn_many = frnn_min(frnn_stop - frnn_t, 64);
-        ulong frnn_hits = 0;
-        ${vectorised() if image != "any" else ""}
-        for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
-            ${places.take_candidate("frnn_t + frnn_k")}
-            ${geometry.differences(image)}
-            frnn_hits |= (ulong)(${geometry.squared()} <= reach2) << frnn_k;
-        }
-        for (; frnn_hits; frnn_hits &= frnn_hits - 1) {
-            ${places.take_candidate("frnn_t + 63 - (int)frnn_clz(frnn_hits & -frnn_hits)")}
-            ${visit.offer(function, image, within="1")}
-        }
-    }
 % elif fused and function.light and not (inline or marks):
     ${fused_run(function, image)}
 % else:
@@ -75,6 +49,36 @@
     }
 </%def>
 
+<%def name="batched_run(function, image)">
+% if marks == "made":
+    // Whoever has more neighbors than room loses words, and is told by their number.
+    for (; frnn_t < frnn_stop; frnn_t += ${width}) {
+        ${batches.test(image, "frnn_t", "frnn_stop", visit.counts_itself(function), visit.known_by_place(function))}
+        ${batches.put_places("frnn_t", ("global", "frnn_row_of_words"), "frnn_count", "frnn_count <= frnn_room")}
+    }
+% elif function.light:
+    for (; frnn_t < frnn_stop; frnn_t += ${width}) {
+        ${batches.test(image, "frnn_t", "frnn_stop", visit.counts_itself(function), visit.known_by_place(function))}
+        frnn_counted -= frnn_near;
+    }
+% else:
+    // Some batches at a time: those within reach come to stand beside each other without a branch, and only they are looked
+    // at one by one.
+    while (frnn_t < frnn_stop) {
+        const int frnn_end_of_some = frnn_min(frnn_stop - frnn_t, ${16 * width}) + frnn_t;
+        int frnn_found[${17 * width}], frnn_many = 0;
+        for (; frnn_t < frnn_end_of_some; frnn_t += ${width}) {
+            ${batches.test(image, "frnn_t", "frnn_end_of_some", counts_itself=False, by_place=False)}
+            ${batches.put_places("frnn_t", ("private", "frnn_found"), "frnn_many")}
+        }
+        for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
+            ${places.take_candidate("frnn_found[frnn_k]")}
+            ${visit.offer(function, image, within="1")}
+        }
+    }
+% endif
+</%def>
+
 <%def name="marked_run(function, image)">
     // So many candidates at a time as a word of marks has bits, the first of them in the highest.
     for (; frnn_t < frnn_stop; frnn_t += ${bits}) {
@@ -85,22 +89,19 @@
 % else:
         ${pinned_word(function, image, unrolled and unrolled[0])}
 % endif
-        ${"" if width > 1 else "frnn_hits <<= %d - frnn_many;" % bits}
+        frnn_hits <<= ${bits} - frnn_many;
         frnn_count += (int)popcount(frnn_hits);
         ${marks_of.keep("frnn_t", "frnn_hits")}
     }
 </%def>
 
 <%def name="pinned_word(function, image, at_a_time)">
-        ${vectorised()}
-% if width == 1:
 #pragma unroll ${at_a_time}
-% endif
         for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
             ${places.take_candidate("frnn_t + frnn_k")}
             ${geometry.differences(image)}
             const int frnn_near = (${geometry.squared()} <= reach2) & ${visit.kept(image, function, "frnn_t + frnn_k")};
-            ${"frnn_hits |= (frnn_bits)frnn_near << (%d - frnn_k);" % (bits - 1) if width > 1 else "frnn_hits += frnn_hits + frnn_near;"}
+            frnn_hits += frnn_hits + frnn_near;
         }
 </%def>
 

@@ -1,3 +1,4 @@
+<%namespace name="batches" file="batches.cl.mako"/>
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="marks_of" file="marks.cl.mako"/>
 <%namespace name="stash" file="stash.cl.mako"/>
@@ -10,9 +11,13 @@
 <%def name="program(function, arguments, walk, point, point_id)">
 ${geometry.root()}
 // Behind the preamble and the state, names of built-in functions may be those of a user's own.
+% if width > 1:
+int frnn_min(const int a, const int b) { return a < b ? a : b; }
+int frnn_max(const int a, const int b) { return a > b ? a : b; }
+% else:
 int frnn_min(const int a, const int b) { return min(a, b); }
 int frnn_max(const int a, const int b) { return max(a, b); }
-ulong frnn_clz(const ulong a) { return clz(a); }
+% endif
 ${periodic_box.numbers()}
 ${piece(function, "preamble")}
 #pragma OPENCL FP_CONTRACT OFF
@@ -32,6 +37,9 @@ ${point_id("frnn_place_")}
 ${walk(function)}
 }
 % else:
+% if width > 1:
+${batches.types(chosen=marks == "made" or not function.light)}
+% endif
 % if marks in ("made", "read"):
 ${marks_of.types()}
 % endif
@@ -114,6 +122,8 @@ ${getattr(function, name)}
     ${piece(function, "state")}
 % if marks == "made":
     ${marks_of.begin()}
+% elif sums_batches(function):
+    ${batches.integers()} frnn_counted = 0;
 % endif
 </%def>
 
@@ -125,6 +135,10 @@ ${getattr(function, name)}
 ## Whether a point is counted as any other, and taken off at the end: that spares a test for each candidate. Not by radii of
 ## their own, where counts over cells were slower by it.
 <% return function.light and (packed or not radii) and not (foreign or half or inline or periodic or marks) %></%def>
+
+<%def name="sums_batches(function)">
+## Whether candidates are counted as they are tested, a sum for each place in a batch.
+<% return function.light and width > 1 and marks != "made" %></%def>
 
 <%def name="known_by_place(function)">
 ## Whether a point tells itself from candidates by its place, so that nobody loads ids.
@@ -165,6 +179,9 @@ ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
 
 <%def name="lay_down(function, stashed_as='numbers')">
     {
+% if sums_batches(function):
+        frnn_count += (int)(${" + ".join(f"frnn_counted.s{k}" for k in range(width))});
+% endif
 % if counts_itself(function):
         // A point is no farther from itself than it looks, unless it looks nowhere or is nowhere.
 % for k, component in enumerate(components):

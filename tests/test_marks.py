@@ -1,12 +1,17 @@
 """Lists written by the marks of a count: as by testing candidates again, whatever room there is for marks."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from conftest import POINTS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
+from clfrnn.configs import room_for_points
 from clfrnn.methods import cells, lists
+from clfrnn.methods.ask import make_ask
+from clfrnn.plan import plan_walk
 
 pytestmark = pytest.mark.core
 
@@ -26,6 +31,7 @@ def room(request, monkeypatch):
     """Room for marks: as planned, for the first word of a query, and for some of them."""
     if request.param is not None:
         monkeypatch.setattr(cells, "_MARKS_ROOM", request.param)
+        monkeypatch.setattr(cells, "_PLACES_ROOM", request.param)
 
 
 @pytest.fixture
@@ -163,10 +169,36 @@ def test_what_is_held_back_is_bounded(offset):
 
 
 def test_marks_take_a_share_of_the_memory_that_is_left(session, monkeypatch):
-    def left(size):
+    def left(size, word=8, spare=0):
         monkeypatch.setattr(type(session), "available", lambda _: (size, size))
-        return cells.make_marks(session, units=100, room=10, bits=32)
+        return cells.make_marks(session, units=100, room=10, size=word, spare=spare)
 
     assert left(1 << 30).room == 10
     assert left(8 * 100 * (8 * 4 + 4)).room == 4
     assert left(1000) is None
+    assert left(8 * 100 * (4 * 12 + 4), word=4, spare=8).room == 4
+    assert left(8 * 100 * (4 * 8 + 4), word=4, spare=8) is None
+
+
+@pytest.mark.parametrize("real", ["float", "double"])
+def test_batches_stay_within_the_sorted_copy(session, real):
+    """A batch that begins with the last point's number, which is the last thing there is."""
+    profile = dataclasses.replace(session.profile, kind="cpu")
+    for dim in (2, 3):
+        config = plan_walk(profile, dim=dim, real=real, periodic=False)
+        for n in (1, 3, 100):
+            assert config.columns
+            assert dim * n + (n - 1) + config.width <= room_for_points(config.layout, dim, n)
+
+
+def test_a_cpu_finds_room_for_what_few_queries_have_more_than(session):
+    """Nearly all queries of an even cloud are served by what the count has left, and no more than that is held."""
+    if session.profile.kind != "cpu":
+        pytest.skip("marks are places on a CPU alone")
+    index = clfrnn.build_index(clouds.uniform(N, 3, seed=11), RADIUS, method="strips", session=session)
+    counts = index.count().get()
+
+    room = index.make_marks(make_ask(index, None, radius=None, include_self=False), numbers=True).room
+
+    assert (counts > room).mean() < 0.05
+    assert room < 4 * counts.mean() + 5

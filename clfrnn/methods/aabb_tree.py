@@ -128,7 +128,7 @@ class AabbTreeIndex(Index):
             bits = query_bits(queries.shape[0], self.dim, builder.bits)
             order = builder.order.of_queries(queries, bits, tree.bounds, tree.images)
         if ranks:
-            order = builder.order.by_radii(radii, tree.points, queries, order)
+            order = builder.order.by_radii(radii, tree.points, self.num_points, queries, order)
         return () if order is None else (order.base_data,)
 
     def describe(self) -> list[str]:

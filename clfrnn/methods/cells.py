@@ -11,7 +11,7 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..buckets import Filling, plan_filling
-from ..configs import VisitVariant, WalkConfig, numbers_of_point
+from ..configs import VisitVariant, WalkConfig, room_for_points
 from ..domain import CellGrid, fit_cells
 from ..functions import NeighborFunction
 from ..limits import check_turns
@@ -36,10 +36,12 @@ __all__ = ["CellIndex"]
 _UINT = np.dtype(np.uint32)
 
 #: From so many neighbors on, a list is written by the marks of the count, without testing candidates again, and numbers
-#: some at once (measured). There is room for so many words of marks for each that a query is expected to fill.
+#: some at once (measured). There is room for so many times the words of bits that a query is expected to fill, or the
+#: places of neighbors that few queries have more than.
 _FEW = {"cpu": 0.0}
 _FEW_ELSEWHERE = 6.0
 _MARKS_ROOM = 1.25
+_PLACES_ROOM = 1.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -172,9 +174,9 @@ class CellIndex(Index):
         """The points in the cells of `layout`. The index's own bins stay as they are, whatever fails here."""
         session, n = self.session, self.num_points
         images = None if self.problem.box is None else self.images(layout.grid.low, bounds)
-        numbers = numbers_of_point(self.config.layout, self.dim)
+        room = room_for_points(self.config.layout, self.dim, n)
         starts = session.scratch(layout.grid.cells + 1, INT, purpose="the starts of cells")
-        places = session.scratch(numbers * n, self.dtype, purpose="the sorted copy of the points")
+        places = session.scratch(room, self.dtype, purpose="the sorted copy of the points")
         of_grid = layout.numbers if images is None else (*layout.numbers, images.base_data)
         bins = Bins(
             layout=layout,
@@ -309,10 +311,18 @@ class CellIndex(Index):
         if not found >= _FEW.get(self.session.profile.kind, _FEW_ELSEWHERE):
             return stash_for(self.session, self.problem, ask) if numbers else None
         if self._words is None or self._words[0] is not self.cell_grid:
-            rows, tests = self._window()
-            room = min(_MARKS_ROOM * (rows + tests / self.config.bits), found + 4 * math.sqrt(found) + 4)
-            self._words = self.cell_grid, room
-        return make_marks(self.session, units=ask.m, room=self._words[1], bits=self.config.bits)
+            self._words = self.cell_grid, self._room_for_marks(found)
+        config = self.config
+        size, spare = (INT.itemsize, config.width) if config.columns else (2 * INT.itemsize, 0)
+        return make_marks(self.session, units=ask.m, room=self._words[1], size=size, spare=spare)
+
+    def _room_for_marks(self, found: float) -> float:
+        """Words that a query of so many neighbors is given room for."""
+        if self.config.columns:
+            spread = self.problem.survey.spread(self.radius)
+            return _PLACES_ROOM * (min(found + 4 * spread, 4 * found) + 4)
+        rows, tests = self._window()
+        return min(_MARKS_ROOM * self.config.words(rows, tests), found + 4 * math.sqrt(found) + 4)
 
     def _box_starts(self) -> tuple[float, ...]:
         return self.cell_grid.low

@@ -1,4 +1,4 @@
-"""Marks: which candidates of a query are its neighbors, a bit each, from a count for the visit that writes a list."""
+"""Marks: which candidates of a query are its neighbors, from a count for the visit that writes a list."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pyopencl.array as cla
 
 from ..errors import DeviceMemoryError
-from ..session import INT, LONG, Scratch, Session
+from ..session import INT, Scratch, Session
 
 __all__ = ["Marks", "make_marks"]
 
@@ -41,17 +41,19 @@ class Marks(NamedTuple):
         """Nothing: the visit that reads them writes all rows."""
 
 
-def make_marks(session: Session, *, units: int, room: float, bits: int) -> Marks | None:
-    """Memory for marks of `room` words of `bits` for each of the `units`, or fewer of them where that is much."""
-    size = bits // 4
+def make_marks(session: Session, *, units: int, room: float, size: int, spare: int = 0) -> Marks | None:
+    """Memory for marks of `room` words of `size` bytes for each of the `units`, or fewer of them where that is much.
+
+    And `spare` words more for each, which whoever writes some at once may come to write to.
+    """
     largest, available = session.available()
-    most = int(min(largest, available * _SHARE - units * INT.itemsize)) // (units * size) if units else 0
+    most = int(min(largest, available * _SHARE - units * INT.itemsize)) // (units * size) - spare if units else 0
     words = min(most, math.ceil(room))
     if words <= 0:
         return None
     try:
         return Marks(
-            session.scratch(words * units * (size // 8), LONG, purpose="the marks of candidates"),
+            session.scratch((words + spare) * units * size // INT.itemsize, INT, purpose="the marks of candidates"),
             session.scratch(units, INT, purpose="the marks of candidates"),
             words,
             units,

@@ -10,7 +10,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..configs import numbers_of_point
+from ..configs import room_for_points
 from ..plan import Problem
 from ..primitives.reduce import PendingBox
 from ..session import Scratch, Session
@@ -106,7 +106,7 @@ class TreeBuilder:
         session, problem, leaves, making = self._session, self._problem, self.leaves, self.config
         size, groups = making.work_group_size, max(1, leaves // making.leaves)
         sorted_points = session.scratch(
-            numbers_of_point(making.layout, problem.dim) * problem.n,
+            room_for_points(making.layout, problem.dim, problem.n),
             self._dtype,
             purpose="the points in the order of a tree",
         )

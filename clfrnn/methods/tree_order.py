@@ -8,7 +8,6 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..configs import numbers_of_point
 from ..domain import PeriodicBox
 from ..primitives.radix_sort import sort_positions
 from ..primitives.reduce import PendingBox
@@ -47,8 +46,10 @@ class TreeOrder:
         keys = self._session.scratch(queries.shape[0], _UINT, purpose="the order of queries")
         return self._sort(queries, bits, keys, of=1, bounds=bounds, images=images)
 
-    def by_radii(self, radii: cla.Array, points: Scratch, queries: cla.Array | None, order: Scratch | None) -> Scratch:
-        """Queries in `order` by their radii, block by block of it; without `queries`, the `points` in their own."""
+    def by_radii(
+        self, radii: cla.Array, points: Scratch, n: int, queries: cla.Array | None, order: Scratch | None
+    ) -> Scratch:
+        """Queries in `order` by their radii, block by block of it; without `queries`, the n `points` in their own."""
         making, m = self._making, radii.shape[0]
         ranked = self._session.scratch(m, INT, purpose="the order of queries")
         self._session.launch(
@@ -56,7 +57,7 @@ class TreeOrder:
             -(-m // making.block) * making.work_group_size,
             making.work_group_size,
             np.int32(m),
-            np.int32(points.size // numbers_of_point(making.layout, making.dim)),
+            np.int32(n),
             np.int32(queries is None),
             points.base_data,
             (points if order is None else order).base_data,  # not looked at where points are in their order
