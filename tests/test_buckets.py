@@ -147,10 +147,9 @@ def test_those_who_find_no_room_are_noted(narrow, monkeypatch):
     noted = []
     share = BucketSort._share
 
-    def watched(self, seen, ends_before, ends):
-        found = share(self, seen, ends_before, ends)
+    def watched(self, seen, ends_before, ends, memory):
+        share(self, seen, ends_before, ends, memory)
         noted.append(int(narrow.read(ends)[self._filling.buckets]))
-        return found
 
     monkeypatch.setattr(BucketSort, "_share", watched)
     even = clouds.uniform(N, 3, seed=5)
@@ -163,6 +162,30 @@ def test_those_who_find_no_room_are_noted(narrow, monkeypatch):
     assert noted[:2] == [0, 0]
     assert abs(noted[2] - (N - before * 5 // 4 - 64)) <= 1, "rounding"
     assert noted[3:] == [0]
+
+
+def test_places_behind_all_rooms_are_integers(narrow):
+    """A group may take as many places as there are points from where the room of the last bucket opens on."""
+    grid = fit_cells(low=(0.0,) * 2, high=(1.0,) * 2, sides=(0.01,) * 2, n=4000, real="float")
+    for n, gives in ((1000, True), (940_000_000, True), (970_000_000, False), (1_700_000_000, False)):
+        facts = {"numbers": (), "periodic": False, "layout": "records", "dtype": np.dtype(np.float32)}
+        sort = BucketSort(narrow, grid, in_buckets(grid, 4), n=n, **facts)
+        assert sort._gives_room == gives
+        assert not gives or sort._room + n < 2**31
+
+
+def test_no_memory_for_rooms(session, narrow, monkeypatch):
+    """A step that asks for more memory than the build did goes as that went."""
+    monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
+    clouds_of_steps = [clouds.uniform(N, 3, seed=seed) for seed in (1, 2, 3)]
+    scarce = as_narrow_gpu.__wrapped__(session)
+    index = clfrnn.build_index(clouds_of_steps[0], 0.15, method="strips", session=scarce)
+    scarce.profile = dataclasses.replace(scarce.profile, max_allocation=17 * N)
+    for points in clouds_of_steps:
+        with scarce.recorded() as launches:
+            index.update(points)
+        assert "count_buckets" in [name for name, _ in launches]
+        assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, 0.15).offsets))
 
 
 @pytest.mark.core

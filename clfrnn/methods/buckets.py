@@ -12,6 +12,7 @@ from ..blocks import counting_groups
 from ..buckets import Filling, plan_bucket_cells, plan_buckets, plan_picks, plan_regions
 from ..configs import ROOM
 from ..domain import CellGrid
+from ..errors import DeviceMemoryError
 from ..primitives.fill import cleared
 from ..primitives.reduce import PendingBox
 from ..session import INT, Scratch, Session
@@ -84,14 +85,16 @@ class BucketSort:
         session, filling, buckets = self.session, self._filling, self._filling.buckets
         ends_before, spare = self._ends
         ends = spare or session.scratch(buckets + 1, INT, purpose="the ends of buckets")
+        memory = None if ends_before is None else self._take_rooms()
         passed = 2 * filling.regions + 1 if filling.regions else 2
         counts = cleared(session, buckets + passed, purpose="the counts of buckets")
         seen = (self._n, filling.shift, buckets, points.base_data, *numbers, counts.base_data)
-        if ends_before is None:
+        if ends_before is None or memory is None:
             records = self._count_and_sort(seen, ends, places)
             shared = (0, ends.base_data, ends.base_data)
         else:
-            records, homeless = self._share(seen, ends_before, ends)
+            records, homeless = memory
+            self._share(seen, ends_before, ends, memory)
             shared = (1, ends_before.base_data, homeless.base_data)
         session.launch(
             self._fillers["fill_cells"],
@@ -113,21 +116,39 @@ class BucketSort:
             *box.arguments,
         )
         session.keep_cleared(counts)
-        self._ends = (None, ends) if filling.regions or self._room > _LARGEST_INT32 else (ends, ends_before)
+        self._ends = (ends, ends_before) if self._gives_room else (None, ends)
 
     @property
     def _room(self) -> int:
         """Records that all buckets have room for, as the kernels give it to them."""
         return self._n + self._n // ROOM["spare"] + ROOM["little"] * self._filling.buckets
 
-    def _share(self, seen: tuple[Any, ...], ends_before: Scratch, ends: Scratch) -> tuple[Scratch, Scratch]:
+    @property
+    def _gives_room(self) -> bool:
+        """Whether buckets have room by what they held the time before.
+
+        Places are counted on behind the room of a bucket, the last one too, by as many as all points.
+        """
+        return not self._filling.regions and self._room + self._n <= _LARGEST_INT32
+
+    def _take_rooms(self) -> tuple[Scratch, Scratch] | None:
+        """Memory for records in rooms, and for the numbers of points that find none; None where that is too much.
+
+        Where points went into buckets the time before they can do so again.
+        """
+        session = self.session
+        try:
+            records = session.scratch(4 * self._room, self.dtype, purpose="the points in the order of buckets")
+            return records, session.scratch(self._n, INT, purpose="the points that buckets have no room for")
+        except DeviceMemoryError:
+            return None
+
+    def _share(
+        self, seen: tuple[Any, ...], ends_before: Scratch, ends: Scratch, memory: tuple[Scratch, Scratch]
+    ) -> None:
         """The records of the points, each where its bucket has room, and the numbers of those that found none."""
-        session, size = self.session, self._wide
-        records = session.scratch(4 * self._room, self.dtype, purpose="the points in the order of buckets")
-        homeless = session.scratch(self._n, INT, purpose="the points that buckets have no room for")
-        passed = (ends_before.base_data, ends.base_data, records.base_data, homeless.base_data, self._boxes.base_data)
-        session.launch(self._sorters["share_buckets"], self._groups * size, size, *seen, *passed)
-        return records, homeless
+        size, of = self._wide, [scratch.base_data for scratch in (ends_before, ends, *memory, self._boxes)]
+        self.session.launch(self._sorters["share_buckets"], self._groups * size, size, *seen, *of)
 
     def _count_and_sort(self, seen: tuple[Any, ...], ends: Scratch, places: Scratch) -> Scratch:
         """The records of the points in the order of buckets, whose ends are found first."""
