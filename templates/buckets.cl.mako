@@ -84,22 +84,25 @@ void sort_buckets(const int all, const int shift, const int buckets, global cons
 }
 
 // Both at once, by groups that take places in buckets when they have counted. Each bucket has room for somewhat more points
-// than it had the time before; those that find no place there are noted. The last group adds up the counts.
-// Launch: as count_buckets. In: ends_before (buckets,). In and out: counts (buckets + 2,), the first zero before, then
-// groups that are done and points without a place, both zero before and after. Out: records, as room_of has them; homeless
-// (n,): the numbers of points without a place; ends (buckets + 1,): where each bucket ends, and how many those are; boxes as above.
+// than it had the time before; what a group has for one that has no room for all of it makes a run of numbers elsewhere, so
+// that those who look for the points of a bucket meet no others. The last group adds up the counts.
+// Launch: as count_buckets. In: ends_before (buckets,). In and out: counts (2 * buckets + 2,), of buckets, zero before, then
+// groups that are done and points without room, both zero before and after, then of each bucket the last run of it, one
+// more than its place in runs, zero before. Out: records, as room_of has them; homeless (n,): the numbers of points without room, run by run;
+// runs (groups, buckets, 3), those there are: the run before, or 0, where it begins, its points; ends (buckets + 1,): where
+// each bucket ends, and how many points have no room; boxes as above.
 // Exact because the last group has seen that all others were done.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void share_buckets(const int n, const int shift, const int buckets, global const real *restrict points, ${cells.grid("")},
                    global int *restrict counts, global const int *restrict ends_before, global int *restrict ends,
-                   global frnn_record *restrict records, global int *restrict homeless, global real *restrict boxes)
+                   global frnn_record *restrict records, global int *restrict homeless, global int *restrict runs,
+                   global real *restrict boxes)
 {
     ${steps.counters_of_group()}
     ${bounds.begin()}
-    local int done, tight;
-    const int l = get_local_id(0), stride = get_global_size(0);
+    local int done;
+    const int l = get_local_id(0), stride = get_global_size(0), rooms = room_of(ends_before, buckets);
     for (int k = l; k < buckets; k += ${work_group_size}) found[k] = 0;
-    if (l == 0) tight = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     <%steps:each_point batch="${batch}">
         ${bounds.take("p.s", "i")}
@@ -107,21 +110,25 @@ void share_buckets(const int n, const int shift, const int buckets, global const
         atomic_inc(&found[address >> shift]);
     </%steps:each_point>
     barrier(CLK_LOCAL_MEM_FENCE);
-    // The next place of the group in each bucket, and whether it may be beyond the bucket's room in any.
+    // The next place of the group in each bucket, or behind all rooms.
     for (int k = l; k < buckets; k += ${work_group_size}) {
         const int counted = found[k];
         if (!counted) continue;
         found[k] = room_of(ends_before, k) + atomic_add(&counts[k], counted);
-        if (found[k] + counted > room_of(ends_before, k + 1)) atomic_xchg(&tight, 1);
+        if (found[k] + counted > room_of(ends_before, k + 1)) {
+            const int begin = atomic_add(&counts[buckets + 1], counted), run = (int)get_group_id(0) * buckets + k;
+            vstore3((int3)(atomic_xchg(&counts[buckets + 2 + k], run + 1), begin, counted), run, runs);
+            found[k] = rooms + begin;
+        }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     <%steps:each_point batch="${batch}">
         ${cells.address("p")}
-        const int bucket = address >> shift, place = atomic_inc(&found[bucket]);
-        if (!tight || place < room_of(ends_before, bucket + 1)) {
+        const int place = atomic_inc(&found[address >> shift]);
+        if (place < rooms) {
             records[place] = ${steps.record("p")};
         } else {
-            homeless[atomic_inc(&counts[buckets + 1])] = i;
+            homeless[place - rooms] = i;
         }
     </%steps:each_point>
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);

@@ -10,12 +10,13 @@ from conftest import POINTS, as_gpu, as_narrow_gpu
 
 import clfrnn
 from clfrnn import buckets, clouds, reference
+from clfrnn.blocks import counting_groups
 from clfrnn.buckets import Filling
 from clfrnn.domain import fit_cells
 from clfrnn.methods.buckets import BucketSort
 from clfrnn.methods.grid_numbers import pack_grid
 from clfrnn.primitives.reduce import BoxRoom
-from clfrnn.session import INT
+from clfrnn.session import INT, Scratch
 
 N = min(1500, POINTS)
 
@@ -143,13 +144,23 @@ def test_buckets_with_room_for_what_they_had(narrow, shift):
 
 
 def test_those_who_find_no_room_are_noted(narrow, monkeypatch):
-    """And only they: a step after a small move notes nobody."""
+    """By their buckets, and only they: a step after a small move notes nobody."""
     noted = []
     share = BucketSort._share
 
     def watched(self, seen, ends_before, ends, memory):
         share(self, seen, ends_before, ends, memory)
-        noted.append(int(narrow.read(ends)[self._filling.buckets]))
+        buckets_of = self._filling.buckets
+        noted.append({})
+        last = narrow.read(Scratch(seen[-1], 2 * buckets_of + 2, INT))[buckets_of + 2 :]
+        homeless, runs = (narrow.read(scratch) for scratch in memory[1:])
+        for bucket in np.flatnonzero(last):
+            run, found = last[bucket], []
+            while run:
+                run, begin, many = runs.reshape(-1, 3)[run - 1]
+                found.extend(homeless[begin : begin + many])
+            noted[-1][bucket] = found
+        assert narrow.read(ends)[buckets_of] == sum(map(len, noted[-1].values()))
 
     monkeypatch.setattr(BucketSort, "_share", watched)
     even = clouds.uniform(N, 3, seed=5)
@@ -157,11 +168,21 @@ def test_those_who_find_no_room_are_noted(narrow, monkeypatch):
     crowd = np.full((N, 3), 0.7, np.float32)
     filling = in_buckets(grid, 6)
     moved = even + np.float32(0.001)
-    before = np.bincount(addresses(moved, grid) >> 6)[addresses(crowd, grid)[0] >> 6]
-    assert_filled(narrow, even, grid, filling, later=(moved, crowd, crowd))
-    assert noted[:2] == [0, 0]
-    assert abs(noted[2] - (N - before * 5 // 4 - 64)) <= 1, "rounding"
-    assert noted[3:] == [0]
+    full = addresses(crowd, grid)[0] >> 6
+    room = np.bincount(addresses(moved, grid) >> 6)[full] * 5 // 4 + 64
+    assert_filled(narrow, even, grid, filling, later=(moved, crowd, crowd, even))
+    assert noted[:2] == [{}, {}]
+    assert noted[3] == {}
+    if room + 1 >= N:
+        assert noted[2] == {}
+        return
+    of_group = 32 * -(-N // (32 * counting_groups(narrow.profile, N, 32)))
+    assert list(noted[2]) == [full]
+    assert N - room - 1 <= len(noted[2][full]) <= N - room + of_group, "what a group has for a bucket stays together"
+    assert len(noted[4]) > 1
+    for bucket, found in noted[4].items():
+        assert (addresses(even[found], grid) >> 6 == bucket).all(), "those who look for a bucket meet no others"
+        assert len(set(found)) == len(found)
 
 
 def test_places_behind_all_rooms_are_integers(narrow):

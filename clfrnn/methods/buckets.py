@@ -66,10 +66,11 @@ class BucketSort:
         """Enqueue the sort of `points` into `places`, the copy in the order of cells, and of where each cell `starts`.
 
         Finds the box of the points also. Atomics: the order inside a cell is not repeatable. With buckets a second copy
-        of the points besides, and 4 bytes for each bucket and group; those of the buckets stay at zero in the session
+        of the points besides, and 4 bytes for each bucket and group; counters of buckets stay at zero in the session
         for the next time. From the second time on buckets have room by what they held before: the copy takes a quarter
-        more, and 4 bytes for each point. With regions the device decides, by how the points come, whether these or one
-        pass serve them.
+        more and 64 places a bucket, and besides 4 bytes for each point, and 12 for each bucket and group; where that is
+        too much, points go as they did the first time. With regions the device decides, by how the points come,
+        whether these or one pass serve them.
         """
         numbers = self.numbers if images is None else (*self.numbers, images.base_data)
         filling, size = self._filling, self._wide
@@ -86,16 +87,16 @@ class BucketSort:
         ends_before, spare = self._ends
         ends = spare or session.scratch(buckets + 1, INT, purpose="the ends of buckets")
         memory = None if ends_before is None else self._take_rooms()
-        passed = 2 * filling.regions + 1 if filling.regions else 2
+        passed = 2 * filling.regions + 1 if filling.regions else buckets + 2
         counts = cleared(session, buckets + passed, purpose="the counts of buckets")
         seen = (self._n, filling.shift, buckets, points.base_data, *numbers, counts.base_data)
         if ends_before is None or memory is None:
             records = self._count_and_sort(seen, ends, places)
-            shared = (0, ends.base_data, ends.base_data)
+            shared = (0, *[ends.base_data] * 3)
         else:
-            records, homeless = memory
+            records, *others = memory
             self._share(seen, ends_before, ends, memory)
-            shared = (1, ends_before.base_data, homeless.base_data)
+            shared = (1, ends_before.base_data, *(scratch.base_data for scratch in others))
         session.launch(
             self._fillers["fill_cells"],
             buckets * self._narrow,
@@ -127,26 +128,27 @@ class BucketSort:
     def _gives_room(self) -> bool:
         """Whether buckets have room by what they held the time before.
 
-        Places are counted on behind the room of a bucket, the last one too, by as many as all points.
+        Places behind all rooms, as many as points, are integers too.
         """
         return not self._filling.regions and self._room + self._n <= _LARGEST_INT32
 
-    def _take_rooms(self) -> tuple[Scratch, Scratch] | None:
-        """Memory for records in rooms, and for the numbers of points that find none; None where that is too much.
+    def _take_rooms(self) -> tuple[Scratch, Scratch, Scratch] | None:
+        """Memory for records in rooms, and for the numbers of points without and their runs; None if that is too much.
 
         Where points went into buckets the time before they can do so again.
         """
-        session = self.session
+        session, runs = self.session, self._groups * self._filling.buckets
         try:
-            records = session.scratch(4 * self._room, self.dtype, purpose="the points in the order of buckets")
-            return records, session.scratch(self._n, INT, purpose="the points that buckets have no room for")
+            return (
+                session.scratch(4 * self._room, self.dtype, purpose="the points in the order of buckets"),
+                session.scratch(self._n, INT, purpose="the points that buckets have no room for"),
+                session.scratch(3 * runs, INT, purpose="the runs of these points"),
+            )
         except DeviceMemoryError:
             return None
 
-    def _share(
-        self, seen: tuple[Any, ...], ends_before: Scratch, ends: Scratch, memory: tuple[Scratch, Scratch]
-    ) -> None:
-        """The records of the points, each where its bucket has room, and the numbers of those that found none."""
+    def _share(self, seen: tuple[Any, ...], ends_before: Scratch, ends: Scratch, memory: tuple[Scratch, ...]) -> None:
+        """The records of points whose buckets have room, and the numbers of others: see :meth:`_take_rooms`."""
         size, of = self._wide, [scratch.base_data for scratch in (ends_before, ends, *memory, self._boxes)]
         self.session.launch(self._sorters["share_buckets"], self._groups * size, size, *seen, *of)
 
