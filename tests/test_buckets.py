@@ -179,7 +179,7 @@ def test_those_who_find_no_room_are_noted(narrow, monkeypatch):
     of_group = 32 * -(-N // (32 * counting_groups(narrow.profile, N, 32)))
     assert list(noted[2]) == [full]
     assert N - room - 1 <= len(noted[2][full]) <= N - room + of_group, "what a group has for a bucket stays together"
-    assert len(noted[4]) > 1
+    assert N < 1000 or len(noted[4]) > 1, "of few points few have no room"
     for bucket, found in noted[4].items():
         assert (addresses(even[found], grid) >> 6 == bucket).all(), "those who look for a bucket meet no others"
         assert len(set(found)) == len(found)
