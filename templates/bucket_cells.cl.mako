@@ -53,20 +53,21 @@ void fill_cells(const int n, const int shift, const int all, const int groups, $
     // Where the points of the bucket come from, in the order of cells, so that they are written one behind the other: a
     // record by itself takes the memory of GPUs as long as some of them.
     local ushort sources[${tile}];
+    local int last;
     const int l = get_local_id(0), bucket = get_group_id(0), origin = bucket << shift;
     const int cells = min(1 << shift, all - origin);
     const int from = bucket ? ends[bucket - 1] : 0, to = ends[bucket];
     // Of a bucket whose room was too small some points are elsewhere, in runs that follow each other; the rest lies where it opens.
     const int opens = shared ? room_of(ends_before, bucket) : from, last_run = (int)get_num_groups(0) + 2 + bucket;
     const int spilled = shared && to - from > room_of(ends_before, bucket + 1) - opens;
-    const int last = spilled ? counts[last_run] : 0;
+    if (l == 0) last = spilled ? counts[last_run] : 0;
+    for (int k = l; k < cells; k += ${work_group_size}) found[k] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
     int kept = to - from;
     for (int run = last; run;) {
         const int3 its = vload3(run - 1, runs);
         run = its.s0, kept -= its.s2;
     }
-    for (int k = l; k < cells; k += ${work_group_size}) found[k] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
     <%self:each_record>
         atomic_inc(&found[address - origin]);
     </%self:each_record>
