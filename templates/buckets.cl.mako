@@ -88,9 +88,9 @@ void sort_buckets(const int all, const int shift, const int buckets, global cons
 // that those who look for the points of a bucket meet no others. The last group adds up the counts.
 // Launch: as count_buckets. In: ends_before (buckets,). In and out: counts (2 * buckets + 2,), of buckets, zero before, then
 // groups that are done and points without room, both zero before and after, then of each bucket the last run of it, one
-// more than its place in runs, zero before. Out: records, as room_of has them; homeless (n,): the numbers of points without room, run by run;
-// runs (groups, buckets, 3), those there are: the run before, or 0, where it begins, its points; ends (buckets + 1,): where
-// each bucket ends, and how many points have no room; boxes as above.
+// more than its place in runs, zero before. Out: records, as room_of has them; homeless (n,): the numbers of points without
+// room, run by run; runs (groups, buckets, 3), those there are: the run before, or 0, where it begins, its points; ends
+// (buckets + 1,): where each bucket ends, and how many points have no room; boxes as above.
 // Exact because the last group has seen that all others were done.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void share_buckets(const int n, const int shift, const int buckets, global const real *restrict points, ${cells.grid("")},
