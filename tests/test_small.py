@@ -165,12 +165,17 @@ def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, period
     for entered in (0, 1 << 30) if way == "regions" else (0,):
         # By regions, then in one pass.
         index._bins.layout.sort._filling = dataclasses.replace(filling, entered=entered)
-        for moved in (points, points[::-1].copy(), np.tile(points[:1], (130, 1))):
+        # At the end all in one place, then all in another, where a bucket has no room for them.
+        ends = (np.tile(points[at(points[:, -1])], (130, 1)) for at in (np.argmin, np.argmax))
+        for moved in (points, points[::-1].copy(), *ends):
             index.update(moved)
             expected = reference.neighbors(moved, 0.2, **domain)
             assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
             assert np.array_equal(index.count().get(), np.diff(expected.offsets))
             assert np.array_equal(np.sort(index.order.get()), np.arange(130))
+    if way == "buckets":
+        without_room = fresh.read(index._bins.layout.sort._ends[0])[filling.buckets]
+        assert without_room > 0
 
 
 @pytest.mark.oclgrind_expected
