@@ -98,7 +98,7 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
     // of frnn_way is a level on the way down, the last one its lowest: whether the other child was looked at, too.
     int frnn_node = 1, frnn_way = 1, frnn_touches = 1;
     while (frnn_node) {
-        if (frnn_touches & frnn_node < frnn_leaves) {
+        if (frnn_touches & (frnn_node < frnn_leaves)) {
             const int frnn_children = 2 * frnn_node;
             ${boxes.apart("frnn_boxes", "frnn_min(frnn_children, frnn_last_node)", "frnn_left_")}
             ${boxes.apart("frnn_boxes", "frnn_min(frnn_children + 1, frnn_last_node)", "frnn_right_")}

@@ -194,6 +194,17 @@ def test_flat_leaves_have_a_volume(session):
         assert_counts(index, flat, 0.1)
 
 
+def test_flat_leaves_have_a_volume_without_a_radius(session):
+    """So that a tree that nothing is within reach of follows its points, too."""
+    flat = CLOUD.copy()
+    flat[:, 2] = 0.5
+    index = build(flat, 0.0, session=session)
+    for said in ("refit", "rebuilt"):
+        index.update(CLOUD)
+        assert index.last_update == said
+    assert_counts(index, CLOUD, 0.0)
+
+
 @pytest.mark.usefixtures("unsliced")
 @pytest.mark.parametrize("kind", [lambda session: session, as_gpu], ids=["itself", "as a gpu"])
 def test_an_update_waits_for_the_step_before_alone(session, kind, monkeypatch):

@@ -123,7 +123,7 @@ class TreeBuilder:
             np.int32(leaves),
             np.int32(self._plan.leaf_size),
             np.int32(fresh),
-            self._dtype.type(max(_LEAST_SIDE * problem.radius, float(np.finfo(problem.real).tiny))),
+            self._dtype.type(max(_LEAST_SIDE * problem.radius, float(np.finfo(self._dtype).tiny))),
             self._dtype.type(problem.radius),
             points.base_data,
             *(each.base_data for each in images),
