@@ -56,7 +56,7 @@ def test_local_grids_where_points_are_many_and_neighbors_few(name):
     [
         ({"neighbors": 40}, "a point has more than 1 neighbors"),
         ({"neighbors": 3, "real": "double"}, "a point has more than 0.1 neighbors"),
-        ({"neighbors": 3, "periodic": True}, "a point has more than 0.6 neighbors in a periodic box"),
+        ({"neighbors": 3, "periodic": True}, "a point has more than 0.2 neighbors in a periodic box"),
     ],
 )
 def test_strips_otherwise(name, asked, reason):
@@ -99,13 +99,15 @@ def test_few_points_of_a_periodic_box(name):
     def taken(**cloud):
         return choose_method(even(periodic=True, **cloud), profile).method.name
 
-    assert taken(neighbors=30, n=512 * units) == "fenns"
+    assert taken(neighbors=9, n=512 * units) == "fenns"
+    assert taken(neighbors=11, n=512 * units) == "strips"
     assert taken(neighbors=90, n=512 * units, dim=2) == "fenns"
-    assert taken(neighbors=30, n=2048 * units) == "strips"
-    assert taken(neighbors=10, n=2048 * units) == "fenns"
-    assert taken(neighbors=90, n=2049 * units) == "strips"
+    assert taken(neighbors=1, n=2048 * units) == "strips"
+    assert taken(neighbors=0.25, n=2048 * units) == "fenns"
+    assert taken(neighbors=7, n=2048 * units, dim=2) == "fenns"
+    assert taken(neighbors=0.25, n=2049 * units) == "strips"
     wide = dataclasses.replace(RECORDED[name], compute_units=10_000)
-    assert choose_method(even(neighbors=90, n=(1 << 18) + 1, periodic=True), wide).method.name == "strips"
+    assert choose_method(even(neighbors=1, n=(1 << 18) + 1, periodic=True), wide).method.name == "strips"
 
 
 @pytest.mark.parametrize("name", [*GPUS, *CPUS])

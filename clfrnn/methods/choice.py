@@ -27,7 +27,7 @@ _MOST_OF_ALL = 0.25
 
 #: Neighbors of a point from which on cells in memory are walked sooner than local ones are made, by the number of
 #: coordinates and whether the box is periodic (measured, with single precision).
-_MOST_NEIGHBORS = {(2, False): 6.0, (3, False): 1.0, (2, True): 5.0, (3, True): 0.6}
+_MOST_NEIGHBORS = {(2, False): 6.0, (3, False): 1.0, (2, True): 5.0, (3, True): 0.2}
 
 #: Crowds on a GPU: from so many others in a point's cell on, where they are so unevenly many, a tree is walked sooner
 #: than cells, as it divides the work for the few points that have most neighbors (measured on an H200, in 2D and 3D).
@@ -43,7 +43,7 @@ _MANY_OF_UNIT = 12_000
 #: In a periodic box few points are searched about as soon as launched for, and FENNS takes the fewest launches:
 #: of up to so many for a compute unit, each may have so many times as many neighbors. Measured on an H200, in 2D with
 #: single precision alone; inferred for other devices and flat doubles, hence no more points than there, nor neighbors.
-_TIMES_OF_FEW = ((512, 60.0), (2048, 20.0))
+_TIMES_OF_FEW = ((512, 50.0), (2048, 1.5))
 _MOST_POINTS_OF_FEW, _MOST_NEIGHBORS_OF_FEW = 1 << 18, 100.0
 
 #: Why another method is taken after all.
