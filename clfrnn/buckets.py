@@ -137,7 +137,12 @@ class Filling:
 
 def most_cells_of_bucket(profile: DeviceProfile) -> int:
     """Cells that one group can count in local memory beside other groups and its sources, a power of two."""
-    return int(2 ** math.floor(math.log2(max(1, min(_MOST_CELLS, most_coarse_cells(profile) * 4 // 5)))))
+    return _power_of_two(most_coarse_cells(profile) * 4 // 5)
+
+
+def _power_of_two(cells: int) -> int:
+    """The largest that is no more than so many cells, nor than a bucket may have."""
+    return int(2 ** math.floor(math.log2(max(1, min(_MOST_CELLS, cells)))))
 
 
 def plan_buckets(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> BucketConfig:
@@ -168,7 +173,7 @@ def plan_bucket_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: 
 
 def _most_cells_picked(profile: DeviceProfile) -> int:
     """Cells that a group can count beside the points that it picks, a power of two; a third of its memory is theirs."""
-    return int(2 ** math.floor(math.log2(max(1, min(_MOST_CELLS, profile.usable_local_memory // 12)))))
+    return _power_of_two(profile.usable_local_memory // 12)
 
 
 def plan_picks(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> PickConfig:

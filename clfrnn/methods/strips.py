@@ -55,9 +55,11 @@ class Strips:
         for crowd, along, side in _PROPORTIONS.get(profile.kind, _PROPORTIONS_ELSEWHERE):
             if problem.survey.others >= crowd:
                 plan = _plan(problem, profile, (along * radius,) + (side * radius,) * across)
-                cubes = _plan(problem, profile, (radius,) * problem.dim) if plan.grid.wrapped and side == 1 else plan
-                # Points that take up little of their box: a torus holds points far apart in one cell (measured).
-                return plan if cubes.grid.wrapped else cubes
+                if plan.grid.wrapped and side == 1:
+                    # Points that take up little of their box: a torus holds points far apart in one cell (measured).
+                    cubes = _plan(problem, profile, (radius,) * problem.dim)
+                    return plan if cubes.grid.wrapped else cubes
+                return plan
         return _plan(problem, profile, _sides_of_sparse(problem, profile))
 
     def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> StripsIndex:
