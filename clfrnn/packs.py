@@ -28,12 +28,17 @@ _LEAST_PACK = 8
 #: queries are sorted by their radii: packs are wide there, and touch most of what lies between.
 _WIDE_PACK = 32
 
-#: Queries of a pack that look into the same leaves, by neighbors: more of them load fewer addresses, fewer look into
-#: fewer leaves (measured).
-_BANDS = ((60.0, 4), (math.inf, 8))
+#: Queries of a pack that look into the same leaves, by neighbors: more of them fetch fewer points each, fewer look into
+#: fewer leaves (measured). Where queries are sorted by their radii, no more than so many.
+_BANDS = ((22.0, 4), (300.0, 8), (math.inf, 16))
+_BAND_OF_RANKS = 8
 
-#: Candidates that a band takes at a time: as all are loaded from one address, many loads under way cost little.
-_UNROLLED = (8, 8)
+#: Points that a band fetches together: a leaf, up to so many, and to so many numbers that an item holds of them.
+_LARGEST_CHUNK = 32
+_FETCHED = 16
+
+#: Candidates of a chunk that are loaded at a time, plain ones and others (measured).
+_UNROLLED = (32, 8)
 
 #: Leaves whose bits are kept in one number.
 _WORD = 32
@@ -67,6 +72,8 @@ class TreeWalkConfig(RunConfig):
     many: bool
     #: queries of a pack that look into the same leaves
     band: int
+    #: points that a band fetches together
+    chunk: int
     #: sums are made by several items for each query, who divide the leaves among them
     divided: bool
 
@@ -84,8 +91,9 @@ class TreeWalkConfig(RunConfig):
     def local_memory(self) -> int:
         """Bytes that a pack takes."""
         numbers = self.sides * (self.work_group_size + 2 + self.parts) + corners(self.dim) * self.room
+        numbers += self.bands * (self.chunk + 1) * (4 if self.layout == "records" else self.dim + 1)
         return REAL_SIZE[self.real] * numbers + 4 * (
-            self.room + self.stack + 4 + 2 * self.bands * -(-self.room // _WORD)
+            self.room + self.stack + 5 + 2 * self.bands * -(-self.room // _WORD)
         )
 
     @property
@@ -131,6 +139,8 @@ class TreeWalkConfig(RunConfig):
             "shares": self.shares,
             "room": self.room,
             "stack": self.stack,
+            # a driver may have made groups smaller
+            "band": min(self.band, self.work_group_size),
             "bands": self.bands,
             "word": _WORD,
             "sides": self.sides,
@@ -138,13 +148,23 @@ class TreeWalkConfig(RunConfig):
             "parts": self.parts,
         }
 
+    def ranked(self) -> TreeWalkConfig:
+        """The same walk for queries that are sorted by their radii."""
+        return dataclasses.replace(self, ranks=True, band=min(self.band, _BAND_OF_RANKS))
+
     def inline(self) -> TreeWalkConfig:
         """The same walk as a piece of another kernel, whose work-items need not stay together."""
         return dataclasses.replace(self, width=1, packed=False)
 
 
 def plan_tree_walk(
-    profile: DeviceProfile, *, dim: int, real: str, periodic: bool, neighbors: float = 0.0
+    profile: DeviceProfile,
+    *,
+    dim: int,
+    real: str,
+    periodic: bool,
+    leaf_size: int = _LARGEST_CHUNK,
+    neighbors: float = 0.0,
 ) -> TreeWalkConfig:
     """As walks over cells, a leaf being a run of candidates as a row of cells is; in packs on a GPU."""
     walk = plan_walk(profile, dim=dim, real=real, periodic=periodic)
@@ -163,19 +183,31 @@ def plan_tree_walk(
         ranks=False,
         many=False,
         band=1,
+        chunk=1,
         divided=False,
     )
+    size = group_size(profile, PACK)
+    band = min(size, for_neighbors(_BANDS, neighbors))
     packed = dataclasses.replace(
         alone,
-        work_group_size=group_size(profile, PACK),
+        work_group_size=size,
         unrolled=_UNROLLED,
         packed=True,
         sorts=True,
         many=neighbors >= _MANY,
-        band=for_neighbors(_BANDS, neighbors),
+        band=band,
+        chunk=_chunk(band, leaf_size, dim),
     )
     fits = packed.local_memory <= profile.usable_local_memory and packed.work_group_size >= _LEAST_PACK
     return packed if profile.kind == "gpu" and fits else alone
+
+
+def _chunk(band: int, leaf_size: int, dim: int) -> int:
+    """Points that a band fetches together, as many for each item."""
+    of_item, most = 1, _FETCHED // (dim + 1)
+    while 2 * of_item <= most and of_item * band < min(leaf_size, _LARGEST_CHUNK):
+        of_item *= 2
+    return of_item * band
 
 
 def is_crowd(points: float) -> bool:

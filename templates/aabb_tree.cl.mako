@@ -3,6 +3,7 @@
 <%namespace name="boxes" file="boxes.cl.mako"/>
 <%namespace name="packs" file="packs.cl.mako"/>
 <%namespace name="bands_of" file="bands.cl.mako"/>
+<%namespace name="chunks" file="chunks.cl.mako"/>
 <%namespace name="places" file="places.cl.mako"/>
 <%namespace name="runs" file="runs.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
@@ -36,6 +37,7 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
 % if packed:
     // Idle items stay for the barriers, in the place of the first.
     ${packs.declare()}
+    ${chunks.declare(function)}
     const int frnn_l = get_local_id(0), frnn_unit = frnn_first + (int)get_global_id(0);
 % if shares > 1:
 <% of_group = work_group_size // shares %>\
@@ -138,24 +140,7 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
     <%visit:each_image args="image">
         <%packs:descend>
         ${bands_of.divide(whole)}
-        // Each band goes through the leaves that one of it touches, all of it in step.
-        int frnn_word = 0;
-        uint frnn_bits = 0;
-        for (;;) {
-            for (; !frnn_bits && frnn_word * ${word} < frnn_portion; ++frnn_word) {
-                frnn_bits = ${bands_of.of_band("frnn_bands", "frnn_word")};
-% if whole:
-                const uint frnn_partly = ${bands_of.of_band("frnn_beyond", "frnn_word")};
-                frnn_count += frnn_searches ? frnn_marked(frnn_bits & ~frnn_partly) * frnn_leaf_size : 0;
-                frnn_bits &= frnn_partly;
-% endif
-            }
-            if (!frnn_bits) break;
-            int frnn_t = frnn_list[${bands_of.of_share(f"((frnn_word - 1) * {word} + frnn_lowest_bit(frnn_bits))")}];
-            frnn_bits &= frnn_bits - 1;
-            const int frnn_stop = frnn_t + frnn_min(frnn_leaf_size, frnn_n - frnn_t);
-            ${runs.run(function, image)}
-        }
+        ${chunks.go_through(function, image, whole)}
         </%packs:descend>
     </%visit:each_image>
 % if shares > 1:

@@ -10,6 +10,7 @@
 void frnn_meet(void) { barrier(CLK_LOCAL_MEM_FENCE); }
 void frnn_mark(local uint *marks, const int item) { atomic_or(marks, 1u << item); }
 void frnn_join(local uint *bits, const uint more) { atomic_or(bits, more); }
+void frnn_raise(local int *most, const int other) { atomic_max(most, other); }
 int frnn_marked(const uint marks) { return (int)popcount(marks); }
 int frnn_levels(const int node) { return 31 - (int)clz(node); }
 int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }

@@ -413,7 +413,7 @@ def test_local_memory_is_what_kernels_declare(real, periodic, local_memory):
         walk = packs.plan_tree_walk(profile, dim=dim, real=real, periodic=periodic)
         for divided in (False, True) if walk.packed else ():
             config = dataclasses.replace(walk, divided=divided)
-            found = declared(render("aabb_tree", config, own_function("count"), VisitVariant()), real)
+            found = declared(render("aabb_tree", config, own_function("write"), VisitVariant()), real)
             assert found <= walk.local_memory if divided else found == walk.local_memory
 
 

@@ -61,6 +61,7 @@ CONFIGS = {
         ranks=True,
         many=True,
         band=8,
+        chunk=16,
         divided=True,
     ),
     "tree": trees.TreeConfig(
@@ -121,6 +122,7 @@ SHARED = {
     "halves",
     "packs",
     "bands",
+    "chunks",
 }
 BELOW = {
     "bounds": set(),
@@ -138,6 +140,7 @@ BELOW = {
     "boxes": set(),
     "packs": {"bands", "boxes"},
     "bands": {"boxes"},
+    "chunks": {"bands", "places", "visit"},
     "radii": {"geometry", "places"},
     "halves": {"geometry", "refit"},
     "refit": {"geometry", "boxes", "places", "periodic"},

@@ -85,8 +85,8 @@ class AabbTreeIndex(Index):
 
     def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TreeWalkConfig:
         """By themselves where close neighbors come first, and where idle items would show."""
-        ranks = variant.radii and self._is_crowd()
-        config = dataclasses.replace(self.config, ranks=ranks, divided=variant.shared)
+        config = self.config.ranked() if variant.radii and self._is_crowd() else self.config
+        config = dataclasses.replace(config, divided=variant.shared)
         together = function.idles and not function.lowers
         return config if together else without_packs(config, self.session.profile)
 

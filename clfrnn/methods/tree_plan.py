@@ -62,17 +62,18 @@ def check_threshold(value: object) -> float:
 def plan_of(problem: Problem, profile: DeviceProfile) -> TreePlan:
     """Leaves of the size asked for, else of the device's; packs where it has them."""
     neighbors = problem.survey.neighbors(problem.radius)
+    of_leaf = problem.options["leaf_size"]
+    if of_leaf is None:
+        of_leaf = default_leaf_size(profile, problem.n, neighbors)
+    of_leaf = max(of_leaf, -(-problem.n // MOST_LEAVES))
     config = plan_tree_walk(
         profile,
         dim=problem.dim,
         real=problem.real,
         periodic=problem.box is not None,
+        leaf_size=of_leaf,
         neighbors=neighbors,
     )
-    of_leaf = problem.options["leaf_size"]
-    if of_leaf is None:
-        of_leaf = default_leaf_size(profile, problem.n, neighbors)
-    of_leaf = max(of_leaf, -(-problem.n // MOST_LEAVES))
     making = plan_tree(profile, dim=problem.dim, real=problem.real, periodic=problem.box is not None)
     return TreePlan(
         config=config,
