@@ -9,12 +9,15 @@
 ## Whether candidates are told by their numbers.
 <%def name="asks_ids(function)"><% return not function.light or not (foreign or visit.counts_itself(function)) %></%def>
 <%def name="columns(function)"><% return range(dim + asks_ids(function)) %></%def>
-## What an item holds of the next chunk, by the names of the numbers and by where they stand in it.
+## What an item holds of the next chunk: for each of its points where that stands, and the names and columns of its numbers.
 <%def name="fetched(function)"><%
-    if layout == "records":
-        return [(f"frnn_fetched{k}", "frnn_record", k * band, 0) for k in range(chunk // band)]
-    return [(f"frnn_fetched{k}_{c}", "real", k * band, c) for k in range(chunk // band) for c in columns(function)]
+    of_point = [("", 0)] if layout == "records" else [(f"_{c}", c) for c in columns(function)]
+    return [(k * band, [(f"frnn_fetched{k}{name}", c) for name, c in of_point]) for k in range(chunk // band)]
 %></%def>
+
+<%def name="kind()" filter="trim">
+${"frnn_record" if layout == "records" else "real"}
+</%def>
 
 <%def name="place_of(column, at)" filter="trim">
 ## A number in a band's chunk; those of bands begin in banks of their own.
@@ -22,11 +25,7 @@ frnn_chunks[${f"{column * bands * (chunk + 1)} + " if column else ""}frnn_shelf 
 </%def>
 
 <%def name="declare(function)">
-% if layout == "records":
-    local frnn_record frnn_chunks[${bands * (chunk + 1)}];
-% else:
-    local real frnn_chunks[${len(columns(function)) * bands * (chunk + 1)}];
-% endif
+    local ${kind()} frnn_chunks[${(1 if layout == "records" else len(columns(function))) * bands * (chunk + 1)}];
     local int frnn_most_chunks[1];
 </%def>
 
@@ -52,14 +51,20 @@ frnn_chunks[${f"{column * bands * (chunk + 1)} + " if column else ""}frnn_shelf 
                 }
             }
             // What is not a number is nobody's neighbor.
-% for name, kind, at, column in fetched(function):
-            ${name} = (${kind})(NAN);
-            if (${at} + frnn_in_band < frnn_rest) \
+% for at, numbers in fetched(function):
+% for name, column in numbers:
+            ${name} = (${kind()})(NAN);
+% endfor
+            if (${at} + frnn_in_band < frnn_rest) {
+% for name, column in numbers:
+                ${name} = \
 % if layout == "records":
-${name} = frnn_sorted[frnn_t + ${at} + frnn_in_band];
+frnn_sorted[frnn_t + ${at} + frnn_in_band];
 % else:
-${name} = ${places.coordinate(column, f"frnn_t + {at} + frnn_in_band", "frnn_sorted")};
+${places.coordinate(column, f"frnn_t + {at} + frnn_in_band", "frnn_sorted")};
 % endif
+% endfor
+            }
 % endfor
 </%def>
 
@@ -84,13 +89,15 @@ ${name} = ${places.coordinate(column, f"frnn_t + {at} + frnn_in_band", "frnn_sor
         const int frnn_in_band = frnn_l % ${band}, frnn_shelf = frnn_l / ${band} * ${chunk + 1};
         int frnn_word = 0, frnn_t = 0, frnn_rest = 0;
         uint frnn_bits = 0;
-% for name, kind, at, column in fetched(function):
-        ${kind} ${name};
+% for at, numbers in fetched(function):
+        ${kind()} ${", ".join(name for name, column in numbers)};
 % endfor
         ${fetch(function, whole)}
         for (int frnn_times = frnn_most_chunks[0]; frnn_times > 0; --frnn_times) {
-% for name, kind, at, column in fetched(function):
+% for at, numbers in fetched(function):
+% for name, column in numbers:
             ${place_of(column, f"{at} + frnn_in_band")} = ${name};
+% endfor
 % endfor
             frnn_meet();
             // The next one is on its way while this one is looked at.
