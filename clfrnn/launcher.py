@@ -33,6 +33,8 @@ class Launcher:
         self._record: list[tuple[str, cl.Event]] | None = None
         self._told: Callable[[int, int], None] | None = None
         self._runs: collections.defaultdict[Kernel, Runs] = collections.defaultdict(Runs)
+        #: of the last launch, which stands for all before it
+        self._latest: cl.Event | None = None
 
     def launch(self, kernel: Kernel, items: int, work_group_size: int, *arguments: Any) -> cl.Event | None:
         """Enqueue `kernel` with at least `items` work-items in whole groups; None when there is nothing to do."""
@@ -42,6 +44,7 @@ class Launcher:
         event = kernel.enqueue(self.queue, size, work_group_size, arguments)
         if self._record is not None:
             self._record.append((kernel.name, event))
+        self._latest = event
         return event
 
     @contextlib.contextmanager

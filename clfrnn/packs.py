@@ -85,7 +85,7 @@ class TreeWalkConfig(RunConfig):
     @property
     def stack(self) -> int:
         """Nodes that a pack has yet to look below: those of a few steps, and of one by one from there to the leaves."""
-        return 384
+        return 256
 
     @property
     def local_memory(self) -> int:

@@ -107,6 +107,8 @@ class Session(Launcher):
         self.programs = ProgramCache(self.context, self.device, self.profile)
         self._pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(self.queue))
         self._pinned = PinnedNumbers(self.queue)
+        #: for copies beside kernels: between two of them a copy has a GPU stop computing for some microseconds
+        self._copies = cl.CommandQueue(self.context, self.device) if self.profile.kind == "gpu" else None
         self._cleared: dict[int, Scratch] = {}
         #: what an array of rows of a shape and dtype consists of, save their number, its buffer and events
         self._arrays: dict[tuple[tuple[int, ...], np.dtype[Any]], dict[str, Any]] = {}
@@ -290,10 +292,21 @@ class Session(Launcher):
             for array, size, place in zip(arrays, sizes, places, strict=False)
         ]
 
-    def send(self, array: Scratch, first: int, told: np.ndarray[Any, Any]) -> cl.Event:
-        """Enqueue a copy of elements from `first` on into pinned memory: who waits for the event finds them there."""
+    def send(self, array: Scratch, first: int, told: np.ndarray[Any, Any], *, beside: bool = True) -> cl.Event:
+        """Enqueue a copy of elements from `first` on into pinned memory: who waits for the event finds them there.
+
+        Kernels launched from here on may run `beside` it, and may not write there until it has come to pass.
+        """
         offset = array.offset + first * array.dtype.itemsize
-        return cl.enqueue_copy(self.queue, told, array.base_data, src_offset=offset, is_blocking=False)
+        if not beside or self._copies is None or self._latest is None:
+            return cl.enqueue_copy(self.queue, told, array.base_data, src_offset=offset, is_blocking=False)
+        self.queue.flush()  # what nobody has submitted would be waited for in vain
+        after = [self._latest]
+        event = cl.enqueue_copy(
+            self._copies, told, array.base_data, src_offset=offset, is_blocking=False, wait_for=after
+        )
+        self._copies.flush()
+        return event
 
     def read(self, array: cla.Array | Scratch, first: int = 0, count: int | None = None) -> np.ndarray[Any, Any]:
         """Elements of a one-dimensional device array, waited for."""

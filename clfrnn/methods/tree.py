@@ -61,6 +61,9 @@ class TreeBuilder:
         #: the largest ratio of a leaf's volumes now and when the order was made, as a logarithm; and, when the order
         #: was made, the sum over points of how many were in a cube of side radius
         self._told = session.pinned(self, self._dtype)
+        self._grown = session.scratch(2, self._dtype, purpose="the growth of leaves")
+        #: when the host is told of that beside kernels, unless it was heard: nobody may write there until then
+        self._sent: cl.Event | None = None
 
     def build(
         self, points: cla.Array, bounds: PendingBox, starts: tuple[float, ...], images: tuple[Scratch, ...]
@@ -88,6 +91,8 @@ class TreeBuilder:
         """
         if tree.measured is not None:
             tree.measured.wait()
+            if tree.measured is self._sent:
+                self._sent = None
         growth, crowd = self._told
         return float(growth), float(crowd) / max(1, self._problem.n)
 
@@ -112,7 +117,6 @@ class TreeBuilder:
         )
         nodes = session.scratch((leaves + self.held) * making.corners, self._dtype, purpose="the nodes of a tree")
         shares = session.scratch(3 * groups, self._dtype, purpose="what groups found of a tree")
-        grown = session.scratch(2, self._dtype, purpose="the growth of leaves")
         fresh = kernel == "fit_ordered"
         session.launch(
             self.kernels[kernel],
@@ -132,11 +136,14 @@ class TreeBuilder:
             volumes.base_data,
             shares.base_data,
         )
-        self._fit_above(groups, nodes, shares, grown, bounds)
-        measured = None
-        if fresh or not math.isinf(self._plan.rebuild_threshold):  # pyopencl waits for copies when they are dropped
+        if self._sent is not None:
+            self._sent.wait()
+        self._fit_above(groups, nodes, shares, bounds)
+        measured, decides = None, not math.isinf(self._plan.rebuild_threshold)
+        if fresh or decides:  # pyopencl waits for copies when they are dropped
             told = self._told if fresh else self._told[:1]
-            measured = cl.enqueue_copy(session.queue, told, grown.base_data, is_blocking=False)
+            measured = session.send(self._grown, 0, told, beside=decides)
+        self._sent = measured if decides else None
         return Tree(
             points=sorted_points,
             nodes=nodes,
@@ -147,7 +154,7 @@ class TreeBuilder:
             measured=measured,
         )
 
-    def _fit_above(self, groups: int, nodes: Scratch, shares: Scratch, grown: Scratch, bounds: PendingBox) -> None:
+    def _fit_above(self, groups: int, nodes: Scratch, shares: Scratch, bounds: PendingBox) -> None:
         """The boxes above those that groups of leaves have made, and what all of these have found."""
         session, size, many = self._session, self.config.work_group_size, groups
         while many > _MOST_OF_GROUP:
@@ -164,7 +171,7 @@ class TreeBuilder:
             np.int32(groups),
             shares.base_data,
             nodes.base_data,
-            grown.base_data,
+            self._grown.base_data,
             np.int32(bounds.placed),
             *bounds.arguments,
         )
