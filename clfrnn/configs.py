@@ -242,6 +242,13 @@ class ScanConfig(KernelConfig):
     stride: int
     total: str
     out: str
+    #: counts and starts pass through local memory, so that items beside each other load and write what is
+    through_local: bool
+
+    @property
+    def local_memory(self) -> int:
+        """Bytes of local memory, were all sums of the widest type."""
+        return 8 * self.work_group_size * (1 + (self.items + 1) * self.through_local)
 
 
 #: Keys that a work-item loads at once and keeps in registers, at most; and bytes of a key.

@@ -173,19 +173,26 @@ def plan_stashed_rows(profile: DeviceProfile, *, slots: int, offset: str) -> Sta
 def plan_scan(profile: DeviceProfile, *, total: str, out: str, stride: int = 1) -> ScanConfig:
     """Tiles of a few thousand counts; on a CPU narrow groups with many items each."""
     gpu = profile.kind == "gpu"
-    size = group_size(profile, 256 if gpu else 8)
-    while size > 1 and size * 8 > profile.usable_local_memory:
-        size //= 2
-    return ScanConfig(work_group_size=size, items=8 if gpu else 64, stride=stride, total=total, out=out)
+    size, items = group_size(profile, 256 if gpu else 8), 8 if gpu else 64
+    return _fitting(
+        profile, ScanConfig(work_group_size=size, items=items, stride=stride, total=total, out=out, through_local=gpu)
+    )
 
 
 def plan_short_scan(profile: DeviceProfile, *, total: str, out: str, stride: int = 1) -> ScanConfig:
     """The widest group, as there is but one."""
     gpu = profile.kind == "gpu"
-    size = group_size(profile, 1024 if gpu else 8)
-    while size > 1 and size * 8 > profile.usable_local_memory:
-        size //= 2
-    return ScanConfig(work_group_size=size, items=16 if gpu else 512, stride=stride, total=total, out=out)
+    size, items = group_size(profile, 1024 if gpu else 8), 16 if gpu else 512
+    return _fitting(
+        profile, ScanConfig(work_group_size=size, items=items, stride=stride, total=total, out=out, through_local=False)
+    )
+
+
+def _fitting(profile: DeviceProfile, config: ScanConfig) -> ScanConfig:
+    """With groups that local memory has room for."""
+    while config.work_group_size > 1 and config.local_memory > profile.usable_local_memory:
+        config = dataclasses.replace(config, work_group_size=config.work_group_size // 2)
+    return config
 
 
 def plan_sort(profile: DeviceProfile, *, key: str) -> SortConfig:

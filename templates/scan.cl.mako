@@ -1,6 +1,6 @@
 <%include file="contract.cl.mako"/>
 // Exclusive scan of int32 counts in two launches, sums of shares and a scan of each share, or in one where counts are few.
-// Config fields used: work_group_size, items, stride, total, out. Totals of type long are also written beside, to be read as they
+// Config fields used: work_group_size, items, stride, total, out, through_local. Totals of type long are also written beside, to be read as they
 // are, whatever the type of starts makes of them.
 <%def name="scan_group(value, scratch)">
     // Sums over the items of a group, inclusive (Hillis and Steele); reading and writing are a barrier apart.
@@ -20,24 +20,51 @@
         if (l < other) ${scratch}[l] += ${scratch}[l + other];
     }
 </%def>
+<%def name="each_of_tile(limit)">
+        // Items beside each other touch what is beside each other, whichever of them it is for.
+        for (int k = l; k < ${work_group_size * items}; k += ${work_group_size}) {
+            if (tile + k < ${limit}) {
+${caller.body()}
+            }
+        }
+</%def>
+<%def name="staged(k)" filter="trim">
+## Where number k of a tile is staged: an item's numbers begin in other banks than those of the next.
+stage[${k} + ${k} / ${items}]
+</%def>
 <%def name="scan_tiles(begin, end)">
     // Tile by tile, from what comes before on.
+% if through_local:
+    local sum_t stage[${work_group_size * (items + 1)}];
+% endif
     for (int tile = ${begin}; tile < ${end}; tile += ${work_group_size * items}) {
         const int begin = tile + l * ${items};
         int own[${items}];
         sum_t sum = 0;
+% if through_local:
+        <%self:each_of_tile limit="${end}">
+                ${staged("k")} = counts[(size_t)${stride} * (tile + k)];
+        </%self:each_of_tile>
+        barrier(CLK_LOCAL_MEM_FENCE);
+% endif
         for (int k = 0; k < ${items}; ++k) {
-            own[k] = begin + k < ${end} ? counts[(size_t)${stride} * (begin + k)] : 0;
+            own[k] = begin + k < ${end} ? ${f"(int)stage[l * {items + 1} + k]" if through_local else f"counts[(size_t){stride} * (begin + k)]"} : 0;
             sum += own[k];
         }
         ${scan_group("sum", "sums")}
         sum_t before = carry + sums[l] - sum;
         for (int k = 0; k < ${items}; ++k) {
-            if (begin + k < ${end}) starts[begin + k] = (${out})before;
+            if (begin + k < ${end}) ${f"stage[l * {items + 1} + k] = before" if through_local else f"starts[begin + k] = ({out})before"};
             before += own[k];
         }
         carry += sums[${work_group_size - 1}];
         barrier(CLK_LOCAL_MEM_FENCE);
+% if through_local:
+        <%self:each_of_tile limit="${end}">
+                starts[tile + k] = (${out})${staged("k")};
+        </%self:each_of_tile>
+        barrier(CLK_LOCAL_MEM_FENCE);
+% endif
     }
 </%def>
 <%def name="end_scan()">

@@ -6,7 +6,7 @@
 ## Config fields used: work_group_size, stashed, marks. In scope is frnn_unit.
 <%def name="arguments()">
 global ${"const " if marks == "rest" else ""}int4 *restrict frnn_stash, global ${"const " if marks == "rest" else ""}uchar *restrict frnn_full,
-    const int frnn_units
+    const int frnn_units, global ${"const " if marks == "rest" else ""}long *restrict frnn_told, const int frnn_told_at, const int frnn_stash_number
 </%def>
 
 <%def name="declare()">
@@ -36,6 +36,8 @@ if (frnn_count < ${stashed})
         ${in_fours(stashed, [f"FRNN_LANE_ID(frnn_tile[frnn_mine[{k * work_group_size}]].s3)" for k in range(stashed)])}
 % endif
         frnn_full[frnn_unit] = frnn_count > ${stashed};
+        // So the host knows of it with the number of pairs.
+        if (frnn_count > ${stashed}) frnn_told[frnn_told_at] = frnn_stash_number;
         ((global int2 *)counts)[i] = (int2)(frnn_count, frnn_unit);
 </%def>
 

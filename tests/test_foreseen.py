@@ -10,7 +10,7 @@ from conftest import POINTS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.methods import METHODS, cells, lists
+from clfrnn.methods import METHODS, cells, list_spec
 from clfrnn.methods.marks import make_marks
 from clfrnn.methods.rooms import Rooms
 from clfrnn.primitives.reduce import SentTotal
@@ -301,7 +301,7 @@ def test_no_memory_for_what_is_foreseen(session, index, monkeypatch):
 
 def test_offsets_stay_narrow_where_only_the_room_is_wide(strips, monkeypatch):
     """Room to spare may be for more pairs than int32 counts."""
-    monkeypatch.setattr(lists, "_LARGEST_INT32", PAIRS + 1)
+    monkeypatch.setattr(list_spec, "_LARGEST_INT32", PAIRS + 1)
     for _ in range(3):
         many, found = visits(strips.session, lambda: strips.query(**FULL))
     assert many == 2

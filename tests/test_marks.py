@@ -9,7 +9,7 @@ from conftest import POINTS, as_gpu
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.configs import room_for_points
-from clfrnn.methods import cells, lists
+from clfrnn.methods import cells, list_spec
 from clfrnn.methods.ask import make_ask
 from clfrnn.plan import plan_walk
 
@@ -118,7 +118,7 @@ def test_rows_of_many_neighbors(walker, marked):
 
 def test_offsets_of_eight_bytes(walker, marked, monkeypatch):
     """As those of more pairs than int32 counts."""
-    monkeypatch.setattr(lists, "_LARGEST_INT32", 100)
+    monkeypatch.setattr(list_spec, "_LARGEST_INT32", 100)
     points = clouds.uniform(N, 3, seed=3)
     index = clfrnn.build_index(points, RADIUS, method="strips", session=walker)
     expected = reference.neighbors(points, RADIUS)
@@ -160,7 +160,7 @@ def test_a_list_of_a_hint_takes_its_memory_once(session, monkeypatch):
 @pytest.mark.parametrize("offset", ["int", "long"])
 def test_what_is_held_back_is_bounded(offset):
     """A compiler made wrong lists of it otherwise."""
-    spec = lists.ListSpec(
+    spec = list_spec.ListSpec(
         distances=False, vectors=False, sort=None, periodic=True, images=False, dim=2, dtype=np.dtype(np.float32)
     )
     dtype = np.dtype(np.int32 if offset == "int" else np.int64)

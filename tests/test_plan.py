@@ -34,7 +34,8 @@ def local_bytes(config):
     if isinstance(config, configs.ReduceConfig):
         return size * max(2 * config.dim * REAL_SIZE[config.real] + 4, 24)
     if isinstance(config, configs.ScanConfig):
-        return size * 8
+        assert config.local_memory == size * 8 * (1 + (config.items + 1) * config.through_local)
+        return config.local_memory
     if isinstance(config, configs.StashedRowsConfig):
         return size * config.slots * 4
     if isinstance(config, configs.SortConfig):

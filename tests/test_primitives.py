@@ -116,19 +116,21 @@ def test_scan_of_the_first_of_two_numbers(session, n, short):
 
 @pytest.mark.parametrize("out", [np.int32, np.int64])
 @pytest.mark.parametrize("stride", [1, 2])
-def test_scan_by_groups_that_sum_up_what_comes_before(session, monkeypatch, out, stride):
-    """One launch; counts that end with a tile, just behind it, in its middle, and none."""
+@pytest.mark.parametrize("kernels", [["scan_few"], ["sum_shares", "scan_shares"]], ids=len)
+def test_scan_by_groups_that_sum_up_what_comes_before(session, monkeypatch, out, stride, kernels):
+    """In one launch or two, through local memory; counts that end with a tile, just behind, in its middle, and none."""
     fresh = clfrnn.Session(session.device)
     fresh.profile = dataclasses.replace(fresh.profile, kind="gpu", max_work_group_size=4)
-    monkeypatch.setattr(scan, "_FEW", 100)
-    for n in (0, 1, 63, 64, 65, 128, 129, 1000):
+    monkeypatch.setattr(scan, "_FEW", 100 if len(kernels) == 1 else -1)
+    monkeypatch.setattr(scan, "_SOME", {"gpu": 1 << 16} if len(kernels) == 1 else {})
+    for n in (0, 1, 31, 32, 63, 64, 65, 128, 129, 1000):
         counts = np.random.default_rng(n).integers(0, 1000, (n, stride)).astype(np.int32)
         starts = fresh.allocate(n + 1, out, purpose="a test")
         total = fresh.scratch(1, LONG, purpose="a test")
         given = fresh.upload(counts if stride > 1 else counts.reshape(-1), purpose="a test")
         with fresh.recorded() as launches:
             exclusive_scan(fresh, given, starts, total)
-        assert [name for name, _ in launches] == ["scan_few"]
+        assert [name for name, _ in launches] == kernels
         assert int(fresh.read(total)[0]) == counts[:, 0].sum()
         assert np.array_equal(starts.get(), np.concatenate([[0], np.cumsum(counts[:, 0])]))
 

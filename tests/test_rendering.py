@@ -81,7 +81,7 @@ CONFIGS = {
     "gather": configs.GatherConfig(work_group_size=64, dim=3, real="float"),
     "reduce": configs.ReduceConfig(work_group_size=64, dim=3, real="float"),
     "stashed_rows": configs.StashedRowsConfig(work_group_size=64, slots=12, offset="long"),
-    "scan": configs.ScanConfig(work_group_size=64, items=8, stride=2, total="long", out="int"),
+    "scan": configs.ScanConfig(work_group_size=64, items=8, stride=2, total="long", out="int", through_local=True),
     "radix_sort": configs.SortConfig(work_group_size=64, items=8, digit_bits=4, key="uint"),
     "row_sort": configs.RowSortConfig(work_group_size=64, dim=3, real="float", square_root="integer", **ROWS),
 }

@@ -80,7 +80,7 @@ def test_numbers_that_a_count_puts_by(session, monkeypatch):
     """Rows of a list, of as many as there are slots and of more."""
     monkeypatch.setattr(stash, "_MANY", 0)
     monkeypatch.setattr(cells, "_FEW_ELSEWHERE", np.inf)
-    monkeypatch.setattr(stash, "slots_for", lambda *_: 4)
+    monkeypatch.setattr(stash, "slots_for", lambda *_: (4,))
     points = clouds.duplicates(130, 3, seed=8)
     expected = reference.neighbors(points, 0.15)
     assert 0 < (np.diff(expected.offsets) > 4).sum() < len(points)
@@ -94,7 +94,7 @@ def test_numbers_that_a_count_of_local_grids_puts_by(session, monkeypatch):
         pytest.skip("this driver takes long for a kernel in the arrangement for a GPU")
     monkeypatch.setattr(stash, "_MANY", 0)
     monkeypatch.setattr(fenns, "_WORTH_A_STASH", 0.0)
-    monkeypatch.setattr(stash, "slots_for", lambda *_: 4)
+    monkeypatch.setattr(stash, "slots_for", lambda *_: (4,))
     monkeypatch.setattr(blocks, "_EACH", (2,))
     fresh = clfrnn.Session(session.queue)
     fresh.profile = dataclasses.replace(

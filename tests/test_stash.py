@@ -1,5 +1,6 @@
 """Lists of few neighbors, whose numbers a count puts by: as by searching again, however many there is room for."""
 
+import itertools
 import math
 
 import numpy as np
@@ -8,7 +9,7 @@ from conftest import POINTS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.methods import cells, lists, stash
+from clfrnn.methods import cells, list_spec, stash
 
 N = min(700, POINTS)
 METHODS = ["strips", "uniform_grid"]
@@ -30,7 +31,7 @@ def watch(monkeypatch, many):
 
     monkeypatch.setattr(stash, "_MANY", 0)
     monkeypatch.setattr(cells, "_FEW_ELSEWHERE", math.inf)
-    monkeypatch.setattr(stash, "slots_for", lambda *_: many)
+    monkeypatch.setattr(stash, "slots_for", lambda *_: (many,))
     monkeypatch.setattr(stash, "make_stash", watched)
     return made
 
@@ -108,7 +109,7 @@ def test_offsets_of_eight_bytes(session, stashed, monkeypatch):
     index = clfrnn.build_index(points, 0.1, method="strips", session=as_gpu(session))
     expected = reference.neighbors(points, 0.1)
     fewer = len(expected.indices) // 2
-    monkeypatch.setattr(lists, "_LARGEST_INT32", fewer)
+    monkeypatch.setattr(list_spec, "_LARGEST_INT32", fewer)
 
     for hint in (None, fewer, 10**5):
         found = index.query(sort="index", hint=hint)
@@ -134,14 +135,50 @@ def test_a_list_does_without_where_there_is_no_memory(session, hint, monkeypatch
     same(index.query(sort="index", hint=hint), reference.neighbors(points, 0.1))
 
 
+def sorted_rows(found):
+    return [sorted(found.indices[first:end]) for first, end in itertools.pairwise(found.offsets)]
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("asked", [{}, {"half": True}, {"hint": 10**5}, {"sort": "index"}], ids=str)
+def test_rows_that_are_not_put_by_are_visited(session, asked, monkeypatch):
+    """Never, where the count says that there are none; where the last list had some, without waiting for its word."""
+    watch(monkeypatch, 12)
+    even = clouds.lattice(300, 3, seed=1)
+    crowd = even.copy()
+    crowd[:14] = 2  # as many pairs, so that the list has room for them
+    radius = 0.14  # a spacing, and somewhat more
+    index = clfrnn.build_index(even, radius, method="strips", session=as_gpu(session))
+    expected = {
+        id(points): sorted_rows(reference.neighbors(points, radius, half="half" in asked)) for points in (even, crowd)
+    }
+    assert max(map(len, expected[id(even)])) <= 12 < max(map(len, expected[id(crowd)]))
+    seen = []
+    for points in (even, even, crowd, crowd, even, even):
+        index.update(points)
+        with index.session.recorded() as launches:
+            found = index.query(**asked)
+        assert sorted_rows(found.to_host()) == expected[id(points)]
+        seen.append([name for name, _ in launches].count("frnn_visit"))
+
+    # A list that is sorted, or waits for nobody, does not wait for the word either once it has its room.
+    assert seen == {"hint": [2, 2, 2, 2, 2, 2], "sort": [1, 2, 2, 2, 2, 2]}.get(
+        next(iter(asked), ""), [1, 1, 2, 2, 2, 1]
+    )
+
+
 def test_slots_are_as_many_as_few_queries_exceed():
-    assert stash.slots_for(0.1, 0.1**0.5) == 4
-    assert stash.slots_for(3, 3**0.5) == 12
-    assert stash.slots_for(3, 12) == 0, "most are stashed in vain where few have most"
-    assert stash.slots_for(40, 1) == 0
-    assert stash.slots_for(math.inf, math.inf) == 0
+    assert stash.slots_for(0.1, 0.1**0.5) == (4, 4)
+    assert stash.slots_for(3, 3**0.5) == (16, 12)
+    assert stash.slots_for(4, 2) == (16, 12)
+    assert stash.slots_for(5, 5**0.5) == (12,), "nobody has more than too many"
+    assert stash.slots_for(3, 12) == (), "most are stashed in vain where few have most"
+    assert stash.slots_for(40, 1) == ()
+    assert stash.slots_for(math.inf, math.inf) == ()
     counts = np.random.default_rng(0).poisson(3, 10**6)
-    assert (counts > stash.slots_for(3, 3**0.5)).mean() < 1e-4
+    nobody, few = stash.slots_for(3, 3**0.5)
+    assert counts.max() <= nobody
+    assert 0 < (counts > few).mean() < 1e-4
 
 
 def test_a_stash_takes_a_share_of_the_memory_that_is_left(session, monkeypatch):
@@ -152,7 +189,6 @@ def test_a_stash_takes_a_share_of_the_memory_that_is_left(session, monkeypatch):
     assert left(1 << 20).numbers.size == 800
     assert left(8 * 3200) is not None
     assert left(8 * 3200 - 1) is None
-    assert stash.make_stash(session, units=100, slots=0) is None
 
 
 def test_few_points_do_without(session, monkeypatch):

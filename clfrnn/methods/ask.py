@@ -13,7 +13,7 @@ from ..errors import InvalidInputError
 from ..primitives.reduce import PendingBox, bounding_box
 from ..session import Session
 from .intake import take_points, take_radii
-from .lists import ListSpec
+from .list_spec import ListSpec
 from .periodic import check_host_near
 from .watch import check_largest
 

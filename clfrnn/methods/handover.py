@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import pyopencl as cl
 import pyopencl.array as cla
 
-from ..session import Session
+from ..session import Scratch, Session
 
 __all__ = ["Handover"]
 
@@ -24,5 +25,11 @@ class Handover(Protocol):
     def counts(self, session: Session, m: int) -> cla.Array:
         """Room for the counts of m queries, in a column of their own or with what else the count leaves of a query."""
 
-    def write(self, session: Session, offsets: cla.Array, indices: cla.Array) -> None:
+    def tell(self, total: Scratch) -> None:
+        """Where the number of pairs will lie, with room behind it for a word to the host from the count."""
+
+    def has_rest(self, told: int) -> bool:
+        """Whether the second visit has anything to do, by what was `told` behind that number; nobody says 0."""
+
+    def write(self, session: Session, offsets: cla.Array, indices: cla.Array) -> cl.Event | None:
         """Enqueue what may be written of the list ahead of the second visit, as far as `indices` go."""

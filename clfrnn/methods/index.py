@@ -21,7 +21,8 @@ from .explain import explain
 from .handover import Handover
 from .intake import release_queue
 from .kernel_source import KernelSource, make_kernel_source
-from .lists import ListSpec, list_blocks, list_now, list_of_hint
+from .list_spec import ListSpec
+from .lists import list_blocks, list_now, list_of_hint
 from .rooms import Rooms
 from .walker import Walker
 

@@ -2,130 +2,33 @@
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyopencl as cl
 import pyopencl.array as cla
 
-from ..configs import components
 from ..errors import DeviceMemoryError
-from ..functions import NeighborFunction
 from ..limits import sorts_within_turns, turns_refusal
 from ..primitives.row_sort import sort_rows
 from ..primitives.scan import exclusive_scan
-from ..rendering import own_function
 from ..results import NeighborList
 from ..session import INT, LONG, Scratch
+from .list_spec import ListSpec, is_wide, most_alike, offset_type
 
 if TYPE_CHECKING:
     from .ask import Ask
     from .handover import Handover
     from .index import Index
 
-__all__ = ["Counted", "ListSpec", "is_wide", "list_blocks", "list_now", "list_of_hint"]
-
-_LARGEST_INT32 = 2**31 - 1
+__all__ = ["Counted", "list_blocks", "list_now", "list_of_hint"]
 
 #: Neighbors' numbers that fill a sector of the memory of GPUs.
 _SECTOR = 8
 
 #: With less than this, parts are no way out.
 _LEAST_BUDGET = 1 << 12
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ListSpec:
-    """What a list carries, and the order inside its rows."""
-
-    distances: bool
-    vectors: bool
-    sort: str | None
-    #: some axis is periodic
-    periodic: bool
-    #: a row may hold several images of one point
-    images: bool
-    dim: int
-    dtype: np.dtype[Any]
-
-    @functools.cached_property
-    def of_pair(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-        """Shape and dtype of what each pair has in every array but the offsets, by name."""
-        found: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {"indices": ((), INT)}
-        if self.distances or self.sort == "distance":
-            found["distances"] = ((), self.dtype)
-        if self.vectors:
-            found["vectors"] = ((self.dim,), self.dtype)
-        if (self.vectors and self.periodic) or (self.sort is not None and self.images):
-            found["shifts"] = ((self.dim,), INT)
-        return found
-
-    @functools.cached_property
-    def kept(self) -> tuple[str, ...]:
-        """The names of the arrays that the caller gets."""
-        asked = {"distances": self.distances, "vectors": self.vectors, "shifts": self.vectors and self.periodic}
-        return ("offsets", *(name for name in self.of_pair if asked.get(name, True)))
-
-    @functools.cached_property
-    def _sizes(self) -> dict[str, int]:
-        """Bytes of a pair in every array but the offsets."""
-        return {name: math.prod(shape) * dtype.itemsize for name, (shape, dtype) in self.of_pair.items()}
-
-    @functools.cached_property
-    def _widths(self) -> tuple[int, int]:
-        """Bytes of a pair in the widest of these arrays, and in all."""
-        return max(self._sizes.values()), sum(self._sizes.values())
-
-    def sizes(self, rows: int, pairs: int) -> dict[str, int]:
-        """Bytes of every array that making the list takes."""
-        return {
-            "offsets": (rows + 1) * offset_type(pairs).itemsize,
-            **{name: size * pairs for name, size in self._sizes.items()},
-        }
-
-    def largest(self, rows: int, pairs: int) -> int:
-        """Bytes of the largest of them."""
-        return max((rows + 1) * offset_type(pairs).itemsize, self._widths[0] * pairs)
-
-    def bytes(self, rows: int, pairs: int) -> int:
-        """Bytes of them all."""
-        return (rows + 1) * offset_type(pairs).itemsize + self._widths[1] * pairs
-
-    def writer(self, offsets: np.dtype[Any], *, bounded: bool, held: int) -> NeighborFunction:
-        """The function that writes such a list, by offsets of this type: see :func:`own_function`."""
-        key = offsets, bounded, held
-        if key not in self._writers:
-            shifts = "shifts" in self.of_pair
-            self._writers[key] = own_function(
-                "write",
-                offset="long" if offsets == LONG else "int",
-                distances="square" if self.sort == "distance" else "root" if self.distances else "",
-                vectors=self.vectors,
-                shifts=shifts,
-                # What is held back is bounded where it need not be, too: a compiler made wrong lists of it otherwise
-                # (see docs/performance.md).
-                bounded=bounded or held > 0,
-                held=held,
-                components=components(self.dim) if self.vectors or shifts else (),
-            )
-        return self._writers[key]
-
-    @functools.cached_property
-    def _writers(self) -> dict[tuple[np.dtype[Any], bool, int], NeighborFunction]:
-        return {}
-
-
-def is_wide(pairs: int) -> bool:
-    """Whether the offsets of so many pairs are int64."""
-    return pairs > _LARGEST_INT32
-
-
-def offset_type(pairs: int) -> np.dtype[Any]:
-    """The dtype of their offsets."""
-    return LONG if pairs > _LARGEST_INT32 else INT
 
 
 class Counted(NamedTuple):
@@ -137,6 +40,15 @@ class Counted(NamedTuple):
     wide: bool
     #: which candidates they are, where the count has marked them, or their numbers, where it has put them by
     marks: Handover | None
+
+    @property
+    def puts_by(self) -> bool:
+        """Whether the count says when it has put by all numbers there are."""
+        return self.marks is not None and not self.marks.has_rest(0)
+
+    def has_rest(self, told: int) -> bool:
+        """Whether another visit is needed, by what came to the host with the sum."""
+        return self.marks is None or self.marks.has_rest(told)
 
     def offsets_for(self, index: Index, pairs: int) -> cla.Array:
         """The offsets, anew where those there are cannot count so many pairs, or could count more than they need."""
@@ -153,10 +65,18 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
     room = _room_foreseen(index, ask, spec, max_bytes) if spare else None
     counted = _count(index, ask, spec, index.watch.total(), wide=room is not None and is_wide(room))
     sent = index.watch.send()
-    arrays = None if room is None else _fill_foreseen(index, ask, spec, counted, room)
-    pairs = index.watch.receive(sent)
-    wanted = index.rooms.settle(ask.kind, pairs, _most_alike(pairs)) if spare else pairs
+    # Rows that the count has put by are written ahead of others, if there are any: seldom where the last list had none.
+    later = room is not None and not spec.sort and counted.puts_by and not index.rooms.overflows(ask.kind)
+    arrays = None if room is None else _fill_foreseen(index, ask, spec, counted, room, later=later)
+    pairs, told = index.watch.receive(sent)
+    rest = counted.has_rest(told)
+    if counted.puts_by:
+        index.rooms.settle_overflow(ask.kind, rest)
+    wanted = index.rooms.settle(ask.kind, pairs, most_alike(pairs)) if spare else pairs
     if room is not None and arrays is not None and pairs <= room and counted.wide == is_wide(pairs):
+        if later and rest:
+            event = _visit(index, ask, spec, arrays, pairs=None, marks=counted.marks)
+            index.session.publish(event, *(arrays[name] for name in spec.kept))
         arrays = _cut(index, spec, arrays, pairs, copied=2 * pairs < room)
     else:
         arrays = None  # its memory is what the list takes that is written now
@@ -167,7 +87,8 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
         if not _affords(index, spec, ask.m, wanted, max_bytes, held=held):
             wanted = pairs
         offsets = counted.offsets_for(index, pairs)
-        arrays = _fill(index, ask, spec, offsets, pairs=pairs, room=wanted, marks=counted.marks)
+        later = not rest and counted.marks is not None
+        arrays = _fill(index, ask, spec, offsets, pairs=pairs, room=wanted, marks=counted.marks, later=later)
     return _as_list(index, ask, spec, arrays)
 
 
@@ -179,7 +100,7 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
     if not _affords(index, spec, ask.m, hint, max_bytes):
         return list_now(index, ask, spec, max_bytes=max_bytes, spare=True)
     ask, checks = ask.kept(index.session), (*index.watch.of_points(), *ask.checks)
-    total = index.session.scratch(1, LONG, purpose="the number of pairs")
+    total = index.session.scratch(2, LONG, purpose="the number of pairs")
     counted = _count(index, ask, spec, total, wide=is_wide(hint))
     written = _fill_foreseen(index, ask, spec, counted, hint)
     counted = counted._replace(marks=None)  # back to the pool, however long nobody looks at the list
@@ -247,6 +168,8 @@ def _last_row_that_fits(spec: ListSpec, places: Any, first: int, max_bytes: int)
 def _count(index: Index, ask: Ask, spec: ListSpec, total: Scratch, *, wide: bool) -> Counted:
     """The first visit, and a scan of what it counts; the sum comes to lie in `total`."""
     marks = index.make_marks(ask, numbers=len(spec.of_pair) == 1)
+    if marks is not None:
+        marks.tell(total)
     return _place(index, index.count_asked(ask, marks), total, marks, wide=wide)
 
 
@@ -265,15 +188,12 @@ def _room_foreseen(index: Index, ask: Ask, spec: ListSpec, max_bytes: int | None
     return None if spec.sort and index.session.profile.loop_turns is not None else room
 
 
-def _most_alike(pairs: int) -> float:
-    """As many pairs as have offsets of the same type."""
-    return math.inf if is_wide(pairs) else _LARGEST_INT32
-
-
-def _fill_foreseen(index: Index, ask: Ask, spec: ListSpec, counted: Counted, room: int) -> dict[str, cla.Array] | None:
+def _fill_foreseen(
+    index: Index, ask: Ask, spec: ListSpec, counted: Counted, room: int, *, later: bool = False
+) -> dict[str, cla.Array] | None:
     """The list, should it be no longer than foreseen; None where there is not even memory for that."""
     try:
-        return _fill(index, ask, spec, counted.offsets, pairs=None, room=room, marks=counted.marks)
+        return _fill(index, ask, spec, counted.offsets, pairs=None, room=room, marks=counted.marks, later=later)
     except DeviceMemoryError:
         return None
 
@@ -287,30 +207,30 @@ def _fill(
     pairs: int | None,
     room: int,
     marks: Handover | None = None,
+    later: bool = False,
 ) -> dict[str, cla.Array]:
-    """Every neighbor into its place; without `pairs`, their number is not known and may be more than `room`."""
+    """Every neighbor into its place; without `pairs`, their number is not known and may be more than `room`.
+
+    What the count has not put by is left for `later`, or to nobody where there is none.
+    """
     session = index.session
     known = room if pairs is None else pairs
     arrays = {"offsets": offsets}
     for name, (shape, dtype) in spec.of_pair.items():
         purpose = f"the {name} of {known:,} pairs"
         arrays[name] = session.allocate((known, *shape), dtype, purpose=purpose, rows=room)
-    by_distance = spec.sort == "distance"
-    held = _SECTOR if len(arrays) == 2 and index.writes_at_once() else 0
-    write = spec.writer(offsets.dtype, bounded=pairs is None or index.loops, held=held)
-    capacity = known if offsets.dtype == INT else np.int64(known)
-    given = {**arrays, "first_row": ask.part[0] if ask.part else 0, "capacity": capacity}
-    values = [given[argument.name] for argument in write.parsed_arguments]
+    event = None
     if known and marks is not None:
-        marks.write(session, offsets, arrays["indices"])
-    event = index.run(write, ask, values, marks=marks) if known else None
+        event = marks.write(session, offsets, arrays["indices"])
+    if known and not later:
+        event = _visit(index, ask, spec, arrays, pairs=pairs, marks=marks)
     if spec.sort and known:
         _check_sort(index, offsets, known)
         event = sort_rows(
             session,
             offsets,
             arrays["indices"],
-            squares=arrays["distances"] if by_distance else None,
+            squares=arrays["distances"] if spec.sort == "distance" else None,
             distances=arrays["distances"] if spec.distances else None,
             vectors=arrays.get("vectors"),
             shifts=arrays.get("shifts"),
@@ -321,6 +241,18 @@ def _fill(
         )
     session.publish(event, *(arrays[name] for name in spec.kept))
     return arrays
+
+
+def _visit(
+    index: Index, ask: Ask, spec: ListSpec, arrays: dict[str, cla.Array], *, pairs: int | None, marks: Handover | None
+) -> cl.Event | None:
+    """The visit that writes rows, or those that are left."""
+    offsets, known = arrays["offsets"], arrays["indices"].shape[0]
+    held = _SECTOR if len(arrays) == 2 and index.writes_at_once() else 0
+    write = spec.writer(offsets.dtype, bounded=pairs is None or index.loops, held=held)
+    capacity = known if offsets.dtype == INT else np.int64(known)
+    given = {**arrays, "first_row": ask.part[0] if ask.part else 0, "capacity": capacity}
+    return index.run(write, ask, [given[argument.name] for argument in write.parsed_arguments], marks=marks)
 
 
 def _check_sort(index: Index, offsets: cla.Array, pairs: int) -> None:

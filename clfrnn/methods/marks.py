@@ -37,8 +37,15 @@ class Marks(NamedTuple):
         """Room for counts."""
         return session.allocate(m, INT, purpose="the neighbor counts")
 
+    def tell(self, total: Scratch) -> None:
+        """Nothing: see :meth:`has_rest`."""
+
+    def has_rest(self, told: int) -> bool:  # noqa: ARG002
+        """The visit that reads them writes all rows."""
+        return True
+
     def write(self, session: Session, offsets: cla.Array, indices: cla.Array) -> None:
-        """Nothing: the visit that reads them writes all rows."""
+        """Nothing: see :meth:`has_rest`."""
 
 
 def make_marks(session: Session, *, units: int, room: float, size: int, spare: int = 0) -> Marks | None:

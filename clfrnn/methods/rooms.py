@@ -24,6 +24,8 @@ class Rooms:
         self._longest = 0
         #: pairs that lists of a kind have room for, and how many in a row had less than half as many
         self._kinds: dict[Hashable, tuple[int, int]] = {}
+        #: those whose last list had more to write than its count had put by
+        self._overflowed: set[Hashable] = set()
 
     def foreseen(self, kind: Hashable) -> int | None:
         """Pairs that the next list of a kind is given room for; None for the first of its kind."""
@@ -48,3 +50,14 @@ class Rooms:
             self._kinds.clear()
         self._kinds[kind] = room, short
         return room if 2 * pairs >= room else pairs
+
+    def overflows(self, kind: Hashable) -> bool:
+        """Whether the last list of a kind had rows that a stash had no room for."""
+        return kind in self._overflowed
+
+    def settle_overflow(self, kind: Hashable, overflows: bool) -> None:
+        """The list of a kind had such rows, or none."""
+        if not overflows:
+            self._overflowed.discard(kind)
+        elif len(self._overflowed) < _MOST_KINDS:
+            self._overflowed.add(kind)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyopencl as cl
 import pyopencl.array as cla
 
 from ..errors import DeviceMemoryError
@@ -27,6 +29,13 @@ _SHARE = 1 / 8
 #: Numbers that are stored together, and most that are put by.
 _TOGETHER, _MOST = 4, 16
 
+#: Slots for so many deviations more than the mean, so that nobody at all has more of them; else so that few do.
+_NOBODY, _FEW = 6, 3
+
+#: A stash says by its number, from 1 on, that somebody had more neighbors than slots: that nobody has to clear.
+_NUMBERS = itertools.count()
+_LAST_NUMBER = 2**31 - 1
+
 #: So many points with fewer neighbors have these put by: below, a list takes as long as its launches (measured).
 _MANY = 1 << 18
 
@@ -42,11 +51,24 @@ class Stash:
     units: int
     #: the neighbors of each query, and its place here
     rows: cla.Array | None = None
+    #: behind this the count leaves the stash's number when a unit has more
+    total: Scratch | None = None
+    number: int = dataclasses.field(default_factory=lambda: next(_NUMBERS) % _LAST_NUMBER + 1)
 
     @property
     def arguments(self) -> tuple[Any, ...]:
         """As kernels take them."""
-        return self.numbers.base_data, self.full.base_data, self.units
+        assert self.total is not None, "nobody has said where to tell the host"
+        told = self.total.base_data, self.total.offset // LONG.itemsize + 1, self.number
+        return self.numbers.base_data, self.full.base_data, self.units, *told
+
+    def tell(self, total: Scratch) -> None:
+        """See :class:`~clfrnn.methods.handover.Handover`."""
+        self.total = total
+
+    def has_rest(self, told: int) -> bool:
+        """Whether a unit had more neighbors than slots."""
+        return told == self.number
 
     def variant(self, *, light: bool) -> dict[str, Any]:
         """What is compiled into a visit that fills it, or into one for those whom it has no room for."""
@@ -57,12 +79,12 @@ class Stash:
         self.rows = session.allocate((m, 2), INT, purpose="the neighbor counts")
         return self.rows
 
-    def write(self, session: Session, offsets: cla.Array, indices: cla.Array) -> None:
+    def write(self, session: Session, offsets: cla.Array, indices: cla.Array) -> cl.Event | None:
         """Enqueue the rows of queries that it had room for, as far as `indices` go; one launch."""
         assert self.rows is not None, "nobody has counted yet"
         offset = "long" if offsets.dtype == LONG else "int"
         kernels, config = session.planned("stashed_rows", plan_stashed_rows, slots=self.slots, offset=offset)
-        session.launch(
+        return session.launch(
             kernels["stashed_rows"],
             self.rows.shape[0],
             config.work_group_size,
@@ -76,10 +98,15 @@ class Stash:
         )
 
 
-def slots_for(neighbors: float, spread: float) -> int:
-    """Slots that few queries have more neighbors than, by their mean and standard deviation; 0 for too many."""
-    slots = _TOGETHER * math.ceil((neighbors + 3 * spread) / _TOGETHER) if neighbors < _MOST else 0
-    return slots if slots <= _MOST else 0
+def slots_for(neighbors: float, spread: float) -> tuple[int, ...]:
+    """Slots that nobody has more neighbors than, and such that few have, by their mean and standard deviation.
+
+    None of them that are too many.
+    """
+    if not neighbors < _MOST:
+        return ()
+    some = (_TOGETHER * math.ceil((neighbors + many * spread) / _TOGETHER) for many in (_NOBODY, _FEW))
+    return tuple(slots for slots in some if slots <= _MOST)
 
 
 def stash_for(
@@ -92,14 +119,16 @@ def stash_for(
     if problem.box is not None or ask.queries is not None or ask.m < _MANY or session.profile.kind == "cpu":
         return None
     survey = problem.survey
-    slots = slots_for(survey.neighbors(problem.radius), survey.spread(problem.radius))
-    return make_stash(session, units=ask.m, slots=slots) if fits(slots) else None
+    for slots in slots_for(survey.neighbors(problem.radius), survey.spread(problem.radius)):
+        if fits(slots):
+            return make_stash(session, units=ask.m, slots=slots)
+    return None
 
 
 def make_stash(session: Session, *, units: int, slots: int) -> Stash | None:
     """Memory for a stash, where that is not much."""
     largest, available = session.available()
-    if not slots or units * slots * INT.itemsize > min(largest, available * _SHARE):
+    if units * slots * INT.itemsize > min(largest, available * _SHARE):
         return None
     purpose = "the numbers of neighbors"
     try:

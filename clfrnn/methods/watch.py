@@ -87,18 +87,18 @@ class Watch:
         return self._box
 
     def total(self) -> Scratch:
-        """Where a kernel leaves a total, for :meth:`send`."""
+        """Where a kernel leaves a total, and one before it a word, for :meth:`send`."""
         return self._room.total()
 
     def send(self) -> SentTotal:
         """Let the total that was left there come to the host, together with the checks, so that it waits once."""
         return self._room.send([pending for _, pending in self._unread])
 
-    def receive(self, sent: SentTotal) -> int:
-        """Wait for a total, and raise what the checks have found."""
-        total = sent.receive()
+    def receive(self, sent: SentTotal) -> tuple[int, int]:
+        """Wait for a total and a word, and raise what the checks have found."""
+        received = sent.receive()
         self.settle()
-        return total
+        return received
 
     def of_points(self) -> list[tuple[str, PendingBox]]:
         """The check of the points that the index holds now, while it is still running."""

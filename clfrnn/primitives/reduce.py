@@ -38,15 +38,15 @@ class Box:
 
 
 class _Buffer:
-    """Boxes that lie one after the other and come to the host together, and behind them a total that comes along."""
+    """Boxes that lie one after the other and come to the host together, and a total and a word that come along."""
 
     def __init__(self, session: Session, dim: int, dtype: np.dtype[Any], room: int) -> None:
         self.numbers = 2 * dim + 1
         boxes = -(-room * self.numbers * dtype.itemsize // LONG.itemsize) * LONG.itemsize
-        size = (boxes + LONG.itemsize) // dtype.itemsize
+        size = (boxes + 2 * LONG.itemsize) // dtype.itemsize
         self.scratch = session.scratch(size, dtype, purpose="the bounding boxes of arrays")
-        #: where the total lies
-        self.total = Scratch(self.scratch.base_data, 1, LONG, boxes)
+        #: where the total lies, and behind it what else a kernel says
+        self.total = Scratch(self.scratch.base_data, 2, LONG, boxes)
         #: boxes that kernels were told to find, and those that came to the host
         self.taken = 0
         self.read: list[np.ndarray[Any, Any]] = []
@@ -65,7 +65,7 @@ class _Buffer:
 
 
 class _Sent:
-    """What is on its way from a buffer to the host: boxes that had not come there yet, and the total."""
+    """What is on its way from a buffer to the host: boxes that had not come there yet, the total, and a word."""
 
     def __init__(self, session: Session, buffer: _Buffer) -> None:
         if buffer.told is None:
@@ -76,23 +76,24 @@ class _Sent:
         self._told = buffer.told[first:]
         self.event = session.send(buffer.scratch, first, self._told)
 
-    def receive(self) -> int:
-        """The total, when the event has come to pass; the buffer takes the boxes in."""
+    def receive(self) -> tuple[int, int]:
+        """The total and the word, when the event has come to pass; the buffer takes the boxes in."""
         if self._boxes:
             self._buffer.receive(self._told[: self._boxes].copy())
-        return int(self._told[-LONG.itemsize // self._told.itemsize :].view(LONG)[0])
+        total, word = self._told[-2 * LONG.itemsize // self._told.itemsize :].view(LONG)
+        return int(total), int(word)
 
 
 class SentTotal:
-    """A total on its way to the host, together with boxes that had not come there yet."""
+    """A total and a word on their way to the host, together with boxes that had not come there yet."""
 
     def __init__(self, session: Session, buffer: _Buffer, pending: Sequence[PendingBox]) -> None:
         others = {id(other): other for box in pending if (other := box.waiting) is not None}
         others.pop(id(buffer), None)
         self._sent = [_Sent(session, each) for each in (*others.values(), buffer)]
 
-    def receive(self) -> int:
-        """Wait for the total."""
+    def receive(self) -> tuple[int, int]:
+        """Wait for both."""
         self._sent[-1].event.wait()  # the last of its queue
         return [sent.receive() for sent in self._sent][-1]
 
@@ -157,7 +158,7 @@ class BoxRoom:
         return buffer, buffer.taken - 1
 
     def total(self) -> Scratch:
-        """Where a kernel leaves the total that is sent next."""
+        """Where a kernel leaves the total that is sent next, and another a word behind it."""
         if self._buffer is None:
             self._buffer = _Buffer(self.session, *self._facts)
         return self._buffer.total
