@@ -30,6 +30,10 @@ Config = TypeVar("Config", bound=KernelConfig)
 #: Counters at zero are kept for so many numbers of them.
 _MOST_CLEARED = 4
 
+#: From so many items on kernels take longer than what a copy on a queue of its own costs the host. For one between two of
+#: them a GPU would stand still, for some eight microseconds (measured).
+_MANY_ITEMS = 1 << 18
+
 #: Shapes of rows that are remembered.
 _KNOWN_ARRAYS = 64
 
@@ -107,8 +111,8 @@ class Session(Launcher):
         self.programs = ProgramCache(self.context, self.device, self.profile)
         self._pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(self.queue))
         self._pinned = PinnedNumbers(self.queue)
-        #: for copies beside kernels: between two of them a copy has a GPU stop computing for some microseconds
-        self._copies = cl.CommandQueue(self.context, self.device) if self.profile.kind == "gpu" else None
+        #: for copies beside kernels, when there is need
+        self._copies: cl.CommandQueue | None = None
         self._cleared: dict[int, Scratch] = {}
         #: what an array of rows of a shape and dtype consists of, save their number, its buffer and events
         self._arrays: dict[tuple[tuple[int, ...], np.dtype[Any]], dict[str, Any]] = {}
@@ -292,14 +296,17 @@ class Session(Launcher):
             for array, size, place in zip(arrays, sizes, places, strict=False)
         ]
 
-    def send(self, array: Scratch, first: int, told: np.ndarray[Any, Any], *, beside: bool = True) -> cl.Event:
+    def send(self, array: Scratch, first: int, told: np.ndarray[Any, Any], *, items: int = 0) -> cl.Event:
         """Enqueue a copy of elements from `first` on into pinned memory: who waits for the event finds them there.
 
-        Kernels launched from here on may run `beside` it, and may not write there until it has come to pass.
+        Where kernels go through many `items`, those launched from here on may run beside it, and may not write there
+        until it has come to pass.
         """
         offset = array.offset + first * array.dtype.itemsize
-        if not beside or self._copies is None or self._latest is None:
+        if items < _MANY_ITEMS or self.profile.kind != "gpu" or self._latest is None:
             return cl.enqueue_copy(self.queue, told, array.base_data, src_offset=offset, is_blocking=False)
+        if self._copies is None:
+            self._copies = cl.CommandQueue(self.context, self.device)
         self.queue.flush()  # what nobody has submitted would be waited for in vain
         after = [self._latest]
         event = cl.enqueue_copy(

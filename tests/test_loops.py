@@ -7,7 +7,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS
+from conftest import POINTS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -264,3 +264,27 @@ def test_a_loop_of_blocks_compiles_nothing(counted, method):
 
     assert pairs
     assert counted.programs.compiled == compiled
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("items", [N, N + 1], ids=["beside", "between"])
+@pytest.mark.parametrize("method", ["strips", "aabb_tree"])
+def test_numbers_that_come_beside_kernels(session, monkeypatch, method, items):
+    """Pairs of lists and the growth of leaves: by a queue of their own where there are many items."""
+    monkeypatch.setattr("clfrnn.session._MANY_ITEMS", items)
+    fresh = as_gpu(clfrnn.Session(session.device))
+    rng = np.random.default_rng(1)
+    steps = [CLOUD, *(CLOUD + rng.normal(0, scale, CLOUD.shape).astype(np.float32) for scale in (0.001, 0.01, 0.4))]
+    arrays = [cla.to_device(fresh.queue, points) for points in steps]
+    expected = [reference.neighbors(points, RADIUS) for points in steps]
+    index = clfrnn.build_index(CLOUD, RADIUS, method=method, session=fresh)
+    seen = []
+    for which in (0, 1, 2, 3, 3, 1, 0, 0):
+        index.update(arrays[which])
+        seen.append(index.last_update)
+        found = index.query().to_host()
+        assert np.array_equal(found.offsets, expected[which].offsets)
+        rows = np.repeat(np.arange(N), np.diff(found.offsets))
+        assert np.array_equal(found.indices[np.lexsort((found.indices, rows))], expected[which].indices)
+    assert method == "strips" or {"refit", "rebuilt"} <= set(seen)
+    assert (fresh._copies is not None) == (items == N)

@@ -64,7 +64,7 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
     """
     room = _room_foreseen(index, ask, spec, max_bytes) if spare else None
     counted = _count(index, ask, spec, index.watch.total(), wide=room is not None and is_wide(room))
-    sent = index.watch.send()
+    sent = index.watch.send(ask.m)
     # Rows that the count has put by are written ahead of others, if there are any: seldom where the last list had none.
     later = room is not None and not spec.sort and counted.puts_by and not index.rooms.overflows(ask.kind)
     arrays = None if room is None else _fill_foreseen(index, ask, spec, counted, room, later=later)

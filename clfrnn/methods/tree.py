@@ -142,7 +142,7 @@ class TreeBuilder:
         measured, decides = None, not math.isinf(self._plan.rebuild_threshold)
         if fresh or decides:  # pyopencl waits for copies when they are dropped
             told = self._told if fresh else self._told[:1]
-            measured = session.send(self._grown, 0, told, beside=decides)
+            measured = session.send(self._grown, 0, told, items=problem.n if decides else 0)
         self._sent = measured if decides else None
         return Tree(
             points=sorted_points,

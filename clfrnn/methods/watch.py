@@ -90,9 +90,9 @@ class Watch:
         """Where a kernel leaves a total, and one before it a word, for :meth:`send`."""
         return self._room.total()
 
-    def send(self) -> SentTotal:
-        """Let the total that was left there come to the host, together with the checks, so that it waits once."""
-        return self._room.send([pending for _, pending in self._unread])
+    def send(self, items: int) -> SentTotal:
+        """Let the total over so many `items` come to the host, together with the checks, so that it waits once."""
+        return self._room.send([pending for _, pending in self._unread], items)
 
     def receive(self, sent: SentTotal) -> tuple[int, int]:
         """Wait for a total and a word, and raise what the checks have found."""

@@ -67,14 +67,14 @@ class _Buffer:
 class _Sent:
     """What is on its way from a buffer to the host: boxes that had not come there yet, the total, and a word."""
 
-    def __init__(self, session: Session, buffer: _Buffer) -> None:
+    def __init__(self, session: Session, buffer: _Buffer, items: int) -> None:
         if buffer.told is None:
             buffer.told = session.pinned(buffer, buffer.scratch.dtype, buffer.scratch.size)
         first = len(buffer.read) * buffer.numbers
         self._buffer, self._boxes = buffer, buffer.taken * buffer.numbers - first
         #: from the first such box on, the numbers as they lie on the device
         self._told = buffer.told[first:]
-        self.event = session.send(buffer.scratch, first, self._told)
+        self.event = session.send(buffer.scratch, first, self._told, items=items)
 
     def receive(self) -> tuple[int, int]:
         """The total and the word, when the event has come to pass; the buffer takes the boxes in."""
@@ -87,10 +87,10 @@ class _Sent:
 class SentTotal:
     """A total and a word on their way to the host, together with boxes that had not come there yet."""
 
-    def __init__(self, session: Session, buffer: _Buffer, pending: Sequence[PendingBox]) -> None:
+    def __init__(self, session: Session, buffer: _Buffer, pending: Sequence[PendingBox], items: int) -> None:
         others = {id(other): other for box in pending if (other := box.waiting) is not None}
         others.pop(id(buffer), None)
-        self._sent = [_Sent(session, each) for each in (*others.values(), buffer)]
+        self._sent = [_Sent(session, each, items) for each in (*others.values(), buffer)]
 
     def receive(self) -> tuple[int, int]:
         """Wait for both."""
@@ -163,10 +163,13 @@ class BoxRoom:
             self._buffer = _Buffer(self.session, *self._facts)
         return self._buffer.total
 
-    def send(self, pending: Sequence[PendingBox]) -> SentTotal:
-        """Enqueue the transfer of the total that was left there, and of these boxes where they have not come yet."""
+    def send(self, pending: Sequence[PendingBox], items: int) -> SentTotal:
+        """Enqueue the transfer of the total that was left there, and of these boxes where they have not come yet.
+
+        Kernels go through so many `items`: see :meth:`~clfrnn.session.Session.send`.
+        """
         assert self._buffer is not None, "no kernel was told where to leave a total"
-        return SentTotal(self.session, self._buffer, pending)
+        return SentTotal(self.session, self._buffer, pending, items)
 
 
 def _box(numbers: np.ndarray[Any, Any]) -> Box:
