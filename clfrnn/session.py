@@ -30,8 +30,8 @@ Config = TypeVar("Config", bound=KernelConfig)
 #: Counters at zero are kept for so many numbers of them.
 _MOST_CLEARED = 4
 
-#: From so many items on kernels take longer than what a copy on a queue of its own costs the host. For one between two of
-#: them a GPU would stand still, for some eight microseconds (measured).
+#: From so many items on kernels take longer than what a copy on a queue of its own costs the host. Between two of them,
+#: on theirs, it has a GPU stand still for some eight microseconds (measured).
 _MANY_ITEMS = 1 << 18
 
 #: Shapes of rows that are remembered.
