@@ -19,6 +19,7 @@ import pytest
 
 import clfrnn
 from clfrnn.arrays import REAL_OF
+from clfrnn.device import read_profile
 from clfrnn.methods import METHODS
 from clfrnn.profile import DeviceProfile
 
@@ -141,18 +142,22 @@ def as_gpu(session):
     """A session whose device counts as a GPU: other layouts and sides of cells, fused tests, windows in step."""
     if session.profile.kind == "gpu":
         return session
-    fresh = clfrnn.Session(session.device)
-    fresh.profile = dataclasses.replace(fresh.profile, kind="gpu", fma=True)
-    return fresh
+    return _session_as(session.device, kind="gpu", fma=True)
 
 
 @functools.cache
 def as_narrow_gpu(session, **facts):
     """A GPU of many small groups, for tests of cells that these fill: one arrangement, as it takes long to compile."""
-    fresh = clfrnn.Session(session.device)
     few = {"max_work_group_size": 32, "compute_units": 7, "loop_turns": None}  # few points take few turns
-    fresh.profile = dataclasses.replace(fresh.profile, kind="gpu", **few, **facts)
-    return fresh
+    return _session_as(session.device, kind="gpu", **few, **facts)
+
+
+def _session_as(device, **facts):
+    """A session made for a device of which other facts are told; that of a GPU has a queue for copies, too."""
+    told = dataclasses.replace(read_profile(device), **facts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clfrnn.session.read_profile", lambda _: told)
+        return clfrnn.Session(device)
 
 
 @pytest.fixture
