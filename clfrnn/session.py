@@ -295,7 +295,8 @@ class Session(Launcher):
     def send(self, array: Scratch, first: int, told: np.ndarray[Any, Any], *, beside: bool = True) -> cl.Event:
         """Enqueue a copy of elements from `first` on into pinned memory: who waits for the event finds them there.
 
-        Kernels launched from here on may run `beside` it, and may not write there until it has come to pass.
+        They are what kernels have written so far. Those launched from here on may run `beside` it, and may not write
+        there until it has come to pass; nor may the memory go back to the pool.
         """
         offset = array.offset + first * array.dtype.itemsize
         if not beside or self._copies is None or self._latest is None:
