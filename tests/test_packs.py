@@ -348,7 +348,7 @@ def test_packs_of_too_small_groups_go_alone():
     assert not dataclasses.replace(config, work_group_size=4).names()["packed"]
 
 
-@pytest.mark.parametrize("neighbors", [3.0, 50.0])
+@pytest.mark.parametrize("neighbors", [3.0, 50.0, 1e4])
 @pytest.mark.parametrize("size", [4, 8, 16, 32])
 def test_every_query_has_its_items(size, neighbors):
     """As many that are active as it has shares, those of the same place in each; a driver may make groups smaller."""
