@@ -150,7 +150,8 @@ class TreeWalkConfig(RunConfig):
 
     def ranked(self) -> TreeWalkConfig:
         """The same walk for queries that are sorted by their radii."""
-        return dataclasses.replace(self, ranks=True, band=min(self.band, _BAND_OF_RANKS))
+        band = min(self.band, _BAND_OF_RANKS)
+        return dataclasses.replace(self, ranks=True, band=band, chunk=min(self.chunk, band * _most_fetched(self.dim)))
 
     def inline(self) -> TreeWalkConfig:
         """The same walk as a piece of another kernel, whose work-items need not stay together."""
@@ -198,16 +199,23 @@ def plan_tree_walk(
         band=band,
         chunk=_chunk(band, leaf_size, dim),
     )
-    fits = packed.local_memory <= profile.usable_local_memory and packed.work_group_size >= _LEAST_PACK
+    # More bands take more of it.
+    local_memory = max(packed.local_memory, packed.ranked().local_memory)
+    fits = local_memory <= profile.usable_local_memory and packed.work_group_size >= _LEAST_PACK
     return packed if profile.kind == "gpu" and fits else alone
 
 
 def _chunk(band: int, leaf_size: int, dim: int) -> int:
     """Points that a band fetches together, as many for each item."""
-    of_item, most = 1, _FETCHED // (dim + 1)
-    while 2 * of_item <= most and of_item * band < min(leaf_size, _LARGEST_CHUNK):
+    of_item = 1
+    while of_item < _most_fetched(dim) and of_item * band < min(leaf_size, _LARGEST_CHUNK):
         of_item *= 2
     return of_item * band
+
+
+def _most_fetched(dim: int) -> int:
+    """Points that an item holds of a chunk, at most: a power of two."""
+    return 1 << max(1, _FETCHED // (dim + 1)).bit_length() - 1
 
 
 def is_crowd(points: float) -> bool:

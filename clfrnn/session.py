@@ -299,8 +299,8 @@ class Session(Launcher):
     def send(self, array: Scratch, first: int, told: np.ndarray[Any, Any], *, items: int = 0) -> cl.Event:
         """Enqueue a copy of elements from `first` on into pinned memory: who waits for the event finds them there.
 
-        Where kernels go through many `items`, those launched from here on may run beside it, and may not write there
-        until it has come to pass.
+        They are what kernels have written so far. Where these go through many `items`, those launched from here on may
+        run beside the copy, and may not write there until it has come to pass; nor may the memory go back to the pool.
         """
         offset = array.offset + first * array.dtype.itemsize
         if items < _MANY_ITEMS or self.profile.kind != "gpu" or self._latest is None:

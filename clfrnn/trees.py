@@ -28,8 +28,8 @@ __all__ = [
 ]
 
 #: Points of a leaf. On a CPU a leaf is some vectors. On a GPU small leaves mean fewer candidates out of reach and more
-#: boxes: so many points for so many neighbors at the most (measured). No number between: candidates are taken eight at
-#: a time.
+#: boxes: so many points for so many neighbors at the most (measured). No number between: packs fetch points by powers
+#: of two.
 _LEAF_OF_CPU = 32
 _LEAVES_OF_GPU = ((60.0, 8), (160.0, 16), (math.inf, 32))
 

@@ -332,6 +332,30 @@ def test_a_tree_that_is_never_built_again_asks_for_nothing(session, monkeypatch)
     assert index.last_update == "refit"
 
 
+def test_growth_stays_where_it_is_until_the_host_was_told(session, monkeypatch):
+    """A GPU tells it beside kernels, of which the next to write there waits; where nobody asks, in their queue."""
+    monkeypatch.setattr("clfrnn.session._MANY_ITEMS", 1)
+    index = build(CLOUD, session=as_gpu(session))
+    builder, gpu, at_wait = index._builder, index.session, []
+
+    class Sent:
+        def wait(self):
+            at_wait.extend(name for name, _ in launches)
+
+    builder._sent = Sent()
+    with gpu.recorded() as launches:
+        index.update(CLOUD)
+    assert "fit_again" in at_wait
+    assert "fit_top" not in at_wait
+    assert builder._sent is index._tree.measured
+    assert builder._sent.command_queue == gpu._copies
+    builder.hear(index._tree)
+    assert builder._sent is None
+    index = build(CLOUD, session=gpu, rebuild_threshold=math.inf)
+    assert index._tree.measured.command_queue == gpu.queue
+    assert index._builder._sent is None
+
+
 def test_medians_begin_where_the_box_does(session):
     """Points about the origin are at home in a box that begins below it."""
     points = clouds.uniform(N, 3, seed=20) - np.float32(0.5)
@@ -410,11 +434,15 @@ def test_local_memory_is_what_kernels_declare(real, periodic, local_memory):
         assert ("order_by_halves" in source) == (making.halved > 0)
         for kernel in source.split("\nkernel ")[1:]:
             assert declared(kernel, real) <= profile.usable_local_memory
-        walk = packs.plan_tree_walk(profile, dim=dim, real=real, periodic=periodic)
-        for divided in (False, True) if walk.packed else ():
-            config = dataclasses.replace(walk, divided=divided)
-            found = declared(render("aabb_tree", config, own_function("write"), VisitVariant()), real)
-            assert found <= walk.local_memory if divided else found == walk.local_memory
+        for neighbors, leaf_size in ((0, 8), (100, 16), (1e6, 32)):
+            walk = packs.plan_tree_walk(
+                profile, dim=dim, real=real, periodic=periodic, leaf_size=leaf_size, neighbors=neighbors
+            )
+            for config in (walk, walk.ranked(), dataclasses.replace(walk, divided=True)) if walk.packed else ():
+                variant = VisitVariant(radii=config.ranks)
+                found = declared(render("aabb_tree", config, own_function("write"), variant), real)
+                assert found <= config.local_memory if config.divided else found == config.local_memory
+                assert config.local_memory <= profile.usable_local_memory
 
 
 @pytest.mark.parametrize("neighbors", [0.0, 50.0, 1e6, math.inf, math.nan])

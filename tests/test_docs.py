@@ -77,8 +77,10 @@ def test_every_method_and_option_is_described():
             assert all(option in text for option in method.options), path
 
 
-def test_the_architecture_page_names_every_module():
+def test_the_architecture_page_names_every_module_and_template():
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    for template in (ROOT / "templates").glob("*.cl.mako"):
+        assert re.search(rf"\b{template.name.removesuffix('.cl.mako')}\b", text), template
     for module in (ROOT / "clfrnn").rglob("*.py"):
         name = module.name if module.name != "__init__.py" or module.parent.name == "clfrnn" else module.parent.name
         assert name.removesuffix(".py") in text, module

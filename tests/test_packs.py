@@ -290,6 +290,57 @@ def test_the_nearest_meets_close_boxes_first(session):
         assert ("frnn_right_apart < frnn_left_apart" in render("aabb_tree", config, function, variant)) == first
 
 
+@pytest.mark.parametrize(("band", "leaf_size", "chunk"), [(4, 3, 4), (4, 33, 16), (8, 9, 16), (16, 100, 32)], ids=str)
+def test_leaves_of_any_size_come_in_chunks(session, band, leaf_size, chunk, monkeypatch):
+    """Fewer points than a chunk, one more, a chunk and a part, several and a part; the last leaf of all is not full."""
+    monkeypatch.setattr(packs, "_BANDS", ((math.inf, band),))
+    points = CLOUD[:-1]
+    index = build(points, session=as_gpu(session), leaf_size=leaf_size)
+    if index.config.work_group_size >= band:
+        assert (index.config.band, index.config.chunk) == (band, chunk)
+    assert_counts(index, points, 0.1)
+
+
+@pytest.mark.parametrize(("dim", "leaf_size"), [(2, 33), (5, 9)])
+def test_numbers_of_points_come_with_chunks(session, dim, leaf_size):
+    """Where points lie in columns, in one of their own, which counts leave out."""
+    points = clouds.uniform(N, dim, seed=2)
+    index = build(points, 0.3, session=as_gpu(session), leaf_size=leaf_size)
+    expected = reference.neighbors(points, 0.3)
+    found = index.query(sort="index").to_host()
+    assert np.array_equal(found.offsets, expected.offsets)
+    assert np.array_equal(found.indices, expected.indices)
+
+
+@pytest.mark.parametrize(("size", "band", "chunk"), [(8, 16, 32), (16, 4, 16)])
+def test_groups_that_a_driver_makes_smaller_search_exactly(session, size, band, chunk):
+    """Also those that are no whole band any more, with as many points for each band as before."""
+    index = build(CLOUD, session=as_gpu(session), leaf_size=33)
+    if index.config.work_group_size < size:
+        pytest.skip("the device's groups are smaller")
+    config = dataclasses.replace(index.config, work_group_size=size, band=band, chunk=chunk)
+    index._plan = dataclasses.replace(index._plan, config=config)
+    assert index.config.names()["band"] == min(size, band)
+    assert_counts(index, CLOUD, 0.1)
+
+
+@pytest.mark.parametrize("dim", range(1, 13))
+def test_what_an_item_holds_is_bounded(dim):
+    """Of the points that a band fetches together, also where bands are smaller as queries are sorted by their radii."""
+    for neighbors, leaf_size in itertools.product((3, 50, 10**4), (1, 3, 8, 9, 16, 32, 33, 1000)):
+        config = packs.plan_tree_walk(
+            RECORDED["h200"], dim=dim, real="float", periodic=False, leaf_size=leaf_size, neighbors=neighbors
+        )
+        assert config.packed
+        assert config.ranked().ranks
+        assert config.ranked().band == min(8, config.band)
+        for each in (config, config.ranked()):
+            of_item, rest = divmod(each.chunk, each.band)
+            assert not rest
+            assert of_item == 1 or of_item * (dim + 1) <= 16
+        assert config.chunk < 2 * max(config.band, min(leaf_size, 32)), "no more than a leaf needs"
+
+
 def test_packs_of_too_small_groups_go_alone():
     """A driver may allow a kernel fewer work-items than a node has descendants three levels down."""
     config = packs.plan_tree_walk(RECORDED["h200"], dim=3, real="float", periodic=False)
@@ -297,7 +348,7 @@ def test_packs_of_too_small_groups_go_alone():
     assert not dataclasses.replace(config, work_group_size=4).names()["packed"]
 
 
-@pytest.mark.parametrize("neighbors", [3.0, 50.0])
+@pytest.mark.parametrize("neighbors", [3.0, 50.0, 1e4])
 @pytest.mark.parametrize("size", [4, 8, 16, 32])
 def test_every_query_has_its_items(size, neighbors):
     """As many that are active as it has shares, those of the same place in each; a driver may make groups smaller."""

@@ -12,11 +12,14 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
+from conftest import as_gpu
 
 import clfrnn
 from clfrnn import clouds, configs, launcher, limits, plan, program, reference
 from clfrnn.device import find_device, list_devices
 from clfrnn.methods import METHODS
+from clfrnn.primitives.fill import fill
+from clfrnn.session import INT
 
 POINTS = clouds.uniform(500, 3, seed=1)
 
@@ -73,6 +76,22 @@ def test_a_session_of_a_queue(session):
 
     assert mine.queue is queue
     assert clfrnn.search(POINTS, 0.1, session=mine).num_pairs == reference.neighbors(POINTS, 0.1).offsets[-1]
+
+
+def test_what_a_gpu_tells_goes_by_a_queue_of_its_own(session):
+    """After the kernels before it, and beside those behind it."""
+    gpu, owner = as_gpu(session), set()
+    much, few = (gpu.scratch(size, INT, purpose="a test") for size in (1 << 22, 5))
+    told = gpu.pinned(owner, INT, 4)
+    for k in range(1, 10):
+        fill(gpu, much, k)
+        fill(gpu, few, k)
+        sent = gpu.send(few, 1, told, items=1 << 30)
+        fill(gpu, much, -k)
+        sent.wait()
+        assert (told == k).all()
+        assert sent.command_queue == gpu._copies
+    assert gpu.send(few, 1, told, items=1).command_queue == gpu.queue
 
 
 def test_an_out_of_order_queue_is_refused(session):
