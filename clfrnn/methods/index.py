@@ -86,16 +86,20 @@ class Index(Walker):
         -----
         Cost: one visit; no list is made.
         """
-        return self.count_asked(make_ask(self, queries, radius=radius, include_self=include_self))
+        counts, event = self.count_asked(make_ask(self, queries, radius=radius, include_self=include_self))
+        self.session.publish(event, counts)
+        return counts
 
-    def count_asked(self, ask: Ask, marks: Handover | None = None) -> cla.Array:
-        """The counts of a checked query, not waited for; those of a stash stand in the first of two columns."""
+    def count_asked(self, ask: Ask, marks: Handover | None = None) -> tuple[cla.Array, cl.Event | None]:
+        """The counts of a checked query, and when they are there, which no other queue knows yet.
+
+        Those of a stash stand in the first of two columns.
+        """
         if marks is None:
             counts = self.session.allocate(ask.m, np.int32, purpose="the neighbor counts")
         else:
             counts = marks.counts(self.session, ask.m)
-        self.session.publish(self.run(own_function("count"), ask, [counts], marks=marks), counts)
-        return counts
+        return counts, self.run(own_function("count"), ask, [counts], marks=marks)
 
     def nearest(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> Nearest:
         """The nearest neighbor of each query, of several at the same distance the one with the lowest number.

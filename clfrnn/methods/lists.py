@@ -124,7 +124,7 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
 def list_blocks(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int) -> Iterator[NeighborList]:
     """Lists of consecutive ranges of the queries, each of at most `max_bytes`, in order. Counts are made at once."""
     ask = ask.kept(index.session)
-    counts = index.count_asked(ask)
+    counts, _ = index.count_asked(ask)
     per_row = index.session.read(counts).astype(np.int64)
     index.watch.settle()
     return _blocks(index, ask, spec, np.concatenate([[0], np.cumsum(per_row)]), max_bytes)
@@ -170,7 +170,8 @@ def _count(index: Index, ask: Ask, spec: ListSpec, total: Scratch, *, wide: bool
     marks = index.make_marks(ask, numbers=len(spec.of_pair) == 1)
     if marks is not None:
         marks.tell(total)
-    return _place(index, index.count_asked(ask, marks), total, marks, wide=wide)
+    counts, _ = index.count_asked(ask, marks)
+    return _place(index, counts, total, marks, wide=wide)
 
 
 def _place(index: Index, counts: cla.Array, total: Scratch, marks: Handover | None, *, wide: bool) -> Counted:
