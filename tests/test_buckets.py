@@ -104,18 +104,21 @@ def picked(grid, shift):
 @pytest.mark.core
 @pytest.mark.parametrize("shift", [3, 6, 9])
 def test_buckets_picked_out_of_all_points(session, narrow, dim, dtype, shift):
-    """Many groups and one, with room for the points of each bucket, for hardly any, and for half of the fullest."""
+    """Many groups and one, with room for the points of each bucket, for hardly any, and for some of a full one."""
     points = clouds.clustered(N, dim, dtype=dtype, seed=shift)
     grid = fit_cells(low=(0.0,) * dim, high=(1.0,) * dim, sides=(0.15,) * dim, n=N, real=dtype_name(dtype))
     filling = picked(grid, shift)
     assert_filled(narrow, points, grid, filling)
-    most = np.bincount(addresses(points, grid) >> shift).max()
-    for tile in (1, most // 2):
+    if (dim, dtype.itemsize) != (3, 4):  # room for points differs in nothing that follows dimension or dtype
+        return
+    in_each = np.bincount(addresses(points, grid) >> shift)
+    for tile in (1, 16):
+        assert in_each.max() > tile
         tight = as_narrow_gpu(session)
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(
                 "clfrnn.methods.buckets.plan_picks",
-                lambda profile, **facts: dataclasses.replace(buckets.plan_picks(profile, **facts), tile=int(tile)),
+                lambda profile, **facts: dataclasses.replace(buckets.plan_picks(profile, **facts), tile=tile),
             )
             assert_filled(tight, points, grid, filling)
 
@@ -217,7 +220,7 @@ def test_regions_of_any_size(session, narrow, dim, dtype, shift, span):
     grid = fit_cells(low=(0.0,) * dim, high=(1.0,) * dim, sides=(0.15,) * dim, n=N, real=dtype_name(dtype))
     filling = in_buckets(grid, shift, span)
     assert span == 0 or filling.buckets % (1 << span), "the last region is not full"
-    for one in (narrow, as_gpu(session)):
+    for one in (narrow, as_gpu(session)) if (dim, dtype.itemsize) == (3, 4) else (narrow,):
         assert_filled(one, points, grid, filling)
 
 
