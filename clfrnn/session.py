@@ -23,7 +23,7 @@ from .pinned import PinnedNumbers
 from .program import Kernel, ProgramCache
 from .rendering import render
 
-__all__ = ["INT", "LONG", "Scratch", "Session"]
+__all__ = ["INT", "LONG", "Scratch", "Sent", "Session"]
 
 Config = TypeVar("Config", bound=KernelConfig)
 
@@ -60,6 +60,24 @@ class Scratch(NamedTuple):
     size: int
     dtype: np.dtype[Any]
     offset: int = 0
+
+
+class Sent:
+    """Numbers on their way to the host, or about to be: behind the next launch, or when somebody waits for them."""
+
+    def __init__(self, enqueue: Callable[[], cl.Event]) -> None:
+        self._enqueue = enqueue
+        self._event: cl.Event | None = None
+
+    def start(self) -> cl.Event:
+        """Enqueue the copy, unless that was done."""
+        if self._event is None:
+            self._event = self._enqueue()
+        return self._event
+
+    def wait(self) -> None:
+        """Until they have come."""
+        self.start().wait()
 
 
 class Session(Launcher):
@@ -296,21 +314,27 @@ class Session(Launcher):
             for array, size, place in zip(arrays, sizes, places, strict=False)
         ]
 
-    def send(self, array: Scratch, first: int, told: np.ndarray[Any, Any], *, items: int = 0) -> cl.Event:
-        """Enqueue a copy of elements from `first` on into pinned memory: who waits for the event finds them there.
+    def send(self, array: Scratch, first: int, told: np.ndarray[Any, Any], *, items: int = 0) -> Sent:
+        """Copy elements from `first` on into pinned memory: who waits for it finds them there.
 
         They are what kernels have written so far. Where these go through many `items`, those launched from here on may
         run beside the copy, and may not write there until it has come to pass; nor may the memory go back to the pool.
         """
-        offset = array.offset + first * array.dtype.itemsize
-        if items < _MANY_ITEMS or self.profile.kind != "gpu" or self._latest is None:
-            return cl.enqueue_copy(self.queue, told, array.base_data, src_offset=offset, is_blocking=False)
+        offset, after = array.offset + first * array.dtype.itemsize, self._latest
+        if items < _MANY_ITEMS or self.profile.kind != "gpu" or after is None:
+            event = cl.enqueue_copy(self.queue, told, array.base_data, src_offset=offset, is_blocking=False)
+            return Sent(lambda: event)
+        sent = Sent(lambda: self._copy_beside(array, offset, told, after))
+        self._behind.append(sent.start)
+        return sent
+
+    def _copy_beside(self, array: Scratch, offset: int, told: np.ndarray[Any, Any], after: cl.Event) -> cl.Event:
+        """Enqueue a copy of what was there `after` a launch."""
         if self._copies is None:
             self._copies = cl.CommandQueue(self.context, self.device)
         self.queue.flush()  # what nobody has submitted would be waited for in vain
-        after = [self._latest]
         event = cl.enqueue_copy(
-            self._copies, told, array.base_data, src_offset=offset, is_blocking=False, wait_for=after
+            self._copies, told, array.base_data, src_offset=offset, is_blocking=False, wait_for=[after]
         )
         self._copies.flush()
         return event

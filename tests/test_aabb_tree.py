@@ -214,7 +214,7 @@ def test_an_update_waits_for_the_step_before_alone(session, kind, monkeypatch):
     index = build(CLOUD, session=session, leaf_size=8)
     on_device = cla.to_device(session.queue, CLOUD)
     for _ in range(3):
-        before = index._tree.measured
+        before = index._tree.measured.start()
         del waited[:]
         index.update(on_device)
         index.count()
@@ -348,11 +348,11 @@ def test_growth_stays_where_it_is_until_the_host_was_told(session, monkeypatch):
     assert "fit_again" in at_wait
     assert "fit_top" not in at_wait
     assert builder._sent is index._tree.measured
-    assert builder._sent.command_queue == gpu._copies
+    assert builder._sent.start().command_queue == gpu._copies
     builder.hear(index._tree)
     assert builder._sent is None
     index = build(CLOUD, session=gpu, rebuild_threshold=math.inf)
-    assert index._tree.measured.command_queue == gpu.queue
+    assert index._tree.measured.start().command_queue == gpu.queue
     assert index._builder._sent is None
 
 

@@ -288,3 +288,22 @@ def test_numbers_that_come_beside_kernels(session, monkeypatch, method, items):
         assert np.array_equal(found.indices[np.lexsort((found.indices, rows))], expected[which].indices)
     assert method == "strips" or {"refit", "rebuilt"} <= set(seen)
     assert (fresh._copies is not None) == (items == N)
+
+
+@pytest.mark.parametrize("items", [0, N + 1], ids=["beside", "between"])
+def test_checks_that_come_with_a_total_in_two_pieces(session, monkeypatch, items):
+    """Boxes of updates that the host has not looked at since, some of them in memory that was full before the last."""
+    monkeypatch.setattr("clfrnn.session._MANY_ITEMS", items)
+    fresh = as_gpu(clfrnn.Session(session.device))
+    good, bad = cla.to_device(fresh.queue, CLOUD), CLOUD.copy()
+    bad[7] = np.nan
+    index = clfrnn.build_index(good, RADIUS, method="strips", session=fresh)
+    for _ in range(8):
+        index.update(good)
+    index.query()
+    index.update(cla.to_device(fresh.queue, bad))
+    for _ in range(10):
+        index.update(good)
+    with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 7"):
+        index.query(half=True)  # the first of its kind, which launches nothing before it has heard
+    assert index.query().num_pairs == reference.neighbors(CLOUD, RADIUS).offsets[-1]

@@ -90,8 +90,8 @@ def test_what_a_gpu_tells_goes_by_a_queue_of_its_own(session):
         fill(gpu, much, -k)
         sent.wait()
         assert (told == k).all()
-        assert sent.command_queue == gpu._copies
-    assert gpu.send(few, 1, told, items=1).command_queue == gpu.queue
+        assert sent.start().command_queue == gpu._copies
+    assert gpu.send(few, 1, told, items=1).start().command_queue == gpu.queue
 
 
 def test_an_out_of_order_queue_is_refused(session):

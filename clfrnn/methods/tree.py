@@ -7,13 +7,12 @@ import math
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
 import pyopencl.array as cla
 
 from ..configs import room_for_points
 from ..plan import Problem
 from ..primitives.reduce import PendingBox
-from ..session import Scratch, Session
+from ..session import Scratch, Sent, Session
 from ..trees import count_leaves, most_curve_bits, needed_leaves, plan_tree
 from .tree_order import TreeOrder
 from .tree_plan import TreePlan
@@ -41,7 +40,7 @@ class Tree:
     #: where the periodic box begins, if there is one
     starts: tuple[float, ...]
     #: when it is known how far its leaves have grown
-    measured: cl.Event | None
+    measured: Sent | None
 
 
 class TreeBuilder:
@@ -63,7 +62,7 @@ class TreeBuilder:
         self._told = session.pinned(self, self._dtype)
         self._grown = session.scratch(2, self._dtype, purpose="the growth of leaves")
         #: when the host is told of that beside kernels, unless it was heard: nobody may write there until then
-        self._sent: cl.Event | None = None
+        self._sent: Sent | None = None
 
     def build(
         self, points: cla.Array, bounds: PendingBox, starts: tuple[float, ...], images: tuple[Scratch, ...]

@@ -74,10 +74,10 @@ class _Sent:
         self._buffer, self._boxes = buffer, buffer.taken * buffer.numbers - first
         #: from the first such box on, the numbers as they lie on the device
         self._told = buffer.told[first:]
-        self.event = session.send(buffer.scratch, first, self._told, items=items)
+        self.sent = session.send(buffer.scratch, first, self._told, items=items)
 
     def receive(self) -> tuple[int, int]:
-        """The total and the word, when the event has come to pass; the buffer takes the boxes in."""
+        """The total and the word, when they have come; the buffer takes the boxes in."""
         if self._boxes:
             self._buffer.receive(self._told[: self._boxes].copy())
         total, word = self._told[-2 * LONG.itemsize // self._told.itemsize :].view(LONG)
@@ -94,7 +94,9 @@ class SentTotal:
 
     def receive(self) -> tuple[int, int]:
         """Wait for both."""
-        self._sent[-1].event.wait()  # the last of its queue
+        for each in self._sent:
+            each.sent.start()
+        self._sent[-1].sent.wait()  # the last of its queue
         return [sent.receive() for sent in self._sent][-1]
 
 
