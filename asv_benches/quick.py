@@ -3,12 +3,13 @@
 With ``--beside``, what a periodic box and a user's function cost beside a bare count, on the uniform clouds.
 
 Device time is the last event's end minus the first event's start, on a queue with profiling; wall time that of the same
-step in a session as users have it. Points lie on the device; the median of 20 steps after warm-up. On devices without
-event times the wall clock stands in.
+step in a session as users have it, or with ``--loop`` its share of a loop whose last step alone is waited for. Points
+lie on the device; the median of 20 steps after warm-up. Where events have no times the wall clock stands in.
 """
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable
 from typing import Any
@@ -61,7 +62,13 @@ SMALL: dict[str, Callable[[], tuple[Any, float]]] = {
 
 
 def measure(
-    session: clfrnn.Session, points: Any, radius: float, method: str, options: dict[str, Any]
+    session: clfrnn.Session,
+    points: Any,
+    radius: float,
+    method: str,
+    options: dict[str, Any],
+    *,
+    loop: bool = False,
 ) -> tuple[float, Seconds, Seconds | None]:
     """Neighbors, and the milliseconds of update + count and of update + lists, unless these are too long for memory."""
     on_device = cla.to_device(session.queue, points)
@@ -77,13 +84,26 @@ def measure(
         index.update(on_device)
         return index.query()
 
-    steps = milliseconds(session, count), milliseconds(session, lists) if pairs <= MOST_PAIRS else None
-    return pairs / len(points), *steps
+    clock = in_a_loop if loop else milliseconds
+    return pairs / len(points), clock(session, count), clock(session, lists) if pairs <= MOST_PAIRS else None
 
 
 def milliseconds(session: clfrnn.Session, step: Callable[[], object]) -> Seconds:
     """Median times of a step."""
     return Seconds(*(1e3 * seconds for seconds in timed(session, step, STEPS)))
+
+
+def in_a_loop(session: clfrnn.Session, step: Callable[[], object]) -> Seconds:
+    """The wall time of a step in a loop that is waited for at its end, the median of five."""
+    loops = []
+    for _ in range(6):
+        session.queue.finish()
+        started = time.perf_counter()
+        for _ in range(STEPS):
+            step()
+        session.queue.finish()
+        loops.append(1e3 * (time.perf_counter() - started) / STEPS)
+    return Seconds(*[statistics.median(loops[1:])] * 3)
 
 
 def beside(session: clfrnn.Session, points: Any, radius: float, side: float, method: str) -> list[Any]:
@@ -152,6 +172,7 @@ def print_steps(
     options: dict[str, Any],
     *,
     with_scipy: bool,
+    loop: bool,
 ) -> None:
     """The table of update + count and update + lists, with scipy's times below ours if they are asked for."""
     plain = clfrnn.Session(session.device)
@@ -161,7 +182,7 @@ def print_steps(
     for name, make in named.items():
         points, radius = make()
         mean, *device = measure(session, points, radius, method, options)
-        _, *wall = measure(plain, points, radius, method, options)
+        _, *wall = measure(plain, points, radius, method, options, loop=loop)
         times = [device[0].span, wall[0].wall]
         if device[1] is not None and wall[1] is not None:
             times += [device[1].span, wall[1].wall]
@@ -181,8 +202,16 @@ def print_steps(
 @click.option("--small", is_flag=True, help="The clouds for CPUs.")
 @click.option("--beside", "compared", is_flag=True, help="Periodic boxes and a user's function beside a bare count.")
 @click.option("--scipy", "with_scipy", is_flag=True, help="scipy's cKDTree beside ours, in the same run.")
+@click.option("--loop", is_flag=True, help="Wall times in a loop whose last step alone is waited for.")
 def main(
-    device: str | None, method: str, construction: str | None, small: bool, compared: bool, with_scipy: bool
+    *,
+    device: str | None,
+    method: str,
+    construction: str | None,
+    small: bool,
+    compared: bool,
+    with_scipy: bool,
+    loop: bool,
 ) -> None:
     """Measure, and print a Markdown table."""
     named = SMALL if small else LARGE
@@ -192,7 +221,7 @@ def main(
             print_beside(session, named, method)
         else:
             options = {"construction": construction} if construction else {}
-            print_steps(session, named, method, options, with_scipy=with_scipy)
+            print_steps(session, named, method, options, with_scipy=with_scipy, loop=loop)
     except ClfrnnError as error:
         raise click.ClickException(str(error)) from error
 
