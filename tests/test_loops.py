@@ -266,7 +266,6 @@ def test_a_loop_of_blocks_compiles_nothing(counted, method):
     assert counted.programs.compiled == compiled
 
 
-@pytest.mark.core
 @pytest.mark.parametrize("items", [N, N + 1], ids=["beside", "between"])
 @pytest.mark.parametrize("method", ["strips", "aabb_tree"])
 def test_numbers_that_come_beside_kernels(session, monkeypatch, method, items):

@@ -139,7 +139,6 @@ def sorted_rows(found):
     return [sorted(found.indices[first:end]) for first, end in itertools.pairwise(found.offsets)]
 
 
-@pytest.mark.core
 @pytest.mark.parametrize("asked", [{}, {"half": True}, {"hint": 10**5}, {"sort": "index"}], ids=str)
 def test_rows_that_are_not_put_by_are_visited(session, asked, monkeypatch):
     """Never, where the count says that there are none; where the last list had some, without waiting for its word."""

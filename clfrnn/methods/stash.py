@@ -32,9 +32,10 @@ _TOGETHER, _MOST = 4, 16
 #: Slots for so many deviations more than the mean, so that nobody at all has more of them; else so that few do.
 _NOBODY, _FEW = 6, 3
 
-#: A stash says by its number, from 1 on, that somebody had more neighbors than slots: that nobody has to clear.
-_NUMBERS = itertools.count()
-_LAST_NUMBER = 2**31 - 1
+#: A stash says by its number that somebody had more neighbors than slots, which nobody has to clear. Numbers lie far
+#: from each other below a prime, so that what memory happened to hold before the first is seldom one of them.
+_NUMBERS = itertools.count(1)
+_LAST_NUMBER, _APART = 2**31 - 1, 0x9E3779B1
 
 #: So many points with fewer neighbors have these put by: below, a list takes as long as its launches (measured).
 _MANY = 1 << 18
@@ -53,7 +54,7 @@ class Stash:
     rows: cla.Array | None = None
     #: behind this the count leaves the stash's number when a unit has more
     total: Scratch | None = None
-    number: int = dataclasses.field(default_factory=lambda: next(_NUMBERS) % _LAST_NUMBER + 1)
+    number: int = dataclasses.field(default_factory=lambda: next(_NUMBERS) * _APART % _LAST_NUMBER + 1)
 
     @property
     def arguments(self) -> tuple[Any, ...]:
