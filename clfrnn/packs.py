@@ -33,8 +33,9 @@ _WIDE_PACK = 32
 _BANDS = ((22.0, 4), (300.0, 8), (math.inf, 16))
 _BAND_OF_RANKS = 8
 
-#: Points that a band fetches together: a leaf, up to so many, and to so many numbers that an item holds of them.
-_LARGEST_CHUNK = 32
+#: Points that a band fetches together: a leaf, up to so many, and to so many numbers that an item holds of them; as for
+#: so many where leaves are smaller, which have no programs of their own.
+_LEAST_CHUNK, _LARGEST_CHUNK = 8, 32
 _FETCHED = 16
 
 #: Candidates of a chunk that are loaded at a time, plain ones and others (measured).
@@ -208,7 +209,7 @@ def plan_tree_walk(
 def _chunk(band: int, leaf_size: int, dim: int) -> int:
     """Points that a band fetches together, as many for each item."""
     of_item = 1
-    while of_item < _most_fetched(dim) and of_item * band < min(leaf_size, _LARGEST_CHUNK):
+    while of_item < _most_fetched(dim) and of_item * band < min(max(_LEAST_CHUNK, leaf_size), _LARGEST_CHUNK):
         of_item *= 2
     return of_item * band
 

@@ -290,7 +290,7 @@ def test_the_nearest_meets_close_boxes_first(session):
         assert ("frnn_right_apart < frnn_left_apart" in render("aabb_tree", config, function, variant)) == first
 
 
-@pytest.mark.parametrize(("band", "leaf_size", "chunk"), [(4, 3, 4), (4, 33, 16), (8, 9, 16), (16, 100, 32)], ids=str)
+@pytest.mark.parametrize(("band", "leaf_size", "chunk"), [(4, 3, 8), (4, 33, 16), (8, 9, 16), (16, 100, 32)], ids=str)
 def test_leaves_of_any_size_come_in_chunks(session, band, leaf_size, chunk, monkeypatch):
     """Fewer points than a chunk, one more, a chunk and a part, several and a part; the last leaf of all is not full."""
     monkeypatch.setattr(packs, "_BANDS", ((math.inf, band),))
@@ -338,7 +338,7 @@ def test_what_an_item_holds_is_bounded(dim):
             of_item, rest = divmod(each.chunk, each.band)
             assert not rest
             assert of_item == 1 or of_item * (dim + 1) <= 16
-        assert config.chunk < 2 * max(config.band, min(leaf_size, 32)), "no more than a leaf needs"
+        assert config.chunk < 2 * max(config.band, min(max(leaf_size, 8), 32)), "no more than a leaf needs"
 
 
 def test_packs_of_too_small_groups_go_alone():
