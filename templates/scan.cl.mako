@@ -1,7 +1,7 @@
 <%include file="contract.cl.mako"/>
 // Exclusive scan of int32 counts in two launches, sums of shares and a scan of each share, or in one where counts are few.
-// Config fields used: work_group_size, items, stride, total, out, through_local. Totals of type long are also written beside, to be read as they
-// are, whatever the type of starts makes of them.
+// Totals of type long are also written beside, to be read as they are, whatever the type of starts makes of them.
+// Config fields used: work_group_size, items, stride, total, out, through_local.
 <%def name="scan_group(value, scratch)">
     // Sums over the items of a group, inclusive (Hillis and Steele); reading and writing are a barrier apart.
     ${scratch}[l] = ${value};
