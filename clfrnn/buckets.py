@@ -20,6 +20,7 @@ __all__ = [
     "Filling",
     "PickConfig",
     "RegionConfig",
+    "bucket_groups",
     "most_cells_of_bucket",
     "plan_bucket_cells",
     "plan_buckets",
@@ -28,11 +29,16 @@ __all__ = [
     "plan_regions",
 ]
 
-#: Work-items of a group that counts buckets, and of one that fills the cells of a bucket.
-_WIDE, _NARROW = 1024, 512
+#: Work-items of a group that picks a bucket, of one that counts buckets, and of one that fills the cells of a bucket
+#: (measured on an H200, the latter two among 256, 512 and 1024).
+_PICKING, _WIDE, _NARROW = 1024, 512, 512
 
 #: Points that an item loads before it counts the first of them.
 _BATCH = 4
+
+#: Groups that count buckets on each compute unit, at least and at most: as many as have a batch for each item
+#: (measured).
+_GROUPS_A_UNIT = 2, 4
 
 #: Points in a bucket of an even cloud: fewer where there would be fewer buckets than so many for each compute unit, but
 #: not much fewer.
@@ -157,6 +163,13 @@ def plan_buckets(profile: DeviceProfile, *, dim: int, real: str, periodic: bool)
     )
 
 
+def bucket_groups(profile: DeviceProfile, n: int, size: int) -> int:
+    """Groups of `size` that count n points by buckets."""
+    least, most = _GROUPS_A_UNIT
+    batches = round(n / (profile.compute_units * size * _BATCH))
+    return counting_groups(profile, n, size, a_unit=max(least, min(most, batches)))
+
+
 def plan_bucket_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> FillingConfig:
     """Groups for about two points of a bucket to an item; room for four times the points that a bucket shall have."""
     counters = most_cells_of_bucket(profile)
@@ -181,7 +194,7 @@ def plan_picks(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, l
     counters = _most_cells_picked(profile)
     left = profile.usable_local_memory - 4 * (counters + _SPREAD + 1)
     return PickConfig(
-        work_group_size=group_size(profile, _WIDE),
+        work_group_size=group_size(profile, _PICKING),
         dim=dim,
         real=real,
         periodic=periodic,
@@ -239,7 +252,7 @@ def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) ->
 
 def _plan_picking(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> Filling | None:
     """Buckets that are picked out of all points, as many as groups work at once; None for more points or cells."""
-    if problem.n > _FEW_OF_ITEM * group_size(profile, _WIDE):
+    if problem.n > _FEW_OF_ITEM * group_size(profile, _PICKING):
         return None
     wanted = max(1.0, min(profile.compute_units, problem.n / _PICKED))
     most = int(math.log2(_most_cells_picked(profile)))
@@ -253,7 +266,7 @@ def _plan_picking(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -
 def _divide_buckets(profile: DeviceProfile, *, problem: Problem, buckets: int) -> tuple[int, int]:
     """About as many regions as each has buckets, where one pass leaves too many lines of memory open and two do not."""
     config = plan_regions(profile, dim=problem.dim, real=problem.real, periodic=problem.box is not None)
-    groups = counting_groups(profile, problem.n, group_size(profile, _WIDE))
+    groups = bucket_groups(profile, problem.n, group_size(profile, _WIDE))
     size = _record_size(problem.real)
     span = round(math.log2(buckets) / 2)
     regions = -(-buckets // (1 << span))

@@ -24,6 +24,8 @@ class DeviceProfile:
     compute_units: int
     clock: int
     max_work_group_size: int
+    #: kernels run in groups of the size that they were compiled for, whatever the driver says of each
+    required_groups: bool = False
     #: work-items that run in lockstep, or the width of a vector unit
     simd_width: int
     #: work-items that a compute unit computes for at the same time, at least

@@ -54,8 +54,12 @@ class Kernel:
         self.name: str = compiled.function_name
 
     def largest_group(self, device: cl.Device) -> int:
-        """The largest work-group that the driver allows this kernel."""
+        """The largest work-group that the driver says this kernel can have."""
         return int(self._compiled.get_work_group_info(cl.kernel_work_group_info.WORK_GROUP_SIZE, device))
+
+    def required_group(self, device: cl.Device) -> int:
+        """The size of the work-groups that it was compiled for, 0 where it was for any."""
+        return int(self._compiled.get_work_group_info(cl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, device)[0])
 
     def enqueue(self, queue: cl.CommandQueue, size: int, work_group_size: int, arguments: Sequence[Any]) -> cl.Event:
         """Launch over `size` work-items. An argument at one place has the same type in every call.
@@ -120,10 +124,14 @@ class ProgramCache:
         """
         while True:
             kernels = self._build(config, render(config))
-            allowed = min(kernel.largest_group(self._device) for kernel in kernels.values())
+            allowed = min(map(self._largest_group, kernels.values()))
             if allowed >= config.work_group_size or config.work_group_size == 1:
                 return kernels, config
             config = dataclasses.replace(config, work_group_size=_power_of_two_below(allowed, config.work_group_size))
+
+    def _largest_group(self, kernel: Kernel) -> int:
+        required = kernel.required_group(self._device) if self._profile.required_groups else 0
+        return required or kernel.largest_group(self._device)
 
     def _build(self, config: KernelConfig, source: str) -> dict[str, Kernel]:
         if source in self._kernels:

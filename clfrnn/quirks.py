@@ -35,6 +35,14 @@ QUIRKS: tuple[Quirk, ...] = (
         link="https://docs.nvidia.com/cuda/hopper-tuning-guide/index.html#unified-shared-memory-l1-texture-cache",
     ),
     Quirk(
+        name="nvidia-groups",
+        when=lambda p: p.platform == "NVIDIA CUDA",
+        change=lambda _: {"required_groups": True},
+        why="The driver says of every kernel that it allows groups of 256, also of those that it has compiled for "
+        "1,024 and runs in as many: what it says is what it prefers.",
+        link="https://registry.khronos.org/OpenCL/sdk/3.0/docs/man/html/clGetKernelWorkGroupInfo.html",
+    ),
+    Quirk(
         name="intel-gpu-units",
         when=lambda p: p.platform.startswith("Intel(R) OpenCL") and p.kind == "gpu",
         change=lambda _: {"unit_lanes": 8},

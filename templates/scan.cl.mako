@@ -123,7 +123,18 @@ void scan_few(const int n, const int span, global const int *restrict counts, gl
     const int l = get_local_id(0), origin = (int)get_group_id(0) * span;
     const int end = min((long)n, (long)origin + span);
     sum_t sum = 0;
-    for (int k = l; k < origin; k += ${work_group_size}) sum += counts[(size_t)${stride} * k];
+    // Whole tiles, several of whose loads are on their way at once.
+    for (int tile = 0; tile < origin; tile += ${work_group_size * items}) {
+% if stride == 1 and items % 4 == 0:
+        global const int4 *restrict fours = (global const int4 *)(counts + tile);
+        for (int k = l; k < ${work_group_size * items // 4}; k += ${work_group_size}) {
+            const int4 four = fours[k];
+            sum += (sum_t)four.s0 + four.s1 + four.s2 + four.s3;
+        }
+% else:
+        for (int k = l; k < ${work_group_size * items}; k += ${work_group_size}) sum += counts[(size_t)${stride} * (tile + k)];
+% endif
+    }
     sums[l] = sum;
     ${sum_group("sums")}
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -10,8 +10,7 @@ from conftest import POINTS, as_gpu, as_narrow_gpu
 
 import clfrnn
 from clfrnn import buckets, clouds, reference
-from clfrnn.blocks import counting_groups
-from clfrnn.buckets import Filling
+from clfrnn.buckets import Filling, bucket_groups
 from clfrnn.domain import fit_cells
 from clfrnn.methods.buckets import BucketSort
 from clfrnn.methods.grid_numbers import pack_grid
@@ -179,7 +178,7 @@ def test_those_who_find_no_room_are_noted(narrow, monkeypatch):
     if room + 1 >= N:
         assert noted[2] == {}
         return
-    of_group = 32 * -(-N // (32 * counting_groups(narrow.profile, N, 32)))
+    of_group = 32 * -(-N // (32 * bucket_groups(narrow.profile, N, 32)))
     assert list(noted[2]) == [full]
     assert N - room - 1 <= len(noted[2][full]) <= N - room + of_group, "what a group has for a bucket stays together"
     assert N < 1000 or len(noted[4]) > 1, "of few points few have no room"

@@ -9,6 +9,7 @@ import pytest
 from conftest import POINTS
 
 import clfrnn
+from clfrnn import plan
 from clfrnn import survey as survey_module
 from clfrnn.domain import padded_radius
 from clfrnn.primitives import scan
@@ -85,10 +86,10 @@ def test_exclusive_scan(session, n):
 
 @pytest.fixture(params=[-1, None], ids=["shares", "few"])
 def short(request, monkeypatch):
-    """Counts are scanned by many groups, or by one as far as that is sooner."""
+    """Counts are scanned in two launches, or in one as far as that is sooner."""
     if request.param is not None:
         monkeypatch.setattr(scan, "_FEW", request.param)
-        monkeypatch.setattr(scan, "_SOME", {})
+        monkeypatch.setattr(scan, "_SOME", {"gpu": request.param})
 
 
 @pytest.mark.parametrize("out", [np.int32, np.int64])
@@ -118,11 +119,12 @@ def test_scan_of_the_first_of_two_numbers(session, n, short):
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize("kernels", [["scan_few"], ["sum_shares", "scan_shares"]], ids=len)
 def test_scan_by_groups_that_sum_up_what_comes_before(session, monkeypatch, out, stride, kernels):
-    """In one launch or two, through local memory; counts that end with a tile, just behind, in its middle, and none."""
+    """In one launch or two; counts that end with a tile, just behind, in its middle, and none."""
+    monkeypatch.setattr(plan, "_SHORT_TILE", 32)
     fresh = clfrnn.Session(session.device)
     fresh.profile = dataclasses.replace(fresh.profile, kind="gpu", max_work_group_size=4)
-    monkeypatch.setattr(scan, "_FEW", 100 if len(kernels) == 1 else -1)
-    monkeypatch.setattr(scan, "_SOME", {"gpu": 1 << 16} if len(kernels) == 1 else {})
+    if len(kernels) > 1:
+        monkeypatch.setattr(scan, "_SOME", {"gpu": -1})
     for n in (0, 1, 31, 32, 63, 64, 65, 128, 129, 1000):
         counts = np.random.default_rng(n).integers(0, 1000, (n, stride)).astype(np.int32)
         starts = fresh.allocate(n + 1, out, purpose="a test")

@@ -81,6 +81,26 @@ def test_loops_end_where_the_profile_says(session, kernels):
     assert out[0] == turns if bound is None else turns > out[0] >= bound - 1
 
 
+@pytest.mark.core
+def test_kernels_run_in_the_groups_that_they_require(session):
+    """The largest there are, where the profile says that kernels do so whatever the driver says of each."""
+    items = session.profile.max_work_group_size
+    required = f"kernel __attribute__((reqd_work_group_size({items}, 1, 1)))\nvoid fill_and_read"
+    source = SOURCE.replace("kernel void fill_and_read", required)
+    kernel = cl.Kernel(
+        cl.Program(session.queue.context, source).build(list(session.profile.build_options)), "fill_and_read"
+    )
+    said = kernel.get_work_group_info(cl.kernel_work_group_info.WORK_GROUP_SIZE, session.device)
+    if not session.profile.required_groups and said < items:
+        pytest.skip(f"the driver allows this kernel groups of {said}")
+
+    out = np.zeros(1, np.int32)
+    launch(session, kernel, out, items, cl.LocalMemory(4 * items), np.int32(items))
+
+    assert out[0] == sum(range(items))
+    assert (said < items) == session.profile.required_groups
+
+
 def test_quirks_are_needed_where_they_apply(session, monkeypatch):
     raw = reported(session, monkeypatch)
     assert apply_quirks(raw) == session.profile
@@ -130,6 +150,8 @@ def test_quirks_reach_whom_they_mean():
 
     assert quirked("h200", local_reserve=0).local_reserve == 1024
     assert quirked("gtx-1080-ti", local_reserve=0).local_reserve == 1024
+    assert quirked("gtx-1080-ti", required_groups=False).required_groups
+    assert not quirked("mi300x").required_groups
     assert quirked("mi300x").local_reserve == 0
     assert quirked("arc-a770", unit_lanes=64).unit_lanes == 8
     assert quirked("iris-xe", unit_lanes=64).unit_lanes == 8

@@ -275,6 +275,7 @@ def test_groups_shrink_until_the_kernel_agrees(session, monkeypatch):
     """A driver that allows a kernel less than the device: the config follows, the answer stands."""
     fresh = clfrnn.Session(session.device)
     monkeypatch.setattr(program.Kernel, "largest_group", lambda kernel, device: 16)
+    fresh.programs._profile = dataclasses.replace(fresh.profile, required_groups=False)
     config = plan.plan_walk(fresh.profile, dim=3, real="float", periodic=False)
 
     _, fitted = fresh.kernels("strips", config)
@@ -282,6 +283,21 @@ def test_groups_shrink_until_the_kernel_agrees(session, monkeypatch):
     assert fitted == dataclasses.replace(config, work_group_size=min(16, config.work_group_size))
     found = clfrnn.search(POINTS, 0.1, method="strips", sort="index", session=fresh).to_host()
     assert np.array_equal(found.indices, reference.neighbors(POINTS, 0.1).indices)
+
+
+def test_groups_stay_where_kernels_run_in_what_they_require(session, monkeypatch):
+    """A driver that says of each kernel what it prefers; but for kernels that require nothing."""
+    cache = clfrnn.Session(session.device).programs
+    monkeypatch.setattr(program.Kernel, "largest_group", lambda kernel, device: 4)
+    cache._profile = dataclasses.replace(session.profile, required_groups=True)
+    config = configs.KernelConfig(work_group_size=8)
+
+    _, required = cache.build_to_fit(
+        config, lambda _: "kernel __attribute__((reqd_work_group_size(8, 1, 1))) void f() {}"
+    )
+    _, any_size = cache.build_to_fit(config, lambda _: "kernel void f() {}")
+
+    assert (required.work_group_size, any_size.work_group_size) == (8, 4)
 
 
 def test_a_kernel_that_does_not_compile(session):

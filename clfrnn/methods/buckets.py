@@ -8,8 +8,7 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..blocks import counting_groups
-from ..buckets import Filling, plan_bucket_cells, plan_buckets, plan_picks, plan_regions
+from ..buckets import Filling, bucket_groups, plan_bucket_cells, plan_buckets, plan_picks, plan_regions
 from ..configs import ROOM
 from ..domain import CellGrid
 from ..errors import DeviceMemoryError
@@ -52,7 +51,7 @@ class BucketSort:
         self._sorters, config = session.planned("buckets", plan_buckets, **read)
         self._fillers, narrow = session.planned("bucket_cells", plan_bucket_cells, **facts)
         self._wide, self._narrow = config.work_group_size, narrow.work_group_size
-        self._groups = counting_groups(session.profile, n, self._wide)
+        self._groups = bucket_groups(session.profile, n, self._wide)
         if filling.regions:
             self._tilers, tiled = session.planned("regions", plan_regions, **read)
             self._tiled, self._tile = tiled.work_group_size, tiled.tile

@@ -16,8 +16,8 @@ __all__ = ["exclusive_scan"]
 _FEW = 1 << 14
 
 #: So many are scanned in one launch by groups of which each sums up what comes before its tile, by kind of device: on a
-#: GPU these reads take less than the launch does that they spare.
-_SOME = {"gpu": 1 << 16}
+#: GPU these reads take less than the launch does that they spare (measured).
+_SOME = {"gpu": 1 << 17}
 
 _CTYPE = {INT: "int", LONG: "long"}
 
@@ -34,14 +34,15 @@ def exclusive_scan(session: Session, counts: Counts, starts: Counts, total: Scra
     the total must stay below 2**31. Two launches, two passes, for few counts one of each; nothing is waited for.
     """
     stride = counts.shape[1] if isinstance(counts, cla.Array) and counts.ndim > 1 else 1
-    n, few = counts.size // stride, counts.size <= _SOME.get(session.profile.kind, _FEW)
+    n, alone = counts.size // stride, session.profile.kind not in _SOME
+    few = counts.size <= _SOME.get(session.profile.kind, _FEW)
     sums, out = INT if total is None else LONG, _CTYPE[starts.dtype]
     plan = plan_short_scan if few else plan_scan
     kernels, config = session.planned("scan", plan, total=_CTYPE[sums], out=out, stride=stride)
     size = config.work_group_size
     told: tuple[Any, ...] = () if total is None else (total.base_data, total.offset // LONG.itemsize)
     if few:
-        span = max(1, n) if counts.size <= _FEW else size * config.items
+        span = max(1, n) if alone else size * config.items
         items = size * max(1, -(-n // span))
         session.launch(kernels["scan_few"], items, size, n, span, counts.base_data, starts.base_data, *told)
         return
