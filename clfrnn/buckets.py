@@ -61,7 +61,7 @@ _LINE, _MOST_OPEN = 128, 48 << 20
 
 #: So few points for an item of a group go in one launch instead of three: each group reads all of them, and fills a
 #: bucket that shall have so many (measured).
-_FEW_OF_ITEM, _PICKED = 32, 256
+_FEW_OF_ITEM, _PICKED = 64, 256
 
 #: Points that an item of such a group loads before it looks at the first of them, and counters for those of lower
 #: buckets, so that items that go in step do not wait for each other.

@@ -29,7 +29,7 @@ from .grid_numbers import pack_box, pack_grid
 from .handover import Handover
 from .index import Index
 from .marks import make_marks
-from .stash import stash_for
+from .stash import slots_that_pay, stash_for
 
 __all__ = ["CellIndex"]
 
@@ -303,13 +303,17 @@ class CellIndex(Index):
         """See :class:`~clfrnn.methods.walker.Walker`."""
         return not self.config.columns and self._neighbors >= _FEW_ELSEWHERE
 
+    @functools.cached_property
+    def _slots(self) -> int:
+        return slots_that_pay(self.session, self.problem)
+
     def make_marks(self, ask: Ask, *, numbers: bool) -> Handover | None:
         """See :class:`~clfrnn.methods.walker.Walker`."""
         found = self._neighbors
         if self.problem.box is not None:
             return None
         if not found >= _FEW.get(self.session.profile.kind, _FEW_ELSEWHERE):
-            return stash_for(self.session, self.problem, ask) if numbers else None
+            return stash_for(self.session, ask, self._slots) if numbers else None
         if self._words is None or self._words[0] is not self.cell_grid:
             self._words = self.cell_grid, self._room_for_marks(found)
         config = self.config

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import Any, ClassVar
 
@@ -23,7 +24,7 @@ from .coarse import CoarseCells, CoarseSort
 from .fenns_plan import FennsPlan, check_shape, plan_fenns
 from .grid_numbers import pack_lanes
 from .index import Index
-from .stash import Stash, stash_for
+from .stash import Stash, slots_that_pay, stash_for
 
 __all__ = ["Fenns", "FennsIndex"]
 
@@ -153,7 +154,11 @@ class FennsIndex(Index):
 
     def make_marks(self, ask: Ask, *, numbers: bool) -> Stash | None:
         """See :class:`~clfrnn.methods.walker.Walker`."""
-        return stash_for(self.session, self.problem, ask, fits=self._holds) if numbers else None
+        return stash_for(self.session, ask, self._slots) if numbers else None
+
+    @functools.cached_property
+    def _slots(self) -> int:
+        return slots_that_pay(self.session, self.problem, fits=self._holds)
 
     def _holds(self, slots: int) -> bool:
         """Whether there is enough to put by, and local memory has room for it beside the tile."""

@@ -14,7 +14,7 @@ from ..functions import NeighborFunction
 from ..plan import Problem
 from ..rendering import own_function
 from ..results import NeighborList
-from ..session import Session
+from ..session import INT, Scratch, Session
 from .ask import Ask, make_ask, make_spec, natural
 from .binding import bind
 from .explain import explain
@@ -86,20 +86,19 @@ class Index(Walker):
         -----
         Cost: one visit; no list is made.
         """
-        counts, event = self.count_asked(make_ask(self, queries, radius=radius, include_self=include_self))
-        self.session.publish(event, counts)
+        ask = make_ask(self, queries, radius=radius, include_self=include_self)
+        counts = self.session.allocate(ask.m, np.int32, purpose="the neighbor counts")
+        self.session.publish(self.run(own_function("count"), ask, [counts]), counts)
         return counts
 
-    def count_asked(self, ask: Ask, marks: Handover | None = None) -> tuple[cla.Array, cl.Event | None]:
-        """The counts of a checked query, and when they are there, which no other queue knows yet.
-
-        Those of a stash stand in the first of two columns.
-        """
+    def count_asked(self, ask: Ask, marks: Handover | None = None) -> cla.Array | Scratch:
+        """The counts of a checked query, for lists; those of a stash stand in the first of two columns."""
         if marks is None:
-            counts = self.session.allocate(ask.m, np.int32, purpose="the neighbor counts")
+            counts = self.session.scratch(ask.m, INT, purpose="the neighbor counts")
         else:
             counts = marks.counts(self.session, ask.m)
-        return counts, self.run(own_function("count"), ask, [counts], marks=marks)
+        self.run(own_function("count"), ask, [counts], marks=marks)
+        return counts
 
     def nearest(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> Nearest:
         """The nearest neighbor of each query, of several at the same distance the one with the lowest number.

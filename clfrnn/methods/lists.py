@@ -12,7 +12,7 @@ import pyopencl.array as cla
 from ..errors import DeviceMemoryError
 from ..limits import sorts_within_turns, turns_refusal
 from ..primitives.row_sort import sort_rows
-from ..primitives.scan import exclusive_scan
+from ..primitives.scan import Counts, exclusive_scan
 from ..results import NeighborList
 from ..session import INT, LONG, Scratch
 from .list_spec import ListSpec, is_wide, most_alike, offset_type
@@ -34,7 +34,7 @@ _LEAST_BUDGET = 1 << 12
 class Counted(NamedTuple):
     """The neighbors of each query, where rows begin by offsets that are `wide` or not, and where the sum lies."""
 
-    counts: cla.Array
+    counts: Counts
     offsets: cla.Array
     total: Scratch
     wide: bool
@@ -54,7 +54,8 @@ class Counted(NamedTuple):
         """The offsets, anew where those there are cannot count so many pairs, or could count more than they need."""
         if self.wide == is_wide(pairs):
             return self.offsets
-        return _place(index, self.counts, self.total, None, wide=not self.wide).offsets
+        rows = self.offsets.shape[0] - 1
+        return _place(index, rows, self.counts, self.total, None, wide=not self.wide).offsets
 
 
 def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, spare: bool) -> NeighborList:
@@ -62,8 +63,10 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
 
     With `spare` it has some room to spare, and by what the lists before it had it is written before the wait.
     """
+    total = index.watch.total()
+    counts, marks = _count(index, ask, spec, total)
     room = _room_foreseen(index, ask, spec, max_bytes) if spare else None
-    counted = _count(index, ask, spec, index.watch.total(), wide=room is not None and is_wide(room))
+    counted = _place(index, ask.m, counts, total, marks, wide=room is not None and is_wide(room))
     sent = index.watch.send(ask.m)
     # Rows that the count has put by are written ahead of others, if there are any: seldom where the last list had none.
     later = room is not None and not spec.sort and counted.puts_by and not index.rooms.overflows(ask.kind)
@@ -101,7 +104,8 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
         return list_now(index, ask, spec, max_bytes=max_bytes, spare=True)
     ask, checks = ask.kept(index.session), (*index.watch.of_points(), *ask.checks)
     total = index.session.scratch(2, LONG, purpose="the number of pairs")
-    counted = _count(index, ask, spec, total, wide=is_wide(hint))
+    counts, marks = _count(index, ask, spec, total)
+    counted = _place(index, ask.m, counts, total, marks, wide=is_wide(hint))
     written = _fill_foreseen(index, ask, spec, counted, hint)
     counted = counted._replace(marks=None)  # back to the pool, however long nobody looks at the list
     # Where there was no memory, that of the marks may be what was missing.
@@ -124,8 +128,7 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
 def list_blocks(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int) -> Iterator[NeighborList]:
     """Lists of consecutive ranges of the queries, each of at most `max_bytes`, in order. Counts are made at once."""
     ask = ask.kept(index.session)
-    counts, _ = index.count_asked(ask)
-    per_row = index.session.read(counts).astype(np.int64)
+    per_row = index.session.read(index.count_asked(ask)).astype(np.int64)
     index.watch.settle()
     return _blocks(index, ask, spec, np.concatenate([[0], np.cumsum(per_row)]), max_bytes)
 
@@ -165,17 +168,17 @@ def _last_row_that_fits(spec: ListSpec, places: Any, first: int, max_bytes: int)
     return low
 
 
-def _count(index: Index, ask: Ask, spec: ListSpec, total: Scratch, *, wide: bool) -> Counted:
-    """The first visit, and a scan of what it counts; the sum comes to lie in `total`."""
+def _count(index: Index, ask: Ask, spec: ListSpec, total: Scratch) -> tuple[Counts, Handover | None]:
+    """The first visit: what it counts, and what it leaves for the second; where the sum will lie is `total`."""
     marks = index.make_marks(ask, numbers=len(spec.of_pair) == 1)
     if marks is not None:
         marks.tell(total)
-    counts, _ = index.count_asked(ask, marks)
-    return _place(index, counts, total, marks, wide=wide)
+    return index.count_asked(ask, marks), marks
 
 
-def _place(index: Index, counts: cla.Array, total: Scratch, marks: Handover | None, *, wide: bool) -> Counted:
-    offsets = index.session.allocate(counts.shape[0] + 1, LONG if wide else INT, purpose="the offsets of the list")
+def _place(index: Index, rows: int, counts: Counts, total: Scratch, marks: Handover | None, *, wide: bool) -> Counted:
+    """The scan of what was counted; the sum comes to lie in `total`."""
+    offsets = index.session.allocate(rows + 1, LONG if wide else INT, purpose="the offsets of the list")
     exclusive_scan(index.session, counts, offsets, total)
     return Counted(counts=counts, offsets=offsets, total=total, wide=wide, marks=marks)
 

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -19,7 +19,7 @@ from ..session import INT, LONG, Scratch, Session
 if TYPE_CHECKING:
     from .ask import Ask
 
-__all__ = ["Stash", "make_stash", "slots_for", "stash_for"]
+__all__ = ["Stash", "make_stash", "slots_for", "slots_that_pay", "stash_for"]
 
 _FLAG = np.dtype(np.uint8)
 
@@ -32,8 +32,9 @@ _TOGETHER, _MOST = 4, 16
 #: Slots for so many deviations more than the mean, so that nobody at all has more of them; else so that few do.
 _NOBODY, _FEW = 6, 3
 
-#: A stash says by its number that somebody had more neighbors than slots, which nobody has to clear. Numbers lie far
-#: from each other below a prime, so that what memory happened to hold before the first is seldom one of them.
+#: A stash says by its number that somebody had more neighbors than slots, which nobody has to clear: the next has
+#: another. Numbers lie far from each other below a prime, so that what memory happened to hold before the first is
+#: seldom one of them.
 _NUMBERS = itertools.count(1)
 _LAST_NUMBER, _APART = 2**31 - 1, 0x9E3779B1
 
@@ -41,9 +42,16 @@ _LAST_NUMBER, _APART = 2**31 - 1, 0x9E3779B1
 _MANY = 1 << 18
 
 
+def _draw_number() -> int:
+    return next(_NUMBERS) * _APART % _LAST_NUMBER + 1
+
+
 @dataclasses.dataclass
 class Stash:
     """Room for the numbers of up to `slots` neighbors of each unit of a launch."""
+
+    #: what no stash is known to have said: as long as none does, launches have one argument less to set
+    unsaid: ClassVar[int] = _draw_number()
 
     numbers: Scratch
     #: whether a unit has more of them
@@ -54,7 +62,7 @@ class Stash:
     rows: cla.Array | None = None
     #: behind this the count leaves the stash's number when a unit has more
     total: Scratch | None = None
-    number: int = dataclasses.field(default_factory=lambda: next(_NUMBERS) * _APART % _LAST_NUMBER + 1)
+    number: int = dataclasses.field(default_factory=lambda: Stash.unsaid)
 
     @property
     def arguments(self) -> tuple[Any, ...]:
@@ -69,7 +77,10 @@ class Stash:
 
     def has_rest(self, told: int) -> bool:
         """Whether a unit had more neighbors than slots."""
-        return told == self.number
+        if told != self.number:
+            return False
+        Stash.unsaid = _draw_number()
+        return True
 
     def variant(self, *, light: bool) -> dict[str, Any]:
         """What is compiled into a visit that fills it, or into one for those whom it has no room for."""
@@ -110,20 +121,23 @@ def slots_for(neighbors: float, spread: float) -> tuple[int, ...]:
     return tuple(slots for slots in some if slots <= _MOST)
 
 
-def stash_for(
-    session: Session, problem: Problem, ask: Ask, *, fits: Callable[[int], bool] = lambda _: True
-) -> Stash | None:
-    """A stash for a list of numbers alone, where that is sooner; of so many slots as the walk says that fit it.
+def slots_that_pay(session: Session, problem: Problem, *, fits: Callable[[int], bool] = lambda _: True) -> int:
+    """Slots of a stash for lists of numbers alone, as many as the walk says that fit it; 0 where none is sooner.
 
     Not on a CPU: there points lie in columns, and writes to places anywhere wait for nobody.
     """
-    if problem.box is not None or ask.queries is not None or ask.m < _MANY or session.profile.kind == "cpu":
-        return None
+    if problem.box is not None or session.profile.kind == "cpu":
+        return 0
     survey = problem.survey
-    for slots in slots_for(survey.neighbors(problem.radius), survey.spread(problem.radius)):
-        if fits(slots):
-            return make_stash(session, units=ask.m, slots=slots)
-    return None
+    wanted = slots_for(survey.neighbors(problem.radius), survey.spread(problem.radius))
+    return next(filter(fits, wanted), 0)
+
+
+def stash_for(session: Session, ask: Ask, slots: int) -> Stash | None:
+    """A stash of so many slots for a list of numbers alone, where that is sooner."""
+    if not slots or ask.queries is not None or ask.m < _MANY:
+        return None
+    return make_stash(session, units=ask.m, slots=slots)
 
 
 def make_stash(session: Session, *, units: int, slots: int) -> Stash | None:

@@ -19,7 +19,7 @@ from ..functions import NeighborFunction
 from ..plan import Problem
 from ..primitives.reduce import PendingBox, bounding_box
 from ..program import Kernel
-from ..session import Session
+from ..session import Scratch, Session
 from .ask import Ask
 from .handover import Handover
 from .kept import KeptPoints
@@ -85,7 +85,7 @@ class Walker(KeptPoints):
         else:
             reach = _reach(ask.radius, self.problem.real, self.dtype, every_candidate)
         shared = (*reach, *(() if ask.queries is None else (ask.queries.base_data,)), *ask.walk)
-        own = [value.base_data if isinstance(value, cla.Array) else value for value in values]
+        own = [value.base_data if isinstance(value, (cla.Array, Scratch)) else value for value in values]
         event = None
         for images in self.passes(function, ask):
             by_number = self.goes_by_number(function, ask, images)

@@ -10,7 +10,7 @@ from ..plan import plan_scan, plan_short_scan
 from ..session import INT, LONG, Scratch, Session
 from .shares import share_out
 
-__all__ = ["exclusive_scan"]
+__all__ = ["Counts", "exclusive_scan"]
 
 #: So many counts one group has scanned before two launches would have (measured).
 _FEW = 1 << 14
