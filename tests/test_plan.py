@@ -293,7 +293,7 @@ def test_buckets_hold_all_cells_and_are_counted_in_local_memory(profile, n, per_
     if profile.kind != "gpu":
         assert (found.way, found.why) == ("one by one", "the device is no GPU")
         return
-    few = n <= 32 * min(1024, profile.max_work_group_size)
+    few = n <= 64 * min(1024, profile.max_work_group_size)
     picked = buckets.plan_picks(profile, dim=2, real="float", periodic=False, layout="records")
     assert (found.way == "at once") == (few and cells <= profile.compute_units * picked.counters)
     if found.way == "at once":
