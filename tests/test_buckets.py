@@ -1,6 +1,7 @@
 """Points into cells by way of buckets, against numpy; steps of clouds that fill them evenly and not."""
 
 import dataclasses
+import functools
 import re
 
 import numpy as np
@@ -18,6 +19,14 @@ from clfrnn.primitives.reduce import BoxRoom
 from clfrnn.session import INT, Scratch
 
 N = min(1500, POINTS)
+
+
+@pytest.fixture
+def dtype(dim, dtype):
+    """float64 in three dimensions: what a sort does with numbers of eight bytes follows no dimension."""
+    if (dim, dtype.itemsize) == (2, 8):
+        pytest.skip("float64 is tested in three dimensions")
+    return dtype
 
 
 @pytest.fixture(params=["at once", "buckets", "regions"])
@@ -103,23 +112,21 @@ def picked(grid, shift):
 @pytest.mark.core
 @pytest.mark.parametrize("shift", [3, 6, 9])
 def test_buckets_picked_out_of_all_points(session, narrow, dim, dtype, shift):
-    """Many groups and one, with room for the points of each bucket, for hardly any, and for some of a full one."""
+    """Many groups and one, with room for the points of each bucket, and for some of full ones or hardly any."""
     points = clouds.clustered(N, dim, dtype=dtype, seed=shift)
     grid = fit_cells(low=(0.0,) * dim, high=(1.0,) * dim, sides=(0.15,) * dim, n=N, real=dtype_name(dtype))
     filling = picked(grid, shift)
     assert_filled(narrow, points, grid, filling)
     if (dim, dtype.itemsize) != (3, 4):  # room for points differs in nothing that follows dimension or dtype
         return
-    in_each = np.bincount(addresses(points, grid) >> shift)
-    for tile in (1, 16):
-        assert in_each.max() > tile
-        tight = as_narrow_gpu(session)
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(
-                "clfrnn.methods.buckets.plan_picks",
-                lambda profile, **facts: dataclasses.replace(buckets.plan_picks(profile, **facts), tile=tile),
-            )
-            assert_filled(tight, points, grid, filling)
+    tile = 8
+    assert np.bincount(addresses(points, grid) >> shift).max() > tile
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(
+            "clfrnn.methods.buckets.plan_picks",
+            lambda profile, **facts: dataclasses.replace(buckets.plan_picks(profile, **facts), tile=tile),
+        )
+        assert_filled(narrow, points, grid, filling)
 
 
 @pytest.mark.core
@@ -327,17 +334,25 @@ CLOUDS = {
 }
 
 
+@functools.cache
+def truth(name, dim, dtype):
+    """Of a cloud, for all methods and ways."""
+    return reference.neighbors(CLOUDS[name](dim, dtype), 0.12)
+
+
 @pytest.mark.core
 @pytest.mark.parametrize(
     ("method", "cloud"), [("strips", "uniform"), ("strips", "one place"), ("uniform_grid", "far apart")]
 )
 def test_steps_from_cloud_to_cloud(narrow, way, dim, dtype, method, cloud):
     """Cells of the first cloud, or others where these serve the next no longer; empty ones and full ones."""
+    if dtype == np.float64 and cloud != "one place":
+        pytest.skip("float64 is tested in pairs here, in records where buckets are of any size")
     index = clfrnn.build_index(CLOUDS[cloud](dim, dtype), 0.12, method=method, session=narrow)
     for name in [cloud, *CLOUDS, cloud]:
         points = CLOUDS[name](dim, dtype)
         index.update(cla.to_device(narrow.queue, points) if name == "uniform" else points)
-        expected = reference.neighbors(points, 0.12)
+        expected = truth(name, dim, dtype)
         assert np.array_equal(index.count().get(), np.diff(expected.offsets)), name
         found = index.query(sort="index").to_host()
         assert np.array_equal(found.indices, expected.indices), name
