@@ -26,7 +26,7 @@ def test_every_kernel_on_a_small_cloud(session, way, dim):
     for _ in range(2):
         own = index.query(distances=True, vectors=True, sort="distance").to_host()
         half = index.query(half=True, sort="index").to_host()
-        foreign = index.query(queries, radius=radii, distances=True, sort="index").to_host()
+        foreign = index.query(queries, radius=radii, distances=True, vectors=True, sort="index").to_host()
         counts = index.count(radius=0.1).get()
 
         expected = reference.neighbors(points, 0.2)
@@ -40,6 +40,7 @@ def test_every_kernel_on_a_small_cloud(session, way, dim):
         expected = reference.neighbors(points, radii, queries=queries)
         assert np.array_equal(foreign.indices, expected.indices)
         assert np.array_equal(foreign.distances, expected.distances)
+        assert np.array_equal(foreign.vectors, expected.vectors)
         points = (points * np.float32(50) + np.float32(3)) if points.max() < 3 else points
         index.update(points)
 
@@ -146,8 +147,10 @@ def test_items_that_share_a_local_grid(session, monkeypatch, dim, periodic, loca
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, periodic, way):
     """Cells of strips counted in local memory, by one group and by many; then all points in one of them."""
-    if dtype == np.float64 and not (periodic and dim == 3):
-        pytest.skip("float64 is tested in a periodic box in 3D; elsewhere by steps from cloud to cloud")
+    if dtype == np.float64 and not (periodic and dim == 3 and way != "regions"):
+        pytest.skip("float64 is tested in a periodic box in 3D, but for regions; elsewhere in test_buckets.py")
+    if periodic and dim == 2:
+        pytest.skip("what a box adds to a sort goes axis by axis, as in 3D")
     if way != "at once":
         monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
     monkeypatch.setattr(cell_plan, "_LONG_RUN", 0.0 if way == "buckets" else math.inf)  # in pairs, and in records
