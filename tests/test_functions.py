@@ -141,6 +141,8 @@ def test_shifts_of_periodic_boxes(session, way, dim, away):
     domain = {"box": (1,) * dim, "periodic": True if dim == 3 else [True, False]}
     index = build(points, way, session, **domain)
     assert_lists(reference.neighbors(points, RADIUS, **domain), everything(index))
+    if dim == 2:
+        return  # everything that a user's code sees is another program for every dimension and kind of queries
     expected = reference.neighbors(points, RADIUS, queries=queries, **domain)
     assert expected.shifts.any()
     assert_lists(expected, everything(index, queries))
@@ -149,22 +151,22 @@ def test_shifts_of_periodic_boxes(session, way, dim, away):
 @pytest.mark.parametrize("away", [0.0, 1.75], ids=["home", "away"])
 def test_a_radius_per_query_in_a_periodic_box(session, method, dim, dtype, away):
     if (dim, dtype.itemsize) in {(2, 4), (3, 8)}:
-        pytest.skip("lists are tested in each dimension and dtype; here each is met once")
+        pytest.skip("lists are tested in each dimension and dtype; here each is met once, as are kinds of queries")
     points = clouds.uniform(120, dim, dtype=dtype, seed=1)
     points[::3] -= dtype.type(away)
     queries = clouds.uniform(40, dim, dtype=dtype, seed=2) * dtype.type(1 + 2 * away)
     domain = {"box": (1,) * dim, "periodic": True}
     index = build(points, method, session, **domain)
-    for asked in (None, queries):
-        radii = np.random.default_rng(3).random(120 if asked is None else 40).astype(dtype) * dtype.type(RADIUS)
-        radii[::9] = 0
-        expected = reference.neighbors(points, radii, queries=asked, **domain)
+    asked = None if dim == 3 else queries
+    radii = np.random.default_rng(3).random(120 if asked is None else 40).astype(dtype) * dtype.type(RADIUS)
+    radii[::9] = 0
+    expected = reference.neighbors(points, radii, queries=asked, **domain)
 
-        found = everything(index, asked, radius=radii)
+    found = everything(index, asked, radius=radii)
 
-        assert expected.shifts.any()
-        assert_lists(expected, found)
-        assert np.array_equal(found["limits"], np.repeat((radii * radii)[:, None], 2, axis=1))
+    assert expected.shifts.any()
+    assert_lists(expected, found)
+    assert np.array_equal(found["limits"], np.repeat((radii * radii)[:, None], 2, axis=1))
 
 
 def test_every_image_counts(session, method):
@@ -179,6 +181,8 @@ def test_every_image_counts(session, method):
 @pytest.mark.parametrize("dimension", [1, 4, 5, 12])
 def test_other_dimensions(session, dtype, dimension):
     """real_vec is real, real4, real8 and real16 here, its spare lanes zero."""
+    if dtype == np.float64 and dimension in {4, 5}:
+        pytest.skip("float64 is tested in the shortest vectors and the longest")
     points = clouds.uniform(80, dimension, dtype=dtype, seed=1)
     radius = 0.05 * dimension + 0.2
     index = clfrnn.build_index(points, radius, method="brute_force", session=session)
@@ -194,6 +198,8 @@ def test_other_dimensions(session, dtype, dimension):
 
 @pytest.mark.core
 def test_density_of_smoothed_particles(session, method, dim, dtype):
+    if (dim, dtype.itemsize) in {(2, 8), (3, 4)}:
+        pytest.skip("all that is in scope is tested in each dimension and dtype; here each is met once")
     points = clouds.dam_break(N, dim, dtype=dtype, seed=1)
     masses = np.random.default_rng(2).uniform(0.5, 1.5, N).astype(dtype)
     function = clfrnn.NeighborFunction(
@@ -214,6 +220,8 @@ def test_density_of_smoothed_particles(session, method, dim, dtype):
 
 def test_contact_forces_of_grains(session, method, dim, dtype):
     """Spring and dashpot along the normal, with a diameter for each grain, velocities, and gravity as a real_vec."""
+    if (dim, dtype.itemsize) in {(2, 4), (3, 8)}:
+        pytest.skip("all that is in scope is tested in each dimension and dtype; here each is met once")
     rng = np.random.default_rng(2)
     points = clouds.uniform(N, dim, dtype=dtype, seed=1)
     sizes = rng.uniform(0.05, RADIUS / 2, N).astype(dtype)
