@@ -20,6 +20,8 @@ CLOUD = clouds.uniform(N, 3, seed=1)
 QUERIES = clouds.uniform(20, 3, seed=2)
 #: far from the first, outside a periodic box, in other cells
 MOVED = (clouds.uniform(N, 3, seed=3) * 3 + np.random.default_rng(4).integers(-3, 4, (N, 3))).astype(np.float32)
+#: Lists with all that they can carry, whose kernels other tests have compiled.
+FULL = {"sort": "index", "distances": True, "vectors": True}
 #: no operation takes so many steps
 MOST_STEPS = 200
 
@@ -49,9 +51,10 @@ class Scene:
         """Counts and lists, of its own points and of others."""
         expected = self.expected(points)
         assert np.array_equal(index.count().get(), np.diff(expected.offsets))
-        found = index.query(sort="index", distances=True).to_host()
+        found = index.query(**FULL).to_host()
         assert np.array_equal(found.indices, expected.indices)
         assert np.array_equal(found.distances, expected.distances)
+        assert np.array_equal(found.vectors, expected.vectors)
         assert np.array_equal(index.count(QUERIES).get(), np.diff(self.expected(points, QUERIES).offsets))
 
 
@@ -169,7 +172,7 @@ def test_an_update_that_fails_twice_and_lists_in_between(scene, fault):
     index = scene.build()
     device = cla.to_device(scene.session.queue, MOVED)
     assert fault.during(0, lambda: index.update(device))
-    between = index.query(sort="index")
+    between = index.query(**FULL)
     assert fault.during(0, lambda: index.update(device))
     index.update(device)
 
@@ -225,11 +228,11 @@ def visit(index):
 
 
 CALLS = {
-    "query": lambda index: index.query(),
-    "full": lambda index: index.query(QUERIES, distances=True, vectors=True, sort="distance"),
-    "radii": lambda index: index.query(radius=np.linspace(0, RADIUS, N).astype(np.float32)),
-    "hint": lambda index: index.query(hint=5, sort="index").num_pairs,
-    "blocks": lambda index: list(index.query_blocks(max_bytes=2000, sort="index")),
+    "query": lambda index: index.query(**{**FULL, "sort": None}),
+    "foreign": lambda index: index.query(QUERIES, **{**FULL, "sort": "distance"}),
+    "radii": lambda index: index.query(radius=np.linspace(0, RADIUS, N).astype(np.float32), **FULL),
+    "hint": lambda index: index.query(hint=5, **FULL).num_pairs,
+    "blocks": lambda index: list(index.query_blocks(max_bytes=8000, **FULL)),
     "count": lambda index: index.count(),
     "nearest": lambda index: index.nearest(QUERIES),
     "visit": visit,
@@ -261,7 +264,7 @@ def test_a_hinted_list_that_fails_late_can_be_looked_at_again(scene, fault):
     expected = scene.expected(CLOUD)
     for step in range(MOST_STEPS):
         index = scene.build()
-        found = index.query(hint=5, sort="index")
+        found = index.query(hint=5, **FULL)
         index.update(MOVED)
         if not fault.during(step, lambda: found.indices):
             break
@@ -274,11 +277,11 @@ def test_the_parts_before_a_failure_are_good(scene, fault):
     """The generator ends with its error; a new one begins again, the parts that were handed out stay valid."""
     index = scene.build()
     expected = scene.expected(CLOUD)
-    parts = index.query_blocks(max_bytes=1500, sort="index")
+    parts = index.query_blocks(max_bytes=6000, **FULL)
     first = next(parts)
     assert fault.during(0, lambda: next(parts))
     assert list(parts) == []
-    again = list(index.query_blocks(max_bytes=1500, sort="index"))
+    again = list(index.query_blocks(max_bytes=6000, **FULL))
     index.update(MOVED)
 
     assert np.array_equal(first.to_host().indices, expected.indices[: first.num_pairs])
@@ -336,7 +339,7 @@ def test_a_compiler_that_fails_once_is_asked_again(session, name, monkeypatch):
 
         monkeypatch.setattr(ProgramCache, "_compile", failing)
         with pytest.raises(clfrnn.KernelBuildError, match="refused a kernel of clfrnn's"):
-            clfrnn.build_index(CLOUD, RADIUS, method=name, session=fresh).query(sort="index")
+            clfrnn.build_index(CLOUD, RADIUS, method=name, session=fresh).query(**FULL)
         index = clfrnn.build_index(CLOUD, RADIUS, method=name, session=fresh)
-        found = index.query(sort="index").to_host()
+        found = index.query(**FULL).to_host()
         assert np.array_equal(found.indices, scene.expected(CLOUD).indices)

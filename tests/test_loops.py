@@ -14,11 +14,13 @@ from clfrnn import clouds, reference
 from clfrnn.methods import METHODS
 
 N = min(300, POINTS)
-STEPS = 1000 if POINTS >= 300 else 60
+STEPS = 400 if POINTS >= 300 else 60
 #: From then on a list is held, and each is made while the one before it is still there.
 WARM = 5
 RADIUS = 0.15
 CLOUD = clouds.uniform(N, 3, seed=1)
+#: Lists with all that they can carry, whose kernels other tests have compiled.
+FULL = {"sort": "index", "distances": True, "vectors": True}
 #: A tree that is never built again: one that may be waits for the step before to tell, see test_aabb_tree.py.
 ASKED = {name: {"method": name} for name in METHODS} | {
     "aabb_tree": {"method": "aabb_tree", "rebuild_threshold": math.inf}
@@ -108,7 +110,7 @@ def test_a_loop_of_lists_allocates_and_compiles_nothing(counted, method, periodi
     for step in range(WARM + (STEPS // 4 if periodic else STEPS)):
         which = step % len(arrays)
         index.update(arrays[which])
-        found = index.query(distances=True, sort="index")
+        found = index.query(**FULL)
         if step == 0:
             after_first = counted.programs.compiled
         if step == 1:
@@ -123,6 +125,7 @@ def test_a_loop_of_lists_allocates_and_compiles_nothing(counted, method, periodi
     assert np.array_equal(kept.to_host().offsets, answer.offsets)
     assert np.array_equal(kept.to_host().indices, answer.indices)
     assert np.array_equal(kept.to_host().distances, answer.distances)
+    assert np.array_equal(kept.to_host().vectors, answer.vectors)
     assert np.array_equal(found.to_host().indices, expected[which].indices)
 
 
@@ -201,13 +204,13 @@ def test_waits_of_each_call(session, method, periodic, waits):
         assert during(call)[0] == none
     for call in (
         index.query,
-        lambda: index.query(distances=True, sort="distance"),
-        lambda: index.query(queries),
-        lambda: index.query(radius=radii, vectors=True),
+        lambda: index.query(**{**FULL, "sort": "distance"}),
+        lambda: index.query(queries, **FULL),
+        lambda: index.query(radius=radii, **FULL),
     ):
         index.update(arrays[1])
         assert during(call)[0] == one
-    for asked in ({}, {"queries": queries}, {"radius": radii}):
+    for asked in ({}, {"queries": queries, **FULL}, {"radius": radii, **FULL}):
         for hint in (10, 10**5):
             index.update(arrays[2])
             waited, hinted = during(lambda: index.query(hint=hint, **asked))
