@@ -60,6 +60,8 @@ def same(found, expected):
 @pytest.mark.usefixtures("room")
 @pytest.mark.parametrize("method", METHODS)
 def test_every_cloud(walker, dim, dtype, method, marked):
+    if (dim, dtype.itemsize) == (2, 8):
+        pytest.skip("float64 is tested in three dimensions")
     for name in ("uniform", "clustered", "shell", "duplicates"):
         points = clouds.CLOUDS[name](N, dim, dtype=dtype, seed=5)
         index = clfrnn.build_index(points, RADIUS, method=method, session=walker)
