@@ -58,10 +58,9 @@ def arranged(request, session):
     at_home = test == "test_pairs_on_the_edges_of_cells_with_all_points_at_home"
     if given.get("dtype") == np.float64 and not (at_home and method in {"strips", "aabb_tree"} and not options):
         pytest.skip("float64 in the arrangement for a GPU is left to one test, of a walk over cells and of packs")
-    if method == "aabb_tree" and options and not at_home:
-        pytest.skip("small leaves in the arrangement for a GPU are left to one test")
-    if method == "aabb_tree" and given["dim"] == 2 and test != "test_pairs_on_the_edges_of_periodic_cells":
-        pytest.skip("packs in the plane are left to one test")
+    on_edges = test == "test_pairs_on_the_edges_of_periodic_cells"
+    if method == "aabb_tree" and not on_edges and (given["dim"] == 2 or (options and not at_home)):
+        pytest.skip("packs in the plane, and of small leaves, are left to one test")
     return request.getfixturevalue("gpu_like")
 
 
