@@ -135,7 +135,7 @@ def counting_groups(profile: DeviceProfile, n: int, size: int, *, a_unit: int = 
 
 
 def plan_coarse(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> CoarseConfig:
-    """Wide groups on a GPU, as each has to clear and add up all counters; few items on a CPU, where they take turns."""
+    """On a GPU groups of many items, as each clears and adds up all counters; few on a CPU, where they take turns."""
     return CoarseConfig(
         work_group_size=group_size(profile, _COUNTING if profile.kind == "gpu" else 64),
         dim=dim,

@@ -48,9 +48,11 @@ _BATCH = 32
 #: With so many registers each, as many work-items as most GPUs can hold are in flight.
 _FEW_REGISTERS = 32
 
-
 #: Counts that a group scans of few (measured on an H200: half as many, or groups half as wide, take longer).
 _SHORT_TILE = 4096
+
+#: Counts that an item of such a group keeps in registers, at most.
+_MOST_SCANNED = 16
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -184,10 +186,10 @@ def plan_scan(profile: DeviceProfile, *, total: str, out: str, stride: int = 1) 
 
 
 def plan_short_scan(profile: DeviceProfile, *, total: str, out: str, stride: int = 1) -> ScanConfig:
-    """On a GPU tiles of the same size, by groups as wide as can be; on a CPU there is one group."""
+    """On a GPU tiles of one size, by groups as wide as can be, smaller where these are narrow; else one group."""
     gpu = profile.kind == "gpu"
     size = group_size(profile, _SHORT_TILE // 4 if gpu else 8)
-    items = _SHORT_TILE // size
+    items = min(_SHORT_TILE // size, _MOST_SCANNED) if gpu else 512
     return _fitting(
         profile, ScanConfig(work_group_size=size, items=items, stride=stride, total=total, out=out, through_local=False)
     )

@@ -114,8 +114,9 @@ void scan_shares(const int n, const int span, global const int *restrict counts,
 }
 
 // Exclusive scan of few counts: each group sums up for itself what comes before its share, which takes less than another
-// launch. Launch: groups of ${work_group_size}, of which group g scans g * span up to (g + 1) * span.
-// In: counts (n,). Out: starts (n + 1,), the total last; totals[place].
+// launch. Launch: groups of ${work_group_size}, of which group g scans g * span up to (g + 1) * span, whole tiles of
+// ${work_group_size * items} where there are several groups. In: counts (n,), aligned as int4 is.
+// Out: starts (n + 1,), the total last; totals[place].
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void scan_few(const int n, const int span, global const int *restrict counts, global ${out} *restrict starts${told})
 {

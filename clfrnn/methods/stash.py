@@ -32,9 +32,10 @@ _TOGETHER, _MOST = 4, 16
 #: Slots for so many deviations more than the mean, so that nobody at all has more of them; else so that few do.
 _NOBODY, _FEW = 6, 3
 
-#: A stash says by its number that somebody had more neighbors than slots, which nobody has to clear: the next has
-#: another. Numbers lie far from each other below a prime, so that what memory happened to hold before the first is
-#: seldom one of them.
+#: A stash says by its number that somebody had more neighbors than slots, which nobody has to clear: once that was
+#: heard, the next has another. Of what was never heard, as its list failed, a later list may take the number for its
+#: own: that is a visit too many, once. Numbers lie far from each other below a prime, so that what memory happened to
+#: hold before the first is seldom one of them.
 _NUMBERS = itertools.count(1)
 _LAST_NUMBER, _APART = 2**31 - 1, 0x9E3779B1
 

@@ -12,7 +12,7 @@ from .shares import share_out
 
 __all__ = ["Counts", "exclusive_scan"]
 
-#: So many counts one group has scanned before two launches would have (measured).
+#: So many counts one group has scanned before two launches would have, where those of several do not pay (measured).
 _FEW = 1 << 14
 
 #: So many are scanned in one launch by groups of which each sums up what comes before its tile, by kind of device: on a
@@ -28,7 +28,7 @@ Counts: TypeAlias = cla.Array | Scratch
 def exclusive_scan(session: Session, counts: Counts, starts: Counts, total: Scratch | None = None) -> None:
     """Enqueue the exclusive scan of int32 `counts`, (n,), into `starts`, (n + 1,), int32 or int64, the total last.
 
-    Of `counts` that are (n, 2), the first of each two numbers is one.
+    Of `counts` that are (n, 2), the first of each two numbers is one. They begin where their buffer does.
 
     With `total`, one int64, sums are int64 and the whole one is written there too; without it, or in int32 `starts`,
     the total must stay below 2**31. Two launches, two passes, for few counts one of each; nothing is waited for.
