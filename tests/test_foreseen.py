@@ -10,7 +10,7 @@ from conftest import POINTS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.methods import METHODS, cells, list_spec
+from clfrnn.methods import METHODS, cells, list_spec, lists
 from clfrnn.methods.marks import make_marks
 from clfrnn.methods.rooms import Rooms
 from clfrnn.primitives.reduce import SentTotal
@@ -89,6 +89,22 @@ def test_all_is_enqueued_before_the_wait(index, monkeypatch):
     assert enqueued == [2, 4, 5], "the half list is the first of its kind"
     assert found.num_pairs == alike.num_pairs == 2 * other.num_pairs == PAIRS
     assert [sorted(row) for row in alike] == [sorted(row) for row in index.query(sort="index")]
+
+
+def test_the_count_is_on_its_way_before_room_is_foreseen(index, monkeypatch):
+    """The device is busy while the host finds out what the list may take."""
+    foreseen, enqueued = lists._room_foreseen, []
+
+    def foresee(*asked):
+        enqueued.append([name for name, _ in launches].count("frnn_visit"))
+        return foreseen(*asked)
+
+    monkeypatch.setattr(lists, "_room_foreseen", foresee)
+    with index.session.recorded() as launches:
+        index.query()
+
+    assert len(enqueued) == 1
+    assert enqueued[0] > 0
 
 
 def test_a_driver_that_ends_loops_sorts_nothing_unseen(session):

@@ -107,6 +107,33 @@ def test_every_config_is_legal(profile):
         assert hash(config) == hash(dataclasses.replace(config))
 
 
+def test_tiles_of_a_short_scan(profile):
+    """As large on every GPU, as far as items hold them in registers."""
+    config = plan.plan_short_scan(profile, total="int", out="int")
+    widest = profile.max_work_group_size
+    if profile.kind != "gpu":
+        assert (config.work_group_size, config.items) == (min(8, widest), 512)
+    elif widest < 256:
+        assert (config.work_group_size, config.items) == (widest, 16)
+    else:
+        assert config.work_group_size == min(1024, widest)
+        assert config.work_group_size * config.items == 4096
+
+
+def test_groups_that_count_buckets_have_a_batch_for_each_item(profile):
+    """From two of them for each compute unit on, to four."""
+    units, batches = profile.compute_units, 4 * 512
+    expected = {
+        1: 1,
+        513: 2,
+        units * batches: 2 * units,
+        3 * units * batches: 3 * units,
+        9 * units * batches: 4 * units,
+    }
+    for n, groups in expected.items():
+        assert buckets.bucket_groups(profile, n, 512) == min(groups, -(-n // 512))
+
+
 def test_groups_are_whole_wavefronts(profile):
     """Items that run in lockstep idle where a group has not as many; only tree packs may do with less."""
     if profile.kind != "gpu":

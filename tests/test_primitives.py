@@ -9,7 +9,7 @@ import pytest
 from conftest import POINTS
 
 import clfrnn
-from clfrnn import plan
+from clfrnn import plan, program
 from clfrnn import survey as survey_module
 from clfrnn.domain import padded_radius
 from clfrnn.primitives import scan
@@ -135,6 +135,41 @@ def test_scan_by_groups_that_sum_up_what_comes_before(session, monkeypatch, out,
         assert [name for name, _ in launches] == kernels
         assert int(fresh.read(total)[0]) == counts[:, 0].sum()
         assert np.array_equal(starts.get(), np.concatenate([[0], np.cumsum(counts[:, 0])]))
+
+
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])
+def test_how_many_groups_scan_few_counts(session, monkeypatch, kind):
+    """On a CPU one, on a GPU one for each tile, up to as many counts as are few there."""
+    fresh = clfrnn.Session(session.device)
+    fresh.profile = dataclasses.replace(fresh.profile, kind=kind)
+    launched = []
+    monkeypatch.setattr(fresh, "launch", lambda kernel, items, size, *_: launched.append((kernel.name, items // size)))
+    buffer = fresh.scratch(1, INT, purpose="a test")
+    few = 1 << 17 if kind == "gpu" else 1 << 14
+    for n in (0, 1, few, few + 1):
+        counts = buffer._replace(size=n)  # nothing is launched
+        exclusive_scan(fresh, counts, counts)
+
+    config = plan.plan_short_scan(fresh.profile, total="int", out="int")
+    _, config = fresh.kernels("scan", config)
+    most = few // (config.work_group_size * config.items) if kind == "gpu" else 1
+    assert launched[:3] == [("scan_few", 1), ("scan_few", 1), ("scan_few", most)]
+    assert [name for name, _ in launched[3:]] == ["sum_shares", "scan_shares"]
+
+
+def test_tiles_shrink_with_the_groups_that_a_driver_allows(session, monkeypatch):
+    fresh = clfrnn.Session(session.device)
+    fresh.profile = dataclasses.replace(fresh.profile, kind="gpu", max_work_group_size=16)
+    fresh.programs._profile = dataclasses.replace(fresh.profile, required_groups=False)
+    monkeypatch.setattr(program.Kernel, "largest_group", lambda kernel, device: 4)
+    counts = np.random.default_rng(1).integers(0, 1000, 300).astype(np.int32)
+    starts = fresh.scratch(301, INT, purpose="a test")
+
+    with fresh.recorded() as launches:
+        exclusive_scan(fresh, to_scratch(fresh, counts), starts)
+
+    assert [name for name, _ in launches] == ["scan_few"]
+    assert np.array_equal(fresh.read(starts), np.concatenate([[0], np.cumsum(counts)]))
 
 
 @pytest.mark.parametrize("out", [np.int32, np.int64])

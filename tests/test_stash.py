@@ -4,12 +4,13 @@ import itertools
 import math
 
 import numpy as np
+import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu
+from conftest import POINTS, as_gpu, takes_long_as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.methods import cells, list_spec, stash
+from clfrnn.methods import cells, fenns, list_spec, stash
 
 N = min(700, POINTS)
 METHODS = ["strips", "uniform_grid"]
@@ -142,9 +143,10 @@ def sorted_rows(found):
 
 
 @pytest.mark.parametrize("asked", [{}, {"half": True}, {"hint": 10**5}, {"sort": "index"}], ids=str)
+@pytest.mark.usefixtures("unsliced")
 def test_rows_that_are_not_put_by_are_visited(session, asked, monkeypatch):
     """Never, where the count says that there are none; where the last list had some, without waiting for its word."""
-    watch(monkeypatch, 12)
+    made = watch(monkeypatch, 12)
     even = clouds.lattice(300, 3, seed=1)
     crowd = even.copy()
     crowd[:14] = 2  # as many pairs, so that the list has room for them
@@ -166,6 +168,55 @@ def test_rows_that_are_not_put_by_are_visited(session, asked, monkeypatch):
     assert seen == {"hint": [2, 2, 2, 2, 2, 2], "sort": [1, 2, 2, 2, 2, 2]}.get(
         next(iter(asked), ""), [1, 1, 2, 2, 2, 1]
     )
+    # A number is kept until a count has said it, and somebody has heard that.
+    numbers = [held.number for held in made]
+    assert [now != before for before, now in itertools.pairwise(numbers)] == (
+        [False] * 5 if "hint" in asked else [False, False, True, True, False]
+    )
+
+
+@pytest.mark.usefixtures("unsliced")
+def test_a_number_that_nobody_heard(session, monkeypatch):
+    """A later list takes it for its own: one visit too many, once, and the same rows."""
+    watch(monkeypatch, 12)
+    even = clouds.lattice(300, 3, seed=1)
+    crowd = even.copy()
+    crowd[:14] = 2
+    crowd[-1] = np.nan
+    index = clfrnn.build_index(even, 0.14, method="strips", session=as_gpu(session))
+    expected = sorted_rows(reference.neighbors(even, 0.14))
+    index.update(cla.to_device(index.session.queue, crowd))
+    with pytest.raises(clfrnn.InvalidInputError, match="points: "):
+        index.query()
+
+    seen = []
+    index.update(cla.to_device(index.session.queue, even))
+    for _ in range(4):
+        with index.session.recorded() as launches:
+            found = index.query()
+        assert sorted_rows(found.to_host()) == expected
+        seen.append([name for name, _ in launches].count("frnn_visit"))
+
+    assert seen == [2, 2, 1, 1], "the second because the first had rows left, as it seemed"
+
+
+@pytest.mark.parametrize("method", ["strips", "fenns"])
+def test_slots_are_found_once_for_an_index(session, method, monkeypatch):
+    """Not for each list, in a loop."""
+    if method == "fenns" and takes_long_as_gpu(session, "fenns"):
+        pytest.skip("this driver takes long for a kernel in the arrangement for a GPU")
+    made = watch(monkeypatch, 4)
+    monkeypatch.setattr(fenns, "_WORTH_A_STASH", 0.0)
+    asked = []
+    monkeypatch.setattr(stash, "slots_for", lambda *_: asked.append(4) or (4,))
+    points = clouds.uniform(min(N, 300), 2, seed=2)
+    index = clfrnn.build_index(points, 0.02, method=method, session=as_gpu(session))
+    for moved in (points, points[::-1].copy()):
+        index.update(moved)
+        same(index.query(sort="index"), reference.neighbors(moved, 0.02))
+    assert len(made) == 2
+    assert None not in made
+    assert asked == [4]
 
 
 def test_slots_are_as_many_as_few_queries_exceed():
