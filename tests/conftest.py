@@ -24,6 +24,9 @@ from clfrnn.profile import DeviceProfile
 
 POINTS = int(os.environ.get("CLFRNN_TEST_POINTS", "1200"))
 
+#: Lists with all that they can carry: asked for alike, tests share the kernels that are compiled for them.
+FULL = {"sort": "index", "distances": True, "vectors": True}
+
 #: id -> (method, options): every arrangement in which a method can be asked to search.
 WAYS = {
     "_".join([name, *(str(value) for value in options.values())]): (name, options)

@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS
+from conftest import FULL, POINTS
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -22,7 +22,6 @@ RADIUS = 0.12
 EXPECTED = reference.neighbors(CLOUD, RADIUS)
 PAIRS = len(EXPECTED.indices)
 FIELDS = ("offsets", "indices", "distances", "vectors", "shifts")
-FULL = {"sort": "index", "distances": True, "vectors": True}
 UNIT = {"box": (1.0, 1.0, 1.0), "periodic": True}
 
 

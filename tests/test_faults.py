@@ -6,7 +6,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu
+from conftest import FULL, POINTS, as_gpu
 
 import clfrnn
 from clfrnn import buckets, clouds, reference
@@ -20,8 +20,6 @@ CLOUD = clouds.uniform(N, 3, seed=1)
 QUERIES = clouds.uniform(20, 3, seed=2)
 #: far from the first, outside a periodic box, in other cells
 MOVED = (clouds.uniform(N, 3, seed=3) * 3 + np.random.default_rng(4).integers(-3, 4, (N, 3))).astype(np.float32)
-#: Lists with all that they can carry, whose kernels other tests have compiled.
-FULL = {"sort": "index", "distances": True, "vectors": True}
 #: no operation takes so many steps
 MOST_STEPS = 200
 

@@ -6,7 +6,7 @@ import gc
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu
+from conftest import FULL, POINTS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -24,7 +24,6 @@ EVEN = clouds.uniform(N, 3, seed=1)
 DENSE = EVEN * np.float32(0.5)
 #: and in twice as much
 SPARSE = EVEN * np.float32(2)
-FULL = {"sort": "index", "distances": True, "vectors": True}
 FIELDS = ("offsets", "indices", "distances", "vectors")
 EXPECTED = {id(points): reference.neighbors(points, RADIUS) for points in (EVEN, DENSE, SPARSE)}
 PAIRS = len(EXPECTED[id(EVEN)].indices)

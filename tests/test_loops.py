@@ -7,7 +7,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu
+from conftest import FULL, POINTS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -19,8 +19,6 @@ STEPS = 400 if POINTS >= 300 else 60
 WARM = 5
 RADIUS = 0.15
 CLOUD = clouds.uniform(N, 3, seed=1)
-#: Lists with all that they can carry, whose kernels other tests have compiled.
-FULL = {"sort": "index", "distances": True, "vectors": True}
 #: A tree that is never built again: one that may be waits for the step before to tell, see test_aabb_tree.py.
 ASKED = {name: {"method": name} for name in METHODS} | {
     "aabb_tree": {"method": "aabb_tree", "rebuild_threshold": math.inf}

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, WAYS, as_gpu, takes_long_as_gpu
+from conftest import FULL, POINTS, WAYS, as_gpu, takes_long_as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -17,7 +17,6 @@ N = min(200, POINTS)
 CLOUDS = sorted(clouds.CLOUDS)
 #: Lists with all that they can carry: every other kind is another program, which tests of such kinds alone need. So
 #: are lists of an index, which may have room from before: what asks once asks ``search``.
-FULL = {"sort": "index", "distances": True, "vectors": True}
 
 
 @pytest.fixture(params=sorted(METHODS))

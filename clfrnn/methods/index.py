@@ -12,9 +12,10 @@ import pyopencl.array as cla
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..plan import Problem
+from ..primitives.scan import Counts
 from ..rendering import own_function
 from ..results import NeighborList
-from ..session import INT, Scratch, Session
+from ..session import INT, Session
 from .ask import Ask, make_ask, make_spec, natural
 from .binding import bind
 from .explain import explain
@@ -91,7 +92,7 @@ class Index(Walker):
         self.session.publish(self.run(own_function("count"), ask, [counts]), counts)
         return counts
 
-    def count_asked(self, ask: Ask, marks: Handover | None = None) -> cla.Array | Scratch:
+    def count_asked(self, ask: Ask, marks: Handover | None = None) -> Counts:
         """The counts of a checked query, for lists; those of a stash stand in the first of two columns."""
         if marks is None:
             counts = self.session.scratch(ask.m, INT, purpose="the neighbor counts")

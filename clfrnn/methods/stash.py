@@ -77,7 +77,7 @@ class Stash:
         self.total = total
 
     def has_rest(self, told: int) -> bool:
-        """Whether a unit had more neighbors than slots."""
+        """Whether a unit had more neighbors than slots. A number that was said is that of no stash from then on."""
         if told != self.number:
             return False
         Stash.unsaid = _draw_number()

@@ -64,7 +64,7 @@ class _Buffer:
         self.read.extend(numbers.reshape(-1, self.numbers))
 
 
-class _Sent:
+class _Transfer:
     """What is on its way from a buffer to the host: boxes that had not come there yet, the total, and a word."""
 
     def __init__(self, session: Session, buffer: _Buffer, items: int) -> None:
@@ -90,14 +90,14 @@ class SentTotal:
     def __init__(self, session: Session, buffer: _Buffer, pending: Sequence[PendingBox], items: int) -> None:
         others = {id(other): other for box in pending if (other := box.waiting) is not None}
         others.pop(id(buffer), None)
-        self._sent = [_Sent(session, each, items) for each in (*others.values(), buffer)]
+        self._transfers = [_Transfer(session, each, items) for each in (*others.values(), buffer)]
 
     def receive(self) -> tuple[int, int]:
         """Wait for both."""
-        for each in self._sent:
+        for each in self._transfers:
             each.sent.start()
-        self._sent[-1].sent.wait()  # the last of its queue
-        return [sent.receive() for sent in self._sent][-1]
+        self._transfers[-1].sent.wait()  # the last of its queue
+        return [each.receive() for each in self._transfers][-1]
 
 
 class PendingBox:
