@@ -21,6 +21,7 @@ __all__ = [
     "default_leaf_size",
     "for_neighbors",
     "layout_of",
+    "leaves_of_group",
     "most_curve_bits",
     "needed_leaves",
     "plan_tree",
@@ -36,8 +37,12 @@ _LEAVES_OF_GPU = ((60.0, 8), (160.0, 16), (math.inf, 32))
 #: Nodes for each point, at the most: of 32 bytes in three dimensions with four more for a leaf, they take 12 a point.
 _NODES_OF_POINT = 0.358
 
-#: Work-items and leaves of a group that makes boxes, so that points are loaded by all of them, leaves made by some.
-_GROUP, _LEAVES = 256, 128
+#: Work-items of a group that makes boxes, and of one with more local memory for each of them.
+_GROUP, _LEAST_GROUP = 256, 128
+
+#: Leaves of such a group: on a GPU so many that each compute unit has some groups, but few of these in all, as one of
+#: them goes through what all have found (measured).
+_LEAVES, _FEWEST_LEAVES, _MOST_LEAVES_OF_GROUP, _GROUPS_OF_UNIT = 128, 64, 256, 2
 
 #: Queries that go down the tree together, as many as a number has bits.
 PACK = 32
@@ -139,17 +144,24 @@ def layout_of(profile: DeviceProfile, dim: int) -> str:
     return "records" if dim == OF_RECORD else "pairs"
 
 
-def plan_tree(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> TreeConfig:
-    """Wide groups on a GPU, narrow ones on a CPU; as many leaves as local memory has room for."""
+def leaves_of_group(profile: DeviceProfile, leaves: int) -> int:
+    """Leaves that a group makes of all those of a tree, a power of two."""
+    if profile.kind != "gpu":
+        return _LEAVES
+    of_group = max(1, leaves // (_GROUPS_OF_UNIT * profile.compute_units))
+    return max(_FEWEST_LEAVES, min(_MOST_LEAVES_OF_GROUP, 1 << (of_group.bit_length() - 1)))
+
+
+def plan_tree(
+    profile: DeviceProfile, *, dim: int, real: str, periodic: bool, leaves: int = _MOST_LEAVES_OF_GROUP
+) -> TreeConfig:
+    """Wide groups on a GPU, narrow ones on a CPU; up to so many leaves as local memory has room for."""
     size = group_size(profile, _GROUP if profile.kind == "gpu" else 8)
-    leaves = _LEAVES
     of_leaf = (2 * dim + 2) * REAL_SIZE[real] + 4
     while leaves > 2 and leaves * of_leaf > profile.usable_local_memory:
         leaves //= 2
-    while size > 1 and size * (2 * REAL_SIZE[real] + 4) > profile.usable_local_memory:
-        size //= 2
     # Wide groups only for whole blocks: their own numbers would take what a block could have.
-    while size > _LEAVES and _room_for_block(profile, size, real) < _BLOCK:
+    while size > _LEAST_GROUP and _room_for_block(profile, size, real) < _BLOCK:
         size //= 2
     return TreeConfig(
         work_group_size=size,

@@ -34,24 +34,26 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
         }
 </%def>
 
-<%def name="gather()">
+<%def name="stage_query(k, number, nobody)">
+    frnn_shared[${k * (work_group_size + 1)} + frnn_l] = frnn_searches ? ${number} : ${nobody};
+</%def>
+
+<%def name="find_box()">
     // The box around the queries that search at all, and how far the farthest of them looks; with periodic axes how far
     // rounding reaches, too.
 <% apart = work_group_size + 1 %>\
-    const int frnn_searches = r2 >= 0;
-% for k, component in enumerate(components):
-<% inside = f"frnn_inside{k}" if periodic else f"frnn_q{component}" %>\
-    frnn_shared[${k * apart} + frnn_l] = frnn_searches ? ${inside} : (real)INFINITY;
-    frnn_shared[${(dim + k) * apart} + frnn_l] = frnn_searches ? ${inside} : -(real)INFINITY;
+% for k in range(dim):
+<% inside = f"frnn_inside{k}" if periodic else f"frnn_q{components[k]}" %>\
+    ${stage_query(k, inside, "(real)INFINITY")}
+    ${stage_query(dim + k, inside, "-(real)INFINITY")}
 % if periodic:
-    frnn_shared[${(2 * dim + 1 + k) * apart} + frnn_l] = frnn_searches ? frnn_reach${k} - frnn_reach : 0;
+    ${stage_query(2 * dim + 1 + k, f"frnn_reach{k} - frnn_reach", "0")}
 % endif
 % endfor
     frnn_shared[${2 * dim * apart} + frnn_l] = frnn_searches ? ${boxes.bound()} : -1;
 % if periodic:
-    frnn_shared[${(3 * dim + 1) * apart} + frnn_l] = frnn_searches ? frnn_reach : 0;
+    ${stage_query(3 * dim + 1, "frnn_reach", "0")}
 % endif
-    if (frnn_l < 4) frnn_marks[frnn_l] = 0;
     frnn_meet();
     // Each number by as many items as there are for it, then what these have found.
     for (int frnn_c = frnn_l; frnn_c < ${sides * parts}; frnn_c += ${work_group_size}) {
@@ -65,17 +67,53 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
         frnn_pack[frnn_c] = frnn_most;
     }
     frnn_meet();
-    const real frnn_farthest = frnn_pack[${2 * dim}];
+    frnn_farthest = frnn_pack[${2 * dim}];
+% for k in range(dim):
+    frnn_pack_low${k} = frnn_pack[${k}];
+    frnn_pack_high${k} = frnn_pack[${dim + k}];
+% endfor
+</%def>
+
+<%def name="gather()">
+    const int frnn_searches = r2 >= 0;
+    if (frnn_l < 4) frnn_marks[frnn_l] = 0;
+    real frnn_farthest, ${", ".join(f"frnn_pack_low{k}, frnn_pack_high{k}" for k in range(dim))};
+% if not (foreign or radii or periodic or part):
+<% of_group = work_group_size // shares %>\
+    // Queries that are all the points below a node have its box around them.
+    const int frnn_first_place = (frnn_first + (int)get_global_id(0) - frnn_l) / ${shares};
+    const int frnn_known = !(frnn_leaf_size & (frnn_leaf_size - 1)) & frnn_leaf_size <= ${of_group} & frnn_first_place % ${of_group} == 0;
+    if (frnn_known) {
+        const int frnn_around = (frnn_leaves + frnn_first_place / frnn_leaf_size) >> (${of_group.bit_length() - 1} - frnn_levels(frnn_leaf_size));
+        ${boxes.load("frnn_boxes", "frnn_max(1, frnn_around)", "frnn_around_")}
+% for k in range(dim):
+        frnn_pack_low${k} = frnn_around_low${k};
+        frnn_pack_high${k} = frnn_around_high${k};
+% endfor
+        frnn_farthest = frnn_smaller(frnn_radius * frnn_radius, frnn_reach * frnn_reach);
+    } else {
+        ${find_box()}
+    }
+% else:
+    const int frnn_known = 0;
+    ${find_box()}
+% endif
 % if not (ranks and radii):
     // Where one of them lies far from the others, the box around them touches much that none of them does.
 % for k in range(dim):
-    const real frnn_side${k} = frnn_pack[${dim + k}] - frnn_pack[${k}];
+    const real frnn_side${k} = frnn_pack_high${k} - frnn_pack_low${k};
 % endfor
     const int frnn_wide = ${" | ".join(f"frnn_side{k} * frnn_side{k} > {wide * wide} * frnn_farthest" for k in range(dim))};
+    if (frnn_wide & frnn_known) {
+% for k, component in enumerate(components):
+        ${stage_query(k, f"frnn_q{component}", "(real)INFINITY")}
+% endfor
+    }
 % endif
-    const int frnn_nobody = !(frnn_pack[0] <= frnn_pack[${dim}]);
+    const int frnn_nobody = !(frnn_pack_low0 <= frnn_pack_high0);
 % for k in range(dim):
-    const real frnn_pack_low${k} = frnn_nobody ? 0 : frnn_pack[${k}], frnn_pack_high${k} = frnn_nobody ? 0 : frnn_pack[${dim + k}];
+    frnn_pack_low${k} = frnn_nobody ? 0 : frnn_pack_low${k};
+    frnn_pack_high${k} = frnn_nobody ? 0 : frnn_pack_high${k};
 % if periodic:
     const real frnn_pack_pad${k} = frnn_pack[${2 * dim + 1 + k}];
 % endif

@@ -89,19 +89,24 @@ ${radii.order_by_radii()}
 <%def name="fit_arguments()" filter="trim">
 const int frnn_n, const int frnn_leaves, const int frnn_leaf_size, const int fresh, const real least, const real radius, global const real *restrict points
     ${image_numbers()}, ${places.array("sorted")}, ${boxes.array("nodes")},
-    global real *restrict volumes, global real *restrict shares
+    global real *restrict volumes, global int *restrict told, global real *restrict growths,
+    const int known, global real *restrict boxes, const int place
 </%def>
 
-// The leaves of a tree and the ${leaves.bit_length() - 1} levels above them, of points in a given order.
+// A tree of points in a given order: the leaves, and the boxes above them.
 // Launch: a group for each ${leaves} leaves. In: order (n,), place -> point; leaves: a power of two; fresh: whether volumes
 // are to be written, or compared with; least: the shortest side that counts; radius: the largest of queries;
-// points (n, dim). Out: sorted; nodes; volumes of those that hold points, logarithms; shares (groups, 3): the largest growth of a leaf, as a
-// logarithm, the sum over points of how many a cube of side radius holds where they are, and the first that is not finite.
+// points (n, dim). In and out: told, what groups have found and how many have ended, zero before and after. Out: sorted;
+// nodes; volumes of leaves that hold points, logarithms; growths (2,): the largest growth of a leaf, as a logarithm, and the
+// sum over points of how many a cube of side radius holds where they are; boxes from place on, unless these are known: low,
+// high and first bad row of all points.
+// Exact because the last group has seen that all others have ended.
 // Source: Xing, Wang, Hui (2016), §4.3.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void fit_ordered(global const int *restrict order, ${fit_arguments()})
 {
     ${refit.fit_leaves(again=False)}
+    ${refit.fit_top()}
 }
 
 // The same for points that keep the places that they had before.
@@ -109,58 +114,7 @@ kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void fit_again(${places.constant_array("before")}, ${fit_arguments()})
 {
     ${refit.fit_leaves(again=True)}
-}
-
-// The levels above `many` nodes that stand beside each other, each group those above its share of them.
-// Launch: groups of ${work_group_size} for each `each` of `many` nodes, both powers of two.
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void fit_nodes(const int many, const int each, ${boxes.array("nodes")})
-{
-    ${refit.fit_above("many", "each")}
-}
-
-// The topmost levels, and what all groups of leaves have found.
-// Launch: one group. In: many: nodes that stand beside each other; groups, shares: of fit_ordered. Out: nodes;
-// grown (2,): the largest growth, and the sum over points; boxes from place on, unless these are known: low, high and first bad row of all points.
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void fit_top(const int many, const int groups, global const real *restrict shares, ${boxes.array("nodes")},
-             global real *restrict grown, const int known, global real *restrict boxes, const int place)
-{
-    local real most[${work_group_size}], crowds[${work_group_size}];
-    local int bads[${work_group_size}];
-    const int l = get_local_id(0);
-    real growth = 0, crowd = 0;
-    int bad = INT_MAX;
-    for (int g = l; g < groups; g += ${work_group_size}) {
-        growth = fmax(growth, shares[3 * g]);
-        crowd += shares[3 * g + 1];
-        bad = min(bad, FRNN_LANE_ID(shares[3 * g + 2]));
-    }
-    most[l] = growth;
-    crowds[l] = crowd;
-    bads[l] = bad;
-    for (int other = ${work_group_size // 2}; other > 0; other /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (l < other) {
-            most[l] = fmax(most[l], most[l + other]);
-            crowds[l] += crowds[l + other];
-            bads[l] = min(bads[l], bads[l + other]);
-        }
-    }
-    ${refit.fit_above("many", "many")}
-    if (l == 0) {
-        grown[0] = most[0];
-        grown[1] = crowds[0];
-        ${boxes.all_finite("nodes")} = bads[0] == INT_MAX;
-        if (!known) {
-            ${boxes.load("nodes", "1", "")}
-% for k in range(dim):
-            boxes[place + ${k}] = low${k};
-            boxes[place + ${dim + k}] = high${k};
-% endfor
-            boxes[place + ${2 * dim}] = FRNN_ID_LANE(bads[0]);
-        }
-    }
+    ${refit.fit_top()}
 }
 
 ${places.read_order()}

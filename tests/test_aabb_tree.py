@@ -113,16 +113,25 @@ def test_blocks_of_the_curve_are_halved(session, monkeypatch, dim, leaf_size, n,
         check(first, leaves)
 
 
-def test_levels_of_very_many_nodes(session, monkeypatch):
-    """More nodes beside each other than one group goes up from."""
-    monkeypatch.setattr(tree, "_MOST_OF_GROUP", 2)
-    monkeypatch.setattr(tree, "_OF_GROUP", 2)
-    points = clouds.uniform(min(1200, POINTS), 3, seed=3)
+@pytest.mark.parametrize("leaves", [2, 16])
+@pytest.mark.parametrize(("dim", "dtype"), [(3, np.float32), (2, np.float64), (5, np.float64)])
+def test_tops_of_very_many_groups(session, monkeypatch, leaves, dim, dtype):
+    """More groups than the last of them has slots for, once and often."""
+    if dtype is np.float64 and not session.profile.fp64:
+        pytest.skip("the device has no fp64")
+    monkeypatch.setattr(tree, "leaves_of_group", lambda *_: leaves)
+    session = clfrnn.Session(session.device)
+    points = clouds.uniform(min(1200, POINTS), dim, seed=3).astype(dtype)
     index = build(points, session=session, leaf_size=1)
-    low, high = boxes_of(index)
-    assert np.array_equal(low[1], points.min(axis=0))
-    assert np.array_equal(high[1], points.max(axis=0))
-    assert_counts(index, points, 0.1)
+    for each in (points, points[::-1].copy(), points):
+        index.update(each)
+        low, high = boxes_of(index)
+        many = len(low) // 2
+        assert np.array_equal(low[1:many], np.minimum(low[2::2], low[3::2])[: many - 1])
+        assert np.array_equal(high[1:many], np.maximum(high[2::2], high[3::2])[: many - 1])
+        assert np.array_equal(low[1], points.min(axis=0))
+        assert np.array_equal(high[1], points.max(axis=0))
+        assert_counts(index, each, 0.1)
 
 
 def test_medians_divide_points_evenly():
@@ -333,20 +342,21 @@ def test_a_tree_that_is_never_built_again_asks_for_nothing(session, monkeypatch)
 
 
 def test_growth_stays_where_it_is_until_the_host_was_told(session, monkeypatch):
-    """A GPU tells it beside kernels, of which the next to write there waits; where nobody asks, in their queue."""
+    """A GPU tells it beside kernels, whose next waits to write there; where nobody asks, in their queue."""
     monkeypatch.setattr("clfrnn.session._MANY_ITEMS", 1)
     index = build(CLOUD, session=as_gpu(session))
     builder, gpu, at_wait = index._builder, index.session, []
 
     class Sent:
         def wait(self):
-            at_wait.extend(name for name, _ in launches)
+            at_wait.append([name for name, _ in launches])
 
     builder._sent = Sent()
     with gpu.recorded() as launches:
         index.update(CLOUD)
-    assert "fit_again" in at_wait
-    assert "fit_top" not in at_wait
+    assert len(at_wait) == 1
+    assert "fit_again" not in at_wait[0]
+    assert "fit_again" in [name for name, _ in launches]
     assert builder._sent is index._tree.measured
     assert builder._sent.start().command_queue == gpu._copies
     builder.hear(index._tree)

@@ -11,17 +11,14 @@ import pyopencl.array as cla
 
 from ..configs import room_for_points
 from ..plan import Problem
+from ..primitives.fill import cleared
 from ..primitives.reduce import PendingBox
-from ..session import Scratch, Sent, Session
-from ..trees import count_leaves, most_curve_bits, needed_leaves, plan_tree
+from ..session import INT, Scratch, Sent, Session
+from ..trees import count_leaves, leaves_of_group, most_curve_bits, needed_leaves, plan_tree
 from .tree_order import TreeOrder
 from .tree_plan import TreePlan
 
 __all__ = ["Tree", "TreeBuilder"]
-
-#: Nodes beside each other that one group goes up from, at most.
-_MOST_OF_GROUP = 4096
-_OF_GROUP = 1024
 
 #: A side of a leaf counts as no narrower than this share of the radius: a flat leaf has no volume to compare with.
 _LEAST_SIDE = 1 / 16
@@ -52,7 +49,12 @@ class TreeBuilder:
         #: those that hold points, which are all that are kept
         self.held = needed_leaves(problem.n, plan.leaf_size)
         self.kernels, self.config = session.planned(
-            "tree", plan_tree, dim=problem.dim, real=problem.real, periodic=problem.box is not None
+            "tree",
+            plan_tree,
+            dim=problem.dim,
+            real=problem.real,
+            periodic=problem.box is not None,
+            leaves=leaves_of_group(session.profile, self.leaves),
         )
         self.order = TreeOrder(session, self.kernels, self.config, plan.leaf_size)
         #: bits of a coordinate on the curve
@@ -61,8 +63,16 @@ class TreeBuilder:
         #: was made, the sum over points of how many were in a cube of side radius
         self._told = session.pinned(self, self._dtype)
         self._grown = session.scratch(2, self._dtype, purpose="the growth of leaves")
+        self._groups = max(1, self.leaves // self.config.leaves)
+        #: what groups tell the last of them; and those that have ended, none whenever no boxes are being made
+        self._between = cleared(session, self._groups * self._told_of_group + 1, purpose="what groups found of a tree")
         #: when the host is told of that beside kernels, unless it was heard: nobody may write there until then
         self._sent: Sent | None = None
+
+    @property
+    def _told_of_group(self) -> int:
+        """Ints that a group leaves: a box, the growth of a leaf, a sum, and the first point that is not finite."""
+        return (2 * self._problem.dim + 2) * (self._dtype.itemsize // INT.itemsize) + 1
 
     def build(
         self, points: cla.Array, bounds: PendingBox, starts: tuple[float, ...], images: tuple[Scratch, ...]
@@ -106,20 +116,21 @@ class TreeBuilder:
         images: tuple[Scratch, ...],
         starts: tuple[float, ...],
     ) -> Tree:
-        """Points to their places, and boxes from the leaves up: two launches, a third for very many points."""
+        """Points to their places, and boxes from the leaves up, all in one launch."""
         session, problem, leaves, making = self._session, self._problem, self.leaves, self.config
-        size, groups = making.work_group_size, max(1, leaves // making.leaves)
+        size = making.work_group_size
         sorted_points = session.scratch(
             room_for_points(making.layout, problem.dim, problem.n),
             self._dtype,
             purpose="the points in the order of a tree",
         )
         nodes = session.scratch((leaves + self.held) * making.corners, self._dtype, purpose="the nodes of a tree")
-        shares = session.scratch(3 * groups, self._dtype, purpose="what groups found of a tree")
         fresh = kernel == "fit_ordered"
+        if self._sent is not None:
+            self._sent.wait()
         session.launch(
             self.kernels[kernel],
-            groups * size,
+            self._groups * size,
             size,
             order.base_data,
             np.int32(problem.n),
@@ -133,11 +144,11 @@ class TreeBuilder:
             sorted_points.base_data,
             nodes.base_data,
             volumes.base_data,
-            shares.base_data,
+            self._between.base_data,
+            self._grown.base_data,
+            np.int32(bounds.placed),
+            *bounds.arguments,
         )
-        if self._sent is not None:
-            self._sent.wait()
-        self._fit_above(groups, nodes, shares, bounds)
         measured, decides = None, not math.isinf(self._plan.rebuild_threshold)
         if fresh or decides:  # pyopencl waits for copies when they are dropped
             told = self._told if fresh else self._told[:1]
@@ -151,26 +162,4 @@ class TreeBuilder:
             bounds=bounds,
             starts=starts,
             measured=measured,
-        )
-
-    def _fit_above(self, groups: int, nodes: Scratch, shares: Scratch, bounds: PendingBox) -> None:
-        """The boxes above those that groups of leaves have made, and what all of these have found."""
-        session, size, many = self._session, self.config.work_group_size, groups
-        while many > _MOST_OF_GROUP:
-            above = many // _OF_GROUP
-            session.launch(
-                self.kernels["fit_nodes"], above * size, size, np.int32(many), np.int32(_OF_GROUP), nodes.base_data
-            )
-            many = above
-        session.launch(
-            self.kernels["fit_top"],
-            size,
-            size,
-            np.int32(many),
-            np.int32(groups),
-            shares.base_data,
-            nodes.base_data,
-            self._grown.base_data,
-            np.int32(bounds.placed),
-            *bounds.arguments,
         )
