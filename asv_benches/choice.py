@@ -1,4 +1,4 @@
-"""The figures that "auto" rests on: strips beside fenns over even clouds, and what "auto" takes.
+"""The figures that "auto" rests on: strips beside fenns over even clouds, all methods over all kinds, and its choice.
 
 Update + count and update + lists in device time, milliseconds: the last event's end minus the first event's start, the
 median of 10 steps after warm-up. The radius follows from how many neighbors a point shall have.
@@ -16,12 +16,21 @@ import numpy as np
 import pyopencl.array as cla
 
 import clfrnn
+from clfrnn.clouds import CLOUDS
 from clfrnn.errors import ClfrnnError
 
-from .benchmarks.common import profiled, timed
+from .benchmarks.common import METHODS, profiled, timed, uniform_radius
 
 STEPS = 10
-METHODS = ("strips", "fenns")
+BESIDE = ["strips", "fenns"]
+
+ALL = [*METHODS, "brute_force"]
+
+#: More points are too many for all pairs.
+MOST_FOR_ALL_PAIRS = 16_384
+
+#: Lists of more neighbors than this, in the mean, are asked for by blocks, and are not measured.
+MOST_NEIGHBORS = 700
 
 
 class Cloud(NamedTuple):
@@ -45,6 +54,37 @@ class Cloud(NamedTuple):
         return points, radius, {"box": (1.0,) * self.dim, "periodic": True} if self.periodic else {}
 
 
+class Kind(NamedTuple):
+    """A cloud of the benchmark set, which may lie unevenly."""
+
+    name: str
+    n: int
+    radius: float
+    dim: int = 3
+
+    def __str__(self) -> str:
+        return f"{self.name}{', 2D' if self.dim == 2 else ''} | {self.n:,} | {self.radius:.3g}"
+
+    def search(self) -> tuple[np.ndarray[Any, Any], float, dict[str, Any]]:
+        """The points, the radius, and the domain."""
+        return CLOUDS[self.name](self.n, self.dim), self.radius, {}
+
+
+#: Every kind of cloud, few points and many, with radii that find some neighbors and many.
+BENCHMARK_SET = [
+    *(Kind("uniform", n, uniform_radius(n, k)) for n in (250, 1_000, 10_000, 65_536, 1 << 20) for k in (3, 48)),
+    *(Kind("uniform", n, uniform_radius(n, k, 2), 2) for n in (65_536, 1 << 20) for k in (3, 48)),
+    *(Kind("shell", n, r) for n, r in ((65_536, 0.022), (1 << 20, 0.00552))),
+    *(Kind("clustered", n, r) for n, r in ((65_536, 0.002), (1 << 20, 0.0002), (1 << 20, 0.0005))),
+    *(Kind("filament", n, r) for n, r in ((65_536, 0.008), (1 << 20, 0.002))),
+    *(Kind("dam_break", n, r) for n, r in ((65_536, 0.03), (1 << 20, 0.012))),
+    *(Kind("multiscale", n, r) for n, r in ((65_536, 0.0004), (1 << 20, 0.00005), (1 << 20, 0.0002))),
+    *(Kind("multiscale", n, r, 2) for n, r in ((65_536, 0.0001), (1 << 20, 0.00005))),
+    *(Kind("lattice", n, r) for n, r in ((65_536, 0.04), (1 << 20, 0.016))),
+    *(Kind("duplicates", n, r) for n, r in ((65_536, 0.02), (1 << 20, 0.01))),
+]
+
+
 def clouds(sizes: tuple[int, ...], neighbors: tuple[float, ...]) -> Iterator[Cloud]:
     """Every size with every kind of cloud and number of neighbors."""
     kinds = [
@@ -58,48 +98,88 @@ def clouds(sizes: tuple[int, ...], neighbors: tuple[float, ...]) -> Iterator[Clo
         yield Cloud(n, *kind, each)
 
 
-def measure(session: clfrnn.Session, cloud: Cloud) -> tuple[list[float], str]:
-    """Update + count by both methods, update + lists by both, and what "auto" takes."""
+class Steps(NamedTuple):
+    """Update + count and update + lists by some methods, in milliseconds, and the method that "auto" takes."""
+
+    neighbors: float
+    counts: list[float]
+    lists: list[float]
+    chosen: str
+
+
+def measure(session: clfrnn.Session, cloud: Cloud | Kind, methods: list[str]) -> Steps:
+    """The times of a cloud; no lists where they would be too long."""
     points, radius, domain = cloud.search()
     on_device = cla.to_device(session.queue, points)
-    indexes = [clfrnn.build_index(on_device, radius, method=method, session=session, **domain) for method in METHODS]
+    indexes = [clfrnn.build_index(on_device, radius, method=method, session=session, **domain) for method in methods]
     pairs = {int(index.count().get().sum(dtype=np.int64)) for index in indexes}
-    assert len(pairs) == 1, "both find the same"
+    assert len(pairs) == 1, "all find the same"
+    neighbors = pairs.pop() / cloud.n
 
     def step(index: clfrnn.Index, *, lists: bool) -> object:
         index.update(on_device)
         return index.query() if lists else index.count()
 
-    times = [
-        1e3 * timed(session, lambda index=index, lists=lists: step(index, lists=lists), STEPS).span
+    counts, lists = (
+        [
+            1e3 * timed(session, lambda index=index, lists=lists: step(index, lists=lists), STEPS).span
+            for index in (indexes if neighbors <= MOST_NEIGHBORS or not lists else [])
+        ]
         for lists in (False, True)
-        for index in indexes
-    ]
-    chosen = clfrnn.build_index(on_device, radius, session=session, **domain).method
-    return times, chosen
+    )
+    return Steps(neighbors, counts, lists, clfrnn.build_index(on_device, radius, session=session, **domain).method)
+
+
+def print_even(session: clfrnn.Session, sizes: tuple[int, ...], neighbors: tuple[float, ...]) -> None:
+    """Strips beside fenns."""
+    click.echo("| points | | neighbors | counts: strips | fenns | | lists: strips | fenns | | auto |")
+    click.echo("|---:|---|---:|---:|---:|---:|---:|---:|---:|---|")
+    for cloud in clouds(sizes, neighbors):
+        if cloud.dtype == "float64" and not session.profile.fp64:
+            continue
+        _, (strips, fenns), (strips_lists, fenns_lists), chosen = measure(session, cloud, BESIDE)
+        click.echo(
+            f"| {cloud} | {strips:.3f} | {fenns:.3f} | {fenns / strips:.2f} x "
+            f"| {strips_lists:.3f} | {fenns_lists:.3f} | {fenns_lists / strips_lists:.2f} x | {chosen} |"
+        )
+
+
+def print_set(session: clfrnn.Session, sizes: tuple[int, ...]) -> None:
+    """All methods, and how much longer than the fastest of them that takes which "auto" takes."""
+    click.echo(
+        f"| cloud | points | radius | neighbors | counts: {' | '.join(ALL)} | lists: {' | '.join(ALL)} ", nl=False
+    )
+    click.echo("| auto | its counts over the best | its lists |")
+    click.echo(f"|---|---:|---:|---:|{'---:|' * 2 * len(ALL)}---|---:|---:|")
+    for cloud in BENCHMARK_SET:
+        if sizes and cloud.n not in sizes:
+            continue
+        methods = ALL if cloud.n <= MOST_FOR_ALL_PAIRS else METHODS
+        neighbors, counts, lists, chosen = measure(session, cloud, methods)
+        own = methods.index(chosen)
+        times, over = [], []
+        for each in (counts, lists):
+            times += [f"{ms:.3f}" for ms in each] + [""] * (len(ALL) - len(each))
+            over.append(f"{each[own] / min(each):.2f}" if each else "")
+        click.echo(f"| {cloud} | {neighbors:.3g} | {' | '.join(times)} | {chosen} | {' | '.join(over)} |")
 
 
 @click.command()
 @click.option("--device", help="As for `clfrnn search`.")
-@click.option("--points", "sizes", multiple=True, type=int, default=(1 << 16, 1 << 18, 1 << 20, 1 << 22))
+@click.option("--set", "of_set", is_flag=True, help="All methods over every kind of cloud instead.")
+@click.option("--points", "sizes", multiple=True, type=int, help="Clouds of so many points alone.")
 @click.option("--neighbors", multiple=True, type=float, default=(0.5, 3.0, 10.0, 25.0))
-def main(device: str | None, sizes: tuple[int, ...], neighbors: tuple[float, ...]) -> None:
+def main(device: str | None, *, of_set: bool, sizes: tuple[int, ...], neighbors: tuple[float, ...]) -> None:
     """Measure, and print a Markdown table."""
     try:
         session = profiled(device)
     except ClfrnnError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}\n")
-    click.echo("| points | | neighbors | counts: strips | fenns | | lists: strips | fenns | | auto |")
-    click.echo("|---:|---|---:|---:|---:|---:|---:|---:|---:|---|")
-    for cloud in clouds(sizes, neighbors):
-        if cloud.dtype == "float64" and not session.profile.fp64:
-            continue
-        (strips, fenns, strips_lists, fenns_lists), chosen = measure(session, cloud)
-        click.echo(
-            f"| {cloud} | {strips:.3f} | {fenns:.3f} | {fenns / strips:.2f} x "
-            f"| {strips_lists:.3f} | {fenns_lists:.3f} | {fenns_lists / strips_lists:.2f} x | {chosen} |"
-        )
+    if of_set:
+        print_set(session, sizes)
+    else:
+        print_even(session, sizes or (1 << 16, 1 << 18, 1 << 20, 1 << 22), neighbors)
 
 
 if __name__ == "__main__":

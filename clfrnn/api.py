@@ -137,7 +137,9 @@ def search(
         radius = fetch(session, radius)
     per_query = not is_scalar(radius)
     domain = (box, periodic)
-    index = _build(points, radius, method=method, domain=domain, session=session, options=options, per_query=per_query)
+    index = _build(
+        points, radius, method=method, domain=domain, session=session, options=options, once=True, per_query=per_query
+    )
     index.loops = False
     return index.query(
         queries,
@@ -196,7 +198,9 @@ def build_index(
     """
     session = _choose_session(session, points)
     domain = (box, periodic)
-    return _build(points, radius, method=method, domain=domain, session=session, options=options, per_query=False)
+    return _build(
+        points, radius, method=method, domain=domain, session=session, options=options, once=False, per_query=False
+    )
 
 
 def _build(
@@ -207,6 +211,7 @@ def _build(
     domain: tuple[Any, Any],
     session: Session,
     options: dict[str, Any],
+    once: bool,
     per_query: bool,
 ) -> Index:
     session.check_process()
@@ -223,7 +228,7 @@ def _build(
     box = check_box(*domain, dim, array.dtype)
     if box is not None:
         check_images(box, largest, n)
-    crowding = chosen.surveys_occupancy if chosen is not None else is_worth_binning(n, dim, session.profile)
+    crowding = chosen.surveys_occupancy if chosen is not None else is_worth_binning(n, dim, session.profile, once=once)
     if pending is None and (box is not None or crowding):
         pending = bounding_box(session, array)
     survey = _survey(session, array, largest, pending, crowding=crowding and n > 0)
@@ -242,7 +247,7 @@ def _build(
     if chosen is not None:
         index = chosen.build(session, problem, array, pending)
     else:
-        index = _build_chosen(choose_method(problem, session.profile), session, problem, array, pending)
+        index = _build_chosen(choose_method(problem, session.profile, once=once), session, problem, array, pending)
     if pending is not None:
         index.watch.good_points(pending.read())
     return index

@@ -101,3 +101,19 @@ def test_the_methods_that_auto_chooses_from(session):
     rows = [line for line in done.output.splitlines() if line.startswith("| 1,500 |")]
     assert len(rows) == (5 if session.profile.fp64 else 4)
     assert {row.split(" | ")[-1] for row in rows} <= {"strips |", "fenns |"}
+
+
+def test_all_methods_beside_each_other(session):
+    """A row for each cloud of so many points, with the time of each method and how far auto is from the best."""
+    choice = importlib.import_module("asv_benches.choice")
+
+    done = CliRunner().invoke(choice.main, ["--device", position(session), "--set", "--points", "250"])
+
+    assert done.exit_code == 0, done.output
+    *_, titles, _, few, many = (line.strip("| ").split(" | ") for line in done.output.splitlines())
+    for row in (few, many):
+        assert len(row) == len(titles) == 17
+        times = [float(each) for each in row[4:14]]
+        own = choice.ALL.index(row[14])
+        for kind, over in ((times[:5], row[15]), (times[5:], row[16])):
+            assert float(over) == pytest.approx(kind[own] / min(kind), rel=0.1)

@@ -1,6 +1,7 @@
 """What "auto" takes, on recorded devices: FENNS where groups share a local grid and neighbors are few."""
 
 import dataclasses
+import itertools
 import math
 
 import numpy as np
@@ -60,10 +61,8 @@ def test_local_grids_where_points_are_many_and_neighbors_few(name):
     ],
 )
 def test_strips_otherwise(name, asked, reason):
-    assert choice(even(n=many(name), **asked), name) == (
-        "strips",
-        f"chosen by auto, as there are more than 1,024 points, and {reason}",
-    )
+    few = "there are more than 300 points, and " if name in CPUS else ""
+    assert choice(even(n=many(name), **asked), name) == ("strips", f"chosen by auto, as {few}{reason}")
 
 
 @pytest.mark.parametrize("name", GPUS)
@@ -115,11 +114,11 @@ def test_few_points_of_a_periodic_box(name):
 def test_a_tree_where_few_points_have_most_neighbors(name, dim):
     """On a GPU, which would wait for these few; not where all points have as many, nor where neighbors are few."""
     crowd = even(neighbors=400, n=1_000_000, dim=dim)
-    for others, unevenness, tree in ((90, 3, True), (90, 1.5, False), (20, 9, False)):
+    for others, unevenness, tree in ((90, 3, True), (90, 1.5, False), (20, 9, True), (20, 3, False), (8, 9, False)):
         survey = dataclasses.replace(crowd.survey, others=others, unevenness=unevenness)
         method, why = choice(dataclasses.replace(crowd, survey=survey), name)
         assert method == ("aabb_tree" if tree and name in GPUS else "strips")
-        assert ("a point has 90 others in its cell on average" in why) == (method == "aabb_tree")
+        assert (f"a point has {others} others in its cell on average" in why) == (method == "aabb_tree")
 
 
 @pytest.mark.parametrize("name", SMALLER)
@@ -129,7 +128,23 @@ def test_crowds_are_counted_first(name):
         chosen = choose_method(even(neighbors=0.8, n=many(name), crowding=crowding), RECORDED[name])
         assert chosen.method.name == "fenns"
         assert chosen.otherwise.method.name == "strips"
-        assert chosen.otherwise.why.endswith("and they lie too unevenly for local grids")
+        assert chosen.otherwise.why.endswith("points lie too unevenly for local grids")
+
+
+def test_a_search_is_one_query_and_an_index_many(session, monkeypatch):
+    asked = []
+
+    def listen(*problem, once):
+        asked.append(once)
+        return choose_method(*problem, once=once)
+
+    monkeypatch.setattr("clfrnn.api.choose_method", listen)
+    points = clouds.uniform(400, 3)
+    neighbors = clfrnn.search(points, 0.1, session=session)
+    index = clfrnn.build_index(points, 0.1, session=session)
+    assert asked == [True, False]
+    assert index.method == "strips"
+    assert np.array_equal(index.count().get(), np.diff(neighbors.offsets.get()))
 
 
 def test_huge_radii_and_none(session):
@@ -149,7 +164,7 @@ def test_sheets_and_clumps(session):
     assert sheet.method == "fenns"
     clumps = clfrnn.build_index(clouds.clustered(n, clusters=5), 0.005 / n ** (1 / 3), session=device)
     assert clumps.method == "strips"
-    assert "they lie too unevenly" in clumps.explain().splitlines()[0]
+    assert "points lie too unevenly" in clumps.explain().splitlines()[0]
 
 
 def test_little_local_memory():
@@ -165,13 +180,20 @@ def test_nobody_to_share_with(name):
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_few_points_and_other_dimensions(name):
-    assert choice(even(neighbors=3, n=1024), name)[0] == "brute_force"
-    assert choice(even(neighbors=3, n=1025), name)[0] != "brute_force"
-    for dim in (1, 4, 5, 12):
-        assert choice(even(neighbors=3, dim=dim), name)[0] == "aabb_tree"
-        assert choice(even(neighbors=3, dim=dim, n=1024), name)[0] == "brute_force"
-        few = choice(even(neighbors=3, dim=dim, n=8192), name)[0]
-        assert few == ("brute_force" if RECORDED[name].kind == "gpu" else "aabb_tree")
+    """Of few points all pairs are tested, by those who keep an index of fewer than those who search once."""
+    gpu = RECORDED[name].kind == "gpu"
+
+    def fewest(dim, **kind):
+        """How many points are worth more than that."""
+        problems = (even(neighbors=0.01, dim=dim, n=n) for n in itertools.count(1))
+        taken = (choose_method(problem, RECORDED[name], **kind).method.name for problem in problems)
+        return next(n for n, method in enumerate(taken, 1) if method != "brute_force")
+
+    for dim in (1, 2, 3, 4, 12):
+        assert fewest(dim) == (1 if gpu else 301)
+        assert fewest(dim, once=True) == ((1025 if dim in (2, 3) else 8193) if gpu else 513)
+        if dim not in (2, 3):
+            assert choice(even(neighbors=3, dim=dim), name)[0] == "aabb_tree"
     crowd = choice(even(neighbors=10_000, n=20_000, dim=6), name)
     assert crowd == (
         "brute_force",

@@ -17,10 +17,19 @@ from .strips import Strips
 
 __all__ = ["Choice", "choose_method", "is_worth_binning"]
 
-#: All pairs of so few points are tested sooner than they are sorted; where no grid serves, on a GPU, than a tree is
-#: walked (measured in 4 to 12 dimensions; even clouds in more than 6 want up to ten times as many for a tree).
-_FEW_POINTS = 1024
-_FEW_POINTS_FOR_TREES = 8192
+
+class _Few(NamedTuple):
+    """How many points are too few to sort, or to make a tree of: where a grid serves, and where none does."""
+
+    binned: int
+    treed: int
+
+
+#: Of so few points all pairs are tested sooner: by those who search once, and by those who keep an index, whose steps
+#: are an update and a query. On a GPU these are done sooner with cells or a tree, of any number of points (measured,
+#: in 1 to 12 dimensions).
+_ONCE = {"gpu": _Few(1024, 8192), "cpu": _Few(512, 512)}
+_KEPT = {"gpu": _Few(0, 0), "cpu": _Few(300, 300)}
 
 #: Of neighbors that are more than this share of all points, a tree leaves out too little.
 _MOST_OF_ALL = 0.25
@@ -31,7 +40,7 @@ _MOST_NEIGHBORS = {(2, False): 6.0, (3, False): 1.0, (2, True): 5.0, (3, True): 
 
 #: Crowds on a GPU: from so many others in a point's cell on, where they are so unevenly many, a tree is walked sooner
 #: than cells, as it divides the work for the few points that have most neighbors (measured on an H200, in 2D and 3D).
-_CROWD, _UNEVENNESS = 50.0, 2.2
+_CROWDS = ((50.0, 2.2), (10.0, 4.0))
 
 #: Records of doubles take twice the local memory.
 _SHARE_OF_DOUBLES = 0.1
@@ -47,13 +56,17 @@ _TIMES_OF_FEW = ((512, 50.0), (2048, 1.5))
 _MOST_POINTS_OF_FEW, _MOST_NEIGHBORS_OF_FEW = 1 << 18, 100.0
 
 #: Why another method is taken after all.
-_UNEVEN = "they lie too unevenly for local grids"
+_UNEVEN = "points lie too unevenly for local grids"
 
 
-def is_worth_binning(n: int, dim: int, profile: DeviceProfile) -> bool:
+def is_worth_binning(n: int, dim: int, profile: DeviceProfile, *, once: bool = False) -> bool:
     """Whether the choice depends on more than how many points there are, in how many dimensions, on what device."""
-    few_for_trees = _FEW_POINTS_FOR_TREES if profile.kind == "gpu" else _FEW_POINTS
-    return n > (_FEW_POINTS if dim in Strips.dims else few_for_trees)
+    return n > _few_points(dim, profile, once=once)
+
+
+def _few_points(dim: int, profile: DeviceProfile, *, once: bool) -> int:
+    few = (_ONCE if once else _KEPT)["gpu" if profile.kind == "gpu" else "cpu"]
+    return few.binned if dim in Strips.dims else few.treed
 
 
 class Choice(NamedTuple):
@@ -64,28 +77,30 @@ class Choice(NamedTuple):
     otherwise: Choice | None = None
 
 
-def choose_method(problem: Problem, profile: DeviceProfile) -> Choice:
-    """What "auto" takes for a problem whose options and reason are not settled yet."""
-    if problem.n <= _FEW_POINTS:
-        return Choice(BruteForce(), f"chosen by auto, as up to {_FEW_POINTS:,} points are not worth binning")
+def choose_method(problem: Problem, profile: DeviceProfile, *, once: bool = False) -> Choice:
+    """What "auto" takes for a problem whose options and reason are not settled yet; `once`: for one query alone."""
+    few = _few_points(problem.dim, profile, once=once)
     if problem.dim not in Strips.dims:
-        return _choose_without_grids(problem, profile)
+        return _choose_without_grids(problem, few)
+    if problem.n <= few:
+        return Choice(BruteForce(), f"chosen by auto, as up to {few:,} points are not worth binning")
     crowd = _crowd(problem, profile)
     if crowd is not None:
         return Choice(AabbTree(), f"chosen by auto, as {crowd}")
     reason = _reason_against_local_grids(problem, profile)
-    strips = Choice(Strips(), f"chosen by auto, as there are more than {_FEW_POINTS:,} points, and {reason or _UNEVEN}")
+    many = f"there are more than {few:,} points, and " if few else ""
+    strips = Choice(Strips(), f"chosen by auto, as {many}{reason or _UNEVEN}")
     if reason is not None:
         return strips
     why = "chosen by auto, as a GPU makes local grids sooner than it fills cells where neighbors are few"
     return Choice(Fenns(), why, otherwise=strips)
 
 
-def _choose_without_grids(problem: Problem, profile: DeviceProfile) -> Choice:
+def _choose_without_grids(problem: Problem, few: int) -> Choice:
     """A tree, unless it would leave out little."""
     why = f"chosen by auto, as no grid serves {problem.dim} dimensions"
-    if profile.kind == "gpu" and problem.n <= _FEW_POINTS_FOR_TREES:
-        return Choice(BruteForce(), f"{why} and up to {_FEW_POINTS_FOR_TREES:,} points are not worth a tree")
+    if problem.n <= few:
+        return Choice(BruteForce(), f"{why} and up to {few:,} points are not worth a tree")
     if not problem.survey.neighbors(problem.radius) <= _MOST_OF_ALL * problem.n:
         return Choice(BruteForce(), f"{why} and most points are neighbors of each other")
     return Choice(AabbTree(), why)
@@ -94,7 +109,8 @@ def _choose_without_grids(problem: Problem, profile: DeviceProfile) -> Choice:
 def _crowd(problem: Problem, profile: DeviceProfile) -> str | None:
     """How points crowd, in words, where a device would wait for the few queries that have most neighbors."""
     survey = problem.survey
-    if profile.kind != "gpu" or not (survey.others >= _CROWD and survey.unevenness >= _UNEVENNESS):
+    crowded = any(survey.others >= others and survey.unevenness >= unevenness for others, unevenness in _CROWDS)
+    if profile.kind != "gpu" or not crowded:
         return None
     return f"a point has {survey.others:.3g} others in its cell on average, and few points have most of them"
 
