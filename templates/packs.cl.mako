@@ -3,7 +3,8 @@
 ## The queries of a group, neighbors of each other, go down the tree together: the nodes that the box around them touches
 ## are tested side by side. The leaves found are divided among bands of items: see bands.cl.mako.
 ## Barriers stand in loops that all items of a group go through equally often.
-## Config fields used: work_group_size, dim, components, periodic, room, stack, bands, sides, parts, wide, ranks, radii.
+## Config fields used: work_group_size, dim, components, periodic, room, stack, bands, sides, parts, wide, ranks, radii,
+## foreign, part, shares.
 <%! levels = 3 %>\
 <%def name="functions()">
 // Behind a user's state, names of built-in functions may be those of a user's own.

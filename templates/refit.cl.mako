@@ -4,7 +4,7 @@
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 ## Boxes from the leaves up: those of a group's leaves and of the nodes above them; then, by the group that ends last, of what
 ## stands above such nodes, and what all groups have found.
-## Config fields used: work_group_size, dim, components, periodic, leaves.
+## Config fields used: work_group_size, dim, components, real, periodic, leaves.
 <%def name="at_home(p, of='2')">
     // Where the image of ${p} in the periodic box lies: of a point, which may be known to be at home (2), or of any position (1).
 % if periodic:

@@ -134,6 +134,44 @@ def test_tops_of_very_many_groups(session, monkeypatch, leaves, dim, dtype):
         assert_counts(index, each, 0.1)
 
 
+@pytest.mark.parametrize("leaves", [2, 16])
+def test_what_groups_found_is_put_together(session, monkeypatch, leaves):
+    """How far a leaf has grown, how crowded points are, the first bad row: wherever it is, in few or many groups."""
+    points = clouds.uniform(min(1200, POINTS), 3, seed=4)
+    whole = build(points, session=session, leaf_size=2)
+    crowd = whole._hear(whole._tree)[1]
+    monkeypatch.setattr(tree, "leaves_of_group", lambda *_: leaves)
+    session = clfrnn.Session(session.device)
+    index = build(points, session=session, leaf_size=2, rebuild_threshold=2.0**100)
+    assert index._builder._groups >= 2
+    assert index._hear(index._tree)[1] == pytest.approx(crowd, rel=1e-4)
+    order = index.order.get()
+    for place in (0, len(points) // 3, len(points) // 2, len(points) - 1):
+        moved, bad = points.copy(), points.copy()
+        moved[order[place]] += np.float32(1000)
+        index.update(moved)
+        assert 10 < index._hear(index._tree)[0] < 100
+        bad[order[place:]] = np.nan
+        index.update(cla.to_device(session.queue, bad))
+        assert index._tree.bounds.read().first_bad == order[place:].min()
+        with pytest.raises(clfrnn.InvalidInputError):
+            index.check()
+        index.update(points)
+        assert index._hear(index._tree)[0] == 0
+        index.check()
+
+
+def test_a_box_that_is_known_stays(session):
+    """That of points outside of a periodic box is not that of their images in it."""
+    points = clouds.uniform(min(300, POINTS), 3, seed=5) * np.float32(3) - np.float32(1)
+    index = build(points, session=session, leaf_size=4, box=(1, 1, 1), periodic=True)
+    for each in (points, points[::-1].copy()):
+        index.update(each)
+        buffer, number = index._tree.bounds._placed
+        box = session.read(buffer.scratch)[number * buffer.numbers :][:6].reshape(2, 3)
+        assert np.array_equal(box, (each.min(axis=0), each.max(axis=0)))
+
+
 def test_medians_divide_points_evenly():
     """Left children are full, and no point of one lies beyond the points of the other, on some axis."""
     points = clouds.clustered(333, 3, clusters=4, seed=5)

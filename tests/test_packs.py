@@ -162,6 +162,21 @@ def test_packs_far_apart_in_themselves(session, dim, periodic):
     assert np.array_equal(index.query(queries, sort="index").to_host().indices, expected.indices)
 
 
+@pytest.mark.parametrize("of_unit", [0, N], ids=["alone", "shared out"])
+@pytest.mark.parametrize(("dim", "leaf_size"), [(1, 8), (2, 1), (3, 32), (3, 64)])
+def test_packs_reach_as_far_as_their_queries(session, monkeypatch, of_unit, dim, leaf_size):
+    """To the points of a lattice next to theirs, exactly a radius away, in whole packs and in fewer points than one."""
+    monkeypatch.setattr(packs, "_FEW_OF_UNIT", of_unit)
+    side = {1: N, 2: 20, 3: 7}[dim]
+    lattice = np.array(list(itertools.product(range(side), repeat=dim)), np.float32) + np.float32(100)
+    for n in (1, leaf_size, 33, min(N, len(lattice))):
+        points = np.random.default_rng(35).permutation(lattice[:n])
+        index = build(points, 1.0, session=as_gpu(session), leaf_size=leaf_size)
+        assert_counts(index, points, 1.0)
+        found = index.query(radius=0.5).to_host()
+        assert not found.indices.size
+
+
 def test_queries_that_go_alone_are_not_divided(session):
     """However few: on a CPU, where no items share a query."""
     index = build(CLOUD[:50], session=session)
