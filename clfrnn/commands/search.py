@@ -63,7 +63,7 @@ class Numbers(click.ParamType):  # type: ignore[type-arg]
 @click.option(
     "--columns", help="Which columns of .csv and .txt files, by name or counted from 0, as in x,y,z or 0,1,2."
 )
-@click.option("--method", type=MethodName(), default="auto", show_default=True, help="As for clfrnn.search.")
+@click.option("--method", type=MethodName(), default="auto", show_default=True, help="As for clfrnn.build_index.")
 @click.option("--device", help="A position in `clfrnn devices`, or a part of a device's or platform's name.")
 @click.option("--float32", is_flag=True, help="Round the coordinates to float32 first.")
 @click.option(

@@ -18,7 +18,7 @@ __all__ = ["source"]
 
 
 @click.command()
-@click.option("--method", type=MethodName(), default="auto", show_default=True, help="As for clfrnn.search.")
+@click.option("--method", type=MethodName(), default="auto", show_default=True, help="As for clfrnn.build_index.")
 @click.option("--dim", type=click.IntRange(1, 12), default=3, show_default=True, help="Coordinates of a point.")
 @click.option("--float64", is_flag=True, help="Double precision.")
 @click.option("--periodic", is_flag=True, help="In a periodic box, whose side is 1.")

@@ -26,8 +26,8 @@ class _Few(NamedTuple):
 
 
 #: Of so few points all pairs are tested sooner: by those who search once, and by those who keep an index, whose steps
-#: are an update and a query. On a GPU these are done sooner with cells or a tree, of any number of points (measured,
-#: in 1 to 12 dimensions).
+#: are an update and a query. On a GPU these are done sooner with cells or a tree, of any number of points (measured
+#: from 64 points on, in 1 to 12 dimensions; a single search in 3D, of up to 1,000).
 _ONCE = {"gpu": _Few(1024, 8192), "cpu": _Few(512, 512)}
 _KEPT = {"gpu": _Few(0, 0), "cpu": _Few(300, 300)}
 
@@ -79,6 +79,8 @@ class Choice(NamedTuple):
 
 def choose_method(problem: Problem, profile: DeviceProfile, *, once: bool = False) -> Choice:
     """What "auto" takes for a problem whose options and reason are not settled yet; `once`: for one query alone."""
+    if not problem.n:
+        return Choice(BruteForce(), "chosen by auto, as there are no points")
     few = _few_points(problem.dim, profile, once=once)
     if problem.dim not in Strips.dims:
         return _choose_without_grids(problem, few)
@@ -121,12 +123,13 @@ def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str
         return "no work-items share a local grid"
     periodic, of_unit = problem.box is not None, problem.n / profile.compute_units
     if not periodic and of_unit < _MANY_OF_UNIT:
-        return f"fewer than {_MANY_OF_UNIT:,} for each compute unit are brought into cells as soon as into coarse ones"
+        few = f"fewer than {_MANY_OF_UNIT:,} points for each compute unit"
+        return f"{few} are brought into cells as soon as into coarse ones"
     most = _MOST_NEIGHBORS[problem.dim, periodic]
     if problem.real == "double":
         most *= _SHARE_OF_DOUBLES
-    few = of_unit if periodic and problem.n <= _MOST_POINTS_OF_FEW else math.inf
-    times = next((times for least, times in _TIMES_OF_FEW if few <= least), 1.0)
+    launched = of_unit if periodic and problem.n <= _MOST_POINTS_OF_FEW else math.inf
+    times = next((times for least, times in _TIMES_OF_FEW if launched <= least), 1.0)
     most = min(_MOST_NEIGHBORS_OF_FEW, most * times)
     if not problem.survey.neighbors(problem.radius) <= most:
         return f"a point has more than {most:g} neighbors{' in a periodic box' if periodic else ''}"
