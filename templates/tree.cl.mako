@@ -4,6 +4,7 @@
 <%namespace name="places" file="places.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
 <%namespace name="refit" file="refit.cl.mako"/>
+<%namespace name="tops" file="tops.cl.mako"/>
 <%namespace name="radii" file="radii.cl.mako"/>
 <%namespace name="halves" file="halves.cl.mako"/>
 // Makes a tree: points in the order of a space-filling curve, so many of them in a leaf; boxes from the leaves up.
@@ -96,17 +97,17 @@ const int frnn_n, const int frnn_leaves, const int frnn_leaf_size, const int fre
 // A tree of points in a given order: the leaves, and the boxes above them.
 // Launch: a group for each ${leaves} leaves. In: order (n,), place -> point; leaves: a power of two; fresh: whether volumes
 // are to be written, or compared with; least: the shortest side that counts; radius: the largest of queries;
-// points (n, dim). In and out: told, what groups have found and how many have ended, zero before and after. Out: sorted;
+// points (n, dim). In and out: told, what groups have found and how many have ended, all zero before and after. Out: sorted;
 // nodes; volumes of leaves that hold points, logarithms; growths (2,): the largest growth of a leaf, as a logarithm, and the
 // sum over points of how many a cube of side radius holds where they are; boxes from place on, unless these are known: low,
 // high and first bad row of all points.
-// Exact because the last group has seen that all others have ended.
+// Exact because a group counts itself when all that it gives has arrived, and the last one has seen that all have.
 // Source: Xing, Wang, Hui (2016), §4.3.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void fit_ordered(global const int *restrict order, ${fit_arguments()})
 {
     ${refit.fit_leaves(again=False)}
-    ${refit.fit_top()}
+    ${tops.fit_top()}
 }
 
 // The same for points that keep the places that they had before.
@@ -114,7 +115,7 @@ kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void fit_again(${places.constant_array("before")}, ${fit_arguments()})
 {
     ${refit.fit_leaves(again=True)}
-    ${refit.fit_top()}
+    ${tops.fit_top()}
 }
 
 ${places.read_order()}

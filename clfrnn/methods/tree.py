@@ -64,7 +64,7 @@ class TreeBuilder:
         self._told = session.pinned(self, self._dtype)
         self._grown = session.scratch(2, self._dtype, purpose="the growth of leaves")
         self._groups = max(1, self.leaves // self.config.leaves)
-        #: what groups tell the last of them; and those that have ended, none whenever no boxes are being made
+        #: what groups tell the last of them, and how many have ended; zero whenever no boxes are being made
         self._between = cleared(session, self._groups * self._told_of_group + 1, purpose="what groups found of a tree")
         #: when the host is told of that beside kernels, unless it was heard: nobody may write there until then
         self._sent: Sent | None = None
