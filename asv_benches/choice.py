@@ -1,13 +1,14 @@
 """The figures that "auto" rests on: strips beside fenns over even clouds, all methods over all kinds, and its choice.
 
 Update + count and update + lists in device time, milliseconds: the last event's end minus the first event's start, the
-median of 10 steps after warm-up. The radius follows from how many neighbors a point shall have.
+median of 10 steps after warm-up, or of five that take longer. The radius follows from how many neighbors a point shall
+have. With ``--once``, wall time of a search by each method, as by those who search few points once.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
-import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -18,10 +19,14 @@ import pyopencl.array as cla
 import clfrnn
 from clfrnn.clouds import CLOUDS
 from clfrnn.errors import ClfrnnError
+from clfrnn.methods import METHODS as SERVING
 
 from .benchmarks.common import METHODS, profiled, timed, uniform_radius
 
 STEPS = 10
+
+#: Of steps that took so many seconds together, five are enough.
+ENOUGH = 1.0
 BESIDE = ["strips", "fenns"]
 
 ALL = [*METHODS, "brute_force"]
@@ -49,8 +54,7 @@ class Cloud(NamedTuple):
     def search(self) -> tuple[np.ndarray[Any, Any], float, dict[str, Any]]:
         """The points, the radius, and the domain."""
         points = np.random.default_rng(0).random((self.n, self.dim)).astype(self.dtype)
-        ball = math.pi ** (self.dim / 2) / math.gamma(self.dim / 2 + 1)
-        radius = (self.neighbors / (ball * self.n)) ** (1 / self.dim)
+        radius = uniform_radius(self.n, self.neighbors, self.dim)
         return points, radius, {"box": (1.0,) * self.dim, "periodic": True} if self.periodic else {}
 
 
@@ -61,13 +65,22 @@ class Kind(NamedTuple):
     n: int
     radius: float
     dim: int = 3
+    periodic: bool = False
 
     def __str__(self) -> str:
-        return f"{self.name}{', 2D' if self.dim == 2 else ''} | {self.n:,} | {self.radius:.3g}"
+        kind = f"{'' if self.dim == 3 else f', {self.dim}D'}{', periodic' if self.periodic else ''}"
+        return f"{self.name}{kind} | {self.n:,} | {self.radius:.3g}"
+
+    @property
+    def methods(self) -> list[str]:
+        """Those that serve its dimensions, and are not far too slow."""
+        names = ALL if self.n <= MOST_FOR_ALL_PAIRS else METHODS
+        return [name for name in names if self.dim in SERVING[name].dims]
 
     def search(self) -> tuple[np.ndarray[Any, Any], float, dict[str, Any]]:
         """The points, the radius, and the domain."""
-        return CLOUDS[self.name](self.n, self.dim), self.radius, {}
+        domain = {"box": (1.0,) * self.dim, "periodic": True} if self.periodic else {}
+        return CLOUDS[self.name](self.n, self.dim), self.radius, domain
 
 
 #: Every kind of cloud, few points and many, with radii that find some neighbors and many.
@@ -82,7 +95,12 @@ BENCHMARK_SET = [
     *(Kind("multiscale", n, r, 2) for n, r in ((65_536, 0.0001), (1 << 20, 0.00005))),
     *(Kind("lattice", n, r) for n, r in ((65_536, 0.04), (1 << 20, 0.016))),
     *(Kind("duplicates", n, r) for n, r in ((65_536, 0.02), (1 << 20, 0.01))),
+    *(Kind("uniform", n, uniform_radius(n, 3), periodic=True) for n in (250, 1_000, 65_536)),
+    *(Kind("uniform", n, uniform_radius(n, 3, dim), dim) for dim in (1, 4, 6, 12) for n in (500, 8_000)),
 ]
+
+#: Few points, as they are searched once.
+FEW = [Kind("uniform", n, uniform_radius(n, 3, dim), dim) for dim in (3, 4) for n in (64, 250, 1_000, 2_000, 8_000)]
 
 
 def clouds(sizes: tuple[int, ...], neighbors: tuple[float, ...]) -> Iterator[Cloud]:
@@ -122,7 +140,7 @@ def measure(session: clfrnn.Session, cloud: Cloud | Kind, methods: list[str]) ->
 
     counts, lists = (
         [
-            1e3 * timed(session, lambda index=index, lists=lists: step(index, lists=lists), STEPS).span
+            1e3 * timed(session, lambda index=index, lists=lists: step(index, lists=lists), STEPS, ENOUGH).span
             for index in (indexes if neighbors <= MOST_NEIGHBORS or not lists else [])
         ]
         for lists in (False, True)
@@ -154,32 +172,73 @@ def print_set(session: clfrnn.Session, sizes: tuple[int, ...]) -> None:
     for cloud in BENCHMARK_SET:
         if sizes and cloud.n not in sizes:
             continue
-        methods = ALL if cloud.n <= MOST_FOR_ALL_PAIRS else METHODS
-        neighbors, counts, lists, chosen = measure(session, cloud, methods)
-        own = methods.index(chosen)
+        neighbors, counts, lists, chosen = measure(session, cloud, cloud.methods)
         times, over = [], []
         for each in (counts, lists):
-            times += [f"{ms:.3f}" for ms in each] + [""] * (len(ALL) - len(each))
-            over.append(f"{each[own] / min(each):.2f}" if each else "")
+            by_name = dict(zip(cloud.methods, each, strict=False))
+            times += columns(by_name)
+            over.append(f"{by_name[chosen] / min(each):.2f}" if each else "")
         click.echo(f"| {cloud} | {neighbors:.3g} | {' | '.join(times)} | {chosen} | {' | '.join(over)} |")
+
+
+def columns(by_name: dict[str, float]) -> list[str]:
+    """Milliseconds of all methods, nothing of those that were not measured."""
+    return [f"{by_name[name]:.3f}" if name in by_name else "" for name in ALL]
+
+
+def print_once(session: clfrnn.Session) -> None:
+    """Few points searched once: wall time, with all that Python does."""
+    click.echo(f"| cloud | points | radius | {' | '.join(ALL)} | auto | its search over the best |")
+    click.echo(f"|---|---:|---:|{'---:|' * len(ALL)}---|---:|")
+    for cloud in FEW:
+        points, radius, _ = cloud.search()
+        on_device = cla.to_device(session.queue, points)
+        search = functools.partial(clfrnn.search, on_device, radius, session=session)
+        wall = {
+            method: 1e3 * timed(session, functools.partial(search, method=method), STEPS).wall
+            for method in [*cloud.methods, "auto"]
+        }
+        auto = wall.pop("auto")
+        click.echo(f"| {cloud} | {' | '.join(columns(wall))} | {auto:.3f} | {auto / min(wall.values()):.2f} |")
 
 
 @click.command()
 @click.option("--device", help="As for `clfrnn search`.")
 @click.option("--set", "of_set", is_flag=True, help="All methods over every kind of cloud instead.")
+@click.option("--once", is_flag=True, help="All methods over few points that are searched once instead.")
 @click.option("--points", "sizes", multiple=True, type=int, help="Clouds of so many points alone.")
-@click.option("--neighbors", multiple=True, type=float, default=(0.5, 3.0, 10.0, 25.0))
-def main(device: str | None, *, of_set: bool, sizes: tuple[int, ...], neighbors: tuple[float, ...]) -> None:
+@click.option("--neighbors", multiple=True, type=float, help="Clouds of strips beside fenns with so many alone.")
+def main(device: str | None, *, of_set: bool, once: bool, sizes: tuple[int, ...], neighbors: tuple[float, ...]) -> None:
     """Measure, and print a Markdown table."""
+    check(of_set=of_set, once=once, sizes=sizes, neighbors=neighbors)
     try:
         session = profiled(device)
     except ClfrnnError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}\n")
-    if of_set:
+    if once:
+        print_once(session)
+    elif of_set:
         print_set(session, sizes)
     else:
-        print_even(session, sizes or (1 << 16, 1 << 18, 1 << 20, 1 << 22), neighbors)
+        print_even(session, sizes or (1 << 16, 1 << 18, 1 << 20, 1 << 22), neighbors or (0.5, 3.0, 10.0, 25.0))
+
+
+def check(*, of_set: bool, once: bool, sizes: tuple[int, ...], neighbors: tuple[float, ...]) -> None:
+    """Options that the other tables would not heed are errors."""
+    if of_set and once:
+        raise click.UsageError("--set and --once are two tables: ask for one of them")
+    if (of_set or once) and neighbors:
+        raise click.UsageError(
+            "--neighbors is for strips beside fenns: the clouds of --set and --once have their radii"
+        )
+    if once and sizes:
+        raise click.UsageError("--points is not for --once, which has few points of its own")
+    known = sorted({cloud.n for cloud in BENCHMARK_SET})
+    if of_set and (strange := [n for n in sizes if n not in known]):
+        raise click.UsageError(
+            f"--points: no cloud of the set has {strange[0]:,} points, but {', '.join(map(str, known))}"
+        )
 
 
 if __name__ == "__main__":

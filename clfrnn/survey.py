@@ -105,11 +105,15 @@ class Survey:
         """The standard deviation of that number over points: chance alone, and as unevenly as they crowd beyond it."""
         mean, excess = self.neighbors(radius), 0.0
         if self.others > 0:
-            found, sample = self.unevenness - 1 - 1 / self.others, occupancy_sample(max(1, self.n))
-            # In an even cloud it is 0, give or take this: where few are counted, two in one cell look like a crowd.
-            chance = math.sqrt(2 / sample.sampled) * sample.step / self.others
-            excess = found if found > 4 * chance else 0.0
+            found = self.unevenness - 1 - 1 / self.others
+            excess = found if found > self.chance_of_unevenness else 0.0
         return math.sqrt(mean + excess * mean * mean)
+
+    @property
+    def chance_of_unevenness(self) -> float:
+        """What chance may add to `unevenness`: where few points are counted, two in one cell look like a crowd."""
+        sample = occupancy_sample(max(1, self.n))
+        return 4 * math.sqrt(2 / sample.sampled) * sample.step / self.others if self.others > 0 else math.inf
 
     def _chance(self, expected: float) -> float:
         """What `others` may come to by chance in an even cloud; `expected` is the logarithm of its mean, or 0."""

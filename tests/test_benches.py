@@ -110,10 +110,54 @@ def test_all_methods_beside_each_other(session):
     done = CliRunner().invoke(choice.main, ["--device", position(session), "--set", "--points", "250"])
 
     assert done.exit_code == 0, done.output
-    *_, titles, _, few, many = (line.strip("| ").split(" | ") for line in done.output.splitlines())
-    for row in (few, many):
+    *_, titles, _, few, many, periodic = (line.strip("| ").split(" | ") for line in done.output.splitlines())
+    assert periodic[0] == "uniform, periodic"
+    for row in (few, many, periodic):
         assert len(row) == len(titles) == 17
         times = [float(each) for each in row[4:14]]
         own = choice.ALL.index(row[14])
         for kind, over in ((times[:5], row[15]), (times[5:], row[16])):
             assert float(over) == pytest.approx(kind[own] / min(kind), rel=0.1)
+
+
+def test_dimensions_that_no_grid_serves_have_no_times_of_grids(session):
+    choice = importlib.import_module("asv_benches.choice")
+
+    done = CliRunner().invoke(choice.main, ["--device", position(session), "--set", "--points", "500"])
+
+    assert done.exit_code == 0, done.output
+    rows = [line.removeprefix("|").split("|") for line in done.output.splitlines() if line.startswith("| uniform, ")]
+    assert [row[0].strip() for row in rows] == [f"uniform, {dim}D" for dim in (1, 4, 6, 12)]
+    timed = {name for row in rows for name, time in zip(choice.ALL, row[4:9], strict=True) if time.strip()}
+    assert timed == {"aabb_tree", "brute_force"}
+
+
+def test_few_points_are_searched_once(session, monkeypatch):
+    choice = importlib.import_module("asv_benches.choice")
+    monkeypatch.setattr(choice, "FEW", choice.FEW[:1])
+
+    done = CliRunner().invoke(choice.main, ["--device", position(session), "--once"])
+
+    assert done.exit_code == 0, done.output
+    cells = [each.strip() for each in done.output.splitlines()[-1].strip("|").split("|")]
+    *times, auto, over = map(float, cells[3:])
+    assert len(times) == 5
+    assert over == pytest.approx(auto / min(times), rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--set", "--points", "77"], "no cloud of the set has 77 points, but 250, 500, 1000"),
+        (["--set", "--neighbors", "3"], "--neighbors is for strips beside fenns"),
+        (["--once", "--points", "250"], "--points is not for --once"),
+        (["--set", "--once"], "ask for one of them"),
+    ],
+)
+def test_options_of_other_tables_are_refused(arguments, said):
+    choice = importlib.import_module("asv_benches.choice")
+
+    done = CliRunner().invoke(choice.main, arguments)
+
+    assert done.exit_code == 2
+    assert said in " ".join(done.output.replace("\u2502", " ").split())

@@ -11,7 +11,7 @@ import clfrnn
 from clfrnn import clouds
 from clfrnn.domain import PeriodicBox
 from clfrnn.methods import choice as choice_module
-from clfrnn.methods import choose_method
+from clfrnn.methods import choose_method, is_worth_binning
 from clfrnn.plan import Problem
 from clfrnn.survey import Survey
 
@@ -120,6 +120,14 @@ def test_a_tree_where_few_points_have_most_neighbors(name, dim):
         assert (f"a point has {others} others in its cell on average" in why) == (method == "aabb_tree")
 
 
+@pytest.mark.parametrize(("n", "method"), [(1 << 27, "aabb_tree"), (1 << 30, "strips")])
+def test_crowds_that_may_be_chance_are_none(n, method):
+    """One of 128 points is counted, or one of 1,024, of which two that meet in one cell stand for a million pairs."""
+    cloud = even(neighbors=50, n=n)
+    problem = dataclasses.replace(cloud, survey=dataclasses.replace(cloud.survey, others=12, unevenness=6))
+    assert choice(problem, "h200")[0] == method
+
+
 @pytest.mark.parametrize("name", SMALLER)
 def test_crowds_are_counted_first(name):
     """A sheet and a clump look alike to the sample: the index tells, when its cells are counted."""
@@ -133,17 +141,23 @@ def test_crowds_are_counted_first(name):
 def test_a_search_is_one_query_and_an_index_many(session, monkeypatch):
     asked = []
 
-    def listen(*problem, once):
-        asked.append(once)
-        return choose_method(*problem, once=once)
+    def listen(name, decide):
+        def heard(*about, once):
+            asked.append((name, once))
+            return decide(*about, once=once)
 
-    monkeypatch.setattr("clfrnn.api.choose_method", listen)
+        monkeypatch.setattr(f"clfrnn.api.{name}", heard)
+
+    listen("is_worth_binning", is_worth_binning)
+    listen("choose_method", choose_method)
     points = clouds.uniform(400, 3)
     neighbors = clfrnn.search(points, 0.1, session=session)
     index = clfrnn.build_index(points, 0.1, session=session)
-    assert asked == [True, False]
+    assert asked == [(name, once) for once in (True, False) for name in ("is_worth_binning", "choose_method")]
     assert index.method == "strips"
     assert np.array_equal(index.count().get(), np.diff(neighbors.offsets.get()))
+    # A search of as many on a line is one of all pairs on any device, an index of them a tree.
+    assert clfrnn.build_index(clouds.uniform(400, 1), 0.001, session=session).method == "aabb_tree"
 
 
 def test_huge_radii_and_none(session):

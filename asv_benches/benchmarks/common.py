@@ -62,7 +62,7 @@ def session(device: str) -> clfrnn.Session:
 
 def uniform_radius(n: int, neighbors: float, dim: int = 3) -> float:
     """The radius that finds so many neighbors among n uniform points of the unit cube, borders apart."""
-    ball = np.pi if dim == 2 else 4 / 3 * np.pi
+    ball = math.pi ** (dim / 2) / math.gamma(dim / 2 + 1)
     return float((neighbors / (ball * n)) ** (1 / dim))
 
 

@@ -59,7 +59,7 @@ _MOST_POINTS_OF_FEW, _MOST_NEIGHBORS_OF_FEW = 1 << 18, 100.0
 _UNEVEN = "points lie too unevenly for local grids"
 
 
-def is_worth_binning(n: int, dim: int, profile: DeviceProfile, *, once: bool = False) -> bool:
+def is_worth_binning(n: int, dim: int, profile: DeviceProfile, *, once: bool) -> bool:
     """Whether the choice depends on more than how many points there are, in how many dimensions, on what device."""
     return n > _few_points(dim, profile, once=once)
 
@@ -111,7 +111,9 @@ def _choose_without_grids(problem: Problem, few: int) -> Choice:
 def _crowd(problem: Problem, profile: DeviceProfile) -> str | None:
     """How points crowd, in words, where a device would wait for the few queries that have most neighbors."""
     survey = problem.survey
-    crowded = any(survey.others >= others and survey.unevenness >= unevenness for others, unevenness in _CROWDS)
+    # Beyond chance, which is much where one of hundreds of points is counted.
+    uneven = survey.unevenness - survey.chance_of_unevenness
+    crowded = any(survey.others >= others and uneven >= unevenness for others, unevenness in _CROWDS)
     if profile.kind != "gpu" or not crowded:
         return None
     return f"a point has {survey.others:.3g} others in its cell on average, and few points have most of them"
