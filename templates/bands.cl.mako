@@ -3,9 +3,7 @@
 ## touches: what items load together is one address a band. In a band are other queries than in the next, or where
 ## there are shares the same queries for another share of the leaves.
 ## Config fields used: work_group_size, dim, components, room, band, bands, word, shares.
-<%def name="words()" filter="trim">
-${-(-room // (word * shares))}
-</%def>
+<%def name="words()"><% return -(-room // (word * shares)) %></%def>
 
 <%def name="of_band(array, number)" filter="trim">
 ${array}[(${number}) * ${bands} + frnn_l / ${band}]
@@ -23,11 +21,13 @@ ${f"({k} * {shares} + frnn_l / {work_group_size // shares})" if shares > 1 else 
         // And of those that hold other points than neighbors: none where it reaches the far corner, as no point in the box is
         // farther than that, and the leaf is full.
 % endif
-        for (int frnn_k = frnn_l; frnn_k < ${bands} * ${words()}; frnn_k += ${work_group_size}) {
+        // Written out, as PoCL takes the branch into a loop that begins a part with barriers for one that all items take.
+<% number = bands * words() %>\
 % for array in arrays:
-            ${array}[frnn_k] = 0;
+% for first in range(0, number, work_group_size):
+        ${f"if ({first} + frnn_l < {number}) " if first + work_group_size > number else ""}${array}[${first} + frnn_l] = 0;
 % endfor
-        }
+% endfor
         frnn_meet();
         const int frnn_portion = ${f"(frnn_found + {shares - 1} - frnn_l / {work_group_size // shares}) / {shares}" if shares > 1 else "frnn_found"};
         for (int frnn_from = 0; frnn_from < frnn_portion; frnn_from += ${word}) {
