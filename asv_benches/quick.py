@@ -1,6 +1,7 @@
 """The figures of docs/performance.md: update + count and update + lists on named clouds, as a Markdown table.
 
-With ``--beside``, what a periodic box and a user's function cost beside a bare count, on the uniform clouds.
+With ``--beside``, what a periodic box and a user's function cost beside a bare count, on the uniform clouds; with
+``--kernels``, what each kernel of a step takes.
 
 Device time is the last event's end minus the first event's start, on a queue with profiling; wall time that of the same
 step in a session as users have it, or with ``--loop`` its share of a loop whose last step alone is waited for. Points
@@ -9,6 +10,7 @@ lie on the device; the median of 20 steps after warm-up. Where events have no ti
 
 from __future__ import annotations
 
+import collections
 import statistics
 import time
 from collections.abc import Callable
@@ -22,7 +24,7 @@ import clfrnn
 from clfrnn import clouds
 from clfrnn.errors import ClfrnnError
 
-from .benchmarks.common import Seconds, profiled, timed, uniform_radius
+from .benchmarks.common import WARM_UP, Seconds, has_event_times, profiled, timed, uniform_radius
 from .benchmarks.visit import DENSITY
 
 STEPS = 20
@@ -61,16 +63,13 @@ SMALL: dict[str, Callable[[], tuple[Any, float]]] = {
 }
 
 
-def measure(
-    session: clfrnn.Session,
-    points: Any,
-    radius: float,
-    method: str,
-    options: dict[str, Any],
-    *,
-    loop: bool = False,
-) -> tuple[float, Seconds, Seconds | None]:
-    """Neighbors, and the milliseconds of update + count and of update + lists, unless these are too long for memory."""
+Step = Callable[[], object]
+
+
+def steps_of(
+    session: clfrnn.Session, points: Any, radius: float, method: str, options: dict[str, Any]
+) -> tuple[float, Step, Step | None]:
+    """Neighbors, and an update with counts and with lists, unless these are too long for memory."""
     on_device = cla.to_device(session.queue, points)
     index = clfrnn.build_index(on_device, radius, method=method, session=session, **options)
     pairs = int(index.count().get().sum(dtype=np.int64))
@@ -84,16 +83,30 @@ def measure(
         index.update(on_device)
         return index.query()
 
+    return pairs / len(points), count, lists if pairs <= MOST_PAIRS else None
+
+
+def measure(
+    session: clfrnn.Session,
+    points: Any,
+    radius: float,
+    method: str,
+    options: dict[str, Any],
+    *,
+    loop: bool = False,
+) -> tuple[float, Seconds, Seconds | None]:
+    """Neighbors, and the milliseconds of update + count and of update + lists, unless these are too long for memory."""
+    neighbors, count, lists = steps_of(session, points, radius, method, options)
     clock = in_a_loop if loop else milliseconds
-    return pairs / len(points), clock(session, count), clock(session, lists) if pairs <= MOST_PAIRS else None
+    return neighbors, clock(session, count), clock(session, lists) if lists is not None else None
 
 
-def milliseconds(session: clfrnn.Session, step: Callable[[], object]) -> Seconds:
+def milliseconds(session: clfrnn.Session, step: Step) -> Seconds:
     """Median times of a step."""
     return Seconds(*(1e3 * seconds for seconds in timed(session, step, STEPS)))
 
 
-def in_a_loop(session: clfrnn.Session, step: Callable[[], object]) -> Seconds:
+def in_a_loop(session: clfrnn.Session, step: Step) -> Seconds:
     """The wall time of a step in a loop that is waited for at its end, the median of five."""
     loops = []
     for _ in range(6):
@@ -116,7 +129,7 @@ def beside(session: clfrnn.Session, points: Any, radius: float, side: float, met
     periodic = clfrnn.build_index(on_device, radius, method=method, session=session, box=box, periodic=True)
     pairs = plain.query().num_pairs
     assert pairs > 0, "a benchmark that finds nothing measures nothing"
-    asked: list[Callable[[], object]] = [
+    asked: list[Step] = [
         plain.count,
         periodic.count,
         plain.query,
@@ -126,6 +139,21 @@ def beside(session: clfrnn.Session, points: Any, radius: float, side: float, met
         lambda: plain.visit(DENSITY, h2=radius * radius, mass=mass, density=density),
     ]
     return [pairs / len(points), *(milliseconds(session, step).span for step in asked)]
+
+
+def microseconds(session: clfrnn.Session, step: Step) -> dict[str, float]:
+    """The median time of each kernel of a step, in their order; of those launched more than once the sum."""
+    steps: list[dict[str, float]] = []
+    for _ in range(WARM_UP + STEPS):
+        with session.recorded() as launches:
+            held = step()
+        session.queue.finish()
+        del held
+        kernels: dict[str, float] = collections.defaultdict(float)
+        for name, event in launches:
+            kernels[name] += 1e-3 * (event.profile.end - event.profile.start)
+        steps.append(kernels)
+    return {name: statistics.median(each[name] for each in steps[WARM_UP:] if name in each) for name in steps[-1]}
 
 
 def scipy_milliseconds(points: Any, radius: float) -> tuple[float, float]:
@@ -165,6 +193,22 @@ def print_beside(session: clfrnn.Session, named: dict[str, Callable[[], tuple[An
         click.echo(f"| {name} | {mean:.2f} | " + " | ".join(cells) + " |")
 
 
+def print_kernels(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]], method: str) -> None:
+    """The table of what the kernels of a step take."""
+    click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}, method {method}, kernels in microseconds\n")
+    click.echo("| cloud | step | in kernels | of these |")
+    click.echo("|---|---|---:|---|")
+    for name, make in named.items():
+        points, radius = make()
+        _, *steps = steps_of(session, points, radius, method, {})
+        for what, step in zip(("count", "lists"), steps, strict=True):
+            if step is None:
+                continue
+            kernels = microseconds(session, step)
+            each = ", ".join(f"{kernel} {time:.1f}" for kernel, time in kernels.items())
+            click.echo(f"| {name} | {what} | {sum(kernels.values()):.1f} | {each} |")
+
+
 def print_steps(
     session: clfrnn.Session,
     named: dict[str, Callable[[], tuple[Any, float]]],
@@ -201,6 +245,7 @@ def print_steps(
 @click.option("--construction", type=click.Choice(["counting", "sort"]))
 @click.option("--small", is_flag=True, help="The clouds for CPUs.")
 @click.option("--beside", "compared", is_flag=True, help="Periodic boxes and a user's function beside a bare count.")
+@click.option("--kernels", "by_kernel", is_flag=True, help="What each kernel of a step takes.")
 @click.option("--scipy", "with_scipy", is_flag=True, help="scipy's cKDTree beside ours, in the same run.")
 @click.option("--loop", is_flag=True, help="Wall times in a loop whose last step alone is waited for.")
 def main(
@@ -210,6 +255,7 @@ def main(
     construction: str | None,
     small: bool,
     compared: bool,
+    by_kernel: bool,
     with_scipy: bool,
     loop: bool,
 ) -> None:
@@ -219,6 +265,10 @@ def main(
         session = profiled(device)
         if compared:
             print_beside(session, named, method)
+        elif by_kernel:
+            if not has_event_times(session):
+                raise click.ClickException(f"--kernels: {session.profile} does not tell how long kernels take")
+            print_kernels(session, named, method)
         else:
             options = {"construction": construction} if construction else {}
             print_steps(session, named, method, options, with_scipy=with_scipy, loop=loop)

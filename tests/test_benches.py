@@ -161,3 +161,43 @@ def test_options_of_other_tables_are_refused(arguments, said):
 
     assert done.exit_code == 2
     assert said in " ".join(done.output.replace("\u2502", " ").split())
+
+
+def test_trees_beside_grids(session, monkeypatch):
+    """Times of making, fitting and searching a tree, and how it stands beside a grid."""
+    trees, quick = (importlib.import_module(f"asv_benches.{name}") for name in ("trees", "quick"))
+    monkeypatch.setattr(trees, "SMALL", {"tiny": lambda: (quick.cube(700), 0.2)})
+    monkeypatch.setattr(trees, "FEW_POINTS", 2000)
+    for module in (trees, quick):
+        monkeypatch.setattr(module, "STEPS", 2)
+
+    done = CliRunner().invoke(trees.main, ["--device", position(session), "--small"])
+
+    assert done.exit_code == 0, done.output
+    rows = [line.strip("| ").split(" | ") for line in done.output.splitlines() if line.startswith("|")]
+    titles, _, (name, *figures), _, _, *radii = rows
+    assert (name, len(figures)) == ("tiny", len(titles) - 1)
+    *times, step, grid, over = map(float, figures)
+    assert min(times) > 0
+    assert over == pytest.approx(step / grid, rel=0.05)
+    assert [float(row[0]) for row in radii] == pytest.approx([8.06 * each for each in trees.LARGEST], rel=0.01)
+    assert all(float(row[1]) > 0 for row in radii[1:])
+
+
+def test_kernels_of_a_step(session, monkeypatch):
+    quick = importlib.import_module("asv_benches.quick")
+    monkeypatch.setattr(quick, "SMALL", {"tiny": lambda: (quick.cube(700), 0.2)})
+    monkeypatch.setattr(quick, "STEPS", 2)
+
+    done = CliRunner().invoke(quick.main, ["--device", position(session), "--small", "--kernels"])
+
+    if not session.device.profiling_timer_resolution:
+        assert "does not tell how long kernels take" in done.output
+        return
+    assert done.exit_code == 0, done.output
+    for row, what in zip(done.output.splitlines()[-2:], ("count", "lists"), strict=True):
+        name, step, together, kernels = row.strip("| ").split(" | ")
+        assert (name, step) == ("tiny", what)
+        times = [float(each.split()[1]) for each in kernels.split(", ")]
+        assert sum(times) == pytest.approx(float(together), abs=0.06 * len(times))
+        assert "frnn_visit" in kernels

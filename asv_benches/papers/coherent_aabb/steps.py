@@ -25,7 +25,7 @@ from ..clock import stage_seconds
 from ..paper import Measurement, Numbers
 from .scenes import Groups, cube, diagonal, displacements, groups, radius_of
 
-__all__ = ["DisagreementError", "measure"]
+__all__ = ["DisagreementError", "measure", "update_seconds"]
 
 #: Steps before those that are timed: everything is compiled, and the pool is filled.
 WARM_UP = 3
@@ -148,21 +148,10 @@ def _update(session: clfrnn.Session, n: int, way: str, radius: float) -> Numbers
     if tree:
         options["rebuild_threshold"] = 1.0 if way == "rebuild" else np.inf
     index = clfrnn.build_index(here, reach, session=session, **options)
-    # With the least threshold, an update behind a move makes a new order; that it is at rest before the move, and again
-    # behind the new order, keeps it from looking at its own boxes first.
-    cycle = (here, there, there, there, here, here) if way == "rebuild" else (here, there)
-    timed = (2, 5) if way == "rebuild" else (0, 1)
-    seconds: list[float] = []
-    started, k = time.perf_counter(), 0
-    while len(seconds) < LEAST or (len(seconds) < MOST and time.perf_counter() - started < ENOUGH):
-        points = cycle[k % len(cycle)]
-        span = stage_seconds(session, [functools.partial(index.update, points)])[-1].span
-        if k >= len(cycle) * WARM_UP and k % len(cycle) in timed:
-            assert way != "rebuild" or index.last_update == "rebuilt"
-            seconds.append(span)
-        k += 1
+    seconds = update_seconds(session, index, here, there, anew=way == "rebuild")
     index.check()
-    _compare(index.count().get(), _expected(session, points, reach))
+    index.update(there)
+    _compare(index.count().get(), _expected(session, there, reach))
     return {"update": statistics.median(seconds), "timed": float(len(seconds))}
 
 
@@ -191,6 +180,26 @@ EXPERIMENTS: dict[str, Callable[..., Numbers]] = {
 
 
 # --- what they share --------------------------------------------------------------------------------------------------
+
+
+def update_seconds(
+    session: clfrnn.Session, index: clfrnn.Index, here: cla.Array, there: cla.Array, *, anew: bool
+) -> list[float]:
+    """Seconds of updates between two sets of positions; `anew`: of those that make a tree's order anew.
+
+    With the least threshold, an update behind a move makes a new order; that it is at rest before the move, and again
+    behind the new order, keeps it from looking at its own boxes first.
+    """
+    cycle, timed = ((here, there, there, there, here, here), (2, 5)) if anew else ((here, there), (0, 1))
+    seconds: list[float] = []
+    started, k = time.perf_counter(), 0
+    while len(seconds) < LEAST or (len(seconds) < MOST and time.perf_counter() - started < ENOUGH):
+        span = stage_seconds(session, [functools.partial(index.update, cycle[k % len(cycle)])])[-1].span
+        if k >= len(cycle) * WARM_UP and k % len(cycle) in timed:
+            assert not anew or index.last_update == "rebuilt"
+            seconds.append(span)
+        k += 1
+    return seconds
 
 
 def _typical(session: clfrnn.Session, step: Callable[[], object]) -> float:
