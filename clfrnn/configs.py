@@ -186,6 +186,8 @@ class VisitVariant:
 
     #: queries are another array than the points
     foreign: bool = False
+    #: and come as a copy in an order of the walk's own
+    placed: bool = False
     #: each query has a radius of its own
     radii: bool = False
     #: each pair once, ``i < j``

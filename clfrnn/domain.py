@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SLACK", "CellGrid", "PeriodicBox", "far_coordinate", "fit_cells", "grid_of", "padded_radius"]
+__all__ = ["SLACK", "CellGrid", "PeriodicBox", "far_coordinate", "fit_cells", "grid_of", "padded_radius", "torus_like"]
 
 #: Cell coordinates are clamped to ±2**29 in the kernels; planning stays a factor of two inside.
 _COORDINATE_RANGE = 2.0**28
@@ -250,6 +250,18 @@ def fit_cells(
         length / period if period else side for length, period, side in zip(lengths, periods, fitted, strict=True)
     )
     return grid_of(low=low, sides=sides, shape=shape, periods=tuple(periods), real=real, wrapped=wrapped)
+
+
+def torus_like(grid: CellGrid, n: int) -> CellGrid:
+    """Cells like those of `grid` for `n` rows that may lie anywhere, none of which a border cell collects.
+
+    About two cells for each of them, and no more than `grid` has. On periodic axes, and on a torus, nothing lies
+    outside: that grid serves them as it is.
+    """
+    if grid.wrapped or any(grid.periods):
+        return grid
+    shape = _torus(list(grid.shape), min(2 * n, grid.cells), along=0)
+    return dataclasses.replace(grid, shape=shape, wrapped=True)
 
 
 def grid_of(

@@ -21,7 +21,7 @@ ${f"({k} * {shares} + frnn_l / {work_group_size // shares})" if shares > 1 else 
         // And of those that hold other points than neighbors: none where it reaches the far corner, as no point in the box is
         // farther than that, and the leaf is full.
 % endif
-        // Written out, as PoCL takes the branch into a loop that begins a part with barriers for one that all items take.
+        // Written out: a driver for CPUs takes the branch into a loop that begins a part with barriers for one that all take.
 <% number = bands * words() %>\
 % for array in arrays:
 % for first in range(0, number, work_group_size):

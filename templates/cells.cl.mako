@@ -8,7 +8,7 @@
 <%namespace name="seams" file="seams.cl.mako"/>
 <%namespace name="stash" file="stash.cl.mako"/>
 // Cells on a torus: the address of a point, and the window of a query.
-// Config fields used: dim, components, columns, periodic, lockstep, foreign, part, images, marks.
+// Config fields used: dim, components, columns, periodic, lockstep, foreign, placed, part, images, marks.
 
 ${periodic_box.numbers() if function is None else ""}
 <%def name="grid(name)" filter="trim">
@@ -40,7 +40,11 @@ const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${nam
 <%def name="arguments(starts='frnn_starts')">
     const int frnn_n, ${places.constant_array("frnn_sorted")},
     global const int *restrict ${starts},
-    ${grid("frnn_")}
+    ${grid("frnn_")}\
+% if placed:
+,
+    const int frnn_many, ${places.constant_array("frnn_placed")}\
+% endif
 </%def>
 
 <%def name="take_query(function)">

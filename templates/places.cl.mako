@@ -4,7 +4,7 @@
 ## CPUs load a vector at a time; "pairs", the same but for the first two coordinates, which stand beside each other: loads for
 ## work-items in step take a GPU as long as their bytes, and a count asks for no ids. In pairs what is not a number lies at
 ## infinity: fused tests look at signs, and the sign of what is not a number is anything.
-## Config fields used: work_group_size, dim, components, layout, foreign.
+## Config fields used: work_group_size, dim, components, layout, foreign, placed.
 <%def name="array(name)" filter="trim">
 global ${"frnn_record" if layout == "records" else "real"} *restrict ${name}
 </%def>
@@ -23,28 +23,32 @@ ${array}[${k} * (size_t)${n} + (${place})]
 % endif
 </%def>
 
-<%def name="point(place, array='frnn_sorted')" filter="trim">
+<%def name="point(place, array='frnn_sorted', n='frnn_n')" filter="trim">
 ## Coordinates of the point at a place.
 (real_vec)(\
 % for k in range(dim):
-${coordinate(k, place, array)}${"" if loop.last else ", "}\
+${coordinate(k, place, array, n)}${"" if loop.last else ", "}\
 % endfor
 ${", 0" * (vector_length - dim)})
 </%def>
 
-<%def name="point_id(place, array='frnn_sorted')" filter="trim">
-FRNN_LANE_ID(${f"{array}[{place}].s3" if layout == "records" else f"{array}[{dim} * (size_t)frnn_n + ({place})]"})
+<%def name="point_id(place, array='frnn_sorted', n='frnn_n')" filter="trim">
+FRNN_LANE_ID(${f"{array}[{place}].s3" if layout == "records" else f"{array}[{dim} * (size_t){n} + ({place})]"})
 </%def>
 
+<%def name="queries()">
+## The copy that holds the queries, and of how many.
+<% return ("frnn_placed", "frnn_many") if foreign else ("frnn_sorted", "frnn_n") %></%def>
+
 <%def name="query(unit)">
-% if foreign:
+% if foreign and not placed:
     const int i = ${unit};
     const real_vec frnn_q = ${geometry.load("frnn_queries", "i")};
 % elif layout != "records":
-    const int i = ${point_id(unit)};
-    const real_vec frnn_q = ${point(unit)};
+    const int i = ${point_id(unit, *queries())};
+    const real_vec frnn_q = ${point(unit, *queries())};
 % else:
-    const frnn_record frnn_own_record = frnn_sorted[${unit}];
+    const frnn_record frnn_own_record = ${queries()[0]}[${unit}];
     const int i = FRNN_LANE_ID(frnn_own_record.s3);
     const real_vec frnn_q = ${geometry.point_of("frnn_own_record")};
 % endif

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from clfrnn.domain import CellGrid, PeriodicBox, fit_cells, padded_radius
+from clfrnn.domain import CellGrid, PeriodicBox, fit_cells, padded_radius, torus_like
 from clfrnn.survey import Survey, occupancy_sample
 
 
@@ -27,6 +27,21 @@ def test_a_grid_covers_its_box_exactly():
     assert grid.shape == (5, 9)
     assert not grid.wrapped
     assert grid.cells == 45
+
+
+def test_queries_have_cells_wherever_they_lie():
+    """As many as queries are worth, no more than points have, and none that collects what lies outside."""
+    held = fit_cells(low=(0.0, 0.0), high=(1.0, 1.0), sides=(0.01, 0.01), n=10_000, real="float")
+    assert not held.wrapped
+    for m, cells in ((100, 256), (1_000_000, 16_384)):
+        torus = torus_like(held, m)
+        assert torus.wrapped
+        assert torus.cells == cells
+        assert (torus.low, torus.sides, torus.inverses) == (held.low, held.sides, held.inverses)
+        assert min(last - first for first, last in torus.ends) > 1e6
+    for box in (PeriodicBox(lengths=(1.0, 0.0), low=None), None):
+        served = fit_cells(low=(0.0, 0.0), high=(1e6, 1.0), sides=(0.01, 0.01), n=1000, real="float", box=box)
+        assert torus_like(served, 100) is served
 
 
 def test_a_flat_domain_does_not_waste_its_torus():

@@ -183,6 +183,26 @@ def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, period
         assert without_room > 0
 
 
+@pytest.mark.parametrize("kind", ["as it is", "picked", "by buckets"])
+def test_queries_that_are_sorted_into_cells(session, monkeypatch, kind):
+    """A copy of the queries, which the walk goes through; on a torus, as they lie anywhere."""
+    monkeypatch.setattr(cell_plan, "_MANY_QUERIES", {})
+    monkeypatch.setattr(cell_plan, "_MANY_QUERIES_ELSEWHERE", 1)
+    if kind == "by buckets":
+        monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
+    points, queries = clouds.uniform(110, 3, seed=4), 1.4 * clouds.uniform(90, 3, seed=5)
+    index = clfrnn.build_index(
+        points, 0.2, method="strips", session=session if kind == "as it is" else as_narrow_gpu(session, fma=True)
+    )
+    expected = reference.neighbors(points, 0.2, queries=queries)
+    for _ in range(2):  # the second time buckets have room by the first
+        with index.session.recorded() as launches:
+            counts = index.count(queries).get()
+        assert np.array_equal(counts, np.diff(expected.offsets))
+        assert len(launches) > 1
+    assert np.array_equal(index.query(queries, sort="index").to_host().indices, expected.indices)
+
+
 @pytest.mark.oclgrind_expected
 def test_the_checker_is_awake(session, capfd):
     """Where reports fail a test, a race must be reported."""

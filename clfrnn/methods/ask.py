@@ -79,6 +79,7 @@ class Ask(NamedTuple):
         return VisitVariant(
             images=images,
             foreign=self.queries is not None,
+            placed=self.queries is not None and bool(self.placed),
             radii=self.radii is not None,
             half=self.half,
             part=part,
@@ -126,7 +127,7 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         radii=radii,
         include_self=bool(include_self),
         half=bool(half),
-        walk=index.walk_of(foreign=array is not None),
+        walk=index.walk_of(scattered=array is not None and not placed),
         images=index.images_served(foreign=array is not None),
         placed=placed,
         borrowed=is_device_array(queries) or is_device_array(radius),

@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import pyopencl.array as cla
 
 from ..buckets import Filling, plan_filling
-from ..configs import VisitVariant, WalkConfig, room_for_points
+from ..configs import VisitVariant, WalkConfig
 from ..domain import CellGrid, fit_cells
+from ..errors import DeviceMemoryError
 from ..functions import NeighborFunction
 from ..limits import check_turns
 from ..plan import Problem
-from ..primitives.fill import fill
-from ..primitives.radix_sort import sort_positions
 from ..primitives.reduce import Box, PendingBox, bounding_box
-from ..primitives.scan import exclusive_scan
-from ..program import Kernel
 from ..session import INT, Scratch, Session
 from .ask import Ask
-from .buckets import BucketSort
-from .cell_plan import CellPlan
-from .grid_numbers import pack_box, pack_grid
+from .bins import Binner, Bins, Layout
+from .cell_plan import CellPlan, many_queries
 from .handover import Handover
 from .index import Index
 from .marks import make_marks
 from .stash import slots_that_pay, stash_for
 
 __all__ = ["CellIndex"]
-
-_UINT = np.dtype(np.uint32)
 
 #: From so many neighbors on, a list is written by the marks of the count, without testing candidates again, and numbers
 #: some at once (measured). There is room for so many times the words of bits that a query is expected to fill, or the
@@ -42,33 +35,6 @@ _FEW = {"cpu": 0.0}
 _FEW_ELSEWHERE = 6.0
 _MARKS_ROOM = 1.25
 _PLACES_ROOM = 1.0
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Layout:
-    """Cells, and how points come into them: what depends on no positions."""
-
-    grid: CellGrid
-    #: None where points are sorted
-    filling: Filling | None
-    #: the numbers of the grid, and of a periodic box, as kernels take them
-    numbers: tuple[Any, ...]
-    #: what brings them there together
-    sort: BucketSort | None
-
-
-class Bins(NamedTuple):
-    """Points in the cells of one layout: where each cell starts, and the sorted copy of the points."""
-
-    layout: Layout
-    starts: Scratch
-    places: Scratch
-    #: the numbers of periodic images where there are any
-    images: Scratch | None
-    #: behind those of the layout
-    numbers: tuple[Any, ...]
-    #: the arguments of the walk
-    walk: tuple[Any, ...]
 
 
 class CellIndex(Index):
@@ -90,7 +56,10 @@ class CellIndex(Index):
         #: words of marks that a query takes in the cells that it was asked for
         self._words: tuple[CellGrid, float] | None = None
         self._n = np.int32(self.num_points)
-        #: the points of the bins in records, for queries that are no points, once there were any
+        self._binner = Binner(session, problem, self.watch, stem=self.stem, config=self.config, dtype=self.dtype)
+        #: how so many queries come into cells like those of a grid, as they were last asked for
+        self._layout_of_queries: tuple[CellGrid, int, Layout] | None = None
+        #: the points of the bins in records, for queries that are in no order, once there were any
         self._records: Scratch | None = None
         self._bins = self._bin(points, bounds, self._lay_out(plan.grid, plan.filling))
 
@@ -106,7 +75,7 @@ class CellIndex(Index):
 
     def config_for(self, function: NeighborFunction, variant: VisitVariant) -> WalkConfig:
         """See :class:`~clfrnn.methods.walker.Walker`."""
-        if variant.foreign:
+        if variant.foreign and not variant.placed:
             return self._plan.foreign
         return self._plan.edges if function.light and variant.images == "next" else self.config
 
@@ -118,6 +87,7 @@ class CellIndex(Index):
         return [
             f"cells: {' x '.join(map(str, grid.shape))}, {kept}, of sides {sides}",
             f"construction: {self._plan.construction}{self._how_filled()}",
+            f"queries that are no points: from {many_queries(self.session.profile):,} on sorted into cells first",
         ]
 
     def _how_filled(self) -> str:
@@ -153,118 +123,54 @@ class CellIndex(Index):
         self._bins = self._bin(points, bounds, layout)
 
     def _lay_out(self, grid: CellGrid, filling: Filling | None) -> Layout:
-        box, sort = self.problem.box, None
-        numbers: tuple[Any, ...] = pack_grid(grid, self.dtype)
-        if box is not None:
-            numbers = (*numbers, *pack_box(box, grid.low, self.problem.real, self.dtype))
-        if filling is not None and filling.together:
-            sort = BucketSort(
-                self.session,
-                grid,
-                filling,
-                n=self.num_points,
-                dtype=self.dtype,
-                numbers=numbers,
-                periodic=box is not None,
-                layout=self.config.layout,
-            )
-        return Layout(grid=grid, filling=filling, numbers=numbers, sort=sort)
+        return self._binner.lay_out(grid, filling, self.num_points)
 
     def _bin(self, points: cla.Array, bounds: PendingBox | None, layout: Layout) -> Bins:
         """The points in the cells of `layout`. The index's own bins stay as they are, whatever fails here."""
-        session, n = self.session, self.num_points
         images = None if self.problem.box is None else self.images(layout.grid.low, bounds)
-        room = room_for_points(self.config.layout, self.dim, n)
-        starts = session.scratch(layout.grid.cells + 1, INT, purpose="the starts of cells")
-        places = session.scratch(room, self.dtype, purpose="the sorted copy of the points")
-        of_grid = layout.numbers if images is None else (*layout.numbers, images.base_data)
-        bins = Bins(
-            layout=layout,
-            starts=starts,
-            places=places,
-            images=images,
-            numbers=of_grid,
-            walk=(self._n, places.base_data, starts.base_data, *of_grid),
-        )
-        if layout.sort is None:
-            self._bin_one_by_one(points, bounds, bins)
-        else:
-            layout.sort.points(points, starts, places, bounds or self.watch.room(), images)
-        return bins
-
-    def _bin_one_by_one(self, points: cla.Array, bounds: PendingBox | None, bins: Bins) -> None:
-        """Find the order of the points, and gather them in it."""
-        session, n = self.session, self.num_points
-        kernels, config = session.kernels(self.stem, self.config, None, VisitVariant())
-        if bounds is not None and not bounds.placed:
-            bounding_box(session, points, bounds)
-        order_points = self._count if self._plan.construction == "counting" else self._sort
-        order = order_points(points, bins, kernels, config.work_group_size)
-        session.launch(
-            kernels["gather_points"],
-            n,
-            config.work_group_size,
-            n,
-            points.base_data,
-            order.base_data,
-            bins.places.base_data,
-        )
-
-    def _count(self, points: cla.Array, bins: Bins, kernels: dict[str, Kernel], size: int) -> Scratch:
-        """Order by counting (Hoetzlein 2014). Atomics: the order inside a cell is not repeatable."""
-        session, n = self.session, self.num_points
-        counts = session.scratch(bins.layout.grid.cells, INT, purpose="the counts of cells")
-        addresses, ranks, order = (session.scratch(n, INT, purpose="the cells of points") for _ in range(3))
-        fill(session, counts)
-        session.launch(
-            kernels["count_cells"],
-            n,
-            size,
-            n,
-            points.base_data,
-            *bins.numbers,
-            counts.base_data,
-            addresses.base_data,
-            ranks.base_data,
-        )
-        exclusive_scan(session, counts, bins.starts)
-        session.launch(
-            kernels["order_points"],
-            n,
-            size,
-            n,
-            addresses.base_data,
-            ranks.base_data,
-            bins.starts.base_data,
-            order.base_data,
-        )
-        return order
-
-    def _sort(self, points: cla.Array, bins: Bins, kernels: dict[str, Kernel], size: int) -> Scratch:
-        """Order by sorting (Green 2010). Repeatable: inside a cell stands the input's order."""
-        session, n, cells = self.session, self.num_points, bins.layout.grid.cells
-        keys = session.scratch(n, _UINT, purpose="the cells of points")
-        session.launch(kernels["cell_keys"], n, size, n, points.base_data, *bins.numbers, keys.base_data)
-        keys, order = sort_positions(session, keys, (cells - 1).bit_length())
-        session.launch(
-            kernels["cell_starts"],
-            cells + 1,
-            size,
-            n,
-            cells,
-            keys.base_data,
-            bins.starts.base_data,
-        )
-        return order
+        return self._binner.bin(points, bounds, layout, images, purpose="points")
 
     def walk_arguments(self) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.walker.Walker`."""
         return self._bins.walk
 
-    def walk_of(self, *, foreign: bool) -> tuple[Any, ...]:
+    def goes_by_number(self, function: NeighborFunction, ask: Ask, images: str) -> bool:  # noqa: ARG002
+        """Queries that are in no order."""
+        return ask.queries is not None and not ask.placed
+
+    def find_box_of_queries(self, queries: cla.Array) -> PendingBox:
+        """Found while they are sorted, where they are."""
+        sorted_first = self._sorts(queries.shape[0])
+        return self.watch.room() if sorted_first else super().find_box_of_queries(queries)
+
+    def _sorts(self, m: int) -> bool:
+        """Whether so many queries are sorted first."""
+        return m >= many_queries(self.session.profile)
+
+    def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
+        """Many queries that are no points as a copy in the order of cells: those in step then look at the same points.
+
+        Not where there is no memory for that.
+        """
+        if queries is None or not self._sorts(queries.shape[0]):
+            return ()
+        bins, m = self._bins, queries.shape[0]
+        kept = self._layout_of_queries
+        if kept is None or kept[0] is not bins.layout.grid or kept[1] != m:
+            kept = (bins.layout.grid, m, self._binner.lay_out_queries(bins.layout.grid, m))
+        try:
+            placed = self._binner.bin(queries, box, kept[2], bins.images, purpose="queries")
+        except DeviceMemoryError:
+            if box is not None and not box.placed:
+                bounding_box(self.session, queries, box)
+            return ()
+        self._layout_of_queries = kept
+        return (np.int32(m), placed.places.base_data)
+
+    def walk_of(self, *, scattered: bool) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.kept.KeptPoints`."""
         bins = self._bins
-        if not foreign or self._plan.foreign.layout == self.config.layout:
+        if not scattered or self._plan.foreign.layout == self.config.layout:
             return bins.walk
         if self._records is None:
             self._records = self._copy_records(bins)

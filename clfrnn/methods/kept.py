@@ -72,8 +72,8 @@ class KeptPoints(abc.ABC):
         box, periodic = self.watch.box_of_points(), self.problem.box
         return box is not None and periodic is not None and periodic.holds(box.low, box.high, self._box_starts())
 
-    def walk_of(self, *, foreign: bool) -> tuple[Any, ...]:  # noqa: ARG002
-        """What walks take of the index, for queries that are points or for others."""
+    def walk_of(self, *, scattered: bool) -> tuple[Any, ...]:  # noqa: ARG002
+        """What walks take of the index; `scattered`: for queries that are no points and come in no order."""
         return self.walk_arguments()
 
     @abc.abstractmethod

@@ -113,7 +113,8 @@ class Walker(KeptPoints):
     ) -> tuple[Kernel, Any]:
         """The kernel that runs `function` for such a query, and the config it was compiled for."""
         passed_on = {"shared": self.divides(function, ask.m)} if marks is None else marks.variant(light=function.light)
-        kind = (function, ask.queries is None, ask.radii is None, ask.half, images, part, *passed_on.values())
+        asked = ask.queries is None, bool(ask.placed), ask.radii is None, ask.half
+        kind = (function, *asked, images, part, *passed_on.values())
         found = self._programs.get(kind)
         if found is None:
             variant = dataclasses.replace(ask.variant(images, part=part), **passed_on)

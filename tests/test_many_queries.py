@@ -1,0 +1,167 @@
+"""Many queries that are no points are sorted into cells first: what they find, and when it is done."""
+
+import numpy as np
+import pyopencl.array as cla
+import pytest
+from conftest import POINTS, as_gpu
+
+import clfrnn
+from clfrnn import clouds, reference
+from clfrnn.methods import cell_plan, cells, stash
+from clfrnn.session import Session
+
+N = min(700, POINTS)
+M = min(500, POINTS)
+METHODS = ["strips", "uniform_grid"]
+
+pytestmark = pytest.mark.core
+
+
+@pytest.fixture(params=METHODS)
+def method(request):
+    return request.param
+
+
+@pytest.fixture(params=["as it is", "as a GPU"])
+def device(request, session):
+    return session if request.param == "as it is" else as_gpu(session)
+
+
+@pytest.fixture
+def few_are_many(monkeypatch):
+    monkeypatch.setattr(cell_plan, "_MANY_QUERIES", {})
+    monkeypatch.setattr(cell_plan, "_MANY_QUERIES_ELSEWHERE", 40)
+
+
+def around(dim, dtype=np.float32):
+    """Queries in and around the unit cube, some at one place, some far away."""
+    rng = np.random.default_rng(6)
+    queries = (1.5 * rng.random((M, dim)) - 0.25).astype(dtype)
+    queries[: M // 5] = queries[0]
+    queries[-3:] *= 50
+    return queries
+
+
+def assert_rows(numbers, expected):
+    """The same neighbors in each row, in any order."""
+    assert np.array_equal(numbers.offsets, expected.offsets)
+    of_row = np.repeat(np.arange(len(numbers)), np.diff(expected.offsets))
+    found, known = (np.lexsort((each.indices, of_row)) for each in (numbers, expected))
+    assert np.array_equal(numbers.indices[found], expected.indices[known])
+
+
+def launched(session, ask):
+    with session.recorded() as launches:
+        ask()
+    return [name for name, _ in launches]
+
+
+@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
+def test_they_find_what_others_find(device, method, dim, periodic, few_are_many):
+    """Counts, lists of each kind, parts of them, and the nearest; with radii of their own; after the points moved."""
+    domain = {"box": (1.0,) * dim, "periodic": (True,) + (False,) * (dim - 1)} if periodic else {}
+    points, queries = clouds.uniform(N, dim, seed=1), around(dim)
+    index = clfrnn.build_index(points, 0.2, method=method, session=device, **domain)
+    own = (0.2 * np.random.default_rng(2).random(M)).astype(np.float32)
+    for radius in (0.2, own):
+        expected = reference.neighbors(points, radius, queries=queries, **domain)
+        assert np.array_equal(index.count(queries, radius=radius).get(), np.diff(expected.offsets))
+        found = index.query(queries, radius=radius, sort="index", vectors=True).to_host()
+        assert np.array_equal(found.indices, expected.indices)
+        assert np.array_equal(found.vectors, expected.vectors)
+        assert_rows(index.query(queries, radius=radius).to_host(), expected)
+        parts = [
+            part.to_host().indices for part in index.query_blocks(queries, radius=radius, sort="index", max_bytes=8 * M)
+        ]
+        assert len(parts) > 1
+        assert np.array_equal(np.concatenate(parts), expected.indices)
+        points = points[::-1].copy() + np.float32(0.01)
+        index.update(points)
+
+
+def test_doubles_are_sorted_too(device, method, few_are_many):
+    if not device.profile.fp64:
+        pytest.skip("the device has no fp64")
+    points, queries = clouds.uniform(N, 3, seed=1, dtype=np.float64), around(3, np.float64)
+    index = clfrnn.build_index(points, 0.2, method=method, session=device)
+    expected = reference.neighbors(points, 0.2, queries=queries)
+    assert np.array_equal(index.query(queries, sort="index").to_host().indices, expected.indices)
+
+
+def test_a_function_finishes_each_query_once(device, method, few_are_many):
+    visited = clfrnn.NeighborFunction(
+        arguments="global int *found, global int *finished",
+        state="int many = 0;",
+        per_neighbor="++many;",
+        finish="found[i] = many; ++finished[i];",
+    )
+    points, queries = clouds.uniform(N, 3, seed=1), around(3)
+    index = clfrnn.build_index(points, 0.2, method=method, session=device)
+    found, finished = (cla.zeros(device.queue, M, np.int32) for _ in range(2))
+    index.visit(visited, cla.to_device(device.queue, queries), found=found, finished=finished)
+    assert np.array_equal(found.get(), np.diff(reference.neighbors(points, 0.2, queries=queries).offsets))
+    assert (finished.get() == 1).all()
+
+
+def test_numbers_of_few_neighbors_are_put_by(session, few_are_many, monkeypatch):
+    """Rows of queries in order, of those with more neighbors than slots, too."""
+    monkeypatch.setattr(stash, "_MANY", 0)
+    monkeypatch.setattr(cells, "_FEW_ELSEWHERE", np.inf)
+    monkeypatch.setattr(stash, "slots_for", lambda *_: (4,))
+    gpu = as_gpu(session)
+    points, queries = clouds.uniform(N, 3, seed=1), around(3)
+    index = clfrnn.build_index(points, 0.12, method="strips", session=gpu)
+    expected = reference.neighbors(points, 0.12, queries=queries)
+    assert 0 < (np.diff(expected.offsets) > 4).sum() < M
+    found = []
+    assert "stashed_rows" in launched(gpu, lambda: found.append(index.query(queries)))
+    assert_rows(found[0].to_host(), expected)
+
+
+def test_few_are_taken_as_they_come(device, method, few_are_many):
+    index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.2, method=method, session=device)
+    queries = cla.to_device(device.queue, around(3))
+    many = launched(device, lambda: index.count(queries))
+    few = launched(device, lambda: index.count(queries[:39]))
+    assert set(many) & {"gather_points", "pick_cells", "fill_cells"}
+    assert not set(few) & {"gather_points", "pick_cells", "fill_cells"}
+    assert "queries that are no points: from 40 on sorted into cells first" in index.explain()
+
+
+@pytest.mark.parametrize("what", [np.nan, np.inf])
+def test_what_is_not_finite_is_told(device, method, few_are_many, what):
+    """From the device: at the next call that waits, by its row; the other queries find their neighbors."""
+    points, queries = clouds.uniform(N, 3, seed=1), around(3)
+    expected = np.diff(reference.neighbors(points, 0.2, queries=queries).offsets)
+    queries[7, 1] = what
+    index = clfrnn.build_index(points, 0.2, method=method, session=device)
+    counts = index.count(cla.to_device(device.queue, queries)).get()
+    with pytest.raises(clfrnn.InvalidInputError, match="queries.*row 7"):
+        index.check()
+    assert counts[7] == 0
+    assert np.array_equal(np.delete(counts, 7), np.delete(expected, 7))
+
+
+@pytest.mark.parametrize("on_device", [False, True], ids=["host", "device"])
+def test_where_there_is_no_memory_they_are_not_sorted(device, method, few_are_many, monkeypatch, on_device):
+    points, queries = clouds.uniform(N, 3, seed=1), around(3)
+    index = clfrnn.build_index(points, 0.2, method=method, session=device)
+    scratch, refused = Session.scratch, []
+
+    def take(session, size, dtype, *, purpose):
+        if purpose == "the sorted copy of the queries":
+            refused.append(purpose)
+            raise clfrnn.DeviceMemoryError("none", needed=1, available=0, largest_allocation=0)
+        return scratch(session, size, dtype, purpose=purpose)
+
+    monkeypatch.setattr(Session, "scratch", take)
+    asked = cla.to_device(device.queue, queries) if on_device else queries
+    counts = index.count(asked).get()
+    index.check()
+    assert refused
+    assert np.array_equal(counts, np.diff(reference.neighbors(points, 0.2, queries=queries).offsets))
+    queries[5] = np.nan
+    if on_device:
+        index.count(cla.to_device(device.queue, queries))
+        with pytest.raises(clfrnn.InvalidInputError, match="row 5"):
+            index.check()
