@@ -79,7 +79,6 @@ class Ask(NamedTuple):
         return VisitVariant(
             images=images,
             foreign=self.queries is not None,
-            placed=self.queries is not None and bool(self.placed),
             radii=self.radii is not None,
             half=self.half,
             part=part,

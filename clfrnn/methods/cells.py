@@ -44,6 +44,7 @@ class CellIndex(Index):
     """
 
     stem: ClassVar[str]
+    copies_queries: ClassVar[bool] = True
 
     def __init__(
         self, session: Session, problem: Problem, plan: CellPlan, points: cla.Array, bounds: PendingBox | None

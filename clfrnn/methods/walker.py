@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -29,6 +29,9 @@ __all__ = ["Walker"]
 
 class Walker(KeptPoints):
     """What a method says about its walk, and the one way to run it."""
+
+    #: whether queries that come in an order of the walk's own do so as a copy like that of the points
+    copies_queries: ClassVar[bool] = False
 
     def __init__(self, session: Session, problem: Problem) -> None:
         super().__init__(session, problem)
@@ -113,11 +116,11 @@ class Walker(KeptPoints):
     ) -> tuple[Kernel, Any]:
         """The kernel that runs `function` for such a query, and the config it was compiled for."""
         passed_on = {"shared": self.divides(function, ask.m)} if marks is None else marks.variant(light=function.light)
-        asked = ask.queries is None, bool(ask.placed), ask.radii is None, ask.half
-        kind = (function, *asked, images, part, *passed_on.values())
+        placed = self.copies_queries and ask.queries is not None and bool(ask.placed)
+        kind = (function, ask.queries is None, placed, ask.radii is None, ask.half, images, part, *passed_on.values())
         found = self._programs.get(kind)
         if found is None:
-            variant = dataclasses.replace(ask.variant(images, part=part), **passed_on)
+            variant = dataclasses.replace(ask.variant(images, part=part), placed=placed, **passed_on)
             config = self.config_for(function, variant)
             kernels, config = self.session.kernels(self.stem, config, function, variant)
             found = self._programs[kind] = kernels["frnn_visit"], config
