@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 
 mpl.use("Agg")  # files, no window
 import matplotlib.pyplot as plt
@@ -105,8 +106,7 @@ def _finish(panel: Any, title: str, x: str, y: str, log: str) -> None:
     panel.set_title(title, loc="left")
     panel.set_xlabel(x)
     panel.set_ylabel(y)
-    if "x" in log:
-        panel.set_xscale("log")
-    if "y" in log:
-        panel.set_yscale("log")
+    # A panel without a number, as of what was not measured, has nothing that a logarithm could be of.
+    if np.isfinite(panel.dataLim.get_points()).all():
+        panel.set(**{f"{axis}scale": "log" for axis in log})
     panel.legend()

@@ -340,3 +340,19 @@ def test_brute_force_in_other_dimensions(session, dtype, dimension):
 
     assert_same(own, reference.neighbors(points, radius))
     assert_same(foreign, reference.neighbors(points, radius, queries=queries))
+
+
+def test_of_many_that_are_nearest_the_lowest_number(session, way, dim):
+    """Neighbors on a lattice are as near as each other, whichever box or cell holds them."""
+    side = 6 if dim == 3 else 12
+    lattice = np.stack(np.meshgrid(*[np.arange(side)] * dim), axis=-1).reshape(-1, dim).astype(np.float32)
+    points = lattice[np.random.default_rng(5).permutation(len(lattice))]
+    method, options = way
+    found = clfrnn.build_index(points, 1.5, method=method, session=session, **options).nearest()
+    expected = reference.neighbors(points, 1.5)
+    rows = np.repeat(np.arange(len(points)), np.diff(expected.offsets))
+    closest = expected.distances == 1
+    first = np.full(len(points), len(points))
+    np.minimum.at(first, rows[closest], expected.indices[closest])
+    assert (found.distances.get() == 1).all()
+    assert np.array_equal(found.indices.get(), first)

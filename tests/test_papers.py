@@ -87,6 +87,15 @@ def test_a_second_run_measures_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["fake-nvidia-some-r-device.json"]
 
 
+@pytest.mark.parametrize("up", [[None, None], [2.0, None], []], ids=["nothing", "one", "none"])
+def test_a_plot_of_what_was_not_measured(tmp_path, up):
+    """Axes that would be logarithmic, and numbers that are missing, as when some of a plan were asked for."""
+    lines = Panel(title="lines", x="n", y="s", series={"all": (range(1, 1 + len(up)), up)}, log="xy")
+    bars = Panel(title="bars", y="s", series={"all": ((), up)}, groups=[str(k) for k in range(len(up))], log="y")
+    report.draw(Plot(name="times", caption="", panels=[lines, bars], same_y=False), tmp_path / "drawn.png")
+    assert (tmp_path / "drawn.png").stat().st_size > 1000
+
+
 def test_what_was_measured_before_an_interruption_is_kept(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         measure(Fake({PLAN[2]: KeyboardInterrupt()}), tmp_path)

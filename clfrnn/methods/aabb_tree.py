@@ -142,11 +142,14 @@ class AabbTreeIndex(Index):
             going = f"in packs of {config.work_group_size}, the nearest each by itself"
         if config.shares > 1:
             going += f", counts by {config.shares} items each"
-        neighbors = self.problem.survey.neighbors(self.radius)
+        if config.packed:
+            going += "; those with radii of their own sorted by these where points crowd"
+        neighbors, threshold = self.problem.survey.neighbors(self.radius), plan.rebuild_threshold
+        anew = "never again" if math.isinf(threshold) else f"again when a leaf has {threshold:g} times its volume"
         return [
             f"tree: {self._builder.held:,} leaves of {plan.leaf_size} points, {levels} levels above them",
             f"queries: {going}, as on a {self.session.profile.kind}; about {neighbors:.3g} neighbors were foreseen",
-            f"construction: {plan.construction}, again when a leaf has {plan.rebuild_threshold:g} times its volume",
+            f"construction: {plan.construction}, {anew}",
         ]
 
     def _find_box(self, points: cla.Array) -> PendingBox:
