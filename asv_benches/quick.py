@@ -1,7 +1,8 @@
 """The figures of docs/performance.md: update + count and update + lists on named clouds, as a Markdown table.
 
 With ``--beside``, what a periodic box and a user's function cost beside a bare count, on the uniform clouds; with
-``--kernels``, what each kernel of a step takes.
+``--foreign``, what queries cost there that are no points, in random order; with ``--kernels``, what each kernel of a
+step takes.
 
 Device time is the last event's end minus the first event's start, on a queue with profiling; wall time that of the same
 step in a session as users have it, or with ``--loop`` its share of a loop whose last step alone is waited for. Points
@@ -21,49 +22,14 @@ import numpy as np
 import pyopencl.array as cla
 
 import clfrnn
-from clfrnn import clouds
 from clfrnn.errors import ClfrnnError
 
-from .benchmarks.common import WARM_UP, Seconds, has_event_times, profiled, timed, uniform_radius
-from .benchmarks.visit import DENSITY
-
-STEPS = 20
+from .benchmarks.common import WARM_UP, Seconds, has_event_times, profiled
+from .named import LARGE, SMALL, STEPS, Step, milliseconds
+from .queries import print_beside, print_foreign
 
 #: Longer lists are asked for in blocks.
 MOST_PAIRS = 1 << 30
-
-
-def cube(n: int, side: float = 1.0) -> np.ndarray[Any, Any]:
-    """A uniform cloud of fixed seed."""
-    return np.random.default_rng(0).random((n, 3), dtype=np.float32) * np.float32(side)
-
-
-#: name -> (cloud, radius); large ones for GPUs, small ones for CPUs
-LARGE: dict[str, Callable[[], tuple[Any, float]]] = {
-    "4.19 M in 180³, r 0.2": lambda: (cube(1 << 22, 180), 0.2),
-    "4.19 M in 180³, r 0.5": lambda: (cube(1 << 22, 180), 0.5),
-    "4.19 M in 180³, r 0.8": lambda: (cube(1 << 22, 180), 0.8),
-    "4.19 M in 180³, r 1.0": lambda: (cube(1 << 22, 180), 1.0),
-    "1.05 M, 49 neighbors": lambda: (cube(1 << 20), uniform_radius(1 << 20, 48.7)),
-    "1.05 M, 145 neighbors": lambda: (cube(1 << 20), uniform_radius(1 << 20, 144.6)),
-    "1.05 M, 200 clusters of width 0.002, r 0.0005": lambda: (clouds.clustered(1 << 20), 0.0005),
-    "1.05 M, 200 clusters of width 0.002, r 0.0002": lambda: (clouds.clustered(1 << 20), 0.0002),
-    "1.05 M, thin shell, 50 neighbors": lambda: (clouds.shell(1 << 20), 0.00552),
-    "1.05 M, 3 neighbors": lambda: (cube(1 << 20), uniform_radius(1 << 20, 3)),
-    "16.8 M, 3 neighbors": lambda: (cube(1 << 24), uniform_radius(1 << 24, 3)),
-    "1.05 M, three decades of scale, r 0.0002": lambda: (clouds.multiscale(1 << 20, 3, seed=1), 0.0002),
-    "65,536, 3 neighbors": lambda: (cube(1 << 16), uniform_radius(1 << 16, 3)),
-    "65,536, 47 neighbors": lambda: (cube(1 << 16), uniform_radius(1 << 16, 47)),
-}
-SMALL: dict[str, Callable[[], tuple[Any, float]]] = {
-    "262,144, 3 neighbors": lambda: (cube(1 << 18), uniform_radius(1 << 18, 3)),
-    "262,144, 48 neighbors": lambda: (cube(1 << 18), uniform_radius(1 << 18, 48)),
-    "262,144, 145 neighbors": lambda: (cube(1 << 18), uniform_radius(1 << 18, 145)),
-    "65,536, 3 neighbors": LARGE["65,536, 3 neighbors"],
-}
-
-
-Step = Callable[[], object]
 
 
 def steps_of(
@@ -101,11 +67,6 @@ def measure(
     return neighbors, clock(session, count), clock(session, lists) if lists is not None else None
 
 
-def milliseconds(session: clfrnn.Session, step: Step) -> Seconds:
-    """Median times of a step."""
-    return Seconds(*(1e3 * seconds for seconds in timed(session, step, STEPS)))
-
-
 def in_a_loop(session: clfrnn.Session, step: Step) -> Seconds:
     """The wall time of a step in a loop that is waited for at its end, the median of five."""
     loops = []
@@ -117,28 +78,6 @@ def in_a_loop(session: clfrnn.Session, step: Step) -> Seconds:
         session.queue.finish()
         loops.append(1e3 * (time.perf_counter() - started) / STEPS)
     return Seconds(*[statistics.median(loops[1:])] * 3)
-
-
-def beside(session: clfrnn.Session, points: Any, radius: float, side: float, method: str) -> list[Any]:
-    """Neighbors, and the milliseconds of count, lists and nearest, each also periodic, and of an SPH density."""
-    on_device = cla.to_device(session.queue, points)
-    mass = cla.to_device(session.queue, np.ones(len(points), points.dtype))
-    density = cla.empty_like(mass)
-    plain = clfrnn.build_index(on_device, radius, method=method, session=session)
-    box = (side,) * points.shape[1]
-    periodic = clfrnn.build_index(on_device, radius, method=method, session=session, box=box, periodic=True)
-    pairs = plain.query().num_pairs
-    assert pairs > 0, "a benchmark that finds nothing measures nothing"
-    asked: list[Step] = [
-        plain.count,
-        periodic.count,
-        plain.query,
-        periodic.query,
-        plain.nearest,
-        periodic.nearest,
-        lambda: plain.visit(DENSITY, h2=radius * radius, mass=mass, density=density),
-    ]
-    return [pairs / len(points), *(milliseconds(session, step).span for step in asked)]
 
 
 def microseconds(session: clfrnn.Session, step: Step) -> dict[str, float]:
@@ -173,24 +112,6 @@ def scipy_milliseconds(points: Any, radius: float) -> tuple[float, float]:
     half = tree.query_pairs(radius, output_type="ndarray")
     np.concatenate((half, half[:, ::-1]))
     return 1e3 * (build + count), 1e3 * (build + time.perf_counter() - started)
-
-
-def print_beside(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]], method: str) -> None:
-    """The table of what a periodic box and a user's function cost, with ratios to their plain counterparts."""
-    click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}, method {method}\n")
-    click.echo("| cloud | neighbors | count | periodic | lists | periodic | nearest | periodic | SPH density |")
-    click.echo("|---|---|---|---|---|---|---|---|---|")
-    for name, make in named.items():
-        if "cluster" in name or "shell" in name or "decades" in name:
-            continue
-        points, radius = make()
-        side = 180.0 if "180" in name else 1.0
-        mean, *times = beside(session, points, radius, side, method)
-        cells = [f"{times[0]:.3f}"]
-        for k, base in ((1, 0), (2, 2), (3, 2), (4, 4), (5, 4), (6, 0)):
-            ratio = "" if k == base else f" ({times[k] / times[base]:.2f} x)"
-            cells.append(f"{times[k]:.3f}{ratio}")
-        click.echo(f"| {name} | {mean:.2f} | " + " | ".join(cells) + " |")
 
 
 def print_kernels(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]], method: str) -> None:
@@ -245,6 +166,7 @@ def print_steps(
 @click.option("--construction", type=click.Choice(["counting", "sort"]))
 @click.option("--small", is_flag=True, help="The clouds for CPUs.")
 @click.option("--beside", "compared", is_flag=True, help="Periodic boxes and a user's function beside a bare count.")
+@click.option("--foreign", "by_others", is_flag=True, help="Queries that are no points.")
 @click.option("--kernels", "by_kernel", is_flag=True, help="What each kernel of a step takes.")
 @click.option("--scipy", "with_scipy", is_flag=True, help="scipy's cKDTree beside ours, in the same run.")
 @click.option("--loop", is_flag=True, help="Wall times in a loop whose last step alone is waited for.")
@@ -255,6 +177,7 @@ def main(
     construction: str | None,
     small: bool,
     compared: bool,
+    by_others: bool,
     by_kernel: bool,
     with_scipy: bool,
     loop: bool,
@@ -265,6 +188,8 @@ def main(
         session = profiled(device)
         if compared:
             print_beside(session, named, method)
+        elif by_others:
+            print_foreign(session, named, method)
         elif by_kernel:
             if not has_event_times(session):
                 raise click.ClickException(f"--kernels: {session.profile} does not tell how long kernels take")

@@ -19,8 +19,9 @@ from clfrnn import clouds
 from clfrnn.errors import ClfrnnError
 
 from .benchmarks.common import profiled, timed
+from .named import LARGE, SMALL, STEPS, Step
 from .papers.coherent_aabb.steps import update_seconds
-from .quick import LARGE, SMALL, STEPS, in_a_loop
+from .quick import in_a_loop
 
 GRIDS = ["uniform_grid", "strips"]
 
@@ -32,7 +33,7 @@ POINTS, FEW_POINTS = 1 << 20, 1 << 16
 ENOUGH = 1.0
 
 
-def milliseconds(session: clfrnn.Session, step: Any) -> float:
+def milliseconds(session: clfrnn.Session, step: Step) -> float:
     """Median device time."""
     return 1e3 * timed(session, step, STEPS, ENOUGH).span
 

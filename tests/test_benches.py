@@ -9,6 +9,7 @@ from conftest import position
 
 benchmarks = pytest.importorskip("asv_benches.benchmarks", reason="benchmarks come with a checkout")
 common = importlib.import_module("asv_benches.benchmarks.common")
+named = importlib.import_module("asv_benches.named")
 
 MODULES = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name != "common")
 
@@ -166,7 +167,7 @@ def test_options_of_other_tables_are_refused(arguments, said):
 def test_trees_beside_grids(session, monkeypatch):
     """Times of making, fitting and searching a tree, and how it stands beside a grid."""
     trees, quick = (importlib.import_module(f"asv_benches.{name}") for name in ("trees", "quick"))
-    monkeypatch.setattr(trees, "SMALL", {"tiny": lambda: (quick.cube(700), 0.2)})
+    monkeypatch.setattr(trees, "SMALL", {"tiny": lambda: (named.cube(700), 0.2)})
     monkeypatch.setattr(trees, "FEW_POINTS", 2000)
     for module in (trees, quick):
         monkeypatch.setattr(module, "STEPS", 2)
@@ -184,9 +185,22 @@ def test_trees_beside_grids(session, monkeypatch):
     assert all(float(row[1]) > 0 for row in radii[1:])
 
 
+def test_queries_that_are_no_points(session, monkeypatch):
+    quick = importlib.import_module("asv_benches.quick")
+    monkeypatch.setattr(quick, "SMALL", {"tiny": lambda: (named.cube(800), 0.2)})
+    monkeypatch.setattr(quick, "STEPS", 2)
+
+    done = CliRunner().invoke(quick.main, ["--device", position(session), "--small", "--foreign"])
+
+    assert done.exit_code == 0, done.output
+    rows = [line.strip("| ").split(" | ") for line in done.output.splitlines()[-4:]]
+    assert [row[:2] for row in rows] == [["tiny", each] for each in ("the points", "800", "200", "50")]
+    assert all(float(each) > 0 for row in rows for each in row[2:])
+
+
 def test_kernels_of_a_step(session, monkeypatch):
     quick = importlib.import_module("asv_benches.quick")
-    monkeypatch.setattr(quick, "SMALL", {"tiny": lambda: (quick.cube(700), 0.2)})
+    monkeypatch.setattr(quick, "SMALL", {"tiny": lambda: (named.cube(700), 0.2)})
     monkeypatch.setattr(quick, "STEPS", 2)
 
     done = CliRunner().invoke(quick.main, ["--device", position(session), "--small", "--kernels"])

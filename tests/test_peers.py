@@ -19,7 +19,7 @@ pytest.importorskip("asv_benches.benchmarks", reason="benchmarks come with a che
 pytest.importorskip("matplotlib", reason="plots are of the bench extra")
 pytest.importorskip("scipy", reason="the peer that is always there")
 
-from asv_benches import provenance, quick, style
+from asv_benches import named, provenance, quick, style
 from asv_benches.peers import __main__ as program
 from asv_benches.peers import agreement, clouds, processors, torch_peers, warp_peers
 from asv_benches.peers.measurement import Outcome, Reference, foreseen, measure
@@ -425,7 +425,7 @@ def test_a_loop_is_waited_for_at_its_end(monkeypatch):
 @pytest.mark.parametrize("options", [[], ["--loop"]], ids=["one by one", "in a loop"])
 def test_the_bars_are_printed(session, monkeypatch, options):
     loops = []
-    monkeypatch.setattr(quick, "SMALL", {"tiny": lambda: (quick.cube(200), 0.2)})
+    monkeypatch.setattr(quick, "SMALL", {"tiny": lambda: (named.cube(200), 0.2)})
     monkeypatch.setattr(quick, "STEPS", 2)
     monkeypatch.setattr(quick, "in_a_loop", lambda *asked: loops.append(asked) or quick.Seconds(7.5, 7.5, 7.5))
     asked = ["--device", str(position(session)), "--method", "strips", "--small", *options]

@@ -1,0 +1,82 @@
+"""Queries of an index that stands: what a periodic box, a user's function and queries that are no points cost."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import click
+import numpy as np
+import pyopencl.array as cla
+
+import clfrnn
+
+from .benchmarks.visit import DENSITY
+from .named import Step, is_uniform, milliseconds, side_of
+
+
+def beside(session: clfrnn.Session, points: Any, radius: float, side: float, method: str) -> list[Any]:
+    """Neighbors, and the milliseconds of count, lists and nearest, each also periodic, and of an SPH density."""
+    on_device = cla.to_device(session.queue, points)
+    mass = cla.to_device(session.queue, np.ones(len(points), points.dtype))
+    density = cla.empty_like(mass)
+    plain = clfrnn.build_index(on_device, radius, method=method, session=session)
+    box = (side,) * points.shape[1]
+    periodic = clfrnn.build_index(on_device, radius, method=method, session=session, box=box, periodic=True)
+    pairs = plain.query().num_pairs
+    assert pairs > 0, "a benchmark that finds nothing measures nothing"
+    asked: list[Step] = [
+        plain.count,
+        periodic.count,
+        plain.query,
+        periodic.query,
+        plain.nearest,
+        periodic.nearest,
+        lambda: plain.visit(DENSITY, h2=radius * radius, mass=mass, density=density),
+    ]
+    return [pairs / len(points), *(milliseconds(session, step).span for step in asked)]
+
+
+def foreign(session: clfrnn.Session, points: Any, radius: float, side: float, method: str) -> list[list[Any]]:
+    """Milliseconds of count, lists and nearest of the points, and of random queries, as many and fewer by the way."""
+    rng, on_device = np.random.default_rng(1), cla.to_device(session.queue, points)
+    index = clfrnn.build_index(on_device, radius, method=method, session=session)
+    rows = []
+    for m in (None, len(points), len(points) // 4, len(points) // 16):
+        queries = None
+        if m is not None:
+            host = (side * rng.random((m, points.shape[1]))).astype(points.dtype)
+            queries = cla.to_device(session.queue, host)
+        asked = [functools.partial(each, queries) for each in (index.count, index.query, index.nearest)]
+        rows.append([m, *(milliseconds(session, step).span for step in asked)])
+    return rows
+
+
+def print_beside(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]], method: str) -> None:
+    """The table of what a periodic box and a user's function cost, with ratios to their plain counterparts."""
+    click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}, method {method}\n")
+    click.echo("| cloud | neighbors | count | periodic | lists | periodic | nearest | periodic | SPH density |")
+    click.echo("|---|---|---|---|---|---|---|---|---|")
+    for name, make in named.items():
+        if not is_uniform(name):
+            continue
+        mean, *times = beside(session, *make(), side_of(name), method)
+        cells = [f"{times[0]:.3f}"]
+        for k, base in ((1, 0), (2, 2), (3, 2), (4, 4), (5, 4), (6, 0)):
+            ratio = "" if k == base else f" ({times[k] / times[base]:.2f} x)"
+            cells.append(f"{times[k]:.3f}{ratio}")
+        click.echo(f"| {name} | {mean:.2f} | " + " | ".join(cells) + " |")
+
+
+def print_foreign(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]], method: str) -> None:
+    """The table of queries that are no points."""
+    click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}, method {method}\n")
+    click.echo("| cloud | queries | count | lists | nearest |")
+    click.echo("|---|---:|---:|---:|---:|")
+    for name, make in named.items():
+        if not is_uniform(name):
+            continue
+        for m, *times in foreign(session, *make(), side_of(name), method):
+            many = "the points" if m is None else f"{m:,}"
+            click.echo(f"| {name} | {many} | {' | '.join(f'{each:.3f}' for each in times)} |")
