@@ -84,6 +84,26 @@ def test_lists_of_more_than_numbers_and_foreign_queries_do_without(session, stas
     assert not stashed
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("radius", [0.1, 0.6], ids=["next images", "images of oneself"])
+def test_periodic_boxes(session, stashed, method, radius):
+    """Of points at home, of points that are not, and where windows pass several images."""
+    domain = {"box": (1.0, 1.0, 1.0), "periodic": (True, False, True)}
+    points = clouds.uniform(N // 4 if radius > 0.5 else N, 3, seed=8)
+    index = clfrnn.build_index(points, radius, method=method, session=as_gpu(session), **domain)
+    for moved in (points, points * np.float32(1.6) - np.float32(0.3)):
+        index.update(moved)
+        expected = reference.neighbors(moved, radius, **domain)
+        found = index.query().to_host()
+        assert np.array_equal(found.offsets, expected.offsets)
+        of_row = np.repeat(np.arange(len(points)), found.counts)
+        assert np.array_equal(
+            found.indices[np.lexsort((found.indices, of_row))], expected.indices[np.lexsort((expected.indices, of_row))]
+        )
+    assert len(stashed) == 2
+    assert None not in stashed
+
+
 @pytest.mark.parametrize("hint", [1, 7, 100, 10**6])
 def test_lists_that_are_not_waited_for(session, hint, stashed):
     points = clouds.uniform(N, 3, seed=9)

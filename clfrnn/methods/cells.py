@@ -217,10 +217,10 @@ class CellIndex(Index):
     def make_marks(self, ask: Ask, *, numbers: bool) -> Handover | None:
         """See :class:`~clfrnn.methods.walker.Walker`."""
         found = self._neighbors
-        if self.problem.box is not None:
-            return None
         if not found >= _FEW.get(self.session.profile.kind, _FEW_ELSEWHERE):
             return stash_for(self.session, ask, self._slots) if numbers else None
+        if self.problem.box is not None:
+            return None  # a mark says which candidate, and not in what image
         if self._words is None or self._words[0] is not self.cell_grid:
             self._words = self.cell_grid, self._room_for_marks(found)
         config = self.config

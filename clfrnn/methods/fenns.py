@@ -154,10 +154,13 @@ class FennsIndex(Index):
 
     def make_marks(self, ask: Ask, *, numbers: bool) -> Stash | None:
         """See :class:`~clfrnn.methods.walker.Walker`."""
-        return stash_for(self.session, ask, self._slots) if numbers else None
+        own = ask.queries is None
+        return stash_for(self.session, ask, self._slots) if numbers and own else None
 
     @functools.cached_property
     def _slots(self) -> int:
+        if self.problem.box is not None:
+            return 0  # in a periodic box two kernels serve the queries between them
         return slots_that_pay(self.session, self.problem, fits=self._holds)
 
     def _holds(self, slots: int) -> bool:
