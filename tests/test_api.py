@@ -399,7 +399,7 @@ def test_auto(session):
     if session.profile.kind != "gpu":
         device = as_gpu(session)
         n = max(5000, 13_000 * device.profile.compute_units)
-        shared = clfrnn.build_index(clouds.uniform(n), 0.5 / n ** (1 / 3), session=device)
+        shared = clfrnn.build_index(clouds.uniform(n, 2), 0.5 / n ** (1 / 2), session=device)
         # What explain() begins with; the rest of it would compile walks, which takes drivers for CPUs long.
         chosen = shared.method, shared.problem.why
         expected = "fenns", "chosen by auto, as a GPU makes local grids sooner"
