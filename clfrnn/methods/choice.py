@@ -27,9 +27,14 @@ class _Few(NamedTuple):
 #: Of so few points all pairs are tested sooner: by those who search once, for as many queries, and by those who keep an
 #: index, whose steps are an update and a query. On a GPU these are done sooner with cells or a tree, of any number of
 #: points (measured from 64 points on, in 1 to 12 dimensions). A single search was not sooner with cells of 2,000 points
-#: in 3D, but was of 8,000; and not by a tree of 8,000 in 4D.
+#: in 3D, but was of 8,000; and not by a tree of 8,000 in 4D. On a CPU counts of 256 points take strips 1.3 times as long
+#: as all pairs, and lists of 48 neighbors all pairs 1.4 times as long as strips.
 _ONCE = {"gpu": _Few(4096, 8192), "cpu": _Few(512, 512)}
-_KEPT = {"gpu": _Few(0, 0), "cpu": _Few(300, 300)}
+_KEPT = {"gpu": _Few(0, 0), "cpu": _Few(256, 300)}
+
+#: So many queries take a CPU as long as one, by all pairs (measured with PoCL: one query of 262,144 points 24.7 ms, by
+#: strips 14.7; 20 queries of 10,000 points 1.4 and 1.8).
+_LEAST_QUERIES = 16
 
 #: Of neighbors that are more than this share of all points, a tree leaves out too little.
 _MOST_OF_ALL = 0.25
@@ -68,8 +73,9 @@ def is_worth_binning(n: int, dim: int, profile: DeviceProfile, *, queries: int |
     few = _few_points(dim, profile, once=queries is not None)
     if queries is None:
         return n > few
-    # A work-item goes through all points for its query: on a GPU a few items for many points would take long.
-    return n * queries > few * few or (n > few and profile.kind == "gpu")
+    # Fewer queries take all pairs no less time: items of a group go in step, and on a GPU all items side by side.
+    least = few if profile.kind == "gpu" else _LEAST_QUERIES
+    return n * max(queries, least) > few * few
 
 
 def _few_points(dim: int, profile: DeviceProfile, *, once: bool) -> int:
