@@ -27,8 +27,8 @@ class _Few(NamedTuple):
 #: Of so few points all pairs are tested sooner: by those who search once, for as many queries, and by those who keep an
 #: index, whose steps are an update and a query. On a GPU these are done sooner with cells or a tree, of any number of
 #: points (measured from 64 points on, in 1 to 12 dimensions). A single search was not sooner with cells of 2,000 points
-#: in 3D, but was of 8,000; and not by a tree of 8,000 in 4D. On a CPU counts of 256 points take strips 1.3 times as long
-#: as all pairs, and lists of 48 neighbors all pairs 1.4 times as long as strips.
+#: in 3D, but was of 8,000; and not by a tree of 8,000 in 4D. On a CPU counts of 256 points take strips 1.3 times as
+#: long as all pairs, and lists of 48 neighbors all pairs 1.4 times as long as strips.
 _ONCE = {"gpu": _Few(4096, 8192), "cpu": _Few(512, 512)}
 _KEPT = {"gpu": _Few(0, 0), "cpu": _Few(256, 300)}
 
