@@ -2,7 +2,8 @@
 
 Update + count and update + lists in device time, milliseconds: the last event's end minus the first event's start, the
 median of 10 steps after warm-up, or of five that take longer. The radius follows from how many neighbors a point shall
-have. With ``--once``, wall time of a search by each method, as by those who search few points once.
+have. With ``--once``, wall time of a search by each method, as by those who search few points once, in a session as
+users have it.
 """
 
 from __future__ import annotations
@@ -100,7 +101,11 @@ BENCHMARK_SET = [
 ]
 
 #: Few points, as they are searched once.
-FEW = [Kind("uniform", n, uniform_radius(n, 3, dim), dim) for dim in (3, 4) for n in (64, 250, 1_000, 2_000, 8_000)]
+FEW = [
+    Kind("uniform", n, uniform_radius(n, 3, dim), dim)
+    for dim in (3, 4)
+    for n in (64, 250, 1_000, 2_000, 4_000, 8_000, 16_000)
+]
 
 
 def clouds(sizes: tuple[int, ...], neighbors: tuple[float, ...]) -> Iterator[Cloud]:
@@ -212,7 +217,7 @@ def main(device: str | None, *, of_set: bool, once: bool, sizes: tuple[int, ...]
     """Measure, and print a Markdown table."""
     check(of_set=of_set, once=once, sizes=sizes, neighbors=neighbors)
     try:
-        session = profiled(device)
+        session = clfrnn.Session(device) if once else profiled(device)
     except ClfrnnError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 from typing import Any
 
 import numpy as np
@@ -138,7 +139,14 @@ def search(
     per_query = not is_scalar(radius)
     domain = (box, periodic)
     index = _build(
-        points, radius, method=method, domain=domain, session=session, options=options, once=True, per_query=per_query
+        points,
+        radius,
+        method=method,
+        domain=domain,
+        session=session,
+        options=options,
+        per_query=per_query,
+        queried_once=points if queries is None else queries,
     )
     index.loops = False
     return index.query(
@@ -198,9 +206,7 @@ def build_index(
     """
     session = _choose_session(session, points)
     domain = (box, periodic)
-    return _build(
-        points, radius, method=method, domain=domain, session=session, options=options, once=False, per_query=False
-    )
+    return _build(points, radius, method=method, domain=domain, session=session, options=options, per_query=False)
 
 
 def _build(
@@ -211,9 +217,10 @@ def _build(
     domain: tuple[Any, Any],
     session: Session,
     options: dict[str, Any],
-    once: bool,
     per_query: bool,
+    queried_once: Any = None,
 ) -> Index:
+    """The index; `queried_once` is what a search asks for, None where the index is kept."""
     session.check_process()
     chosen = _check_method(method, options)
     array, pending, _ = take_points(session, points, "points")
@@ -228,7 +235,9 @@ def _build(
     box = check_box(*domain, dim, array.dtype)
     if box is not None:
         check_images(box, largest, n)
-    crowding = chosen.surveys_occupancy if chosen is not None else is_worth_binning(n, dim, session.profile, once=once)
+    # They are checked when the index stands; what has no length counts as so many as the points until then.
+    m = None if queried_once is None else operator.length_hint(queried_once, n)
+    crowding = chosen.surveys_occupancy if chosen is not None else is_worth_binning(n, dim, session.profile, queries=m)
     if pending is None and (box is not None or crowding):
         pending = bounding_box(session, array)
     survey = _survey(session, array, largest, pending, crowding=crowding and n > 0)
@@ -247,7 +256,7 @@ def _build(
     if chosen is not None:
         index = chosen.build(session, problem, array, pending)
     else:
-        index = _build_chosen(choose_method(problem, session.profile, once=once), session, problem, array, pending)
+        index = _build_chosen(choose_method(problem, session.profile, queries=m), session, problem, array, pending)
     if pending is not None:
         index.watch.good_points(pending.read())
     return index

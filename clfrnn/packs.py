@@ -229,7 +229,7 @@ def pays_to_divide(survey: Survey, m: int) -> bool:
 
     The numbers of items are ints, too.
     """
-    return survey.unevenness >= _UNEVENNESS and m <= _MOST_DIVIDED
+    return survey.unevenness_beyond_chance >= _UNEVENNESS and m <= _MOST_DIVIDED
 
 
 def are_few(m: int, profile: DeviceProfile) -> bool:

@@ -110,6 +110,11 @@ class Survey:
         return math.sqrt(mean + excess * mean * mean)
 
     @property
+    def unevenness_beyond_chance(self) -> float:
+        """What is certain of `unevenness`: where that is much, few points have most of the neighbors."""
+        return self.unevenness - self.chance_of_unevenness
+
+    @property
     def chance_of_unevenness(self) -> float:
         """What chance may add to `unevenness`: where few points are counted, two in one cell look like a crowd."""
         sample = occupancy_sample(max(1, self.n))

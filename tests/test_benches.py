@@ -134,8 +134,11 @@ def test_dimensions_that_no_grid_serves_have_no_times_of_grids(session):
 
 
 def test_few_points_are_searched_once(session, monkeypatch):
+    """In a session as users have it, where launches take no longer than theirs."""
     choice = importlib.import_module("asv_benches.choice")
     monkeypatch.setattr(choice, "FEW", choice.FEW[:1])
+    asked, clock = [], choice.timed
+    monkeypatch.setattr(choice, "timed", lambda session, *step: asked.append(session) or clock(session, *step))
 
     done = CliRunner().invoke(choice.main, ["--device", position(session), "--once"])
 
@@ -144,6 +147,8 @@ def test_few_points_are_searched_once(session, monkeypatch):
     *times, auto, over = map(float, cells[3:])
     assert len(times) == 5
     assert over == pytest.approx(auto / min(times), rel=0.1)
+    assert len(asked) == 6
+    assert not any(common.has_event_times(each) for each in asked)
 
 
 @pytest.mark.parametrize(

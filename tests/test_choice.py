@@ -1,9 +1,11 @@
 """What "auto" takes, on recorded devices: FENNS where groups share a local grid and neighbors are few."""
 
 import dataclasses
+import itertools
 import math
 
 import numpy as np
+import pyopencl.array as cla
 import pytest
 from conftest import RECORDED, as_gpu
 
@@ -17,8 +19,6 @@ from clfrnn.survey import Survey
 
 #: Devices with local memory enough for a grid of a cell and its surroundings.
 GPUS = [name for name, profile in RECORDED.items() if profile.kind == "gpu" and profile.usable_local_memory > 40_000]
-#: And units so few that points are many for each before they are so many that all methods sort them in two passes.
-SMALLER = [name for name in GPUS if 13_000 * RECORDED[name].compute_units < 3_000_000]
 CPUS = [name for name, profile in RECORDED.items() if profile.kind == "cpu"]
 
 
@@ -44,68 +44,58 @@ def many(name):
 
 @pytest.mark.parametrize("name", GPUS)
 def test_local_grids_where_points_are_many_and_neighbors_few(name):
-    for neighbors in (0.02, 0.9):
-        assert (choice(even(neighbors=neighbors, n=many(name)), name)[0] == "fenns") == (name in SMALLER)
+    """In 2D; in 3D cells in memory are filled as soon, in a periodic box too."""
     assert choice(even(neighbors=5, n=many(name), dim=2), name)[0] == "fenns"
-    assert choice(even(neighbors=3, dim=2, periodic=True), name)[0] == "fenns"
+    for n in (1 << 16, 1 << 22):
+        assert choice(even(neighbors=3, n=n, dim=2, periodic=True), name)[0] == "fenns"
+    for n, neighbors, periodic in itertools.product((100, 1_000, 60_000, many(name)), (0.02, 3), (False, True)):
+        why = "chosen by auto, as points in 3D go into cells as soon as into coarse ones"
+        assert choice(even(neighbors=neighbors, n=n, periodic=periodic), name) == ("strips", why)
 
 
 @pytest.mark.parametrize("name", GPUS)
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        ({"neighbors": 40}, "a point has more than 1 neighbors"),
-        ({"neighbors": 3, "real": "double"}, "a point has more than 0.1 neighbors"),
-        ({"neighbors": 3, "periodic": True}, "a point has more than 0.2 neighbors in a periodic box"),
+        ({"neighbors": 40}, "a point has more than 6 neighbors"),
+        ({"neighbors": 3, "real": "double"}, "a point has more than 0.6 neighbors"),
+        ({"neighbors": 6, "periodic": True}, "a point has more than 5 neighbors in a periodic box"),
     ],
 )
 def test_strips_otherwise(name, asked, reason):
-    few = "there are more than 300 points, and " if name in CPUS else ""
-    assert choice(even(n=many(name), **asked), name) == ("strips", f"chosen by auto, as {few}{reason}")
+    assert choice(even(n=many(name), dim=2, **asked), name) == ("strips", f"chosen by auto, as {reason}")
 
 
 @pytest.mark.parametrize("name", GPUS)
 def test_what_does_not_fit_local_memory(name, monkeypatch):
-    monkeypatch.setattr(choice_module, "_MOST_NEIGHBORS", {(3, False): 4.0})
-    monkeypatch.setattr(choice_module, "_goes_by_regions", lambda *_: False)
-    assert choice(even(neighbors=3.9, n=1 << 28), name)[1].endswith("does not fit local memory")
-
-
-@pytest.mark.parametrize("name", GPUS)
-def test_so_many_points_go_by_regions(name):
-    """In 3D; in 2D local grids are made sooner."""
-    method, why = choice(even(neighbors=0.5, n=1 << 25), name)
-    assert method == "strips"
-    assert "go into cells by regions as soon" in why
-    assert choice(even(neighbors=0.5, n=1 << 23, dim=2), name)[0] == "fenns"
+    monkeypatch.setattr(choice_module, "_MOST_NEIGHBORS", {False: 1e6})
+    assert choice(even(neighbors=3e5, n=1 << 28, dim=2), name)[1].endswith("does not fit local memory")
 
 
 @pytest.mark.parametrize("name", GPUS)
 def test_fewer_points_come_into_cells_as_soon(name):
     few = 11_000 * RECORDED[name].compute_units
-    method, why = choice(even(neighbors=1, n=few), name)
+    method, why = choice(even(neighbors=1, n=few, dim=2), name)
     assert method == "strips"
     assert "fewer than 12,000 points for each compute unit" in why
 
 
 @pytest.mark.parametrize("name", GPUS)
 def test_few_points_of_a_periodic_box(name):
-    """They are searched as soon as launched for: the fewer, the more neighbors they may have."""
+    """They are searched as soon as launched for, and may have more neighbors."""
     units = min(RECORDED[name].compute_units, 128)
     profile = dataclasses.replace(RECORDED[name], compute_units=units)
 
     def taken(**cloud):
-        return choose_method(even(periodic=True, **cloud), profile).method.name
+        return choose_method(even(periodic=True, dim=2, **cloud), profile).method.name
 
-    assert taken(neighbors=9, n=512 * units) == "fenns"
-    assert taken(neighbors=11, n=512 * units) == "strips"
-    assert taken(neighbors=90, n=512 * units, dim=2) == "fenns"
-    assert taken(neighbors=1, n=2048 * units) == "strips"
-    assert taken(neighbors=0.25, n=2048 * units) == "fenns"
-    assert taken(neighbors=7, n=2048 * units, dim=2) == "fenns"
-    assert taken(neighbors=0.25, n=2049 * units) == "strips"
+    assert taken(neighbors=25, n=512 * units) == "fenns"
+    assert taken(neighbors=35, n=512 * units) == "strips"
+    assert taken(neighbors=4, n=513 * units) == "fenns"
+    assert taken(neighbors=6, n=513 * units) == "strips"
     wide = dataclasses.replace(RECORDED[name], compute_units=10_000)
-    assert choose_method(even(neighbors=1, n=(1 << 18) + 1, periodic=True), wide).method.name == "strips"
+    for n, method in ((1 << 16, "fenns"), ((1 << 16) + 1, "strips")):
+        assert choose_method(even(neighbors=25, n=n, dim=2, periodic=True), wide).method.name == method
 
 
 @pytest.mark.parametrize("name", [*GPUS, *CPUS])
@@ -120,6 +110,23 @@ def test_a_tree_where_few_points_have_most_neighbors(name, dim):
         assert (f"a point has {others} others in its cell on average" in why) == (method == "aabb_tree")
 
 
+@pytest.mark.parametrize("name", GPUS)
+@pytest.mark.parametrize("dim", [2, 3])
+def test_a_tree_for_few_points_sooner(name, dim):
+    """A device waits for their last queries the sooner: those of a filament, but of no cluster by itself."""
+    few = min(1 << 16, 512 * RECORDED[name].compute_units)
+    for n, others, unevenness, method in (
+        (few, 50, 1.7, "aabb_tree"),
+        (few, 50, 1.57, "strips"),
+        (few, 45, 1.7, "strips"),
+        (few + 1, 50, 1.7, "strips"),
+        (few + 1, 50, 2.3, "aabb_tree"),
+    ):
+        cloud = even(neighbors=400, n=n, dim=dim)
+        survey = dataclasses.replace(cloud.survey, others=others, unevenness=unevenness)
+        assert choice(dataclasses.replace(cloud, survey=survey), name)[0] == method
+
+
 @pytest.mark.parametrize(("n", "method"), [(1 << 27, "aabb_tree"), (1 << 30, "strips")])
 def test_crowds_that_may_be_chance_are_none(n, method):
     """One of 128 points is counted, or one of 1,024, of which two that meet in one cell stand for a million pairs."""
@@ -128,36 +135,50 @@ def test_crowds_that_may_be_chance_are_none(n, method):
     assert choice(problem, "h200")[0] == method
 
 
-@pytest.mark.parametrize("name", SMALLER)
+@pytest.mark.parametrize("name", GPUS)
 def test_crowds_are_counted_first(name):
-    """A sheet and a clump look alike to the sample: the index tells, when its cells are counted."""
+    """A line and a clump look alike to the sample: the index tells, when its cells are counted."""
     for crowding in (1.0, 1e4):
-        chosen = choose_method(even(neighbors=0.8, n=many(name), crowding=crowding), RECORDED[name])
+        chosen = choose_method(even(neighbors=0.8, n=many(name), dim=2, crowding=crowding), RECORDED[name])
         assert chosen.method.name == "fenns"
         assert chosen.otherwise.method.name == "strips"
         assert chosen.otherwise.why.endswith("points lie too unevenly for local grids")
 
 
-def test_a_search_is_one_query_and_an_index_many(session, monkeypatch):
+def test_a_search_is_one_of_so_many_queries_and_an_index_is_kept(session, monkeypatch):
     asked = []
 
     def listen(name, decide):
-        def heard(*about, once):
-            asked.append((name, once))
-            return decide(*about, once=once)
+        def heard(*about, queries):
+            asked.append((name, queries))
+            return decide(*about, queries=queries)
 
         monkeypatch.setattr(f"clfrnn.api.{name}", heard)
 
     listen("is_worth_binning", is_worth_binning)
     listen("choose_method", choose_method)
     points = clouds.uniform(400, 3)
+    on_device = cla.to_device(session.queue, points[:7])
     neighbors = clfrnn.search(points, 0.1, session=session)
     index = clfrnn.build_index(points, 0.1, session=session)
-    assert asked == [(name, once) for once in (True, False) for name in ("is_worth_binning", "choose_method")]
+    for queries in (points[:3], list(points[:4]), on_device, points[:0], Bare(points[:5])):
+        clfrnn.search(points, 0.1, queries=queries, session=session)
+    expected = (400, None, 3, 4, 7, 0, 400)
+    assert asked == [(name, m) for m in expected for name in ("is_worth_binning", "choose_method")]
     assert index.method == "strips"
     assert np.array_equal(index.count().get(), np.diff(neighbors.offsets.get()))
     # A search of as many on a line is one of all pairs on any device, an index of them a tree.
     assert clfrnn.build_index(clouds.uniform(400, 1), 0.001, session=session).method == "aabb_tree"
+
+
+class Bare:
+    """An array that tells no length."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.values, dtype=dtype)
 
 
 def test_huge_radii_and_none(session):
@@ -168,20 +189,20 @@ def test_huge_radii_and_none(session):
         assert index.method in ("strips", "fenns")
 
 
-def test_sheets_and_clumps(session):
+def test_lines_and_clumps(session):
     device = as_gpu(session)
     if device.profile.loop_turns is not None:
         pytest.skip("no local grids on a driver that bounds loops")
     n = max(150_000, 13_000 * device.profile.compute_units)
-    sheet = clfrnn.build_index(clouds.shell(n), 0.25 * math.sqrt(3 / n), session=device)
-    assert sheet.method == "fenns"
-    clumps = clfrnn.build_index(clouds.clustered(n, clusters=5), 0.005 / n ** (1 / 3), session=device)
+    line = clfrnn.build_index(clouds.shell(n, 2), 0.3 / n, session=device)
+    assert line.method == "fenns"
+    clumps = clfrnn.build_index(clouds.clustered(n, 2, clusters=5), 0.005 / n ** (1 / 2), session=device)
     assert clumps.method == "strips"
     assert "points lie too unevenly" in clumps.explain().splitlines()[0]
 
 
 def test_little_local_memory():
-    assert choice(even(neighbors=3), "awkward")[0] == "strips"
+    assert choice(even(neighbors=3, dim=2), "awkward")[0] == "strips"
 
 
 @pytest.mark.parametrize("name", CPUS)
@@ -192,22 +213,47 @@ def test_nobody_to_share_with(name):
 
 
 @pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize(("dim", "points"), [(3, (4096, 512)), (4, (8192, 512))])
+def test_few_points_for_many_queries_and_many_for_few(name, dim, points):
+    """What counts is the pairs; but each work-item goes through all points, however few of them there are."""
+    gpu = RECORDED[name].kind == "gpu"
+    few = points[0] if gpu else points[1]
+
+    def taken(n, m):
+        worth = is_worth_binning(n, dim, RECORDED[name], queries=m)
+        chosen = choose_method(even(neighbors=0.01, dim=dim, n=n), RECORDED[name], queries=m)
+        assert worth == (chosen.method.name != "brute_force")
+        assert worth or f"as {n:,} points, for {m:,} queries, are not worth" in chosen.why.replace("and ", "as ")
+        return chosen.method.name
+
+    more = "strips" if dim == 3 else "aabb_tree"
+    assert [taken(few // 4, 4 * few + extra) for extra in (0, 1)] == ["brute_force", more]
+    assert taken(500, 300_000 if not gpu else few * few // 500 + 1) == more
+    assert [taken(4 * few, few // 4 + extra) for extra in (0, 1)] == [more if gpu else "brute_force", more]
+    for queries in (0, 1, 16):
+        most = few if gpu else few * few // 16
+        assert [taken(most + extra, queries) for extra in (0, 1)] == ["brute_force", more]
+
+
+@pytest.mark.parametrize("name", RECORDED)
 def test_few_points_and_other_dimensions(name):
     """Of few points all pairs are tested, by those who keep an index of fewer than those who search once."""
     gpu = RECORDED[name].kind == "gpu"
 
-    def fewest(dim, **kind):
+    def fewest(dim, *, once=False):
         """How many points are worth more than that."""
-        problems = (even(neighbors=0.01, dim=dim, n=n) for n in range(1, 10_000))
-        taken = (choose_method(problem, RECORDED[name], **kind).method.name for problem in problems)
-        return next(n for n, method in enumerate(taken, 1) if method != "brute_force")
+        for n in range(1, 10_000):
+            problem = even(neighbors=0.01, dim=dim, n=n)
+            if choose_method(problem, RECORDED[name], queries=n if once else None).method.name != "brute_force":
+                return n
+        return None
 
     none = even(neighbors=0.01, n=1)
     none = dataclasses.replace(none, n=0, survey=dataclasses.replace(none.survey, n=0))
     assert choice(none, name) == ("brute_force", "chosen by auto, as there are no points")
     for dim in (1, 2, 3, 4, 12):
-        assert fewest(dim) == (1 if gpu else 301)
-        assert fewest(dim, once=True) == ((1025 if dim in (2, 3) else 8193) if gpu else 513)
+        assert fewest(dim) == (1 if gpu else 257 if dim in (2, 3) else 301)
+        assert fewest(dim, once=True) == ((4097 if dim in (2, 3) else 8193) if gpu else 513)
         if dim not in (2, 3):
             assert choice(even(neighbors=3, dim=dim), name)[0] == "aabb_tree"
     crowd = choice(even(neighbors=10_000, n=20_000, dim=6), name)

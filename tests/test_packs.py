@@ -147,6 +147,13 @@ def test_only_uneven_crowds_are_divided():
     uneven = dataclasses.replace(even, unevenness=8.0)
     assert [packs.pays_to_divide(each, 10**6) for each in (even, uneven)] == [False, True]
     assert not packs.pays_to_divide(uneven, 2**31 - 1), "the numbers of items would be no ints"
+    # Of a thousand million points one of 1,024 is counted, of which two in one cell stand for a million pairs.
+    chance = dataclasses.replace(even, n=1 << 30, others=40.0, unevenness=4.0)
+    assert chance.unevenness_beyond_chance < 3 < dataclasses.replace(chance, others=1e4).unevenness_beyond_chance
+    assert [packs.pays_to_divide(each, 10**6) for each in (chance, dataclasses.replace(chance, others=1e4))] == [
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(("dim", "periodic"), [(1, False), (3, True)])

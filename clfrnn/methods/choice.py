@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import NamedTuple
 
 from ..blocks import block_points, why_no_tiles
@@ -25,22 +24,30 @@ class _Few(NamedTuple):
     treed: int
 
 
-#: Of so few points all pairs are tested sooner: by those who search once, and by those who keep an index, whose steps
-#: are an update and a query. On a GPU these are done sooner with cells or a tree, of any number of points (measured
-#: from 64 points on, in 1 to 12 dimensions; a single search in 3D, of up to 1,000).
-_ONCE = {"gpu": _Few(1024, 8192), "cpu": _Few(512, 512)}
-_KEPT = {"gpu": _Few(0, 0), "cpu": _Few(300, 300)}
+#: Of so few points all pairs are tested sooner: by those who search once, for as many queries, and by those who keep an
+#: index, whose steps are an update and a query. On a GPU these are done sooner with cells or a tree, of any number of
+#: points (measured from 64 points on, in 1 to 12 dimensions). A single search was not sooner with cells of 2,000 points
+#: in 3D, but was of 8,000; and not by a tree of 8,000 in 4D. On a CPU counts of 256 points take strips 1.3 times as
+#: long as all pairs, and lists of 48 neighbors all pairs 1.4 times as long as strips.
+_ONCE = {"gpu": _Few(4096, 8192), "cpu": _Few(512, 512)}
+_KEPT = {"gpu": _Few(0, 0), "cpu": _Few(256, 300)}
+
+#: So many queries take a CPU as long as one, by all pairs (measured with PoCL: one query of 262,144 points 24.7 ms, by
+#: strips 14.7; 20 queries of 10,000 points 1.4 and 1.8).
+_LEAST_QUERIES = 16
 
 #: Of neighbors that are more than this share of all points, a tree leaves out too little.
 _MOST_OF_ALL = 0.25
 
-#: Neighbors of a point from which on cells in memory are walked sooner than local ones are made, by the number of
-#: coordinates and whether the box is periodic (measured, with single precision).
-_MOST_NEIGHBORS = {(2, False): 6.0, (3, False): 1.0, (2, True): 5.0, (3, True): 0.2}
+#: In 2D on a GPU: neighbors of a point from which on cells in memory are walked sooner than local ones are made, by
+#: whether the box is periodic (measured, with single precision). In 3D they were never later by more than 1.16 times.
+_MOST_NEIGHBORS = {False: 6.0, True: 5.0}
 
 #: Crowds on a GPU: from so many others in a point's cell on, where they are so unevenly many, a tree is walked sooner
 #: than cells, as it divides the work for the few points that have most neighbors (measured on an H200, in 2D and 3D).
+#: Few points are done so soon that less is enough (measured at 1.7, a filament).
 _CROWDS = ((50.0, 2.2), (10.0, 4.0))
+_CROWDS_OF_FEW = ((50.0, 1.6), *_CROWDS)
 
 #: Records of doubles take twice the local memory.
 _SHARE_OF_DOUBLES = 0.1
@@ -49,19 +56,26 @@ _SHARE_OF_DOUBLES = 0.1
 #: an H200), or a periodic box, which strips have to know first.
 _MANY_OF_UNIT = 12_000
 
-#: In a periodic box few points are searched about as soon as launched for, and FENNS takes the fewest launches:
-#: of up to so many for a compute unit, each may have so many times as many neighbors. Measured on an H200, in 2D with
-#: single precision alone; inferred for other devices and flat doubles, hence no more points than there, nor neighbors.
-_TIMES_OF_FEW = ((512, 50.0), (2048, 1.5))
-_MOST_POINTS_OF_FEW, _MOST_NEIGHBORS_OF_FEW = 1 << 18, 100.0
+#: Few points are so many for each compute unit, and no more than were measured: 65,536 on an H200. In a periodic box
+#: they are searched about as soon as launched for, and FENNS takes the fewest launches, so that each may have more
+#: neighbors (measured with 25, with single precision; inferred for doubles).
+_FEW_OF_UNIT, _MOST_OF_FEW, _MOST_NEIGHBORS_OF_FEW = 512, 1 << 16, 30.0
 
 #: Why another method is taken after all.
 _UNEVEN = "points lie too unevenly for local grids"
 
 
-def is_worth_binning(n: int, dim: int, profile: DeviceProfile, *, once: bool) -> bool:
-    """Whether the choice depends on more than how many points there are, in how many dimensions, on what device."""
-    return n > _few_points(dim, profile, once=once)
+def is_worth_binning(n: int, dim: int, profile: DeviceProfile, *, queries: int | None) -> bool:
+    """Whether the choice depends on more than how many points there are, in how many dimensions, on what device.
+
+    `queries` is their number where these are searched once and for all, None where an index is kept.
+    """
+    few = _few_points(dim, profile, once=queries is not None)
+    if queries is None:
+        return n > few
+    # Fewer queries take all pairs no less time: items of a group go in step, and on a GPU all items side by side.
+    least = few if profile.kind == "gpu" else _LEAST_QUERIES
+    return n * max(queries, least) > few * few
 
 
 def _few_points(dim: int, profile: DeviceProfile, *, once: bool) -> int:
@@ -77,20 +91,23 @@ class Choice(NamedTuple):
     otherwise: Choice | None = None
 
 
-def choose_method(problem: Problem, profile: DeviceProfile, *, once: bool = False) -> Choice:
-    """What "auto" takes for a problem whose options and reason are not settled yet; `once`: for one query alone."""
-    if not problem.n:
+def choose_method(problem: Problem, profile: DeviceProfile, *, queries: int | None = None) -> Choice:
+    """What "auto" takes for a problem whose options and reason are not settled yet; `queries` as above."""
+    n, dim = problem.n, problem.dim
+    if not n:
         return Choice(BruteForce(), "chosen by auto, as there are no points")
-    few = _few_points(problem.dim, profile, once=once)
-    if problem.dim not in Strips.dims:
-        return _choose_without_grids(problem, few)
-    if problem.n <= few:
-        return Choice(BruteForce(), f"chosen by auto, as up to {few:,} points are not worth binning")
+    few = _few_points(dim, profile, once=queries is not None)
+    of_these = f"up to {few:,} points" if queries is None else f"{n:,} points, for {queries:,} queries,"
+    binned = is_worth_binning(n, dim, profile, queries=queries)
+    if dim not in Strips.dims:
+        return _choose_without_grids(problem, None if binned else of_these)
+    if not binned:
+        return Choice(BruteForce(), f"chosen by auto, as {of_these} are not worth binning")
     crowd = _crowd(problem, profile)
     if crowd is not None:
         return Choice(AabbTree(), f"chosen by auto, as {crowd}")
     reason = _reason_against_local_grids(problem, profile)
-    many = f"there are more than {few:,} points, and " if few else ""
+    many = f"there are more than {few:,} points, and " if queries is None and few else ""
     strips = Choice(Strips(), f"chosen by auto, as {many}{reason or _UNEVEN}")
     if reason is not None:
         return strips
@@ -98,11 +115,11 @@ def choose_method(problem: Problem, profile: DeviceProfile, *, once: bool = Fals
     return Choice(Fenns(), why, otherwise=strips)
 
 
-def _choose_without_grids(problem: Problem, few: int) -> Choice:
-    """A tree, unless it would leave out little."""
+def _choose_without_grids(problem: Problem, too_few: str | None) -> Choice:
+    """A tree, unless there are too few points, in words, or it would leave out little."""
     why = f"chosen by auto, as no grid serves {problem.dim} dimensions"
-    if problem.n <= few:
-        return Choice(BruteForce(), f"{why} and up to {few:,} points are not worth a tree")
+    if too_few is not None:
+        return Choice(BruteForce(), f"{why} and {too_few} are not worth a tree")
     if not problem.survey.neighbors(problem.radius) <= _MOST_OF_ALL * problem.n:
         return Choice(BruteForce(), f"{why} and most points are neighbors of each other")
     return Choice(AabbTree(), why)
@@ -111,32 +128,33 @@ def _choose_without_grids(problem: Problem, few: int) -> Choice:
 def _crowd(problem: Problem, profile: DeviceProfile) -> str | None:
     """How points crowd, in words, where a device would wait for the few queries that have most neighbors."""
     survey = problem.survey
-    # Beyond chance, which is much where one of hundreds of points is counted.
-    uneven = survey.unevenness - survey.chance_of_unevenness
-    crowded = any(survey.others >= others and uneven >= unevenness for others, unevenness in _CROWDS)
+    uneven, crowds = survey.unevenness_beyond_chance, _CROWDS_OF_FEW if _are_few(problem, profile) else _CROWDS
+    crowded = any(survey.others >= others and uneven >= unevenness for others, unevenness in crowds)
     if profile.kind != "gpu" or not crowded:
         return None
-    return f"a point has {survey.others:.3g} others in its cell on average, and few points have most of them"
+    return f"a point has {survey.others:.3g} others in its cell on average, and some points far more"
+
+
+def _are_few(problem: Problem, profile: DeviceProfile) -> bool:
+    return problem.n <= min(_MOST_OF_FEW, _FEW_OF_UNIT * profile.compute_units)
 
 
 def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str | None:
     """Why FENNS is not expected to be the fastest, in words; None where it may be."""
     if profile.kind != "gpu":
         return "no work-items share a local grid"
+    if problem.dim == 3:
+        return "points in 3D go into cells as soon as into coarse ones"
     periodic, of_unit = problem.box is not None, problem.n / profile.compute_units
     if not periodic and of_unit < _MANY_OF_UNIT:
         few = f"fewer than {_MANY_OF_UNIT:,} points for each compute unit"
         return f"{few} are brought into cells as soon as into coarse ones"
-    most = _MOST_NEIGHBORS[problem.dim, periodic]
+    few_of_box = periodic and _are_few(problem, profile)
+    most = _MOST_NEIGHBORS_OF_FEW if few_of_box else _MOST_NEIGHBORS[periodic]
     if problem.real == "double":
         most *= _SHARE_OF_DOUBLES
-    launched = of_unit if periodic and problem.n <= _MOST_POINTS_OF_FEW else math.inf
-    times = next((times for least, times in _TIMES_OF_FEW if launched <= least), 1.0)
-    most = min(_MOST_NEIGHBORS_OF_FEW, most * times)
     if not problem.survey.neighbors(problem.radius) <= most:
         return f"a point has more than {most:g} neighbors{' in a periodic box' if periodic else ''}"
-    if problem.dim == 3 and not periodic and _goes_by_regions(problem, profile):
-        return "so many points go into cells by regions as soon as into coarse ones"
     # As if points lay evenly: the sample of crowding sees no farther than the radius, and a sheet looks like a clump
     # there. The index tells, when it has counted its cells.
     fenns, survey = Fenns(), dataclasses.replace(problem.survey, others=0.0)
@@ -147,10 +165,3 @@ def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str
     if block_points(even, plan.grid) > plan.config.tile:
         return "what a local grid covers does not fit local memory"
     return None
-
-
-def _goes_by_regions(problem: Problem, profile: DeviceProfile) -> bool:
-    """Whether strips would sort the points in two passes, both of which write whole lines of memory (measured)."""
-    strips = Strips()
-    filling = strips.plan(dataclasses.replace(problem, options=strips.check({})), profile).filling
-    return filling is not None and filling.regions > 0
