@@ -32,8 +32,8 @@ class _Few(NamedTuple):
 _ONCE = {"gpu": _Few(4096, 8192), "cpu": _Few(512, 512)}
 _KEPT = {"gpu": _Few(0, 0), "cpu": _Few(256, 300)}
 
-#: So many queries take a CPU as long as one, by all pairs (measured with PoCL: one query of 262,144 points 24.7 ms, by
-#: strips 14.7; 20 queries of 10,000 points 1.4 and 1.8).
+#: So many queries take a CPU as long as one, by all pairs (measured: one query of 262,144 points 24.7 ms, by strips 14.7;
+#: 20 queries of 10,000 points 1.4 and 1.8).
 _LEAST_QUERIES = 16
 
 #: Of neighbors that are more than this share of all points, a tree leaves out too little.
