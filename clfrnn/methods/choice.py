@@ -32,15 +32,15 @@ class _Few(NamedTuple):
 _ONCE = {"gpu": _Few(4096, 8192), "cpu": _Few(512, 512)}
 _KEPT = {"gpu": _Few(0, 0), "cpu": _Few(256, 300)}
 
-#: So many queries take a CPU as long as one, by all pairs (measured with PoCL: one query of 262,144 points 24.7 ms, by
-#: strips 14.7; 20 queries of 10,000 points 1.4 and 1.8).
+#: So many queries take a CPU as long as one, by all pairs (measured: one query of 262,144 points 24.7 ms, and 14.7 by
+#: strips; 20 queries of 10,000 points 1.4 and 1.8).
 _LEAST_QUERIES = 16
 
 #: Of neighbors that are more than this share of all points, a tree leaves out too little.
 _MOST_OF_ALL = 0.25
 
 #: In 2D on a GPU: neighbors of a point from which on cells in memory are walked sooner than local ones are made, by
-#: whether the box is periodic (measured, with single precision). In 3D they were never later by more than 1.16 times.
+#: whether the box is periodic (measured, with single precision). In 3D they are later by what launches take at most.
 _MOST_NEIGHBORS = {False: 6.0, True: 5.0}
 
 #: Crowds on a GPU: from so many others in a point's cell on, where they are so unevenly many, a tree is walked sooner
