@@ -3,9 +3,11 @@
 import dataclasses
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import RECORDED
 
 import clfrnn
 from clfrnn import clouds
@@ -205,3 +207,36 @@ def test_sides_are_told_without_a_radius(session):
 def test_plans_of_given_sides_have_them(profile):
     asked = problem()
     assert strips.plan_strips(asked, profile, (0.02, 0.1, 0.1)).grid.sides == pytest.approx((0.02, 0.1, 0.1))
+
+
+def measured(heading):
+    """The rows of the first table below a heading of the page on performance, by their titles."""
+    page = (Path(__file__).parents[1] / "docs" / "performance.md").read_text(encoding="utf-8")
+    lines = page.split(heading)[1].split("\n\n|", 1)[1].split("\n\n", 1)[0].splitlines()
+    titles, _, *rows = ([cell.strip() for cell in line.strip("| ").split("|")] for line in lines)
+    return [dict(zip(titles, row, strict=True)) for row in rows]
+
+
+IN_RADII = {"1": 1, "1/2": 1 / 2, "1/3": 1 / 3, "1/4": 1 / 4}
+
+
+@pytest.mark.parametrize(
+    ("device", "heading", "n"),
+    [("h200", "### Sides of cells", 1 << 20), ("pocl", "On one core with PoCL 3.0", 1 << 17)],
+)
+def test_choices_are_near_the_best_that_was_measured(device, heading, n):
+    """In the tables of the docs, for even clouds whose sides are all there."""
+    compared = 0
+    for row in measured(heading):
+        found = re.match(r"(\d)D, ([\d.]+) neighbors(, doubles)?$", row["cloud"])
+        asked = found and even(float(found[2]), dim=int(found[1]), n=n, real="double" if found[3] else "float")
+        times = {
+            tuple(IN_RADII[side] for side in sides.split(", ")): float(time.strip("*"))
+            for sides, time in row.items()
+            if time and "," in sides and sides != "cloud"
+        }
+        taken = found and tuple(round(side * 12) / 12 for side in sides_taken(RECORDED[device], asked))
+        if taken in times:
+            assert times[taken] <= 1.05 * min(times.values()), row
+            compared += 1
+    assert compared >= 9

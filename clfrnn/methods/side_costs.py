@@ -137,8 +137,9 @@ def describe_sides(problem: Problem, profile: DeviceProfile, asked: tuple[float,
     """The model's numbers in words: of the sides `asked` for, if any were, and of all that there are to choose from."""
     ranked = rank_sides(problem, profile)
     own = ranked[0]
-    held = not own.wrapped and any(each.wrapped for each in ranked)
-    why = f"foreseen to cost least{' of those that need no torus' if held else ''}"
+    why = "foreseen to cost least"
+    if min(each.cost for each in ranked) < own.cost:
+        why += " of those that need no torus"
     if asked is not None:
         own = cost_of_sides(problem, prices_for(profile, dim=problem.dim, real=problem.real), asked)
         why = "asked for by bin_width"
