@@ -141,13 +141,7 @@ def _least_squares(parts: list[tuple[float, ...]], seconds: list[float]) -> list
 
 
 def _cost(prices: Prices, met: SideCost) -> float:
-    return (
-        prices.query
-        + prices.row * met.rows
-        + met.candidates
-        + prices.stranger * met.strangers
-        + prices.cell * met.cells
-    )
+    return prices.cost(rows=met.rows, candidates=met.candidates, strangers=met.strangers, cells=met.cells)
 
 
 def print_prices(rows: list[Measured]) -> None:

@@ -38,6 +38,10 @@ class Prices:
     stranger: float
     cell: float
 
+    def cost(self, *, rows: float, candidates: float, strangers: float, cells: float) -> float:
+        """What so many of each cost a query."""
+        return self.query + self.row * rows + candidates + self.stranger * strangers + self.cell * cells
+
 
 #: By the kind of device and the number of coordinates, for floats: least squares over times of `asv_benches.sides`, on
 #: an H200 and on a core of a server. On the latter a row is priced above these (21 and 16), and a cell below (13 and
@@ -121,16 +125,8 @@ def cost_of_sides(problem: Problem, prices: Prices, sides: tuple[float, ...]) ->
     density = survey.density(problem.radius)
     candidates = min(math.prod((density, *(reach + side for side in counts.sides))), images * n)
     strangers = min(math.prod(windows) / cells, images * n) if counts.torus else 0.0
-    cost = prices.query + prices.row * rows + candidates + prices.stranger * strangers + prices.cell * cells
-    return SideCost(
-        sides=counts.sides,
-        rows=rows,
-        candidates=candidates,
-        strangers=strangers,
-        cells=cells,
-        wrapped=counts.torus > 0,
-        cost=cost,
-    )
+    met = {"rows": rows, "candidates": candidates, "strangers": strangers, "cells": cells}
+    return SideCost(sides=counts.sides, wrapped=counts.torus > 0, cost=prices.cost(**met), **met)
 
 
 def describe_sides(problem: Problem, profile: DeviceProfile, asked: tuple[float, ...] | None) -> list[str]:
