@@ -6,11 +6,22 @@ import dataclasses
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["SLACK", "CellGrid", "PeriodicBox", "far_coordinate", "fit_cells", "grid_of", "padded_radius", "torus_like"]
+__all__ = [
+    "SLACK",
+    "CellCounts",
+    "CellGrid",
+    "PeriodicBox",
+    "count_cells",
+    "far_coordinate",
+    "fit_cells",
+    "grid_of",
+    "padded_radius",
+    "torus_like",
+]
 
 #: Cell coordinates are clamped to ±2**29 in the kernels; planning stays a factor of two inside.
 _COORDINATE_RANGE = 2.0**28
@@ -209,6 +220,54 @@ def padded_radius(radius: float, real: str) -> float:
     return float(max(np.nextafter(dtype(radius), dtype(np.inf)), dtype(_LEAST_REACH[real])))
 
 
+class CellCounts(NamedTuple):
+    """The cells that a domain takes, before they have addresses: their sides, and how many there are on each axis."""
+
+    sides: tuple[float, ...]
+    shape: tuple[int, ...]
+    #: how many fill the length of a periodic axis, 0 for others
+    periods: tuple[int, ...]
+    #: cells of the torus that all share, 0 where each has an address of its own
+    torus: int
+
+    @property
+    def addresses(self) -> int:
+        """As many as an index keeps."""
+        return self.torus or math.prod(self.shape)
+
+
+def count_cells(
+    *,
+    low: tuple[float, ...],
+    high: tuple[float, ...],
+    sides: tuple[float, ...],
+    n: int,
+    real: str,
+    box: PeriodicBox | None = None,
+) -> CellCounts:
+    """The cells of :func:`fit_cells`, before those of a torus are rounded to whole turns."""
+    dtype = _DTYPE[real]
+    lengths = box.lengths if box is not None else (0.0,) * len(sides)
+    if box is not None:
+        low, high = box.domain(low, high)
+    fitted = [_fit_side(a, b, side, real) for a, b, side in zip(low, high, sides, strict=True)]
+    periods = [
+        max(1, math.floor(min(length / side * _WHOLE, _COORDINATE_RANGE))) if length else 0
+        for length, side in zip(lengths, fitted, strict=True)
+    ]
+    with np.errstate(over="ignore"):
+        shape = [
+            period or math.floor(min(float((dtype(b) - dtype(a)) * inverse), 2 * _COORDINATE_RANGE)) + 1
+            for a, b, inverse, period in zip(low, high, _inverses(fitted, real), periods, strict=True)
+        ]
+    wrapped = math.prod(shape) > min(max(64, _DENSE_CELLS_PER_POINT * n), _MOST_CELLS)
+    torus = 1 << (max(32, min(2 * n, _MOST_CELLS // 2)) - 1).bit_length() if wrapped else 0
+    whole = tuple(
+        length / period if period else side for length, period, side in zip(lengths, periods, fitted, strict=True)
+    )
+    return CellCounts(sides=whole, shape=tuple(shape), periods=tuple(periods), torus=torus)
+
+
 def fit_cells(
     *,
     low: tuple[float, ...],
@@ -225,30 +284,17 @@ def fit_cells(
     fill the length of a periodic axis, and whole turns of a torus that of the first: the edge of the box is then a seam
     of the torus too, and cuts a row of cells no further.
     """
-    dtype = _DTYPE[real]
-    lengths = box.lengths if box is not None else (0.0,) * len(sides)
-    if box is not None:
-        low, high = box.domain(low, high)
-    fitted = [_fit_side(a, b, side, real) for a, b, side in zip(low, high, sides, strict=True)]
-    periods = [
-        max(1, math.floor(min(length / side * _WHOLE, _COORDINATE_RANGE))) if length else 0
-        for length, side in zip(lengths, fitted, strict=True)
-    ]
-    with np.errstate(over="ignore"):
-        extent = [
-            period or math.floor(min(float((dtype(b) - dtype(a)) * inverse), 2 * _COORDINATE_RANGE)) + 1
-            for a, b, inverse, period in zip(low, high, _inverses(fitted, real), periods, strict=True)
-        ]
-    wrapped = math.prod(extent) > min(max(64, _DENSE_CELLS_PER_POINT * n), _MOST_CELLS)
-    shape = tuple(extent)
-    if wrapped:
-        shape = _torus(
-            extent, min(2 * n, _MOST_CELLS // 2), along=max(1, periods[0] // _LEAST_TURNS) if periods[0] else 0
-        )
+    counts = count_cells(low=low, high=high, sides=sides, n=n, real=real, box=box)
+    shape, periods = counts.shape, list(counts.periods)
+    if counts.torus:
+        shape = _torus(shape, counts.torus, along=max(1, periods[0] // _LEAST_TURNS) if periods[0] else 0)
         periods[0] -= periods[0] % shape[0]
+    lengths = box.lengths if box is not None else (0.0,) * len(sides)
     sides = tuple(
-        length / period if period else side for length, period, side in zip(lengths, periods, fitted, strict=True)
+        length / period if period else side for length, period, side in zip(lengths, periods, counts.sides, strict=True)
     )
+    low = low if box is None else box.domain(low, high)[0]
+    wrapped = counts.torus > 0
     return grid_of(low=low, sides=sides, shape=shape, periods=tuple(periods), real=real, wrapped=wrapped)
 
 
@@ -300,13 +346,13 @@ def _inverses(sides: Sequence[float], real: str) -> list[Any]:
     return [dtype(1.0) / dtype(side) for side in sides]
 
 
-def _torus(extent: list[int], cells: int, along: int) -> tuple[int, ...]:
-    """Powers of two, at least `cells` of them in all, spread over the axes so that each wraps about as often.
+def _torus(extent: tuple[int, ...], cells: int, along: int) -> tuple[int, ...]:
+    """Powers of two, `cells` of them in all, spread over the axes so that each wraps about as often.
 
     On the first axis at most `along`, where that is not 0.
     """
     shape = [1] * len(extent)
-    while math.prod(shape) < max(32, cells):
+    while math.prod(shape) < cells:
         free = [k for k in range(len(extent)) if k or not along or 2 * shape[0] <= along]
         shape[max(free, key=lambda k: extent[k] / shape[k])] *= 2
     return tuple(shape)

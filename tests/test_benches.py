@@ -1,8 +1,10 @@
 """The benchmarks run, and find neighbors."""
 
+import dataclasses
 import importlib
 import pkgutil
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from conftest import position
@@ -201,6 +203,57 @@ def test_queries_that_are_no_points(session, monkeypatch):
     rows = [line.strip("| ").split(" | ") for line in done.output.splitlines()[-4:]]
     assert [row[:2] for row in rows] == [["tiny", each] for each in ("the points", "800", "200", "50")]
     assert all(float(each) > 0 for row in rows for each in row[2:])
+
+
+def test_sides_of_cells_and_their_prices(session, monkeypatch):
+    sides = importlib.import_module("asv_benches.sides")
+    monkeypatch.setattr(sides, "UNIFORM", {(3, "float32"): (0.5, 40.0), (2, "float32"): (20.0,)})
+    monkeypatch.setattr(sides, "FEW_POINTS", 700)
+    monkeypatch.setattr(sides, "STEPS", 2)
+
+    done = CliRunner().invoke(sides.main, ["--device", position(session), "--small"])
+
+    assert done.exit_code == 0, done.output
+    rows = [line.strip("|").split("|") for line in done.output.splitlines() if line.startswith("|")]
+    titles, _, *clouds, names, _, in_3d, in_2d = [[cell.strip() for cell in row] for row in rows]
+    assert [row[0] for row in clouds] == [
+        "3D, 0.5 neighbors",
+        "3D, 40 neighbors",
+        "2D, 20 neighbors",
+        "shell, 50 neighbors",
+        "clusters, 8 neighbors",
+    ]
+    for _, *times, over in clouds:
+        assert len(times) == len(titles) - 2
+        bold = [time for time in times if time.startswith("**")]
+        assert len(bold) == 1, "one is taken"
+        least = min(float(time.strip("*")) for time in times if time)
+        assert float(over) == pytest.approx(float(bold[0].strip("*")) / least, abs=0.1)
+    assert clouds[0][1], "sparse points have cells of their own"
+    assert not clouds[1][1]
+    assert len(names) == len(in_3d) == len(in_2d) == 7
+    assert all(float(price) >= 0 for price in (*in_3d[1:6], *in_2d[1:6]))
+
+
+def test_prices_are_found_again():
+    """Those that times were made of."""
+    sides = importlib.import_module("asv_benches.sides")
+    rng = np.random.default_rng(0)
+    prices = sides.Prices(query=130.0, row=12.0, stranger=2.5, cell=5.0)
+    cloud = sides.Cloud("made up", np.zeros((10, 3)), 1.0)
+    rows = []
+    for _ in range(20):
+        met = {name: float(rng.random() * 100) for name in ("rows", "candidates", "strangers", "cells")}
+        foreseen = sides.SideCost(sides=(1.0,) * 3, wrapped=False, cost=0.0, **met)
+        update = 30 + prices.cell * met["cells"]
+        count = 100 + prices.row * met["rows"] + met["candidates"] + prices.stranger * met["strangers"]
+        rows.append(sides.Measured(cloud, 2e-12 * update, 2e-12 * count, foreseen))
+
+    found, test, error = sides.fit_prices(rows)
+
+    assert test == pytest.approx(2e-12)
+    assert dataclasses.astuple(found) == pytest.approx(dataclasses.astuple(prices))
+    assert error < 1e-6
 
 
 def test_kernels_of_a_step(session, monkeypatch):

@@ -117,21 +117,25 @@ def timed(session: clfrnn.Session, step: Callable[[], object], repeats: int, eno
     for _ in range(WARM_UP):
         step()
     session.queue.finish()
-    steps = []
+    steps: list[Seconds] = []
     while len(steps) < 5 or (len(steps) < repeats and sum(each.wall for each in steps) < enough):
-        started = time.perf_counter()
-        with session.recorded() as launches:
-            result = step()  # held until the queue is done, so that its memory is not in use twice
-        session.queue.finish()
-        wall = time.perf_counter() - started
-        del result
-        if has_event_times(session):
-            profiles = [event.profile for _, event in launches]
-            inside = sum(profile.end - profile.start for profile in profiles)
-            steps.append(Seconds(1e-9 * (profiles[-1].end - profiles[0].start), wall, 1e-9 * inside))
-        else:
-            steps.append(Seconds(wall, wall, wall))
+        steps.append(timed_once(session, step))
     return Seconds(*map(statistics.median, zip(*steps, strict=True)))
+
+
+def timed_once(session: clfrnn.Session, step: Callable[[], object]) -> Seconds:
+    """The times of one step, which is waited for."""
+    started = time.perf_counter()
+    with session.recorded() as launches:
+        result = step()  # held until the queue is done, so that its memory is not in use twice
+    session.queue.finish()
+    wall = time.perf_counter() - started
+    del result
+    if not has_event_times(session):
+        return Seconds(wall, wall, wall)
+    profiles = [event.profile for _, event in launches]
+    inside = sum(profile.end - profile.start for profile in profiles)
+    return Seconds(1e-9 * (profiles[-1].end - profiles[0].start), wall, 1e-9 * inside)
 
 
 def device_seconds(session: clfrnn.Session, step: Callable[[], object]) -> float:
