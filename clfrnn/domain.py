@@ -306,7 +306,7 @@ def torus_like(grid: CellGrid, n: int) -> CellGrid:
     """
     if grid.wrapped or any(grid.periods):
         return grid
-    shape = _torus(list(grid.shape), min(2 * n, grid.cells), along=0)
+    shape = _torus(grid.shape, min(2 * n, grid.cells), along=0)
     return dataclasses.replace(grid, shape=shape, wrapped=True)
 
 
