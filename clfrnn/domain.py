@@ -246,26 +246,25 @@ def count_cells(
     box: PeriodicBox | None = None,
 ) -> CellCounts:
     """The cells of :func:`fit_cells`, before those of a torus are rounded to whole turns."""
-    dtype = _DTYPE[real]
     lengths = box.lengths if box is not None else (0.0,) * len(sides)
     if box is not None:
         low, high = box.domain(low, high)
-    fitted = [_fit_side(a, b, side, real) for a, b, side in zip(low, high, sides, strict=True)]
-    periods = [
-        max(1, math.floor(min(length / side * _WHOLE, _COORDINATE_RANGE))) if length else 0
-        for length, side in zip(lengths, fitted, strict=True)
-    ]
-    with np.errstate(over="ignore"):
-        shape = [
-            period or math.floor(min(float((dtype(b) - dtype(a)) * inverse), 2 * _COORDINATE_RANGE)) + 1
-            for a, b, inverse, period in zip(low, high, _inverses(fitted, real), periods, strict=True)
-        ]
+    shape, whole, periods = [], [], []
+    for a, b, wanted, length in zip(low, high, sides, lengths, strict=True):
+        side = _fit_side(a, b, wanted, real)
+        if length:
+            period = max(1, math.floor(min(length / side * _WHOLE, _COORDINATE_RANGE)))
+            side = length / period
+        else:
+            # Kernels round the difference, too: a cell more or less at the end is all the same, as they clamp.
+            period = 0
+        many = period or math.floor(min((b - a) * _inverse(side, real), 2 * _COORDINATE_RANGE)) + 1
+        shape.append(many)
+        whole.append(side)
+        periods.append(period)
     wrapped = math.prod(shape) > min(max(64, _DENSE_CELLS_PER_POINT * n), _MOST_CELLS)
     torus = 1 << (max(32, min(2 * n, _MOST_CELLS // 2)) - 1).bit_length() if wrapped else 0
-    whole = tuple(
-        length / period if period else side for length, period, side in zip(lengths, periods, fitted, strict=True)
-    )
-    return CellCounts(sides=whole, shape=tuple(shape), periods=tuple(periods), torus=torus)
+    return CellCounts(sides=tuple(whole), shape=tuple(shape), periods=tuple(periods), torus=torus)
 
 
 def fit_cells(
@@ -327,7 +326,7 @@ def grid_of(
     return CellGrid(
         low=low,
         sides=rounded,
-        inverses=tuple(float(inverse) for inverse in _inverses(rounded, real)),
+        inverses=tuple(_inverse(side, real) for side in rounded),
         shape=shape,
         wrapped=wrapped,
         periods=periods,
@@ -340,10 +339,10 @@ def _fit_side(low: float, high: float, side: float, real: str) -> float:
     return float(_DTYPE[real](min(max(side, finest, _LEAST_REACH[real]), _LARGEST_SIDE[real])))
 
 
-def _inverses(sides: Sequence[float], real: str) -> list[Any]:
-    """One over each side, as kernels multiply by it."""
+def _inverse(side: float, real: str) -> float:
+    """One over a side, as kernels multiply by it."""
     dtype = _DTYPE[real]
-    return [dtype(1.0) / dtype(side) for side in sides]
+    return float(dtype(1.0) / dtype(side))
 
 
 def _torus(extent: tuple[int, ...], cells: int, along: int) -> tuple[int, ...]:

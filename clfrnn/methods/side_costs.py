@@ -99,7 +99,8 @@ def rank_sides(problem: Problem, profile: DeviceProfile) -> list[SideCost]:
     items in step more than is foreseen of so many (measured on a shell: 13 to 28 %).
     """
     prices = prices_for(profile, dim=problem.dim, real=problem.real)
-    costs = [cost_of_sides(problem, prices, sides) for sides in sides_to_try(problem, profile)]
+    density = problem.survey.density(problem.radius)  # once, as it takes as long as all else
+    costs = [cost_of_sides(problem, prices, sides, density) for sides in sides_to_try(problem, profile)]
     return sorted({each.sides: each for each in costs}.values(), key=lambda each: (each.wrapped, each.cost))
 
 
@@ -110,7 +111,7 @@ def sides_to_try(problem: Problem, profile: DeviceProfile) -> list[tuple[float, 
     return [_sides_of_sparse(problem, profile), *tried] if spacing(problem) > radius else tried
 
 
-def cost_of_sides(problem: Problem, prices: Prices, sides: tuple[float, ...]) -> SideCost:
+def cost_of_sides(problem: Problem, prices: Prices, sides: tuple[float, ...], density: float | None = None) -> SideCost:
     """What cells of such sides, or of the next that the domain allows, cost a query: its share of all in a step."""
     survey, n = problem.survey, max(1, problem.n)
     counts = count_cells(low=survey.low, high=survey.high, sides=sides, n=n, real=problem.real, box=problem.box)
@@ -122,7 +123,7 @@ def cost_of_sides(problem: Problem, prices: Prices, sides: tuple[float, ...]) ->
         for side, many, period in zip(counts.sides, counts.shape, counts.periods, strict=True)
     ]
     rows, cells = math.prod(windows[1:]), counts.addresses / n
-    density = survey.density(problem.radius)
+    density = survey.density(problem.radius) if density is None else density
     candidates = min(math.prod((density, *(reach + side for side in counts.sides))), images * n)
     strangers = min(math.prod(windows) / cells, images * n) if counts.torus else 0.0
     met = {"rows": rows, "candidates": candidates, "strangers": strangers, "cells": cells}
