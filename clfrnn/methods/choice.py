@@ -43,9 +43,9 @@ _LEAST_QUERIES = 16
 #: Of neighbors that are more than this share of all points, a tree leaves out too little.
 _MOST_OF_ALL = 0.25
 
-#: In 2D on a GPU: neighbors of a point from which on cells in memory are walked sooner than local ones are made, by
-#: whether the box is periodic (measured, with single precision). In 3D they are later by what launches take at most.
-_MOST_NEIGHBORS = {False: 6.0, True: 5.0}
+#: In 2D on a GPU: neighbors of a point from which on cells in memory are walked sooner than local ones are made
+#: (measured, with single precision). In 3D they were never later by more than 1.16 times.
+_MOST_NEIGHBORS = 1.0
 
 #: Crowds on a GPU: from so many others in a point's cell on, where they are so unevenly many, a tree is walked sooner
 #: than cells, as it divides the work for the few points that have most neighbors (measured on an H200, in 2D and 3D).
@@ -60,10 +60,8 @@ _SHARE_OF_DOUBLES = 0.1
 #: an H200), or a periodic box, which strips have to know first.
 _MANY_OF_UNIT = 12_000
 
-#: Few points are so many for each compute unit, and no more than were measured: 65,536 on an H200. In a periodic box
-#: they are searched about as soon as launched for, and FENNS takes the fewest launches, so that each may have more
-#: neighbors (measured with 25, with single precision; inferred for doubles).
-_FEW_OF_UNIT, _MOST_OF_FEW, _MOST_NEIGHBORS_OF_FEW = 512, 1 << 16, 30.0
+#: Few points are so many for each compute unit, and no more than were measured: 65,536 on an H200.
+_FEW_OF_UNIT, _MOST_OF_FEW = 512, 1 << 16
 
 #: Why another method is taken after all.
 _UNEVEN = "points lie too unevenly for local grids"
@@ -154,12 +152,9 @@ def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str
     if not periodic and of_unit < _MANY_OF_UNIT:
         few = f"fewer than {_MANY_OF_UNIT:,} points for each compute unit"
         return f"{few} are brought into cells as soon as into coarse ones"
-    few_of_box = periodic and _are_few(problem, profile)
-    most = _MOST_NEIGHBORS_OF_FEW if few_of_box else _MOST_NEIGHBORS[periodic]
-    if problem.real == "double":
-        most *= _SHARE_OF_DOUBLES
+    most = _MOST_NEIGHBORS * (_SHARE_OF_DOUBLES if problem.real == "double" else 1)
     if not problem.survey.neighbors(problem.radius) <= most:
-        return f"a point has more than {most:g} neighbors{' in a periodic box' if periodic else ''}"
+        return f"a point has more than {most:g} neighbor{'s' if most != 1 else ''}"
     # As if points lay evenly: the sample of crowding sees no farther than the radius, and a sheet looks like a clump
     # there. The index tells, when it has counted its cells.
     fenns, survey = Fenns(), dataclasses.replace(problem.survey, others=0.0)
