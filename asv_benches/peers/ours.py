@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pyopencl as cl
 import pyopencl.array as cla
 
 import clfrnn
@@ -40,11 +41,14 @@ class Clfrnn(Peer):
         return str(self.session.profile)
 
     def hold(self, points: Array, radius: float, widest: int) -> None:  # noqa: ARG002
-        """On the device, in a session of their own, whose pool tells what this cloud took; and in another for times."""
+        """On the device, in a session of their own, whose pool tells what this cloud took; and in another for times.
+
+        Both in one context: where steps in two of them take turns, a GPU goes from one to the other in each step.
+        """
         self.n, self.radius = len(points), radius
         self._timed = profiled(self._wanted)
         self._timed_points = cla.to_device(self._timed.queue, points)
-        self.session = clfrnn.Session(self._wanted)
+        self.session = clfrnn.Session(cl.CommandQueue(self._timed.context, self._timed.device))
         self.points = cla.to_device(self.session.queue, points)
 
     def prepare(self) -> None:
