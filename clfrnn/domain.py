@@ -301,7 +301,7 @@ def torus_like(grid: CellGrid, n: int) -> CellGrid:
     """Cells like those of `grid` for `n` rows that may lie anywhere, none of which a border cell collects.
 
     About two cells for each of them, and no more than `grid` has. On periodic axes, and on a torus, nothing lies
-    outside: that grid serves them as it is.
+    outside: that grid serves them as it is, but that border cells on open axes beside periodic ones collect what does.
     """
     if grid.wrapped or any(grid.periods):
         return grid

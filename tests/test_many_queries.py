@@ -3,12 +3,14 @@
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu
+from conftest import POINTS, RECORDED, as_gpu
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import buckets, clouds, reference
 from clfrnn.methods import cell_plan, cells, stash
+from clfrnn.plan import Problem
 from clfrnn.session import Session
+from clfrnn.survey import Survey
 
 N = min(700, POINTS)
 M = min(500, POINTS)
@@ -31,6 +33,7 @@ def device(request, session):
 def few_are_many(monkeypatch):
     monkeypatch.setattr(cell_plan, "_MANY_QUERIES", {})
     monkeypatch.setattr(cell_plan, "_MANY_QUERIES_ELSEWHERE", 40)
+    monkeypatch.setattr(cell_plan, "_LEAST_TO_SORT_FOR", {})
 
 
 def around(dim, dtype=np.float32):
@@ -143,13 +146,18 @@ def test_what_is_not_finite_is_told(device, method, few_are_many, what):
 
 
 @pytest.mark.parametrize("on_device", [False, True], ids=["host", "device"])
-def test_where_there_is_no_memory_they_are_not_sorted(device, method, few_are_many, monkeypatch, on_device):
+@pytest.mark.parametrize("refusing", ["the sorted copy of the queries", "the bounding boxes of groups"])
+def test_where_there_is_no_memory_they_are_not_sorted(device, method, few_are_many, monkeypatch, on_device, refusing):
+    if refusing == "the bounding boxes of groups":
+        if device.profile.kind != "gpu":
+            pytest.skip("no group counts points by buckets")
+        monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
     points, queries = clouds.uniform(N, 3, seed=1), around(3)
     index = clfrnn.build_index(points, 0.2, method=method, session=device)
     scratch, refused = Session.scratch, []
 
     def take(session, size, dtype, *, purpose):
-        if purpose == "the sorted copy of the queries":
+        if purpose == refusing and not refused:  # once: to find the box of queries takes the like
             refused.append(purpose)
             raise clfrnn.DeviceMemoryError("none", needed=1, available=0, largest_allocation=0)
         return scratch(session, size, dtype, purpose=purpose)
@@ -165,3 +173,26 @@ def test_where_there_is_no_memory_they_are_not_sorted(device, method, few_are_ma
         index.count(cla.to_device(device.queue, queries))
         with pytest.raises(clfrnn.InvalidInputError, match="row 5"):
             index.check()
+
+
+def test_a_cpu_sorts_where_no_cache_holds_what_is_gone_through():
+    """And a GPU whatever the points are."""
+    cases = [("pocl", 100_000, 0.4, None), ("pocl", 1_000_000, 3, 1 << 14), ("h200", 1000, 3, 1 << 17)]
+    for name, n, neighbors, many in cases:
+        radius = (neighbors / (4.19 * n)) ** (1 / 3)
+        survey = Survey(n=n, low=(0.0,) * 3, high=(1.0,) * 3)
+        problem = Problem(n=n, dim=3, real="float", radius=radius, survey=survey)
+        assert cell_plan.many_queries(problem, RECORDED[name]) == many
+
+
+def test_a_copy_is_all_that_a_list_holds_of_its_queries(session, few_are_many):
+    """One that nobody has looked at yet, and whose caller writes to the queries meanwhile."""
+    points, queries = clouds.uniform(N, 3, seed=1), around(3)
+    expected = reference.neighbors(points, 0.2, queries=queries)
+    index = clfrnn.build_index(points, 0.2, method="strips", session=session)
+    on_device = cla.to_device(session.queue, queries)
+    assert index.count(on_device).get().any()
+    held = index.query(on_device, sort="index", hint=1)
+    on_device.fill(0)
+    index.update(points[::-1].copy())
+    assert np.array_equal(held.to_host().indices, expected.indices)

@@ -188,6 +188,7 @@ def test_queries_that_are_sorted_into_cells(session, monkeypatch, kind):
     """A copy of the queries, which the walk goes through; on a torus, as they lie anywhere."""
     monkeypatch.setattr(cell_plan, "_MANY_QUERIES", {})
     monkeypatch.setattr(cell_plan, "_MANY_QUERIES_ELSEWHERE", 1)
+    monkeypatch.setattr(cell_plan, "_LEAST_TO_SORT_FOR", {})
     if kind == "by buckets":
         monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
     points, queries = clouds.uniform(110, 3, seed=4), 1.4 * clouds.uniform(90, 3, seed=5)

@@ -42,6 +42,8 @@ class Ask(NamedTuple):
     part: tuple[int, int] | None = None
     #: arrays are the caller's own, who may write to them after the call
     borrowed: bool = False
+    #: what is placed is a copy of the queries, and nothing else is read of them
+    copied: bool = False
     #: what is being checked of its arrays
     checks: tuple[tuple[str, PendingBox], ...] = ()
 
@@ -58,13 +60,17 @@ class Ask(NamedTuple):
 
     def kept(self, session: Session) -> Ask:
         """The same query, of copies where arrays are the caller's own: for those who come back to it later."""
-        return self._copied(session, [array for array in (self.queries, self.radii) if self.borrowed])
+        return self._copied(session, [array for array in self._read() if self.borrowed])
 
     def apart_from(self, session: Session, written: list[cla.Array]) -> Ask:
         """The same query, of copies of arrays that its function writes to while others still look at them."""
         buffers = [array.base_data for array in written]
-        given = (array for array in (self.queries, self.radii) if array is not None)
+        given = (array for array in self._read() if array is not None)
         return self._copied(session, [array for array in given if array.base_data in buffers])
+
+    def _read(self) -> tuple[cla.Array | None, ...]:
+        """What a walk reads while it is under way."""
+        return (None if self.copied else self.queries, self.radii)
 
     def _copied(self, session: Session, arrays: list[cla.Array | None]) -> Ask:
         copies = {}
@@ -129,6 +135,7 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         walk=index.walk_of(scattered=array is not None and not placed),
         images=index.images_served(foreign=array is not None),
         placed=placed,
+        copied=index.copies_queries and array is not None and bool(placed),
         borrowed=is_device_array(queries) or is_device_array(radius),
         checks=tuple(checks),
     )

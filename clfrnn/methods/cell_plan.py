@@ -24,9 +24,11 @@ _LONG_RUN = 8.0
 
 
 #: From so many queries that are no points on, sorting them takes less than going through cells anywhere (measured with
-#: random ones, on an H200 and on two cores).
+#: random ones, on an H200 and on two cores); and on a CPU where points and their neighbors are so many together that no
+#: cache holds what is gone through (measured with 100,000 to 1,000,000 points and 0.4 to 49 neighbors).
 _MANY_QUERIES = {"cpu": 1 << 14}
 _MANY_QUERIES_ELSEWHERE = 1 << 17
+_LEAST_TO_SORT_FOR = {"cpu": 3e6}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -73,8 +75,11 @@ def _points_of(problem: Problem, sides: tuple[float, ...]) -> float:
     return density * math.prod(sides)
 
 
-def many_queries(profile: DeviceProfile) -> int:
-    """From how many queries on that are no points these are sorted into cells first."""
+def many_queries(problem: Problem, profile: DeviceProfile) -> int | None:
+    """From how many queries on that are no points these are sorted into cells first; None where they never are."""
+    found = problem.n * (1 + problem.survey.neighbors(problem.radius))
+    if found < _LEAST_TO_SORT_FOR.get(profile.kind, 0.0):
+        return None
     return _MANY_QUERIES.get(profile.kind, _MANY_QUERIES_ELSEWHERE)
 
 

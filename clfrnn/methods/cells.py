@@ -88,8 +88,12 @@ class CellIndex(Index):
         return [
             f"cells: {' x '.join(map(str, grid.shape))}, {kept}, of sides {sides}",
             f"construction: {self._plan.construction}{self._how_filled()}",
-            f"queries that are no points: from {many_queries(self.session.profile):,} on sorted into cells first",
+            f"queries that are no points: {self._how_queried()}",
         ]
+
+    def _how_queried(self) -> str:
+        many = many_queries(self.problem, self.session.profile)
+        return "as they come" if many is None else f"from {many:,} on sorted into cells first"
 
     def _how_filled(self) -> str:
         filling = self._bins.layout.filling
@@ -146,7 +150,8 @@ class CellIndex(Index):
 
     def _sorts(self, m: int) -> bool:
         """Whether so many queries are sorted first."""
-        return m >= many_queries(self.session.profile)
+        many = many_queries(self.problem, self.session.profile)
+        return many is not None and m >= many
 
     def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
         """Many queries that are no points as a copy in the order of cells: those in step then look at the same points.
@@ -157,9 +162,9 @@ class CellIndex(Index):
             return ()
         bins, m = self._bins, queries.shape[0]
         kept = self._layout_of_queries
-        if kept is None or kept[0] is not bins.layout.grid or kept[1] != m:
-            kept = (bins.layout.grid, m, self._binner.lay_out_queries(bins.layout.grid, m))
         try:
+            if kept is None or kept[0] is not bins.layout.grid or kept[1] != m:
+                kept = (bins.layout.grid, m, self._binner.lay_out_queries(bins.layout.grid, m))
             placed = self._binner.bin(queries, box, kept[2], bins.images, purpose="queries")
         except DeviceMemoryError:
             if box is not None and not box.placed:

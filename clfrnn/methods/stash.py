@@ -136,7 +136,7 @@ def slots_that_pay(session: Session, problem: Problem, *, fits: Callable[[int], 
 
 def stash_for(session: Session, ask: Ask, slots: int) -> Stash | None:
     """A stash of so many slots for a list of numbers alone, where that is sooner."""
-    if not slots or (ask.queries is not None and not ask.placed) or ask.m < _MANY:
+    if not slots or (ask.queries is not None and not ask.copied) or ask.m < _MANY:
         return None
     return make_stash(session, units=ask.m, slots=slots)
 

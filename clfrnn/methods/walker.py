@@ -116,11 +116,19 @@ class Walker(KeptPoints):
     ) -> tuple[Kernel, Any]:
         """The kernel that runs `function` for such a query, and the config it was compiled for."""
         passed_on = {"shared": self.divides(function, ask.m)} if marks is None else marks.variant(light=function.light)
-        placed = self.copies_queries and ask.queries is not None and bool(ask.placed)
-        kind = (function, ask.queries is None, placed, ask.radii is None, ask.half, images, part, *passed_on.values())
+        kind = (
+            function,
+            ask.queries is None,
+            ask.copied,
+            ask.radii is None,
+            ask.half,
+            images,
+            part,
+            *passed_on.values(),
+        )
         found = self._programs.get(kind)
         if found is None:
-            variant = dataclasses.replace(ask.variant(images, part=part), placed=placed, **passed_on)
+            variant = dataclasses.replace(ask.variant(images, part=part), placed=ask.copied, **passed_on)
             config = self.config_for(function, variant)
             kernels, config = self.session.kernels(self.stem, config, function, variant)
             found = self._programs[kind] = kernels["frnn_visit"], config
