@@ -222,8 +222,11 @@ def plan_regions(profile: DeviceProfile, *, dim: int, real: str, periodic: bool)
     return config
 
 
-def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> Filling:
-    """The fewest launches, with writes that lie near each other, where no group has much more to do than others."""
+def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid, in_tiles: bool = False) -> Filling:
+    """The fewest launches, with writes that lie near each other, where no group has much more to do than others.
+
+    Of buckets that are sorted `in_tiles`, no group has.
+    """
     one_by_one = "one by one"
     if profile.kind != "gpu":
         return Filling(way=one_by_one, why="the device is no GPU")
@@ -239,10 +242,12 @@ def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) ->
     busy = min(n / _LEAST_OF_BUCKET, _BUCKETS_A_UNIT * profile.compute_units)
     wanted = max(1.0, n / _OF_BUCKET, busy)
     shift = min(math.ceil(math.log2(max(1.0, cells / wanted))), int(math.log2(most_cells_of_bucket(profile))))
-    crowd, bearable = _crowd(problem, grid), max(n * _LARGEST_SHARE, _SOON_FILLED)
-    shift = max(least, min(shift, math.floor(math.log2(max(1.0, bearable / crowd)))))
-    if crowd * 2**shift > bearable:
-        return Filling(way=one_by_one, why="many points are expected in few cells")
+    if not in_tiles:
+        crowd, bearable = _crowd(problem, grid), max(n * _LARGEST_SHARE, _SOON_FILLED)
+        if crowd * 2**least > bearable:
+            return Filling(way=one_by_one, why="many points are expected in few cells")
+        shift = min(shift, math.floor(math.log2(bearable / crowd)))
+    shift = max(least, shift)
     buckets = -(-cells // (1 << shift))
     span, regions = _divide_buckets(profile, problem=problem, buckets=buckets)
     why = "a group fills one in local memory"

@@ -285,11 +285,12 @@ class Session(Launcher):
             cl.enqueue_copy(self.queue, array.base_data, values)
         return array
 
-    def copy(self, source: cla.Array, target: cla.Array) -> None:
-        """Enqueue a copy of a contiguous device array into another of the same size."""
-        if source.nbytes:
+    def copy(self, source: cla.Array, target: cla.Array, first: int = 0) -> None:
+        """Enqueue a copy of as many rows as `target` has, from the `first` on, of a contiguous array with the like."""
+        if target.nbytes:
+            place = source.offset + first * source.strides[0]
             cl.enqueue_copy(
-                self.queue, target.base_data, source.base_data, byte_count=source.nbytes, src_offset=source.offset
+                self.queue, target.base_data, source.base_data, byte_count=target.nbytes, src_offset=place
             )
 
     def read_together(self, arrays: Sequence[Scratch]) -> list[np.ndarray[Any, Any]]:

@@ -109,6 +109,45 @@ def picked(grid, shift):
     return Filling(way="at once", why="asked for", shift=shift, buckets=-(-grid.cells // (1 << shift)))
 
 
+def assert_in_tiles(session, points, grid, filling, tile):
+    """The copy has every point once, by buckets, and in each tile of these by cells; and the box is that of numpy."""
+    n, dim = points.shape
+    places = session.scratch(4 * n, points.dtype, purpose="places")
+    facts = {"dtype": points.dtype, "numbers": pack_grid(grid, points.dtype), "periodic": False, "layout": "records"}
+    sort = BucketSort(session, grid, filling, n=n, finds_starts=False, **facts)
+    for _ in range(2):  # counters are left for the next
+        box = BoxRoom(session, dim, points.dtype).take()
+        sort.tiles(cla.to_device(session.queue, points), places, box)
+        records, found = session.read(places).reshape(n, 4), box.read()
+        ids = records[:, 3].copy().view(np.int32 if points.dtype == np.float32 else np.int64)
+        of = addresses(points, grid)[ids]
+        assert np.array_equal(np.sort(ids), np.arange(n))
+        assert records[:, :dim].tobytes() == points[ids].tobytes()
+        bucket = of >> filling.shift
+        tiles = (np.arange(n) - np.searchsorted(bucket, bucket)) // tile
+        assert (np.diff(bucket) >= 0).all()
+        assert ((np.diff(of) >= 0) | (np.diff(bucket) > 0) | (np.diff(tiles) != 0)).all()
+        assert np.array_equal(found.low, points.min(axis=0))
+        assert np.array_equal(found.high, points.max(axis=0))
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("tile", [64, 4096])
+@pytest.mark.parametrize("span", [None, 2], ids=["buckets", "regions"])
+@pytest.mark.parametrize("shift", [0, 3, 9])
+def test_buckets_sorted_tile_by_tile(narrow, dim, dtype, span, shift, tile, monkeypatch):
+    """Many buckets and one; with tiles that crowds fill, all points at one place among them."""
+    plan = buckets.plan_bucket_cells
+    monkeypatch.setattr(
+        "clfrnn.methods.buckets.plan_bucket_cells", lambda *a, **k: dataclasses.replace(plan(*a, **k), tile=tile)
+    )
+    points = clouds.clustered(N, dim, dtype=dtype, seed=shift)
+    grid = fit_cells(low=(0.0,) * dim, high=(1.0,) * dim, sides=(0.15,) * dim, n=N, real=dtype_name(dtype))
+    filling = in_buckets(grid, shift, span)
+    for cloud in (points, points[:1] + 0 * points, np.where(np.arange(N)[:, None] % 3, points[0], points)):
+        assert_in_tiles(narrow, cloud, grid, filling, tile)
+
+
 @pytest.mark.core
 @pytest.mark.parametrize("shift", [3, 6, 9])
 def test_buckets_picked_out_of_all_points(session, narrow, dim, dtype, shift):

@@ -24,8 +24,10 @@ def method(request):
     return request.param
 
 
-@pytest.fixture(params=["as it is", "as a GPU"])
-def device(request, session):
+@pytest.fixture(params=["as it is", "as a GPU", "by buckets"])
+def device(request, session, monkeypatch):
+    if request.param == "by buckets":
+        monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
     return session if request.param == "as it is" else as_gpu(session)
 
 
@@ -61,7 +63,7 @@ def launched(session, ask):
 
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 def test_they_find_what_others_find(device, method, dim, periodic, few_are_many):
-    """Counts, lists of each kind, parts of them, and the nearest; with radii of their own; after the points moved."""
+    """Counts and lists, with radii of their own too; after the points moved."""
     domain = {"box": (1.0,) * dim, "periodic": (True,) + (False,) * (dim - 1)} if periodic else {}
     points, queries = clouds.uniform(N, dim, seed=1), around(dim)
     index = clfrnn.build_index(points, 0.2, method=method, session=device, **domain)
@@ -73,13 +75,34 @@ def test_they_find_what_others_find(device, method, dim, periodic, few_are_many)
         assert np.array_equal(found.indices, expected.indices)
         assert np.array_equal(found.vectors, expected.vectors)
         assert_rows(index.query(queries, radius=radius).to_host(), expected)
-        parts = [
-            part.to_host().indices for part in index.query_blocks(queries, radius=radius, sort="index", max_bytes=8 * M)
-        ]
-        assert len(parts) > 1
-        assert np.array_equal(np.concatenate(parts), expected.indices)
         points = points[::-1].copy() + np.float32(0.01)
         index.update(points)
+
+
+@pytest.mark.parametrize("many", [30, 200], ids=["few a part", "many a part"])
+@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
+def test_parts_of_them(device, method, few_are_many, periodic, many):
+    """With radii of their own too; while points, queries and radii change in between."""
+    domain = {"box": (1.0,) * 3, "periodic": True} if periodic else {}
+    points, queries = clouds.uniform(N, 3, seed=1), around(3)
+    index = clfrnn.build_index(points, 0.2, method=method, session=device, **domain)
+    for radius in (0.2, (0.2 * np.random.default_rng(2).random(M)).astype(np.float32)):
+        expected = reference.neighbors(points, radius, queries=queries, **domain)
+        asked = cla.to_device(device.queue, queries)
+        radii = cla.to_device(device.queue, radius) if isinstance(radius, np.ndarray) else radius
+        rows = np.diff(expected.offsets)
+        budget = 8 + 4 * max(many + int(many / M * rows.sum()), 1 + int(rows.max()))
+        parts = index.query_blocks(asked, radius=radii, sort="index", max_bytes=budget)
+        found = [next(parts).to_host()]
+        asked.fill(0)
+        if radii is not radius:
+            radii.fill(0)
+        points = points[::-1].copy() + np.float32(0.3)
+        index.update(points)
+        found += [part.to_host() for part in parts]
+        assert len(found) > 1
+        assert np.array_equal(np.concatenate([part.indices for part in found]), expected.indices)
+        assert np.array_equal(np.concatenate([np.diff(part.offsets) for part in found]), rows)
 
 
 def test_doubles_are_sorted_too(device, method, few_are_many):
@@ -121,13 +144,22 @@ def test_numbers_of_few_neighbors_are_put_by(session, few_are_many, monkeypatch)
     assert_rows(found[0].to_host(), expected)
 
 
+def test_however_many_are_in_one_place(device, method, few_are_many):
+    """All of them, or half, or beside each other."""
+    points, queries = clouds.uniform(N, 3, seed=1), around(3)
+    index = clfrnn.build_index(points, 0.2, method=method, session=device)
+    for crowd in (queries[:1] + 0 * queries, np.where(np.arange(M)[:, None] % 2, queries, queries[0]), 0.01 * queries):
+        expected = np.diff(reference.neighbors(points, 0.2, queries=crowd).offsets)
+        assert np.array_equal(index.count(crowd).get(), expected)
+
+
 def test_few_are_taken_as_they_come(device, method, few_are_many):
     index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.2, method=method, session=device)
     queries = cla.to_device(device.queue, around(3))
     many = launched(device, lambda: index.count(queries))
     few = launched(device, lambda: index.count(queries[:39]))
-    assert set(many) & {"gather_points", "pick_cells", "fill_cells"}
-    assert not set(few) & {"gather_points", "pick_cells", "fill_cells"}
+    assert set(many) & {"gather_points", "pick_cells", "sort_tiles"}
+    assert not set(few) & {"gather_points", "pick_cells", "sort_tiles"}
     assert "queries that are no points: from 40 on sorted into cells first" in index.explain()
 
 

@@ -53,6 +53,9 @@ CONFIGS = {
     "bucket_cells": buckets.FillingConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=4096, tile=2048, layout="pairs"
     ),
+    "bucket_tiles": buckets.FillingConfig(
+        work_group_size=64, dim=3, real="float", periodic=True, counters=4096, tile=2048, layout="pairs"
+    ),
     "regions": buckets.RegionConfig(work_group_size=64, dim=3, real="float", periodic=True, counters=256, batch=2),
     "aabb_tree": packs.TreeWalkConfig(
         **{k: v for k, v in WALK.items() if k != "lockstep"},

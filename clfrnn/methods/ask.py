@@ -62,6 +62,10 @@ class Ask(NamedTuple):
         """The same query, of copies where arrays are the caller's own: for those who come back to it later."""
         return self._copied(session, [array for array in self._read() if self.borrowed])
 
+    def kept_whole(self, session: Session) -> Ask:
+        """The same for those who will take parts of it: of its queries, too, where walks read a copy that is placed."""
+        return self._copied(session, [self.queries, self.radii] if self.borrowed else [])
+
     def apart_from(self, session: Session, written: list[cla.Array]) -> Ask:
         """The same query, of copies of arrays that its function writes to while others still look at them."""
         buffers = [array.base_data for array in written]

@@ -63,8 +63,8 @@ class Binner:
         self._session, self._problem, self._watch = session, problem, watch
         self._stem, self._config, self._dtype = stem, config, dtype
 
-    def lay_out(self, grid: CellGrid, filling: Filling | None, n: int) -> Layout:
-        """How `n` rows come into the cells of `grid`."""
+    def lay_out(self, grid: CellGrid, filling: Filling | None, n: int, *, finds_starts: bool = True) -> Layout:
+        """How `n` rows come into the cells of `grid`, where somebody looks these up or, else, in their order."""
         problem, sort = self._problem, None
         numbers: tuple[Any, ...] = pack_grid(grid, self._dtype)
         if problem.box is not None:
@@ -79,6 +79,7 @@ class Binner:
                 numbers=numbers,
                 periodic=problem.box is not None,
                 layout=self._config.layout,
+                finds_starts=finds_starts,
             )
         return Layout(grid=grid, filling=filling, numbers=numbers, sort=sort)
 
@@ -86,7 +87,22 @@ class Binner:
         """How `m` queries come into cells like those of `grid`, on a torus, as they may lie anywhere."""
         apart = torus_like(grid, m)
         problem = dataclasses.replace(self._problem, n=m)
-        return self.lay_out(apart, plan_filling(self._session.profile, problem=problem, grid=apart), m)
+        filling = plan_filling(self._session.profile, problem=problem, grid=apart, in_tiles=True)
+        return self.lay_out(apart, filling, m, finds_starts=False)
+
+    def order_queries(
+        self, queries: cla.Array, bounds: PendingBox | None, layout: Layout, images: Scratch | None
+    ) -> Scratch:
+        """A copy of `queries` in the order of the cells of `layout`; of `bounds` as in :meth:`bin`."""
+        if layout.sort is None or layout.filling is None or layout.filling.way != "buckets":
+            return self.bin(queries, bounds, layout, images, purpose="queries").places
+        places = self._room_for(queries.shape[0], "queries")
+        layout.sort.tiles(queries, places, bounds or self._watch.room(), images)
+        return places
+
+    def _room_for(self, n: int, purpose: str) -> Scratch:
+        room = room_for_points(self._config.layout, self._problem.dim, n)
+        return self._session.scratch(room, self._dtype, purpose=f"the sorted copy of the {purpose}")
 
     def bin(
         self, rows: cla.Array, bounds: PendingBox | None, layout: Layout, images: Scratch | None, *, purpose: str
@@ -94,8 +110,7 @@ class Binner:
         """`rows` in the cells of `layout`; their box comes to lie in `bounds`, unless it does already."""
         session, n = self._session, rows.shape[0]
         starts = session.scratch(layout.grid.cells + 1, INT, purpose="the starts of cells")
-        room = room_for_points(self._config.layout, self._problem.dim, n)
-        places = session.scratch(room, self._dtype, purpose=f"the sorted copy of the {purpose}")
+        places = self._room_for(n, purpose)
         of_grid = layout.numbers if images is None else (*layout.numbers, images.base_data)
         bins = Bins(
             layout=layout,

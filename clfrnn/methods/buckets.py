@@ -1,4 +1,7 @@
-"""Points into the order of cells by way of buckets, in three launches and then two; few points one, very many five."""
+"""Points into the order of cells by way of buckets, in three launches and then two; few points one, very many five.
+
+And rows of which nobody looks up where a cell starts, as that of queries, in three: however many are in one place.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,8 @@ _LARGEST_INT32 = 2**31 - 1
 class BucketSort:
     """A sort of `n` points into the cells of a grid, for as many clouds as come.
 
-    `numbers` are those of the grid, and of a periodic box, as kernels take them.
+    `numbers` are those of the grid, and of a periodic box, as kernels take them. Unless it `finds_starts`, buckets are
+    sorted tile by tile.
     """
 
     def __init__(
@@ -38,6 +42,7 @@ class BucketSort:
         numbers: tuple[Any, ...],
         periodic: bool,
         layout: str,
+        finds_starts: bool = True,
     ) -> None:
         dim = len(grid.shape)
         read: dict[str, Any] = {"dim": dim, "real": REAL_OF[dtype], "periodic": periodic}
@@ -49,8 +54,9 @@ class BucketSort:
             self._wide = picking.work_group_size
             return
         self._sorters, config = session.planned("buckets", plan_buckets, **read)
-        self._fillers, narrow = session.planned("bucket_cells", plan_bucket_cells, **facts)
-        self._wide, self._narrow = config.work_group_size, narrow.work_group_size
+        stem = "bucket_cells" if finds_starts else "bucket_tiles"
+        self._fillers, narrow = session.planned(stem, plan_bucket_cells, **facts)
+        self._wide, self._narrow, self._filled = config.work_group_size, narrow.work_group_size, narrow.tile
         self._groups = bucket_groups(session.profile, n, self._wide)
         if filling.regions:
             self._tilers, tiled = session.planned("regions", plan_regions, **read)
@@ -79,6 +85,36 @@ class BucketSort:
         else:
             self._by_way_of_buckets(points, numbers, starts, places, box)
 
+    def tiles(self, rows: cla.Array, places: Scratch, box: PendingBox, images: Scratch | None = None) -> None:
+        """The same of `rows` whose cells nobody looks up: in the order of buckets, and of cells in each tile of these.
+
+        By way of buckets, and without rooms. However many are in one place, they are shared out among groups.
+        """
+        numbers = self.numbers if images is None else (*self.numbers, images.base_data)
+        session, filling, buckets = self.session, self._filling, self._filling.buckets
+        ends = session.scratch(buckets + 1, INT, purpose="the ends of buckets")
+        counts = self._take_counts()
+        seen = (self._n, filling.shift, buckets, rows.base_data, *numbers, counts.base_data)
+        records = self._count_and_sort(seen, ends, places)
+        tiles = self._n // self._filled + buckets  # each bucket ends with one of its own
+        session.launch(
+            self._fillers["sort_tiles"],
+            tiles * self._narrow,
+            self._narrow,
+            self._n,
+            filling.shift,
+            buckets,
+            self._groups,
+            *numbers,
+            ends.base_data,
+            records.base_data,
+            self._boxes.base_data,
+            places.base_data,
+            counts.base_data,
+            *box.arguments,
+        )
+        session.keep_cleared(counts)
+
     def _by_way_of_buckets(
         self, points: cla.Array, numbers: tuple[Any, ...], starts: Scratch, places: Scratch, box: PendingBox
     ) -> None:
@@ -86,8 +122,7 @@ class BucketSort:
         ends_before, spare = self._ends
         ends = spare or session.scratch(buckets + 1, INT, purpose="the ends of buckets")
         memory = None if ends_before is None else self._take_rooms()
-        passed = 2 * filling.regions + 1 if filling.regions else buckets + 2
-        counts = cleared(session, buckets + passed, purpose="the counts of buckets")
+        counts = self._take_counts()
         seen = (self._n, filling.shift, buckets, points.base_data, *numbers, counts.base_data)
         if ends_before is None or memory is None:
             records = self._count_and_sort(seen, ends, places)
@@ -117,6 +152,12 @@ class BucketSort:
         )
         session.keep_cleared(counts)
         self._ends = (ends, ends_before) if self._gives_room else (None, ends)
+
+    def _take_counts(self) -> Scratch:
+        """Counters at zero: of buckets, and what :meth:`_count_and_sort` and :meth:`_share` count besides."""
+        regions, buckets = self._filling.regions, self._filling.buckets
+        passed = 2 * regions + 1 if regions else buckets + 2
+        return cleared(self.session, buckets + passed, purpose="the counts of buckets")
 
     @property
     def _room(self) -> int:

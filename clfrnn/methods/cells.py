@@ -165,18 +165,40 @@ class CellIndex(Index):
         try:
             if kept is None or kept[0] is not bins.layout.grid or kept[1] != m:
                 kept = (bins.layout.grid, m, self._binner.lay_out_queries(bins.layout.grid, m))
-            placed = self._binner.bin(queries, box, kept[2], bins.images, purpose="queries")
+            placed = self._binner.order_queries(queries, box, kept[2], bins.images)
         except DeviceMemoryError:
             if box is not None and not box.placed:
                 bounding_box(self.session, queries, box)
             return ()
         self._layout_of_queries = kept
-        return (np.int32(m), placed.places.base_data)
+        return (np.int32(m), placed.base_data)
+
+    def part_of(self, ask: Ask, first: int, end: int) -> Ask:
+        """See :class:`~clfrnn.methods.walker.Walker`. A copy of all queries would be gone through for each part."""
+        if not ask.copied:
+            return super().part_of(ask, first, end)
+        queries, radii = (
+            None if array is None else self._rows(array, first, end) for array in (ask.queries, ask.radii)
+        )
+        placed = self.place_queries(queries, None, radii)
+        if not placed and not self._takes_any_order:
+            return super().part_of(ask, first, end)
+        return ask._replace(queries=queries, m=end - first, radii=radii, placed=placed, copied=bool(placed))
+
+    def _rows(self, array: cla.Array, first: int, end: int) -> cla.Array:
+        rows = self.session.allocate((end - first, *array.shape[1:]), array.dtype, purpose="a part of the queries")
+        self.session.copy(array, rows, first)
+        return rows
+
+    @property
+    def _takes_any_order(self) -> bool:
+        """Whether queries in no order are served by the same copy of the points as others."""
+        return self._plan.foreign.layout == self.config.layout
 
     def walk_of(self, *, scattered: bool) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.kept.KeptPoints`."""
         bins = self._bins
-        if not scattered or self._plan.foreign.layout == self.config.layout:
+        if not scattered or self._takes_any_order:
             return bins.walk
         if self._records is None:
             self._records = self._copy_records(bins)

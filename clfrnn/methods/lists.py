@@ -127,7 +127,7 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
 
 def list_blocks(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int) -> Iterator[NeighborList]:
     """Lists of consecutive ranges of the queries, each of at most `max_bytes`, in order. Counts are made at once."""
-    ask = ask.kept(index.session)
+    ask = ask.kept_whole(index.session)
     per_row = index.session.read(index.count_asked(ask)).astype(np.int64)
     index.watch.settle()
     return _blocks(index, ask, spec, np.concatenate([[0], np.cumsum(per_row)]), max_bytes)
@@ -147,7 +147,7 @@ def _blocks(index: Index, ask: Ask, spec: ListSpec, places: Any, max_bytes: int)
                 needed=needed,
                 available=max_bytes,
             )
-        part = ask._replace(part=(first, end))
+        part = index.part_of(ask, first, end)
         _check_room(index, spec, end - first, pairs)
         offsets = (places[first : end + 1] - places[first]).astype(offset_type(pairs))
         placed = index.session.upload(offsets, purpose="the offsets of a block")

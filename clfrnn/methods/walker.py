@@ -173,6 +173,10 @@ class Walker(KeptPoints):
         """What walks take of queries that they go through in an order of their own; `box` is that of device arrays."""
         return ()
 
+    def part_of(self, ask: Ask, first: int, end: int) -> Ask:
+        """The same query of those from `first` on to `end` alone; `ask` has all arrays that it was made with."""
+        return ask._replace(part=(first, end))
+
     def images_served(self, *, foreign: bool) -> tuple[str, ...]:
         """The kernels that serve all queries between them: see :class:`~clfrnn.configs.VisitVariant`."""
         home = self.served_at_home(foreign=foreign)
