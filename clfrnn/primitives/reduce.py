@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import struct
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyopencl.array as cla
@@ -27,9 +26,11 @@ _ULONG = np.dtype(np.uint64)
 #: How a box lies in memory, by the size of a number: the corners, and a row as an integer.
 _BOXES = {4: "={}fi", 8: "={}dq"}
 
+#: A total, and a word behind it.
+_TOTAL = struct.Struct("=2q")
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Box:
+
+class Box(NamedTuple):
     """The box of an array's finite rows, and its first row that is not finite, or None."""
 
     low: tuple[float, ...]
@@ -42,6 +43,7 @@ class _Buffer:
 
     def __init__(self, session: Session, dim: int, dtype: np.dtype[Any], room: int) -> None:
         self.numbers = 2 * dim + 1
+        self._box = struct.Struct(_BOXES[dtype.itemsize].format(2 * dim))
         boxes = -(-room * self.numbers * dtype.itemsize // LONG.itemsize) * LONG.itemsize
         size = (boxes + 2 * LONG.itemsize) // dtype.itemsize
         self.scratch = session.scratch(size, dtype, purpose="the bounding boxes of arrays")
@@ -49,7 +51,7 @@ class _Buffer:
         self.total = Scratch(self.scratch.base_data, 2, LONG, boxes)
         #: boxes that kernels were told to find, and those that came to the host
         self.taken = 0
-        self.read: list[np.ndarray[Any, Any]] = []
+        self.read: list[tuple[Any, ...]] = []
         #: pinned memory that all of it fits into, from when it is first sent on
         self.told: np.ndarray[Any, Any] | None = None
 
@@ -61,7 +63,7 @@ class _Buffer:
 
     def receive(self, numbers: np.ndarray[Any, Any]) -> None:
         """Take in what somebody has read of them."""
-        self.read.extend(numbers.reshape(-1, self.numbers))
+        self.read.extend(self._box.iter_unpack(numbers.data))
 
 
 class _Transfer:
@@ -79,9 +81,9 @@ class _Transfer:
     def receive(self) -> tuple[int, int]:
         """The total and the word, when they have come; the buffer takes the boxes in."""
         if self._boxes:
-            self._buffer.receive(self._told[: self._boxes].copy())
-        total, word = self._told[-2 * LONG.itemsize // self._told.itemsize :].view(LONG)
-        return int(total), int(word)
+            self._buffer.receive(self._told[: self._boxes])
+        told: tuple[int, int] = _TOTAL.unpack_from(self._told.data.cast("B"), self._told.nbytes - _TOTAL.size)
+        return told
 
 
 class SentTotal:
@@ -174,12 +176,12 @@ class BoxRoom:
         return SentTotal(self.session, self._buffer, pending, items)
 
 
-def _box(numbers: np.ndarray[Any, Any]) -> Box:
-    dim = numbers.size // 2
-    *corners, row = struct.unpack(_BOXES[numbers.itemsize].format(2 * dim), numbers.data)
-    if not all(map(math.isfinite, corners)):
-        corners = [value if math.isfinite(value) else 0.0 for value in corners]
-    return Box(low=tuple(corners[:dim]), high=tuple(corners[dim:]), first_bad=None if row == _ALL_FINITE else row)
+def _box(numbers: tuple[Any, ...]) -> Box:
+    """The box of so many numbers: the corners, and a row."""
+    dim, row = len(numbers) // 2, numbers[-1]
+    if not all(map(math.isfinite, numbers)):
+        numbers = tuple(value if math.isfinite(value) else 0.0 for value in numbers)
+    return Box(numbers[:dim], numbers[dim:-1], None if row == _ALL_FINITE else row)
 
 
 def bounding_box(session: Session, points: cla.Array, box: PendingBox | None = None) -> PendingBox:
