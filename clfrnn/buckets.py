@@ -63,6 +63,9 @@ _LINE, _MOST_OPEN = 128, 48 << 20
 #: bucket that shall have so many (measured).
 _FEW_OF_ITEM, _PICKED = 64, 256
 
+#: Points of an item for which it has a bit.
+_BITS = 64
+
 #: Points that an item of such a group loads before it looks at the first of them, and counters for those of lower
 #: buckets, so that items that go in step do not wait for each other.
 _PICKED_TOGETHER, _SPREAD = 8, 32
@@ -87,7 +90,7 @@ class FillingConfig(CounterConfig):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PickConfig(FillingConfig):
-    """Picking the points of a bucket out of all; the places of those in a tile are ints."""
+    """Picking the points of a bucket out of all, and the numbers of as many as a tile has at once."""
 
     #: as that of :class:`BucketConfig`
     batch: int
@@ -199,7 +202,7 @@ def plan_picks(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, l
         real=real,
         periodic=periodic,
         counters=counters,
-        tile=max(1, min(4 * _PICKED, left // 8)),
+        tile=max(1, min(4 * _PICKED, left // 4)),
         layout=layout,
         batch=_PICKED_TOGETHER,
         spread=_SPREAD,
@@ -257,13 +260,13 @@ def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid, in
 
 def _plan_picking(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> Filling | None:
     """Buckets that are picked out of all points, as many as groups work at once; None for more points or cells."""
-    if problem.n > _FEW_OF_ITEM * group_size(profile, _PICKING):
+    if problem.n > min(_FEW_OF_ITEM, _BITS) * group_size(profile, _PICKING):
         return None
-    wanted = max(1.0, min(profile.compute_units, problem.n / _PICKED))
+    wanted = max(1.0, min(profile.compute_units - 1, problem.n / _PICKED))
     most = int(math.log2(_most_cells_picked(profile)))
     shift = min(most, math.ceil(math.log2(max(1.0, grid.cells / wanted))))
     buckets = -(-grid.cells // (1 << shift))
-    if buckets > profile.compute_units:
+    if buckets >= max(2, profile.compute_units):  # and a group for their box
         return None
     return Filling(way="at once", why="points are few, and each group reads all", shift=shift, buckets=buckets)
 

@@ -94,7 +94,7 @@ class TreeWalkConfig(RunConfig):
         numbers = self.sides * (self.work_group_size + 2 + self.parts) + corners(self.dim) * self.room
         numbers += self.bands * (self.chunk + 1) * (4 if self.layout == "records" else self.dim + 1)
         return REAL_SIZE[self.real] * numbers + 4 * (
-            self.room + self.stack + 5 + 2 * self.bands * -(-self.room // _WORD)
+            self.room + self.stack + 4 + self.band + 2 * self.bands * -(-self.room // _WORD)
         )
 
     @property

@@ -33,7 +33,7 @@ ${f"({k} * {shares} + frnn_l / {work_group_size // shares})" if shares > 1 else 
         for (int frnn_from = 0; frnn_from < frnn_portion; frnn_from += ${word}) {
             const int frnn_many = frnn_min(${word}, frnn_portion - frnn_from);
             uint frnn_touched = 0, frnn_partly = 0;
-#pragma unroll 4
+#pragma unroll 8
             for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
                 const int frnn_listed = ${of_share("(frnn_from + frnn_k)")};
                 ${boxes.apart("frnn_kept", "frnn_listed", "frnn_leaf_")}

@@ -53,8 +53,9 @@ ${array}[0]${".s0" if 2 <= dim <= 4 else ""}
 </%def>
 
 <%def name="functions()">
-// How far x lies outside of an interval, as the difference of coordinates that a point at its edge would have.
-real frnn_outside(const real low, const real high, const real x) { return fmax(fmax(low - x, x - high), (real)0); }
+// How far x lies outside of an interval, as the difference of coordinates that a point at its edge would have: of any sign,
+// as it is squared.
+real frnn_outside(const real low, const real high, const real x) { return x - fmin(fmax(x, low), high); }
 real frnn_between(const real low, const real high, const real other_low, const real other_high)
 {
     return fmax(fmax(low - other_high, other_low - high), (real)0);

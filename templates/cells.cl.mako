@@ -21,18 +21,32 @@ const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${nam
 % endif
 </%def>
 
+<%def name="lane(k, p)">
+    // The cell that holds p on axis ${k}, an image of p where the axis is periodic.
+% if periodic:
+    const real at${k} = ${p}${components[k]} - (real)frnn_image(${p}${components[k]}, frnn_start${k}, frnn_turns${k}) * frnn_length${k};
+% else:
+    const real at${k} = ${p}${components[k]};
+% endif
+    const int lane${k} = frnn_cell(at${k}, low.s${k}, inverse.s${k}, foremost.s${k}, hindmost.s${k}) & mask.s${k};
+</%def>
+
+<%def name="row(p)">
+    // The last of the numbers of the cell that holds p: addresses go up with it.
+% if periodic:
+    ${periodic_box.home("images")}
+% endif
+    ${lane(dim - 1, p)}
+    const int row = lane${dim - 1};
+</%def>
+
 <%def name="address(p)">
     // The address of the cell that holds p, of the image of p that lies in the box where an axis is periodic.
 % if periodic:
     ${periodic_box.home("images")}
 % endif
-% for k, component in enumerate(components):
-% if periodic:
-    const real at${k} = ${p}${component} - (real)frnn_image(${p}${component}, frnn_start${k}, frnn_turns${k}) * frnn_length${k};
-% else:
-    const real at${k} = ${p}${component};
-% endif
-    const int lane${k} = frnn_cell(at${k}, low.s${k}, inverse.s${k}, foremost.s${k}, hindmost.s${k}) & mask.s${k};
+% for k in range(dim):
+    ${lane(k, p)}
 % endfor
     const int address = ${"(lane2 * shape.s1 + lane1)" if dim == 3 else "lane1"} * shape.s0 + lane0;
 </%def>

@@ -26,7 +26,7 @@ frnn_chunks[${f"{column * bands * (chunk + 1)} + " if column else ""}frnn_shelf 
 
 <%def name="declare(function)">
     local ${kind()} frnn_chunks[${(1 if layout == "records" else len(columns(function))) * bands * (chunk + 1)}];
-    local int frnn_most_chunks[1];
+    local int frnn_most_chunks[${band}];
 </%def>
 
 <%def name="fetch(function, whole)">
@@ -70,7 +70,7 @@ ${places.coordinate(column, f"frnn_t + {at} + frnn_in_band", "frnn_sorted")};
 
 <%def name="count_chunks(whole)">
         // As many times as the band with the most to look at has chunks.
-        if (frnn_l == 0) frnn_most_chunks[0] = 0;
+        if (frnn_l < ${band}) frnn_most_chunks[frnn_l] = 0;
         int frnn_leaves_of_band = 0;
         for (int frnn_k = 0; frnn_k * ${word} < frnn_portion; ++frnn_k) {
             uint frnn_some = ${bands_of.of_band("frnn_bands", "frnn_k")};
@@ -80,7 +80,8 @@ ${places.coordinate(column, f"frnn_t + {at} + frnn_in_band", "frnn_sorted")};
             frnn_leaves_of_band += frnn_marked(frnn_some);
         }
         frnn_meet();
-        frnn_raise(frnn_most_chunks, frnn_leaves_of_band * ((frnn_leaf_size + ${chunk - 1}) / ${chunk}));
+        // The items of a band each raise a number of their own, as those who raise the same one wait for each other.
+        frnn_raise(frnn_most_chunks + frnn_l % ${band}, frnn_leaves_of_band * ((frnn_leaf_size + ${chunk - 1}) / ${chunk}));
         frnn_meet();
 </%def>
 

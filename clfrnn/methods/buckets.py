@@ -81,7 +81,7 @@ class BucketSort:
         filling, size = self._filling, self._wide
         if filling.way == "at once":
             few = (self._n, filling.shift, self._cells, points.base_data, *numbers, starts.base_data, places.base_data)
-            self.session.launch(self._pickers["pick_cells"], filling.buckets * size, size, *few, *box.arguments)
+            self.session.launch(self._pickers["pick_cells"], (filling.buckets + 1) * size, size, *few, *box.arguments)
         else:
             self._by_way_of_buckets(points, numbers, starts, places, box)
 
