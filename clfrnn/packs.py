@@ -10,7 +10,7 @@ from .configs import REAL_SIZE, RunConfig
 from .plan import group_size, plan_walk
 from .profile import DeviceProfile
 from .survey import Survey
-from .trees import OF_RECORD, PACK, corners, for_neighbors, layout_of
+from .trees import OF_RECORD, PACK, for_neighbors, layout_of
 
 __all__ = [
     "TreeWalkConfig",
@@ -91,7 +91,7 @@ class TreeWalkConfig(RunConfig):
     @property
     def local_memory(self) -> int:
         """Bytes that a pack takes."""
-        numbers = self.sides * (self.work_group_size + 2 + self.parts) + corners(self.dim) * self.room
+        numbers = self.sides * (self.work_group_size + 2 + self.parts) + 2 * self.dim * self.room
         numbers += self.bands * (self.chunk + 1) * (4 if self.layout == "records" else self.dim + 1)
         return REAL_SIZE[self.real] * numbers + 4 * (
             self.room + self.stack + 4 + self.band + 2 * self.bands * -(-self.room // _WORD)

@@ -289,9 +289,7 @@ class Session(Launcher):
         """Enqueue a copy of as many rows as `target` has, from the `first` on, of a contiguous array with the like."""
         if target.nbytes:
             place = source.offset + first * source.strides[0]
-            cl.enqueue_copy(
-                self.queue, target.base_data, source.base_data, byte_count=target.nbytes, src_offset=place
-            )
+            cl.enqueue_copy(self.queue, target.base_data, source.base_data, byte_count=target.nbytes, src_offset=place)
 
     def read_together(self, arrays: Sequence[Scratch]) -> list[np.ndarray[Any, Any]]:
         """Several small device arrays, by one transfer that is waited for once: gathered on the device first."""

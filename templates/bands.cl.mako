@@ -36,7 +36,7 @@ ${f"({k} * {shares} + frnn_l / {work_group_size // shares})" if shares > 1 else 
 #pragma unroll 8
             for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
                 const int frnn_listed = ${of_share("(frnn_from + frnn_k)")};
-                ${boxes.apart("frnn_kept", "frnn_listed", "frnn_leaf_")}
+                ${boxes.apart("frnn_kept", "frnn_listed", "frnn_leaf_", local=True)}
                 frnn_touched |= (uint)(frnn_leaf_apart <= ${boxes.bound()}) << frnn_k;
 % if whole:
 % for k, component in enumerate(components):

@@ -11,8 +11,35 @@ global ${"frnn_record" if 2 <= dim <= 4 else "real"} *restrict ${name}
 global const ${"frnn_record" if 2 <= dim <= 4 else "real"} *restrict ${name}
 </%def>
 
+## In local memory three dimensions take a vector and half of one: what items load from there, they wait for by its bytes.
 <%def name="local_array(name, many)" filter="trim">
-local ${f"frnn_record {name}[{2 if dim > 2 else 1} * {many}]" if 2 <= dim <= 4 else f"real {name}[{2 * dim} * {many}]"}
+% if dim == 3:
+local frnn_record ${name}[${many}];
+    local frnn_pair ${name}_high[${many}]
+% else:
+local ${f"frnn_record {name}[{dim // 2} * {many}]" if dim in (2, 4) else f"real {name}[{2 * dim} * {many}]"}
+% endif
+</%def>
+
+<%def name="load_local(array, node, name)">
+% if dim == 3:
+    const frnn_record ${name}first = ${array}[${node}];
+    const frnn_pair ${name}second = ${array}_high[${node}];
+% for k in range(3):
+    const real ${name}low${k} = ${name}first.s${k}, ${name}high${k} = ${f"{name}second.s{k - 1}" if k else f"{name}first.s3"};
+% endfor
+% else:
+    ${load(array, node, name)}
+% endif
+</%def>
+
+<%def name="store_local(array, node, name)">
+% if dim == 3:
+    ${array}[${node}] = (frnn_record)(${name}low0, ${name}low1, ${name}low2, ${name}high0);
+    ${array}_high[${node}] = (frnn_pair)(${name}high1, ${name}high2);
+% else:
+    ${store(array, node, name)}
+% endif
 </%def>
 
 <%def name="load(array, node, name)">
@@ -76,10 +103,10 @@ frnn_smaller(reach2, frnn_reach * frnn_reach)
 % endif
 </%def>
 
-<%def name="apart(array, node, name)">
+<%def name="apart(array, node, name, local=False)">
 ## The squared distance from the query to a node's box, as ${name}apart; with periodic axes from where it is seen, less
 ## than it is by what rounding may have added to it.
-    ${load(array, node, name)}
+    ${load_local(array, node, name) if local else load(array, node, name)}
 % for k, component in enumerate(components):
 % if periodic:
     const real ${name}d${k} =

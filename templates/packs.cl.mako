@@ -185,7 +185,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
             // Leaves behind the last point, for whom the box of the last one stands, may begin beyond an int; they hold nothing.
             const long frnn_begin = (long)(frnn_child - frnn_leaves) * frnn_leaf_size;
             frnn_list[frnn_at] = frnn_begin < frnn_n ? (int)frnn_begin : frnn_n;
-            ${boxes.store("frnn_kept", "frnn_at", "frnn_node_")}
+            ${boxes.store_local("frnn_kept", "frnn_at", "frnn_node_")}
         }
         if (frnn_hit & !frnn_is_leaf) frnn_stack[frnn_height + frnn_marked(frnn_nodes & frnn_below)] = frnn_child;
         frnn_height += frnn_marked(frnn_nodes);

@@ -46,7 +46,7 @@ def local_bytes(config):
         assert config.names()["tile"] == size * config.batch
         return size * config.batch * (record + 2) + 12 * config.names()["room"] + 4
     if isinstance(config, buckets.PickConfig):
-        return 4 * config.names()["room"] + 8 * config.tile + 4 * (config.spread + 1)
+        return 4 * config.names()["room"] + 4 * config.tile + 4 * (config.spread + 1)
     if isinstance(config, configs.CounterConfig):
         return 4 * config.names()["room"] + 2 * getattr(config, "tile", 0)
     if isinstance(config, blocks.BlockConfig):
