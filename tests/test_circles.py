@@ -242,7 +242,7 @@ def test_a_loop_allocates_compiles_and_waits_for_nothing(counted, way, dim, monk
 
     model.step(40)
 
-    assert not waits
+    assert len(waits) <= 40 // 8, "for checks that were sent eight steps before"
     assert counted.programs.compiled == compiled
     assert counted._pool.allocations == allocated
     assert {model.points.base_data.int_ptr, model._moved.base_data.int_ptr} == memory

@@ -42,7 +42,7 @@ class KeptPoints(abc.ABC):
         self._period: tuple[tuple[float, ...], cla.Array] | None = None
         #: the box that points were placed by the last time: it is no news the next time, unless that failed
         self._served: Box | None = None
-        self.watch = Watch(session, dtype=self.dtype, dim=self.dim, radius=self.radius, box=problem.box)
+        self.watch = Watch(session, n=problem.n, dtype=self.dtype, dim=self.dim, radius=self.radius, box=problem.box)
 
     def __repr__(self) -> str:
         return (
@@ -124,9 +124,9 @@ class KeptPoints(abc.ABC):
 
         Notes
         -----
-        Cost: that of building, without its survey. Nothing is compiled. A device array is not waited for, save that
-        every sixteenth check of a caller who never waits is; ``aabb_tree`` waits for a number of the step before, and
-        where points jump for one of its own.
+        Cost: that of building, without its survey. Nothing is compiled. A device array is not waited for, save that a
+        caller who never waits comes to wait for what is more than eight checks behind; ``aabb_tree`` waits for a number
+        of the step before, and where points jump for one of its own.
         """
         self.session.check_process()
         array, pending, _ = take_points(

@@ -9,38 +9,45 @@ import numpy as np
 
 from ..arrays import REAL_OF, check_radii, raise_non_finite
 from ..domain import PeriodicBox, far_coordinate
-from ..errors import InvalidInputError
-from ..primitives.reduce import Box, BoxRoom, PendingBox, SentTotal, read_along, read_boxes
+from ..errors import DeviceMemoryError, InvalidInputError
+from ..primitives.reduce import Box, BoxRoom, PendingBox, SentBoxes, SentTotal, read_along, read_boxes
 from ..session import Scratch, Session
 
 __all__ = ["Watch", "check_largest", "check_near"]
 
-#: Checks of a caller who never waits are read, and waited for, when there are so many.
-_MOST_UNREAD = 16
+#: Checks of a caller who never waits are sent to the host when there are so many, and heard when there are as many
+#: more.
+_TOGETHER = 8
 
 
 class Watch:
     """The checks of one index that are still running on the device, and the box of its points.
 
-    When boxes are looked at depends on the caller's own calls alone, never on how far the device has come, so that
-    the same program plans the same cells in every run.
+    A caller who never waits hears of them eight at a time, when eight more have been enqueued, so that the device does
+    not stand still for it. When boxes are looked at depends on the caller's own calls alone, never on how far the
+    device has come, so that the same program plans the same cells in every run.
     """
 
     def __init__(
-        self, session: Session, *, dtype: np.dtype[Any], dim: int, radius: float, box: PeriodicBox | None
+        self, session: Session, *, n: int, dtype: np.dtype[Any], dim: int, radius: float, box: PeriodicBox | None
     ) -> None:
+        self._n = n
         self._dtype = dtype
         self._radius = radius
         self._periodic = box
         self._session = session
-        self._room = BoxRoom(session, dim, dtype, _MOST_UNREAD)
+        self._room = BoxRoom(session, dim, dtype, 2 * _TOGETHER)
         # A loop finds the memory of both rooms that it comes to hold in the pool from its first step on.
-        _ = [BoxRoom(session, dim, dtype, _MOST_UNREAD).place() for _ in range(2)]
+        _ = [BoxRoom(session, dim, dtype, 2 * _TOGETHER).place() for _ in range(2)]
         self._points: PendingBox | None = None
+        #: of the last points whose check was heard
         self._box: Box | None = None
         #: whether `_box` is that of the points that the index holds now
         self._current = False
         self._unread: list[tuple[str, PendingBox]] = []
+        #: those before them that are on their way to the host
+        self._sent: SentBoxes | None = None
+        self._under_way: list[tuple[str, PendingBox]] = []
         self._found: list[InvalidInputError] = []
 
     def room(self) -> PendingBox:
@@ -75,8 +82,15 @@ class Watch:
     def other(self, name: str, pending: PendingBox) -> None:
         """The index took `name`: points, queries or radii from the device."""
         self._unread.append((name, pending))
-        if len(self._unread) >= _MOST_UNREAD:
+        if len(self._unread) < _TOGETHER:
+            return
+        self._hear()
+        try:
+            self._sent = SentBoxes(self._session, [pending for _, pending in self._unread], self._n)
+        except DeviceMemoryError:  # for numbers of the host
             self._read()
+        else:
+            self._under_way, self._unread = self._unread, []
 
     def box_of_points(self) -> Box | None:
         """The box of the points that the index holds now, where it is known."""
@@ -92,7 +106,7 @@ class Watch:
 
     def send(self, items: int) -> SentTotal:
         """Let the total over so many `items` come to the host, together with the checks, so that it waits once."""
-        return self._room.send([pending for _, pending in self._unread], items)
+        return self._room.send([pending for _, pending in (*self._under_way, *self._unread)], items)
 
     def receive(self, sent: SentTotal) -> tuple[int, int]:
         """Wait for a total and a word, and raise what the checks have found."""
@@ -122,18 +136,34 @@ class Watch:
         self._read()
         if self._found:
             raise self._found.pop(0)
-        if self._box is not None and (error := self._judge("points", self._box)) is not None:
+        if self._current and self._box is not None and (error := self._judge("points", self._box)) is not None:
             raise error
 
     def _read(self) -> None:
+        """Wait for all checks."""
+        self._hear()
         unread, self._unread = self._unread, []
         read_boxes(self._session, [pending for _, pending in unread])
-        for name, pending in unread:
+        self._judge_all(unread)
+
+    def _hear(self) -> None:
+        """Those that were sent."""
+        if self._sent is None:
+            return
+        self._sent.receive()
+        self._sent, under_way, self._under_way = None, self._under_way, []
+        self._judge_all(under_way)
+
+    def _judge_all(self, checks: Sequence[tuple[str, PendingBox]]) -> None:
+        for name, pending in checks:
             box = pending.read()
-            if pending is self._points:
-                self._points, self._box, self._current = None, box, True
+            current = pending is self._points
+            if current or (name == "points" and not self._current):
+                self._box, self._current = box, current
+            if current:
+                self._points = None
             error = self._judge(name, box)
-            if error is not None and len(self._found) < _MOST_UNREAD:
+            if error is not None and len(self._found) < 2 * _TOGETHER:
                 self._found.append(error)
 
     def _judge(self, name: str, box: Box) -> InvalidInputError | None:

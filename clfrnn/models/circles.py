@@ -99,7 +99,7 @@ class Circles:
     and settles several times more slowly.
 
     Cost of a step: one visit and one update of the index; nothing is allocated, no list is made, and the host does not
-    wait, save that every sixteenth check of positions is.
+    wait, save for checks of positions more than eight steps behind.
 
     Source: Chisholm, Maddock and Richmond (2020), section 5.1.
 

@@ -18,7 +18,17 @@ from ..survey import Survey, occupancy_sample
 from .fill import fill
 from .shares import share_out
 
-__all__ = ["Box", "BoxRoom", "PendingBox", "SentTotal", "bounding_box", "read_along", "read_boxes", "survey_points"]
+__all__ = [
+    "Box",
+    "BoxRoom",
+    "PendingBox",
+    "SentBoxes",
+    "SentTotal",
+    "bounding_box",
+    "read_along",
+    "read_boxes",
+    "survey_points",
+]
 
 _ALL_FINITE = np.iinfo(np.int32).max
 _ULONG = np.dtype(np.uint64)
@@ -100,6 +110,28 @@ class SentTotal:
             each.sent.start()
         self._transfers[-1].sent.wait()  # the last of its queue
         return [each.receive() for each in self._transfers][-1]
+
+
+class SentBoxes:
+    """Boxes on their way to the host, who waits for them when others have been found since: seldom for long.
+
+    Kernels go through so many `items`: see :meth:`~clfrnn.session.Session.send`. Pinned memory is theirs until then.
+    """
+
+    def __init__(self, session: Session, pending: Sequence[PendingBox], items: int) -> None:
+        buffers = {id(buffer): buffer for box in pending if (buffer := box.waiting) is not None}
+        self._transfers = []
+        for buffer in buffers.values():
+            boxes = buffer.unread()
+            told = session.pinned(self, boxes.dtype, boxes.size)
+            self._transfers.append((buffer, len(buffer.read), told, session.send(boxes, 0, told, items=items)))
+
+    def receive(self) -> None:
+        """Wait for them; the buffers take in what nobody has read meanwhile."""
+        for buffer, first, told, sent in self._transfers:
+            sent.wait()
+            if len(buffer.read) == first:
+                buffer.receive(told)
 
 
 class PendingBox:
