@@ -11,6 +11,7 @@ from conftest import POINTS, as_gpu, takes_long_as_gpu
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.methods import cells, fenns, list_spec, stash
+from clfrnn.methods.ask import make_ask
 
 N = min(700, POINTS)
 METHODS = ["strips", "uniform_grid"]
@@ -240,17 +241,37 @@ def test_slots_are_found_once_for_an_index(session, method, monkeypatch):
 
 
 def test_slots_are_as_many_as_few_queries_exceed():
-    assert stash.slots_for(0.1, 0.1**0.5) == (4, 4)
-    assert stash.slots_for(3, 3**0.5) == (16, 12)
-    assert stash.slots_for(4, 2) == (16, 12)
-    assert stash.slots_for(5, 5**0.5) == (12,), "nobody has more than too many"
-    assert stash.slots_for(3, 12) == (), "most are stashed in vain where few have most"
-    assert stash.slots_for(40, 1) == ()
-    assert stash.slots_for(math.inf, math.inf) == ()
+    assert stash.slots_for(0.1, 0.1**0.5, 16) == (4, 4)
+    assert stash.slots_for(3, 3**0.5, 16) == (16, 12)
+    assert stash.slots_for(4, 2, 16) == (16, 12)
+    assert stash.slots_for(5, 5**0.5, 16) == (12,), "nobody has more than too many"
+    assert stash.slots_for(3, 12, 16) == (), "most are stashed in vain where few have most"
+    assert stash.slots_for(40, 1, 16) == ()
+    assert stash.slots_for(math.inf, math.inf, 16) == ()
+    assert stash.slots_for(10, 10**0.5, 20) == (20,)
+    assert stash.slots_for(12, 12**0.5, 20) == ()
     counts = np.random.default_rng(0).poisson(3, 10**6)
-    nobody, few = stash.slots_for(3, 3**0.5)
+    nobody, few = stash.slots_for(3, 3**0.5, 16)
     assert counts.max() <= nobody
     assert 0 < (counts > few).mean() < 1e-4
+
+
+def test_numbers_are_put_by_or_marked(session, monkeypatch):
+    """Up to ten neighbors put by, more marked; of few points none put by; in a periodic box none marked."""
+    points = clouds.uniform(N, 3, seed=2)
+    for neighbors, many, periodic, expected in [
+        (8, True, False, "Stash"), (8, True, True, "Stash"), (8, False, False, "Marks"), (8, False, True, None),
+        (3, True, False, "Stash"), (3, False, False, None), (30, True, False, "Marks"), (30, True, True, None),
+    ]:  # fmt: skip
+        monkeypatch.setattr(stash, "_MANY", 0 if many else N + 1)
+        radius = (neighbors / (4.19 * N)) ** (1 / 3)
+        domain = {"box": (1.0,) * 3, "periodic": True} if periodic else {}
+        index = clfrnn.build_index(points, radius, method="strips", session=as_gpu(session), **domain)
+        made = index.make_marks(make_ask(index, None, radius=None, include_self=False), numbers=True)
+        assert expected == (None if made is None else type(made).__name__)
+        assert np.array_equal(
+            index.query(sort="index").to_host().indices, reference.neighbors(points, radius, **domain).indices
+        )
 
 
 def test_a_stash_takes_a_share_of_the_memory_that_is_left(session, monkeypatch):

@@ -28,6 +28,10 @@ from .stash import slots_that_pay, stash_for
 
 __all__ = ["CellIndex"]
 
+#: Numbers that a count puts by for a query, at most: enough for 10 neighbors in the mean; with 12 marks are as soon
+#: (measured).
+_MOST_PUT_BY = 20
+
 #: From so many neighbors on, a list is written by the marks of the count, without testing candidates again, and numbers
 #: some at once (measured). There is room for so many times the words of bits that a query is expected to fill, or the
 #: places of neighbors that few queries have more than.
@@ -239,15 +243,16 @@ class CellIndex(Index):
 
     @functools.cached_property
     def _slots(self) -> int:
-        return slots_that_pay(self.session, self.problem)
+        return slots_that_pay(self.session, self.problem, most=_MOST_PUT_BY)
 
     def make_marks(self, ask: Ask, *, numbers: bool) -> Handover | None:
         """See :class:`~clfrnn.methods.walker.Walker`."""
         found = self._neighbors
-        if not found >= _FEW.get(self.session.profile.kind, _FEW_ELSEWHERE):
-            return stash_for(self.session, ask, self._slots) if numbers else None
-        if self.problem.box is not None:
-            return None  # a mark says which candidate, and not in what image
+        if numbers and (stash := stash_for(self.session, ask, self._slots)) is not None:
+            return stash
+        few = not found >= _FEW.get(self.session.profile.kind, _FEW_ELSEWHERE)
+        if few or self.problem.box is not None:  # a mark says which candidate, and not in what image
+            return None
         if self._words is None or self._words[0] is not self.cell_grid:
             self._words = self.cell_grid, self._room_for_marks(found)
         config = self.config

@@ -45,6 +45,9 @@ _LEAST_SHARE = 0.7
 #: not with 0.4).
 _WORTH_A_STASH = 1.0
 
+#: Numbers that a count puts by for a query, at most.
+_MOST_PUT_BY = 16
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Layout:
@@ -161,7 +164,7 @@ class FennsIndex(Index):
     def _slots(self) -> int:
         if self.problem.box is not None:
             return 0  # in a periodic box two kernels serve the queries between them
-        return slots_that_pay(self.session, self.problem, fits=self._holds)
+        return slots_that_pay(self.session, self.problem, most=_MOST_PUT_BY, fits=self._holds)
 
     def _holds(self, slots: int) -> bool:
         """Whether there is enough to put by, and local memory has room for it beside the tile."""

@@ -26,8 +26,8 @@ _FLAG = np.dtype(np.uint8)
 #: A stash takes no more than this share of what the device has left.
 _SHARE = 1 / 8
 
-#: Numbers that are stored together, and most that are put by.
-_TOGETHER, _MOST = 4, 16
+#: Numbers that are stored together.
+_TOGETHER = 4
 
 #: Slots for so many deviations more than the mean, so that nobody at all has more of them; else so that few do.
 _NOBODY, _FEW = 6, 3
@@ -111,26 +111,28 @@ class Stash:
         )
 
 
-def slots_for(neighbors: float, spread: float) -> tuple[int, ...]:
+def slots_for(neighbors: float, spread: float, most: int) -> tuple[int, ...]:
     """Slots that nobody has more neighbors than, and such that few have, by their mean and standard deviation.
 
-    None of them that are too many.
+    None of them that are more than `most`.
     """
-    if not neighbors < _MOST:
+    if not neighbors < most:
         return ()
     some = (_TOGETHER * math.ceil((neighbors + many * spread) / _TOGETHER) for many in (_NOBODY, _FEW))
-    return tuple(slots for slots in some if slots <= _MOST)
+    return tuple(slots for slots in some if slots <= most)
 
 
-def slots_that_pay(session: Session, problem: Problem, *, fits: Callable[[int], bool] = lambda _: True) -> int:
-    """Slots of a stash for lists of numbers alone, as many as the walk says that fit it; 0 where none is sooner.
+def slots_that_pay(
+    session: Session, problem: Problem, *, most: int, fits: Callable[[int], bool] = lambda _: True
+) -> int:
+    """Slots of a stash for lists of numbers alone, up to `most` that fit the walk; 0 where none is sooner.
 
     Not on a CPU: there points lie in columns, and writes to places anywhere wait for nobody.
     """
     if session.profile.kind == "cpu":
         return 0
     survey = problem.survey
-    wanted = slots_for(survey.neighbors(problem.radius), survey.spread(problem.radius))
+    wanted = slots_for(survey.neighbors(problem.radius), survey.spread(problem.radius), most)
     return next(filter(fits, wanted), 0)
 
 
