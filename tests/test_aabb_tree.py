@@ -462,7 +462,8 @@ def test_items_keep_few_points_of_a_block():
 
 def declared(source, real):
     """Bytes of the arrays in local memory of a kernel."""
-    bytes_of = {"int": 4, "uint": 4, "real": REAL_SIZE[real], "frnn_record": 4 * REAL_SIZE[real]}
+    size = REAL_SIZE[real]
+    bytes_of = {"int": 4, "uint": 4, "real": size, "frnn_pair": 2 * size, "frnn_record": 4 * size}
     found = re.findall(r"^ +local (\w+) (\w+\[[^;]*);", source, re.MULTILINE)
     sizes = {
         kind: re.findall(r"\[([\d* ]+)\]", " ".join(names for each, names in found if each == kind))
