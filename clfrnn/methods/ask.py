@@ -163,7 +163,7 @@ def _take_radius(
         return index.radius, None
     if is_device_array(radius):
         radii = take_radii(index.session, radius, m, index.dtype)
-        checks.append(("radius", bounding_box(index.session, radii.reshape(m, 1))))
+        checks.append(("radius", bounding_box(index.session, radii, index.watch.room_of_radii())))
         return index.radius, radii
     if is_scalar(radius):
         scalar = one_radius(radius, index.dtype)

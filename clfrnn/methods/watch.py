@@ -37,6 +37,7 @@ class Watch:
         self._periodic = box
         self._session = session
         self._room = BoxRoom(session, dim, dtype, 2 * _TOGETHER)
+        self._room_of_radii = BoxRoom(session, 1, dtype, 2 * _TOGETHER)
         # A loop finds the memory of both rooms that it comes to hold in the pool from its first step on.
         _ = [BoxRoom(session, dim, dtype, 2 * _TOGETHER).place() for _ in range(2)]
         self._points: PendingBox | None = None
@@ -53,6 +54,10 @@ class Watch:
     def room(self) -> PendingBox:
         """Room for the box of an array of points, beside others that will be read with it."""
         return self._room.take()
+
+    def room_of_radii(self) -> PendingBox:
+        """The same for an array of radii."""
+        return self._room_of_radii.take()
 
     def new_points(self, pending: PendingBox) -> None:
         """The index took new points from the device."""

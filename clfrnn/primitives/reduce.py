@@ -217,8 +217,8 @@ def _box(numbers: tuple[Any, ...]) -> Box:
 
 
 def bounding_box(session: Session, points: cla.Array, box: PendingBox | None = None) -> PendingBox:
-    """Enqueue the reduction of `points`, (n, dim) and contiguous, to its box. Two launches, one pass."""
-    n, dim = points.shape
+    """Enqueue the reduction of `points`, (n, dim) or (n,) and contiguous, to its box. Two launches, one pass."""
+    n, dim = points.shape if points.ndim == 2 else (points.size, 1)
     kernels, config = session.planned("reduce", plan_reduce, dim=dim, real=REAL_OF[points.dtype])
     size = config.work_group_size
     groups, span = share_out(session.profile, n, 4 * size)
