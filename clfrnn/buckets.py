@@ -63,9 +63,6 @@ _LINE, _MOST_OPEN = 128, 48 << 20
 #: bucket that shall have so many (measured).
 _FEW_OF_ITEM, _PICKED = 64, 256
 
-#: Points of an item for which it has a bit.
-_BITS = 64
-
 #: Points that an item of such a group loads before it looks at the first of them, and counters for those of lower
 #: buckets, so that items that go in step do not wait for each other.
 _PICKED_TOGETHER, _SPREAD = 8, 32
@@ -182,7 +179,7 @@ def plan_bucket_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: 
         real=real,
         periodic=periodic,
         counters=counters,
-        tile=max(1, min(4 * _OF_BUCKET, profile.usable_local_memory // 2 - 2 * counters)),
+        tile=max(1, min(4 * _OF_BUCKET, (profile.usable_local_memory - 4) // 2 - 2 * counters)),
         layout=layout,
     )
 
@@ -260,7 +257,7 @@ def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid, in
 
 def _plan_picking(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> Filling | None:
     """Buckets that are picked out of all points, as many as groups work at once; None for more points or cells."""
-    if problem.n > min(_FEW_OF_ITEM, _BITS) * group_size(profile, _PICKING):
+    if problem.n > _FEW_OF_ITEM * group_size(profile, _PICKING):
         return None
     wanted = max(1.0, min(profile.compute_units - 1, problem.n / _PICKED))
     most = int(math.log2(_most_cells_picked(profile)))

@@ -18,7 +18,8 @@ class PinnedNumbers:
     """Some numbers for each owner, in memory of the host that drivers copy into directly.
 
     A copy into other memory may keep the host until it is done. Memory is mapped a piece at a time and kept; what an
-    owner had goes to the next who wants as much when the owner is dropped.
+    owner had goes to the next who wants as much when the owner is dropped. A copy that is then still under way is
+    waited for: pyopencl's event of it holds the array, and waits when it is dropped itself.
     """
 
     def __init__(self, queue: cl.CommandQueue) -> None:

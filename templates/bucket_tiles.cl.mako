@@ -31,10 +31,12 @@ void sort_tiles(const int all, const int shift, const int buckets, const int gro
     // All items ask together between which buckets the group's own lies, then between which of these.
     int bucket = 0;
     for (int many = buckets; many > 1;) {
-        const int step = (many + ${work_group_size - 1}) / ${work_group_size};
-        const int first = bucket + l * step, behind = min(first + step, bucket + many);
-        if (l * step < many && group_of(ends, first) <= group && (behind == bucket + many || group_of(ends, behind) > group))
-            chosen = first;
+<% parts = max(2, work_group_size) %>\
+        const int step = (many + ${parts - 1}) / ${parts};
+        for (int part = l; part * step < many; part += ${work_group_size}) {
+            const int first = bucket + part * step, behind = min(first + step, bucket + many);
+            if (group_of(ends, first) <= group && (behind == bucket + many || group_of(ends, behind) > group)) chosen = first;
+        }
         barrier(CLK_LOCAL_MEM_FENCE);
         many = min(step, bucket + many - chosen);
         bucket = chosen;

@@ -20,8 +20,8 @@ ${periodic_box.numbers()}
         }
 </%def>
 
-// Launch: one group for each bucket, of no more cells than counters, and one for the box; at most 64 points for an item. In:
-// points (n, dim). Out: starts (all + 1,), of all cells; sorted; box (2 * dim + 1,) of the points from place on.
+// Launch: one group for each bucket, of no more cells than counters, and one for the box. In: points (n, dim). Out: starts
+// (all + 1,), of all cells; sorted; box (2 * dim + 1,) of the points from place on.
 // Exact because a group counts the points of lower buckets, too, so that it knows where its own begin.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void pick_cells(const int n, const int shift, const int all, global const real *restrict points, ${cells.grid("")},
@@ -31,36 +31,39 @@ void pick_cells(const int n, const int shift, const int all, global const real *
     // The points of the bucket as they are met; counts of lower ones, by many counters, as all items add to them.
     local int picked[${tile}], lower[${spread}], met;
     const int l = get_local_id(0), stride = ${work_group_size}, bucket = get_group_id(0), origin = bucket << shift;
-    const int buckets = (int)get_num_groups(0) - 1, looked = bucket < buckets ? n : 0, boxed = n - looked;
-    const int cells = bucket < buckets ? min(1 << shift, all - origin) : 0;
+    const int picks = bucket < (int)get_num_groups(0) - 1, looked = picks ? n : 0;
+    const int cells = picks ? min(1 << shift, all - origin) : 0;
     for (int k = l; k < cells; k += stride) found[k] = 0;
     for (int k = l; k < ${spread}; k += stride) lower[k] = 0;
     if (l == 0) met = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     ${bounds.begin()}
-    <%steps:each_point batch="${batch}" first="l" n="boxed">
+    <%steps:each_point batch="${batch}" first="l" n="(n - looked)">
         ${bounds.take("p.s", "i")}
     </%steps:each_point>
-    // A bit for each point of the item in a row of cells that the bucket has a part of; others are in other buckets.
+    // As many points at a time as an item has bits, one for each in a row of cells that the bucket has a part of; others are
+    // in other buckets.
     const int of_row = ${"shape.s1 * shape.s0" if dim == 3 else "shape.s0"}, first_row = origin / of_row, last_row = (origin + cells - 1) / of_row;
-    ulong near = 0, bit = 1;
     int below = 0;
-    <%steps:each_point batch="${batch}" first="l" n="looked">
-        ${cells.row("p")}
-        below += row < first_row;
-        near |= row >= first_row & row <= last_row ? bit : 0;
-        bit <<= 1;
-    </%steps:each_point>
-    for (; near; near &= near - 1) {
-        const int i = l + (63 - (int)clz(near & -near)) * stride;
-        const real_vec p = ${geometry.load("points", "i")};
-        ${cells.address("p")}
-        const int its = address >> shift;
-        below += its < bucket;
-        if (its == bucket) {
-            atomic_inc(&found[address - origin]);
-            const int turn = atomic_inc(&met);
-            if (turn < ${tile}) picked[turn] = i;
+    for (int begin = 0; begin < looked; begin += 64 * stride) {
+        ulong near = 0, bit = 1;
+        <%steps:each_point batch="${batch}" first="(begin + l)" n="min(looked, begin + 64 * stride)">
+            ${cells.row("p")}
+            below += row < first_row;
+            near |= row >= first_row & row <= last_row ? bit : 0;
+            bit <<= 1;
+        </%steps:each_point>
+        for (; near; near &= near - 1) {
+            const int i = begin + l + (63 - (int)clz(near & -near)) * stride;
+            const real_vec p = ${geometry.load("points", "i")};
+            ${cells.address("p")}
+            const int its = address >> shift;
+            below += its < bucket;
+            if (its == bucket) {
+                atomic_inc(&found[address - origin]);
+                const int turn = atomic_inc(&met);
+                if (turn < ${tile}) picked[turn] = i;
+            }
         }
     }
     if (below) atomic_add(&lower[l % ${spread}], below);
@@ -79,7 +82,7 @@ void pick_cells(const int n, const int shift, const int all, global const real *
     for (int i = l; i < again; i += stride) {
         ${put_point()}
     }
-    if (boxed) {
+    if (!picks) {
         ${bounds.fold(slots, "box + place", "0")}
     }
 }

@@ -132,6 +132,46 @@ def assert_in_tiles(session, points, grid, filling, tile):
 
 
 @pytest.mark.core
+@pytest.mark.parametrize("size", [1, 8])
+def test_points_picked_by_groups_smaller_than_planned(narrow, monkeypatch, size):
+    """As a driver may allow no wider ones: then an item has more points than bits. All lie in one row of cells."""
+    plan = buckets.plan_picks
+    monkeypatch.setattr(
+        "clfrnn.methods.buckets.plan_picks", lambda *a, **k: dataclasses.replace(plan(*a, **k), work_group_size=size)
+    )
+    points = clouds.uniform(N, 2, seed=3)
+    points[:, 1] = 0.5
+    grid = fit_cells(low=(0.0,) * 2, high=(1.0,) * 2, sides=(0.1,) * 2, n=N, real="float")
+    assert_filled(narrow, points, grid, picked(grid, 3))
+
+
+@pytest.mark.core
+def test_tiles_of_groups_of_one_item(narrow, monkeypatch):
+    plan = buckets.plan_bucket_cells
+    monkeypatch.setattr(
+        "clfrnn.methods.buckets.plan_bucket_cells",
+        lambda *a, **k: dataclasses.replace(plan(*a, **k), work_group_size=1, tile=32),
+    )
+    points = clouds.uniform(300, 2, seed=3)
+    grid = fit_cells(low=(0.0,) * 2, high=(1.0,) * 2, sides=(0.1,) * 2, n=300, real="float")
+    assert_in_tiles(narrow, points, grid, in_buckets(grid, 4), 32)
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("method", ["strips", "uniform_grid"])
+def test_no_points_at_all_have_a_box(session, way, method):
+    """Of none that is not finite, whatever its memory held before."""
+    gpu = as_gpu(session)
+    held = [gpu.upload(np.full(1 << 14, np.nan, np.float32), purpose="a mess") for _ in range(4)]
+    index = clfrnn.build_index(np.empty((0, 3), np.float32), 0.1, method=method, session=gpu)
+    del held
+    for _ in range(20):
+        index.update(cla.to_device(gpu.queue, np.empty((0, 3), np.float32)))
+    index.check()
+    assert index.watch.box_of_points() == ((0.0,) * 3, (0.0,) * 3, None)
+
+
+@pytest.mark.core
 @pytest.mark.parametrize("tile", [64, 4096])
 @pytest.mark.parametrize("span", [None, 2], ids=["buckets", "regions"])
 @pytest.mark.parametrize("shift", [0, 3, 9])

@@ -407,3 +407,19 @@ def test_rooms_of_other_kinds():
     for kind in range(1000):
         rooms.settle(kind, 10)
     assert len(rooms._kinds) < 100
+
+
+@pytest.mark.core
+def test_a_hinted_list_of_bad_points_says_so_however_long_ago_they_came(session):
+    points = clouds.uniform(200, 3, seed=4)
+    bad = points.copy()
+    bad[7, 1] = np.nan
+    index = clfrnn.build_index(points, 0.1, method="strips", session=session)
+    index.update(cla.to_device(session.queue, bad))
+    good = cla.to_device(session.queue, points)
+    for _ in range(20):
+        index.count(good)
+    held = index.query(hint=1000)
+    index.update(good)
+    with pytest.raises(clfrnn.InvalidInputError, match=r"points: .*row 7\b"):
+        held.to_host()

@@ -7,6 +7,7 @@ from conftest import POINTS, RECORDED, as_gpu
 
 import clfrnn
 from clfrnn import buckets, clouds, reference
+from clfrnn.launcher import Launcher
 from clfrnn.methods import cell_plan, cells, stash
 from clfrnn.plan import Problem
 from clfrnn.session import Session
@@ -81,8 +82,16 @@ def test_they_find_what_others_find(device, method, dim, periodic, few_are_many)
 
 @pytest.mark.parametrize("many", [30, 200], ids=["few a part", "many a part"])
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
-def test_parts_of_them(device, method, few_are_many, periodic, many):
+def test_parts_of_them(device, method, few_are_many, periodic, many, monkeypatch):
     """With radii of their own too; while points, queries and radii change in between."""
+    visited, launch = [], Launcher.launch_sliced
+
+    def watched(launcher, kernel, units, *given, **named):
+        if kernel.name == "frnn_visit":
+            visited.append(units)
+        return launch(launcher, kernel, units, *given, **named)
+
+    monkeypatch.setattr(Launcher, "launch_sliced", watched)
     domain = {"box": (1.0,) * 3, "periodic": True} if periodic else {}
     points, queries = clouds.uniform(N, 3, seed=1), around(3)
     index = clfrnn.build_index(points, 0.2, method=method, session=device, **domain)
@@ -93,6 +102,7 @@ def test_parts_of_them(device, method, few_are_many, periodic, many):
         rows = np.diff(expected.offsets)
         budget = 8 + 4 * max(many + int(many / M * rows.sum()), 1 + int(rows.max()))
         parts = index.query_blocks(asked, radius=radii, sort="index", max_bytes=budget)
+        del visited[:]
         found = [next(parts).to_host()]
         asked.fill(0)
         if radii is not radius:
@@ -101,8 +111,31 @@ def test_parts_of_them(device, method, few_are_many, periodic, many):
         index.update(points)
         found += [part.to_host() for part in parts]
         assert len(found) > 1
+        # Where few are searched by other points than many, few of a copy are found in all of it.
+        alone = {len(part) if len(part) >= 40 or index._takes_any_order else M for part in found}
+        assert set(visited) == alone, "no other part goes through the queries of others"
         assert np.array_equal(np.concatenate([part.indices for part in found]), expected.indices)
         assert np.array_equal(np.concatenate([np.diff(part.offsets) for part in found]), rows)
+
+
+@pytest.mark.parametrize("refused", ["a part of the queries", "a copy of the queries", "sorted copy of the queries"])
+@pytest.mark.parametrize("on_device", [False, True], ids=["host", "device"])
+def test_parts_where_memory_is_short(device, method, few_are_many, monkeypatch, on_device, refused):
+    points, queries = clouds.uniform(N, 3, seed=1), around(3)
+    index = clfrnn.build_index(points, 0.2, method=method, session=device)
+    expected = reference.neighbors(points, 0.2, queries=queries)
+    take = Session._take
+
+    def short(session, size, purpose):
+        if refused in purpose:
+            raise clfrnn.DeviceMemoryError("none", needed=1, available=0, largest_allocation=0)
+        return take(session, size, purpose)
+
+    monkeypatch.setattr(Session, "_take", short)
+    asked = cla.to_device(device.queue, queries) if on_device else queries
+    parts = [part.to_host().indices for part in index.query_blocks(asked, sort="index", max_bytes=4096 * 4)]
+    assert len(parts) > 1
+    assert np.array_equal(np.concatenate(parts), expected.indices)
 
 
 def test_doubles_are_sorted_too(device, method, few_are_many):

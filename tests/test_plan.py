@@ -47,8 +47,10 @@ def local_bytes(config):
         return size * config.batch * (record + 2) + 12 * config.names()["room"] + 4
     if isinstance(config, buckets.PickConfig):
         return 4 * config.names()["room"] + 4 * config.tile + 4 * (config.spread + 1)
+    if isinstance(config, buckets.FillingConfig):
+        return 4 * config.names()["room"] + 2 * config.tile + 4
     if isinstance(config, configs.CounterConfig):
-        return 4 * config.names()["room"] + 2 * getattr(config, "tile", 0)
+        return 4 * config.names()["room"]
     if isinstance(config, blocks.BlockConfig):
         return blocks.block_memory(config) if config.tile else 0
     if isinstance(config, packs.TreeWalkConfig):

@@ -9,7 +9,7 @@ import pyopencl.array as cla
 
 from ..arrays import is_device_array, is_scalar, one_radius, round_radii
 from ..configs import VisitVariant
-from ..errors import InvalidInputError
+from ..errors import DeviceMemoryError, InvalidInputError
 from ..primitives.reduce import PendingBox, bounding_box
 from ..session import Session
 from .intake import take_points, take_radii
@@ -42,8 +42,10 @@ class Ask(NamedTuple):
     part: tuple[int, int] | None = None
     #: arrays are the caller's own, who may write to them after the call
     borrowed: bool = False
-    #: what is placed is a copy of the queries, and nothing else is read of them
+    #: what is placed is a copy of the queries, and walks read nothing else of them
     copied: bool = False
+    #: its queries and radii are its own, for those who take parts of them
+    parted: bool = False
     #: what is being checked of its arrays
     checks: tuple[tuple[str, PendingBox], ...] = ()
 
@@ -62,9 +64,12 @@ class Ask(NamedTuple):
         """The same query, of copies where arrays are the caller's own: for those who come back to it later."""
         return self._copied(session, [array for array in self._read() if self.borrowed])
 
-    def kept_whole(self, session: Session) -> Ask:
-        """The same for those who will take parts of it: of its queries, too, where walks read a copy that is placed."""
-        return self._copied(session, [self.queries, self.radii] if self.borrowed else [])
+    def kept_for_parts(self, session: Session) -> Ask:
+        """The same for those who take parts of it, of queries of its own also where walks read a copy of them."""
+        try:
+            return self._copied(session, [self.queries, self.radii] if self.borrowed else [])._replace(parted=True)
+        except DeviceMemoryError:
+            return self.kept(session)
 
     def apart_from(self, session: Session, written: list[cla.Array]) -> Ask:
         """The same query, of copies of arrays that its function writes to while others still look at them."""

@@ -64,7 +64,7 @@ class Binner:
         self._stem, self._config, self._dtype = stem, config, dtype
 
     def lay_out(self, grid: CellGrid, filling: Filling | None, n: int, *, finds_starts: bool = True) -> Layout:
-        """How `n` rows come into the cells of `grid`, where somebody looks these up or, else, in their order."""
+        """How `n` rows come into the cells of `grid`; for those who want their order alone, it finds no starts."""
         problem, sort = self._problem, None
         numbers: tuple[Any, ...] = pack_grid(grid, self._dtype)
         if problem.box is not None:

@@ -179,14 +179,18 @@ class CellIndex(Index):
 
     def part_of(self, ask: Ask, first: int, end: int) -> Ask:
         """See :class:`~clfrnn.methods.walker.Walker`. A copy of all queries would be gone through for each part."""
-        if not ask.copied:
-            return super().part_of(ask, first, end)
-        queries, radii = (
-            None if array is None else self._rows(array, first, end) for array in (ask.queries, ask.radii)
-        )
+        whole = super().part_of(ask, first, end)
+        if not (ask.copied and ask.parted):
+            return whole
+        try:
+            queries, radii = (
+                None if array is None else self._rows(array, first, end) for array in (ask.queries, ask.radii)
+            )
+        except DeviceMemoryError:
+            return whole
         placed = self.place_queries(queries, None, radii)
         if not placed and not self._takes_any_order:
-            return super().part_of(ask, first, end)
+            return whole
         return ask._replace(queries=queries, m=end - first, radii=radii, placed=placed, copied=bool(placed))
 
     def _rows(self, array: cla.Array, first: int, end: int) -> cla.Array:

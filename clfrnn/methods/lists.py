@@ -102,7 +102,7 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
     """
     if not _affords(index, spec, ask.m, hint, max_bytes):
         return list_now(index, ask, spec, max_bytes=max_bytes, spare=True)
-    ask, checks = ask.kept(index.session), (*index.watch.of_points(), *ask.checks)
+    ask, checks, bad = ask.kept(index.session), (*index.watch.of_points(), *ask.checks), index.watch.bad_points()
     total = index.session.scratch(2, LONG, purpose="the number of pairs")
     counts, marks = _count(index, ask, spec, total)
     counted = _place(index, ask.m, counts, total, marks, wide=is_wide(hint))
@@ -113,6 +113,8 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
 
     def settle() -> dict[str, Any]:
         # The checks of what this list is made from, whatever the index took in since.
+        if bad is not None:
+            raise bad
         pairs = int(index.watch.judge(index.session, checks, total)[0])
         held = sum(array.nbytes for array in arrays.values())
         _check_budget(index, spec, ask.m, pairs, max_bytes, held=held)
@@ -127,7 +129,7 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
 
 def list_blocks(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int) -> Iterator[NeighborList]:
     """Lists of consecutive ranges of the queries, each of at most `max_bytes`, in order. Counts are made at once."""
-    ask = ask.kept_whole(index.session)
+    ask = ask.kept_for_parts(index.session)
     per_row = index.session.read(index.count_asked(ask)).astype(np.int64)
     index.watch.settle()
     return _blocks(index, ask, spec, np.concatenate([[0], np.cumsum(per_row)]), max_bytes)

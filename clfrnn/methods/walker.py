@@ -174,7 +174,7 @@ class Walker(KeptPoints):
         return ()
 
     def part_of(self, ask: Ask, first: int, end: int) -> Ask:
-        """The same query of those from `first` on to `end` alone; `ask` has all arrays that it was made with."""
+        """The same query of those from `first` on to `end` alone."""
         return ask._replace(part=(first, end))
 
     def images_served(self, *, foreign: bool) -> tuple[str, ...]:

@@ -141,8 +141,12 @@ class Watch:
         self._read()
         if self._found:
             raise self._found.pop(0)
-        if self._current and self._box is not None and (error := self._judge("points", self._box)) is not None:
+        if (error := self.bad_points()) is not None:
             raise error
+
+    def bad_points(self) -> InvalidInputError | None:
+        """What was found wrong with the points that the index holds now."""
+        return self._judge("points", self._box) if self._current and self._box is not None else None
 
     def _read(self) -> None:
         """Wait for all checks."""
