@@ -30,6 +30,9 @@ MOST_ROWS = 2**31 - 2**22
 
 _LARGEST_EXACT_INTEGER = 2**24
 
+#: The square of less is finite in every dtype.
+_ORDINARY = 1e18
+
 
 def is_device_array(value: object) -> bool:
     """Whether `value` is a pyopencl array."""
@@ -132,6 +135,8 @@ def _numbers(radius: object, name: str = "radius") -> npt.NDArray[Any]:
 
 def one_radius(value: object, dtype: np.dtype[Any], name: str = "radius") -> float:
     """A scalar radius, rounded to `dtype`."""
+    if isinstance(value, float) and 0 <= value < _ORDINARY:
+        return float(dtype.type(value))  # what most pass: to check what any may takes as long as some launches
     array = _numbers(value, name)
     if array.ndim:
         raise InvalidInputError(f"{name}: expected a number, got {_shown(value)}; pass a float in the points' unit")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import Any
 
@@ -169,6 +170,15 @@ def plan_tree_walk(
     neighbors: float = 0.0,
 ) -> TreeWalkConfig:
     """As walks over cells, a leaf being a run of candidates as a row of cells is; in packs on a GPU."""
+    band, many = for_neighbors(_BANDS, neighbors), neighbors >= _MANY
+    return _tree_walk(profile, dim=dim, real=real, periodic=periodic, leaf_size=leaf_size, band=band, many=many)
+
+
+@functools.lru_cache(maxsize=64)
+def _tree_walk(
+    profile: DeviceProfile, *, dim: int, real: str, periodic: bool, leaf_size: int, band: int, many: bool
+) -> TreeWalkConfig:
+    """By the band in step, and whether queries have `many` neighbors. Remembered, as it takes longer than a launch."""
     walk = plan_walk(profile, dim=dim, real=real, periodic=periodic)
     alone = TreeWalkConfig(
         work_group_size=walk.work_group_size,
@@ -189,14 +199,14 @@ def plan_tree_walk(
         divided=False,
     )
     size = group_size(profile, PACK)
-    band = min(size, for_neighbors(_BANDS, neighbors))
+    band = min(size, band)
     packed = dataclasses.replace(
         alone,
         work_group_size=size,
         unrolled=_UNROLLED,
         packed=True,
         sorts=True,
-        many=neighbors >= _MANY,
+        many=many,
         band=band,
         chunk=_chunk(band, leaf_size, dim),
     )

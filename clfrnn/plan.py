@@ -25,6 +25,7 @@ from .profile import DeviceProfile
 from .survey import Survey
 
 __all__ = [
+    "DIGIT_BITS",
     "Problem",
     "group_size",
     "plan_fill",
@@ -41,6 +42,9 @@ __all__ = [
     "plan_walk",
     "square_root",
 ]
+
+#: Bits of a key that a pass of a sort goes by.
+DIGIT_BITS = 4
 
 #: Bytes of the vectors that a CPU tests candidates in; compilers split them where its own are shorter.
 _BATCH = 32
@@ -203,10 +207,10 @@ def _fitting(profile: DeviceProfile, config: ScanConfig) -> ScanConfig:
 
 
 def plan_sort(profile: DeviceProfile, *, key: str) -> SortConfig:
-    """Four bits a pass: a counter for each digit and work-item then fits the local memory of every device."""
+    """Few bits a pass: a counter for each digit and work-item then fits the local memory of every device."""
     gpu = profile.kind == "gpu"
     size = group_size(profile, 128 if gpu else 8)
-    config = SortConfig(work_group_size=size, items=16 if gpu else 256, digit_bits=4, key=key)
+    config = SortConfig(work_group_size=size, items=16 if gpu else 256, digit_bits=DIGIT_BITS, key=key)
     while config.work_group_size > 1 and config.local_memory > profile.usable_local_memory:
         config = dataclasses.replace(config, work_group_size=config.work_group_size // 2)
     return config

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from .configs import REAL_SIZE, PointConfig
-from .plan import Problem, group_size
+from .plan import DIGIT_BITS, group_size
 from .profile import DeviceProfile
 
 __all__ = [
     "MOST_LEAVES",
     "OF_RECORD",
     "PACK",
+    "Cut",
     "TreeConfig",
     "corners",
     "count_leaves",
-    "curve_bits",
+    "cut_of",
     "default_leaf_size",
     "for_neighbors",
     "layout_of",
     "leaves_of_group",
-    "most_curve_bits",
     "needed_leaves",
     "plan_tree",
-    "query_bits",
 ]
 
 #: Points of a leaf. On a CPU a leaf is some vectors. On a GPU small leaves mean fewer candidates out of reach and more
@@ -48,14 +47,28 @@ _LEAVES, _FEWEST_LEAVES, _MOST_LEAVES_OF_GROUP, _GROUPS_OF_UNIT = 128, 64, 256, 
 PACK = 32
 
 #: Bits of a key, and of one coordinate in it: no more than the numbers themselves tell apart.
-_KEY_BITS = 63
+_KEY_BITS, _WORD_BITS = 63, 32
 _COORDINATE_BITS = {"float": 24, "double": 31}
 
-#: Bits of a coordinate beyond those of cubes that hold about a point: fewer where blocks of the curve are halved, as it
-#: says nothing within them, unless points crowd so unevenly that one of these cubes may hold many blocks.
-_SPARE_BITS, _BITS_OF_HALVES, _EVEN = 2, -1, 2.0
+#: Where blocks are halved, a part of the curve holds at most two to this power points (measured: counts take up to 3 %
+#: longer with four bits less). So many pairs of points for each point are compared to find where ranges begin: with half
+#: as many sampled, counts of clusters take 2 % longer.
+_POINTS_OF_PART, _PAIRS_OF_POINT = 3, 64
 
-#: Points of such a block, at the most, and for each item of its group: code is written out for those of an item.
+#: Elsewhere two to this power are sampled, and keys have so many bits: on a CPU it costs more to look the range of a
+#: point up than to sort by more bits (measured).
+_SAMPLED_OF_WHOLE, _BITS_OF_WHOLE = 5, 28
+
+#: There are at most two to this power parts of a range: floats tell the points in it apart.
+_MOST_PARTS = 24
+
+#: One of so many points is sampled at most.
+_LEAST_APART = 10
+
+#: Items that compare sampled points with all others, and how many of them together.
+_COMPARING, _COMPARED = 64, 4
+
+#: Points of a block that is halved, at the most, and for each item of its group: code is written out for as many.
 _HALVED, _HALVED_OF_ITEM = 1024, 16
 
 #: Queries that follow each other on the curve and are sorted by their radii: of larger blocks, packs lie farther apart.
@@ -102,9 +115,32 @@ class TreeConfig(PointConfig):
         slots = max(1 << (leaf_size - 1).bit_length(), self.halved // self.work_group_size)
         return slots if 2 * slots <= self.halved else 0
 
+    @property
+    def curve_bits(self) -> int:
+        """Bits of a coordinate on the curve that keys have room for, as far as coordinates are told apart."""
+        return min(_COORDINATE_BITS[self.real], _KEY_BITS // self.dim, 2 * (_WORD_BITS // self.dim))
+
+    def query_bits(self, m: int) -> int:
+        """Bits of keys by which m queries are sorted: no more than tell them apart."""
+        return min(_WORD_BITS, self.curve_bits * self.dim, m.bit_length() + self.dim)
+
+    def comparing(self, sampled: int) -> int:
+        """Items of a launch that compare so many points with each other."""
+        return -(-sampled // _COMPARED) * min(_COMPARING, self.work_group_size)
+
     def names(self) -> dict[str, Any]:
-        """The fields, how many largest radii wide a block may be to be sorted, and how alike radii are that stay."""
-        return {**super().names(), "wide": _WIDE, "alike": _ALIKE}
+        """The fields, what is sorted by radii, who compares a sample, and the bits of the curve.
+
+        A block may be so many largest radii wide to be sorted, and radii so much alike to stay.
+        """
+        return {
+            **super().names(),
+            "wide": _WIDE,
+            "alike": _ALIKE,
+            "comparing": _COMPARING,
+            "compared": _COMPARED,
+            "curve_bits": self.curve_bits,
+        }
 
 
 def corners(dim: int) -> int:
@@ -190,23 +226,28 @@ def _room_for_block(profile: DeviceProfile, size: int, real: str) -> int:
     return (profile.usable_local_memory - size * REAL_SIZE[real]) // (REAL_SIZE[real] + 4)
 
 
-def most_curve_bits(dim: int, real: str) -> int:
-    """Bits of a coordinate on the curve that keys have room for, as far as coordinates are told apart."""
-    return min(_COORDINATE_BITS[real], _KEY_BITS // dim)
+class Cut(NamedTuple):
+    """The curve cut into ranges that hold about as many points each, and each of these into even parts.
+
+    One of each `apart` points is `sampled`, and says where a range begins: a power of two of them. There are two to the
+    power `parts` parts of a range, and two to the power `bits` in all.
+    """
+
+    sampled: int
+    apart: int
+    parts: int
+    bits: int
 
 
-def curve_bits(problem: Problem, *, halved: bool = False) -> int:
-    """Bits of a coordinate on the curve: cubes that hold about a point where points crowd, and a few more or less."""
-    survey, dim = problem.survey, problem.dim
-    most = most_curve_bits(dim, problem.real)
-    extent = max(high / 2 - low / 2 for low, high in zip(survey.low, survey.high, strict=True)) * 2
-    if not (0 < extent < math.inf and problem.radius > 0 and survey.n > 1):
-        return most if extent > 0 else 1
-    across = math.log2(extent) - math.log2(problem.radius) + math.log2(1 + survey.others) / dim
-    spare = _BITS_OF_HALVES if halved and survey.unevenness < _EVEN else _SPARE_BITS
-    return max(1, min(most, math.ceil(across) + spare))
+def cut_of(n: int, *, halved: bool) -> Cut:
+    """Parts of a few points each, or many bits where no halving puts right what lies within a part.
 
-
-def query_bits(m: int, dim: int, most: int) -> int:
-    """Bits of a coordinate by which m queries are sorted: no more than tell them apart."""
-    return max(1, min(most, 32 // dim, -(-m.bit_length() // dim) + 1))
+    To compare a sample's points takes as many times as long as to go through all points, however many there are.
+    """
+    bits, sampled = _BITS_OF_WHOLE, _SAMPLED_OF_WHOLE
+    if halved:
+        bits = -(-(n >> _POINTS_OF_PART).bit_length() // DIGIT_BITS) * DIGIT_BITS
+        sampled = (_PAIRS_OF_POINT * n).bit_length() // 2
+    sampled = max(0, min(sampled, bits, (n // _LEAST_APART).bit_length() - 1))
+    parts = min(_MOST_PARTS, bits - sampled)
+    return Cut(sampled=1 << sampled, apart=max(1, n >> sampled), parts=parts, bits=sampled + parts)

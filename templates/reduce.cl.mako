@@ -1,4 +1,5 @@
 <%include file="types.cl.mako"/>
+<%include file="sample.cl.mako"/>
 <%namespace name="bounds" file="bounds.cl.mako"/>
 // Bounding box with the first non-finite row, and how crowded the cells of a sample of points are.
 // Config fields used: work_group_size, dim, real.
@@ -38,18 +39,6 @@ void whole_box(const int groups, global const real *restrict shares, global real
         ${bounds.take_box("shares", "g")}
     }
     ${settle("boxes + place", "0")}
-}
-
-// Number k of a sample that takes one point of each `apart`, any of them: every apart-th would go in step with points that come
-// in rows of a lattice.
-uint place_of(const int k, const int apart)
-{
-    uint hash = k;
-    hash *= 0x85ebca6bu;
-    hash ^= hash >> 13;
-    hash *= 0xc2b2ae35u;
-    hash ^= hash >> 16;
-    return (uint)k * apart + mul_hi(hash, (uint)apart);
 }
 
 <%def name="slot_of_cell()">

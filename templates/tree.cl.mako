@@ -1,4 +1,5 @@
 <%include file="geometry.cl.mako"/>
+<%include file="sample.cl.mako"/>
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="boxes" file="boxes.cl.mako"/>
 <%namespace name="places" file="places.cl.mako"/>
@@ -7,10 +8,13 @@
 <%namespace name="tops" file="tops.cl.mako"/>
 <%namespace name="radii" file="radii.cl.mako"/>
 <%namespace name="halves" file="halves.cl.mako"/>
+<%namespace name="curve" file="curve.cl.mako"/>
+<%namespace name="quantiles" file="quantiles.cl.mako"/>
 // Makes a tree: points in the order of a space-filling curve, so many of them in a leaf; boxes from the leaves up.
 // Config fields used: work_group_size, dim, real, periodic, layout, leaves, halved.
 // With periodic axes, keys and boxes are those of the points' images in the box.
 ${periodic_box.numbers()}
+${curve.apart()}
 
 <%def name="image_numbers()" filter="trim">
 % if periodic:
@@ -18,68 +22,19 @@ ${periodic_box.numbers()}
 % endif
 </%def>
 
-<%def name="curve_keys(key)">
+// The place of each query on the curve, and of that the first bits alone, without those behind them.
+// Launch: one work-item per query. In: queries (n, dim); boxes: low and high of the tree's points from place on. Out: keys (n,).
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void curve_keys(const int n, const int behind, global const real *restrict queries, global const real *restrict boxes,
+                const int place${image_numbers()}, global uint *restrict keys)
+{
     const int i = get_global_id(0);
     if (i >= n) return;
-    const real_vec p = ${geometry.load("points", "i")};
-    ${refit.at_home("p", "of")}
-    // The cube of 2 to the power bits cells on a side that the point lies in; by halves, as the box may be wider than any number.
-    real widest = 0;
-% for k in range(dim):
-% if periodic:
-    const int turning${k} = frnn_length${k} > 0;
-    const real low${k} = turning${k} ? frnn_start${k} : boxes[place + ${k}];
-    widest = fmax(widest, turning${k} ? frnn_length${k} / 2 : boxes[place + ${dim + k}] / 2 - low${k} / 2);
-% else:
-    const real low${k} = boxes[place + ${k}];
-    widest = fmax(widest, boxes[place + ${dim + k}] / 2 - low${k} / 2);
-% endif
-% endfor
-    const real cells = (real)(1u << bits), most = cells - 1;
-% for k in range(dim):
-    uint c${k} = (uint)fmin(fmax((x${k} / 2 - low${k} / 2) / widest * cells, (real)0), most);
-% endfor
-    // Its number along the curve, bit by bit from the highest: each half turns the curve in it (Skilling 2004).
-    for (uint bit = 1u << (bits - 1); bit > 1; bit /= 2) {
-        const uint below = bit - 1;
-        if (c0 & bit) c0 ^= below;
-% for k in range(1, dim):
-        if (c${k} & bit) {
-            c0 ^= below;
-        } else {
-            const uint other = (c0 ^ c${k}) & below;
-            c0 ^= other;
-            c${k} ^= other;
-        }
-% endfor
-    }
-% for k in range(1, dim):
-    c${k} ^= c${k - 1};
-% endfor
-    uint turned = 0;
-    for (uint bit = 1u << (bits - 1); bit > 1; bit /= 2)
-        if (c${dim - 1} & bit) turned ^= bit - 1;
-    ${key} key = 0;
-    for (int bit = bits - 1; bit >= 0; --bit) {
-% for k in range(dim):
-        key = key << 1 | (${key})((c${k} ^ turned) >> bit & 1);
-% endfor
-    }
-    keys[i] = key;
-</%def>
-
-// The place of each point on a Hilbert curve through cubes, 2 to the power bits of them on a side; keys of dim * bits bits.
-// A curve without jumps: what follows each other on it lies together, so that leaves are compact.
-// Launch: one work-item per point. In: of: 2 for the points of the tree, 1 for others; points (n, dim); boxes: low and high of
-// the tree's points from place on. Out: keys (n,).
-% for name, key in (("curve_keys", "uint"), ("long_curve_keys", "ulong")):
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void ${name}(const int n, const int bits, const int of, global const real *restrict points, global const real *restrict boxes,
-             const int place${image_numbers()}, global ${key} *restrict keys)
-{
-    ${curve_keys(key)}
+    ${curve.key_of("queries", of=1)}
+    keys[i] = (uint)(key >> behind);
 }
-% endfor
+
+${quantiles.kernels(image_numbers)}
 
 % if halved:
 ${halves.order_by_halves(image_numbers)}

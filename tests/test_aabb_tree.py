@@ -18,7 +18,6 @@ from clfrnn.configs import REAL_SIZE, VisitVariant
 from clfrnn.methods import METHODS, tree
 from clfrnn.methods.medians import order_by_medians
 from clfrnn.methods.tree_order import TreeOrder
-from clfrnn.plan import Problem
 from clfrnn.rendering import own_function, render
 from clfrnn.survey import Survey
 
@@ -49,11 +48,47 @@ def assert_counts(index, points, radius, **kind):
 def test_the_curve_has_no_jumps(session, dim, monkeypatch):
     """Points that follow each other in a full lattice are next to each other, before blocks of them are halved."""
     monkeypatch.setattr(TreeOrder, "_halve", lambda *_: None)
+    monkeypatch.setattr("clfrnn.methods.tree_order.cut_of", lambda n, **_: trees.cut_of(n, halved=False))
     lattice = np.array(list(itertools.product(range(8), repeat=dim)), np.float32)
     shuffled = lattice[np.random.default_rng(0).permutation(len(lattice))]
-    for radius in (1.0, 0.01):  # keys of few bits and of many
-        order = build(shuffled, radius, session=session).order.get()
-        assert np.abs(np.diff(shuffled[order], axis=0)).sum(axis=1).max(initial=0) == 1
+    order = build(shuffled, session=session).order.get()
+    assert np.abs(np.diff(shuffled[order], axis=0)).sum(axis=1).max(initial=0) == 1
+
+
+@pytest.mark.parametrize("kind", ["even", "crowded", "in one place", "with a stray"])
+def test_parts_of_the_curve_follow_the_points(session, monkeypatch, kind):
+    """They stand in its order, and hold as many points each as a sample can tell, however points crowd."""
+    n, cut = 6000, trees.cut_of(6000, halved=True)
+    points = clouds.uniform(n, 3, seed=3) if kind == "even" else clouds.multiscale(n, 3, seed=3)
+    points[:: 2 if kind == "in one place" else n] = points[5]
+    if kind == "with a stray":
+        points[7] = 100
+    monkeypatch.setattr(TreeOrder, "_halve", lambda *_: None)
+
+    def order(halved):
+        monkeypatch.setattr("clfrnn.methods.tree_order.cut_of", lambda n, **_: trees.cut_of(n, halved=halved))
+        return build(points, session=session).order.get()
+
+    parts, told = [], session.launch
+
+    def launch(kernel, *arguments):
+        event = told(kernel, *arguments)
+        if kernel.name == "curve_parts":
+            parts.append(clfrnn.session.Scratch(arguments[-1], n, np.dtype(np.uint32)))
+            parts[-1] = session.read(parts[-1])
+        return event
+
+    monkeypatch.setattr(session, "launch", launch)
+    orders = order(True), order(False)
+    coarse, fine = (part.astype(np.int64) for part in parts)
+    for placed, part in zip(orders, (coarse, fine), strict=True):
+        assert np.array_equal(placed, np.argsort(part, kind="stable"))
+    assert (np.diff(coarse[np.lexsort((coarse, fine))]) >= 0).all(), "one curve, whatever it is cut into"
+    assert coarse.max() < 1 << cut.bits
+    ranges = np.bincount(coarse >> cut.parts, minlength=cut.sampled)
+    if kind != "in one place":
+        assert ranges.max() <= 12 * n / cut.sampled
+    assert (ranges > 0).sum() > cut.sampled / 3
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 4, 7])
@@ -532,40 +567,32 @@ def test_leaves_are_larger_where_points_have_more_neighbors():
     assert survey.neighbors(0.0) == 0.0
 
 
-def test_bits_follow_crowding_and_radius():
-    def bits(radius, others=0.0, dim=3, real="float"):
-        survey = Survey(n=10**6, low=(0.0,) * dim, high=(1.0,) * dim, others=others)
-        return trees.curve_bits(Problem(n=10**6, dim=dim, real=real, radius=radius, survey=survey))
-
-    assert bits(0.1) < bits(0.01) < bits(0.001)
-    assert bits(0.01, 1000.0) > bits(0.01)
-    assert bits(1e-30) == bits(0.0) == 21
-    assert bits(1e-30, dim=12) == 5
-    assert bits(1e-30, dim=1) == 24
-    assert bits(1e-30, dim=1, real="double") == 31
-    assert bits(1e30) == 1
-    flat = Survey(n=10, low=(1.0,), high=(1.0,))
-    assert trees.curve_bits(Problem(n=10, dim=1, real="float", radius=0.1, survey=flat)) == 1
-
-
-def test_halves_need_fewer_bits_where_points_are_even():
-    """Within a block they say nothing; where points crowd unevenly, one cube might hold many blocks."""
-
-    def bits(unevenness, *, halved):
-        survey = Survey(n=10**6, low=(0.0,) * 3, high=(1.0,) * 3, others=20.0, unevenness=unevenness)
-        return trees.curve_bits(Problem(n=10**6, dim=3, real="float", radius=0.01, survey=survey), halved=halved)
-
-    assert bits(1.0, halved=True) < bits(1.0, halved=False)
-    assert bits(5.0, halved=True) == bits(5.0, halved=False)
+@pytest.mark.parametrize("halved", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 9, 10, 100, 1023, 1024, 65_536, 10**6, 2**20, 2**24, 2**31 - 1])
+def test_the_curve_is_cut_by_a_part_of_the_points(n, halved):
+    cut = trees.cut_of(n, halved=halved)
+    assert cut.sampled == 1 << (cut.sampled.bit_length() - 1)
+    assert cut.sampled * cut.apart <= n
+    assert cut.sampled == 1 or cut.sampled <= n / 10
+    assert cut.sampled << cut.parts == 1 << cut.bits
+    assert cut.parts <= 24
+    assert cut.bits <= 32
+    if halved:
+        assert n / (1 << cut.bits) <= 8
+    else:
+        assert cut.bits >= 24
 
 
+@pytest.mark.parametrize("real", ["float", "double"])
 @pytest.mark.parametrize("dim", range(1, 13))
-def test_keys_of_queries_fit_a_number(dim):
+def test_keys_fit_a_number(dim, real):
+    profile = next(profile for profile in RECORDED.values() if profile.kind == "gpu")
+    making = trees.plan_tree(profile, dim=dim, real=real, periodic=False)
+    assert making.curve_bits * dim <= 63
+    assert making.curve_bits >= (20 if dim < 4 else 4)
     for m in (0, 1, 1000, 10**9):
-        for most in (1, 5, 21):
-            bits = trees.query_bits(m, dim, most)
-            assert 1 <= bits <= most
-            assert bits * dim <= 32
+        assert 1 <= making.query_bits(m) <= 32
+        assert making.query_bits(m) <= making.curve_bits * dim
 
 
 @pytest.mark.parametrize(

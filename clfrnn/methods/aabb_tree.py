@@ -18,7 +18,7 @@ from ..primitives.reduce import Box, PendingBox, bounding_box
 from ..profile import DeviceProfile
 from ..rendering import own_function
 from ..session import Scratch, Session
-from ..trees import count_leaves, query_bits
+from ..trees import count_leaves
 from .ask import Ask
 from .cell_plan import check_construction
 from .index import Index
@@ -125,8 +125,7 @@ class AabbTreeIndex(Index):
         tree, builder = self._tree, self._builder
         order = None
         if queries is not None and self.config.sorts:
-            bits = query_bits(queries.shape[0], self.dim, builder.bits)
-            order = builder.order.of_queries(queries, bits, tree.bounds, tree.images)
+            order = builder.order.of_queries(queries, tree.bounds, tree.images)
         if ranks:
             order = builder.order.by_radii(radii, tree.points, self.num_points, queries, order)
         return () if order is None else (order.base_data,)

@@ -14,7 +14,7 @@ from ..plan import Problem
 from ..primitives.fill import cleared
 from ..primitives.reduce import PendingBox
 from ..session import INT, Scratch, Sent, Session
-from ..trees import count_leaves, leaves_of_group, most_curve_bits, needed_leaves, plan_tree
+from ..trees import count_leaves, leaves_of_group, needed_leaves, plan_tree
 from .tree_order import TreeOrder
 from .tree_plan import TreePlan
 
@@ -57,8 +57,6 @@ class TreeBuilder:
             leaves=leaves_of_group(session.profile, self.leaves),
         )
         self.order = TreeOrder(session, self.kernels, self.config, plan.leaf_size)
-        #: bits of a coordinate on the curve
-        self.bits = plan.bits
         #: the largest ratio of a leaf's volumes now and when the order was made, as a logarithm; and, when the order
         #: was made, the sum over points of how many were in a cube of side radius
         self._told = session.pinned(self, self._dtype)
@@ -82,9 +80,7 @@ class TreeBuilder:
         if self._plan.construction == "median":
             placed = self.order.by_medians(points, self._problem.box, starts)
         else:
-            placed = self.order.along_curve(points, self.bits, bounds, images)
-        # When an order is made anew, the points may lie elsewhere than those that the bits were planned for.
-        self.bits = most_curve_bits(self._problem.dim, self._problem.real)
+            placed = self.order.along_curve(points, bounds, images)
         return self._fit("fit_ordered", placed, points, bounds, volumes=volumes, images=images, starts=starts)
 
     def refit(

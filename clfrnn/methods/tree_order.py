@@ -12,7 +12,7 @@ from ..domain import PeriodicBox
 from ..primitives.radix_sort import sort_positions
 from ..primitives.reduce import PendingBox
 from ..session import INT, Scratch, Session
-from ..trees import TreeConfig
+from ..trees import Cut, TreeConfig, cut_of
 from .intake import fetch
 from .medians import order_by_medians
 
@@ -27,24 +27,77 @@ class TreeOrder:
     def __init__(self, session: Session, kernels: Mapping[str, cl.Kernel], making: TreeConfig, leaf_size: int) -> None:
         self._session, self._kernels, self._making, self._leaf_size = session, kernels, making, leaf_size
 
-    def along_curve(self, points: cla.Array, bits: int, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
-        """The points on a curve with so many bits for a coordinate, those in the same cube in the order of input.
+    def along_curve(self, points: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
+        """The points on a curve, those in the same short part of it in the order of input.
 
         Leaves of blocks that fit local memory are made compact.
         """
-        keys = self._session.scratch(
-            points.shape[0],
-            _UINT if bits * self._making.dim <= 32 else _ULONG,
-            purpose="the places of points on a curve",
+        making, n = self._making, points.shape[0]
+        cut = cut_of(n, halved=making.slots(self._leaf_size) > 0)
+        ranges = self._cut(points, cut, bounds, images)
+        keys = self._session.scratch(n, _UINT, purpose="the places of points on a curve")
+        self._session.launch(
+            self._kernels["curve_parts"],
+            n,
+            making.work_group_size,
+            np.int32(n),
+            points.base_data,
+            *bounds.arguments,
+            *(each.base_data for each in images),
+            np.int32(cut.sampled),
+            np.int32(cut.parts),
+            ranges.base_data,
+            keys.base_data,
         )
-        order = self._sort(points, bits, keys, of=2, bounds=bounds, images=images)
+        order = sort_positions(self._session, keys, cut.bits)[1]
         self._halve(points, order, images)
         return order
 
-    def of_queries(self, queries: cla.Array, bits: int, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
-        """Positions on the curve through the box of points."""
-        keys = self._session.scratch(queries.shape[0], _UINT, purpose="the order of queries")
-        return self._sort(queries, bits, keys, of=1, bounds=bounds, images=images)
+    def _cut(self, points: cla.Array, cut: Cut, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
+        """Where the ranges of the curve begin that hold about as many points each, and its end."""
+        session, size = self._session, self._making.work_group_size
+        keys, ranges = (
+            session.scratch(many, _ULONG, purpose="a sample of the places of points on a curve")
+            for many in (cut.sampled, cut.sampled + 1)
+        )
+        session.launch(
+            self._kernels["sample_keys"],
+            cut.sampled,
+            size,
+            np.int32(cut.sampled),
+            np.int32(cut.apart),
+            points.base_data,
+            *bounds.arguments,
+            *(each.base_data for each in images),
+            keys.base_data,
+        )
+        session.launch(
+            self._kernels["sort_sample"],
+            self._making.comparing(cut.sampled),
+            size,
+            np.int32(cut.sampled),
+            keys.base_data,
+            ranges.base_data,
+        )
+        return ranges
+
+    def of_queries(self, queries: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
+        """Positions on the curve through the box of points, with no more bits than tell so many apart."""
+        making, m = self._making, queries.shape[0]
+        bits = making.query_bits(m)
+        keys = self._session.scratch(m, _UINT, purpose="the order of queries")
+        self._session.launch(
+            self._kernels["curve_keys"],
+            m,
+            making.work_group_size,
+            np.int32(m),
+            np.int32(making.curve_bits * making.dim - bits),
+            queries.base_data,
+            *bounds.arguments,
+            *(each.base_data for each in images),
+            keys.base_data,
+        )
+        return sort_positions(self._session, keys, bits)[1]
 
     def by_radii(
         self, radii: cla.Array, points: Scratch, n: int, queries: cla.Array | None, order: Scratch | None
@@ -76,24 +129,6 @@ class TreeOrder:
                 host = host - np.floor((host - np.array(starts)) / turns) * periodic.lengths
         order = self._session.upload(order_by_medians(host, self._leaf_size), purpose="the order of points")
         return Scratch(order.base_data, order.size, order.dtype)
-
-    def _sort(
-        self, rows: cla.Array, bits: int, keys: Scratch, *, of: int, bounds: PendingBox, images: tuple[Scratch, ...]
-    ) -> Scratch:
-        """`rows` on the curve through the box of points: these (2) or any positions (1)."""
-        self._session.launch(
-            self._kernels["curve_keys" if keys.dtype == _UINT else "long_curve_keys"],
-            keys.size,
-            self._making.work_group_size,
-            np.int32(keys.size),
-            np.int32(bits),
-            np.int32(of),
-            rows.base_data,
-            *bounds.arguments,
-            *(each.base_data for each in images),
-            keys.base_data,
-        )
-        return sort_positions(self._session, keys, bits * self._making.dim)[1]
 
     def _halve(self, points: cla.Array, order: Scratch, images: tuple[Scratch, ...]) -> None:
         """Each block of the order halved down to leaves, where these fit local memory."""

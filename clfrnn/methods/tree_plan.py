@@ -10,7 +10,7 @@ from ..errors import InvalidInputError
 from ..packs import TreeWalkConfig, plan_tree_walk
 from ..plan import Problem
 from ..profile import DeviceProfile
-from ..trees import MOST_LEAVES, curve_bits, default_leaf_size, plan_tree
+from ..trees import MOST_LEAVES, default_leaf_size
 
 __all__ = ["ADVICE", "CONSTRUCTIONS", "TreePlan", "check_leaf_size", "check_threshold", "plan_of"]
 
@@ -27,8 +27,6 @@ class TreePlan:
     config: TreeWalkConfig
     #: points of a leaf
     leaf_size: int
-    #: of a coordinate on the curve
-    bits: int
     construction: str
     rebuild_threshold: float
 
@@ -74,11 +72,9 @@ def plan_of(problem: Problem, profile: DeviceProfile) -> TreePlan:
         leaf_size=of_leaf,
         neighbors=neighbors,
     )
-    making = plan_tree(profile, dim=problem.dim, real=problem.real, periodic=problem.box is not None)
     return TreePlan(
         config=config,
         leaf_size=of_leaf,
-        bits=curve_bits(problem, halved=making.slots(of_leaf) > 0),
         construction=problem.options["construction"],
         rebuild_threshold=problem.options["rebuild_threshold"],
     )

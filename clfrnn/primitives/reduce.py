@@ -14,7 +14,7 @@ from ..arrays import REAL_OF
 from ..domain import padded_radius
 from ..plan import plan_reduce
 from ..session import INT, LONG, Scratch, Session
-from ..survey import Survey, occupancy_sample
+from ..survey import Sample, Survey, occupancy_sample
 from .fill import fill
 from .shares import share_out
 
@@ -265,20 +265,19 @@ def survey_points(session: Session, points: cla.Array, radius: float, pending: P
 
     Up to 2 MiB of counters.
     """
-    n = points.shape[0]
-    others, unevenness = _crowding(session, points, radius)
-    box = pending.read()
-    return Survey(n=n, low=box.low, high=box.high, others=others, unevenness=unevenness), box.first_bad
+    sample = occupancy_sample(points.shape[0])
+    sums = read_along(session, _look_into_cells(session, points, radius, sample), [pending])
+    box, (others, unevenness) = pending.read(), sample.crowding(*(int(value) for value in sums))
+    survey = Survey(n=points.shape[0], low=box.low, high=box.high, others=others, unevenness=unevenness)
+    return survey, box.first_bad
 
 
-def _crowding(session: Session, points: cla.Array, radius: float) -> tuple[float, float]:
-    """The occupancy sample: mean number of other points in a point's cell of side `radius`, and how uneven it is."""
+def _look_into_cells(session: Session, points: cla.Array, radius: float, sample: Sample) -> Scratch:
+    """Enqueue the occupancy sample of cells of side `radius`: the three sums that `sample` makes its crowding of."""
     n, dim = points.shape
-    if n == 0:
-        return 0.0, 1.0
     real = REAL_OF[points.dtype]
     kernels, config = session.planned("reduce", plan_reduce, dim=dim, real=real)
-    size, sample = config.work_group_size, occupancy_sample(n)
+    size = config.work_group_size
     slots = session.scratch(2 << sample.bits, INT, purpose="the occupancy sample")
     sums = session.scratch(3, _ULONG, purpose="the occupancy sums")
     sampled, stride = np.int32(sample.sampled), np.int32(sample.stride)
@@ -299,4 +298,4 @@ def _crowding(session: Session, points: cla.Array, radius: float) -> tuple[float
         *cells,
     )
     session.launch(kernels["sum_samples"], size, size, sampled, stride, step, points.base_data, *cells, sums.base_data)
-    return sample.crowding(*(int(value) for value in session.read(sums)))
+    return sums
