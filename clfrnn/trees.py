@@ -51,8 +51,8 @@ _KEY_BITS, _WORD_BITS = 63, 32
 _COORDINATE_BITS = {"float": 24, "double": 31}
 
 #: Where blocks are halved, a part of the curve holds at most two to this power points (measured: counts take up to 3 %
-#: longer with four bits less). So many pairs of points for each point are compared to find where ranges begin: with half
-#: as many sampled, counts of clusters take 2 % longer.
+#: longer with four bits less). So many pairs of points for each point are compared to find where ranges begin, by which
+#: there are the more of these (with half as many, counts of clusters take 2 % longer).
 _POINTS_OF_PART, _PAIRS_OF_POINT = 3, 64
 
 #: Elsewhere two to this power are sampled, and keys have so many bits: on a CPU it costs more to look the range of a

@@ -43,7 +43,14 @@ ${f"as_double(vload2({place}, handed))" if real == "double" else f"as_float(hand
 </%def>
 
 <%def name="fold(slots, boxes, g)">
-    // As many items at a time as `handed` has slots, local integers, hand what they found to others; the first writes it.
+    ${gather(slots)}
+    if (get_local_id(0) == 0) {
+        ${keep(boxes, g)}
+    }
+</%def>
+
+<%def name="gather(slots)">
+    // As many items at a time as `handed` has slots, local integers, hand what they found to others; the first has it all.
     for (int left = ${work_group_size}; left > 1;) {
         const int going = min(${slots}, left / 2);
         const int slot = (int)get_local_id(0) - left;
@@ -67,11 +74,12 @@ ${f"as_double(vload2({place}, handed))" if real == "double" else f"as_float(hand
             bad = min(bad, FRNN_LANE_ID(${get(f"theirs + {2 * dim}")}));
         }
     }
-    if (get_local_id(0) == 0) {
+</%def>
+
+<%def name="keep(boxes, g)" filter="trim">
 % for k in range(dim):
         (${boxes})[(${g}) * ${2 * dim + 1} + ${k}] = low${k};
         (${boxes})[(${g}) * ${2 * dim + 1} + ${dim + k}] = high${k};
 % endfor
         (${boxes})[(${g}) * ${2 * dim + 1} + ${2 * dim}] = FRNN_ID_LANE(bad);
-    }
 </%def>

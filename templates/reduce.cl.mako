@@ -1,44 +1,74 @@
 <%include file="types.cl.mako"/>
 <%include file="sample.cl.mako"/>
 <%namespace name="bounds" file="bounds.cl.mako"/>
+<%namespace name="gifts" file="gifts.cl.mako"/>
+<%namespace name="period" file="period.cl.mako"/>
 // Bounding box with the first non-finite row, and how crowded the cells of a sample of points are.
 // Config fields used: work_group_size, dim, real.
-<%def name="scratch()">
-    local int handed[${max(1, work_group_size // 2) * (2 * dim + 1) * (2 if real == "double" else 1)}];
+<%def name="bounding_box()">
+<% last_int, slots = 2 * dim * (2 if real == "double" else 1), max(1, work_group_size // 2) %>\
+    // The box of the group's rows. It gives that, and counts itself; the last that does so has what all have given: as nothing
+    // orders a group's atomic operations for others, the count is made of the answers to all gifts, which are zero.
+    local int handed[${slots * (2 * dim + 1) * (2 if real == "double" else 1)}];
     ${bounds.begin()}
-</%def>
-<%def name="settle(boxes, g)">
-    ${bounds.fold(max(1, work_group_size // 2), boxes, g)}
-</%def>
-
-// The box of the finite rows of one share of the points, and its first row that is not finite.
-// Launch: groups of ${work_group_size}, group g reads rows g * span up to (g + 1) * span.
-// In: points (n, dim). Out: boxes (groups, 2 * dim + 1): low, high, the row as an id, INT_MAX where all rows are finite.
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void bounding_box(const int n, const int span, global const real *restrict points, global real *restrict boxes)
-{
-    ${scratch()}
-    const int end = min((long)n, (long)(get_group_id(0) + 1) * span);
-    for (int i = (int)get_group_id(0) * span + (int)get_local_id(0); i < end; i += ${work_group_size}) {
+    local int ended;
+    const int l = get_local_id(0), own = get_group_id(0), groups = get_num_groups(0);
+    const int end = min((long)n, (long)(own + 1) * span);
+    for (int i = own * span + l; i < end; i += ${work_group_size}) {
 % for k in range(dim):
         const real x${k} = points[(size_t)i * ${dim} + ${k}];
 % endfor
         ${bounds.take("x", "i")}
     }
-    ${settle("boxes", "(int)get_group_id(0)")}
+    ${bounds.gather(slots)}
+    if (l == 0) {
+        const int g = own;
+        int counts = 1;
+% for k in range(dim):
+        counts += ${gifts.give(k, f"low{k}")};
+        counts += ${gifts.give(dim + k, f"high{k}")};
+% endfor
+        counts += ${gifts.give_int(last_int, "bad")};
+        ended = atomic_add(&told[${last_int + 1} * groups], counts) + 1;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const int last = ended == groups, others = last ? groups : 0;
+    for (int g = l; g < others; g += ${work_group_size}) {
+% for k in range(dim):
+        low${k} = fmin(low${k}, ${gifts.take(k)});
+        high${k} = fmax(high${k}, ${gifts.take(dim + k)});
+% endfor
+        bad = min(bad, ${gifts.take_int(last_int)});
+    }
+    ${bounds.gather(slots)}
+    if (last && l == 0) {
+        atomic_xchg(&told[${last_int + 1} * groups], 0);
+        ${bounds.keep("boxes + place", "0")}
+        ${caller.body()}
+    }
+</%def>
+
+// The box of the finite rows of an array, and its first row that is not finite.
+// Launch: groups of ${work_group_size}, group g reads rows g * span up to (g + 1) * span. In: points (n, dim). In and out: told, what
+// groups have found, a column of ints for each, and how many have ended, all zero before and after. Out: boxes, from place on: low,
+// high, the row as an id, INT_MAX where all rows are finite.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void bounding_box(const int n, const int span, global const real *restrict points, global int *restrict told,
+                  global real *restrict boxes, const int place)
+{
+    <%self:bounding_box>
+    </%self:bounding_box>
 }
 
-// One box and one row from those of all groups.
-// Launch: one group. In: shares (groups, 2 * dim + 1). Out: boxes (2 * dim + 1,) from place on.
+// The same of points in a periodic box, with what walks need to know of them: share, period and images as in images.cl.mako.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void whole_box(const int groups, global const real *restrict shares, global real *restrict boxes,
-               const int place)
+void box_and_images(const int n, const int span, global const real *restrict points, global int *restrict told,
+                    const real share, global const real *restrict period, global real *restrict images,
+                    global real *restrict boxes, const int place)
 {
-    ${scratch()}
-    for (int g = get_local_id(0); g < groups; g += ${work_group_size}) {
-        ${bounds.take_box("shares", "g")}
-    }
-    ${settle("boxes + place", "0")}
+    <%self:bounding_box>
+        ${period.measure("low{k}", "high{k}")}
+    </%self:bounding_box>
 }
 
 <%def name="slot_of_cell()">

@@ -1,4 +1,5 @@
 <%namespace name="boxes" file="boxes.cl.mako"/>
+<%namespace name="gifts" file="gifts.cl.mako"/>
 ## What stands above boxes in slots of local memory: the nodes over a row of them; and, by the group that ends last, the top
 ## of a tree above what all groups have given, with what they have found.
 ## Config fields used: work_group_size, dim, real, leaves.
@@ -26,32 +27,6 @@
     barrier(CLK_LOCAL_MEM_FENCE);
 </%def>
 
-## What groups tell each other: `found` real numbers, then one int; all of them zero but between giving and taking. By atomic
-## operations, as no cache may answer for others.
-<%def name="give(number, x)" filter="trim">
-% if real == "float":
-${give_int(number, f"as_int({x})")}
-% else:
-${give_int(f"2 * {number}", f"as_int2({x}).s0")} | ${give_int(f"(2 * {number} + 1)", f"as_int2({x}).s1")}
-% endif
-</%def>
-
-<%def name="give_int(number, x)" filter="trim">
-atomic_xchg(&told[${number} * groups + g], ${x})
-</%def>
-
-<%def name="take(number)" filter="trim">
-% if real == "float":
-as_float(${take_int(number)})
-% else:
-as_double((int2)(${take_int(2 * number)}, ${take_int(2 * number + 1)}))
-% endif
-</%def>
-
-<%def name="take_int(number)" filter="trim">
-atomic_xchg(&told[${number} * groups + g], 0)
-</%def>
-
 <%def name="fit_top()">
 <%
     found = 2 * dim + 2
@@ -63,9 +38,9 @@ atomic_xchg(&told[${number} * groups + g], 0)
     const int groups = get_num_groups(0);
     for (int number = l; number < ${found}; number += ${work_group_size}) {
         const real x = number < ${dim} ? lows[number] : number < ${2 * dim} ? highs[number - ${dim}] : number == ${2 * dim} ? grown[0] : crowds[0];
-        answers[number] = ${give("number", "x")};
+        answers[number] = ${gifts.give("number", "x")};
     }
-    if (l == 0) answers[${found}] = ${give_int(last_int, "bads[0]")};
+    if (l == 0) answers[${found}] = ${gifts.give_int(last_int, "bads[0]")};
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if (l == 0) {
         int counts = 1;
@@ -79,14 +54,14 @@ atomic_xchg(&told[${number} * groups + g], 0)
         int bad = INT_MAX;
         for (int g = slot; g < tops; g += slots) {
 % for k in range(dim):
-            const real low${k} = ${take(k)}, high${k} = ${take(dim + k)};
+            const real low${k} = ${gifts.take(k)}, high${k} = ${gifts.take(dim + k)};
             lows[slot * ${dim} + ${k}] = low${k};
             highs[slot * ${dim} + ${k}] = high${k};
 % endfor
             ${boxes.store("nodes", "groups + g", "")}
-            growth = fmax(growth, ${take(2 * dim)});
-            crowd += ${take(2 * dim + 1)};
-            bad = min(bad, ${take_int(last_int)});
+            growth = fmax(growth, ${gifts.take(2 * dim)});
+            crowd += ${gifts.take(2 * dim + 1)};
+            bad = min(bad, ${gifts.take_int(last_int)});
         }
         grown[slot] = growth;
         crowds[slot] = crowd;

@@ -472,7 +472,7 @@ def test_a_step_takes_two_launches_or_four_or_six(narrow, way, unsliced, periodi
             index.update(device)
             index.count()
     names = [name for name, _ in launches]
-    before = ["bounding_box", "whole_box", "measure_images"] if periodic else []
+    before = ["box_and_images"] if periodic else []
     assert names[: names.index("frnn_visit")] == [*before, *LAUNCHES[way]]
 
 

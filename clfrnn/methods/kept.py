@@ -14,7 +14,7 @@ from ..errors import InvalidInputError
 from ..plan import Problem
 from ..primitives.gather import take_rows
 from ..primitives.images import measure_images, period_numbers
-from ..primitives.reduce import Box, PendingBox, bounding_box
+from ..primitives.reduce import Box, PendingBox, bounding_box, box_and_images
 from ..program import Kernel
 from ..session import Scratch, Session
 from .intake import check_context, own_copy, take_points
@@ -40,6 +40,8 @@ class KeptPoints(abc.ABC):
         self.last_update = "rebuilt"
         #: where the periodic box began the last time, and its numbers on the device
         self._period: tuple[tuple[float, ...], cla.Array] | None = None
+        #: where it began for points between such bounds, and what periodic kernels read then, until it is asked for
+        self._measured: tuple[tuple[float, ...], PendingBox, Scratch] | None = None
         #: the box that points were placed by the last time: it is no news the next time, unless that failed
         self._served: Box | None = None
         self.watch = Watch(session, n=problem.n, dtype=self.dtype, dim=self.dim, radius=self.radius, box=problem.box)
@@ -61,11 +63,18 @@ class KeptPoints(abc.ABC):
     def images(self, starts: tuple[float, ...], bounds: PendingBox | None) -> Scratch:
         """What periodic kernels read, for points between `bounds` in a box that begins at `starts`."""
         assert bounds is not None
+        measured, self._measured = self._measured, None
+        if measured is not None and measured[0] == starts and measured[1] is bounds:
+            return measured[2]
+        return measure_images(self.session, self._period_at(starts), bounds)
+
+    def _period_at(self, starts: tuple[float, ...]) -> cla.Array:
+        """The periodic box as it begins there, on the device."""
         assert self.problem.box is not None
         if self._period is None or self._period[0] != starts:
             self._period = None  # back to the pool, for the next
             self._period = starts, period_numbers(self.session, self.problem.box, starts, self.dtype)
-        return measure_images(self.session, self._period[1], bounds)
+        return self._period[1]
 
     def at_home(self) -> bool:
         """Whether all points are known to lie in the periodic box as they are; False where there is none."""
@@ -86,7 +95,13 @@ class KeptPoints(abc.ABC):
 
     def _find_box(self, points: cla.Array) -> PendingBox:
         """The box of new points from the device: being found, or to be found by :meth:`_place`."""
-        return bounding_box(self.session, points, self.watch.room())
+        bounds = self.watch.room()
+        if self.problem.box is None:
+            return bounding_box(self.session, points, bounds)
+        # Most likely they will be placed in the box as it begins now.
+        starts = self._box_starts()
+        self._measured = starts, bounds, box_and_images(self.session, points, self._period_at(starts), bounds)
+        return bounds
 
     @abc.abstractmethod
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:

@@ -11,7 +11,7 @@ from ..arrays import REAL_OF
 from ..domain import SLACK, PeriodicBox
 from ..plan import plan_images
 from ..session import Scratch, Session
-from .reduce import PendingBox
+from .reduce import PendingBox, images_of
 
 __all__ = ["measure_images", "period_numbers"]
 
@@ -29,7 +29,7 @@ def measure_images(session: Session, period: cla.Array, bounds: PendingBox) -> S
     """
     dim = period.size // 3
     kernels, config = session.planned("images", plan_images, dim=dim, real=REAL_OF[period.dtype])
-    images = session.scratch(7 * dim + 1, period.dtype, purpose="the periodic images")
+    images = session.scratch(images_of(dim), period.dtype, purpose="the periodic images")
     session.launch(
         kernels["measure_images"],
         1,

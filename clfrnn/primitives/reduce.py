@@ -11,11 +11,11 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..domain import padded_radius
+from ..domain import SLACK, padded_radius
 from ..plan import plan_reduce
 from ..session import INT, LONG, Scratch, Session
 from ..survey import Sample, Survey, occupancy_sample
-from .fill import fill
+from .fill import cleared, fill
 from .shares import share_out
 
 __all__ = [
@@ -25,6 +25,8 @@ __all__ = [
     "SentBoxes",
     "SentTotal",
     "bounding_box",
+    "box_and_images",
+    "images_of",
     "read_along",
     "read_boxes",
     "survey_points",
@@ -217,31 +219,36 @@ def _box(numbers: tuple[Any, ...]) -> Box:
 
 
 def bounding_box(session: Session, points: cla.Array, box: PendingBox | None = None) -> PendingBox:
-    """Enqueue the reduction of `points`, (n, dim) or (n,) and contiguous, to its box. Two launches, one pass."""
+    """Enqueue the reduction of `points`, (n, dim) or (n,) and contiguous, to its box. One launch, one pass."""
+    box = box or BoxRoom(session, points.shape[1] if points.ndim == 2 else 1, points.dtype).take()
+    _reduce(session, "bounding_box", points, box)
+    return box
+
+
+def box_and_images(session: Session, points: cla.Array, period: cla.Array, box: PendingBox) -> Scratch:
+    """The same of points in the periodic box of `period`; returns what periodic kernels read, see :mod:`.images`."""
+    images = session.scratch(images_of(points.shape[1]), points.dtype, purpose="the periodic images")
+    _reduce(session, "box_and_images", points, box, points.dtype.type(SLACK), period.base_data, images.base_data)
+    return images
+
+
+def images_of(dim: int) -> int:
+    """Numbers that periodic kernels read."""
+    return 7 * dim + 1
+
+
+def _reduce(session: Session, kernel: str, points: cla.Array, box: PendingBox, *arguments: Any) -> None:
     n, dim = points.shape if points.ndim == 2 else (points.size, 1)
     kernels, config = session.planned("reduce", plan_reduce, dim=dim, real=REAL_OF[points.dtype])
     size = config.work_group_size
     groups, span = share_out(session.profile, n, 4 * size)
-    boxes = session.scratch(groups * (2 * dim + 1), points.dtype, purpose="the bounding boxes of groups")
-    box = box or BoxRoom(session, dim, points.dtype).take()
-    session.launch(
-        kernels["bounding_box"],
-        groups * size,
-        size,
-        n,
-        span,
-        points.base_data,
-        boxes.base_data,
+    told = cleared(
+        session, groups * (2 * dim * points.dtype.itemsize // INT.itemsize + 1) + 1, purpose="what groups found"
     )
     session.launch(
-        kernels["whole_box"],
-        size,
-        size,
-        groups,
-        boxes.base_data,
-        *box.arguments,
+        kernels[kernel], groups * size, size, n, span, points.base_data, told.base_data, *arguments, *box.arguments
     )
-    return box
+    session.keep_cleared(told)
 
 
 def read_boxes(session: Session, pending: Sequence[PendingBox]) -> None:
