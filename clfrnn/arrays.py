@@ -30,7 +30,7 @@ MOST_ROWS = 2**31 - 2**22
 
 _LARGEST_EXACT_INTEGER = 2**24
 
-#: The square of less is finite in every dtype.
+#: The square of less is finite in every dtype, and its inverse no rounding to zero.
 _ORDINARY = 1e18
 
 
@@ -135,7 +135,7 @@ def _numbers(radius: object, name: str = "radius") -> npt.NDArray[Any]:
 
 def one_radius(value: object, dtype: np.dtype[Any], name: str = "radius") -> float:
     """A scalar radius, rounded to `dtype`."""
-    if isinstance(value, float) and 0 <= value < _ORDINARY:
+    if isinstance(value, float) and 1 / _ORDINARY < value < _ORDINARY:
         return float(dtype.type(value))  # what most pass: to check what any may takes as long as some launches
     array = _numbers(value, name)
     if array.ndim:

@@ -50,14 +50,10 @@ PACK = 32
 _KEY_BITS, _WORD_BITS = 63, 32
 _COORDINATE_BITS = {"float": 24, "double": 31}
 
-#: Where blocks are halved, a part of the curve holds at most two to this power points (measured: counts take up to 3 %
+#: A part of the curve holds at most two to this power points in the mean (measured: counts take up to 3 %
 #: longer with four bits less). So many pairs of points for each point are compared to find where ranges begin, by which
 #: there are the more of these (with half as many, counts of clusters take 2 % longer).
 _POINTS_OF_PART, _PAIRS_OF_POINT = 3, 64
-
-#: Elsewhere two to this power are sampled, and keys have so many bits: on a CPU it costs more to look the range of a
-#: point up than to sort by more bits (measured).
-_SAMPLED_OF_WHOLE, _BITS_OF_WHOLE = 5, 28
 
 #: There are at most two to this power parts of a range: floats tell the points in it apart.
 _MOST_PARTS = 24
@@ -239,15 +235,13 @@ class Cut(NamedTuple):
     bits: int
 
 
-def cut_of(n: int, *, halved: bool) -> Cut:
-    """Parts of a few points each, or many bits where no halving puts right what lies within a part.
+def cut_of(n: int) -> Cut:
+    """Parts of a few points each in the mean, for an order of which each block is halved.
 
     To compare a sample's points takes as many times as long as to go through all points, however many there are.
     """
-    bits, sampled = _BITS_OF_WHOLE, _SAMPLED_OF_WHOLE
-    if halved:
-        bits = -(-(n >> _POINTS_OF_PART).bit_length() // DIGIT_BITS) * DIGIT_BITS
-        sampled = (_PAIRS_OF_POINT * n).bit_length() // 2
+    bits = -(-(n >> _POINTS_OF_PART).bit_length() // DIGIT_BITS) * DIGIT_BITS
+    sampled = (_PAIRS_OF_POINT * n).bit_length() // 2
     sampled = max(0, min(sampled, bits, (n // _LEAST_APART).bit_length() - 1))
     parts = min(_MOST_PARTS, bits - sampled)
     return Cut(sampled=1 << sampled, apart=max(1, n >> sampled), parts=parts, bits=sampled + parts)

@@ -16,7 +16,7 @@ def apart_by(dim, run):
 ${" | ".join(f"frnn_apart({bits.format(k=k)}) << {dim - 1 - k}" for k in range(dim))}
 </%def>
 
-<%def name="apart()">
+<%def name="numbers()">
 % if dim > 1:
 // The lowest ${levels_of(dim)} bits, ${dim} apart.
 uint frnn_apart(uint bits)
@@ -28,27 +28,12 @@ uint frnn_apart(uint bits)
     return bits;
 }
 % endif
-</%def>
-<%def name="key_of(positions, of)">
-    const real_vec p = ${geometry.load(positions, "i")};
-    ${refit.at_home("p", str(of))}
-    // The cube of ${1 << curve_bits} on a side that it lies in; by halves, as the box may be wider than any number.
-    real widest = 0;
-% for k in range(dim):
-% if periodic:
-    const int turning${k} = frnn_length${k} > 0;
-    const real low${k} = turning${k} ? frnn_start${k} : boxes[place + ${k}];
-    widest = fmax(widest, turning${k} ? frnn_length${k} / 2 : boxes[place + ${dim + k}] / 2 - low${k} / 2);
-% else:
-    const real low${k} = boxes[place + ${k}];
-    widest = fmax(widest, boxes[place + ${dim + k}] / 2 - low${k} / 2);
-% endif
-% endfor
-% for k in range(dim):
-    uint c${k} = (uint)fmin(fmax((x${k} / 2 - low${k} / 2) / widest * ${1 << curve_bits}, (real)0), (real)${(1 << curve_bits) - 1});
-% endfor
-    // Its number along the curve, bit by bit from the highest: each half turns the curve in it (Skilling 2004).
-    // Without branches, and written out, so that compilers for CPUs make vectors of it.
+
+// The number of a cube along the curve.
+ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
+{
+    // Bit by bit from the highest: each half turns the curve in it (Skilling 2004). Written out without branches, as items in
+    // step would take both sides of most.
 % for bit in reversed(range(1, curve_bits)):
 % for k in range(dim):
     {
@@ -75,8 +60,30 @@ uint frnn_apart(uint bits)
 % endfor
     // One coordinate's bits, ${dim} apart, between those of the others; as many at a time as a word has room for.
 % if dim == 1:
-    const ulong key = c0;
+    return c0;
 % else:
-    const ulong key = (ulong)(${interleaved(f"c{{k}} >> {levels_of(dim)}")}) << ${levels_of(dim) * dim} | (${interleaved("c{k}")});
+    return (ulong)(${interleaved(f"c{{k}} >> {levels_of(dim)}")}) << ${levels_of(dim) * dim} | (${interleaved("c{k}")});
 % endif
+}
+</%def>
+
+<%def name="key_of(positions, of)">
+    const real_vec p = ${geometry.load(positions, "i")};
+    ${refit.at_home("p", str(of))}
+    // The cube of ${1 << curve_bits} on a side that it lies in; by halves, as the box may be wider than any number.
+    real widest = 0;
+% for k in range(dim):
+% if periodic:
+    const int turning${k} = frnn_length${k} > 0;
+    const real low${k} = turning${k} ? frnn_start${k} : boxes[place + ${k}];
+    widest = fmax(widest, turning${k} ? frnn_length${k} / 2 : boxes[place + ${dim + k}] / 2 - low${k} / 2);
+% else:
+    const real low${k} = boxes[place + ${k}];
+    widest = fmax(widest, boxes[place + ${dim + k}] / 2 - low${k} / 2);
+% endif
+% endfor
+% for k in range(dim):
+    uint c${k} = (uint)fmin(fmax((x${k} / 2 - low${k} / 2) / widest * ${1 << curve_bits}, (real)0), (real)${(1 << curve_bits) - 1});
+% endfor
+    const ulong key = frnn_along_curve(${", ".join(f"c{k}" for k in range(dim))});
 </%def>

@@ -14,13 +14,25 @@
 // Config fields used: work_group_size, dim, real, periodic, layout, leaves, halved.
 // With periodic axes, keys and boxes are those of the points' images in the box.
 ${periodic_box.numbers()}
-${curve.apart()}
+${curve.numbers()}
 
 <%def name="image_numbers()" filter="trim">
 % if periodic:
 , global const real *restrict images
 % endif
 </%def>
+
+// The place of each point on the curve.
+// Launch: one work-item per point. In: points (n, dim); boxes: low and high of them from place on. Out: keys (n,).
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void curve_places(const int n, global const real *restrict points, global const real *restrict boxes,
+                  const int place${image_numbers()}, global ulong *restrict keys)
+{
+    const int i = get_global_id(0);
+    if (i >= n) return;
+    ${curve.key_of("points", of=2)}
+    keys[i] = key;
+}
 
 // The place of each query on the curve, and of that the first bits alone, without those behind them.
 // Launch: one work-item per query. In: queries (n, dim); boxes: low and high of the tree's points from place on. Out: keys (n,).

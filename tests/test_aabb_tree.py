@@ -29,6 +29,13 @@ def build(points, radius=0.1, *, session, **options):
     return clfrnn.build_index(points, radius, method="aabb_tree", session=session, **options)
 
 
+def as_cpu(session):
+    """A session on the same queue that plans as for a CPU."""
+    other = clfrnn.Session(session.queue)
+    other.profile = dataclasses.replace(session.profile, kind="cpu")
+    return other
+
+
 def boxes_of(index):
     """Low and high corners by node."""
     corners = index.session.read(index._tree.nodes).reshape(index._builder.leaves + index._builder.held, -1)
@@ -48,47 +55,62 @@ def assert_counts(index, points, radius, **kind):
 def test_the_curve_has_no_jumps(session, dim, monkeypatch):
     """Points that follow each other in a full lattice are next to each other, before blocks of them are halved."""
     monkeypatch.setattr(TreeOrder, "_halve", lambda *_: None)
-    monkeypatch.setattr("clfrnn.methods.tree_order.cut_of", lambda n, **_: trees.cut_of(n, halved=False))
     lattice = np.array(list(itertools.product(range(8), repeat=dim)), np.float32)
     shuffled = lattice[np.random.default_rng(0).permutation(len(lattice))]
     order = build(shuffled, session=session).order.get()
     assert np.abs(np.diff(shuffled[order], axis=0)).sum(axis=1).max(initial=0) == 1
 
 
+def keys_of(session, monkeypatch, points, kernel):
+    """What `kernel` writes of points, and the order that is made of it."""
+    keys, launched = [], session.launch
+    dtype = np.dtype(np.uint32 if kernel == "curve_parts" else np.uint64)
+
+    def launch(launching, *arguments):
+        event = launched(launching, *arguments)
+        if launching.name == kernel:
+            keys.append(session.read(clfrnn.session.Scratch(arguments[-1], len(points), dtype)))
+        return event
+
+    with monkeypatch.context() as patch:
+        patch.setattr(session, "launch", launch)
+        patch.setattr(TreeOrder, "_halve", lambda *_: None)
+        order = build(points, session=session).order.get()
+    return keys[0].astype(np.int64), order
+
+
 @pytest.mark.parametrize("kind", ["even", "crowded", "in one place", "with a stray"])
 def test_parts_of_the_curve_follow_the_points(session, monkeypatch, kind):
     """They stand in its order, and hold as many points each as a sample can tell, however points crowd."""
-    n, cut = 6000, trees.cut_of(6000, halved=True)
+    n, cut = 6000, trees.cut_of(6000)
     points = clouds.uniform(n, 3, seed=3) if kind == "even" else clouds.multiscale(n, 3, seed=3)
     points[:: 2 if kind == "in one place" else n] = points[5]
     if kind == "with a stray":
         points[7] = 100
-    monkeypatch.setattr(TreeOrder, "_halve", lambda *_: None)
-
-    def order(halved):
-        monkeypatch.setattr("clfrnn.methods.tree_order.cut_of", lambda n, **_: trees.cut_of(n, halved=halved))
-        return build(points, session=session).order.get()
-
-    parts, told = [], session.launch
-
-    def launch(kernel, *arguments):
-        event = told(kernel, *arguments)
-        if kernel.name == "curve_parts":
-            parts.append(clfrnn.session.Scratch(arguments[-1], n, np.dtype(np.uint32)))
-            parts[-1] = session.read(parts[-1])
-        return event
-
-    monkeypatch.setattr(session, "launch", launch)
-    orders = order(True), order(False)
-    coarse, fine = (part.astype(np.int64) for part in parts)
-    for placed, part in zip(orders, (coarse, fine), strict=True):
-        assert np.array_equal(placed, np.argsort(part, kind="stable"))
-    assert (np.diff(coarse[np.lexsort((coarse, fine))]) >= 0).all(), "one curve, whatever it is cut into"
-    assert coarse.max() < 1 << cut.bits
-    ranges = np.bincount(coarse >> cut.parts, minlength=cut.sampled)
+    parts, rough = keys_of(as_gpu(session), monkeypatch, points, "curve_parts")
+    places, whole = keys_of(as_cpu(session), monkeypatch, points, "curve_places")
+    for order, keys in ((rough, parts), (whole, places)):
+        assert np.array_equal(order, np.argsort(keys, kind="stable"))
+    assert (np.diff(parts[np.lexsort((parts, places))]) >= 0).all(), "one curve, whatever it is cut into"
+    assert parts.max() < 1 << cut.bits
+    ranges = np.bincount(parts >> cut.parts, minlength=cut.sampled)
     if kind != "in one place":
         assert ranges.max() <= 12 * n / cut.sampled
     assert (ranges > 0).sum() > cut.sampled / 3
+
+
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])
+def test_leaves_are_narrow_in_the_tightest_clusters(session, kind):
+    """Wherever few bits would take a cluster for one place."""
+    session = as_gpu(session) if kind == "gpu" else as_cpu(session)
+    rng = np.random.default_rng(8)
+    points = rng.uniform(size=(20, 3)).repeat(1000, axis=0) + 1e-4 * rng.standard_normal((20_000, 3))
+    points = rng.permutation(points).astype(np.float32)
+    index = build(points, 1e-5, session=session, leaf_size=8)
+    low, high = boxes_of(index)
+    leaves, held = index._builder.leaves, index._builder.held
+    sides = (high - low)[leaves : leaves + held].max(axis=1)
+    assert np.median(sides) < 1.5e-4
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 4, 7])
@@ -567,20 +589,16 @@ def test_leaves_are_larger_where_points_have_more_neighbors():
     assert survey.neighbors(0.0) == 0.0
 
 
-@pytest.mark.parametrize("halved", [False, True])
-@pytest.mark.parametrize("n", [1, 2, 9, 10, 100, 1023, 1024, 65_536, 10**6, 2**20, 2**24, 2**31 - 1])
-def test_the_curve_is_cut_by_a_part_of_the_points(n, halved):
-    cut = trees.cut_of(n, halved=halved)
+@pytest.mark.parametrize("n", [0, 1, 2, 9, 10, 100, 1023, 1024, 65_536, 10**6, 2**20, 2**24, 2**31 - 1])
+def test_the_curve_is_cut_by_a_part_of_the_points(n):
+    cut = trees.cut_of(n)
     assert cut.sampled == 1 << (cut.sampled.bit_length() - 1)
-    assert cut.sampled * cut.apart <= n
+    assert cut.sampled * cut.apart <= max(1, n)
     assert cut.sampled == 1 or cut.sampled <= n / 10
     assert cut.sampled << cut.parts == 1 << cut.bits
     assert cut.parts <= 24
     assert cut.bits <= 32
-    if halved:
-        assert n / (1 << cut.bits) <= 8
-    else:
-        assert cut.bits >= 24
+    assert n / (1 << cut.bits) <= 8
 
 
 @pytest.mark.parametrize("real", ["float", "double"])

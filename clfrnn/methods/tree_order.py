@@ -28,12 +28,14 @@ class TreeOrder:
         self._session, self._kernels, self._making, self._leaf_size = session, kernels, making, leaf_size
 
     def along_curve(self, points: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
-        """The points on a curve, those in the same short part of it in the order of input.
+        """The points on a curve, those in the same place, or short part of it, in the order of input.
 
-        Leaves of blocks that fit local memory are made compact.
+        Where blocks fit local memory, their leaves are made compact.
         """
         making, n = self._making, points.shape[0]
-        cut = cut_of(n, halved=making.slots(self._leaf_size) > 0)
+        if not making.slots(self._leaf_size) or n <= self._leaf_size:
+            return self._by_place(points, bounds, images)
+        cut = cut_of(n)
         ranges = self._cut(points, cut, bounds, images)
         keys = self._session.scratch(n, _UINT, purpose="the places of points on a curve")
         self._session.launch(
@@ -52,6 +54,22 @@ class TreeOrder:
         order = sort_positions(self._session, keys, cut.bits)[1]
         self._halve(points, order, images)
         return order
+
+    def _by_place(self, points: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
+        """By all the bits of a place: what lies in a leaf is then up to the curve alone."""
+        making, n = self._making, points.shape[0]
+        keys = self._session.scratch(n, _ULONG, purpose="the places of points on a curve")
+        self._session.launch(
+            self._kernels["curve_places"],
+            n,
+            making.work_group_size,
+            np.int32(n),
+            points.base_data,
+            *bounds.arguments,
+            *(each.base_data for each in images),
+            keys.base_data,
+        )
+        return sort_positions(self._session, keys, making.curve_bits * making.dim)[1]
 
     def _cut(self, points: cla.Array, cut: Cut, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
         """Where the ranges of the curve begin that hold about as many points each, and its end."""
@@ -131,11 +149,9 @@ class TreeOrder:
         return Scratch(order.base_data, order.size, order.dtype)
 
     def _halve(self, points: cla.Array, order: Scratch, images: tuple[Scratch, ...]) -> None:
-        """Each block of the order halved down to leaves, where these fit local memory."""
+        """Each block of the order halved down to leaves."""
         making, n = self._making, points.shape[0]
         slots = making.slots(self._leaf_size)
-        if not slots or n <= self._leaf_size:
-            return
         blocks = -(-n // (making.halved // slots * self._leaf_size))
         self._session.launch(
             self._kernels["order_by_halves"],
