@@ -16,7 +16,7 @@ from ..plan import plan_reduce
 from ..session import INT, LONG, Scratch, Session
 from ..survey import Sample, Survey, occupancy_sample
 from .fill import cleared, fill
-from .shares import share_out
+from .shares import most_groups, share_out
 
 __all__ = [
     "Box",
@@ -242,9 +242,9 @@ def _reduce(session: Session, kernel: str, points: cla.Array, box: PendingBox, *
     kernels, config = session.planned("reduce", plan_reduce, dim=dim, real=REAL_OF[points.dtype])
     size = config.work_group_size
     groups, span = share_out(session.profile, n, 4 * size)
-    told = cleared(
-        session, groups * (2 * dim * points.dtype.itemsize // INT.itemsize + 1) + 1, purpose="what groups found"
-    )
+    # Room for as many groups as there may be, so that arrays of all lengths share it.
+    most = most_groups(session.profile) * (2 * dim * points.dtype.itemsize // INT.itemsize + 1) + 1
+    told = cleared(session, most, purpose="what groups found of a box")
     session.launch(
         kernels[kernel], groups * size, size, n, span, points.base_data, told.base_data, *arguments, *box.arguments
     )
