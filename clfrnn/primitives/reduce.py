@@ -238,7 +238,7 @@ def images_of(dim: int) -> int:
 
 
 def _reduce(session: Session, kernel: str, points: cla.Array, box: PendingBox, *arguments: Any) -> None:
-    """Launch a kernel that finds the box of `points`; its own `arguments` come before those of `box`."""
+    """Launch a kernel that finds the box of points; its own arguments come before those of the box."""
     n, dim = points.shape if points.ndim == 2 else (points.size, 1)
     kernels, config = session.planned("reduce", plan_reduce, dim=dim, real=REAL_OF[points.dtype])
     size = config.work_group_size
@@ -269,9 +269,9 @@ def read_along(session: Session, wanted: Scratch, pending: Sequence[PendingBox])
 
 
 def survey_points(session: Session, points: cla.Array, radius: float, pending: PendingBox) -> tuple[Survey, int | None]:
-    """Box, crowding and first non-finite row of `points`, waited for. A pass besides that of `pending`, their box. There is a point at least.
+    """Box, crowding and first non-finite row of `points`, waited for. A pass besides that of `pending`, their box.
 
-    Up to 2 MiB of counters.
+    There is a point at least. Up to 2 MiB of counters.
     """
     sample = occupancy_sample(points.shape[0])
     sums = read_along(session, _look_into_cells(session, points, radius, sample), [pending])
