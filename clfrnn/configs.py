@@ -282,10 +282,11 @@ class SortConfig(KernelConfig):
 
     @property
     def local_memory(self) -> int:
-        """Bytes of a group: counters, their sums, the places of digits, and the pairs of a tile."""
+        """Bytes of a group: counters, their sums, the places of digits; the pairs of a tile, and sums of others."""
         pair = _KEY_SIZE[self.key] + 4
         counters = 4 * (self.work_group_size * (self.digits + 1) + self.digits)
-        return counters + (self.work_group_size * self.items * pair if self.held else 0)
+        others = 8 * max(self.work_group_size, self.digits)
+        return counters + (self.work_group_size * self.items * pair + others if self.held else 0)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

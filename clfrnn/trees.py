@@ -37,7 +37,7 @@ _LEAVES_OF_GPU = ((60.0, 8), (160.0, 16), (math.inf, 32))
 _NODES_OF_POINT = 0.358
 
 #: Work-items of a group that makes boxes, and of one with more local memory for each of them.
-_GROUP, _LEAST_GROUP = 256, 128
+_GROUP, _LEAST_GROUP = 128, 128
 
 #: Leaves of such a group: on a GPU so many that each compute unit has some groups, but few of these in all, as one of
 #: them goes through what all have found (measured).
@@ -65,7 +65,7 @@ _LEAST_APART = 10
 _COMPARING, _COMPARED = 64, 4
 
 #: Points of a block that is halved, at the most, and for each item of its group: code is written out for as many.
-_HALVED, _HALVED_OF_ITEM = 1024, 16
+_HALVED, _HALVED_OF_ITEM = 1024, 8
 
 #: Queries that follow each other on the curve and are sorted by their radii: of larger blocks, packs lie farther apart.
 _BLOCK = 512
@@ -210,11 +210,11 @@ def plan_tree(
 
 def _halved(profile: DeviceProfile, size: int, dim: int, real: str) -> int:
     """Points with their keys and numbers that fit local memory beside a box for each item of a group."""
-    of_point, of_item = dim * REAL_SIZE[real] + 8, 2 * dim * REAL_SIZE[real]
+    of_point, of_item = dim * REAL_SIZE[real] + 8, 2 * dim * REAL_SIZE[real] + 4
     halved = min(_HALVED, _HALVED_OF_ITEM * size)
-    while halved >= size and halved * of_point + size * of_item > profile.usable_local_memory:
+    while halved > size and halved * of_point + size * of_item > profile.usable_local_memory:
         halved //= 2
-    return halved if halved >= size else 0
+    return halved if halved > size else 0
 
 
 def _room_for_block(profile: DeviceProfile, size: int, real: str) -> int:

@@ -57,16 +57,14 @@ void count_digits(const int n, const int shift, global const key_t *restrict key
     }
 }
 
-// Moves each pair to its place: where its digit starts for this tile, plus its rank among the tile's equal digits.
-// Launch: as count_digits. In: keys, values (n,), starts (${digits}, tiles), the scanned table. Out: moved_keys, moved_values (n,).
-// On the first pass (first != 0) the values are the positions themselves.
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void move_pairs(const int n, const int shift, const int first, global const key_t *restrict keys,
-                global const int *restrict values, global const int *restrict starts,
-                global key_t *restrict moved_keys, global int *restrict moved_values)
-{
+<%def name="move_pairs()">
     local int ranks[${digits * work_group_size}], sums[${work_group_size}], places[${digits}];
     ${count_own()}
+% if held:
+    local key_t sorted_keys[${tile}];
+    local int sorted_values[${tile}];
+% endif
+    ${caller.body()}
     // Exclusive scan of all counters: item l takes ${digits} that follow each other.
     int sum = 0;
     for (int k = 0; k < ${digits}; ++k) sum += ranks[l * ${digits} + k];
@@ -85,13 +83,10 @@ void move_pairs(const int n, const int shift, const int first, global const key_
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     // Where rank 0 of each digit's pairs would go.
-    for (int d = l; d < ${digits}; d += ${work_group_size})
-        places[d] = starts[d * groups + g] - ranks[d * ${work_group_size}];
+    for (int d = l; d < ${digits}; d += ${work_group_size}) places[d] -= ranks[d * ${work_group_size}];
     barrier(CLK_LOCAL_MEM_FENCE);
 % if held:
     // Sorted in local memory first, so that items beside each other write beside each other.
-    local key_t sorted_keys[${tile}];
-    local int sorted_values[${tile}];
     <%self:each_own>
             const int rank = ranks[digit * ${work_group_size} + l]++;
             sorted_keys[rank] = key;
@@ -112,4 +107,59 @@ void move_pairs(const int n, const int shift, const int first, global const key_
             moved_values[place] = first ? (int)begin + k : values[begin + k];
     </%self:each_own>
 % endif
+</%def>
+
+// Moves each pair to its place: where its digit starts for this tile, plus its rank among the tile's equal digits.
+// Launch: as count_digits. In: keys, values (n,), starts (${digits}, tiles), the scanned table. Out: moved_keys, moved_values (n,).
+// On the first pass (first != 0) the values are the positions themselves.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void move_pairs(const int n, const int shift, const int first, global const key_t *restrict keys,
+                global const int *restrict values, global const int *restrict starts,
+                global key_t *restrict moved_keys, global int *restrict moved_values)
+{
+    <%self:move_pairs>
+    for (int d = l; d < ${digits}; d += ${work_group_size}) places[d] = starts[d * groups + g];
+    </%self:move_pairs>
 }
+% if held:
+
+// The same of few tiles, with the table itself instead of starts: each group adds up for itself what comes before its own
+// digits, which takes less than another launch.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void move_few_pairs(const int n, const int shift, const int first, global const key_t *restrict keys,
+                    global const int *restrict values, global const int *restrict table,
+                    global key_t *restrict moved_keys, global int *restrict moved_values)
+{
+    <%self:move_pairs>
+<% helpers = max(1, work_group_size // digits) %>\
+    // By a few items side by side for each digit: in all tiles, and in those before this one.
+    local int all[${digits * helpers}], earlier[${digits * helpers}];
+    for (int part = l; part < ${digits * helpers}; part += ${work_group_size}) {
+        global const int *restrict counts = table + part / ${helpers} * groups;
+        int sum = 0, sum_before = 0;
+#pragma unroll 8
+        for (int k = part % ${helpers}; k < groups; k += ${helpers}) {
+            const int count = counts[k];
+            sum += count;
+            sum_before += k < g ? count : 0;
+        }
+        all[part] = sum;
+        earlier[part] = sum_before;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int d = l; d < ${digits}; d += ${work_group_size}) {
+        int sum = 0, sum_before = 0;
+        for (int k = d * ${helpers}; k < (d + 1) * ${helpers}; ++k) {
+            sum += all[k];
+            sum_before += earlier[k];
+        }
+        all[d * ${helpers}] = sum;
+        places[d] = sum_before;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int d = l; d < ${digits}; d += ${work_group_size})
+        for (int k = 0; k < d; ++k) places[d] += all[k * ${helpers}];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    </%self:move_pairs>
+}
+% endif

@@ -512,7 +512,7 @@ def test_items_keep_few_points_of_a_block():
     for size in (1, 2, 8, 64):
         profile = dataclasses.replace(RECORDED["h200"], max_work_group_size=size)
         making = trees.plan_tree(profile, dim=3, real="float", periodic=False)
-        assert making.halved == 16 * size
+        assert making.halved == 8 * size
         assert len(render("tree", making)) < 100_000
 
 

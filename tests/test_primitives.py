@@ -6,13 +6,13 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS
+from conftest import POINTS, as_gpu
 
 import clfrnn
 from clfrnn import plan, program
 from clfrnn import survey as survey_module
 from clfrnn.domain import padded_radius
-from clfrnn.primitives import scan
+from clfrnn.primitives import radix_sort, scan
 from clfrnn.primitives.fill import fill
 from clfrnn.primitives.gather import pack
 from clfrnn.primitives.radix_sort import sort_positions
@@ -186,9 +186,7 @@ def test_scan_beyond_int32(session, out, short):
         assert np.array_equal(starts.get(), np.arange(1001, dtype=np.int64) * (2**31 - 1))
 
 
-@pytest.mark.parametrize(("key", "bits"), [(np.uint32, 1), (np.uint32, 9), (np.uint32, 32), (np.uint64, 63)])
-@pytest.mark.parametrize("n", SIZES)
-def test_radix_sort_is_stable(session, n, key, bits):
+def assert_sorts(session, n, key, bits):
     keys = np.random.default_rng([n, bits]).integers(0, 1 << bits, n, dtype=np.uint64).astype(key)
     keys[::3] = keys[0]
 
@@ -197,6 +195,19 @@ def test_radix_sort_is_stable(session, n, key, bits):
     expected = np.argsort(keys, kind="stable")
     assert np.array_equal(session.read(order), expected)
     assert np.array_equal(session.read(moved), keys[expected])
+
+
+@pytest.mark.parametrize(("key", "bits"), [(np.uint32, 1), (np.uint32, 9), (np.uint32, 32), (np.uint64, 63)])
+@pytest.mark.parametrize("n", SIZES)
+def test_radix_sort_is_stable(session, n, key, bits):
+    assert_sorts(session, n, key, bits)
+
+
+@pytest.mark.parametrize("tiles", [0, 1000], ids=["starts of all tiles", "each group by itself"])
+@pytest.mark.parametrize(("n", "key", "bits"), [(1, np.uint32, 4), (2049, np.uint64, 5), (10_000, np.uint32, 9)])
+def test_radix_sort_of_gpus(session, monkeypatch, tiles, n, key, bits):
+    monkeypatch.setattr(radix_sort, "_FEW_TILES", tiles)
+    assert_sorts(as_gpu(session), n, key, bits)
 
 
 @pytest.mark.parametrize("wide", [False, True], ids=["int32", "int64"])
