@@ -65,7 +65,10 @@ const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${nam
     ${stash.declare()}
 % if seams.agree(function) or marks_of.meets(function):
     // Idle items stay for the barriers, in the first one's place.
-    int frnn_idle = ${f"frnn_images[{7 * dim}] == 0 | " if periodic else ""}frnn_first + (int)get_global_id(0) >= frnn_end;
+    int frnn_idle = frnn_first + (int)get_global_id(0) >= frnn_end;
+% if periodic_box.left_to_others():
+    frnn_idle |= ${periodic_box.left_to_others()};
+% endif
     const int frnn_unit = frnn_idle ? frnn_first : frnn_first + (int)get_global_id(0);
     const int frnn_own_place = frnn_unit;
     ${places.query("frnn_own_place")}

@@ -42,12 +42,16 @@ int frnn_nth_image(const int n, const int before)
 !(${" & ".join(f"fabs(frnn_q{component} - frnn_images[{3 * dim + k}]) * frnn_images[{dim + k}] <= 32" for k, component in enumerate(components))})
 </%def>
 
+<%def name="left_to_others()"><%
+    """When a kernel has nothing to do for which VisitVariant.images says that this may be."""
+    compared = {"home": "==", "next": "==", "away": "!="}.get(images)
+    return f"frnn_images[{7 * dim}] {compared} 0" if compared else ""
+%></%def>
+
 <%def name="leave_to_others()">
-## The first thing that a kernel does for which VisitVariant.images says that it may have nothing to do.
-% if images in ("home", "next"):
-    if (frnn_images[${7 * dim}] == 0) return;
-% elif images == "away":
-    if (frnn_images[${7 * dim}] != 0) return;
+% if left_to_others():
+    // The first thing that is done, as all may be left to another kernel.
+    if (${left_to_others()}) return;
 % endif
 </%def>
 

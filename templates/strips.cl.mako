@@ -33,7 +33,7 @@
             int frnn_t = frnn_starts[frnn_row + frnn_here0], frnn_stop = frnn_starts[frnn_row + frnn_here1];
 % if image == "plain":
             ${runs.run(function, image)}
-% elif seams.agree(function):
+% elif seams.agree(function) and marks != "made":
             ${both(function, image)}
 % else:
             for (int frnn_part = 0;;) {

@@ -109,6 +109,29 @@ def test_lists_that_are_not_waited_for(walker, hint, marked):
     assert marked[0] is not None
 
 
+@pytest.mark.usefixtures("room")
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("asked", [{}, {"half": True}, {"include_self": True}], ids=["", "half", "self"])
+@pytest.mark.parametrize("away", [0.0, 0.7], ids=["at home", "away"])
+def test_periodic_lists_of_numbers(session, method, asked, away, marked):
+    """By whichever kernel serves the points: where all lie in the box, and where some do not."""
+    walker = as_gpu(session)
+    domain = {"box": (1.0, 1.0, 1.0), "periodic": (True, False, True)}
+    points = clouds.uniform(N, 3, seed=12)
+    points[::2] += np.float32(3 * away)
+    index = clfrnn.build_index(points, RADIUS, method=method, session=walker, **domain)
+    queries = points[::7] + np.float32(0.01)
+
+    same(index.query(sort="index", **asked), reference.neighbors(points, RADIUS, **asked, **domain))
+    assert marked[0] is not None
+    same(index.query(queries, sort="index"), reference.neighbors(points, RADIUS, queries=queries, **domain))
+    same(
+        index.query(distances=True, vectors=True, sort="index", **asked),
+        reference.neighbors(points, RADIUS, **asked, **domain),
+    )
+    assert len(marked) == 2, "a mark does not say in which image"
+
+
 def test_rows_of_many_neighbors(walker, marked):
     """Rows that pass through local memory in many turns, beside rows of none."""
     points = np.concatenate([clouds.uniform(N // 2, 3, seed=1) * np.float32(0.1), clouds.uniform(9, 3, seed=2) + 5])

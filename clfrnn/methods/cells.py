@@ -255,7 +255,8 @@ class CellIndex(Index):
         if numbers and (stash := stash_for(self.session, ask, self._slots)) is not None:
             return stash
         few = not found >= _FEW.get(self.session.profile.kind, _FEW_ELSEWHERE)
-        if few or self.problem.box is not None:  # a mark says which candidate, and not in what image
+        # A mark says which candidate, and not in what image.
+        if few or (self.problem.box is not None and (self.config.columns or not numbers)):
             return None
         if self._words is None or self._words[0] is not self.cell_grid:
             self._words = self.cell_grid, self._room_for_marks(found)
