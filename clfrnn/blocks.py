@@ -101,6 +101,10 @@ class CoarseConfig(CounterConfig):
     #: counters lie so far apart, in numbers, that atomics on several do not wait for each other
     spread: int
 
+    def names(self) -> dict[str, Any]:
+        """The fields, and how points are kept."""
+        return {**super().names(), "layout": "records"}
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BlockConfig(WalkConfig):

@@ -291,8 +291,12 @@ class SortConfig(KernelConfig):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RowSortConfig(PointConfig):
-    """Sorting inside the rows of a list: by point, or by squared distance and point."""
+    """Sorting inside the rows of a list: by point, or by squared distance and point.
 
+    Rows of up to ``tile`` entries are sorted in local memory, where they carry nothing else.
+    """
+
+    tile: int
     square_root: str
     by_distance: bool
     offset: str
@@ -304,6 +308,19 @@ class RowSortConfig(PointConfig):
         """The fields, and the arrays of coordinates' type that are moved along with the points."""
         moved = ("keys",) if self.by_distance else ("distances",) if self.distances else ()
         return {**super().names(), "moved": moved}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PairConfig(PointConfig):
+    """What a list carries of pairs, ``items`` of them for a work-item; ``distances`` are "root", "square" or none."""
+
+    items: int
+    square_root: str
+    offset: str
+    distances: str
+    vectors: bool
+    shifts: bool
+    periodic: bool
 
 
 def numbers_of_point(layout: str, dim: int) -> int:

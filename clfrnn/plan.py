@@ -10,6 +10,7 @@ from .configs import (
     REAL_SIZE,
     GatherConfig,
     KernelConfig,
+    PairConfig,
     PointConfig,
     ReduceConfig,
     RowSortConfig,
@@ -31,6 +32,7 @@ __all__ = [
     "plan_fill",
     "plan_gather",
     "plan_images",
+    "plan_pairs",
     "plan_reduce",
     "plan_row_sort",
     "plan_scan",
@@ -216,6 +218,36 @@ def plan_sort(profile: DeviceProfile, *, key: str) -> SortConfig:
     return config
 
 
+#: Entries of a row that are sorted in local memory, at most: twice as many keys of 12 bytes fit every device.
+_SHORT_ROW = 512
+
+
+def plan_pairs(
+    profile: DeviceProfile,
+    *,
+    dim: int,
+    real: str,
+    offset: str,
+    distances: str,
+    vectors: bool,
+    shifts: bool,
+    periodic: bool,
+) -> PairConfig:
+    """Some pairs for each work-item: the rows of a group are looked for once."""
+    return PairConfig(
+        work_group_size=group_size(profile, 256),
+        items=8,
+        dim=dim,
+        real=real,
+        square_root=square_root(profile, real),
+        offset=offset,
+        distances=distances,
+        vectors=vectors,
+        shifts=shifts,
+        periodic=periodic,
+    )
+
+
 def plan_row_sort(
     profile: DeviceProfile,
     *,
@@ -227,9 +259,11 @@ def plan_row_sort(
     vectors: bool,
     shifts: bool,
 ) -> RowSortConfig:
-    """One work-item per row."""
+    """One work-item per row; on a GPU each entry of a short one by itself."""
+    together = profile.kind == "gpu" and not (vectors or shifts or (distances and not by_distance))
     return RowSortConfig(
-        work_group_size=group_size(profile, 64),
+        work_group_size=group_size(profile, 256 if together else 64),
+        tile=_SHORT_ROW if together else 0,
         dim=dim,
         real=real,
         square_root=square_root(profile, real),

@@ -77,5 +77,5 @@ void gather_points(const int n, global const real *restrict points, global const
 ${places.put("sorted", "n", "t", "p", "i")}
 }
 
-${places.read_order()}
+${places.read_back()}
 </%def>

@@ -4,6 +4,7 @@
 <%namespace name="geometry" file="geometry.cl.mako"/>
 <%namespace name="cells" file="cells.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
+<%namespace name="places" file="places.cl.mako"/>
 <%namespace name="steps" file="coarse_steps.cl.mako"/>
 // Sorting into a grid so coarse that a work-group counts all of its cells in local memory.
 // Config fields used: dim, components, periodic, work_group_size, batch, spread, and room and slots, which follow from
@@ -143,10 +144,4 @@ void place_coarse(const int n, const int of, const real widest, global const rea
     ${bounds.fold(slots, "box + place", "0")}
 }
 
-// The ids of the points in sorted order. Launch: one work-item per place. In: sorted (n,) records. Out: order (n,).
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void coarse_order(const int n, global const frnn_record *restrict sorted, global int *restrict order)
-{
-    const int t = get_global_id(0);
-    if (t < n) order[t] = FRNN_LANE_ID(sorted[t].s3);
-}
+${places.read_back()}

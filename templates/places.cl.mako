@@ -84,13 +84,26 @@ FRNN_LANE_ID(${f"{array}[{place}].s3" if layout == "records" else f"{array}[{dim
 % endif
 </%def>
 
-<%def name="read_order()">
+<%def name="read_back()">
 // The numbers of points by their places. Launch: one work-item per place. In: frnn_sorted. Out: order (n,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void read_order(const int frnn_n, ${constant_array("frnn_sorted")}, global int *restrict order)
 {
     const int t = get_global_id(0);
     if (t < frnn_n) order[t] = ${point_id("t")};
+}
+
+// Points by their numbers. Launch: one work-item per place. In: frnn_sorted. Out: points (n, dim).
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void read_points(const int frnn_n, ${constant_array("frnn_sorted")}, global real *restrict points)
+{
+    const int t = get_global_id(0);
+    if (t >= frnn_n) return;
+    const size_t i = ${point_id("t")};
+    const real_vec p = ${point("t")};
+% for k, component in enumerate(components):
+    points[i * ${dim} + ${k}] = p${component};
+% endfor
 }
 </%def>
 

@@ -85,4 +85,4 @@ void fit_again(${places.constant_array("before")}, ${fit_arguments()})
     ${tops.fit_top()}
 }
 
-${places.read_order()}
+${places.read_back()}

@@ -1,6 +1,7 @@
 """Our own reduce, scan and sorts against numpy."""
 
 import dataclasses
+import functools
 
 import numpy as np
 import pyopencl as cl
@@ -15,6 +16,7 @@ from clfrnn.domain import padded_radius
 from clfrnn.primitives import radix_sort, scan
 from clfrnn.primitives.fill import fill
 from clfrnn.primitives.gather import pack
+from clfrnn.primitives.pairs import measure_pairs
 from clfrnn.primitives.radix_sort import sort_positions
 from clfrnn.primitives.reduce import bounding_box, survey_points
 from clfrnn.primitives.row_sort import sort_rows
@@ -210,11 +212,13 @@ def test_radix_sort_of_gpus(session, monkeypatch, tiles, n, key, bits):
     assert_sorts(as_gpu(session), n, key, bits)
 
 
+@pytest.mark.parametrize("alone", [False, True], ids=["with vectors", "alone on a GPU"])
 @pytest.mark.parametrize("wide", [False, True], ids=["int32", "int64"])
 @pytest.mark.parametrize("by_distance", [False, True], ids=["index", "distance"])
-def test_row_sort(session, dtype, by_distance, wide):
+def test_row_sort(session, dtype, by_distance, wide, alone):
+    session = as_gpu(session) if alone else session
     rng = np.random.default_rng(5)
-    lengths = np.concatenate([rng.integers(0, 40, 60), [0, 1, 2, POINTS]])
+    lengths = np.concatenate([rng.integers(0, 40, 60), [0, 1, 2, POINTS, 0, 511, 512, 513, 3, 0]])
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64 if wide else np.int32)
     pairs = int(offsets[-1])
     indices = np.concatenate([rng.permutation(length) for length in lengths]).astype(np.int32)
@@ -229,8 +233,8 @@ def test_row_sort(session, dtype, by_distance, wide):
         device_offsets,
         device_indices,
         squares=device_squares if by_distance else None,
-        distances=device_squares,
-        vectors=device_vectors,
+        distances=device_squares if by_distance or not alone else None,
+        vectors=None if alone else device_vectors,
         shifts=None,
         capacity=pairs,
         dtype=dtype,
@@ -240,8 +244,78 @@ def test_row_sort(session, dtype, by_distance, wide):
 
     order = np.lexsort((indices, squares, rows) if by_distance else (indices, rows))
     assert np.array_equal(device_indices.get(), indices[order])
-    assert np.array_equal(device_squares.get(), np.sqrt(squares[order]) if by_distance else squares[order])
-    assert np.array_equal(device_vectors.get(), vectors[order])
+    if by_distance or not alone:
+        assert np.array_equal(device_squares.get(), np.sqrt(squares[order]) if by_distance else squares[order])
+    if not alone:
+        assert np.array_equal(device_vectors.get(), vectors[order])
+
+
+@pytest.mark.parametrize("by_distance", [False, True], ids=["index", "distance"])
+def test_rows_of_a_list_that_is_too_short_are_left(session, by_distance):
+    """What does not fit is left as it is, and what lies behind the room untouched, whatever offsets say."""
+    session, room = as_gpu(session), 700
+    for offsets in ([0, 300, 699, 900, 1200], [0, 300, -5, 2**30, 700], [0, 700, 10, 5, 3]):
+        numbers = np.arange(2 * room, 0, -1, dtype=np.int32)
+        indices = cla.to_device(session.queue, numbers)
+        squares = cla.to_device(session.queue, numbers.astype(np.float32))
+        sort_rows(
+            session,
+            cla.to_device(session.queue, np.array(offsets, np.int32)),
+            indices,
+            squares=squares if by_distance else None,
+            distances=None,
+            vectors=None,
+            shifts=None,
+            capacity=room,
+            dtype=np.dtype(np.float32),
+            dim=3,
+            pairs=room,
+        )
+        assert np.array_equal(indices.get()[room:], numbers[room:])
+        if offsets == sorted(offsets):
+            assert np.array_equal(indices.get()[:300], np.sort(numbers[:300]))
+            assert np.array_equal(indices.get()[699:], numbers[699:])
+
+
+@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
+@pytest.mark.parametrize("wide", [False, True], ids=["int32", "int64"])
+def test_pairs_are_measured_by_their_numbers(session, dtype, periodic, wide):
+    rng = np.random.default_rng(9)
+    n, dim, length = 200, 3, dtype.type(1.25)
+    lengths = np.concatenate([rng.integers(0, 30, 300), [0, 0, 2500, 0]])
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64 if wide else np.int32)
+    points = (rng.random((n, dim)) * 4 - 2).astype(dtype)
+    queries = (rng.random((len(lengths) + 7, dim)) * 4 - 2).astype(dtype)
+    indices = rng.integers(0, n, offsets[-1]).astype(np.int32)
+    upload = functools.partial(cla.to_device, session.queue)
+    arrays = {"offsets": upload(offsets), "indices": upload(indices)}
+    arrays |= {
+        "distances": upload(np.zeros(len(indices), dtype)),
+        "vectors": upload(np.zeros((len(indices), dim), dtype)),
+    }
+    if periodic:
+        arrays["shifts"] = upload(np.zeros((len(indices), dim), np.int32))
+    lengths_of_box = np.array([length, 0, length], dtype)
+    period = np.concatenate([lengths_of_box, np.array([1 / length, 0, 1 / length], dtype), np.zeros(dim, dtype)])
+
+    measure_pairs(
+        session,
+        arrays,
+        points=upload(points),
+        queries=upload(queries),
+        first_row=7,
+        period=upload(period) if periodic else None,
+        rooted=True,
+    )
+
+    plain = points[indices] - queries[7 + np.repeat(np.arange(len(lengths)), lengths)]
+    shifts = np.rint(-plain / length).astype(np.int32) * (lengths_of_box > 0) if periodic else np.zeros_like(plain, int)
+    vectors = plain + shifts.astype(dtype) * lengths_of_box
+    squares = vectors[:, 0] * vectors[:, 0] + vectors[:, 1] * vectors[:, 1] + vectors[:, 2] * vectors[:, 2]
+    assert np.array_equal(arrays["vectors"].get(), vectors)
+    assert np.array_equal(arrays["distances"].get(), np.sqrt(squares))
+    if periodic:
+        assert np.array_equal(arrays["shifts"].get(), shifts)
 
 
 def test_pack(session, dtype):

@@ -86,7 +86,19 @@ CONFIGS = {
     "stashed_rows": configs.StashedRowsConfig(work_group_size=64, slots=12, offset="long"),
     "scan": configs.ScanConfig(work_group_size=64, items=8, stride=2, total="long", out="int", through_local=True),
     "radix_sort": configs.SortConfig(work_group_size=64, items=8, digit_bits=4, key="uint"),
-    "row_sort": configs.RowSortConfig(work_group_size=64, dim=3, real="float", square_root="integer", **ROWS),
+    "row_sort": configs.RowSortConfig(work_group_size=64, tile=512, dim=3, real="float", square_root="integer", **ROWS),
+    "pairs": configs.PairConfig(
+        work_group_size=64,
+        items=4,
+        dim=3,
+        real="float",
+        square_root="integer",
+        offset="int",
+        distances="root",
+        vectors=True,
+        shifts=True,
+        periodic=True,
+    ),
 }
 PLAIN = {
     stem: [

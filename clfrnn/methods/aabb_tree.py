@@ -22,6 +22,7 @@ from ..trees import count_leaves
 from .ask import Ask
 from .cell_plan import check_construction
 from .index import Index
+from .kept import Readers
 from .tree import Tree, TreeBuilder
 from .tree_plan import ADVICE, CONSTRUCTIONS, TreePlan, check_leaf_size, check_threshold, plan_of
 
@@ -220,9 +221,8 @@ class AabbTreeIndex(Index):
         kept = {"sorted_points": tree.points, "nodes": tree.nodes, "leaf_volumes": tree.volumes}
         return {**kept, "images": tree.images[0]} if tree.images else kept
 
-    def _order(self) -> cla.Array:
-        builder = self._builder
-        return self._read_order(builder.kernels["read_order"], builder.config.work_group_size, self._tree.points)
+    def _readers(self) -> Readers:
+        return Readers(self._builder.kernels, self._builder.config.work_group_size, self._tree.points)
 
     def _tests_of_query(self) -> float:
         """Points of the leaves that a query touches, were they cubes, and the nodes on the way to these."""

@@ -109,8 +109,9 @@ class BruteForceIndex(Index):
     def _buffers(self) -> dict[str, cla.Array | Scratch]:
         return {"points": self._points, **({} if self._images is None else {"images": self._images})}
 
-    def _order(self) -> cla.Array:
-        return self.session.upload(np.arange(self.num_points, dtype=np.int32), purpose="the order of points")
+    def positions(self) -> cla.Array:
+        """See :class:`~clfrnn.methods.kept.KeptPoints`."""
+        return self._points
 
     def _tests_of_query(self) -> float:
         box = self.problem.box

@@ -23,6 +23,7 @@ from .bins import Binner, Bins, Layout
 from .cell_plan import CellPlan, many_queries
 from .handover import Handover
 from .index import Index
+from .kept import Readers
 from .marks import make_marks
 from .stash import slots_that_pay, stash_for
 
@@ -282,9 +283,9 @@ class CellIndex(Index):
             kept["records"] = self._records
         return {**kept, **({} if bins.images is None else {"images": bins.images})}
 
-    def _order(self) -> cla.Array:
+    def _readers(self) -> Readers:
         kernels, config = self.session.kernels(self.stem, self.config, None, VisitVariant())
-        return self._read_order(kernels["read_order"], config.work_group_size, self._bins.places)
+        return Readers(kernels, config.work_group_size, self._bins.places)
 
     def _tests_of_query(self) -> float:
         return sum(self._window())

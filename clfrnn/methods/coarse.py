@@ -13,9 +13,9 @@ from ..blocks import counting_groups, plan_coarse
 from ..domain import CellGrid, PeriodicBox
 from ..primitives.fill import cleared
 from ..primitives.reduce import PendingBox
-from ..program import Kernel
 from ..session import INT, Scratch, Session
 from .grid_numbers import pack_box, pack_grid
+from .kept import Readers
 
 __all__ = ["CoarseCells", "CoarseSort"]
 
@@ -61,10 +61,9 @@ class CoarseSort:
         """Enqueue the sort of `queries`, and find their box. Their images are found by the numbers of any position."""
         return self._sort(queries, 1, self.dtype.type(0), box, images)
 
-    @property
-    def order_reader(self) -> tuple[Kernel, int]:
-        """The kernel that reads the numbers of points from their records, and its groups."""
-        return self._kernels["coarse_order"], self._config.work_group_size
+    def readers(self, records: Scratch) -> Readers:
+        """What reads points and their numbers back from records."""
+        return Readers(self._kernels, self._config.work_group_size, records)
 
     def _sort(
         self, rows: cla.Array, of: int, widest: np.floating[Any], box: PendingBox, images: tuple[Scratch, ...]

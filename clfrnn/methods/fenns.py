@@ -24,6 +24,7 @@ from .coarse import CoarseCells, CoarseSort
 from .fenns_plan import FennsPlan, check_shape, plan_fenns
 from .grid_numbers import pack_lanes
 from .index import Index
+from .kept import Readers
 from .stash import Stash, slots_that_pay, stash_for
 
 __all__ = ["Fenns", "FennsIndex"]
@@ -319,8 +320,8 @@ class FennsIndex(Index):
         kept = {"sorted_points": cells.records, "cell_sections": cells.sections}
         return {**kept, "images": images[0]} if images else kept
 
-    def _order(self) -> cla.Array:
-        return self._read_order(*self._placed.layout.sort.order_reader, self._placed.cells.records)
+    def _readers(self) -> Readers:
+        return self._placed.layout.sort.readers(self._placed.cells.records)
 
     def _tests_of_query(self) -> float:
         """Points in the fine cells of a query's window, and its share of what its group goes through for them."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, ClassVar, NoReturn
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 import pyopencl.array as cla
@@ -20,7 +21,15 @@ from ..session import Scratch, Session
 from .intake import check_context, own_copy, take_points
 from .watch import Watch
 
-__all__ = ["KeptPoints"]
+__all__ = ["KeptPoints", "Readers"]
+
+
+class Readers(NamedTuple):
+    """The kernels of ``places.cl.mako`` that read sorted points back, their groups, and these points."""
+
+    kernels: Mapping[str, Kernel]
+    work_group_size: int
+    places: Scratch
 
 
 class KeptPoints(abc.ABC):
@@ -77,6 +86,10 @@ class KeptPoints(abc.ABC):
             self._period = starts, period_numbers(self.session, self.problem.box, starts, self.dtype)
         return self._period[1]
 
+    def period(self) -> cla.Array | None:
+        """The lengths of the periodic box and their inverses, on the device; None where there is none."""
+        return None if self.problem.box is None else self._period_at(self._box_starts())
+
     def at_home(self) -> bool:
         """Whether all points are known to lie in the periodic box as they are; False where there is none."""
         box, periodic = self.watch.box_of_points(), self.problem.box
@@ -112,17 +125,31 @@ class KeptPoints(abc.ABC):
     def _buffers(self) -> dict[str, cla.Array | Scratch]:
         """What the index keeps on the device, by name."""
 
-    @abc.abstractmethod
+    def _readers(self) -> Readers | None:
+        """What reads sorted points back; None where they are kept in their own order."""
+        return None
+
     def _order(self) -> cla.Array:
         """See :attr:`order`."""
+        purpose = "the order of points"
+        if (readers := self._readers()) is None:
+            return self.session.upload(np.arange(self.num_points, dtype=np.int32), purpose=purpose)
+        return self._read_back(readers, "read_order", self.session.allocate(self.num_points, np.int32, purpose=purpose))
 
-    def _read_order(self, kernel: Kernel, work_group_size: int, places: Scratch) -> cla.Array:
-        """The order of points from the ids beside them, by the kernel of ``places.cl.mako``."""
-        session, n = self.session, self.num_points
-        order = session.allocate(n, np.int32, purpose="the order of points")
-        event = session.launch(kernel, n, work_group_size, np.int32(n), places.base_data, order.base_data)
-        session.publish(event, order)
-        return order
+    def positions(self) -> cla.Array:
+        """The points as they are now by their own numbers, (n, dim), which nobody may change."""
+        readers = self._readers()
+        assert readers is not None, "points in their own order are read by their own numbers"
+        points = self.session.allocate((self.num_points, self.dim), self.dtype, purpose="the points by their numbers")
+        return self._read_back(readers, "read_points", points)
+
+    def _read_back(self, readers: Readers, name: str, into: cla.Array) -> cla.Array:
+        n, size = self.num_points, readers.work_group_size
+        event = self.session.launch(
+            readers.kernels[name], n, size, np.int32(n), readers.places.base_data, into.base_data
+        )
+        self.session.publish(event, into)
+        return into
 
     def update(self, points: Any) -> None:
         """Take new positions of the same points in.

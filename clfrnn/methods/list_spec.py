@@ -61,6 +61,11 @@ class ListSpec:
         """Bytes of a pair in the widest of these arrays, and in all."""
         return max(self._sizes.values()), sum(self._sizes.values())
 
+    @functools.cached_property
+    def numbers(self) -> ListSpec:
+        """The same of numbers alone."""
+        return dataclasses.replace(self, distances=False, vectors=False, sort=None)
+
     def sizes(self, rows: int, pairs: int) -> dict[str, int]:
         """Bytes of every array that making the list takes."""
         return {

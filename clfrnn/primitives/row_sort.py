@@ -33,7 +33,8 @@ def sort_rows(
 
     Where `shifts` are not given, no row may hold an index twice. Rows that end beyond `capacity` are left alone.
     `squares` is overwritten with the rounded roots when it is also given as `distances`. One launch; a row of k
-    entries costs k log k steps of one work-item.
+    entries costs k log k steps of one work-item. On a GPU two where nothing else is carried along: in rows of up to 512
+    entries each takes k steps for its own place. Then `squares` that are no `distances` are overwritten with anything.
     """
     rows = offsets.size - 1
     kernels, config = session.planned(
@@ -49,14 +50,27 @@ def sort_rows(
     )
     carried = (squares if squares is not None else distances, vectors, shifts)
     moved = [array.base_data for array in carried if array is not None]
+    size, room = config.work_group_size, np.int64(capacity)
+    if config.tile:
+        session.launch_sliced(
+            kernels["sort_short_rows"],
+            -(-capacity // config.tile) * size,
+            size,
+            np.int32(rows),
+            offsets.base_data,
+            indices.base_data,
+            room,
+            *moved,
+            pairs=float(pairs) * min(config.tile, 1 + pairs / max(1, rows)),
+        )
     steps = pairs * 2.0 * max(1.0, np.log2(1 + pairs / max(1, rows)))
     return session.launch_sliced(
         kernels["sort_rows"],
         rows,
-        config.work_group_size,
+        size,
         offsets.base_data,
         indices.base_data,
-        np.int64(capacity),
+        room,
         *moved,
         pairs=8.0 * steps,
     )

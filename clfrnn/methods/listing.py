@@ -1,0 +1,179 @@
+"""Listing: a list being made: room for its rows, the visit that writes them, their order, and what the caller gets."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cla
+
+from ..errors import DeviceMemoryError
+from ..limits import sorts_within_turns, turns_refusal
+from ..primitives.row_sort import sort_rows
+from ..primitives.scan import Counts
+from ..results import NeighborList
+from ..session import INT, Scratch
+from .budget import fits
+from .list_spec import ListSpec
+from .measures import Measures, measures_for
+
+if TYPE_CHECKING:
+    from .ask import Ask
+    from .handover import Handover
+    from .index import Index
+
+__all__ = ["Listing", "begin_listing"]
+
+#: Neighbors' numbers that fill a sector of the memory of GPUs.
+_SECTOR = 8
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Listing:
+    """What is listed, and what a list carries of it."""
+
+    index: Index
+    ask: Ask
+    spec: ListSpec
+    #: what pairs are measured by once their numbers are written; None where the visit writes all of them
+    measures: Measures | None
+
+    def count(self, total: Scratch) -> tuple[Counts, Handover | None]:
+        """The first visit: what it counts, and what it leaves for the second; where the sum will lie is `total`."""
+        marks = self.index.make_marks(self.ask, numbers=len(self.spec.of_pair) == 1 or self.measures is not None)
+        if marks is not None:
+            marks.tell(total)
+        return self.index.count_asked(self.ask, marks), marks
+
+    def fill_foreseen(
+        self, offsets: cla.Array, room: int, *, marks: Handover | None, later: bool = False
+    ) -> dict[str, cla.Array] | None:
+        """The list, should it be no longer than foreseen; None where there is not even memory for that."""
+        try:
+            return self.fill(offsets, pairs=None, room=room, marks=marks, later=later)
+        except DeviceMemoryError:
+            return None
+
+    def fill(
+        self, offsets: cla.Array, *, pairs: int | None, room: int, marks: Handover | None = None, later: bool = False
+    ) -> dict[str, cla.Array]:
+        """Every neighbor into its place; without `pairs`, their number is not known and may be more than `room`.
+
+        What the count has not put by is left for `later`, or to nobody where there is none.
+        """
+        session = self.index.session
+        known = room if pairs is None else pairs
+        arrays = {"offsets": offsets}
+        for name, (shape, dtype) in self.spec.of_pair.items():
+            purpose = f"the {name} of {known:,} pairs"
+            arrays[name] = session.allocate((known, *shape), dtype, purpose=purpose, rows=room)
+        event = None
+        if known and marks is not None:
+            event = marks.write(session, offsets, arrays["indices"])
+        if known and not later:
+            event = self._visit(arrays, pairs=pairs, marks=marks)
+        self._complete(arrays, event)
+        return arrays
+
+    def add_rest(self, arrays: dict[str, cla.Array], marks: Handover | None) -> None:
+        """The rows that were left for later."""
+        self._complete(arrays, self._visit(arrays, pairs=None, marks=marks))
+
+    def _visit(self, arrays: dict[str, cla.Array], *, pairs: int | None, marks: Handover | None) -> cl.Event | None:
+        """The visit that writes rows, or those that are left: their numbers alone, where these are measured."""
+        index, ask = self.index, self.ask
+        offsets, known = arrays["offsets"], arrays["indices"].shape[0]
+        spec = self.spec if self.measures is None else self.spec.numbers
+        held = _SECTOR if len(spec.of_pair) == 1 and index.writes_at_once() else 0
+        write = spec.writer(offsets.dtype, bounded=pairs is None or index.loops, held=held)
+        capacity = known if offsets.dtype == INT else np.int64(known)
+        given = {**arrays, "first_row": ask.part[0] if ask.part else 0, "capacity": capacity}
+        return index.run(write, ask, [given[argument.name] for argument in write.parsed_arguments], marks=marks)
+
+    def _complete(self, arrays: dict[str, cla.Array], event: cl.Event | None) -> None:
+        """Rows that are written put in order and measured: first measured, where that says the order."""
+        spec = self.spec
+        if arrays["indices"].shape[0]:
+            # What says the order is measured before, and the rest behind: it need not be carried along.
+            early = ("distances",) if spec.sort == "distance" else ()
+            event = self._measure(arrays, early) or event
+            if spec.sort:
+                carried = arrays if self.measures is None else _some(arrays, ("offsets", "indices", *early))
+                event = self._sort(carried)
+            event = self._measure(arrays, tuple(name for name in spec.of_pair if name not in early)) or event
+        self.index.session.publish(event, *(arrays[name] for name in spec.kept))
+
+    def _measure(self, arrays: dict[str, cla.Array], names: tuple[str, ...]) -> cl.Event | None:
+        """Of these what numbers say, if they have been written alone."""
+        names = tuple(name for name in names if name != "indices")
+        if self.measures is None or not names:
+            return None
+        return self.measures.write(
+            self.index.session, self.ask, self.spec, _some(arrays, ("offsets", "indices", *names))
+        )
+
+    def _sort(self, arrays: dict[str, cla.Array]) -> cl.Event | None:
+        """Each row in ascending order."""
+        spec, offsets, known = self.spec, arrays["offsets"], arrays["indices"].shape[0]
+        _check_sort(self.index, offsets, known)
+        return sort_rows(
+            self.index.session,
+            offsets,
+            arrays["indices"],
+            squares=arrays["distances"] if spec.sort == "distance" else None,
+            distances=arrays.get("distances") if spec.distances else None,
+            vectors=arrays.get("vectors"),
+            shifts=arrays.get("shifts"),
+            capacity=known,
+            dtype=spec.dtype,
+            dim=spec.dim,
+            pairs=known,
+        )
+
+    def cut(self, arrays: dict[str, cla.Array], pairs: int, *, copied: bool = False) -> dict[str, cla.Array]:
+        """What the caller gets of a list with room for more: the first `pairs` rows, `copied` where they are few."""
+        session, kept = self.index.session, self.spec.kept
+        found = {name: arrays[name] if name == "offsets" else session.first(arrays[name], pairs) for name in kept}
+        if not copied or not fits(self.index, self.spec, 0, pairs):
+            return found
+        for name in kept[1:]:
+            copy = session.allocate(found[name].shape, found[name].dtype, purpose=f"the {name} of {pairs:,} pairs")
+            session.copy(found[name], copy)
+            found[name] = copy
+        session.publish(None, *found.values())
+        return found
+
+    def hand_over(self, arrays: Any) -> NeighborList:
+        """The list of these arrays, or of what they are called for when somebody looks at it."""
+        ask, spec = self.ask, self.spec
+        first, end = ask.part or (0, ask.m)
+        return NeighborList(
+            arrays if callable(arrays) else {name: arrays[name] for name in spec.kept},
+            num_queries=end - first,
+            num_points=self.index.num_points,
+            dtype=spec.dtype,
+            images=spec.images,
+            device=self.index.session.profile.name,
+        )
+
+
+def begin_listing(index: Index, ask: Ask, spec: ListSpec) -> Listing:
+    """The list that is asked for, of the points as they are now."""
+    return Listing(index=index, ask=ask, spec=spec, measures=measures_for(index, ask, spec))
+
+
+def _some(arrays: dict[str, cla.Array], names: tuple[str, ...]) -> dict[str, cla.Array]:
+    return {name: arrays[name] for name in names}
+
+
+def _check_sort(index: Index, offsets: cla.Array, pairs: int) -> None:
+    """Raise where the driver would end the sort of the longest row too early."""
+    profile, box = index.session.profile, index.problem.box
+    images = 1.0 if box is None else box.most_images(index.radius)
+    if sorts_within_turns(profile, min(pairs, int(images * index.num_points))):
+        return
+    longest = int(np.diff(index.session.read(offsets)).max(initial=0))
+    if not sorts_within_turns(profile, longest):
+        raise turns_refusal(profile, f"sorting a row of {longest:,} neighbors could take more")
