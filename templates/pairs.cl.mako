@@ -63,7 +63,7 @@ void measure_pairs(const int first, const int end, const int rows, global const 
     const long many = min((long)offsets[rows], capacity);
     const long begin = (first / ${work_group_size} + (long)get_group_id(0)) * ${work_group_size * items};
     const long finish = min(many, begin + ${work_group_size * items});
-    if (l < 2) borders[l] = begin < finish ? row_of(offsets, 0, rows, l ? finish - 1 : begin) : 0;
+    for (int k = l; k < 2; k += ${work_group_size}) borders[k] = begin < finish ? row_of(offsets, 0, rows, k ? finish - 1 : begin) : 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     const int first_of_group = borders[0], end_of_group = borders[1] + 1;
     for (long pair = begin + l; pair < finish; pair += ${work_group_size}) {

@@ -134,7 +134,7 @@ void sort_short_rows(const int first, const int end, const int rows, global cons
     local int borders[2];
     const int l = get_local_id(0);
     const long begin = (first / ${work_group_size} + (long)get_group_id(0)) * ${tile};
-    if (l < 2) borders[l] = first_row_from(offsets, rows, begin + l * ${tile});
+    for (int k = l; k < 2; k += ${work_group_size}) borders[k] = first_row_from(offsets, rows, begin + k * ${tile});
     barrier(CLK_LOCAL_MEM_FENCE);
     const int first_row = borders[0], last_row = borders[1];
     // What comes before the first row of the group is another's.

@@ -75,12 +75,14 @@ def test_every_kind_of_list(session, asked, stashed):
     assert stashed[0] is not None
 
 
-def test_lists_of_more_than_numbers_and_foreign_queries_do_without(session, stashed):
+def test_lists_of_more_than_numbers_are_measured_by_them_and_foreign_queries_do_without(session, stashed):
     points = clouds.uniform(N, 3, seed=7)
     index = clfrnn.build_index(points, 0.1, method="strips", session=as_gpu(session))
     expected = reference.neighbors(points, 0.1)
 
     assert np.array_equal(index.query(distances=True, sort="index").to_host().distances, expected.distances)
+    assert None not in stashed
+    stashed.clear()
     same(index.query(points, include_self=False, sort="index"), reference.neighbors(points, 0.1, queries=points))
     assert not stashed
 
@@ -257,11 +259,11 @@ def test_slots_are_as_many_as_few_queries_exceed():
 
 
 def test_numbers_are_put_by_or_marked(session, monkeypatch):
-    """Up to ten neighbors put by, more marked; of few points none put by; in a periodic box none marked."""
+    """Up to ten neighbors put by, more marked; of few points none put by; in a periodic box as elsewhere."""
     points = clouds.uniform(N, 3, seed=2)
     for neighbors, many, periodic, expected in [
-        (8, True, False, "Stash"), (8, True, True, "Stash"), (8, False, False, "Marks"), (8, False, True, None),
-        (3, True, False, "Stash"), (3, False, False, None), (30, True, False, "Marks"), (30, True, True, None),
+        (8, True, False, "Stash"), (8, True, True, "Stash"), (8, False, False, "Marks"), (8, False, True, "Marks"),
+        (3, True, False, "Stash"), (3, False, False, None), (30, True, False, "Marks"), (30, True, True, "Marks"),
     ]:  # fmt: skip
         monkeypatch.setattr(stash, "_MANY", 0 if many else N + 1)
         radius = (neighbors / (4.19 * N)) ** (1 / 3)

@@ -126,7 +126,7 @@ class KeptPoints(abc.ABC):
         """What the index keeps on the device, by name."""
 
     def _readers(self) -> Readers | None:
-        """What reads sorted points back; None where they are kept in their own order."""
+        """What reads sorted points back, where the method keeps them as ``places.cl.mako`` does."""
         return None
 
     def _order(self) -> cla.Array:
@@ -136,10 +136,10 @@ class KeptPoints(abc.ABC):
             return self.session.upload(np.arange(self.num_points, dtype=np.int32), purpose=purpose)
         return self._read_back(readers, "read_order", self.session.allocate(self.num_points, np.int32, purpose=purpose))
 
-    def positions(self) -> cla.Array:
-        """The points as they are now by their own numbers, (n, dim), which nobody may change."""
-        readers = self._readers()
-        assert readers is not None, "points in their own order are read by their own numbers"
+    def positions(self) -> cla.Array | None:
+        """The points as they are now by their own numbers, (n, dim), not to be changed; None where nobody knows."""
+        if (readers := self._readers()) is None:
+            return None
         points = self.session.allocate((self.num_points, self.dim), self.dtype, purpose="the points by their numbers")
         return self._read_back(readers, "read_points", points)
 

@@ -50,5 +50,7 @@ def measures_for(index: Index, ask: Ask, spec: ListSpec) -> Measures | None:
     try:
         points = index.positions()
     except DeviceMemoryError:
+        points = None
+    if points is None:
         return None
     return Measures(points, points if ask.queries is None else ask.queries, index.period())
