@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import FULL, POINTS
+from conftest import FULL, POINTS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -330,6 +330,34 @@ def test_a_list_that_does_not_fit(small, method, short):
     assert_joined(parts, expected)
     assert np.array_equal(index.count().get(), np.diff(EXPECTED.offsets))
     assert same(index.query(sort="index"), bare), "a list that fits is made"
+
+
+def test_points_that_lists_are_measured_by_make_way_for_them(session):
+    """Where memory is short, lists of a GPU are written as those of others are."""
+    walker = as_gpu(session)
+    small = clfrnn.Session(walker.queue)
+    small.profile = walker.profile
+    index = clfrnn.build_index(CLOUD, RADIUS, method="strips", session=small)
+    whole = index.query(**FULL)
+    expected, needed = whole.to_host(), nbytes(whole)
+    del whole
+    gc.collect()
+
+    def with_room(size, ask):
+        gc.collect()
+        small.profile = dataclasses.replace(walker.profile, global_memory=small._pool.active_bytes + size)
+        try:
+            return ask()
+        finally:
+            small.profile = walker.profile
+
+    part = CLOUD.nbytes // 2
+    assert same(with_room(needed + 4 * N + part, lambda: index.query(**FULL)), expected)
+    hinted = index.query(hint=10, **FULL)
+    assert same(with_room(needed - part, hinted.to_host), expected)
+    parts = index.query_blocks(max_bytes=needed // 2, **FULL)
+    first = next(parts).to_host()
+    assert_joined([first, with_room(needed // 2 - part, lambda: next(parts).to_host()), *parts], expected)
 
 
 def test_an_index_that_does_not_fit(small, method):

@@ -40,6 +40,12 @@ class Listing:
     #: what pairs are measured by once their numbers are written; None where the visit writes all of them
     measures: Measures | None
 
+    def within(self, rows: int, pairs: int, *, held: int = 0) -> Listing:
+        """The same; without points to measure by where so large a list lacks the memory that they take."""
+        if self.measures is None or fits(self.index, self.spec, rows, pairs, held=held):
+            return self
+        return dataclasses.replace(self, measures=None)
+
     def count(self, total: Scratch) -> tuple[Counts, Handover | None]:
         """The first visit: what it counts, and what it leaves for the second; where the sum will lie is `total`."""
         marks = self.index.make_marks(self.ask, numbers=len(self.spec.of_pair) == 1 or self.measures is not None)

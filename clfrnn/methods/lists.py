@@ -77,8 +77,9 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
     else:
         arrays = None  # its memory is what the list takes that is written now
         held = counted.offsets.nbytes
-        if not fits(index, spec, ask.m, pairs, held=held):  # memory of marks and of points may be what is missing
-            counted, listing, marks = counted._replace(marks=None), dataclasses.replace(listing, measures=None), None
+        if not fits(index, spec, ask.m, pairs, held=held):
+            counted, marks = counted._replace(marks=None), None  # their memory may be what is missing
+        listing = listing.within(ask.m, pairs, held=held)
         check_budget(index, spec, ask.m, pairs, max_bytes, held=held)
         if not affords(index, spec, ask.m, wanted, max_bytes, held=held):
             wanted = pairs
@@ -95,7 +96,8 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
     if not affords(index, spec, ask.m, hint, max_bytes):
         return list_now(index, ask, spec, max_bytes=max_bytes, spare=True)
     checks, bad = (*index.watch.of_points(), *ask.checks), index.watch.bad_points()
-    listing = begin_listing(index, ask.kept(index.session, whole=len(spec.of_pair) > 1), spec)
+    ask = ask.kept(index.session, whole=len(spec.of_pair) > 1)
+    listing = begin_listing(index, ask, spec)
     total = index.session.scratch(2, LONG, purpose="the number of pairs")
     counts, marks = listing.count(total)
     counted = _place(index, ask.m, counts, total, marks, wide=is_wide(hint))
@@ -105,11 +107,13 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
     arrays = written or listing.fill(counted.offsets, pairs=None, room=hint)
 
     def settle() -> dict[str, Any]:
+        nonlocal listing
         # The checks of what this list is made from, whatever the index took in since.
         if bad is not None:
             raise bad
         pairs = int(index.watch.judge(index.session, checks, total)[0])
         held = sum(array.nbytes for array in arrays.values())
+        listing = listing.within(ask.m, pairs, held=held)
         check_budget(index, spec, ask.m, pairs, max_bytes, held=held)
         if pairs <= hint and counted.wide == is_wide(pairs):
             return listing.cut(arrays, pairs)
@@ -143,12 +147,19 @@ def _blocks(listing: Listing, places: Any, max_bytes: int) -> Iterator[NeighborL
                 needed=needed,
                 available=max_bytes,
             )
+        listing = listing.within(end - first, pairs)
         check_room(index, spec, end - first, pairs)
-        offsets = (places[first : end + 1] - places[first]).astype(offset_type(pairs))
-        placed = index.session.upload(offsets, purpose="the offsets of a block")
-        part = dataclasses.replace(listing, ask=index.part_of(ask, first, end))
-        yield part.hand_over(part.fill(placed, pairs=pairs, room=pairs))
+        yield _block(listing, first, end, places)
         first = end
+
+
+def _block(listing: Listing, first: int, end: int, places: Any) -> NeighborList:
+    """The list of queries from `first` on to `end` alone, whose rows begin at `places`."""
+    index, pairs = listing.index, int(places[end] - places[first])
+    offsets = (places[first : end + 1] - places[first]).astype(offset_type(pairs))
+    placed = index.session.upload(offsets, purpose="the offsets of a block")
+    part = dataclasses.replace(listing, ask=index.part_of(listing.ask, first, end))
+    return part.hand_over(part.fill(placed, pairs=pairs, room=pairs))
 
 
 def _last_row_that_fits(spec: ListSpec, places: Any, first: int, max_bytes: int) -> int:
