@@ -1,4 +1,4 @@
-"""Queries of an index that stands: what a periodic box, a user's function and queries that are no points cost."""
+"""Queries of an index that stands: what lists carry, periodic boxes, a user's function and other queries cost."""
 
 from __future__ import annotations
 
@@ -38,6 +38,19 @@ def beside(session: clfrnn.Session, points: Any, radius: float, side: float, met
     return [pairs / len(points), *(milliseconds(session, step).span for step in asked)]
 
 
+def carried(session: clfrnn.Session, points: Any, radius: float, *, method: str, **domain: Any) -> list[float]:
+    """Milliseconds of lists of numbers, with distances, with vectors too, and of both kinds of sorted ones."""
+    index = clfrnn.build_index(cla.to_device(session.queue, points), radius, method=method, session=session, **domain)
+    asked: list[dict[str, Any]] = [
+        {},
+        {"distances": True},
+        {"distances": True, "vectors": True},
+        {"sort": "index"},
+        {"distances": True, "sort": "distance"},
+    ]
+    return [milliseconds(session, functools.partial(index.query, **what)).span for what in asked]
+
+
 def foreign(session: clfrnn.Session, points: Any, radius: float, side: float, method: str) -> list[list[Any]]:
     """Milliseconds of count, lists and nearest of the points, and of random queries, as many and fewer by the way."""
     rng, on_device = np.random.default_rng(1), cla.to_device(session.queue, points)
@@ -67,6 +80,23 @@ def print_beside(session: clfrnn.Session, named: dict[str, Callable[[], tuple[An
             ratio = "" if k == base else f" ({times[k] / times[base]:.2f} x)"
             cells.append(f"{times[k]:.3f}{ratio}")
         click.echo(f"| {name} | {mean:.2f} | " + " | ".join(cells) + " |")
+
+
+def print_carried(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]], method: str) -> None:
+    """The table of what lists carry, in the open and in a periodic box."""
+    click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}, method {method}\n")
+    click.echo(
+        "| cloud | box | numbers | distances | distances, vectors | sorted by index | distances, sorted by them |"
+    )
+    click.echo("|---|---|---:|---:|---:|---:|---:|")
+    for name, make in named.items():
+        if not is_uniform(name):
+            continue
+        points, radius = make()
+        side = (side_of(name),) * points.shape[1]
+        for box, domain in (("open", {}), ("periodic", {"box": side, "periodic": True})):
+            times = carried(session, points, radius, method=method, **domain)
+            click.echo(f"| {name} | {box} | {' | '.join(f'{each:.3f}' for each in times)} |")
 
 
 def print_foreign(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]], method: str) -> None:

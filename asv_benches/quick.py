@@ -1,8 +1,8 @@
 """The figures of docs/performance.md: update + count and update + lists on named clouds, as a Markdown table.
 
 With ``--beside``, what a periodic box and a user's function cost beside a bare count, on the uniform clouds; with
-``--foreign``, what queries cost there that are no points, in random order; with ``--kernels``, what each kernel of a
-step takes.
+``--foreign``, what queries cost there that are no points, in random order; with ``--carried``, what lists cost there
+that carry more than numbers; with ``--kernels``, what each kernel of a step takes.
 
 Device time is the last event's end minus the first event's start, on a queue with profiling; wall time that of the same
 step in a session as users have it, or with ``--loop`` its share of a loop whose last step alone is waited for. Points
@@ -26,7 +26,7 @@ from clfrnn.errors import ClfrnnError
 
 from .benchmarks.common import WARM_UP, Seconds, has_event_times, profiled
 from .named import LARGE, SMALL, STEPS, Step, milliseconds
-from .queries import print_beside, print_foreign
+from .queries import print_beside, print_carried, print_foreign
 
 #: Longer lists are asked for in blocks.
 MOST_PAIRS = 1 << 30
@@ -179,6 +179,7 @@ def print_steps(
 @click.option("--small", is_flag=True, help="The clouds for CPUs.")
 @click.option("--beside", "compared", is_flag=True, help="Periodic boxes and a user's function beside a bare count.")
 @click.option("--foreign", "by_others", is_flag=True, help="Queries that are no points.")
+@click.option("--carried", "by_contents", is_flag=True, help="Lists with distances, with vectors, and sorted ones.")
 @click.option("--kernels", "by_kernel", is_flag=True, help="What each kernel of a step takes.")
 @click.option("--scipy", "with_scipy", is_flag=True, help="scipy's cKDTree beside ours, in the same run.")
 @click.option("--loop", is_flag=True, help="Wall times in a loop whose last step alone is waited for.")
@@ -190,6 +191,7 @@ def main(
     small: bool,
     compared: bool,
     by_others: bool,
+    by_contents: bool,
     by_kernel: bool,
     with_scipy: bool,
     loop: bool,
@@ -202,6 +204,8 @@ def main(
             print_beside(session, named, method)
         elif by_others:
             print_foreign(session, named, method)
+        elif by_contents:
+            print_carried(session, named, method)
         elif by_kernel:
             if not has_event_times(session):
                 raise click.ClickException(f"--kernels: {session.profile} does not tell how long kernels take")

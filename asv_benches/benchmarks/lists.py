@@ -15,3 +15,15 @@ class Lists(Search):
         return self.case.seconds(self.case.index.query)
 
     track_query.unit = "seconds"  # type: ignore[attr-defined]
+
+    def track_vectors(self, *_: object) -> float:
+        """Device time, with distances and vectors."""
+        return self.case.seconds(lambda: self.case.index.query(distances=True, vectors=True))
+
+    track_vectors.unit = "seconds"  # type: ignore[attr-defined]
+
+    def track_sorted(self, *_: object) -> float:
+        """Device time, with distances and sorted by them."""
+        return self.case.seconds(lambda: self.case.index.query(distances=True, sort="distance"))
+
+    track_sorted.unit = "seconds"  # type: ignore[attr-defined]
