@@ -14,7 +14,7 @@ from conftest import FULL, POINTS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.methods import METHODS
+from clfrnn.methods import METHODS, measures
 
 N = min(300, POINTS)
 CLOUD = clouds.clustered(N, 3, seed=1, clusters=12, width=0.05)
@@ -332,8 +332,10 @@ def test_a_list_that_does_not_fit(small, method, short):
     assert same(index.query(sort="index"), bare), "a list that fits is made"
 
 
-def test_points_that_lists_are_measured_by_make_way_for_them(session):
+def test_points_that_lists_are_measured_by_make_way_for_them(session, monkeypatch):
     """Where memory is short, lists of a GPU are written as those of others are."""
+    monkeypatch.setattr(measures, "_NUMBERS", 0)
+    monkeypatch.setattr(measures, "_NUMBERS_OF_POINT", 0)
     walker = as_gpu(session)
     small = clfrnn.Session(walker.queue)
     small.profile = walker.profile

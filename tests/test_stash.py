@@ -10,7 +10,7 @@ from conftest import POINTS, as_gpu, takes_long_as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.methods import cells, fenns, list_spec, stash
+from clfrnn.methods import cells, fenns, list_spec, measures, stash
 from clfrnn.methods.ask import make_ask
 
 N = min(700, POINTS)
@@ -75,7 +75,9 @@ def test_every_kind_of_list(session, asked, stashed):
     assert stashed[0] is not None
 
 
-def test_lists_of_more_than_numbers_are_measured_by_them_and_foreign_queries_do_without(session, stashed):
+def test_lists_of_more_than_numbers_are_measured_by_them_and_foreign_queries_do_without(session, monkeypatch, stashed):
+    monkeypatch.setattr(measures, "_NUMBERS", 0)
+    monkeypatch.setattr(measures, "_NUMBERS_OF_POINT", 0)
     points = clouds.uniform(N, 3, seed=7)
     index = clfrnn.build_index(points, 0.1, method="strips", session=as_gpu(session))
     expected = reference.neighbors(points, 0.1)

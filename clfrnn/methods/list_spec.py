@@ -62,6 +62,11 @@ class ListSpec:
         return max(self._sizes.values()), sum(self._sizes.values())
 
     @functools.cached_property
+    def carried(self) -> int:
+        """How many numbers a pair has besides its neighbor's own."""
+        return sum(math.prod(shape) for shape, _ in self.of_pair.values()) - 1
+
+    @functools.cached_property
     def numbers(self) -> ListSpec:
         """The same of numbers alone."""
         return dataclasses.replace(self, distances=False, vectors=False, sort=None)

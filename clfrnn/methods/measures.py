@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Measures", "measures_for"]
 
+#: So many numbers besides those of neighbors take a visit as long to write as it takes to read points back, to launch
+#: two kernels more, and to find the rows of pairs: some in any case, and some for each point (measured on an H200).
+_NUMBERS, _NUMBERS_OF_POINT = 6e6, 1.5
+
 
 class Measures(NamedTuple):
     """Points and queries by their own numbers, as they were when a list was asked for, and the periodic box."""
@@ -45,7 +49,10 @@ def measures_for(index: Index, ask: Ask, spec: ListSpec) -> Measures | None:
     On a GPU one number to a row takes as long as a sector of memory: numbers alone are written by sectors, and what
     follows from them pair by pair. Where a query may see two images of a point, its number does not say which.
     """
-    if len(spec.of_pair) == 1 or spec.images or index.session.profile.kind != "gpu":
+    if spec.images or index.session.profile.kind != "gpu":
+        return None
+    foreseen = index.problem.survey.neighbors(ask.radius) * ask.m * spec.carried
+    if not foreseen or foreseen < _NUMBERS + _NUMBERS_OF_POINT * index.num_points:
         return None
     try:
         points = index.positions()
