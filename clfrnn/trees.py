@@ -36,8 +36,9 @@ _LEAVES_OF_GPU = ((60.0, 8), (160.0, 16), (math.inf, 32))
 #: Nodes for each point, at the most: of 32 bytes in three dimensions with four more for a leaf, they take 12 a point.
 _NODES_OF_POINT = 0.358
 
-#: Work-items of a group that makes boxes, and of one with more local memory for each of them.
-_GROUP, _LEAST_GROUP = 128, 128
+#: Work-items of a group that makes trees, by kind of device: on a GPU so many that each keeps eight points of a block.
+_GROUP = {"gpu": 128}
+_GROUP_ELSEWHERE = 8
 
 #: Leaves of such a group: on a GPU so many that each compute unit has some groups, but few of these in all, as one of
 #: them goes through what all have found (measured).
@@ -188,13 +189,10 @@ def plan_tree(
     profile: DeviceProfile, *, dim: int, real: str, periodic: bool, leaves: int = _MOST_LEAVES_OF_GROUP
 ) -> TreeConfig:
     """Wide groups on a GPU, narrow ones on a CPU; up to so many leaves as local memory has room for."""
-    size = group_size(profile, _GROUP if profile.kind == "gpu" else 8)
+    size = group_size(profile, _GROUP.get(profile.kind, _GROUP_ELSEWHERE))
     of_leaf = (2 * dim + 2) * REAL_SIZE[real] + 4
     while leaves > 2 and leaves * of_leaf > profile.usable_local_memory:
         leaves //= 2
-    # Wide groups only for whole blocks: their own numbers would take what a block could have.
-    while size > _LEAST_GROUP and _room_for_block(profile, size, real) < _BLOCK:
-        size //= 2
     return TreeConfig(
         work_group_size=size,
         dim=dim,

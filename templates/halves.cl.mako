@@ -2,8 +2,7 @@
 <%namespace name="refit" file="refit.cl.mako"/>
 ## Leaves as compact as those of a k-d tree: what the curve leaves wound is put right in local memory.
 ## Config fields used: work_group_size, dim, periodic, halved.
-<%! most_bits = 22 
-padded = True %>\
+<%! most_bits = 22 %>\
 <%def name="order_by_halves(images)">
 <% each = halved // work_group_size %>\
 // The points of a block, which follow each other on the curve: halved where they lie farthest apart, and each half again, down

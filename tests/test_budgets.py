@@ -356,7 +356,7 @@ def test_points_that_lists_are_measured_by_make_way_for_them(session, monkeypatc
     part = CLOUD.nbytes // 2
     assert same(with_room(needed + 4 * N + part, lambda: index.query(**FULL)), expected)
     hinted = index.query(hint=10, **FULL)
-    assert same(with_room(needed - part, hinted.to_host), expected)
+    assert same(with_room(needed, hinted.to_host), expected)
     parts = index.query_blocks(max_bytes=needed // 2, **FULL)
     first = next(parts).to_host()
     assert_joined([first, with_room(needed // 2 - part, lambda: next(parts).to_host()), *parts], expected)

@@ -7,7 +7,8 @@ from conftest import POINTS, as_gpu, takes_long_as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.methods import METHODS, measures
+from clfrnn.methods import METHODS, cell_plan, measures
+from clfrnn.primitives.pairs import measure_pairs as measure
 
 N = min(500, POINTS)
 RADIUS = 0.17
@@ -25,9 +26,9 @@ def measured(monkeypatch):
     """Lists are measured however short they are; how many were."""
     monkeypatch.setattr(measures, "_NUMBERS", 0)
     monkeypatch.setattr(measures, "_NUMBERS_OF_POINT", 0)
-    made, write = [], measures.Measures.write
+    made = []
     monkeypatch.setattr(
-        measures.Measures, "write", lambda self, *given: made.append(len(self.points)) or write(self, *given)
+        measures, "measure_pairs", lambda *given, **named: made.append(len(named["points"])) or measure(*given, **named)
     )
     return made
 
@@ -44,9 +45,18 @@ def assert_same(found, expected, *, by_distance=False):
 
 
 def gpu(session, method):
-    if takes_long_as_gpu(session, method):
-        pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
+    if session.profile.kind != "gpu" and (method == "aabb_tree" or takes_long_as_gpu(session, method)):
+        pytest.skip("drivers for CPUs take long for kernels in the arrangement for a GPU")
     return as_gpu(session)
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_points_are_read_back(session, method, dtype):
+    points = clouds.uniform(N, 3, dtype=dtype, seed=2)
+    index = clfrnn.build_index(points, RADIUS, method=method, session=session)
+    for moved in (points, points[::-1] * dtype.type(2)):
+        index.update(moved)
+        assert np.array_equal(index.positions().get(), moved)
 
 
 @pytest.mark.parametrize("domain", [{}, BOX], ids=["open", "periodic"])
@@ -111,6 +121,48 @@ def test_lists_are_of_the_points_and_queries_that_were(session, foreign, measure
     assert np.array_equal(np.concatenate([part.indices for part in parts]), expected.indices)
     assert np.array_equal(np.concatenate([part.distances for part in parts]), expected.distances)
     assert measured
+
+
+@pytest.mark.parametrize("domain", [{}, BOX], ids=["open", "periodic"])
+def test_parts_of_many_queries(session, monkeypatch, domain, measured):
+    """Whose walks go through a sorted copy of them, made anew for each part."""
+    monkeypatch.setattr(cell_plan, "_MANY_QUERIES", {})
+    monkeypatch.setattr(cell_plan, "_MANY_QUERIES_ELSEWHERE", 40)
+    monkeypatch.setattr(cell_plan, "_LEAST_TO_SORT_FOR", {})
+    session = gpu(session, "strips")
+    points, queries = clouds.uniform(N, 3, seed=10), clouds.uniform(N, 3, seed=11)
+    on_device = cla.to_device(session.queue, queries)
+    index = clfrnn.build_index(points, RADIUS, method="strips", session=session, **domain)
+    expected = reference.neighbors(points, RADIUS, queries=queries, **domain)
+    parts = index.query_blocks(on_device, max_bytes=15_000, distances=True, vectors=True, sort="index")
+    on_device.fill(9)
+    index.update(points[::-1].copy())
+
+    parts = [part.to_host() for part in parts]
+
+    assert len(parts) > 2
+    for name in ("indices", "distances", "vectors"):
+        assert np.array_equal(np.concatenate([getattr(part, name) for part in parts]), getattr(expected, name)), name
+    assert measured
+
+
+@pytest.mark.parametrize("hint", [None, 10**5])
+@pytest.mark.parametrize("sort", ["index", "distance"])
+def test_the_visit_writes_all_where_there_is_no_memory_for_points(session, monkeypatch, hint, sort, measured):
+    session = gpu(session, "strips")
+    points = clouds.uniform(N, 3, seed=12)
+    index = clfrnn.build_index(points, RADIUS, method="strips", session=session)
+    allocate = type(session).allocate
+
+    def refuse(self, *given, purpose, **named):
+        if "by their numbers" in purpose:
+            raise clfrnn.DeviceMemoryError("none left", needed=1, available=0)
+        return allocate(self, *given, purpose=purpose, **named)
+
+    monkeypatch.setattr(type(session), "allocate", refuse)
+    found = index.query(hint=hint, distances=True, vectors=True, sort=sort)
+    assert_same(found, reference.neighbors(points, RADIUS), by_distance=sort == "distance")
+    assert not measured
 
 
 @pytest.mark.core

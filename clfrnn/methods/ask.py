@@ -60,13 +60,9 @@ class Ask(NamedTuple):
             self.half,
         )
 
-    def kept(self, session: Session, *, whole: bool = False) -> Ask:
-        """The same query, of copies where arrays are the caller's own: for those who come back to it later.
-
-        The `whole` of it also where walks read a copy of queries.
-        """
-        read = (self.queries, self.radii) if whole else self._read()
-        return self._copied(session, [array for array in read if self.borrowed])
+    def kept(self, session: Session) -> Ask:
+        """The same query, of copies where arrays are the caller's own: for those who come back to it later."""
+        return self._copied(session, [array for array in self._read() if self.borrowed])
 
     def kept_for_parts(self, session: Session) -> Ask:
         """The same for those who take parts of it, of queries of its own also where walks read a copy of them."""

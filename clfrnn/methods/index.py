@@ -258,7 +258,8 @@ class Index(Walker):
 
         Notes
         -----
-        Cost: one visit for the counts, a visit for each part, and 12 bytes for each query on the host.
+        Cost: one visit for the counts, a visit for each part, and 12 bytes for each query on the host; on a GPU, where
+        the list carries more than numbers, also a copy of the points until the last part.
         """
         ask = make_ask(self, queries, radius=radius, include_self=include_self, half=half)
         spec = make_spec(self, distances=distances, vectors=vectors, sort=sort)

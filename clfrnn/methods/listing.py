@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..results import NeighborList
 from ..session import INT, Scratch
 from .budget import fits
 from .list_spec import ListSpec
-from .measures import Measures, measures_for
+from .measures import measure, pays_to_measure
 
 if TYPE_CHECKING:
     from .ask import Ask
@@ -37,18 +38,28 @@ class Listing:
     index: Index
     ask: Ask
     spec: ListSpec
-    #: what pairs are measured by once their numbers are written; None where the visit writes all of them
-    measures: Measures | None
+    #: whether the visit writes numbers alone, by which pairs are measured then
+    measured: bool
+    #: the points to measure by, for those who come back when the index has others
+    points: cla.Array | None = None
 
-    def within(self, rows: int, pairs: int, *, held: int = 0) -> Listing:
-        """The same; without points to measure by where so large a list lacks the memory that they take."""
-        if self.measures is None or fits(self.index, self.spec, rows, pairs, held=held):
+    def visited(self) -> Listing:
+        """The same list, of which the visit writes all."""
+        return dataclasses.replace(self, measured=False, points=None)
+
+    def with_points(self) -> Listing:
+        """The same with the points to measure by as they are now; visited where there is no memory for them."""
+        if not self.measured or self.points is not None:
             return self
-        return dataclasses.replace(self, measures=None)
+        try:
+            points = self.index.positions()
+        except DeviceMemoryError:
+            points = None
+        return self.visited() if points is None else dataclasses.replace(self, points=points)
 
     def count(self, total: Scratch) -> tuple[Counts, Handover | None]:
         """The first visit: what it counts, and what it leaves for the second; where the sum will lie is `total`."""
-        marks = self.index.make_marks(self.ask, numbers=len(self.spec.of_pair) == 1 or self.measures is not None)
+        marks = self.index.make_marks(self.ask, numbers=self.measured or not self.spec.carried)
         if marks is not None:
             marks.tell(total)
         return self.index.count_asked(self.ask, marks), marks
@@ -80,45 +91,49 @@ class Listing:
             event = marks.write(session, offsets, arrays["indices"])
         if known and not later:
             event = self._visit(arrays, pairs=pairs, marks=marks)
-        self._complete(arrays, event)
+        self.complete(arrays, event)
         return arrays
 
-    def add_rest(self, arrays: dict[str, cla.Array], marks: Handover | None) -> None:
-        """The rows that were left for later."""
-        self._complete(arrays, self._visit(arrays, pairs=None, marks=marks))
+    def write_rows(self, arrays: dict[str, cla.Array], *, marks: Handover | None = None) -> None:
+        """All rows, or with `marks` those that were left for later."""
+        self.complete(arrays, self._visit(arrays, pairs=None, marks=marks))
+
+    def complete(self, arrays: dict[str, cla.Array], event: cl.Event | None) -> None:
+        """Rows that are written put in order and measured: first measured, where that says the order."""
+        spec, known = self.spec, arrays["indices"].shape[0]
+        if self.measured and self.points is None and known:
+            listing = self.with_points()
+            if listing.measured:
+                listing.complete(arrays, event)
+            else:  # not even memory for points: once more, with all that the list carries
+                listing.write_rows(arrays)
+            return
+        if known:
+            # What says the order is measured before, and the rest behind: it need not be carried along.
+            early = ("distances",) if spec.sort == "distance" else ()
+            event = self._measure(arrays, early) or event
+            if spec.sort:
+                event = self._sort(_some(arrays, ("indices", *early)) if self.measured else arrays)
+            event = self._measure(arrays, tuple(name for name in spec.of_pair if name not in early)) or event
+        self.index.session.publish(event, *(arrays[name] for name in spec.kept))
 
     def _visit(self, arrays: dict[str, cla.Array], *, pairs: int | None, marks: Handover | None) -> cl.Event | None:
         """The visit that writes rows, or those that are left: their numbers alone, where these are measured."""
         index, ask = self.index, self.ask
         offsets, known = arrays["offsets"], arrays["indices"].shape[0]
-        spec = self.spec if self.measures is None else self.spec.numbers
-        held = _SECTOR if len(spec.of_pair) == 1 and index.writes_at_once() else 0
+        spec = self.spec.numbers if self.measured else self.spec
+        held = _SECTOR if index.writes_at_once() and not spec.carried else 0
         write = spec.writer(offsets.dtype, bounded=pairs is None or index.loops, held=held)
         capacity = known if offsets.dtype == INT else np.int64(known)
         given = {**arrays, "first_row": ask.part[0] if ask.part else 0, "capacity": capacity}
         return index.run(write, ask, [given[argument.name] for argument in write.parsed_arguments], marks=marks)
 
-    def _complete(self, arrays: dict[str, cla.Array], event: cl.Event | None) -> None:
-        """Rows that are written put in order and measured: first measured, where that says the order."""
-        spec = self.spec
-        if arrays["indices"].shape[0]:
-            # What says the order is measured before, and the rest behind: it need not be carried along.
-            early = ("distances",) if spec.sort == "distance" else ()
-            event = self._measure(arrays, early) or event
-            if spec.sort:
-                carried = arrays if self.measures is None else _some(arrays, ("offsets", "indices", *early))
-                event = self._sort(carried)
-            event = self._measure(arrays, tuple(name for name in spec.of_pair if name not in early)) or event
-        self.index.session.publish(event, *(arrays[name] for name in spec.kept))
-
     def _measure(self, arrays: dict[str, cla.Array], names: tuple[str, ...]) -> cl.Event | None:
         """Of these what numbers say, if they have been written alone."""
-        names = tuple(name for name in names if name != "indices")
-        if self.measures is None or not names:
+        wanted = {"indices", *names}
+        if self.points is None or len(wanted) == 1:
             return None
-        return self.measures.write(
-            self.index.session, self.ask, self.spec, _some(arrays, ("offsets", "indices", *names))
-        )
+        return measure(self.index, self.ask, self.spec, self.points, _some(arrays, wanted))
 
     def _sort(self, arrays: dict[str, cla.Array]) -> cl.Event | None:
         """Each row in ascending order."""
@@ -166,12 +181,13 @@ class Listing:
 
 
 def begin_listing(index: Index, ask: Ask, spec: ListSpec) -> Listing:
-    """The list that is asked for, of the points as they are now."""
-    return Listing(index=index, ask=ask, spec=spec, measures=measures_for(index, ask, spec))
+    """The list that is asked for."""
+    return Listing(index=index, ask=ask, spec=spec, measured=pays_to_measure(index, ask, spec))
 
 
-def _some(arrays: dict[str, cla.Array], names: tuple[str, ...]) -> dict[str, cla.Array]:
-    return {name: arrays[name] for name in names}
+def _some(arrays: dict[str, cla.Array], names: Iterable[str]) -> dict[str, cla.Array]:
+    """The offsets and these of a list's arrays."""
+    return {name: arrays[name] for name in ("offsets", *names)}
 
 
 def _check_sort(index: Index, offsets: cla.Array, pairs: int) -> None:

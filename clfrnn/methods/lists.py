@@ -72,14 +72,13 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
     wanted = index.rooms.settle(ask.kind, pairs, most_alike(pairs)) if spare else pairs
     if room is not None and arrays is not None and pairs <= room and counted.wide == is_wide(pairs):
         if later and rest:
-            listing.add_rest(arrays, marks)
+            listing.write_rows(arrays, marks=marks)
         arrays = listing.cut(arrays, pairs, copied=2 * pairs < room)
     else:
         arrays = None  # its memory is what the list takes that is written now
         held = counted.offsets.nbytes
-        if not fits(index, spec, ask.m, pairs, held=held):
-            counted, marks = counted._replace(marks=None), None  # their memory may be what is missing
-        listing = listing.within(ask.m, pairs, held=held)
+        if not fits(index, spec, ask.m, pairs, held=held):  # memory of marks, or for points, may be what is missing
+            counted, marks, listing = counted._replace(marks=None), None, listing.visited()
         check_budget(index, spec, ask.m, pairs, max_bytes, held=held)
         if not affords(index, spec, ask.m, wanted, max_bytes, held=held):
             wanted = pairs
@@ -96,24 +95,23 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
     if not affords(index, spec, ask.m, hint, max_bytes):
         return list_now(index, ask, spec, max_bytes=max_bytes, spare=True)
     checks, bad = (*index.watch.of_points(), *ask.checks), index.watch.bad_points()
-    ask = ask.kept(index.session, whole=len(spec.of_pair) > 1)
+    ask = ask.kept(index.session)
     listing = begin_listing(index, ask, spec)
     total = index.session.scratch(2, LONG, purpose="the number of pairs")
     counts, marks = listing.count(total)
     counted = _place(index, ask.m, counts, total, marks, wide=is_wide(hint))
     written = listing.fill_foreseen(counted.offsets, hint, marks=marks)
-    counted, marks = counted._replace(marks=None), None  # back to the pool, however long nobody looks at the list
-    # Where there was no memory, that of the marks may be what was missing.
+    # Back to the pool, however long nobody looks at the list; and where there was no memory, that of the marks, or for
+    # points to measure by, may be what was missing.
+    counted, marks, listing = counted._replace(marks=None), None, listing.visited()
     arrays = written or listing.fill(counted.offsets, pairs=None, room=hint)
 
     def settle() -> dict[str, Any]:
-        nonlocal listing
         # The checks of what this list is made from, whatever the index took in since.
         if bad is not None:
             raise bad
         pairs = int(index.watch.judge(index.session, checks, total)[0])
         held = sum(array.nbytes for array in arrays.values())
-        listing = listing.within(ask.m, pairs, held=held)
         check_budget(index, spec, ask.m, pairs, max_bytes, held=held)
         if pairs <= hint and counted.wide == is_wide(pairs):
             return listing.cut(arrays, pairs)
@@ -126,9 +124,12 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
 
 def list_blocks(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int) -> Iterator[NeighborList]:
     """Lists of consecutive ranges of the queries, each of at most `max_bytes`, in order. Counts are made at once."""
-    listing = begin_listing(index, ask.kept_for_parts(index.session), spec)
-    per_row = index.session.read(index.count_asked(listing.ask)).astype(np.int64)
+    ask = ask.kept_for_parts(index.session)
+    per_row = index.session.read(index.count_asked(ask)).astype(np.int64)
     index.watch.settle()
+    listing = begin_listing(index, ask, spec)
+    # Without memory for a copy, queries that walks read a copy of are still the caller's own.
+    listing = listing.with_points() if ask.queries is None or ask.parted else listing.visited()
     return _blocks(listing, np.concatenate([[0], np.cumsum(per_row)]), max_bytes)
 
 
@@ -147,7 +148,8 @@ def _blocks(listing: Listing, places: Any, max_bytes: int) -> Iterator[NeighborL
                 needed=needed,
                 available=max_bytes,
             )
-        listing = listing.within(end - first, pairs)
+        if not fits(index, spec, end - first, pairs):
+            listing = listing.visited()  # the memory of points to measure by may be what is missing
         check_room(index, spec, end - first, pairs)
         yield _block(listing, first, end, places)
         first = end

@@ -31,7 +31,7 @@ def measure_pairs(
 
     `points` are (n, dim), of `queries` the list's first is number `first_row`. In a `period`, a pair is that of
     the images that are nearest, and no row holds another. Distances are squared unless `rooted`. Where pairs are more
-    than there is room for, nothing is right. One launch; nothing is waited for.
+    than there is room for, nothing is right. One launch, or slices that are waited for where that would be too long.
     """
     offsets, indices = arrays["offsets"], arrays["indices"]
     room, (n, dim) = indices.shape[0], points.shape

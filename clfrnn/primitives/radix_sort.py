@@ -24,7 +24,8 @@ def sort_positions(session: Session, keys: Scratch, bits: int) -> tuple[Scratch,
     keys : (n,) uint32 or uint64 — overwritten
     bits : the number of low bits that may differ between keys; the others must be equal
 
-    Two launches for every four bits, of millions of keys up to four; two and a half passes. Nothing is waited for.
+    Three launches for every four bits, on a GPU two of up to a million and a half keys, of very many four; two and a
+    half passes. Nothing is waited for.
 
     Source: Satish, Harris, Garland (2009), §4.
     """
