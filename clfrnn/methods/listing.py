@@ -31,7 +31,7 @@ __all__ = ["Listing", "begin_listing"]
 _SECTOR = 8
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(slots=True, kw_only=True)  # one for each list: frozen ones take longer to make
 class Listing:
     """What is listed, and what a list carries of it."""
 
@@ -108,7 +108,7 @@ class Listing:
             else:  # not even memory for points: once more, with all that the list carries
                 listing.write_rows(arrays)
             return
-        if known:
+        if known and (self.measured or spec.sort):
             # What says the order is measured before, and the rest behind: it need not be carried along.
             early = ("distances",) if spec.sort == "distance" else ()
             event = self._measure(arrays, early) or event

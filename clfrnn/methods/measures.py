@@ -27,7 +27,7 @@ def pays_to_measure(index: Index, ask: Ask, spec: ListSpec) -> bool:
     On a GPU one number to a row takes as long as a sector of memory: numbers alone are written by sectors, and what
     follows from them pair by pair. Where a query may see two images of a point, its number does not say which.
     """
-    if spec.images or not spec.carried or index.session.profile.kind != "gpu":
+    if not spec.carried or spec.images or index.session.profile.kind != "gpu":
         return False
     pairs = index.rooms.foreseen(ask.kind) or index.problem.survey.neighbors(ask.radius) * ask.m
     return pairs * spec.carried >= _NUMBERS + _NUMBERS_OF_POINT * index.num_points
