@@ -110,9 +110,16 @@ def test_lists_that_are_not_waited_for(walker, hint, marked):
 
 
 @pytest.mark.usefixtures("room")
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("asked", [{}, {"half": True}, {"include_self": True}], ids=["", "half", "self"])
-@pytest.mark.parametrize("away", [0.0, 0.7], ids=["at home", "away"])
+@pytest.mark.parametrize(
+    ("method", "asked", "away"),
+    [
+        ("strips", {}, 0.0),
+        ("strips", {"half": True}, 0.7),
+        ("uniform_grid", {"half": True}, 0.0),
+        ("uniform_grid", {"include_self": True}, 0.7),
+    ],
+    ids=["strips", "strips, half, away", "grid, half", "grid, self, away"],
+)
 def test_periodic_lists_of_numbers(session, method, asked, away, marked):
     """By whichever kernel serves the points: where all lie in the box, and where some do not."""
     walker = as_gpu(session)
