@@ -225,8 +225,11 @@ def _build(
     chosen = _check_method(method, options)
     array, pending, _ = take_points(session, points, "points")
     n, dim = array.shape
+    varied = False
     if per_query:
-        largest = float(round_radii(radius, np.size(radius), array.dtype).max(initial=0))
+        radii = round_radii(radius, np.size(radius), array.dtype)
+        largest = float(radii.max(initial=0))
+        varied = bool((radii < largest).any())
     else:
         largest = one_radius(radius, array.dtype)
     if dim not in (serving := chosen or METHODS["brute_force"]).dims:
@@ -256,7 +259,8 @@ def _build(
     if chosen is not None:
         index = chosen.build(session, problem, array, pending)
     else:
-        index = _build_chosen(choose_method(problem, session.profile, queries=m), session, problem, array, pending)
+        choice = choose_method(problem, session.profile, queries=m, varied=varied)
+        index = _build_chosen(choice, session, problem, array, pending)
     if pending is not None:
         index.watch.good_points(pending.read())
     return index

@@ -10,7 +10,7 @@ import pytest
 from conftest import RECORDED, as_gpu
 
 import clfrnn
-from clfrnn import clouds
+from clfrnn import clouds, reference
 from clfrnn.domain import PeriodicBox
 from clfrnn.methods import choice as choice_module
 from clfrnn.methods import choose_method, is_worth_binning
@@ -69,6 +69,7 @@ def test_strips_otherwise(name, asked, reason):
 @pytest.mark.parametrize("name", GPUS)
 def test_what_does_not_fit_local_memory(name, monkeypatch):
     monkeypatch.setattr(choice_module, "_MOST_NEIGHBORS", 1e6)
+    monkeypatch.setitem(choice_module._MANY_NEIGHBORS, "kept", choice_module._Least(1e6, 1e6))
     assert choice(even(neighbors=3e5, n=1 << 28, dim=2), name)[1].endswith("does not fit local memory")
 
 
@@ -127,13 +128,55 @@ def test_crowds_are_counted_first(name):
         assert chosen.otherwise.why.endswith("points lie too unevenly for local grids")
 
 
+@pytest.mark.parametrize("name", GPUS)
+def test_a_tree_where_neighbors_are_many(name):
+    """From fewer on where an index is kept than where lists are made once, or radii are mostly smaller."""
+    few, thousands = min(65_536, 512 * RECORDED[name].compute_units), 13_000 * RECORDED[name].compute_units
+    for n, asked, least in (
+        (thousands, {}, 1_200),
+        (thousands, {"queries": thousands}, 1_500),
+        (thousands, {"queries": thousands, "varied": True}, 2_000),
+        (few, {}, 800),
+        (few, {"queries": few}, 1_500),
+        (few, {"queries": few, "varied": True}, 4_000),
+    ):
+        fewer, more = (
+            choose_method(even(neighbors=factor * least, n=n), RECORDED[name], **asked) for factor in (0.98, 1.02)
+        )
+        assert (fewer.method.name, more.method.name) == ("strips", "aabb_tree")
+        within = "the largest of the radii" if "varied" in asked else "the radius"
+        assert more.why.endswith(f"neighbors within {within}")
+
+
+@pytest.mark.parametrize("name", CPUS)
+def test_cells_on_a_cpu_however_many_neighbors(name):
+    assert choice(even(neighbors=5_000, n=262_144), name)[0] == "strips"
+
+
+def test_radii_of_queries_are_told_to_vary(session, monkeypatch):
+    told = []
+
+    def heard(*about, varied, **asked):
+        told.append(varied)
+        return choose_method(*about, varied=varied, **asked)
+
+    monkeypatch.setattr("clfrnn.api.choose_method", heard)
+    points = clouds.uniform(400, 3)
+    radii = np.full(400, 0.1, np.float32)
+    on_device = cla.to_device(session.queue, radii)
+    for radius, known in ((0.1, 0.1), (radii, radii), (on_device, radii), (np.linspace(0.01, 0.1, 400),) * 2):
+        found = clfrnn.search(points, radius, session=session)
+        assert np.array_equal(found.offsets.get(), reference.neighbors(points, known).offsets)
+    assert told == [False, False, False, True]
+
+
 def test_a_search_is_one_of_so_many_queries_and_an_index_is_kept(session, monkeypatch):
     asked = []
 
     def listen(name, decide):
-        def heard(*about, queries):
+        def heard(*about, queries, **told):
             asked.append((name, queries))
-            return decide(*about, queries=queries)
+            return decide(*about, queries=queries, **told)
 
         monkeypatch.setattr(f"clfrnn.api.{name}", heard)
 

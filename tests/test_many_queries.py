@@ -111,9 +111,7 @@ def test_parts_of_them(device, method, few_are_many, periodic, many, monkeypatch
         index.update(points)
         found += [part.to_host() for part in parts]
         assert len(found) > 1
-        # Where few are searched by other points than many, few of a copy are found in all of it.
-        alone = {len(part) if len(part) >= 40 or index._takes_any_order else M for part in found}
-        assert set(visited) == alone, "no other part goes through the queries of others"
+        assert set(visited) == {len(part) for part in found}, "no part goes through the queries of others"
         assert np.array_equal(np.concatenate([part.indices for part in found]), expected.indices)
         assert np.array_equal(np.concatenate([np.diff(part.offsets) for part in found]), rows)
 
@@ -187,13 +185,26 @@ def test_however_many_are_in_one_place(device, method, few_are_many):
 
 
 def test_few_are_taken_as_they_come(device, method, few_are_many):
-    index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.2, method=method, session=device)
+    index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.1, method=method, session=device)
     queries = cla.to_device(device.queue, around(3))
     many = launched(device, lambda: index.count(queries))
     few = launched(device, lambda: index.count(queries[:39]))
     assert set(many) & {"gather_points", "pick_cells", "sort_tiles"}
     assert not set(few) & {"gather_points", "pick_cells", "sort_tiles"}
     assert "queries that are no points: from 40 on sorted into cells first" in index.explain()
+
+
+def test_all_are_sorted_where_points_lie_in_pairs(session, few_are_many):
+    """So that these need no second copy."""
+    index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.4, method="strips", session=as_gpu(session))
+    assert index.config.layout == "pairs"
+    queries = around(3)
+    expected = np.diff(reference.neighbors(clouds.uniform(N, 3, seed=1), 0.4, queries=queries).offsets)
+    kept = index.nbytes
+    for m in (1, 7, M):
+        assert np.array_equal(index.count(queries[:m]).get(), expected[:m])
+    assert index.nbytes == kept
+    assert "queries that are no points: sorted into cells first" in index.explain()
 
 
 @pytest.mark.parametrize("what", [np.nan, np.inf])
@@ -241,13 +252,18 @@ def test_where_there_is_no_memory_they_are_not_sorted(device, method, few_are_ma
 
 
 def test_a_cpu_sorts_where_no_cache_holds_what_is_gone_through():
-    """And a GPU whatever the points are."""
-    cases = [("pocl", 100_000, 0.4, None), ("pocl", 1_000_000, 3, 1 << 14), ("h200", 1000, 3, 1 << 17)]
-    for name, n, neighbors, many in cases:
+    """And a GPU many, or all of them where the points lie in pairs, for which queries have to come in order."""
+    cases = [
+        ("pocl", 100_000, 0.4, True, None),
+        ("pocl", 1_000_000, 3, True, 1 << 14),
+        ("h200", 1000, 3, True, 1 << 17),
+        ("h200", 1000, 49, False, 1),
+    ]
+    for name, n, neighbors, any_order, many in cases:
         radius = (neighbors / (4.19 * n)) ** (1 / 3)
         survey = Survey(n=n, low=(0.0,) * 3, high=(1.0,) * 3)
         problem = Problem(n=n, dim=3, real="float", radius=radius, survey=survey)
-        assert cell_plan.many_queries(problem, RECORDED[name]) == many
+        assert cell_plan.many_queries(problem, RECORDED[name], any_order=any_order) == many
 
 
 def test_a_copy_is_all_that_a_list_holds_of_its_queries(session, few_are_many):

@@ -97,8 +97,10 @@ class CellIndex(Index):
         ]
 
     def _how_queried(self) -> str:
-        many = many_queries(self.problem, self.session.profile)
-        return "as they come" if many is None else f"from {many:,} on sorted into cells first"
+        many = self._many_queries
+        if many is None:
+            return "as they come"
+        return "sorted into cells first" if many == 1 else f"from {many:,} on sorted into cells first"
 
     def _how_filled(self) -> str:
         filling = self._bins.layout.filling
@@ -155,8 +157,11 @@ class CellIndex(Index):
 
     def _sorts(self, m: int) -> bool:
         """Whether so many queries are sorted first."""
-        many = many_queries(self.problem, self.session.profile)
-        return many is not None and m >= many
+        return self._many_queries is not None and m >= self._many_queries
+
+    @property
+    def _many_queries(self) -> int | None:
+        return many_queries(self.problem, self.session.profile, any_order=self._takes_any_order)
 
     def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
         """Many queries that are no points as a copy in the order of cells: those in step then look at the same points.

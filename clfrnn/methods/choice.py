@@ -24,6 +24,13 @@ class _Few(NamedTuple):
     treed: int
 
 
+class _Least(NamedTuple):
+    """The least of something, where there are many points, and where these are few."""
+
+    many: float
+    few: float
+
+
 #: Of so few points all pairs are tested sooner: by those who search once, for as many queries, and by those who keep an
 #: index, whose steps are an update and a query. On a GPU these are done sooner with cells or a tree, of any number of
 #: points (measured from 64 points on, in 1 to 12 dimensions). A single search was not sooner with cells of 2,000 points
@@ -52,6 +59,12 @@ _MOST_NEIGHBORS = 1.0
 #: Few points are done so soon that less is enough (measured at 1.7, a filament).
 _CROWDS = ((50.0, 2.2), (10.0, 4.0))
 _CROWDS_OF_FEW = ((50.0, 1.6), *_CROWDS)
+
+#: Neighbors of a point within the largest radius, from which on a GPU walks a tree sooner than cells, however evenly
+#: points lie: whole leaves are then within reach. Of an index that is kept counts and lists are weighed against each
+#: other; a single search makes lists, which trees write later; and radii of the queries' own leave most of them with
+#: far fewer (measured with 65,536 to 1,048,576 points, radii over up to three decades, and 200 to 6,800 neighbors).
+_MANY_NEIGHBORS = {"kept": _Least(1_200, 800), "once": _Least(1_500, 1_500), "varied": _Least(2_000, 4_000)}
 
 #: Records of doubles take twice the local memory.
 _SHARE_OF_DOUBLES = 0.1
@@ -94,8 +107,13 @@ class Choice(NamedTuple):
     otherwise: Choice | None = None
 
 
-def choose_method(problem: Problem, profile: DeviceProfile, *, queries: int | None = None) -> Choice:
-    """What "auto" takes for a problem whose options and reason are not settled yet; `queries` as above."""
+def choose_method(
+    problem: Problem, profile: DeviceProfile, *, queries: int | None = None, varied: bool = False
+) -> Choice:
+    """What "auto" takes for a problem whose options and reason are not settled yet; `queries` as above.
+
+    `varied` says that queries have radii of their own, of which the problem's is the largest.
+    """
     n, dim = problem.n, problem.dim
     if not n:
         return Choice(BruteForce(), "chosen by auto, as there are no points")
@@ -106,9 +124,11 @@ def choose_method(problem: Problem, profile: DeviceProfile, *, queries: int | No
         return _choose_without_grids(problem, None if binned else of_these)
     if not binned:
         return Choice(BruteForce(), f"chosen by auto, as {of_these} are not worth binning")
-    crowd = _crowd(problem, profile)
-    if crowd is not None:
-        return Choice(AabbTree(), f"chosen by auto, as {crowd}")
+    why_tree = _crowd(problem, profile) or _many_neighbors(
+        problem, profile, "varied" if varied else "kept" if queries is None else "once"
+    )
+    if why_tree is not None:
+        return Choice(AabbTree(), f"chosen by auto, as {why_tree}")
     reason = _reason_against_local_grids(problem, profile)
     many = f"there are more than {few:,} points, and " if queries is None and few else ""
     strips = Choice(Strips(), f"chosen by auto, as {many}{reason or _UNEVEN}")
@@ -136,6 +156,17 @@ def _crowd(problem: Problem, profile: DeviceProfile) -> str | None:
     if profile.kind != "gpu" or not crowded:
         return None
     return f"a point has {survey.others:.3g} others in its cell on average, and some points far more"
+
+
+def _many_neighbors(problem: Problem, profile: DeviceProfile, asked: str) -> str | None:
+    """How many neighbors points have, in words, where a device goes through leaves sooner than through cells."""
+    if profile.kind != "gpu":
+        return None
+    many = _MANY_NEIGHBORS[asked]
+    least = many.few if _are_few(problem, profile) else many.many
+    found = problem.survey.neighbors(problem.radius)
+    within = "the largest of the radii" if asked == "varied" else "the radius"
+    return f"a point has about {found:,.0f} neighbors within {within}" if found >= least else None
 
 
 def _are_few(problem: Problem, profile: DeviceProfile) -> bool:
