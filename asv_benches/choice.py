@@ -21,8 +21,10 @@ import clfrnn
 from clfrnn.clouds import CLOUDS
 from clfrnn.errors import ClfrnnError
 from clfrnn.methods import METHODS as SERVING
+from clfrnn.methods import choose_method
 
 from .benchmarks.common import METHODS, profiled, timed, uniform_radius
+from .provenance import say
 
 STEPS = 10
 
@@ -35,8 +37,8 @@ ALL = [*METHODS, "brute_force"]
 #: More points are too many for all pairs.
 MOST_FOR_ALL_PAIRS = 16_384
 
-#: Lists of more neighbors than this, in the mean, are asked for by blocks, and are not measured.
-MOST_NEIGHBORS = 700
+#: Longer lists are asked for by blocks, and are not measured.
+MOST_PAIRS = 1 << 29
 
 
 class Cloud(NamedTuple):
@@ -67,9 +69,12 @@ class Kind(NamedTuple):
     radius: float
     dim: int = 3
     periodic: bool = False
+    #: queries have radii of their own, log-uniform over so many decades up to the radius
+    decades: int = 0
 
     def __str__(self) -> str:
         kind = f"{'' if self.dim == 3 else f', {self.dim}D'}{', periodic' if self.periodic else ''}"
+        kind += f", radii over {self.decades} decade{'s'[: self.decades - 1]}" if self.decades else ""
         return f"{self.name}{kind} | {self.n:,} | {self.radius:.3g}"
 
     @property
@@ -82,6 +87,14 @@ class Kind(NamedTuple):
         """The points, the radius, and the domain."""
         domain = {"box": (1.0,) * self.dim, "periodic": True} if self.periodic else {}
         return CLOUDS[self.name](self.n, self.dim), self.radius, domain
+
+    @property
+    def radii(self) -> np.ndarray[Any, Any] | None:
+        """One for each point, where they differ."""
+        if not self.decades:
+            return None
+        exponents = np.random.default_rng(0).uniform(-self.decades, 0, self.n)
+        return (self.radius * 10**exponents).astype(np.float32)
 
 
 #: Every kind of cloud, few points and many, with radii that find some neighbors and many.
@@ -96,6 +109,11 @@ BENCHMARK_SET = [
     *(Kind("multiscale", n, r, 2) for n, r in ((65_536, 0.0001), (1 << 20, 0.00005))),
     *(Kind("lattice", n, r) for n, r in ((65_536, 0.04), (1 << 20, 0.016))),
     *(Kind("duplicates", n, r) for n, r in ((65_536, 0.02), (1 << 20, 0.01))),
+    *(Kind("uniform", n, uniform_radius(n, k)) for n in (65_536, 1 << 20) for k in (1_000, 2_000)),
+    *(Kind("uniform", n, uniform_radius(n, k, 2), 2) for n in (65_536, 1 << 20) for k in (1_000, 2_000)),
+    *(Kind("shell", n, 0.8 * (k / n) ** 0.5) for n in (65_536, 1 << 20) for k in (1_000, 2_000)),
+    *(Kind("uniform", 1 << 20, uniform_radius(1 << 20, k), decades=d) for k in (50, 1_000, 3_000) for d in (1, 3)),
+    *(Kind("clustered", 1 << 20, r, decades=d) for r in (0.001, 0.004) for d in (1, 3)),
     *(Kind("uniform", n, uniform_radius(n, 3), periodic=True) for n in (250, 1_000, 65_536)),
     *(Kind("uniform", n, uniform_radius(n, 3, dim), dim) for dim in (1, 4, 6, 12) for n in (500, 8_000)),
 ]
@@ -130,27 +148,32 @@ class Steps(NamedTuple):
     chosen: str
 
 
-def measure(session: clfrnn.Session, cloud: Cloud | Kind, methods: list[str]) -> Steps:
-    """The times of a cloud; no lists where they would be too long."""
+def measure(
+    session: clfrnn.Session, cloud: Cloud | Kind, methods: list[str], host_radii: np.ndarray[Any, Any] | None = None
+) -> Steps:
+    """The times of a cloud; no lists where they would be too long. A search with radii chooses by these."""
     points, radius, domain = cloud.search()
     on_device = cla.to_device(session.queue, points)
+    radii = None if host_radii is None else cla.to_device(session.queue, host_radii)
     indexes = [clfrnn.build_index(on_device, radius, method=method, session=session, **domain) for method in methods]
-    pairs = {int(index.count().get().sum(dtype=np.int64)) for index in indexes}
+    pairs = {int(index.count(radius=radii).get().sum(dtype=np.int64)) for index in indexes}
     assert len(pairs) == 1, "all find the same"
-    neighbors = pairs.pop() / cloud.n
+    found = pairs.pop()
 
     def step(index: clfrnn.Index, *, lists: bool) -> object:
         index.update(on_device)
-        return index.query() if lists else index.count()
+        return index.query(radius=radii) if lists else index.count(radius=radii)
 
     counts, lists = (
         [
             1e3 * timed(session, lambda index=index, lists=lists: step(index, lists=lists), STEPS, ENOUGH).span
-            for index in (indexes if neighbors <= MOST_NEIGHBORS or not lists else [])
+            for index in (indexes if found <= MOST_PAIRS or not lists else [])
         ]
         for lists in (False, True)
     )
-    return Steps(neighbors, counts, lists, clfrnn.build_index(on_device, radius, session=session, **domain).method)
+    auto = clfrnn.build_index(on_device, radius, session=session, **domain)
+    once = choose_method(auto.problem, session.profile, queries=cloud.n, varied=True)
+    return Steps(found / cloud.n, counts, lists, auto.method if radii is None else once.method.name)
 
 
 def print_even(session: clfrnn.Session, sizes: tuple[int, ...], neighbors: tuple[float, ...]) -> None:
@@ -177,7 +200,7 @@ def print_set(session: clfrnn.Session, sizes: tuple[int, ...]) -> None:
     for cloud in BENCHMARK_SET:
         if sizes and cloud.n not in sizes:
             continue
-        neighbors, counts, lists, chosen = measure(session, cloud, cloud.methods)
+        neighbors, counts, lists, chosen = measure(session, cloud, cloud.methods, cloud.radii)
         times, over = [], []
         for each in (counts, lists):
             by_name = dict(zip(cloud.methods, each, strict=False))
@@ -220,7 +243,7 @@ def main(device: str | None, *, of_set: bool, once: bool, sizes: tuple[int, ...]
         session = clfrnn.Session(device) if once else profiled(device)
     except ClfrnnError as error:
         raise click.ClickException(str(error)) from error
-    click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}\n")
+    say(session)
     if once:
         print_once(session)
     elif of_set:

@@ -37,12 +37,13 @@ LARGE: dict[str, Callable[[], tuple[Any, float]]] = {
     "1.05 M, 3 neighbors": lambda: (cube(1 << 20), uniform_radius(1 << 20, 3)),
     "16.8 M, 3 neighbors": lambda: (cube(1 << 24), uniform_radius(1 << 24, 3)),
     "1.05 M, three decades of scale, r 0.0002": lambda: (clouds.multiscale(1 << 20, 3, seed=1), 0.0002),
+    "262,144, 3 neighbors": lambda: (cube(1 << 18), uniform_radius(1 << 18, 3)),
+    "262,144, 48 neighbors": lambda: (cube(1 << 18), uniform_radius(1 << 18, 48)),
     "65,536, 3 neighbors": lambda: (cube(1 << 16), uniform_radius(1 << 16, 3)),
     "65,536, 47 neighbors": lambda: (cube(1 << 16), uniform_radius(1 << 16, 47)),
 }
 SMALL: dict[str, Callable[[], tuple[Any, float]]] = {
-    "262,144, 3 neighbors": lambda: (cube(1 << 18), uniform_radius(1 << 18, 3)),
-    "262,144, 48 neighbors": lambda: (cube(1 << 18), uniform_radius(1 << 18, 48)),
+    **{name: LARGE[name] for name in ("262,144, 3 neighbors", "262,144, 48 neighbors")},
     "262,144, 145 neighbors": lambda: (cube(1 << 18), uniform_radius(1 << 18, 145)),
     "65,536, 3 neighbors": LARGE["65,536, 3 neighbors"],
 }
@@ -51,6 +52,20 @@ SMALL: dict[str, Callable[[], tuple[Any, float]]] = {
 def is_uniform(name: str) -> bool:
     """Whether a named cloud fills its cube evenly."""
     return not any(word in name for word in ("cluster", "shell", "decades"))
+
+
+def in_order(points: Any, radius: float) -> Any:
+    """The points sorted by cubes of about one of them or of the radius, as a simulation has them that reorders them."""
+    low = points.min(axis=0)
+    spacing = float(np.prod(points.max(axis=0) - low) / len(points)) ** (1 / points.shape[1])
+    cells = np.floor((points - low) / max(radius, spacing)).astype(np.int64)
+    return points[np.lexsort(tuple(cells.T))]
+
+
+def moved(points: Any, radius: float) -> Any:
+    """The points a tenth of the radius from where they were, each another way."""
+    away = 0.1 * radius * np.random.default_rng(2).standard_normal(points.shape)
+    return (points + away).astype(points.dtype)
 
 
 def side_of(name: str) -> float:

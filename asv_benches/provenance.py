@@ -1,4 +1,4 @@
-"""Where measured code comes from: the commit of the checkout that holds it."""
+"""Where measured code comes from: the commit of the checkout that holds it, and what tables say above themselves."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import subprocess
 from pathlib import Path
 
 import click
+
+import clfrnn
 
 ROOT = Path(__file__).resolve().parents[1]
 #: what is measured, and makes a figure not the commit's own where it was changed
@@ -26,6 +28,12 @@ def commit(root: Path = ROOT) -> str:
         return f"{name} with changes" if git(*here, "status", "--porcelain", "--", *MEASURED) else name
     except click.ClickException:
         return ""
+
+
+def say(session: clfrnn.Session, *more: object) -> None:
+    """What a table is of: the version, the commit where it is known, the device, and more."""
+    at = f" at {name}" if (name := commit()) else ""
+    click.echo(", ".join([f"clfrnn {clfrnn.__version__}{at}", str(session.profile), *map(str, more)]) + "\n")
 
 
 def git(*arguments: str | Path, **environment: str) -> str:

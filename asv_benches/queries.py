@@ -14,16 +14,23 @@ import clfrnn
 
 from .benchmarks.visit import DENSITY
 from .named import Step, is_uniform, milliseconds, side_of
+from .provenance import say
 
 
 def beside(session: clfrnn.Session, points: Any, radius: float, side: float, method: str) -> list[Any]:
-    """Neighbors, and the milliseconds of count, lists and nearest, each also periodic, and of an SPH density."""
+    """Neighbors, and the milliseconds of count, lists and nearest, each also periodic, and of an SPH density.
+
+    Last, those of a periodic count of the same points, the first of which lies outside of the box.
+    """
     on_device = cla.to_device(session.queue, points)
     mass = cla.to_device(session.queue, np.ones(len(points), points.dtype))
     density = cla.empty_like(mass)
     plain = clfrnn.build_index(on_device, radius, method=method, session=session)
     box = (side,) * points.shape[1]
     periodic = clfrnn.build_index(on_device, radius, method=method, session=session, box=box, periodic=True)
+    strayed = points.copy()
+    strayed[0, 0] += side
+    outside = clfrnn.build_index(strayed, radius, method=method, session=session, box=box, periodic=True)
     pairs = plain.query().num_pairs
     assert pairs > 0, "a benchmark that finds nothing measures nothing"
     asked: list[Step] = [
@@ -34,6 +41,7 @@ def beside(session: clfrnn.Session, points: Any, radius: float, side: float, met
         plain.nearest,
         periodic.nearest,
         lambda: plain.visit(DENSITY, h2=radius * radius, mass=mass, density=density),
+        outside.count,
     ]
     return [pairs / len(points), *(milliseconds(session, step).span for step in asked)]
 
@@ -68,15 +76,16 @@ def foreign(session: clfrnn.Session, points: Any, radius: float, side: float, me
 
 def print_beside(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]], method: str) -> None:
     """The table of what a periodic box and a user's function cost, with ratios to their plain counterparts."""
-    click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}, method {method}\n")
-    click.echo("| cloud | neighbors | count | periodic | lists | periodic | nearest | periodic | SPH density |")
-    click.echo("|---|---|---|---|---|---|---|---|---|")
+    say(session, f"method {method}")
+    columns = ["count", "periodic", "lists", "periodic", "nearest", "periodic", "SPH density", "one point outside"]
+    click.echo(f"| cloud | neighbors | {' | '.join(columns)} |")
+    click.echo(f"|---|{(len(columns) + 1) * '---:|'}")
     for name, make in named.items():
         if not is_uniform(name):
             continue
         mean, *times = beside(session, *make(), side_of(name), method)
         cells = [f"{times[0]:.3f}"]
-        for k, base in ((1, 0), (2, 2), (3, 2), (4, 4), (5, 4), (6, 0)):
+        for k, base in ((1, 0), (2, 2), (3, 2), (4, 4), (5, 4), (6, 0), (7, 0)):
             ratio = "" if k == base else f" ({times[k] / times[base]:.2f} x)"
             cells.append(f"{times[k]:.3f}{ratio}")
         click.echo(f"| {name} | {mean:.2f} | " + " | ".join(cells) + " |")
@@ -84,7 +93,7 @@ def print_beside(session: clfrnn.Session, named: dict[str, Callable[[], tuple[An
 
 def print_carried(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]], method: str) -> None:
     """The table of what lists carry, in the open and in a periodic box."""
-    click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}, method {method}\n")
+    say(session, f"method {method}")
     click.echo(
         "| cloud | box | numbers | distances | distances, vectors | sorted by index | distances, sorted by them |"
     )
@@ -101,7 +110,7 @@ def print_carried(session: clfrnn.Session, named: dict[str, Callable[[], tuple[A
 
 def print_foreign(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]], method: str) -> None:
     """The table of queries that are no points."""
-    click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}, method {method}\n")
+    say(session, f"method {method}")
     click.echo("| cloud | queries | count | lists | nearest |")
     click.echo("|---|---:|---:|---:|---:|")
     for name, make in named.items():

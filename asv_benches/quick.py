@@ -2,7 +2,8 @@
 
 With ``--beside``, what a periodic box and a user's function cost beside a bare count, on the uniform clouds; with
 ``--foreign``, what queries cost there that are no points, in random order; with ``--carried``, what lists cost there
-that carry more than numbers; with ``--kernels``, what each kernel of a step takes.
+that carry more than numbers; with ``--kernels``, what each kernel of a step takes; with ``--ordered``, steps of points
+that come in the order of space, and of the same ones moved, beside those in random order.
 
 Device time is the last event's end minus the first event's start, on a queue with profiling; wall time that of the same
 step in a session as users have it, or with ``--loop`` its share of a loop whose last step alone is waited for. Points
@@ -25,17 +26,25 @@ import clfrnn
 from clfrnn.errors import ClfrnnError
 
 from .benchmarks.common import WARM_UP, Seconds, has_event_times, profiled
-from .named import LARGE, SMALL, STEPS, Step, milliseconds
+from .named import LARGE, SMALL, STEPS, Step, in_order, is_uniform, milliseconds, moved
+from .provenance import say
 from .queries import print_beside, print_carried, print_foreign
 
-#: Longer lists are asked for in blocks.
-MOST_PAIRS = 1 << 30
+#: Longer lists are asked for in blocks of so many bytes.
+MOST_PAIRS, BLOCK = 1 << 30, 1 << 32
 
 
-def steps_of(
-    session: clfrnn.Session, points: Any, radius: float, method: str, options: dict[str, Any]
-) -> tuple[float, Step, Step | None]:
-    """Neighbors, and an update with counts and with lists, unless these are too long for memory."""
+class Steps(NamedTuple):
+    """What is measured of a cloud: neighbors of a point, and an update with counts and with lists, by blocks or not."""
+
+    neighbors: float
+    count: Step
+    lists: Step
+    by_blocks: bool
+
+
+def steps_of(session: clfrnn.Session, points: Any, radius: float, method: str, options: dict[str, Any]) -> Steps:
+    """Of an index over points on the device; lists that are too long for memory by blocks."""
     on_device = cla.to_device(session.queue, points)
     index = clfrnn.build_index(on_device, radius, method=method, session=session, **options)
     pairs = int(index.count().get().sum(dtype=np.int64))
@@ -49,7 +58,21 @@ def steps_of(
         index.update(on_device)
         return index.query()
 
-    return pairs / len(points), count, lists if pairs <= MOST_PAIRS else None
+    def blocks() -> object:
+        index.update(on_device)
+        return sum(part.num_pairs for part in index.query_blocks(max_bytes=BLOCK))
+
+    by_blocks = pairs > MOST_PAIRS
+    return Steps(pairs / len(points), count, blocks if by_blocks else lists, by_blocks)
+
+
+class Measured(NamedTuple):
+    """Neighbors of a point, and milliseconds of an update with counts and with lists, by blocks or not."""
+
+    neighbors: float
+    count: Seconds
+    lists: Seconds
+    by_blocks: bool
 
 
 def measure(
@@ -60,11 +83,11 @@ def measure(
     options: dict[str, Any],
     *,
     loop: bool = False,
-) -> tuple[float, Seconds, Seconds | None]:
-    """Neighbors, and the milliseconds of update + count and of update + lists, unless these are too long for memory."""
-    neighbors, count, lists = steps_of(session, points, radius, method, options)
+) -> Measured:
+    """The steps of a cloud."""
+    neighbors, count, lists, by_blocks = steps_of(session, points, radius, method, options)
     clock = in_a_loop if loop else milliseconds
-    return neighbors, clock(session, count), clock(session, lists) if lists is not None else None
+    return Measured(neighbors, clock(session, count), clock(session, lists), by_blocks)
 
 
 def in_a_loop(session: clfrnn.Session, step: Step) -> Seconds:
@@ -127,18 +150,35 @@ def scipy_milliseconds(points: Any, radius: float) -> Scipy:
 
 def print_kernels(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]], method: str) -> None:
     """The table of what the kernels of a step take."""
-    click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}, method {method}, kernels in microseconds\n")
+    say(session, f"method {method}", "kernels in microseconds")
     click.echo("| cloud | step | in kernels | of these |")
     click.echo("|---|---|---:|---|")
     for name, make in named.items():
         points, radius = make()
-        _, *steps = steps_of(session, points, radius, method, {})
-        for what, step in zip(("count", "lists"), steps, strict=True):
-            if step is None:
-                continue
+        steps = steps_of(session, points, radius, method, {})
+        asked = {"count": steps.count, "lists in blocks" if steps.by_blocks else "lists": steps.lists}
+        for what, step in asked.items():
             kernels = microseconds(session, step)
             each = ", ".join(f"{kernel} {time:.1f}" for kernel, time in kernels.items())
             click.echo(f"| {name} | {what} | {sum(kernels.values()):.1f} | {each} |")
+
+
+def print_ordered(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]], method: str) -> None:
+    """The table of the order in which points come."""
+    say(session, f"method {method}", "kernels in milliseconds")
+    orders = ["random", "in order", "in order, then moved"]
+    click.echo(f"| cloud | counts: {' | '.join(orders)} | lists: {' | '.join(orders)} |\n|---|{6 * '---:|'}")
+    for name, make in named.items():
+        if not is_uniform(name):
+            continue
+        points, radius = make()
+        ordered = in_order(points, radius)
+        counts, lists = [], []
+        for each in (points, ordered, moved(ordered, radius)):
+            measured = measure(session, each, radius, method, {})
+            counts.append(measured.count.kernels)
+            lists.append(measured.lists.kernels)
+        click.echo(f"| {name} | {' | '.join(f'{each:.3f}' for each in counts + lists)} |")
 
 
 def print_steps(
@@ -152,19 +192,19 @@ def print_steps(
 ) -> None:
     """The table of update + count and update + lists, with scipy's times below ours if they are asked for."""
     plain = clfrnn.Session(session.device)
-    click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}, method {method} {options or ''}\n")
+    say(session, f"method {method}", *options.values())
     click.echo("| cloud | mean neighbors | update + count, ms | wall | update + lists, ms | wall |")
     click.echo("|---|---|---|---|---|---|")
     for name, make in named.items():
         points, radius = make()
-        mean, *device = measure(session, points, radius, method, options)
-        _, *wall = measure(plain, points, radius, method, options, loop=loop)
-        times = [device[0].span, wall[0].wall]
-        if device[1] is not None and wall[1] is not None:
-            times += [device[1].span, wall[1].wall]
-        cells = [f"{value:.3f}" for value in times] + [""] * (4 - len(times))
-        click.echo(f"| {name} | {mean:.2f} | " + " | ".join(cells) + " |")
-        if with_scipy and len(times) == 4:
+        device = measure(session, points, radius, method, options)
+        wall = measure(plain, points, radius, method, options, loop=loop)
+        times = [device.count.span, wall.count.wall, device.lists.span, wall.lists.wall]
+        cells = [f"{value:.3f}" for value in times]
+        if device.by_blocks:
+            cells[2:] = [f"{cell}, in blocks" for cell in cells[2:]]
+        click.echo(f"| {name} | {device.neighbors:.2f} | " + " | ".join(cells) + " |")
+        if with_scipy:
             tree = scipy_milliseconds(points, radius)
             counts, lists, pairs = (
                 f"{ms:.0f} ({ms / ours:.1f} x)" for ms, ours in zip(tree, (times[1], times[3], times[3]), strict=True)
@@ -181,6 +221,7 @@ def print_steps(
 @click.option("--foreign", "by_others", is_flag=True, help="Queries that are no points.")
 @click.option("--carried", "by_contents", is_flag=True, help="Lists with distances, with vectors, and sorted ones.")
 @click.option("--kernels", "by_kernel", is_flag=True, help="What each kernel of a step takes.")
+@click.option("--ordered", "by_order", is_flag=True, help="Points that come in order beside those that do not.")
 @click.option("--scipy", "with_scipy", is_flag=True, help="scipy's cKDTree beside ours, in the same run.")
 @click.option("--loop", is_flag=True, help="Wall times in a loop whose last step alone is waited for.")
 def main(
@@ -193,6 +234,7 @@ def main(
     by_others: bool,
     by_contents: bool,
     by_kernel: bool,
+    by_order: bool,
     with_scipy: bool,
     loop: bool,
 ) -> None:
@@ -206,6 +248,8 @@ def main(
             print_foreign(session, named, method)
         elif by_contents:
             print_carried(session, named, method)
+        elif by_order:
+            print_ordered(session, named, method)
         elif by_kernel:
             if not has_event_times(session):
                 raise click.ClickException(f"--kernels: {session.profile} does not tell how long kernels take")

@@ -24,6 +24,7 @@ from clfrnn.methods.side_costs import Prices, SideCost, cost_of_sides, prices_fo
 from clfrnn.methods.strips import StripsIndex, plan_strips
 
 from .benchmarks.common import profiled, timed_once, uniform_radius
+from .provenance import say
 
 POINTS, FEW_POINTS = 1 << 20, 1 << 17
 STEPS = 20
@@ -166,7 +167,7 @@ def main(*, device: str | None, small: bool) -> None:
         session = profiled(device)
     except ClfrnnError as error:
         raise click.ClickException(str(error)) from error
-    click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}\n")
+    say(session)
     print_prices(print_times(session, FEW_POINTS if small else POINTS))
 
 

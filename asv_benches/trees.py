@@ -21,6 +21,7 @@ from clfrnn.errors import ClfrnnError
 from .benchmarks.common import profiled, timed
 from .named import LARGE, SMALL, STEPS, Step
 from .papers.coherent_aabb.steps import update_seconds
+from .provenance import say
 from .quick import in_a_loop
 
 GRIDS = ["uniform_grid", "strips"]
@@ -122,7 +123,7 @@ def main(*, device: str | None, small: bool) -> None:
         session = profiled(device)
     except ClfrnnError as error:
         raise click.ClickException(str(error)) from error
-    click.echo(f"clfrnn {clfrnn.__version__}, {session.profile}\n")
+    say(session)
     print_steps(session, small=small)
     print_radii(session, FEW_POINTS if small else POINTS)
 

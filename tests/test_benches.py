@@ -286,3 +286,84 @@ def test_kernels_of_a_step(session, monkeypatch):
         times = [float(each.split()[1]) for each in kernels.split(", ")]
         assert sum(times) == pytest.approx(float(together), abs=0.06 * len(times))
         assert "frnn_visit" in kernels
+
+
+def test_points_in_order_beside_others(session, monkeypatch):
+    quick = importlib.import_module("asv_benches.quick")
+    monkeypatch.setattr(quick, "SMALL", {"tiny": lambda: (named.cube(700), 0.2)})
+    monkeypatch.setattr(named, "STEPS", 2)
+
+    done = CliRunner().invoke(quick.main, ["--device", position(session), "--small", "--ordered"])
+
+    assert done.exit_code == 0, done.output
+    name, *times = done.output.splitlines()[-1].strip("| ").split(" | ")
+    assert name == "tiny"
+    assert len(times) == 6
+    assert all(float(each) > 0 for each in times)
+
+
+def test_order_of_space_and_small_moves():
+    points, radius = named.cube(5000, 180.0), 9.0
+    ordered = named.in_order(points, radius)
+    away = np.linalg.norm(named.moved(ordered, radius) - ordered, axis=1)
+    assert sorted(map(tuple, ordered)) == sorted(map(tuple, points))
+    assert (
+        np.linalg.norm(np.diff(ordered, axis=0), axis=1).mean()
+        < 0.5 * np.linalg.norm(np.diff(points, axis=0), axis=1).mean()
+    ), "points that follow each other lie beside each other"
+    assert 0 < away.mean() < 0.25 * radius
+
+
+def test_lists_too_long_for_memory_are_measured_by_blocks(session, monkeypatch):
+    quick = importlib.import_module("asv_benches.quick")
+    monkeypatch.setattr(quick, "SMALL", {"tiny": lambda: (named.cube(700), 0.2)})
+    monkeypatch.setattr(named, "STEPS", 2)
+    for name, value in (("MOST_PAIRS", 100), ("BLOCK", 20_000)):
+        monkeypatch.setattr(quick, name, value)
+    steps = quick.steps_of(session, named.cube(700), 0.2, "strips", {})
+    assert steps.by_blocks
+    assert steps.lists() == round(700 * steps.neighbors)
+
+    done = CliRunner().invoke(quick.main, ["--device", position(session), "--small"])
+
+    assert done.exit_code == 0, done.output
+    assert done.output.count(", in blocks |") == 2
+
+
+def test_growth(session, monkeypatch):
+    """A row for each number of points, and the ratio of the slowest to the quickest."""
+    growth = importlib.import_module("asv_benches.growth")
+    for name, value in (("FEW_POWERS", range(6, 9)), ("COMPARED", 7), ("STEPS", 2), ("MOST_PAIRS", 500)):
+        monkeypatch.setattr(growth, name, value)
+
+    done = CliRunner().invoke(growth.main, ["--device", position(session), "--small"])
+
+    assert done.exit_code == 0, done.output
+    rows = [line.strip("| ").split(" | ") for line in done.output.splitlines() if line.startswith("| 2^")]
+    assert [(row[0], row[1]) for row in rows] == [(f"2^{k}", each) for each in ("3", "49") for k in (6, 7, 8)]
+    times = [float(row[3]) for row in rows[1:3]]
+    told = [line for line in done.output.splitlines() if line.startswith("| from 2^7 on, count | 3 ")]
+    assert float(told[0].split()[-5]) == pytest.approx(max(times) / min(times), rel=0.05)
+    assert "| from 2^7 on, lists | 49 " not in done.output, "longer lists are left out"
+
+
+def test_floors(session, monkeypatch):
+    """A step takes longer than its bytes and its neighbors alone."""
+    floors = importlib.import_module("asv_benches.floors")
+    for name, value in (("FEW_POINTS", 4096), ("FEW_PAIRS", 512), ("STEPS", 2)):
+        monkeypatch.setattr(floors, name, value)
+
+    done = CliRunner().invoke(floors.main, ["--device", position(session), "--small"])
+
+    if not session.device.profiling_timer_resolution:
+        assert "does not tell how long kernels take" in done.output
+        return
+    assert done.exit_code == 0, done.output
+    titles, _, *rows = (line.strip("| ").split(" | ") for line in done.output.splitlines() if line.startswith("|"))
+    assert {row[1] for row in rows} == {"count", "lists"}
+    for row in rows:
+        assert len(row) == len(titles)
+        took, sort, read, neighbors, candidates, floor, over = map(float, row[2:])
+        assert floor == pytest.approx(sort + max(read, neighbors), abs=0.2)
+        assert over == pytest.approx(took / floor, abs=0.06 + 0.06 * over / floor)
+        assert candidates > 0
