@@ -60,10 +60,6 @@ void cell_starts(const int n, const int cells, global const uint *restrict keys,
     starts[cell] = from;
 }
 
-% if layout == "pairs":
-${places.copy_records()}
-% endif
-
 // Copies points into sorted order.
 // Launch: one work-item per place. In: order (n,). Out: sorted, in the layout of the config.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))

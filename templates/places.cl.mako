@@ -107,18 +107,6 @@ void read_points(const int frnn_n, ${constant_array("frnn_sorted")}, global real
 }
 </%def>
 
-<%def name="copy_records()">
-// The same points in records. Launch: one work-item per place. In: frnn_sorted. Out: records (n,).
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void copy_records(const int frnn_n, ${constant_array("frnn_sorted")}, global frnn_record *restrict records)
-{
-    const int t = get_global_id(0);
-    if (t >= frnn_n) return;
-    const real_vec p = ${point("t")};
-    records[t] = (frnn_record)(${", ".join([f"p{component}" for component in components] + ["0"] * (3 - dim))}, FRNN_ID_LANE(${point_id("t")}));
-}
-</%def>
-
 <%def name="take_candidate(place)">
 % if layout == "records":
     const frnn_record frnn_candidate = frnn_sorted[${place}];

@@ -254,16 +254,16 @@ def test_where_there_is_no_memory_they_are_not_sorted(device, method, few_are_ma
 def test_a_cpu_sorts_where_no_cache_holds_what_is_gone_through():
     """And a GPU many, or all of them where the points lie in pairs, for which queries have to come in order."""
     cases = [
-        ("pocl", 100_000, 0.4, True, None),
-        ("pocl", 1_000_000, 3, True, 1 << 14),
-        ("h200", 1000, 3, True, 1 << 17),
-        ("h200", 1000, 49, False, 1),
+        ("pocl", 100_000, 0.4, "columns", None),
+        ("pocl", 1_000_000, 3, "columns", 1 << 14),
+        ("h200", 1000, 3, "records", 1 << 17),
+        ("h200", 1000, 49, "pairs", 1),
     ]
-    for name, n, neighbors, any_order, many in cases:
+    for name, n, neighbors, layout, many in cases:
         radius = (neighbors / (4.19 * n)) ** (1 / 3)
         survey = Survey(n=n, low=(0.0,) * 3, high=(1.0,) * 3)
         problem = Problem(n=n, dim=3, real="float", radius=radius, survey=survey)
-        assert cell_plan.many_queries(problem, RECORDED[name], any_order=any_order) == many
+        assert cell_plan.many_queries(problem, RECORDED[name], layout=layout) == many
 
 
 def test_a_copy_is_all_that_a_list_holds_of_its_queries(session, few_are_many):

@@ -141,7 +141,7 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         radii=radii,
         include_self=bool(include_self),
         half=bool(half),
-        walk=index.walk_of(scattered=array is not None and not placed),
+        walk=index.walk_arguments(),
         images=index.images_served(foreign=array is not None),
         placed=placed,
         copied=index.copies_queries and array is not None and bool(placed),

@@ -26,8 +26,8 @@ _LONG_RUN = 8.0
 #: From so many queries that are no points on, sorting them takes less than going through cells anywhere (measured with
 #: random ones, on an H200 and on two cores); and on a CPU where points and their neighbors are so many together that no
 #: cache holds what is gone through (measured with 100,000 to 1,000,000 points and 0.4 to 49 neighbors). Where points
-#: lie in another way than serves queries in no order, any number of queries is: it spares a second copy of the points,
-#: and 256 random ones with 49 neighbors took an H100 0.083 ms instead of 0.115.
+#: lie in pairs any number of queries is: those in step then load the same ones (256 random ones with 49 neighbors took
+#: an H100 0.083 ms, and 0.115 unsorted by a copy of the points in records).
 _MANY_QUERIES = {"cpu": 1 << 14}
 _MANY_QUERIES_ELSEWHERE = 1 << 17
 _LEAST_TO_SORT_FOR = {"cpu": 3e6}
@@ -38,9 +38,8 @@ class CellPlan:
     """What is compiled in, the cells, and the way they are filled."""
 
     config: WalkConfig
-    #: the same for counts of points at home in a periodic box, and for queries that are no points
+    #: the same for counts of points at home in a periodic box
     edges: WalkConfig
-    foreign: WalkConfig
     grid: CellGrid
     construction: str
     #: how counted points come into the cells, None where they are sorted
@@ -77,12 +76,12 @@ def _points_of(problem: Problem, sides: tuple[float, ...]) -> float:
     return density * math.prod(sides)
 
 
-def many_queries(problem: Problem, profile: DeviceProfile, *, any_order: bool) -> int | None:
+def many_queries(problem: Problem, profile: DeviceProfile, *, layout: str) -> int | None:
     """From how many queries on that are no points these are sorted into cells first; None where they never are.
 
-    `any_order` says that the sorted copy of the points serves queries in no order as well.
+    `layout` is that of the sorted copy of the points: see :class:`~clfrnn.configs.WalkConfig`.
     """
-    if not any_order:
+    if layout == "pairs":
         return 1
     found = problem.n * (1 + problem.survey.neighbors(problem.radius))
     if found < _LEAST_TO_SORT_FOR.get(profile.kind, 0.0):
@@ -108,6 +107,4 @@ def plan_cells(
     crowded = problem.box is None and _points_of(problem, (row or sides[0], *sides[1:])) >= _LONG_RUN
     facts: dict[str, Any] = {"dim": problem.dim, "real": problem.real, "periodic": problem.box is not None}
     config, edges = plan_walk(profile, **facts, crowded=crowded), plan_walk(profile, **facts, edges=True)
-    # Queries beside each other may be from anywhere: each then loads what is its own, and a record is one load.
-    foreign = plan_walk(profile, **facts)
-    return CellPlan(config=config, edges=edges, foreign=foreign, grid=grid, construction=construction, filling=filling)
+    return CellPlan(config=config, edges=edges, grid=grid, construction=construction, filling=filling)

@@ -65,8 +65,6 @@ class CellIndex(Index):
         self._binner = Binner(session, problem, self.watch, stem=self.stem, config=self.config, dtype=self.dtype)
         #: how so many queries come into cells like those of a grid, as they were last asked for
         self._layout_of_queries: tuple[CellGrid, int, Layout] | None = None
-        #: the points of the bins in records, for queries that are in no order, once there were any
-        self._records: Scratch | None = None
         self._bins = self._bin(points, bounds, self._lay_out(plan.grid, plan.filling))
 
     @property
@@ -81,8 +79,6 @@ class CellIndex(Index):
 
     def config_for(self, function: NeighborFunction, variant: VisitVariant) -> WalkConfig:
         """See :class:`~clfrnn.methods.walker.Walker`."""
-        if variant.foreign and not variant.placed:
-            return self._plan.foreign
         return self._plan.edges if function.light and variant.images == "next" else self.config
 
     def describe(self) -> list[str]:
@@ -118,7 +114,6 @@ class CellIndex(Index):
 
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
         """Into the cells there are, or cells of the same sides around `box` where these serve it no longer."""
-        self._records = None  # its memory is what others may take
         layout = self._bins.layout
         if box is not None and not layout.grid.serves(box.low, box.high):
             grid = fit_cells(
@@ -161,7 +156,7 @@ class CellIndex(Index):
 
     @property
     def _many_queries(self) -> int | None:
-        return many_queries(self.problem, self.session.profile, any_order=self._takes_any_order)
+        return many_queries(self.problem, self.session.profile, layout=self.config.layout)
 
     def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
         """Many queries that are no points as a copy in the order of cells: those in step then look at the same points.
@@ -195,42 +190,12 @@ class CellIndex(Index):
         except DeviceMemoryError:
             return whole
         placed = self.place_queries(queries, None, radii)
-        if not placed and not self._takes_any_order:
-            return whole
         return ask._replace(queries=queries, m=end - first, radii=radii, placed=placed, copied=bool(placed))
 
     def _rows(self, array: cla.Array, first: int, end: int) -> cla.Array:
         rows = self.session.allocate((end - first, *array.shape[1:]), array.dtype, purpose="a part of the queries")
         self.session.copy(array, rows, first)
         return rows
-
-    @property
-    def _takes_any_order(self) -> bool:
-        """Whether queries in no order are served by the same copy of the points as others."""
-        return self._plan.foreign.layout == self.config.layout
-
-    def walk_of(self, *, scattered: bool) -> tuple[Any, ...]:
-        """See :class:`~clfrnn.methods.kept.KeptPoints`."""
-        bins = self._bins
-        if not scattered or self._takes_any_order:
-            return bins.walk
-        if self._records is None:
-            self._records = self._copy_records(bins)
-        return (self._n, self._records.base_data, *bins.walk[2:])
-
-    def _copy_records(self, bins: Bins) -> Scratch:
-        session, n = self.session, self.num_points
-        kernels, config = session.kernels(self.stem, self.config, None, VisitVariant())
-        records = session.scratch(4 * n, self.dtype, purpose="the points in records, for queries that are no points")
-        session.launch(
-            kernels["copy_records"],
-            n,
-            config.work_group_size,
-            n,
-            bins.places.base_data,
-            records.base_data,
-        )
-        return records
 
     def served_at_home(self, *, foreign: bool) -> str | None:
         """See :class:`~clfrnn.methods.walker.Walker`."""
@@ -284,8 +249,6 @@ class CellIndex(Index):
     def _buffers(self) -> dict[str, cla.Array | Scratch]:
         bins = self._bins
         kept: dict[str, cla.Array | Scratch] = {"sorted_points": bins.places, "cell_starts": bins.starts}
-        if self._records is not None:
-            kept["records"] = self._records
         return {**kept, **({} if bins.images is None else {"images": bins.images})}
 
     def _readers(self) -> Readers:

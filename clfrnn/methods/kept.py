@@ -95,10 +95,6 @@ class KeptPoints(abc.ABC):
         box, periodic = self.watch.box_of_points(), self.problem.box
         return box is not None and periodic is not None and periodic.holds(box.low, box.high, self._box_starts())
 
-    def walk_of(self, *, scattered: bool) -> tuple[Any, ...]:  # noqa: ARG002
-        """What walks take of the index; `scattered`: for queries that are no points and come in no order."""
-        return self.walk_arguments()
-
     @abc.abstractmethod
     def walk_arguments(self) -> tuple[Any, ...]:
         """The arguments of the walk behind the shared ones."""
