@@ -120,9 +120,8 @@ def test_lists_that_are_not_waited_for(walker, hint, marked):
     ],
     ids=["strips", "strips, half, away", "grid, half", "grid, self, away"],
 )
-def test_periodic_lists_of_numbers(session, method, asked, away, marked):
+def test_periodic_lists_of_numbers(walker, method, asked, away, marked):
     """By whichever kernel serves the points: where all lie in the box, and where some do not."""
-    walker = as_gpu(session)
     domain = {"box": (1.0, 1.0, 1.0), "periodic": (True, False, True)}
     points = clouds.uniform(N, 3, seed=12)
     points[::2, ::2] += np.float32(3 * away)

@@ -227,7 +227,7 @@ class CellIndex(Index):
             return stash
         few = not found >= _FEW.get(self.session.profile.kind, _FEW_ELSEWHERE)
         # A mark says which candidate, and not in what image.
-        if few or (self.problem.box is not None and (self.config.columns or not numbers)):
+        if few or (self.problem.box is not None and not numbers):
             return None
         if self._words is None or self._words[0] is not self.cell_grid:
             self._words = self.cell_grid, self._room_for_marks(found)
