@@ -249,22 +249,23 @@ def count_cells(
     lengths = box.lengths if box is not None else (0.0,) * len(sides)
     if box is not None:
         low, high = box.domain(low, high)
-    shape, whole, periods = [], [], []
-    for a, b, wanted, length in zip(low, high, sides, lengths, strict=True):
-        side = _fit_side(a, b, wanted, real)
-        if length:
-            period = max(1, math.floor(min(length / side * _WHOLE, _COORDINATE_RANGE)))
-            side = length / period
-        else:
-            # Kernels round the difference, too: a cell more or less at the end is all the same, as they clamp.
-            period = 0
-        many = period or math.floor(min((b - a) * _inverse(side, real), 2 * _COORDINATE_RANGE)) + 1
-        shape.append(many)
-        whole.append(side)
-        periods.append(period)
+    axes = [_count_on_axis(*axis, real) for axis in zip(low, high, sides, lengths, strict=True)]
+    whole, shape, periods = zip(*axes, strict=True)
     wrapped = math.prod(shape) > min(max(64, _DENSE_CELLS_PER_POINT * n), _MOST_CELLS)
     torus = 1 << (max(32, min(2 * n, _MOST_CELLS // 2)) - 1).bit_length() if wrapped else 0
-    return CellCounts(sides=tuple(whole), shape=tuple(shape), periods=tuple(periods), torus=torus)
+    return CellCounts(sides=whole, shape=shape, periods=periods, torus=torus)
+
+
+@functools.lru_cache(maxsize=64)  # sides that are weighed against each other share most of their axes
+def _count_on_axis(low: float, high: float, side: float, length: float, real: str) -> tuple[float, int, int]:
+    """The side of cells, how many there are, and how many fill the length of a periodic axis, 0 where that is 0."""
+    side = _fit_side(low, high, side, real)
+    period = 0
+    if length:
+        period = max(1, math.floor(min(length / side * _WHOLE, _COORDINATE_RANGE)))
+        side = length / period
+    # Kernels round the difference, too: a cell more or less at the end is all the same, as they clamp.
+    return side, period or math.floor(min((high - low) * _inverse(side, real), 2 * _COORDINATE_RANGE)) + 1, period
 
 
 def fit_cells(

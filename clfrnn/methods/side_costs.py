@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import NamedTuple
 
 from ..domain import count_cells
 from ..plan import Problem
@@ -64,8 +65,7 @@ _IN_RADII = ((1.0, 1.0), (1 / 2, 1.0), (1 / 3, 1.0), (1 / 4, 1.0), (1 / 2, 1 / 2
 _WIDEST = 100.0
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class SideCost:
+class SideCost(NamedTuple):
     """What a query is foreseen to meet among cells of such sides, and what that costs, in tests of one candidate."""
 
     sides: tuple[float, ...]
@@ -118,16 +118,16 @@ def cost_of_sides(problem: Problem, prices: Prices, sides: tuple[float, ...], de
     images = 1.0 if problem.box is None else problem.box.images(problem.radius)
     reach = 2.0 * problem.radius
     # A window of length 2 r meets the cells that it begins and ends in, and so one more than fit into it.
-    windows = [
-        reach / side + 1.0 if period else min(reach / side + 1.0, float(many))
-        for side, many, period in zip(counts.sides, counts.shape, counts.periods, strict=True)
-    ]
+    windows = [reach / side + 1.0 for side in counts.sides]
+    for k, (many, period) in enumerate(zip(counts.shape, counts.periods, strict=True)):
+        if not period and windows[k] > many:
+            windows[k] = float(many)
     rows, cells = math.prod(windows[1:]), counts.addresses / n
     density = survey.density(problem.radius) if density is None else density
-    candidates = min(math.prod((density, *(reach + side for side in counts.sides))), images * n)
+    candidates = min(math.prod([density, *[reach + side for side in counts.sides]]), images * n)
     strangers = min(math.prod(windows) / cells, images * n) if counts.torus else 0.0
-    met = {"rows": rows, "candidates": candidates, "strangers": strangers, "cells": cells}
-    return SideCost(sides=counts.sides, wrapped=counts.torus > 0, cost=prices.cost(**met), **met)
+    cost = prices.cost(rows=rows, candidates=candidates, strangers=strangers, cells=cells)
+    return SideCost(counts.sides, rows, candidates, strangers, cells, counts.torus > 0, cost)
 
 
 def describe_sides(problem: Problem, profile: DeviceProfile, asked: tuple[float, ...] | None) -> list[str]:
