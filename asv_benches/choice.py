@@ -1,9 +1,9 @@
 """The figures that "auto" rests on: strips beside fenns over even clouds, all methods over all kinds, and its choice.
 
 Update + count and update + lists in device time, milliseconds: the last event's end minus the first event's start, the
-median of 10 steps after warm-up, or of five that take longer. The radius follows from how many neighbors a point shall
-have. With ``--once``, wall time of a search by each method, as by those who search few points once, in a session as
-users have it.
+median of 20 steps after warm-up, or of five that take longer, all methods in turn. The radius follows from how many
+neighbors a point shall have. With ``--once``, wall time of a search by each method, as by those who search few points
+once, in a session as users have it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from clfrnn.errors import ClfrnnError
 from clfrnn.methods import METHODS as SERVING
 from clfrnn.methods import choose_method
 
-from .benchmarks.common import METHODS, profiled, timed, uniform_radius
+from .benchmarks.common import METHODS, profiled, timed_in_turn, uniform_radius
 from .provenance import say
 
-STEPS = 10
+STEPS = 20
 
-#: Of steps that took so many seconds together, five are enough.
+#: Five of each step are enough where they took so many seconds together for each of them; and one that took a fifth.
 ENOUGH = 1.0
 BESIDE = ["strips", "fenns"]
 
@@ -164,13 +164,11 @@ def measure(
         index.update(on_device)
         return index.query(radius=radii) if lists else index.count(radius=radii)
 
-    counts, lists = (
-        [
-            1e3 * timed(session, lambda index=index, lists=lists: step(index, lists=lists), STEPS, ENOUGH).span
-            for index in (indexes if found <= MOST_PAIRS or not lists else [])
-        ]
-        for lists in (False, True)
-    )
+    def milliseconds(*, lists: bool) -> list[float]:
+        steps = [functools.partial(step, index, lists=lists) for index in indexes]
+        return [1e3 * each.span for each in timed_in_turn(session, steps, STEPS, ENOUGH)]
+
+    counts, lists = milliseconds(lists=False), milliseconds(lists=True) if found <= MOST_PAIRS else []
     auto = clfrnn.build_index(on_device, radius, session=session, **domain)
     once = choose_method(auto.problem, session.profile, queries=cloud.n, varied=True)
     return Steps(found / cloud.n, counts, lists, auto.method if radii is None else once.method.name)
@@ -205,7 +203,9 @@ def print_set(session: clfrnn.Session, sizes: tuple[int, ...]) -> None:
         for each in (counts, lists):
             by_name = dict(zip(cloud.methods, each, strict=False))
             times += columns(by_name)
-            over.append(f"{by_name[chosen] / min(each):.2f}" if each else "")
+            # Who has radii of their own, searches for lists.
+            told = bool(each) and (each is lists or not cloud.decades)
+            over.append(f"{by_name[chosen] / min(each):.2f}" if told else "")
         click.echo(f"| {cloud} | {neighbors:.3g} | {' | '.join(times)} | {chosen} | {' | '.join(over)} |")
 
 
@@ -222,10 +222,9 @@ def print_once(session: clfrnn.Session) -> None:
         points, radius, _ = cloud.search()
         on_device = cla.to_device(session.queue, points)
         search = functools.partial(clfrnn.search, on_device, radius, session=session)
-        wall = {
-            method: 1e3 * timed(session, functools.partial(search, method=method), STEPS).wall
-            for method in [*cloud.methods, "auto"]
-        }
+        asked = [*cloud.methods, "auto"]
+        times = timed_in_turn(session, [functools.partial(search, method=method) for method in asked], STEPS)
+        wall = {method: 1e3 * each.wall for method, each in zip(asked, times, strict=True)}
         auto = wall.pop("auto")
         click.echo(f"| {cloud} | {' | '.join(columns(wall))} | {auto:.3f} | {auto / min(wall.values()):.2f} |")
 

@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 import pkgutil
+import time
 
 import numpy as np
 import pytest
@@ -82,6 +83,25 @@ def test_times_on_the_device_and_by_the_wall(session):
             assert times.kernels == times.span == times.wall
 
 
+def test_steps_in_turn(session):
+    """Each as often as the others, after warm-up; one that takes long once, behind the first."""
+    done = []
+
+    def slow():
+        done.append("slow")
+        time.sleep(0.02)
+
+    quick, long, other = common.timed_in_turn(
+        session, [lambda: done.append("quick"), slow, lambda: done.append("other")], repeats=8, enough=0.1
+    )
+
+    assert done[:6] == ["quick", "quick", "slow", "slow", "other", "other"]
+    assert done[6:] == ["quick", "other"] * ((len(done) - 6) // 2)
+    assert len(done[6:]) // 2 - 1 <= 8
+    assert quick.wall < 0.02 <= long.wall
+    assert other.wall < long.wall
+
+
 def test_an_absent_device_is_skipped():
     absent = [
         name
@@ -139,8 +159,10 @@ def test_few_points_are_searched_once(session, monkeypatch):
     """In a session as users have it, where launches take no longer than theirs."""
     choice = importlib.import_module("asv_benches.choice")
     monkeypatch.setattr(choice, "FEW", choice.FEW[:1])
-    asked, clock = [], choice.timed
-    monkeypatch.setattr(choice, "timed", lambda session, *step: asked.append(session) or clock(session, *step))
+    asked, clock = [], choice.timed_in_turn
+    monkeypatch.setattr(
+        choice, "timed_in_turn", lambda session, *steps: asked.append(session) or clock(session, *steps)
+    )
 
     done = CliRunner().invoke(choice.main, ["--device", position(session), "--once"])
 
@@ -149,7 +171,7 @@ def test_few_points_are_searched_once(session, monkeypatch):
     *times, auto, over = map(float, cells[3:])
     assert len(times) == 5
     assert over == pytest.approx(auto / min(times), rel=0.1)
-    assert len(asked) == 6
+    assert len(asked) == 1
     assert not any(common.has_event_times(each) for each in asked)
 
 

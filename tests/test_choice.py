@@ -69,7 +69,7 @@ def test_strips_otherwise(name, asked, reason):
 @pytest.mark.parametrize("name", GPUS)
 def test_what_does_not_fit_local_memory(name, monkeypatch):
     monkeypatch.setattr(choice_module, "_MOST_NEIGHBORS", 1e6)
-    monkeypatch.setitem(choice_module._MANY_NEIGHBORS, "kept", choice_module._Least(1e6, 1e6))
+    monkeypatch.setitem(choice_module._MANY_NEIGHBORS, "kept", 1e6)
     assert choice(even(neighbors=3e5, n=1 << 28, dim=2), name)[1].endswith("does not fit local memory")
 
 
@@ -136,7 +136,7 @@ def test_a_tree_where_neighbors_are_many(name):
         (thousands, {}, 1_200),
         (thousands, {"queries": thousands}, 1_500),
         (thousands, {"queries": thousands, "varied": True}, 2_000),
-        (few, {}, 800),
+        (few, {}, 1_200),
         (few, {"queries": few}, 1_500),
         (few, {"queries": few, "varied": True}, 4_000),
     ):
