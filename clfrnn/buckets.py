@@ -21,6 +21,7 @@ __all__ = [
     "PickConfig",
     "RegionConfig",
     "bucket_groups",
+    "fewer_cells",
     "most_cells_of_bucket",
     "plan_bucket_cells",
     "plan_buckets",
@@ -49,6 +50,9 @@ _MOST_CELLS = 8192
 
 #: One group has to fill a bucket: no more of the points may be expected in one than this share, or so many.
 _LARGEST_SHARE, _SOON_FILLED = 1 / 32, 4096
+
+#: Where cells are made fewer, for so many of the buckets that a group can count, as whole cells are a little more.
+_NEARLY = 0.97
 
 #: Work-items of a group that sorts a tile by regions, points of it for each of them (measured), and runs that it can
 #: tell apart.
@@ -134,6 +138,8 @@ class Filling:
     regions: int = 0
     #: buckets that groups enter, added up over groups, with which the device goes by buckets at once all the same
     entered: int = 0
+    #: points would come sooner into fewer cells
+    overfull: bool = False
 
     @property
     def together(self) -> bool:
@@ -144,6 +150,13 @@ class Filling:
 def most_cells_of_bucket(profile: DeviceProfile) -> int:
     """Cells that one group can count in local memory beside other groups and its sources, a power of two."""
     return _power_of_two(most_coarse_cells(profile) * 4 // 5)
+
+
+def fewer_cells(profile: DeviceProfile, cells: int, most: float) -> list[float]:
+    """How many times fewer cells, up to `most`, make nearly as many buckets as a group can count, the least first."""
+    sizes = (1 << shift for shift in range(int(math.log2(most_cells_of_bucket(profile))), -1, -1))
+    found = [cells / (_NEARLY * most_coarse_cells(profile) * size) for size in sizes]
+    return [times for times in found if 1 < times <= most]
 
 
 def _power_of_two(cells: int) -> int:
@@ -171,7 +184,10 @@ def bucket_groups(profile: DeviceProfile, n: int, size: int) -> int:
 
 
 def plan_bucket_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> FillingConfig:
-    """Groups for about two points of a bucket to an item; room for four times the points that a bucket shall have."""
+    """Groups for about two points of a bucket to an item; room for eight times the points that a bucket shall have.
+
+    So many there are where cells are too many for smaller buckets.
+    """
     counters = most_cells_of_bucket(profile)
     return FillingConfig(
         work_group_size=group_size(profile, _NARROW),
@@ -179,7 +195,7 @@ def plan_bucket_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: 
         real=real,
         periodic=periodic,
         counters=counters,
-        tile=max(1, min(4 * _OF_BUCKET, (profile.usable_local_memory - 4) // 2 - 2 * counters)),
+        tile=max(1, min(8 * _OF_BUCKET, (profile.usable_local_memory - 4) // 2 - 2 * counters)),
         layout=layout,
     )
 
@@ -238,7 +254,7 @@ def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid, in
         return picked
     least = math.ceil(math.log2(max(1.0, cells / most)))
     if 1 << least > most_cells_of_bucket(profile):
-        return Filling(way=one_by_one, why="local memory could not count so many cells in two steps")
+        return Filling(way=one_by_one, why="local memory could not count so many cells in two steps", overfull=True)
     busy = min(n / _LEAST_OF_BUCKET, _BUCKETS_A_UNIT * profile.compute_units)
     wanted = max(1.0, n / _OF_BUCKET, busy)
     shift = min(math.ceil(math.log2(max(1.0, cells / wanted))), int(math.log2(most_cells_of_bucket(profile))))
@@ -251,8 +267,10 @@ def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid, in
     buckets = -(-cells // (1 << shift))
     span, regions = _divide_buckets(profile, problem=problem, buckets=buckets)
     why = "a group fills one in local memory"
+    facts: dict[str, Any] = {"dim": problem.dim, "real": problem.real, "periodic": problem.box is not None}
+    overfull = n > _OF_BUCKET * buckets and n > plan_bucket_cells(profile, **facts, layout="records").tile * buckets
     divided = {"span": span, "regions": regions, "entered": _MOST_OPEN // _LINE} if regions else {}
-    return Filling(way="buckets", why=why, shift=shift, buckets=buckets, **divided)
+    return Filling(way="buckets", why=why, shift=shift, buckets=buckets, overfull=overfull, **divided)
 
 
 def _plan_picking(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> Filling | None:

@@ -311,6 +311,25 @@ def filling(profile, *, n, cells, others=5.0, per_cell=1.0, wrapped=False):
     return buckets.plan_filling(profile, problem=asked, grid=grid)
 
 
+@pytest.mark.parametrize("name", [name for name, profile in RECORDED.items() if profile.kind == "gpu"])
+@pytest.mark.parametrize("power", [24, 26, 27, 28])
+def test_cells_of_very_many_points_are_filled_by_buckets(name, power):
+    """Those that are too many are so much longer; a bucket's points are written in one go where they are not."""
+    n, profile = 1 << power, RECORDED[name]
+    survey = Survey(n=n, low=(0.0,) * 3, high=(1.0,) * 3)
+    radius = (3 / (4.19 * n)) ** (1 / 3)
+    asked = Problem(n=n, dim=3, real="float", radius=radius, survey=survey, options=CELLS["strips"])
+    plan = METHODS["strips"].plan(asked, profile)
+    small = profile.loop_turns is not None or profile.usable_local_memory < (40_000 if power == 28 else 24_000)
+    assert plan.filling.way == "buckets" or small
+    if name == "h200":
+        filling = buckets.plan_bucket_cells(profile, dim=3, real="float", periodic=False, layout="records")
+        assert (n / plan.filling.buckets <= filling.tile) == (power <= 26)
+        along, *across = (side / radius for side in plan.grid.sides)
+        assert across == pytest.approx([1, 1], rel=1e-3)
+        assert along == pytest.approx({24: 1.12, 26: 2.07, 27: 2.07, 28: 4.14}[power], rel=0.01)
+
+
 @pytest.mark.parametrize("n", [1, 1000, 40_000, 1 << 20, 1 << 24, 1 << 26])
 @pytest.mark.parametrize("per_cell", [0.3, 1.0, 3.7])
 def test_buckets_hold_all_cells_and_are_counted_in_local_memory(profile, n, per_cell):
