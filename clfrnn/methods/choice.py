@@ -26,10 +26,11 @@ class _Few(NamedTuple):
 
 #: Of so few points all pairs are tested sooner: by those who search once, for as many queries, and by those who keep an
 #: index, whose steps are an update and a query. On a GPU these are done sooner with cells or a tree, of any number of
-#: points (measured from 64 points on, in 1 to 12 dimensions). A single search was not sooner with cells of 2,000 points
-#: in 3D, but was of 8,000; and not by a tree of 8,000 in 4D. On a CPU counts of 256 points take strips 1.3 times as
-#: long as all pairs, and lists of 48 neighbors all pairs 1.4 times as long as strips.
-_ONCE = {"gpu": _Few(4096, 8192), "cpu": _Few(512, 512)}
+#: points (measured from 64 points on, in 1 to 12 dimensions). A single search of 8,000 points in 3D took all pairs 0.9
+#: times as long as cells, with a slow host, and 1.1 times with a quick one, and of 16,000 1.3 and 1.8 times. On a CPU
+#: counts of 256 points take strips 1.3 times as long as all pairs, and lists of 48 neighbors all pairs 1.4 times as
+#: long as strips.
+_ONCE = {"gpu": _Few(8192, 8192), "cpu": _Few(512, 512)}
 _KEPT = {"gpu": _Few(0, 0), "cpu": _Few(256, 300)}
 
 #: A GPU tests so many pairs of few points as soon as it sorts the points and goes through cells (measured with 100 to
