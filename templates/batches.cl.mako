@@ -31,6 +31,9 @@ ${"long" if real == "double" else "int"}${width}
 <%def name="test(image, first, stop, counts_itself, by_place)">
 ## counts_itself, by_place: see visit.cl.mako.
     // Which of the candidates are neighbors, -1 for each.
+% if image == "any":
+    ${own_images(first)}
+% endif
 % for k, component in enumerate(components):
     const ${real}${width} frnn_d${k} = ${moved(k, component, image, first)};
 % endfor
@@ -40,16 +43,50 @@ ${"long" if real == "double" else "int"}${width}
 
 <%def name="moved(k, component, image, first)" filter="trim">
 ## As geometry.differences has it.
-% if periodic and image != "plain" and not (k and image == "along"):
+% if image == "any":
+(${column(k, first)} - frnn_q${component}) + ${f"frnn_s{k}" if real == "double" else f"convert_{real}{width}(frnn_s{k})"} * frnn_images[${k}]
+% elif periodic and image != "plain" and not (k and image == "along"):
 (${column(k, first)} - frnn_q${component}) + frnn_carry${k}
 % else:
 ${column(k, first)} - frnn_q${component}
 % endif
 </%def>
 
+<%def name="own_images(first)">
+    // The shifts of candidates that may each lie in an image of their own, as frnn_image finds these.
+% for k in range(dim):
+    ${real}${width} frnn_at${k} =
+        (${column(k, first)} - frnn_images[${3 * dim + k}]) * frnn_images[${2 * dim + k}];
+    frnn_at${k} = frnn_at${k} > (${real})268435456 ? (${real}${width})268435456 : frnn_at${k};
+    frnn_at${k} = frnn_at${k} < (${real})-268435456 ? (${real}${width})-268435456 : frnn_at${k};
+% if real == "double":
+    // Without integers of eight bytes, which few processors convert: of so large a sum nothing is left behind the point.
+    const double${width} frnn_whole${k} = (frnn_at${k} + 0x1.8p52) - 0x1.8p52;
+    const double${width} frnn_s${k} = frnn_base${k} - (frnn_whole${k} - (frnn_whole${k} > frnn_at${k} ? (double${width})1 : (double${width})0));
+% else:
+    const ${integers()} frnn_whole${k} = convert_${integers()}(frnn_at${k});
+    const ${integers()} frnn_s${k} = frnn_base${k} - (frnn_whole${k} + (frnn_at${k} < convert_${real}${width}(frnn_whole${k})));
+% endif
+% endfor
+% if half and not foreign:
+    // As periodic.left_out has it.
+<% turn = "0" %>\
+% for k in reversed(range(dim)):
+<% turn = f"(frnn_s{k} != 0 ? frnn_s{k} : {turn})" if k < dim - 1 else f"frnn_s{k}" %>\
+% endfor
+    const ${f"double{width}" if real == "double" else capture(integers)} frnn_turn = ${turn};
+    const ${integers()} frnn_least_here =
+        i + (frnn_turn > 0 ? (${integers()})0 : frnn_turn < 0 ? (${integers()})1 : (${integers()})(1 - frnn_keep_self));
+% endif
+</%def>
+
 <%def name="kept(image, first, counts_itself, by_place)" filter="trim">
 ## As visit.kept has it.
 % if foreign or counts_itself:
+% elif image == "any" and half:
+& (${ids(first)} >= frnn_least_here)
+% elif image == "any":
+& ((${ids(first)} != frnn_self) | ${" | ".join(f"(frnn_s{k} != 0)" for k in range(dim))})
 % elif periodic and image != "plain" and images != "next":
 & (${ids(first)} ${">=" if half else "!="} frnn_out_here)
 % elif half:

@@ -4,15 +4,15 @@
 <%namespace name="places" file="places.cl.mako"/>
 <%namespace name="visit" file="visit.cl.mako"/>
 ## Runs of candidates, at places that follow each other in the sorted copy: how they are tested, a few or a vector at a time.
-## Config fields used: width, unrolled, fused, bits, columns, inline, images, marks.
+## Config fields used: width, unrolled, fused, bits, inline, images, marks.
 <%def name="splits(function)"><% return function.light and images == "home" %></%def>
 
 <%def name="run(function, image)">
     // The candidates of one run of places, frnn_t up to frnn_stop, in an image as periodic.cl.mako names it.
-% if width > 1 and image != "any":
+% if width > 1:
     ${batched_run(function, image)}
 % elif marks == "made":
-    ${noted_run(function, image) if columns else marked_run(function, image)}
+    ${marked_run(function, image)}
 % elif fused and function.light and not (inline or marks):
     ${fused_run(function, image)}
 % else:
@@ -77,18 +77,6 @@
         }
     }
 % endif
-</%def>
-
-<%def name="noted_run(function, image)">
-    // Candidates that may each lie in an image of their own, one at a time; the places of those that are neighbors.
-    for (; frnn_t < frnn_stop; ++frnn_t) {
-        ${places.take_candidate("frnn_t")}
-        ${geometry.differences(image)}
-        if ((${geometry.squared()} <= reach2) & ${visit.kept(image, function, "frnn_t")}) {
-            if (frnn_count < frnn_room) frnn_row_of_words[frnn_count] = frnn_t;
-            ++frnn_count;
-        }
-    }
 </%def>
 
 <%def name="marked_run(function, image)">

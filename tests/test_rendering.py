@@ -22,7 +22,7 @@ WALK = {
     "square_root": "native",
     "periodic": True,
     "layout": "columns",
-    "width": 16,
+    "width": 8,
     "unrolled": None,
     "fused": False,
     "lockstep": 1,
