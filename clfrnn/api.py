@@ -240,7 +240,10 @@ def _build(
         check_images(box, largest, n)
     # They are checked when the index stands; what has no length counts as so many as the points until then.
     m = None if queried_once is None else operator.length_hint(queried_once, n)
-    crowding = chosen.surveys_occupancy if chosen is not None else is_worth_binning(n, dim, session.profile, queries=m)
+    if chosen is not None:
+        crowding = chosen.surveys_occupancy
+    else:
+        crowding = is_worth_binning(n, session.profile, queries=m, periodic=box is not None)
     if pending is None and (box is not None or crowding):
         pending = bounding_box(session, array)
     survey = _survey(session, array, largest, pending, crowding=crowding and n > 0)

@@ -245,7 +245,7 @@ def test_few_points_for_many_queries_and_many_for_few(name, dim):
     few = 8192 if gpu else 512
 
     def taken(n, m):
-        worth = is_worth_binning(n, dim, RECORDED[name], queries=m)
+        worth = is_worth_binning(n, RECORDED[name], queries=m, periodic=False)
         chosen = choose_method(even(neighbors=0.01, dim=dim, n=n), RECORDED[name], queries=m)
         assert worth == (chosen.method.name != "brute_force")
         assert worth or f"as {n:,} points, for {m:,} queries, are not worth" in chosen.why.replace("and ", "as ")
@@ -267,10 +267,10 @@ def test_few_points_and_other_dimensions(name):
     """Of few points all pairs are tested, by those who keep an index of fewer than those who search once."""
     gpu = RECORDED[name].kind == "gpu"
 
-    def fewest(dim, *, once=False):
+    def fewest(dim, *, once=False, periodic=False):
         """How many points are worth more than that."""
         for n in range(1, 10_000):
-            problem = even(neighbors=0.01, dim=dim, n=n)
+            problem = even(neighbors=0.01, dim=dim, n=n, periodic=periodic)
             if choose_method(problem, RECORDED[name], queries=n if once else None).method.name != "brute_force":
                 return n
         return None
@@ -279,7 +279,9 @@ def test_few_points_and_other_dimensions(name):
     none = dataclasses.replace(none, n=0, survey=dataclasses.replace(none.survey, n=0))
     assert choice(none, name) == ("brute_force", "chosen by auto, as there are no points")
     for dim in (1, 2, 3, 4, 12):
-        assert fewest(dim) == (1 if gpu else 257 if dim in (2, 3) else 301)
+        assert fewest(dim) == (1 if gpu else 257)
+        assert fewest(dim, periodic=True) == (1 if gpu else 101)
+        assert fewest(dim, once=True, periodic=True) == (1001 if gpu else 257)
         assert fewest(dim, once=True) == (8193 if gpu else 513)
         if dim not in (2, 3):
             assert choice(even(neighbors=3, dim=dim), name)[0] == "aabb_tree"

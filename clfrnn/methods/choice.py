@@ -18,20 +18,21 @@ __all__ = ["Choice", "choose_method", "is_worth_binning"]
 
 
 class _Few(NamedTuple):
-    """How many points are too few to sort, or to make a tree of: where a grid serves, and where none does."""
+    """How many points are too few to sort, or to make a tree of: in the open, and in a periodic box."""
 
-    binned: int
-    treed: int
+    open: int
+    periodic: int
 
 
 #: Of so few points all pairs are tested sooner: by those who search once, for as many queries, and by those who keep an
 #: index, whose steps are an update and a query. On a GPU these are done sooner with cells or a tree, of any number of
 #: points (measured from 64 points on, in 1 to 12 dimensions). A single search of 8,000 points in 3D took all pairs 0.9
 #: times as long as cells, with a slow host, and 1.1 times with a quick one, and of 16,000 1.3 and 1.8 times. On a CPU
-#: counts of 256 points take strips 1.3 times as long as all pairs, and lists of 48 neighbors all pairs 1.4 times as
-#: long as strips.
-_ONCE = {"gpu": _Few(8192, 8192), "cpu": _Few(512, 512)}
-_KEPT = {"gpu": _Few(0, 0), "cpu": _Few(256, 300)}
+#: steps of 256 points take cells 0.9 to 1.4 times as long as all pairs, and searches 1.3 to 1.5 times, of 512 1.0. In a
+#: periodic box a pair is tested in each image that may be met: on a CPU steps of 128 points take cells 0.7 to 1.15
+#: times as long, and searches of 256 0.75 to 1.25; on a GPU steps of 1,000 take all pairs twice as long.
+_ONCE = {"gpu": _Few(8192, 1000), "cpu": _Few(512, 256)}
+_KEPT = {"gpu": _Few(0, 0), "cpu": _Few(256, 100)}
 
 #: A GPU tests so many pairs of few points as soon as it sorts the points and goes through cells (measured with 100 to
 #: 4,000 points and 64 to 1,048,576 queries on an H200: 500 points with a million queries, or 2,000 with a quarter).
@@ -75,12 +76,12 @@ _FEW_OF_UNIT, _MOST_OF_FEW = 512, 1 << 16
 _UNEVEN = "points lie too unevenly for local grids"
 
 
-def is_worth_binning(n: int, dim: int, profile: DeviceProfile, *, queries: int | None) -> bool:
-    """Whether the choice depends on more than how many points there are, in how many dimensions, on what device.
+def is_worth_binning(n: int, profile: DeviceProfile, *, queries: int | None, periodic: bool) -> bool:
+    """Whether the choice depends on more than how many points there are, on what device, and whether in a periodic box.
 
     `queries` is their number where these are searched once and for all, None where an index is kept.
     """
-    few = _few_points(dim, profile, once=queries is not None)
+    few = _few_points(profile, once=queries is not None, periodic=periodic)
     if queries is None:
         return n > few
     if profile.kind == "gpu":
@@ -89,9 +90,9 @@ def is_worth_binning(n: int, dim: int, profile: DeviceProfile, *, queries: int |
     return n * max(queries, _LEAST_QUERIES) > few * few
 
 
-def _few_points(dim: int, profile: DeviceProfile, *, once: bool) -> int:
+def _few_points(profile: DeviceProfile, *, once: bool, periodic: bool) -> int:
     few = (_ONCE if once else _KEPT)["gpu" if profile.kind == "gpu" else "cpu"]
-    return few.binned if dim in Strips.dims else few.treed
+    return few.periodic if periodic else few.open
 
 
 class Choice(NamedTuple):
@@ -112,9 +113,10 @@ def choose_method(
     n, dim = problem.n, problem.dim
     if not n:
         return Choice(BruteForce(), "chosen by auto, as there are no points")
-    few = _few_points(dim, profile, once=queries is not None)
+    periodic = problem.box is not None
+    few = _few_points(profile, once=queries is not None, periodic=periodic)
     of_these = f"up to {few:,} points" if queries is None else f"{n:,} points, for {queries:,} queries,"
-    binned = is_worth_binning(n, dim, profile, queries=queries)
+    binned = is_worth_binning(n, profile, queries=queries, periodic=periodic)
     if dim not in Strips.dims:
         return _choose_without_grids(problem, None if binned else of_these)
     if not binned:
