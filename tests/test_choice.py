@@ -279,12 +279,17 @@ def test_few_points_and_other_dimensions(name):
     none = dataclasses.replace(none, n=0, survey=dataclasses.replace(none.survey, n=0))
     assert choice(none, name) == ("brute_force", "chosen by auto, as there are no points")
     for dim in (1, 2, 3, 4, 12):
-        assert fewest(dim) == (1 if gpu else 257)
+        assert fewest(dim) == (1 if gpu else 151)
         assert fewest(dim, periodic=True) == (1 if gpu else 101)
         assert fewest(dim, once=True, periodic=True) == (1001 if gpu else 257)
         assert fewest(dim, once=True) == (8193 if gpu else 513)
         if dim not in (2, 3):
             assert choice(even(neighbors=3, dim=dim), name)[0] == "aabb_tree"
+        elif not gpu:
+            found = [choice(even(neighbors=3, dim=dim, n=n), name) for n in (320, 321)]
+            assert [method for method, _ in found] == ["aabb_tree", "strips"]
+            assert found[0][1].endswith("up to 320 points go into leaves sooner than into cells")
+            assert choice(even(neighbors=3, dim=dim, n=320, periodic=True), name)[0] == "strips"
     crowd = choice(even(neighbors=10_000, n=20_000, dim=6), name)
     assert crowd == (
         "brute_force",

@@ -28,11 +28,17 @@ class _Few(NamedTuple):
 #: index, whose steps are an update and a query. On a GPU these are done sooner with cells or a tree, of any number of
 #: points (measured from 64 points on, in 1 to 12 dimensions). A single search of 8,000 points in 3D took all pairs 0.9
 #: times as long as cells, with a slow host, and 1.1 times with a quick one, and of 16,000 1.3 and 1.8 times. On a CPU
-#: steps of 256 points take cells 0.9 to 1.4 times as long as all pairs, and searches 1.3 to 1.5 times, of 512 1.0. In a
-#: periodic box a pair is tested in each image that may be met: on a CPU steps of 128 points take cells 0.7 to 1.15
-#: times as long, and searches of 256 0.75 to 1.25; on a GPU steps of 1,000 take all pairs twice as long.
+#: steps of 128 points take trees 1.0 to 1.25 times as long as all pairs, and searches of 256 take cells 1.3 to 1.5
+#: times as long, of 512 1.0. In a periodic box a pair is tested in each image that may be met: on a CPU steps of 128
+#: points take cells 0.7 to 1.15 times as long, and searches of 256 0.75 to 1.25; on a GPU steps of 1,000 take all pairs
+#: twice as long as cells.
 _ONCE = {"gpu": _Few(8192, 1000), "cpu": _Few(512, 256)}
-_KEPT = {"gpu": _Few(0, 0), "cpu": _Few(256, 100)}
+_KEPT = {"gpu": _Few(0, 0), "cpu": _Few(150, 100)}
+
+#: And so few go into leaves sooner than into cells where an index is kept, on a CPU in the open: counts of 250 points
+#: take cells 1.3 to 1.5 times as long as all pairs, lists of 31 neighbors these 1.4 times as long as cells, and a tree
+#: either 1.2 times as long as the better (measured).
+_TREED = 320
 
 #: A GPU tests so many pairs of few points as soon as it sorts the points and goes through cells (measured with 100 to
 #: 4,000 points and 64 to 1,048,576 queries on an H200: 500 points with a million queries, or 2,000 with a quarter).
@@ -121,6 +127,8 @@ def choose_method(
         return _choose_without_grids(problem, None if binned else of_these)
     if not binned:
         return Choice(BruteForce(), f"chosen by auto, as {of_these} are not worth binning")
+    if queries is None and profile.kind != "gpu" and not periodic and n <= _TREED:
+        return Choice(AabbTree(), f"chosen by auto, as up to {_TREED} points go into leaves sooner than into cells")
     why_tree = _crowd(problem, profile) or _many_neighbors(
         problem, profile, "varied" if varied else "kept" if queries is None else "once"
     )
