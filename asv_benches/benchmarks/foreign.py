@@ -13,7 +13,7 @@ from .common import NUMBERS, PLATFORMS, Case, case
 class Foreign:
     """``index.count(queries)`` and ``index.query(queries)`` of an index that stands."""
 
-    params = (list(PLATFORMS), ["strips", "fenns", "aabb_tree"], [1, 16], NUMBERS)
+    params = (list(PLATFORMS), ["strips", "fenns", "aabb_tree"], [1, 16, 256], NUMBERS)
     param_names = ("device", "method", "points_of_query", "n")
     timeout = 120
     case: Case

@@ -8,9 +8,12 @@ from .common import Case, Uniform, cloud, session
 
 
 @functools.cache
-def periodic_case(device: str, method: str, name: str, n: int, neighbors: float) -> Case:
-    """As :func:`.common.case`, in the unit cube."""
+def periodic_case(device: str, method: str, name: str, n: int, neighbors: float, *, strayed: bool = False) -> Case:
+    """As :func:`.common.case`, in the unit cube, or with the first point outside of it."""
     points, radius = cloud(name, n, neighbors)
+    if strayed:
+        points = points.copy()
+        points[0, 0] += 1
     return Case(session(device), points, radius, method=method, box=(1.0, 1.0, 1.0), periodic=True)
 
 
@@ -29,5 +32,11 @@ class Periodic(Uniform):
         """Device time of lists."""
         return self.case.seconds(self.case.index.query)
 
+    def track_strayed_count(self, device: str, method: str, cloud: str, n: int, neighbors: float) -> float:
+        """Device time of counting where a point lies outside of the box."""
+        strayed = periodic_case(device, method, cloud, n, neighbors, strayed=True)
+        return strayed.seconds(strayed.index.count)
+
+    track_strayed_count.unit = "seconds"  # type: ignore[attr-defined]
     track_count.unit = "seconds"  # type: ignore[attr-defined]
     track_query.unit = "seconds"  # type: ignore[attr-defined]
