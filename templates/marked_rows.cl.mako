@@ -16,7 +16,7 @@
         for (; frnn_k < frnn_all_words; ++frnn_k) {
             const int frnn_t = frnn_row_of_words[frnn_k];
             ${places.take_candidate("frnn_t")}
-            ${visit.offer(function, "plain", within="1")}
+            ${visit.offer(function, "plain", within="1", asked="1")}
         }
         ${visit.lay_down(function)}
         return;
@@ -27,7 +27,7 @@
         for (int frnn_left = (int)(offsets[i - first_row + 1] - offsets[i - first_row]); frnn_left > 0; --frnn_left) {
             ${marks_of.next_neighbor()}
             ${places.take_candidate("frnn_t")}
-            ${visit.offer(function, "plain", within="1")}
+            ${visit.offer(function, "plain", within="1", asked="1")}
         }
         ${visit.lay_down(function)}
         return;

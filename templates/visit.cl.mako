@@ -159,13 +159,13 @@ ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
 % endif
 </%def>
 
-<%def name="offer(function, image, within='(d2 <= reach2)', stashed_as='numbers', place='')">
+<%def name="offer(function, image, within='(d2 <= reach2)', stashed_as='numbers', place='', asked='')">
 ## stashed_as: what stash.cl.mako keeps of neighbors until their query is laid down; place: where the candidate stands in the
-## sorted copy, if it comes from there.
+## sorted copy, if it comes from there; asked: whether the query asks for it, where that is known.
     {
         ${geometry.differences(image)}
         const real d2 = ${geometry.squared()};
-        if (${within} & ${kept(image, function, place)}) {
+        if (${within} & ${asked or kept(image, function, place)}) {
             const real_vec dx = ${geometry.difference()};
             const frnn_shift shift = ${geometry.shift(image)};
             ${stash.keep(stashed_as)}

@@ -139,6 +139,26 @@ def test_periodic_lists_of_numbers(walker, method, asked, away, marked):
     assert index.make_marks(ask, numbers=False) is None, "a mark does not say in which image"
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("asked", [{}, {"half": True}, {"include_self": True}], ids=["all", "half", "self"])
+@pytest.mark.parametrize("radius", [0.9, 1.3])
+def test_periodic_rows_in_which_points_meet_themselves(walker, method, asked, radius, marked):
+    """In another image of the box; rows as short as a batch, and as they are written."""
+    lengths = (1.0, 40.0, 40.0)
+    points = clouds.uniform(min(300, N), 3, seed=5) * np.float32(lengths)
+    domain = {"box": lengths, "periodic": True}
+    index = clfrnn.build_index(points, radius, method=method, session=walker, **domain)
+    expected = reference.neighbors(points, radius, **asked, **domain)
+    assert (np.diff(expected.offsets) < 8).any()
+
+    for _ in range(2):  # room is foreseen from the second on
+        found = index.query(**asked).to_host()
+        assert np.array_equal(found.offsets, expected.offsets)
+        row = np.repeat(np.arange(len(points)), np.diff(expected.offsets))
+        assert np.array_equal(found.indices[np.lexsort((found.indices, row))], expected.indices)
+    assert walker.profile.kind == "gpu" or marked[0] is not None
+
+
 def test_rows_of_many_neighbors(walker, marked):
     """Rows that pass through local memory in many turns, beside rows of none."""
     points = np.concatenate([clouds.uniform(N // 2, 3, seed=1) * np.float32(0.1), clouds.uniform(9, 3, seed=2) + 5])
