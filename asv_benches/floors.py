@@ -144,16 +144,7 @@ def main(*, device: str | None, small: bool) -> None:
         rates = find_rates(session, small=small)
         told = [f"{1e-12 * rate:.3g} tests/ps in {dim}D of {dtype}" for (dim, dtype), rate in rates.tests.items()]
         say(session, "microseconds", f"a copy {1e-12 * rates.bytes:.3g} TB/s", *told)
-        columns = [
-            "kernels",
-            "sorting: bytes",
-            "queries: bytes",
-            "tests of neighbors",
-            "of candidates",
-            "floor",
-            "over it",
-        ]
-        click.echo(f"| points | step | {' | '.join(columns)} |\n|---|---|{len(columns) * '---:|'}")
+        click.echo(f"| points | step | {' | '.join(COLUMNS)} |\n|---|---|{len(COLUMNS) * '---:|'}")
         for kind in kinds(FEW_POINTS if small else POINTS, doubles=session.profile.fp64):
             print_floors(session, kind, rates)
     except ClfrnnError as error:

@@ -1,8 +1,8 @@
 """The figures of docs/performance.md for growth: the time of each point in clouds of the same density and more points.
 
 Nanoseconds a point, of the time in kernels and of that from the first launch's start to the last one's end, for an
-update with counts and with lists; the median of five steps and more. Behind them, how much longer the slowest cloud of
-2^20 points and more takes for a point than the quickest.
+update with counts and with lists; the median of five steps and more. Behind them, how much longer the slowest of the
+large clouds takes for a point than the quickest, in each column.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ POWERS, FEW_POWERS = range(16, 27), range(14, 21)
 NEIGHBORS = (3, 49)
 
 #: From so many points on, by the binary logarithm, a time for each is compared with that of others.
-COMPARED = 20
+COMPARED, FEW_COMPARED = 20, 17
 
 #: Longer lists are left out.
 MOST_PAIRS = 1 << 30
@@ -67,20 +67,19 @@ def measure(session: clfrnn.Session, power: int, neighbors: float) -> Row:
     return Row(power, count_seconds, timed(session, lists, STEPS, ENOUGH) if pairs <= MOST_PAIRS else None)
 
 
-def print_growth(session: clfrnn.Session, powers: range, neighbors: float) -> None:
+def print_growth(session: clfrnn.Session, powers: range, compared: int, neighbors: float) -> None:
     """A row for each number of points, and how far apart those of large clouds are."""
-    rows = []
+    large: list[list[float]] = [[] for _ in range(4)]
     for power in powers:
         row = measure(session, power, neighbors)
-        rows.append(row)
-        cells = [f"{each:.3f}" for each in row.share(row.count)]
-        cells += ["", ""] if row.lists is None else [f"{each:.3f}" for each in row.share(row.lists)]
+        shares = [*row.share(row.count), *(row.share(row.lists) if row.lists is not None else ())]
+        cells = [f"{each:.3f}" for each in shares] + [""] * (4 - len(shares))
         click.echo(f"| 2^{power} | {neighbors:g} | {' | '.join(cells)} |")
-    large = [row for row in rows if row.power >= COMPARED]
-    for what in ("count", "lists"):
-        shares = [row.share(getattr(row, what))[1] for row in large if getattr(row, what) is not None]
-        if shares:
-            click.echo(f"| from 2^{COMPARED} on, {what} | {neighbors:g} | | {max(shares) / min(shares):.2f} x | | |")
+        if power >= compared:
+            for column, each in zip(large, shares, strict=False):
+                column.append(each)
+    ratios = [f"{max(column) / min(column):.2f} x" if column else "" for column in large]
+    click.echo(f"| from 2^{compared} on, slowest over quickest | {neighbors:g} | {' | '.join(ratios)} |")
 
 
 @click.command()
@@ -94,7 +93,7 @@ def main(*, device: str | None, small: bool) -> None:
         click.echo("| points | neighbors | count: in kernels | first to last | lists: in kernels | first to last |")
         click.echo(f"|---|{5 * '---:|'}")
         for neighbors in NEIGHBORS:
-            print_growth(session, FEW_POWERS if small else POWERS, neighbors)
+            print_growth(session, *((FEW_POWERS, FEW_COMPARED) if small else (POWERS, COMPARED)), neighbors)
     except ClfrnnError as error:
         raise click.ClickException(str(error)) from error
 

@@ -63,7 +63,7 @@ def in_order(points: Any, radius: float) -> Any:
 
 
 def moved(points: Any, radius: float) -> Any:
-    """The points a tenth of the radius from where they were, each another way."""
+    """The points elsewhere, on each axis by a tenth of the radius (a standard deviation)."""
     away = 0.1 * radius * np.random.default_rng(2).standard_normal(points.shape)
     return (points + away).astype(points.dtype)
 

@@ -97,9 +97,8 @@ def test_steps_in_turn(session):
 
     assert done[:7] == ["quick", "quick", "slow", "slow", "other", "other", "slow"]
     assert done[7:] == ["quick", "other"] * ((len(done) - 7) // 2)
-    assert len(done[7:]) // 2 - 1 <= 8
-    assert quick.wall < 0.02 <= long.wall
-    assert other.wall < long.wall
+    assert 5 <= len(done[7:]) // 2 - 1 <= 8
+    assert min(quick.wall, long.wall, other.wall) > 0
 
 
 def test_an_absent_device_is_skipped():
@@ -355,7 +354,7 @@ def test_lists_too_long_for_memory_are_measured_by_blocks(session, monkeypatch):
 def test_growth(session, monkeypatch):
     """A row for each number of points, and the ratio of the slowest to the quickest."""
     growth = importlib.import_module("asv_benches.growth")
-    for name, value in (("FEW_POWERS", range(6, 9)), ("COMPARED", 7), ("STEPS", 2), ("MOST_PAIRS", 500)):
+    for name, value in (("FEW_POWERS", range(6, 9)), ("FEW_COMPARED", 7), ("STEPS", 2), ("MOST_PAIRS", 500)):
         monkeypatch.setattr(growth, name, value)
 
     done = CliRunner().invoke(growth.main, ["--device", position(session), "--small"])
@@ -363,10 +362,11 @@ def test_growth(session, monkeypatch):
     assert done.exit_code == 0, done.output
     rows = [line.strip("| ").split(" | ") for line in done.output.splitlines() if line.startswith("| 2^")]
     assert [(row[0], row[1]) for row in rows] == [(f"2^{k}", each) for each in ("3", "49") for k in (6, 7, 8)]
-    times = [float(row[3]) for row in rows[1:3]]
-    told = [line for line in done.output.splitlines() if line.startswith("| from 2^7 on, count | 3 ")]
-    assert float(told[0].split()[-5]) == pytest.approx(max(times) / min(times), rel=0.05)
-    assert "| from 2^7 on, lists | 49 " not in done.output, "longer lists are left out"
+    few, many = (line.strip("| ").split(" | ") for line in done.output.splitlines() if "slowest over quickest" in line)
+    for column in (2, 3):
+        times = [float(row[column]) for row in rows[1:3]]
+        assert float(few[column].rstrip(" x")) == pytest.approx(max(times) / min(times), rel=0.05)
+    assert len(many) < 6 or not many[4].strip(), "longer lists are left out"
 
 
 def test_floors(session, monkeypatch):

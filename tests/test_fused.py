@@ -148,11 +148,12 @@ def test_queries_that_are_no_points(session, monkeypatch, short):
     radius = float(np.float32(0.1 * 6**0.5))
     index = clfrnn.build_index(points, radius, method="strips", session=as_gpu(session))
     queries = points[::-3] + np.float32(0.01)
-    take = Session._take
+    take, refused = Session._take, []
     if short:
 
         def refuse(session, size, purpose):
             if "copy of the queries" in purpose:
+                refused.append(purpose)
                 raise clfrnn.DeviceMemoryError("none", needed=1, available=0, largest_allocation=0)
             return take(session, size, purpose)
 
@@ -170,6 +171,7 @@ def test_queries_that_are_no_points(session, monkeypatch, short):
         assert np.array_equal(nearest, np.minimum.reduceat(expected.distances, expected.offsets[:-1]))
         assert np.array_equal(index.count().get(), np.diff(reference.neighbors(moved, radius).offsets))
         assert index.nbytes == kept
+    assert bool(refused) == short
 
 
 @pytest.mark.parametrize("dim", [2, 3])

@@ -135,7 +135,8 @@ def choose_method(
     if why_tree is not None:
         return Choice(AabbTree(), f"chosen by auto, as {why_tree}")
     reason = _reason_against_local_grids(problem, profile)
-    many = f"there are more than {few:,} points, and " if queries is None and few else ""
+    least = few if periodic else max(few, _TREED)
+    many = f"there are more than {least:,} points, and " if queries is None and few else ""
     strips = Choice(Strips(), f"chosen by auto, as {many}{reason or _UNEVEN}")
     if reason is not None:
         return strips
