@@ -46,7 +46,8 @@ class Prices:
 
 #: By the kind of device and the number of coordinates, for floats: least squares over times of `asv_benches.sides`, on
 #: an H200 and on a core of a server. On the latter a row is priced above these (21 and 16), and a cell below (13 and
-#: 16), just so much that no choice of an even cloud took 5 % longer than the best: tests of whole vectors are no straight line.
+#: 16), just so much that no choice took 5 % longer than the best in an even cloud: tests of whole vectors are no
+#: straight line.
 PRICES = {
     ("gpu", 2): Prices(query=199.0, row=13.9, stranger=1.2, cell=8.6),
     ("gpu", 3): Prices(query=134.0, row=11.7, stranger=2.6, cell=5.2),
