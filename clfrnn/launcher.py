@@ -103,7 +103,7 @@ class Launcher:
         wait for each other, and each is sized by the time that the one before it took.
         """
         budget, limit = launch_budget(self.profile), 2 * _SLICE_SECONDS
-        first, last = begin, begin + units
+        first, last = begin, begin + units if begin else units  # the number that kernels have, not another like it
         if not units or most <= budget / _DEAREST:
             return self.launch(kernel, units, work_group_size, first, last, *arguments)
         runs, now = self._runs[kernel], time.perf_counter()

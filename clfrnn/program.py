@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import operator
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -46,11 +47,12 @@ class Kernel:
 
     def __init__(self, compiled: cl.Kernel) -> None:
         self._compiled = compiled
-        #: the places of buffers and of numbers; None before the first call
-        self._buffers: tuple[int, ...] | None = None
-        self._numbers: tuple[int, ...] = ()
+        #: the places of buffers
+        self._buffers: tuple[int, ...] = ()
+        #: takes the numbers out of all arguments; None before the first call
+        self._numbers: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None
         #: the numbers that are set; None where that is not known
-        self._set: list[Any] | None = None
+        self._set: tuple[Any, ...] | None = None
         self.name: str = compiled.function_name
 
     def largest_group(self, device: cl.Device) -> int:
@@ -67,12 +69,11 @@ class Kernel:
         A Python integer is an ``int`` of OpenCL C: to make a numpy one of it takes as long as to set it. Vectors do not
         change once they were passed: the same array means the same numbers.
         """
-        compiled, set_now = self._compiled, self._set
-        if self._buffers is None:
-            self._learn(arguments)
-        numbers = [arguments[place] for place in self._numbers]
-        if set_now is not None and _same(set_now, numbers):
-            for place in self._buffers or ():
+        compiled, before = self._compiled, self._set
+        numbers = (self._numbers or self._learn(arguments))(arguments)
+        # Most are the very objects that they were, which takes no turn of Python's to tell.
+        if before is not None and (all(map(operator.is_, before, numbers)) or _same(before, numbers)):
+            for place in self._buffers:
                 compiled.set_arg(place, arguments[place])
         else:
             self._set = None  # should one of them be refused
@@ -80,14 +81,22 @@ class Kernel:
             self._set = numbers
         return cl.enqueue_nd_range_kernel(queue, compiled, (size,), (work_group_size,))
 
-    def _learn(self, arguments: Sequence[Any]) -> None:
+    def _learn(self, arguments: Sequence[Any]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
         types = [_argument_type(argument) for argument in arguments]
         self._compiled.set_scalar_arg_dtypes(types)
-        self._numbers = tuple(place for place, kind in enumerate(types) if kind is not None)
         self._buffers = tuple(place for place, kind in enumerate(types) if kind is None)
+        self._numbers = _picker([place for place, kind in enumerate(types) if kind is not None])
+        return self._numbers
 
 
-def _same(before: list[Any], now: list[Any]) -> bool:
+def _picker(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """What takes the elements at these places out of a sequence, as a tuple however many they are."""
+    if len(places) > 1:
+        return operator.itemgetter(*places)
+    return lambda arguments: tuple(arguments[place] for place in places)
+
+
+def _same(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
     """Whether numbers are what they were, to the bit: zeros may differ in sign. Vectors are the same object then."""
     for old, new in zip(before, now, strict=True):
         if new is old:

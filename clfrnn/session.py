@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import os
 import weakref
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 import pyopencl as cl
@@ -26,6 +27,7 @@ from .rendering import render
 __all__ = ["INT", "LONG", "Scratch", "Sent", "Session"]
 
 Config = TypeVar("Config", bound=KernelConfig)
+Found = TypeVar("Found")
 
 #: Counters at zero are kept for so many numbers of them.
 _MOST_CLEARED = 4
@@ -36,6 +38,9 @@ _MANY_ITEMS = 1 << 18
 
 #: Shapes of rows that are remembered.
 _KNOWN_ARRAYS = 64
+
+#: What was found out once is remembered of so many questions.
+_MOST_ANSWERS = 256
 
 #: Sessions are numbered as they are made.
 _NUMBERS = itertools.count()
@@ -53,7 +58,8 @@ def _advice(purpose: str) -> str:
     return "Drop arrays and lists that are no longer needed, search part of the points, or choose a larger device."
 
 
-class Scratch(NamedTuple):
+@dataclasses.dataclass(slots=True, eq=False)
+class Scratch:
     """A one-dimensional device array of the library's own, without the cost of a public one."""
 
     base_data: cl_tools.PooledBuffer
@@ -135,6 +141,7 @@ class Session(Launcher):
         #: what an array of rows of a shape and dtype consists of, save their number, its buffer and events
         self._arrays: dict[tuple[tuple[int, ...], np.dtype[Any]], dict[str, Any]] = {}
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
+        self._answers: dict[Hashable, Any] = {}
         self._process = os.getpid()
         self.number = next(_NUMBERS)
         Session.living.add(self)
@@ -176,6 +183,16 @@ class Session(Launcher):
         if fitted is None:
             fitted = self._fitted[key] = self.kernels(stem, plan(self.profile, **facts))
         return fitted
+
+    def once(self, find: Callable[..., Found], *facts: Hashable) -> Found:
+        """``find(self, *facts)``, found out once for the same facts: steps that are alike launch the same again."""
+        key = (find, *facts)
+        answer: Found | None = self._answers.get(key)
+        if answer is None:
+            if len(self._answers) == _MOST_ANSWERS:
+                self._answers.clear()
+            answer = self._answers[key] = find(self, *facts)
+        return answer
 
     def allocate(self, shape: int | Sequence[int], dtype: Any, *, purpose: str, rows: int | None = None) -> cla.Array:
         """An uninitialised array from the pool, to which its buffer returns when the array is dropped.
@@ -240,12 +257,11 @@ class Session(Launcher):
 
     def _take(self, size: int, purpose: str) -> cl_tools.PooledBuffer:
         """A buffer of at least one element, as drivers refuse empty ones."""
-        size = max(16, size)
-        profile = self.profile
-        if size > profile.max_allocation or size > profile.global_memory - self._pool.active_bytes:
+        size, profile, pool = (max(16, size)), self.profile, self._pool
+        if size > profile.max_allocation or size > profile.global_memory - pool.active_bytes:
             self._refuse(size, purpose)
         try:
-            return self._pool.allocate(size)
+            return pool.allocate(size)
         except (cl.MemoryError, MemoryError):
             self._refuse(size, purpose)
         except cl.RuntimeError as error:

@@ -149,7 +149,7 @@ def test_how_many_groups_scan_few_counts(session, monkeypatch, kind):
     buffer = fresh.scratch(1, INT, purpose="a test")
     few = 1 << 17 if kind == "gpu" else 1 << 14
     for n in (0, 1, few, few + 1):
-        counts = buffer._replace(size=n)  # nothing is launched
+        counts = dataclasses.replace(buffer, size=n)  # nothing is launched
         exclusive_scan(fresh, counts, counts)
 
     config = plan.plan_short_scan(fresh.profile, total="int", out="int")

@@ -103,6 +103,8 @@ class Ask(NamedTuple):
 def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, half: bool = False) -> Ask:
     """Check a query's arguments and bring its arrays to the device."""
     index.session.check_process()
+    if queries is None and radius is None:
+        return _ask_of_points(index, include_self=bool(include_self), half=bool(half))
     checks: list[tuple[str, PendingBox]] = []
     array = pending = None
     m = index.num_points
@@ -148,6 +150,12 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         borrowed=is_device_array(queries) or is_device_array(radius),
         checks=tuple(checks),
     )
+
+
+def _ask_of_points(index: Index, *, include_self: bool, half: bool) -> Ask:
+    """What most loops ask, once in each of their steps: by place, as names take the host twice as long."""
+    of_points = index.num_points, index.radius, None, include_self, half
+    return Ask(None, *of_points, index.walk_arguments(), index.images_served(foreign=False))
 
 
 def _as_wide(index: Index, queries: cla.Array) -> cla.Array:

@@ -38,6 +38,8 @@ class Layout:
     numbers: tuple[Any, ...]
     #: what brings them there together
     sort: BucketSort | None
+    #: how many they are
+    rows: np.int32
 
 
 class Bins(NamedTuple):
@@ -81,7 +83,7 @@ class Binner:
                 layout=self._config.layout,
                 finds_starts=finds_starts,
             )
-        return Layout(grid=grid, filling=filling, numbers=numbers, sort=sort)
+        return Layout(grid=grid, filling=filling, numbers=numbers, sort=sort, rows=np.int32(n))
 
     def lay_out_queries(self, grid: CellGrid, m: int) -> Layout:
         """How `m` queries come into cells like those of `grid`, on a torus, as they may lie anywhere."""
@@ -112,14 +114,8 @@ class Binner:
         starts = session.scratch(layout.grid.cells + 1, INT, purpose="the starts of cells")
         places = self._room_for(n, purpose)
         of_grid = layout.numbers if images is None else (*layout.numbers, images.base_data)
-        bins = Bins(
-            layout=layout,
-            starts=starts,
-            places=places,
-            images=images,
-            numbers=of_grid,
-            walk=(np.int32(n), places.base_data, starts.base_data, *of_grid),
-        )
+        walk = layout.rows, places.base_data, starts.base_data, *of_grid
+        bins = Bins(layout, starts, places, images, of_grid, walk)
         if layout.sort is None:
             self._bin_one_by_one(rows, bounds, bins)
         else:

@@ -23,6 +23,10 @@ __all__ = ["BucketSort"]
 
 _LARGEST_INT32 = 2**31 - 1
 
+#: Rooms of no more bytes than this stay with their sort from one step to the next: to take them from the pool costs the
+#: host as much as a launch.
+_LITTLE = 1 << 25
+
 
 class BucketSort:
     """A sort of `n` points into the cells of a grid, for as many clouds as come.
@@ -64,6 +68,8 @@ class BucketSort:
         self._boxes = session.scratch(self._groups * (2 * dim + 1), dtype, purpose="the bounding boxes of groups")
         #: where buckets ended the time before, when that is known, and memory for where they end the next time
         self._ends: tuple[Scratch | None, Scratch | None] = None, None
+        #: see :meth:`_take_rooms`, where these are kept
+        self._rooms: tuple[Scratch, Scratch, Scratch] | None = None
 
     def points(
         self, points: cla.Array, starts: Scratch, places: Scratch, box: PendingBox, images: Scratch | None = None
@@ -177,15 +183,20 @@ class BucketSort:
 
         Where points went into buckets the time before they can do so again.
         """
+        if self._rooms is not None:
+            return self._rooms
         session, runs = self.session, self._groups * self._filling.buckets
         try:
-            return (
+            rooms = (
                 session.scratch(4 * self._room, self.dtype, purpose="the points in the order of buckets"),
                 session.scratch(self._n, INT, purpose="the points that buckets have no room for"),
                 session.scratch(3 * runs, INT, purpose="the runs of these points"),
             )
         except DeviceMemoryError:
             return None
+        if sum(scratch.size * scratch.dtype.itemsize for scratch in rooms) <= _LITTLE:
+            self._rooms = rooms
+        return rooms
 
     def _share(self, seen: tuple[Any, ...], ends_before: Scratch, ends: Scratch, memory: tuple[Scratch, ...]) -> None:
         """The records of points whose buckets have room, and the numbers of others: see :meth:`_take_rooms`."""

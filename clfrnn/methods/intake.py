@@ -15,7 +15,16 @@ from ..primitives.gather import pack
 from ..primitives.reduce import PendingBox, bounding_box
 from ..session import Session
 
-__all__ = ["await_queue", "check_context", "fetch", "own_copy", "release_queue", "take_points", "take_radii"]
+__all__ = [
+    "await_queue",
+    "check_context",
+    "fetch",
+    "lies_ready",
+    "own_copy",
+    "release_queue",
+    "take_points",
+    "take_radii",
+]
 
 
 def check_context(session: Session, array: cla.Array, name: str) -> None:
@@ -47,6 +56,21 @@ def release_queue(session: Session, array: cla.Array) -> None:
     if _is_foreign(session, array):
         cl.enqueue_barrier(array.queue, wait_for=[cl.enqueue_marker(session.queue)])
         session.queue.flush()
+
+
+def lies_ready(session: Session, value: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether `value` is a device array that kernels read as it lies: told soon, as most loops bring such in each step.
+
+    :func:`take_points` would take it as it is; of others it finds out what they need.
+    """
+    return (
+        type(value) is cla.Array
+        and value.queue is session.queue
+        and value.dtype is dtype
+        and not value.offset
+        and bool(value.flags.c_contiguous)
+        and (not value.events or all(event.command_queue == session.queue for event in value.events))
+    )
 
 
 def own_copy(session: Session, array: cla.Array) -> cla.Array:

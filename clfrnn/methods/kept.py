@@ -18,7 +18,7 @@ from ..primitives.images import measure_images, period_numbers
 from ..primitives.reduce import Box, PendingBox, bounding_box, box_and_images
 from ..program import Kernel
 from ..session import Scratch, Session
-from .intake import check_context, own_copy, take_points
+from .intake import check_context, lies_ready, own_copy, take_points
 from .watch import Watch
 
 __all__ = ["KeptPoints", "Readers"]
@@ -168,15 +168,7 @@ class KeptPoints(abc.ABC):
         of the step before, and where points jump for one of its own.
         """
         self.session.check_process()
-        array, pending, _ = take_points(
-            self.session,
-            points,
-            "points",
-            real=self.dtype,
-            exact=True,
-            find_box=lambda taken: self._find_box(self._of_this_shape(taken)),
-        )
-        self._of_this_shape(array)
+        array, pending = self._receive(points)
         if pending is not None:
             self._replace(array, pending, self.watch.known_box())
             self.watch.new_points(pending)
@@ -186,6 +178,20 @@ class KeptPoints(abc.ABC):
         self.watch.check_near("points", box)
         self._replace(array, bounds, box)
         self.watch.good_points(box)
+
+    def _receive(self, points: Any) -> tuple[cla.Array, PendingBox | None]:
+        """New points on the device, and their box, unless they came over the host."""
+        if lies_ready(self.session, points, self.dtype) and points.shape == (self.num_points, self.dim):
+            return points, self._find_box(points)
+        array, pending, _ = take_points(
+            self.session,
+            points,
+            "points",
+            real=self.dtype,
+            exact=True,
+            find_box=lambda taken: self._find_box(self._of_this_shape(taken)),
+        )
+        return self._of_this_shape(array), pending
 
     def _of_this_shape(self, points: cla.Array) -> cla.Array:
         """New points, when they are as many as before, in as many dimensions."""

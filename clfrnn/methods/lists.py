@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -57,19 +57,19 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
 
     With `spare` it has some room to spare, and by what the lists before it had it is written before the wait.
     """
-    total, listing = index.watch.total(), begin_listing(index, ask, spec)
+    kind, total, listing = ask.kind, index.watch.total(), begin_listing(index, ask, spec)
     counts, marks = listing.count(total)
-    room = _room_foreseen(index, ask, spec, max_bytes) if spare else None
+    room = _room_foreseen(index, kind, ask.m, spec, max_bytes) if spare else None
     counted = _place(index, ask.m, counts, total, marks, wide=room is not None and is_wide(room))
     sent = index.watch.send(ask.m)
     # Rows that the count has put by are written ahead of others, if there are any: seldom where the last list had none.
-    later = room is not None and not spec.sort and counted.puts_by and not index.rooms.overflows(ask.kind)
+    later = room is not None and not spec.sort and counted.puts_by and not index.rooms.overflows(kind)
     arrays = None if room is None else listing.fill_foreseen(counted.offsets, room, marks=marks, later=later)
     pairs, told = index.watch.receive(sent)
     rest = counted.has_rest(told)
     if counted.puts_by:
-        index.rooms.settle_overflow(ask.kind, rest)
-    wanted = index.rooms.settle(ask.kind, pairs, most_alike(pairs)) if spare else pairs
+        index.rooms.settle_overflow(kind, rest)
+    wanted = index.rooms.settle(kind, pairs, most_alike(pairs)) if spare else pairs
     if room is not None and arrays is not None and pairs <= room and counted.wide == is_wide(pairs):
         if later and rest:
             listing.write_rows(arrays, marks=marks)
@@ -183,10 +183,10 @@ def _place(index: Index, rows: int, counts: Counts, total: Scratch, marks: Hando
     return Counted(counts=counts, offsets=offsets, total=total, wide=wide, marks=marks)
 
 
-def _room_foreseen(index: Index, ask: Ask, spec: ListSpec, max_bytes: int | None) -> int | None:
+def _room_foreseen(index: Index, kind: Hashable, rows: int, spec: ListSpec, max_bytes: int | None) -> int | None:
     """Pairs that the list is given room for before their number is known; None where that has to be known first."""
-    room = index.rooms.foreseen(ask.kind)
-    if room is None or not affords(index, spec, ask.m, room, max_bytes):
+    room = index.rooms.foreseen(kind)
+    if room is None or not affords(index, spec, rows, room, max_bytes):
         return None
     # Where the driver ends loops too early, sorting waits for offsets: better for a total, and what it tells.
     return None if spec.sort and index.session.profile.loop_turns is not None else room

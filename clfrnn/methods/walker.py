@@ -94,10 +94,10 @@ class Walker(KeptPoints):
             by_number = self.goes_by_number(function, ask, images)
             part = () if ask.part is None or by_number else ask.part
             kernel, config = self._program(function, ask, images, part=bool(part), marks=marks)
-            first, end = ask.part if ask.part and by_number else (0, self.units(ask, config))
+            first, many = _counted(ask.part) if ask.part and by_number else (0, self.units(ask, config))
             event = self.session.launch_sliced(
                 kernel,
-                end - first,
+                many,
                 config.work_group_size,
                 ask.include_self,
                 *part,
@@ -105,7 +105,7 @@ class Walker(KeptPoints):
                 *(() if by_number else ask.placed),
                 *(() if marks is None else marks.arguments),
                 *own,
-                pairs=self._tests(end - first if by_number else ask.m),
+                pairs=self._tests(many if by_number else ask.m),
                 most=float(ask.m) * self._most_of_query() if function.own else math.inf,
                 begin=first,
             )
@@ -190,6 +190,12 @@ class Walker(KeptPoints):
         Where candidates may each be shifted in their own way, compilers neither load nor test several at once.
         """
         return None
+
+
+def _counted(part: tuple[int, int]) -> tuple[int, int]:
+    """The first of a part, and how many there are."""
+    first, end = part
+    return first, end - first
 
 
 @functools.lru_cache(maxsize=256)

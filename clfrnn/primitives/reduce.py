@@ -69,9 +69,8 @@ class _Buffer:
 
     def unread(self) -> Scratch:
         """The boxes that came to no host yet."""
-        first = len(self.read) * self.numbers
-        offset = first * self.scratch.dtype.itemsize
-        return self.scratch._replace(size=self.taken * self.numbers - first, offset=offset)
+        first, dtype = len(self.read) * self.numbers, self.scratch.dtype
+        return Scratch(self.scratch.base_data, self.taken * self.numbers - first, dtype, first * dtype.itemsize)
 
     def receive(self, numbers: np.ndarray[Any, Any]) -> None:
         """Take in what somebody has read of them."""

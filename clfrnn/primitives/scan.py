@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
 import pyopencl.array as cla
 
 from ..plan import plan_scan, plan_short_scan
+from ..program import Kernel
 from ..session import INT, LONG, Scratch, Session
 from .shares import share_out
 
@@ -34,20 +37,40 @@ def exclusive_scan(session: Session, counts: Counts, starts: Counts, total: Scra
     the total must stay below 2**31. Two launches, two passes, for few counts one of each; nothing is waited for.
     """
     stride = counts.shape[1] if isinstance(counts, cla.Array) and counts.ndim > 1 else 1
-    n, alone = counts.size // stride, session.profile.kind not in _SOME
-    few = counts.size <= _SOME.get(session.profile.kind, _FEW)
-    sums, out = INT if total is None else LONG, _CTYPE[starts.dtype]
+    way = session.once(_find_way, counts.size, stride, starts.dtype, total is not None)
+    told: tuple[Any, ...] = () if total is None else (total.base_data, total.offset // LONG.itemsize)
+    kernels, size, shares = way.kernels, way.work_group_size, (way.n, way.span, counts.base_data)
+    if way.few:
+        session.launch(kernels["scan_few"], way.items, size, *shares, starts.base_data, *told)
+        return
+    partials = session.scratch(way.items // size, way.sums, purpose="the sums of shares").base_data
+    session.launch(kernels["sum_shares"], way.items, size, *shares, partials)
+    session.launch(kernels["scan_shares"], way.items, size, *shares, partials, starts.base_data, *told)
+
+
+class _Way(NamedTuple):
+    """How so many counts are scanned: by groups of items with a span each, and by what they pass on, if any do."""
+
+    kernels: Mapping[str, Kernel]
+    work_group_size: int
+    items: int
+    n: int
+    span: int
+    sums: np.dtype[Any]
+    few: bool
+
+
+def _find_way(session: Session, size: int, stride: int, starts: np.dtype[Any], whole: bool) -> _Way:
+    """For counts that have a `size` together, one number in each `stride`; the `whole` sum is written apart, too."""
+    n, alone = size // stride, session.profile.kind not in _SOME
+    few = size <= _SOME.get(session.profile.kind, _FEW)
+    sums, out = LONG if whole else INT, _CTYPE[starts]
     plan = plan_short_scan if few else plan_scan
     kernels, config = session.planned("scan", plan, total=_CTYPE[sums], out=out, stride=stride)
-    size = config.work_group_size
-    told: tuple[Any, ...] = () if total is None else (total.base_data, total.offset // LONG.itemsize)
+    group, tile = config.work_group_size, config.work_group_size * config.items
     if few:
-        span = max(1, n) if alone else size * config.items
-        items = size * max(1, -(-n // span))
-        session.launch(kernels["scan_few"], items, size, n, span, counts.base_data, starts.base_data, *told)
-        return
-    groups, span = share_out(session.profile, n, size * config.items)
-    partials = session.scratch(groups, sums, purpose="the sums of shares")
-    shares = (n, span, counts.base_data, partials.base_data)
-    session.launch(kernels["sum_shares"], groups * size, size, *shares)
-    session.launch(kernels["scan_shares"], groups * size, size, *shares, starts.base_data, *told)
+        span = max(1, n) if alone else tile
+        groups = max(1, -(-n // span))
+    else:
+        groups, span = share_out(session.profile, n, tile)
+    return _Way(kernels, group, groups * group, n, span, sums, few)
