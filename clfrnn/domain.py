@@ -202,9 +202,9 @@ def far_coordinate(
 ) -> tuple[int, float] | None:
     """The axis and the coordinate of what lies so far outside a periodic box that its images cannot be told apart."""
     for axis, (length, a, b) in enumerate(zip(box.lengths, low, high, strict=True)):
-        farthest = max(a, b, key=abs)
-        if length and abs(farthest) > (_FARTHEST[real] / 2) * length:
-            return axis, farthest
+        most = (_FARTHEST[real] / 2) * length
+        if length and (a < -most or b > most):
+            return axis, max(a, b, key=abs)
     return None
 
 

@@ -40,7 +40,8 @@ class Kernel:
 
     pyopencl sets an argument whose type it was told in a fraction of a microsecond; one that it has to look at first
     takes ten, more than the launch itself. Most launches of a loop differ from the one before in their buffers alone,
-    and to set only these takes half as long. Buffers are not kept: they would never come back to their pool.
+    and to set only these takes half as long: so it is where all numbers are the very objects they were, which it
+    therefore pays to keep. Buffers are not kept: they would never come back to their pool.
     """
 
     __slots__ = ("_buffers", "_compiled", "_numbers", "_set", "name")
@@ -71,8 +72,7 @@ class Kernel:
         """
         compiled, before = self._compiled, self._set
         numbers = (self._numbers or self._learn(arguments))(arguments)
-        # Most are the very objects that they were, which takes no turn of Python's to tell.
-        if before is not None and (all(map(operator.is_, before, numbers)) or _same(before, numbers)):
+        if before is not None and all(map(operator.is_, before, numbers)):
             for place in self._buffers:
                 compiled.set_arg(place, arguments[place])
         else:
@@ -94,16 +94,6 @@ def _picker(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]
     if len(places) > 1:
         return operator.itemgetter(*places)
     return lambda arguments: tuple(arguments[place] for place in places)
-
-
-def _same(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
-    """Whether numbers are what they were, to the bit: zeros may differ in sign. Vectors are the same object then."""
-    for old, new in zip(before, now, strict=True):
-        if new is old:
-            continue
-        if type(new) is not type(old) or not isinstance(new, (int, np.number)) or not new or new != old:
-            return False
-    return True
 
 
 def _argument_type(argument: Any) -> np.dtype[Any] | None:

@@ -6,7 +6,6 @@ import dataclasses
 import math
 from typing import Any, ClassVar
 
-import numpy as np
 import pyopencl.array as cla
 
 from ..configs import VisitVariant
@@ -204,12 +203,10 @@ class AabbTreeIndex(Index):
         tree, builder = self._tree, self._builder
         images = (each.base_data for each in tree.images)
         return (
-            np.int32(self.num_points),
+            builder.numbers[0],
             tree.points.base_data,
             tree.nodes.base_data,
-            np.int32(builder.leaves),
-            np.int32(builder.leaves + builder.held - 1),
-            np.int32(self._plan.leaf_size),
+            *builder.numbers[1:],
             *images,
         )
 

@@ -11,7 +11,7 @@ import pyopencl.array as cla
 
 from ..buckets import Filling, plan_filling
 from ..configs import VisitVariant, WalkConfig
-from ..domain import CellGrid, fit_cells
+from ..domain import CellGrid, PeriodicBox, fit_cells
 from ..errors import DeviceMemoryError
 from ..functions import NeighborFunction
 from ..limits import check_turns
@@ -61,7 +61,8 @@ class CellIndex(Index):
         self._plan = plan
         #: words of marks that a query takes in the cells that it was asked for
         self._words: tuple[CellGrid, float] | None = None
-        self._n = np.int32(self.num_points)
+        #: whether windows are near in the cells that it was asked for
+        self._near: tuple[CellGrid, bool] | None = None
         self._binner = Binner(session, problem, self.watch, stem=self.stem, config=self.config, dtype=self.dtype)
         #: how so many queries come into cells like those of a grid, as they were last asked for
         self._layout_of_queries: tuple[CellGrid, int, Layout] | None = None
@@ -199,13 +200,17 @@ class CellIndex(Index):
 
     def served_at_home(self, *, foreign: bool) -> str | None:
         """See :class:`~clfrnn.methods.walker.Walker`."""
-        box, grid = self.problem.box, self.cell_grid
-        if box is None:
+        if self.problem.box is None:
             return None
+        if self._near is None or self._near[0] is not self.cell_grid:
+            self._near = self.cell_grid, self._is_near(self.problem.box, self.cell_grid)
+        return "next" if self._near[1] and not foreign else "home"
+
+    def _is_near(self, box: PeriodicBox, grid: CellGrid) -> bool:
+        """Whether the window of a query at home passes one edge of each axis at most, and meets no cell twice."""
         # Half a pad more for what rounding does to the window itself.
         reaches = [self.radius + 1.5 * pad for pad in box.pads(grid.low, self.problem.real)]
-        near = box.exceeds_windows(reaches) and grid.tells_apart(reaches)
-        return "next" if near and not foreign else "home"
+        return box.exceeds_windows(reaches) and grid.tells_apart(reaches)
 
     @functools.cached_property
     def _neighbors(self) -> float:

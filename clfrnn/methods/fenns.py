@@ -56,7 +56,8 @@ class Layout:
 
     plan: FennsPlan
     sort: CoarseSort
-    #: the reach of a window
+    #: the number of points, and the reach of a window
+    rows: np.int32
     widest: Any
     #: the numbers of the fine cells, as walks take them
     fine: tuple[Any, ...]
@@ -263,6 +264,7 @@ class FennsIndex(Index):
         return Layout(
             plan=plan,
             sort=CoarseSort(self.session, grid, dtype, self.problem.box),
+            rows=np.int32(self.num_points),
             widest=dtype.type(self._widest),
             fine=(
                 pack_lanes(plan.fine_shape, np.int32, 1),
@@ -276,7 +278,7 @@ class FennsIndex(Index):
         images = () if self.problem.box is None else (self.images(layout.plan.grid.low, bounds),)
         cells = sort.points(points, layout.widest, bounds, *images)
         walk = (
-            np.int32(self.num_points),
+            layout.rows,
             cells.records.base_data,
             cells.sections.base_data,
             *sort.numbers,

@@ -103,7 +103,7 @@ class Stash:
             config.work_group_size,
             self.rows.shape[0],
             self.units,
-            offsets.dtype.type(indices.size),
+            indices.shape[0] if offsets.dtype == INT else np.int64(indices.shape[0]),
             self.rows.base_data,
             self.numbers.base_data,
             offsets.base_data,

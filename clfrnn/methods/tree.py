@@ -48,6 +48,11 @@ class TreeBuilder:
         self.leaves = count_leaves(problem.n, plan.leaf_size)
         #: those that hold points, which are all that are kept
         self.held = needed_leaves(problem.n, plan.leaf_size)
+        #: the points, the leaves, the last node and the points of a leaf, as walks take them
+        self.numbers = tuple(map(np.int32, (problem.n, self.leaves, self.leaves + self.held - 1, plan.leaf_size)))
+        tiny = float(np.finfo(dtype).tiny)
+        #: the least side of a leaf that has a volume, and the radius
+        self._lengths = dtype.type(max(_LEAST_SIDE * problem.radius, tiny)), dtype.type(problem.radius)
         self.kernels, self.config = session.planned(
             "tree",
             plan_tree,
@@ -129,12 +134,11 @@ class TreeBuilder:
             self._groups * size,
             size,
             order.base_data,
-            np.int32(problem.n),
-            np.int32(leaves),
-            np.int32(self._plan.leaf_size),
-            np.int32(fresh),
-            self._dtype.type(max(_LEAST_SIDE * problem.radius, float(np.finfo(self._dtype).tiny))),
-            self._dtype.type(problem.radius),
+            problem.n,
+            leaves,
+            self._plan.leaf_size,
+            fresh,
+            *self._lengths,
             points.base_data,
             *(each.base_data for each in images),
             sorted_points.base_data,
@@ -142,7 +146,7 @@ class TreeBuilder:
             volumes.base_data,
             self._between.base_data,
             self._grown.base_data,
-            np.int32(bounds.placed),
+            bounds.placed,
             *bounds.arguments,
         )
         measured, decides = None, not math.isinf(self._plan.rebuild_threshold)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ import pyopencl.array as cla
 from ..arrays import REAL_OF
 from ..domain import SLACK, padded_radius
 from ..plan import plan_reduce
+from ..program import Kernel
 from ..session import INT, LONG, Scratch, Session
 from ..survey import Sample, Survey, occupancy_sample
 from .fill import cleared, fill
@@ -34,6 +35,9 @@ __all__ = [
 
 _ALL_FINITE = np.iinfo(np.int32).max
 _ULONG = np.dtype(np.uint64)
+
+#: A share of a length, as kernels take it.
+_SLACK_OF = {dtype: dtype.type(SLACK) for dtype in REAL_OF}
 
 #: How a box lies in memory, by the size of a number: the corners, and a row as an integer.
 _BOXES = {4: "={}fi", 8: "={}dq"}
@@ -227,7 +231,7 @@ def bounding_box(session: Session, points: cla.Array, box: PendingBox | None = N
 def box_and_images(session: Session, points: cla.Array, period: cla.Array, box: PendingBox) -> Scratch:
     """The same of points in the periodic box of `period`; returns what periodic kernels read, see :mod:`.images`."""
     images = session.scratch(images_of(points.shape[1]), points.dtype, purpose="the periodic images")
-    _reduce(session, "box_and_images", points, box, points.dtype.type(SLACK), period.base_data, images.base_data)
+    _reduce(session, "box_and_images", points, box, _SLACK_OF[points.dtype], period.base_data, images.base_data)
     return images
 
 
@@ -236,18 +240,32 @@ def images_of(dim: int) -> int:
     return 7 * dim + 1
 
 
-def _reduce(session: Session, kernel: str, points: cla.Array, box: PendingBox, *arguments: Any) -> None:
-    """Launch a kernel that finds the box of points; its own arguments come before those of the box."""
-    n, dim = points.shape if points.ndim == 2 else (points.size, 1)
-    kernels, config = session.planned("reduce", plan_reduce, dim=dim, real=REAL_OF[points.dtype])
+class _Pass(NamedTuple):
+    """How so many rows are reduced to their box: by groups with a span each, who tell each other so many integers."""
+
+    kernels: Mapping[str, Kernel]
+    work_group_size: int
+    items: int
+    span: int
+    told: int
+
+
+def _find_pass(session: Session, n: int, dim: int, dtype: np.dtype[Any]) -> _Pass:
+    kernels, config = session.planned("reduce", plan_reduce, dim=dim, real=REAL_OF[dtype])
     size = config.work_group_size
     groups, span = share_out(session.profile, n, 4 * size)
     # Room for as many groups as there may be, so that arrays of all lengths share it.
-    most = most_groups(session.profile) * (2 * dim * points.dtype.itemsize // INT.itemsize + 1) + 1
-    told = cleared(session, most, purpose="what groups found of a box")
-    session.launch(
-        kernels[kernel], groups * size, size, n, span, points.base_data, told.base_data, *arguments, *box.arguments
-    )
+    told = most_groups(session.profile) * (2 * dim * dtype.itemsize // INT.itemsize + 1) + 1
+    return _Pass(kernels, size, groups * size, span, told)
+
+
+def _reduce(session: Session, kernel: str, points: cla.Array, box: PendingBox, *arguments: Any) -> None:
+    """Launch a kernel that finds the box of points; its own arguments come before those of the box."""
+    n, dim = points.shape if points.ndim == 2 else (points.size, 1)
+    found = session.once(_find_pass, n, dim, points.dtype)
+    told = cleared(session, found.told, purpose="what groups found of a box")
+    given = n, found.span, points.base_data, told.base_data, *arguments, *box.arguments
+    session.launch(found.kernels[kernel], found.items, found.work_group_size, *given)
     session.keep_cleared(told)
 
 
