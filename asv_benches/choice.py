@@ -120,9 +120,9 @@ BENCHMARK_SET = [
 
 #: Few points, as they are searched once.
 FEW = [
-    Kind("uniform", n, uniform_radius(n, 3, dim), dim)
-    for dim in (3, 4)
-    for n in (64, 250, 1_000, 2_000, 4_000, 8_000, 16_000)
+    Kind("uniform", n, uniform_radius(n, 3, dim), dim, periodic)
+    for dim, periodic in ((3, False), (4, False), (3, True))
+    for n in (64, 250, 500, 1_000, 2_000, 4_000, 8_000, 16_000)
 ]
 
 
@@ -220,9 +220,9 @@ def print_once(session: clfrnn.Session) -> None:
     click.echo(f"| cloud | points | radius | {' | '.join(ALL)} | auto | its search over the best |")
     click.echo(f"|---|---:|---:|{'---:|' * len(ALL)}---|---:|")
     for cloud in FEW:
-        points, radius, _ = cloud.search()
+        points, radius, domain = cloud.search()
         on_device = cla.to_device(session.queue, points)
-        search = functools.partial(clfrnn.search, on_device, radius, session=session)
+        search = functools.partial(clfrnn.search, on_device, radius, session=session, **domain)
         asked = [*cloud.methods, "auto"]
         times = timed_in_turn(session, [functools.partial(search, method=method) for method in asked], STEPS)
         wall = {method: 1e3 * each.wall for method, each in zip(asked, times, strict=True)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import random
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -128,6 +129,7 @@ def timed_in_turn(
 ) -> list[Seconds]:
     """The times of some steps, each in turn, so that what else a machine does meets all alike.
 
+    Rounds have orders of their own: a step takes longer behind one that has filled caches, or kept all cores busy.
     Of one that takes a fifth of `enough` when all is compiled its third, of the others as :func:`timed` has it.
     """
     found = [[timed_once(session, step) for _ in range(2)][1:] for step in steps]
@@ -137,9 +139,9 @@ def timed_in_turn(
     quick = [k for k, (once,) in enumerate(found) if once.wall < enough / 5]
     for k in quick:
         found[k].clear()
-    rounds, spent = 2 - WARM_UP, 0.0
+    rounds, spent, orders = 2 - WARM_UP, 0.0, random.Random(0)
     while quick and (rounds < 5 or (rounds < repeats and spent < enough * len(quick))):
-        for k in quick:
+        for k in orders.sample(quick, len(quick)):
             each = timed_once(session, steps[k])
             if rounds >= 0:
                 found[k].append(each)
