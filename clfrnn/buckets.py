@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from .blocks import counting_groups, most_coarse_cells
-from .configs import REAL_SIZE, CounterConfig
+from .configs import REAL_SIZE, CounterConfig, PointConfig
 from .domain import CellGrid
 from .plan import Problem, group_size
 from .profile import DeviceProfile
@@ -26,6 +26,7 @@ __all__ = [
     "plan_bucket_cells",
     "plan_buckets",
     "plan_filling",
+    "plan_in_turn",
     "plan_picks",
     "plan_regions",
 ]
@@ -71,6 +72,9 @@ _FEW_OF_ITEM, _PICKED = 64, 256
 #: buckets, so that items that go in step do not wait for each other.
 _PICKED_TOGETHER, _SPREAD = 8, 32
 
+#: So few points, and cells, one item of a CPU has brought into cells before five launches would have (measured).
+_FEW_IN_TURN = 1 << 12
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BucketConfig(CounterConfig):
@@ -100,6 +104,15 @@ class PickConfig(FillingConfig):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class InTurnConfig(PointConfig):
+    """Bringing points into cells one after the other."""
+
+    periodic: bool
+    #: as that of :class:`FillingConfig`
+    layout: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class RegionConfig(CounterConfig):
     """Sorting into regions, and these into buckets: a group counts as many runs of a tile."""
 
@@ -125,7 +138,7 @@ class RegionConfig(CounterConfig):
 class Filling:
     """How points come into cells, and why, in words.
 
-    "at once", each group picking those of a bucket; by way of "buckets"; or "one by one".
+    "in turn", by one work-item; "at once", each group picking those of a bucket; by way of "buckets"; or "one by one".
     """
 
     way: str
@@ -143,7 +156,7 @@ class Filling:
 
     @property
     def together(self) -> bool:
-        """Whether groups count in local memory, by the kernels of ``picks.cl.mako`` or ``buckets.cl.mako``."""
+        """Whether there are kernels for all of it, those of ``in_turn``, ``picks`` or ``buckets.cl.mako``."""
         return self.way != "one by one"
 
 
@@ -222,6 +235,11 @@ def plan_picks(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, l
     )
 
 
+def plan_in_turn(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> InTurnConfig:  # noqa: ARG001
+    """One item, whatever the device."""
+    return InTurnConfig(work_group_size=1, dim=dim, real=real, periodic=periodic, layout=layout)
+
+
 def plan_regions(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> RegionConfig:
     """Tiles of a few thousand points, as local memory allows."""
     config = RegionConfig(
@@ -245,6 +263,8 @@ def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid, in
     """
     one_by_one = "one by one"
     if profile.kind != "gpu":
+        if max(problem.n, grid.cells) <= min(_FEW_IN_TURN, (profile.loop_turns or math.inf) / 3):
+            return Filling(way="in turn", why="points are few, and a launch takes longer than one work-item for them")
         return Filling(way=one_by_one, why="the device is no GPU")
     if profile.loop_turns is not None:
         return Filling(way=one_by_one, why="the driver bounds loops")

@@ -45,6 +45,9 @@ LAUNCHES = {
 }
 
 
+IN_TURN = Filling(way="in turn", why="asked for")
+
+
 @pytest.fixture
 def narrow(session):
     return as_narrow_gpu(session)
@@ -206,6 +209,50 @@ def test_buckets_picked_out_of_all_points(session, narrow, dim, dtype, shift):
             lambda profile, **facts: dataclasses.replace(buckets.plan_picks(profile, **facts), tile=tile),
         )
         assert_filled(narrow, points, grid, filling)
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("layout", ["records", "pairs", "columns"])
+def test_points_in_turn(session, dim, dtype, layout):
+    """In each cell in the order of input; some that are not finite, all at one place, and none."""
+    bad = clouds.uniform(N, dim, dtype=dtype, seed=2)
+    bad[N // 2 :: 7, dim - 1] = np.nan
+    bad[N - 1, 0] = -np.inf
+    clustered = clouds.clustered(N, dim, dtype=dtype, seed=4)
+    grid = fit_cells(low=(0.0,) * dim, high=(1.0,) * dim, sides=(0.15,) * dim, n=N, real=dtype_name(dtype))
+    if layout == "records":
+        assert_filled(session, clustered, grid, IN_TURN, later=(bad, clustered[:1] + 0 * clustered))
+        assert_filled(session, clustered[:1], grid, IN_TURN)
+    facts = {"dtype": dtype, "numbers": pack_grid(grid, dtype), "periodic": False, "layout": layout}
+    sort = BucketSort(session, grid, IN_TURN, n=N, **facts)
+    starts = session.scratch(grid.cells + 1, INT, purpose="starts")
+    places = session.scratch(4 * N, dtype, purpose="places")
+    sort.points(cla.to_device(session.queue, clustered), starts, places, BoxRoom(session, dim, dtype).take())
+    lanes = session.read(places)
+    ids = (lanes.reshape(N, 4)[:, 3] if layout == "records" else lanes[dim * N : (dim + 1) * N]).copy()
+    ordered = np.lexsort((np.arange(N), addresses(clustered, grid)))
+    assert np.array_equal(ids.view(np.int32 if dtype == np.float32 else np.int64), ordered)
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("cloud", sorted(clouds.CLOUDS))
+@pytest.mark.parametrize("filling", [IN_TURN, Filling(way="one by one", why="asked for")], ids=lambda each: each.way)
+@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
+def test_clouds_without_buckets(session, dim, dtype, cloud, filling, periodic, monkeypatch):
+    """As CPUs fill cells, with few points and with many: whole searches, and steps to other points."""
+    for module in ("cell_plan", "cells", "bins"):
+        monkeypatch.setattr(f"clfrnn.methods.{module}.plan_filling", lambda *_, **__: filling)
+    points = clouds.CLOUDS[cloud](400, dim, dtype=dtype, seed=8)
+    domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
+    moved = (points[::-1] * dtype.type(1.25)).copy()
+    index = clfrnn.build_index(points, 0.11, method="strips", session=session, **domain)
+    for step in (points, moved, moved):
+        if step is moved:
+            index.update(cla.to_device(session.queue, moved))
+        found, expected = index.query(sort="index"), reference.neighbors(step, 0.11, **domain)
+        assert f"counting, {filling.way}, as asked for" in index.explain()
+        assert np.array_equal(found.offsets.get(), expected.offsets)
+        assert np.array_equal(found.indices.get(), expected.indices)
 
 
 @pytest.mark.core

@@ -301,7 +301,7 @@ def test_the_candidates_are_measured(session, method, periodic):
 
 
 def test_auto_says_why(session):
-    few = clfrnn.build_index(clouds.uniform(200, 3), 0.1, session=session)
+    few = clfrnn.build_index(clouds.uniform(40, 3), 0.1, session=session)
     many = clfrnn.build_index(clouds.uniform(2000, 3), 0.1, session=session)
     line = clfrnn.build_index(clouds.uniform(2000, 1), 0.01, session=session)
 

@@ -50,6 +50,7 @@ CONFIGS = {
         batch=2,
         spread=32,
     ),
+    "in_turn": buckets.InTurnConfig(work_group_size=1, dim=3, real="double", periodic=True, layout="columns"),
     "bucket_cells": buckets.FillingConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=4096, tile=2048, layout="pairs"
     ),

@@ -11,7 +11,7 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..buckets import Filling, bucket_groups, plan_bucket_cells, plan_buckets, plan_picks, plan_regions
+from ..buckets import Filling, bucket_groups, plan_bucket_cells, plan_buckets, plan_in_turn, plan_picks, plan_regions
 from ..configs import ROOM
 from ..domain import CellGrid
 from ..errors import DeviceMemoryError
@@ -53,6 +53,9 @@ class BucketSort:
         facts = {**read, "layout": layout}
         self.session, self.dtype, self.numbers = session, dtype, numbers
         self._n, self._cells, self._filling = n, grid.cells, filling
+        if filling.way == "in turn":
+            self._pickers, _ = session.planned("in_turn", plan_in_turn, **facts)
+            return
         if filling.way == "at once":
             self._pickers, picking = session.planned("picks", plan_picks, **facts)
             self._wide = picking.work_group_size
@@ -84,10 +87,13 @@ class BucketSort:
         whether these or one pass serve them.
         """
         numbers = self.numbers if images is None else (*self.numbers, images.base_data)
-        filling, size = self._filling, self._wide
-        if filling.way == "at once":
-            few = (self._n, filling.shift, self._cells, points.base_data, *numbers, starts.base_data, places.base_data)
-            self.session.launch(self._pickers["pick_cells"], (filling.buckets + 1) * size, size, *few, *box.arguments)
+        filling, launch = self._filling, self.session.launch
+        cells = (self._cells, points.base_data, *numbers, starts.base_data, places.base_data)
+        if filling.way == "in turn":
+            launch(self._pickers["place_in_turn"], 1, 1, self._n, *cells, *box.arguments)
+        elif filling.way == "at once":
+            items, shift = (filling.buckets + 1) * self._wide, filling.shift
+            launch(self._pickers["pick_cells"], items, self._wide, self._n, shift, *cells, *box.arguments)
         else:
             self._by_way_of_buckets(points, numbers, starts, places, box)
 

@@ -27,18 +27,17 @@ class _Few(NamedTuple):
 #: Of so few points all pairs are tested sooner: by those who search once, for as many queries, and by those who keep an
 #: index, whose steps are an update and a query. On a GPU these are done sooner with cells or a tree, of any number of
 #: points (measured from 64 points on, in 1 to 12 dimensions). A single search of 8,000 points in 3D took all pairs 0.9
-#: times as long as cells, with a slow host, and 1.1 times with a quick one, and of 16,000 1.3 and 1.8 times. On a CPU
-#: steps of 128 points take trees 1.0 to 1.25 times as long as all pairs, and searches of 256 take cells 1.3 to 1.5
-#: times as long, of 512 1.0. In a periodic box a pair is tested in each image that may be met: on a CPU steps of 128
-#: points take cells 0.7 to 1.15 times as long, and searches of 256 0.75 to 1.25; on a GPU steps of 1,000 take all pairs
-#: twice as long as cells.
-_ONCE = {"gpu": _Few(8192, 1000), "cpu": _Few(512, 256)}
-_KEPT = {"gpu": _Few(0, 0), "cpu": _Few(150, 100)}
+#: times as long as cells, with a slow host, and 1.2 times with a quick one, and of 16,000 1.5 to 2 times. On a CPU,
+#: which brings few points into cells by one launch, steps of 64 points take cells 0.85 to 1.1 times as long, and
+#: searches of 250 1.05 to 1.25 times. In a periodic box a pair is tested in each image that may be met: a search of 500
+#: points took all pairs 0.8 times as long as cells on a GPU, and of 1,000 1.2 times; on a CPU of 150 0.9 to 1.1 times.
+_ONCE = {"gpu": _Few(8192, 700), "cpu": _Few(350, 150)}
+_KEPT = {"gpu": _Few(0, 0), "cpu": _Few(50, 50)}
 
-#: And so few go into leaves sooner than into cells where an index is kept, on a CPU in the open: counts of 250 points
-#: take cells 1.3 to 1.5 times as long as all pairs, lists of 31 neighbors these 1.4 times as long as cells, and a tree
-#: either 1.2 times as long as the better (measured).
-_TREED = 320
+#: The same where no grid serves the dimension, of all pairs and trees: on a CPU steps of 128 points take trees 1.0 to
+#: 1.25 times as long as all pairs, and searches of 512 as long.
+_ONCE_BY_TREES = {"gpu": _Few(8192, 1000), "cpu": _Few(512, 256)}
+_KEPT_BY_TREES = {"gpu": _Few(0, 0), "cpu": _Few(150, 100)}
 
 #: A GPU tests so many pairs of few points as soon as it sorts the points and goes through cells (measured with 100 to
 #: 4,000 points and 64 to 1,048,576 queries on an H200: 500 points with a million queries, or 2,000 with a quarter).
@@ -82,12 +81,12 @@ _FEW_OF_UNIT, _MOST_OF_FEW = 512, 1 << 16
 _UNEVEN = "points lie too unevenly for local grids"
 
 
-def is_worth_binning(n: int, profile: DeviceProfile, *, queries: int | None, periodic: bool) -> bool:
-    """Whether the choice depends on more than how many points there are, on what device, and whether in a periodic box.
+def is_worth_binning(n: int, dim: int, profile: DeviceProfile, *, queries: int | None, periodic: bool) -> bool:
+    """Whether the choice depends on more than how many points of how many coordinates there are, and on what device.
 
     `queries` is their number where these are searched once and for all, None where an index is kept.
     """
-    few = _few_points(profile, once=queries is not None, periodic=periodic)
+    few = _few_points(dim, profile, once=queries is not None, periodic=periodic)
     if queries is None:
         return n > few
     if profile.kind == "gpu":
@@ -96,8 +95,9 @@ def is_worth_binning(n: int, profile: DeviceProfile, *, queries: int | None, per
     return n * max(queries, _LEAST_QUERIES) > few * few
 
 
-def _few_points(profile: DeviceProfile, *, once: bool, periodic: bool) -> int:
-    few = (_ONCE if once else _KEPT)["gpu" if profile.kind == "gpu" else "cpu"]
+def _few_points(dim: int, profile: DeviceProfile, *, once: bool, periodic: bool) -> int:
+    by_cells, by_trees = (_ONCE, _ONCE_BY_TREES) if once else (_KEPT, _KEPT_BY_TREES)
+    few = (by_cells if dim in Strips.dims else by_trees)["gpu" if profile.kind == "gpu" else "cpu"]
     return few.periodic if periodic else few.open
 
 
@@ -120,23 +120,20 @@ def choose_method(
     if not n:
         return Choice(BruteForce(), "chosen by auto, as there are no points")
     periodic = problem.box is not None
-    few = _few_points(profile, once=queries is not None, periodic=periodic)
+    few = _few_points(dim, profile, once=queries is not None, periodic=periodic)
     of_these = f"up to {few:,} points" if queries is None else f"{n:,} points, for {queries:,} queries,"
-    binned = is_worth_binning(n, profile, queries=queries, periodic=periodic)
+    binned = is_worth_binning(n, dim, profile, queries=queries, periodic=periodic)
     if dim not in Strips.dims:
         return _choose_without_grids(problem, None if binned else of_these)
     if not binned:
         return Choice(BruteForce(), f"chosen by auto, as {of_these} are not worth binning")
-    if queries is None and profile.kind != "gpu" and not periodic and n <= _TREED:
-        return Choice(AabbTree(), f"chosen by auto, as up to {_TREED} points go into leaves sooner than into cells")
     why_tree = _crowd(problem, profile) or _many_neighbors(
         problem, profile, "varied" if varied else "kept" if queries is None else "once"
     )
     if why_tree is not None:
         return Choice(AabbTree(), f"chosen by auto, as {why_tree}")
     reason = _reason_against_local_grids(problem, profile)
-    least = few if periodic else max(few, _TREED)
-    many = f"there are more than {least:,} points, and " if queries is None and few else ""
+    many = f"there are more than {few:,} points, and " if queries is None and few else ""
     strips = Choice(Strips(), f"chosen by auto, as {many}{reason or _UNEVEN}")
     if reason is not None:
         return strips
