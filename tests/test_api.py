@@ -389,9 +389,8 @@ def test_methods_serve_their_dimensions(session):
 
 def test_auto(session):
     few = "strips" if session.profile.kind == "gpu" else "brute_force"
-    assert clfrnn.build_index(POINTS[:150], RADIUS, session=session).method == few
-    more = "strips" if session.profile.kind == "gpu" else "aabb_tree"
-    assert clfrnn.build_index(POINTS[:250], RADIUS, session=session).method == more
+    assert clfrnn.build_index(POINTS[:50], RADIUS, session=session).method == few
+    assert clfrnn.build_index(POINTS[:51], RADIUS, session=session).method == "strips"
     sparse = clfrnn.build_index(clouds.uniform(5000), 0.05, session=session)
     assert sparse.method == "strips"
     dense = clfrnn.build_index(clouds.uniform(5000), 0.3, session=session)

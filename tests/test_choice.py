@@ -242,7 +242,7 @@ def test_nobody_to_share_with(name):
 def test_few_points_for_many_queries_and_many_for_few(name, dim):
     """What counts is the pairs; but each work-item goes through all points, however few of them there are."""
     gpu = RECORDED[name].kind == "gpu"
-    few = 8192 if gpu else (350 if dim == 3 else 512)
+    few = 8192 if gpu else 512
 
     def taken(n, m):
         worth = is_worth_binning(n, dim, RECORDED[name], queries=m, periodic=False)
@@ -282,9 +282,8 @@ def test_few_points_and_other_dimensions(name):
         grids = dim in (2, 3)
         assert fewest(dim) == (1 if gpu else 51 if grids else 151)
         assert fewest(dim, periodic=True) == (1 if gpu else 51 if grids else 101)
-        assert fewest(dim, once=True) == (8193 if gpu else 351 if grids else 513)
-        once_in_box = (701 if grids else 1001) if gpu else (151 if grids else 257)
-        assert fewest(dim, once=True, periodic=True) == once_in_box
+        assert fewest(dim, once=True) == (8193 if gpu else 513)
+        assert fewest(dim, once=True, periodic=True) == (701 if gpu else 257)
         taken = choice(even(neighbors=3, dim=dim, n=200), name)[0]
         assert taken == ("strips" if grids else "aabb_tree")
     crowd = choice(even(neighbors=10_000, n=20_000, dim=6), name)

@@ -24,19 +24,17 @@ class _Few(NamedTuple):
     periodic: int
 
 
-#: Of so few points all pairs are tested sooner: by those who search once, for as many queries, and by those who keep an
-#: index, whose steps are an update and a query. On a GPU these are done sooner with cells or a tree, of any number of
-#: points (measured from 64 points on, in 1 to 12 dimensions). A single search of 8,000 points in 3D took all pairs 0.9
-#: times as long as cells, with a slow host, and 1.2 times with a quick one, and of 16,000 1.5 to 2 times. On a CPU,
-#: which brings few points into cells by one launch, steps of 64 points take cells 0.85 to 1.1 times as long, and
-#: searches of 250 1.05 to 1.25 times. In a periodic box a pair is tested in each image that may be met: a search of 500
-#: points took all pairs 0.8 times as long as cells on a GPU, and of 1,000 1.2 times; on a CPU of 150 0.9 to 1.1 times.
-_ONCE = {"gpu": _Few(8192, 700), "cpu": _Few(350, 150)}
-_KEPT = {"gpu": _Few(0, 0), "cpu": _Few(50, 50)}
+#: Of so few points all pairs are tested sooner by those who search once, for as many queries. A search of 8,000 points
+#: in 3D took all pairs 0.9 times as long as cells on a GPU with a slow host, and 1.2 times with a quick one, of 16,000
+#: 1.5 to 2 times; on a CPU of 250 points 0.8 times, of 500 1.1 times. In a periodic box a pair is tested in each image
+#: that may be met: 500 points took a GPU 0.8 times as long, 1,000 1.2 times, 250 a CPU 1.05 to 1.1 times.
+_ONCE = {"gpu": _Few(8192, 700), "cpu": _Few(512, 256)}
 
-#: The same where no grid serves the dimension, of all pairs and trees: on a CPU steps of 128 points take trees 1.0 to
-#: 1.25 times as long as all pairs, and searches of 512 as long.
-_ONCE_BY_TREES = {"gpu": _Few(8192, 1000), "cpu": _Few(512, 256)}
+#: And by those who keep an index, whose steps are an update and a query: in 2D and 3D, and where no grid serves. On a
+#: GPU these are done sooner with cells or a tree, of any number of points (measured from 64 on, in 1 to 12 dimensions).
+#: On a CPU, which brings few points into cells by one launch, steps of 64 points take cells 0.85 to 1.1 times as long
+#: as all pairs, and of 128 points trees 1.0 to 1.25 times.
+_KEPT = {"gpu": _Few(0, 0), "cpu": _Few(50, 50)}
 _KEPT_BY_TREES = {"gpu": _Few(0, 0), "cpu": _Few(150, 100)}
 
 #: A GPU tests so many pairs of few points as soon as it sorts the points and goes through cells (measured with 100 to
@@ -96,8 +94,8 @@ def is_worth_binning(n: int, dim: int, profile: DeviceProfile, *, queries: int |
 
 
 def _few_points(dim: int, profile: DeviceProfile, *, once: bool, periodic: bool) -> int:
-    by_cells, by_trees = (_ONCE, _ONCE_BY_TREES) if once else (_KEPT, _KEPT_BY_TREES)
-    few = (by_cells if dim in Strips.dims else by_trees)["gpu" if profile.kind == "gpu" else "cpu"]
+    limits = _ONCE if once else _KEPT if dim in Strips.dims else _KEPT_BY_TREES
+    few = limits["gpu" if profile.kind == "gpu" else "cpu"]
     return few.periodic if periodic else few.open
 
 
