@@ -29,6 +29,9 @@ from .provenance import say
 POINTS, FEW_POINTS = 1 << 20, 1 << 17
 STEPS = 20
 
+#: Seconds of a test, at least: with few points on a quick device no time tells it from nothing.
+LEAST = 1e-15
+
 #: Neighbors in uniform clouds, by the number of coordinates and the type.
 UNIFORM: dict[tuple[int, str], tuple[float, ...]] = {
     (3, "float32"): (0.2, 0.7, 1.5, 3, 6, 12, 24, 49, 100, 145, 300),
@@ -131,6 +134,7 @@ def fit_prices(rows: list[Measured]) -> tuple[Prices, float, float]:
         [(1.0, row.foreseen.rows, row.foreseen.candidates, row.foreseen.strangers) for row in rows],
         [row.count for row in rows],
     )
+    test = max(test, LEAST)
     prices = Prices(query=(place + query) / test, row=lookup / test, stranger=stranger / test, cell=cell / test)
     errors = [test * _cost(prices, row.foreseen) / (row.update + row.count) - 1 for row in rows]
     return prices, test, float(np.sqrt(np.mean(np.square(errors))))

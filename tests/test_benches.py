@@ -292,6 +292,21 @@ def test_prices_are_found_again():
     assert error < 1e-6
 
 
+def test_tests_that_took_no_time_have_a_price():
+    sides = importlib.import_module("asv_benches.sides")
+    cloud = sides.Cloud("made up", np.zeros((10, 3)), 1.0)
+    rows = []
+    for many in (1.0, 20.0, 300.0):
+        part = {"rows": many, "candidates": many**2, "strangers": many**0.5, "cells": many}
+        foreseen = sides.SideCost(sides=(1.0,) * 3, wrapped=False, cost=0.0, **part)
+        rows.append(sides.Measured(cloud, 1e-9, 1e-9, foreseen))
+
+    found, test, _ = sides.fit_prices(rows)
+
+    assert test == sides.LEAST
+    assert found.query > 0
+
+
 def test_kernels_of_a_step(session, monkeypatch):
     quick = importlib.import_module("asv_benches.quick")
     monkeypatch.setattr(quick, "SMALL", {"tiny": lambda: (named.cube(700), 0.2)})
