@@ -69,7 +69,7 @@ _MANY_NEIGHBORS = {"kept": 1_200.0, "once": 1_500.0, "varied": 2_000.0}
 _SHARE_OF_DOUBLES = 0.1
 
 #: Cells in memory are filled as soon as coarse ones, unless there are so many points for each compute unit (measured on
-#: an H200), or a periodic box, which strips have to know first.
+#: an H200, and on an H100 in periodic boxes, too).
 _MANY_OF_UNIT = 12_000
 
 #: Few points are so many for each compute unit, and no more than were measured: 65,536 on an H200.
@@ -179,8 +179,7 @@ def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str
         return "no work-items share a local grid"
     if problem.dim == 3:
         return "points in 3D go into cells as soon as into coarse ones"
-    periodic, of_unit = problem.box is not None, problem.n / profile.compute_units
-    if not periodic and of_unit < _MANY_OF_UNIT:
+    if problem.n / profile.compute_units < _MANY_OF_UNIT:
         few = f"fewer than {_MANY_OF_UNIT:,} points for each compute unit"
         return f"{few} are brought into cells as soon as into coarse ones"
     most = _MOST_NEIGHBORS * (_SHARE_OF_DOUBLES if problem.real == "double" else 1)
