@@ -103,6 +103,32 @@ def test_steps_in_turn(session):
     assert min(quick.wall, long.wall, other.wall) > 0
 
 
+def test_two_checkouts_in_turns(session):
+    """Both are this one here: a row for each step and clock."""
+    versions = importlib.import_module("asv_benches.versions")
+    served = importlib.import_module("asv_benches.served")
+    asked = [str(versions.ROOT), "--device", position(session), "--rounds", "2", "--scale", "256"]
+
+    done = CliRunner().invoke(versions.main, asked)
+
+    assert done.exit_code == 0, done.output
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.output.splitlines()[2:]]
+    clocks = ["wall", "span"] if session.device.profiling_timer_resolution else ["wall"]
+    assert len(rows) == 2 * len(served.CLOUDS) * len(clocks)
+    assert rows[0][:3] == ["256, 3 neighbors", "counts", "wall"]
+    assert {row[2] for row in rows} == set(clocks)
+    assert all(float(time) > 0 for row in rows for time in row[3:])
+
+
+def test_what_is_no_checkout_is_refused(tmp_path):
+    versions = importlib.import_module("asv_benches.versions")
+
+    done = CliRunner().invoke(versions.main, [str(tmp_path)])
+
+    assert done.exit_code == 2
+    assert f"expected a checkout with a folder clfrnn, got {tmp_path}" in done.output.replace("\n", "")
+
+
 def test_an_absent_device_is_skipped():
     absent = [
         name
