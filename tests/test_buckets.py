@@ -330,6 +330,23 @@ def test_places_behind_all_rooms_are_integers(narrow):
         assert not gives or sort._room + n < 2**31
 
 
+def test_rooms_that_are_kept(session, monkeypatch):
+    """They count among the bytes of an index, unless they are so large that each step hands them back."""
+    monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
+    cloud = clouds.uniform(20 * N, 3, seed=1)
+    for most, names in ((1 << 25, {"bucket_records", "bucket_strays", "bucket_runs"}), (1 << 10, set())):
+        monkeypatch.setattr("clfrnn.methods.buckets._LITTLE", most)
+        fresh = as_narrow_gpu.__wrapped__(session)
+        index = clfrnn.build_index(cloud, 0.05, method="strips", session=fresh)
+        assert "bucket_records" not in index.nbytes, "there are none yet"
+        for _ in range(3):
+            index.update(cloud)
+        fresh.queue.finish()
+        assert {name for name in index.nbytes if name.startswith("bucket")} == names
+        assert fresh._pool.active_bytes <= 1.3 * sum(index.nbytes.values()) + (1 << 16)
+        assert np.array_equal(index.count().get(), np.diff(reference.neighbors(cloud, 0.05).offsets))
+
+
 def test_no_memory_for_rooms(session, narrow, monkeypatch):
     """A step that asks for more memory than the build did goes as that went."""
     monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)

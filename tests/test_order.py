@@ -242,9 +242,12 @@ def test_the_bytes_are_those_that_the_pool_holds(session, method):
     fresh = clfrnn.Session(session.device)
     points = clouds.uniform(20 * N, 3, seed=5)
     index = clfrnn.build_index(points, 0.1, method=method, session=fresh)
-    fresh.queue.finish()
+    for steps in (0, 3):
+        for _ in range(steps):
+            index.update(points)
+        fresh.queue.finish()
 
-    assert fresh._pool.active_bytes <= 1.3 * sum(index.nbytes.values()) + (1 << 16)
+        assert fresh._pool.active_bytes <= 1.3 * sum(index.nbytes.values()) + (1 << 16)
 
 
 # --- explain ----------------------------------------------------------------------------------------------------------

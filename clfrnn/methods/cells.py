@@ -254,6 +254,7 @@ class CellIndex(Index):
     def _buffers(self) -> dict[str, cla.Array | Scratch]:
         bins = self._bins
         kept: dict[str, cla.Array | Scratch] = {"sorted_points": bins.places, "cell_starts": bins.starts}
+        kept |= {} if bins.layout.sort is None else bins.layout.sort.kept
         return {**kept, **({} if bins.images is None else {"images": bins.images})}
 
     def _readers(self) -> Readers:
