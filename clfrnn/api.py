@@ -243,7 +243,7 @@ def _build(
     if chosen is not None:
         crowding = chosen.surveys_occupancy
     else:
-        crowding = is_worth_binning(n, dim, session.profile, queries=m, periodic=box is not None)
+        crowding = is_worth_binning(n, session.profile, dim=dim, queries=m, periodic=box is not None)
     if pending is None and (box is not None or crowding):
         pending = bounding_box(session, array)
     survey = _survey(session, array, largest, pending, crowding=crowding and n > 0)

@@ -72,8 +72,10 @@ _FEW_OF_ITEM, _PICKED = 64, 256
 #: buckets, so that items that go in step do not wait for each other.
 _PICKED_TOGETHER, _SPREAD = 8, 32
 
-#: So few points, and cells, one item of a CPU has brought into cells before five launches would have (measured).
-_FEW_IN_TURN = 1 << 12
+#: So few points one item of a CPU has brought into cells before six launches would have (measured). It takes no more
+#: turns than so many for each of them, or of a few: they are counted and placed, and their cells, four for each at
+#: most, are cleared and summed up.
+_FEW_IN_TURN, _TURNS, _LEAST_TURNS = 1 << 12, 12, 512
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -263,7 +265,9 @@ def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid, in
     """
     one_by_one = "one by one"
     if profile.kind != "gpu":
-        if max(problem.n, grid.cells) <= min(_FEW_IN_TURN, (profile.loop_turns or math.inf) / 3):
+        turns = max(_TURNS * problem.n, _LEAST_TURNS)
+        # Their number alone decides: an update of the same points to other cells compiles nothing.
+        if problem.n <= _FEW_IN_TURN and turns <= (profile.loop_turns or math.inf):
             return Filling(way="in turn", why="points are few, and a launch takes longer than one work-item for them")
         return Filling(way=one_by_one, why="the device is no GPU")
     if profile.loop_turns is not None:

@@ -87,7 +87,7 @@ class CellGrid:
             for period, many in zip(self.periods, self.shape, strict=True)
         )
 
-    @property
+    @functools.cached_property
     def cells(self) -> int:
         """Number of addresses."""
         return math.prod(self.shape)

@@ -60,7 +60,10 @@ def _advice(purpose: str) -> str:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Scratch:
-    """A one-dimensional device array of the library's own, without the cost of a public one."""
+    """A one-dimensional device array of the library's own, without the cost of a public one.
+
+    Nobody changes one; not frozen, as frozen ones take longer to make, and each step makes a few.
+    """
 
     base_data: cl_tools.PooledBuffer
     size: int
@@ -257,7 +260,7 @@ class Session(Launcher):
 
     def _take(self, size: int, purpose: str) -> cl_tools.PooledBuffer:
         """A buffer of at least one element, as drivers refuse empty ones."""
-        size, profile, pool = (max(16, size)), self.profile, self._pool
+        size, profile, pool = max(16, size), self.profile, self._pool
         if size > profile.max_allocation or size > profile.global_memory - pool.active_bytes:
             self._refuse(size, purpose)
         try:

@@ -1,6 +1,7 @@
 """The public calls: what they accept, what they refuse, and what they say then."""
 
 import math
+import threading
 
 import numpy as np
 import pyopencl as cl
@@ -405,6 +406,55 @@ def test_auto(session):
         chosen = shared.method, shared.problem.why
         expected = "fenns", "chosen by auto, as a GPU makes local grids sooner"
         assert (chosen[0], chosen[1][: len(expected[1])]) == expected or device.profile.loop_turns is not None
+
+
+class Rows(cla.Array):
+    """What other libraries derive from a device array."""
+
+
+def _arrays(session, points):
+    """Device arrays with these rows, that lie ready or in every way that they may not."""
+    queue = session.queue
+    other = cl.CommandQueue(session.context, session.device)
+    stretch = cla.to_device(queue, np.concatenate([np.full((5, 3), 9.0, np.float32), points]))
+    wide = cla.to_device(queue, np.ascontiguousarray(np.hstack([points, 9 + points])))
+    pending = cla.to_device(queue, 0 * points)
+    pending += cla.to_device(queue, points)
+    derived = Rows(queue, points.shape, points.dtype)
+    derived.set(points)
+    return {
+        "ready": cla.to_device(queue, points),
+        "written by its queue": pending,
+        "behind others in its buffer": stretch[5:],
+        "Fortran's order": cla.to_device(queue, np.asfortranarray(points)),
+        "columns of more": wide[:, :3],
+        "of another queue": cla.to_device(other, points),
+        "of no queue": cla.to_device(queue, points).with_queue(None),
+        "of a derived class": derived,
+    }
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_updates_by_every_kind_of_array(session, method):
+    """None is taken for what it is not, as those are that lie ready."""
+    moved = clouds.uniform(300, 3, seed=2)
+    expected = reference.neighbors(moved, RADIUS)
+    for kind, array in _arrays(session, moved).items():
+        index = clfrnn.build_index(POINTS, RADIUS, method=method, session=session)
+        index.update(array)
+        found = index.query(sort="index")
+        assert np.array_equal(found.offsets.get(), expected.offsets), kind
+        assert np.array_equal(found.indices.get(), expected.indices), kind
+    awaited, late = (cla.to_device(session.queue, rows) for rows in (np.full_like(moved, 9.0), moved))
+    other, gate = cl.CommandQueue(session.context, session.device), cl.UserEvent(session.context)
+    awaited.add_event(cl.enqueue_copy(other, awaited.base_data, late.base_data, wait_for=[gate]))
+    threading.Timer(0.1, gate.set_status, (cl.command_execution_status.COMPLETE,)).start()
+    index = clfrnn.build_index(POINTS, RADIUS, method=method, session=session)
+    index.update(awaited)
+    assert np.array_equal(index.query(sort="index").indices.get(), expected.indices), "written by another queue"
+    for wrong in (moved[:299], moved[:, :2].copy(), moved.reshape(-1)):
+        with pytest.raises(clfrnn.InvalidInputError, match="points: expected"):
+            index.update(cla.to_device(session.queue, wrong))
 
 
 def test_facts_of_an_index(session):

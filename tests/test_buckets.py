@@ -214,7 +214,7 @@ def test_buckets_picked_out_of_all_points(session, narrow, dim, dtype, shift):
 @pytest.mark.core
 @pytest.mark.parametrize("layout", ["records", "pairs", "columns"])
 def test_points_in_turn(session, dim, dtype, layout):
-    """In each cell in the order of input; some that are not finite, all at one place, and none."""
+    """In each cell in the order of input; some that are not finite, and all at one place."""
     bad = clouds.uniform(N, dim, dtype=dtype, seed=2)
     bad[N // 2 :: 7, dim - 1] = np.nan
     bad[N - 1, 0] = -np.inf
@@ -229,9 +229,31 @@ def test_points_in_turn(session, dim, dtype, layout):
     places = session.scratch(4 * N, dtype, purpose="places")
     sort.points(cla.to_device(session.queue, clustered), starts, places, BoxRoom(session, dim, dtype).take())
     lanes = session.read(places)
-    ids = (lanes.reshape(N, 4)[:, 3] if layout == "records" else lanes[dim * N : (dim + 1) * N]).copy()
-    ordered = np.lexsort((np.arange(N), addresses(clustered, grid)))
-    assert np.array_equal(ids.view(np.int32 if dtype == np.float32 else np.int64), ordered)
+    of = addresses(clustered, grid)
+    ordered = np.lexsort((np.arange(N), of))
+    columns = (
+        lanes.reshape(N, 4)[:, [*range(dim), 3]] if layout == "records" else lanes[: (dim + 1) * N].reshape(-1, N).T
+    )
+    if layout == "pairs":  # the first two coordinates stand beside each other
+        columns = np.column_stack([lanes[: 2 * N].reshape(N, 2), *lanes[2 * N : (dim + 1) * N].reshape(-1, N)])
+    ids = np.ascontiguousarray(columns[:, dim]).view(np.int32 if dtype == np.float32 else np.int64)
+    assert np.array_equal(ids, ordered)
+    assert columns[:, :dim].tobytes() == clustered[ordered].tobytes()
+    assert np.array_equal(session.read(starts), np.searchsorted(of[ordered], np.arange(grid.cells + 1)))
+
+
+@pytest.mark.core
+def test_nobody_in_turn(session):
+    """A start for each cell all the same, and a box of nobody who is not finite."""
+    grid = fit_cells(low=(0.0,) * 3, high=(1.0,) * 3, sides=(0.4,) * 3, n=100, real="float")
+    facts = {"dtype": np.dtype(np.float32), "numbers": pack_grid(grid, np.float32), "periodic": False}
+    sort = BucketSort(session, grid, IN_TURN, n=0, layout="records", **facts)
+    starts = session.upload(np.full(grid.cells + 1, 7, np.int32), purpose="starts")
+    places = session.scratch(4, np.dtype(np.float32), purpose="places")
+    box = BoxRoom(session, 3, np.dtype(np.float32)).take()
+    sort.points(cla.to_device(session.queue, np.empty((0, 3), np.float32)), starts, places, box)
+    assert not starts.get().any()
+    assert box.read() == ((0.0,) * 3, (0.0,) * 3, None)
 
 
 @pytest.mark.core

@@ -245,7 +245,7 @@ def test_few_points_for_many_queries_and_many_for_few(name, dim):
     few = 8192 if gpu else 512
 
     def taken(n, m):
-        worth = is_worth_binning(n, dim, RECORDED[name], queries=m, periodic=False)
+        worth = is_worth_binning(n, RECORDED[name], dim=dim, queries=m, periodic=False)
         chosen = choose_method(even(neighbors=0.01, dim=dim, n=n), RECORDED[name], queries=m)
         assert worth == (chosen.method.name != "brute_force")
         assert worth or f"as {n:,} points, for {m:,} queries, are not worth" in chosen.why.replace("and ", "as ")

@@ -132,6 +132,25 @@ VISITOR = clfrnn.NeighborFunction(
 )
 
 
+@pytest.mark.parametrize("n", [400, 2000, 4500])
+@pytest.mark.parametrize("method", ["strips", "uniform_grid"])
+def test_clouds_that_grow_compile_nothing(counted, method, n):
+    """Into more cells, and then fewer than there were at first: how they are filled is settled by how many come."""
+    cloud = clouds.uniform(n, 3, seed=9)
+    index = clfrnn.build_index(cloud, 0.12, method=method, session=counted)
+    index.count()
+    index.query()
+    compiled, grids = counted.programs.compiled, set()
+    for scale in (1.0, 1.6, 4.0, 0.1, 40.0):
+        moved = cloud * np.float32(scale)
+        index.update(moved)
+        assert np.array_equal(index.count().get(), np.diff(reference.neighbors(moved, 0.12).offsets))
+        index.query()
+        grids.add(index.cell_grid.cells)
+    assert len(grids) > 1
+    assert counted.programs.compiled == compiled
+
+
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 def test_a_loop_that_makes_no_list_does_not_wait(counted, method, periodic, waits):
     """update, count, visit and nearest: nothing allocated, nothing compiled, and checks are heard eight at a time."""

@@ -406,6 +406,22 @@ def test_numbers_that_were_refused_are_all_set_the_next_time(session, adder):
     assert adder(out, 1, lanes, big) == (1, [], 2)
 
 
+def test_answers_that_are_found_once(session):
+    """Until there are too many of them."""
+    fresh, asked = clfrnn.Session(session.device), []
+
+    def find(given, n):
+        assert given is fresh
+        asked.append(n)
+        return n + 1
+
+    assert [fresh.once(find, n) for n in (1, 2, 1, 2)] == [2, 3, 2, 3]
+    assert asked == [1, 2]
+    assert [fresh.once(find, n) for n in range(1000)] == list(range(1, 1001))
+    assert len(fresh._answers) <= 256
+    assert fresh.once(find, 1) == 2
+
+
 def test_kernels_hold_no_memory(session):
     """What the arguments of a launch took comes back to the pool while the kernel is still there."""
     fresh = clfrnn.Session(session.device)

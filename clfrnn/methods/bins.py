@@ -115,7 +115,7 @@ class Binner:
         places = self._room_for(n, purpose)
         of_grid = layout.numbers if images is None else (*layout.numbers, images.base_data)
         walk = layout.rows, places.base_data, starts.base_data, *of_grid
-        bins = Bins(layout, starts, places, images, of_grid, walk)
+        bins = Bins(layout, starts, places, images, of_grid, walk)  # by place, as names take the host twice as long
         if layout.sort is None:
             self._bin_one_by_one(rows, bounds, bins)
         else:

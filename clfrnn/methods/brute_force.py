@@ -68,6 +68,7 @@ class BruteForceIndex(Index):
         super().__init__(session, problem)
         check_turns(session.profile, problem=problem, side=problem.radius, rows=0)
         self._plan = plan
+        self._n = np.int32(self.num_points)
         self._take(points, bounds, problem.survey.low)
 
     @property
@@ -101,7 +102,7 @@ class BruteForceIndex(Index):
     def walk_arguments(self) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.walker.Walker`."""
         images = () if self._images is None else (self._images.base_data,)
-        return (np.int32(self.num_points), self._points.base_data, *images)
+        return (self._n, self._points.base_data, *images)
 
     def _box_starts(self) -> tuple[float, ...]:
         return self._starts

@@ -208,9 +208,8 @@ class BucketSort:
     def kept(self) -> dict[str, Scratch]:
         """What stays from one step to the next, by name, where that is more than a number for each bucket and group."""
         rooms = self._rooms if self._filling.way == "buckets" else None
-        return (
-            {} if rooms is None else dict(zip(("bucket_records", "bucket_strays", "bucket_runs"), rooms, strict=True))
-        )
+        names = "bucket_records", "bucket_strays", "bucket_runs"
+        return {} if rooms is None else dict(zip(names, rooms, strict=True))
 
     def _share(self, seen: tuple[Any, ...], ends_before: Scratch, ends: Scratch, memory: tuple[Scratch, ...]) -> None:
         """The records of points whose buckets have room, and the numbers of others: see :meth:`_take_rooms`."""

@@ -79,12 +79,12 @@ _FEW_OF_UNIT, _MOST_OF_FEW = 512, 1 << 16
 _UNEVEN = "points lie too unevenly for local grids"
 
 
-def is_worth_binning(n: int, dim: int, profile: DeviceProfile, *, queries: int | None, periodic: bool) -> bool:
+def is_worth_binning(n: int, profile: DeviceProfile, *, dim: int, queries: int | None, periodic: bool) -> bool:
     """Whether the choice depends on more than how many points of how many coordinates there are, and on what device.
 
     `queries` is their number where these are searched once and for all, None where an index is kept.
     """
-    few = _few_points(dim, profile, once=queries is not None, periodic=periodic)
+    few = _few_points(profile, dim=dim, once=queries is not None, periodic=periodic)
     if queries is None:
         return n > few
     if profile.kind == "gpu":
@@ -93,7 +93,7 @@ def is_worth_binning(n: int, dim: int, profile: DeviceProfile, *, queries: int |
     return n * max(queries, _LEAST_QUERIES) > few * few
 
 
-def _few_points(dim: int, profile: DeviceProfile, *, once: bool, periodic: bool) -> int:
+def _few_points(profile: DeviceProfile, *, dim: int, once: bool, periodic: bool) -> int:
     limits = _ONCE if once else _KEPT if dim in Strips.dims else _KEPT_BY_TREES
     few = limits["gpu" if profile.kind == "gpu" else "cpu"]
     return few.periodic if periodic else few.open
@@ -118,9 +118,9 @@ def choose_method(
     if not n:
         return Choice(BruteForce(), "chosen by auto, as there are no points")
     periodic = problem.box is not None
-    few = _few_points(dim, profile, once=queries is not None, periodic=periodic)
+    few = _few_points(profile, dim=dim, once=queries is not None, periodic=periodic)
     of_these = f"up to {few:,} points" if queries is None else f"{n:,} points, for {queries:,} queries,"
-    binned = is_worth_binning(n, dim, profile, queries=queries, periodic=periodic)
+    binned = is_worth_binning(n, profile, dim=dim, queries=queries, periodic=periodic)
     if dim not in Strips.dims:
         return _choose_without_grids(problem, None if binned else of_these)
     if not binned:

@@ -241,11 +241,12 @@ def images_of(dim: int) -> int:
 
 
 class _Pass(NamedTuple):
-    """How so many rows are reduced to their box: by groups with a span each, who tell each other so many integers."""
+    """How n rows are reduced to their box: by groups with a span each, who tell each other so many integers."""
 
     kernels: Mapping[str, Kernel]
     work_group_size: int
     items: int
+    n: int
     span: int
     told: int
 
@@ -256,7 +257,7 @@ def _find_pass(session: Session, n: int, dim: int, dtype: np.dtype[Any]) -> _Pas
     groups, span = share_out(session.profile, n, 4 * size)
     # Room for as many groups as there may be, so that arrays of all lengths share it.
     told = most_groups(session.profile) * (2 * dim * dtype.itemsize // INT.itemsize + 1) + 1
-    return _Pass(kernels, size, groups * size, span, told)
+    return _Pass(kernels=kernels, work_group_size=size, items=groups * size, n=n, span=span, told=told)
 
 
 def _reduce(session: Session, kernel: str, points: cla.Array, box: PendingBox, *arguments: Any) -> None:
@@ -264,7 +265,7 @@ def _reduce(session: Session, kernel: str, points: cla.Array, box: PendingBox, *
     n, dim = points.shape if points.ndim == 2 else (points.size, 1)
     found = session.once(_find_pass, n, dim, points.dtype)
     told = cleared(session, found.told, purpose="what groups found of a box")
-    given = n, found.span, points.base_data, told.base_data, *arguments, *box.arguments
+    given = found.n, found.span, points.base_data, told.base_data, *arguments, *box.arguments
     session.launch(found.kernels[kernel], found.items, found.work_group_size, *given)
     session.keep_cleared(told)
 

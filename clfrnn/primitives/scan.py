@@ -73,4 +73,4 @@ def _find_way(session: Session, size: int, stride: int, starts: np.dtype[Any], w
         groups = max(1, -(-n // span))
     else:
         groups, span = share_out(session.profile, n, tile)
-    return _Way(kernels, group, groups * group, n, span, sums, few)
+    return _Way(kernels=kernels, work_group_size=group, items=groups * group, n=n, span=span, sums=sums, few=few)
