@@ -183,6 +183,21 @@ def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, period
         assert without_room > 0
 
 
+@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
+def test_cells_that_are_filled_one_by_one(session, monkeypatch, dim, periodic):
+    """As a CPU fills those of more points than go in turn; at the end all in one place."""
+    monkeypatch.setattr(buckets, "_FEW_IN_TURN", 0)
+    domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
+    points = clouds.uniform(130, dim, seed=4)
+    index = clfrnn.build_index(points, 0.2, method="strips", session=session, **domain)
+    assert session.profile.kind == "gpu" or index._bins.layout.filling.way == "one by one"
+    for moved in (points[::-1].copy(), np.tile(points[7], (130, 1))):
+        index.update(moved)
+        expected = reference.neighbors(moved, 0.2, **domain)
+        assert np.array_equal(index.count().get(), np.diff(expected.offsets))
+        assert np.array_equal(np.sort(index.order.get()), np.arange(130))
+
+
 @pytest.mark.parametrize("kind", ["as it is", "picked", "by buckets"])
 def test_queries_that_are_sorted_into_cells(session, monkeypatch, kind):
     """A copy of the queries, which the walk goes through; on a torus, as they lie anywhere."""
