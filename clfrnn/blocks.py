@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .configs import REAL_SIZE, CounterConfig, WalkConfig
-from .domain import SLACK, CellGrid, PeriodicBox, grid_of, padded_radius
+from .domain import CellGrid, grid_of, padded_radius
+from .period import SLACK, PeriodicBox
 from .plan import Problem, group_size, square_root
 from .profile import DeviceProfile
 

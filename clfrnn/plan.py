@@ -21,7 +21,7 @@ from .configs import (
     TileConfig,
     WalkConfig,
 )
-from .domain import PeriodicBox
+from .period import PeriodicBox
 from .profile import DeviceProfile
 from .survey import Survey
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 import os
@@ -23,8 +22,9 @@ from .launcher import Launcher
 from .pinned import PinnedNumbers
 from .program import Kernel, ProgramCache
 from .rendering import render
+from .scratch import Scratch, Sent
 
-__all__ = ["INT", "LONG", "Scratch", "Sent", "Session"]
+__all__ = ["Session"]
 
 Config = TypeVar("Config", bound=KernelConfig)
 Found = TypeVar("Found")
@@ -45,9 +45,6 @@ _MOST_ANSWERS = 256
 #: Sessions are numbered as they are made.
 _NUMBERS = itertools.count()
 
-INT = np.dtype(np.int32)
-LONG = np.dtype(np.int64)
-
 
 def _advice(purpose: str) -> str:
     """What to do when there is no room for `purpose`."""
@@ -56,37 +53,6 @@ def _advice(purpose: str) -> str:
             "Take a smaller radius, only count (index.count()), or take it in parts: index.query_blocks(max_bytes=...)."
         )
     return "Drop arrays and lists that are no longer needed, search part of the points, or choose a larger device."
-
-
-@dataclasses.dataclass(slots=True, eq=False)
-class Scratch:
-    """A one-dimensional device array of the library's own, without the cost of a public one.
-
-    Nobody changes one; not frozen, as frozen ones take longer to make, and each step makes a few.
-    """
-
-    base_data: cl_tools.PooledBuffer
-    size: int
-    dtype: np.dtype[Any]
-    offset: int = 0
-
-
-class Sent:
-    """Numbers on their way to the host, or about to be: behind the next launch, or when somebody waits for them."""
-
-    def __init__(self, enqueue: Callable[[], cl.Event]) -> None:
-        self._enqueue = enqueue
-        self._event: cl.Event | None = None
-
-    def start(self) -> cl.Event:
-        """Enqueue the copy, unless that was done."""
-        if self._event is None:
-            self._event = self._enqueue()
-        return self._event
-
-    def wait(self) -> None:
-        """Until they have come."""
-        self.start().wait()
 
 
 class Session(Launcher):

@@ -68,7 +68,7 @@ def keys_of(session, monkeypatch, points, kernel):
     def launch(launching, *arguments):
         event = launched(launching, *arguments)
         if launching.name == kernel:
-            keys.append(session.read(clfrnn.session.Scratch(arguments[-1], len(points), dtype)))
+            keys.append(session.read(clfrnn.scratch.Scratch(arguments[-1], len(points), dtype)))
         return event
 
     with monkeypatch.context() as patch:

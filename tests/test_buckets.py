@@ -16,7 +16,7 @@ from clfrnn.domain import fit_cells
 from clfrnn.methods.buckets import BucketSort
 from clfrnn.methods.grid_numbers import pack_grid
 from clfrnn.primitives.reduce import BoxRoom
-from clfrnn.session import INT, Scratch
+from clfrnn.scratch import INT, Scratch
 
 N = min(1500, POINTS)
 

@@ -11,9 +11,9 @@ from conftest import RECORDED, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.domain import PeriodicBox
 from clfrnn.methods import choice as choice_module
 from clfrnn.methods import choose_method, is_worth_binning
+from clfrnn.period import PeriodicBox
 from clfrnn.plan import Problem
 from clfrnn.survey import Survey
 

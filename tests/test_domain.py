@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from clfrnn.domain import CellGrid, PeriodicBox, fit_cells, padded_radius, torus_like
+from clfrnn.domain import CellGrid, fit_cells, padded_radius, torus_like
+from clfrnn.period import PeriodicBox
 from clfrnn.survey import Survey, occupancy_sample
 
 

@@ -10,8 +10,8 @@ from conftest import RECORDED, as_gpu, takes_long_as_gpu
 
 import clfrnn
 from clfrnn import blocks, clouds, reference
-from clfrnn.domain import PeriodicBox
 from clfrnn.methods import METHODS, coarse
+from clfrnn.period import PeriodicBox
 from clfrnn.plan import Problem
 from clfrnn.survey import Survey
 

@@ -21,12 +21,12 @@ LAYERS = [
     {"primitives"},
     {"session"},
     {"launcher"},
-    {"program", "rendering", "device", "pinned", "runs"},
+    {"program", "rendering", "device", "pinned", "runs", "scratch"},
     {"buckets", "packs"},
     {"blocks", "limits", "trees"},
     {"plan", "quirks"},
     {"configs", "functions", "results", "arrays", "domain", "survey", "profile", "files", "pictures"},
-    {"scanner", "errors"},
+    {"scanner", "errors", "period"},
 ]
 BESIDE = {"reference", "clouds"}
 NEEDS_NO_DEVICE = {
@@ -38,6 +38,7 @@ NEEDS_NO_DEVICE = {
     "trees",
     "packs",
     "domain",
+    "period",
     "survey",
     "profile",
     "quirks",

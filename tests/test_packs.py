@@ -14,7 +14,7 @@ import clfrnn
 from clfrnn import clouds, packs, reference
 from clfrnn.configs import VisitVariant
 from clfrnn.rendering import own_function, render
-from clfrnn.session import Scratch
+from clfrnn.scratch import Scratch
 from clfrnn.survey import Survey
 
 N = min(900, POINTS)

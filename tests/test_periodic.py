@@ -10,8 +10,8 @@ from conftest import FULL, POINTS, WAYS, as_gpu, takes_long_as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.domain import SLACK
 from clfrnn.methods import METHODS
+from clfrnn.period import SLACK
 
 N = min(200, POINTS)
 CLOUDS = sorted(clouds.CLOUDS)

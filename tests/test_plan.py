@@ -9,8 +9,9 @@ import pytest
 from conftest import RECORDED
 
 from clfrnn import blocks, buckets, configs, limits, packs, plan, trees
-from clfrnn.domain import PeriodicBox, grid_of
+from clfrnn.domain import grid_of
 from clfrnn.methods import METHODS
+from clfrnn.period import PeriodicBox
 from clfrnn.plan import Problem
 from clfrnn.profile import DeviceProfile
 from clfrnn.survey import Survey

@@ -21,7 +21,7 @@ from clfrnn.primitives.radix_sort import sort_positions
 from clfrnn.primitives.reduce import bounding_box, survey_points
 from clfrnn.primitives.row_sort import sort_rows
 from clfrnn.primitives.scan import exclusive_scan
-from clfrnn.session import INT, LONG, Scratch
+from clfrnn.scratch import INT, LONG, Scratch
 
 pytestmark = pytest.mark.core
 

@@ -19,7 +19,7 @@ from clfrnn import clouds, configs, launcher, limits, plan, program, reference
 from clfrnn.device import find_device, list_devices
 from clfrnn.methods import METHODS
 from clfrnn.primitives.fill import fill
-from clfrnn.session import INT
+from clfrnn.scratch import INT
 
 POINTS = clouds.uniform(500, 3, seed=1)
 

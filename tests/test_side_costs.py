@@ -12,8 +12,8 @@ from conftest import RECORDED
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.domain import PeriodicBox
 from clfrnn.methods import METHODS, side_costs, strips
+from clfrnn.period import PeriodicBox
 from clfrnn.plan import Problem
 from clfrnn.survey import Survey
 

@@ -48,8 +48,8 @@ def source(
     import dataclasses
 
     from ..configs import VisitVariant
-    from ..domain import PeriodicBox
     from ..methods import METHODS, choose_method
+    from ..period import PeriodicBox
     from ..plan import Problem
     from ..rendering import own_function, render
     from ..survey import Survey

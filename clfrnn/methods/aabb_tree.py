@@ -16,7 +16,8 @@ from ..plan import Problem
 from ..primitives.reduce import Box, PendingBox, bounding_box
 from ..profile import DeviceProfile
 from ..rendering import own_function
-from ..session import Scratch, Session
+from ..scratch import Scratch
+from ..session import Session
 from ..trees import count_leaves
 from .ask import Ask
 from .cell_plan import check_construction

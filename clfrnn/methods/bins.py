@@ -17,7 +17,8 @@ from ..primitives.radix_sort import sort_positions
 from ..primitives.reduce import PendingBox, bounding_box
 from ..primitives.scan import exclusive_scan
 from ..program import Kernel
-from ..session import INT, Scratch, Session
+from ..scratch import INT, Scratch
+from ..session import Session
 from .buckets import BucketSort
 from .grid_numbers import pack_box, pack_grid
 from .watch import Watch

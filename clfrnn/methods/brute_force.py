@@ -14,7 +14,8 @@ from ..limits import check_turns
 from ..plan import Problem, plan_tile
 from ..primitives.reduce import Box, PendingBox
 from ..profile import DeviceProfile
-from ..session import Scratch, Session
+from ..scratch import Scratch
+from ..session import Session
 from .index import Index
 
 __all__ = ["BruteForce", "BruteForceIndex"]

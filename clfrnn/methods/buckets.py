@@ -17,7 +17,8 @@ from ..domain import CellGrid
 from ..errors import DeviceMemoryError
 from ..primitives.fill import cleared
 from ..primitives.reduce import PendingBox
-from ..session import INT, Scratch, Session
+from ..scratch import INT, Scratch
+from ..session import Session
 
 __all__ = ["BucketSort"]
 

@@ -11,13 +11,15 @@ import pyopencl.array as cla
 
 from ..buckets import Filling, plan_filling
 from ..configs import VisitVariant, WalkConfig
-from ..domain import CellGrid, PeriodicBox, fit_cells
+from ..domain import CellGrid, fit_cells
 from ..errors import DeviceMemoryError
 from ..functions import NeighborFunction
 from ..limits import check_turns
+from ..period import PeriodicBox
 from ..plan import Problem
 from ..primitives.reduce import Box, PendingBox, bounding_box
-from ..session import INT, Scratch, Session
+from ..scratch import INT, Scratch
+from ..session import Session
 from .ask import Ask
 from .bins import Binner, Bins, Layout
 from .cell_plan import CellPlan, many_queries

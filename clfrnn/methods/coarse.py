@@ -10,10 +10,12 @@ import pyopencl.array as cla
 
 from ..arrays import REAL_OF
 from ..blocks import counting_groups, plan_coarse
-from ..domain import CellGrid, PeriodicBox
+from ..domain import CellGrid
+from ..period import PeriodicBox
 from ..primitives.fill import cleared
 from ..primitives.reduce import PendingBox
-from ..session import INT, Scratch, Session
+from ..scratch import INT, Scratch
+from ..session import Session
 from .grid_numbers import pack_box, pack_grid
 from .kept import Readers
 

@@ -18,7 +18,8 @@ from ..limits import check_turns
 from ..plan import Problem
 from ..primitives.reduce import Box, PendingBox
 from ..profile import DeviceProfile
-from ..session import Scratch, Session
+from ..scratch import Scratch
+from ..session import Session
 from .ask import Ask
 from .coarse import CoarseCells, CoarseSort
 from .fenns_plan import FennsPlan, check_shape, plan_fenns

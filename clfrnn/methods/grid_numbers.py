@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..domain import CellGrid, PeriodicBox
+from ..domain import CellGrid
+from ..period import PeriodicBox
 
 __all__ = ["Lanes", "pack_box", "pack_grid", "pack_lanes"]
 

@@ -7,7 +7,8 @@ from typing import Any, Protocol
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..session import Scratch, Session
+from ..scratch import Scratch
+from ..session import Session
 
 __all__ = ["Handover"]
 

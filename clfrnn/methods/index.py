@@ -15,7 +15,8 @@ from ..plan import Problem
 from ..primitives.scan import Counts
 from ..rendering import own_function
 from ..results import NeighborList
-from ..session import INT, Session
+from ..scratch import INT
+from ..session import Session
 from .ask import Ask, make_ask, make_spec, natural
 from .binding import bind
 from .explain import explain

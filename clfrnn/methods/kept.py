@@ -17,7 +17,8 @@ from ..primitives.gather import take_rows
 from ..primitives.images import measure_images, period_numbers
 from ..primitives.reduce import Box, PendingBox, bounding_box, box_and_images
 from ..program import Kernel
-from ..session import Scratch, Session
+from ..scratch import Scratch
+from ..session import Session
 from .intake import check_context, lies_ready, own_copy, take_points
 from .watch import Watch
 

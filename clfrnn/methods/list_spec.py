@@ -12,7 +12,7 @@ import numpy as np
 from ..configs import components
 from ..functions import NeighborFunction
 from ..rendering import own_function
-from ..session import INT, LONG
+from ..scratch import INT, LONG
 
 __all__ = ["ListSpec", "is_wide", "most_alike", "offset_type"]
 

@@ -15,7 +15,7 @@ from ..limits import sorts_within_turns, turns_refusal
 from ..primitives.row_sort import sort_rows
 from ..primitives.scan import Counts
 from ..results import NeighborList
-from ..session import INT, Scratch
+from ..scratch import INT, Scratch
 from .budget import fits
 from .list_spec import ListSpec
 from .measures import measure, pays_to_measure

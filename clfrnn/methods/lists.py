@@ -12,7 +12,7 @@ import pyopencl.array as cla
 from ..errors import DeviceMemoryError
 from ..primitives.scan import Counts, exclusive_scan
 from ..results import NeighborList
-from ..session import INT, LONG, Scratch
+from ..scratch import INT, LONG, Scratch
 from .budget import affords, check_budget, check_room, fits
 from .list_spec import ListSpec, is_wide, most_alike, offset_type
 from .listing import Listing, begin_listing

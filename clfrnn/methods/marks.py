@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import pyopencl.array as cla
 
 from ..errors import DeviceMemoryError
-from ..session import INT, Scratch, Session
+from ..scratch import INT, Scratch
+from ..session import Session
 
 __all__ = ["Marks", "make_marks"]
 

@@ -14,7 +14,8 @@ import pyopencl.array as cla
 
 from ..errors import DeviceMemoryError
 from ..plan import Problem, plan_stashed_rows
-from ..session import INT, LONG, Scratch, Session
+from ..scratch import INT, LONG, Scratch
+from ..session import Session
 
 if TYPE_CHECKING:
     from .ask import Ask

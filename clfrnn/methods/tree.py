@@ -13,7 +13,8 @@ from ..configs import room_for_points
 from ..plan import Problem
 from ..primitives.fill import cleared
 from ..primitives.reduce import PendingBox
-from ..session import INT, Scratch, Sent, Session
+from ..scratch import INT, Scratch, Sent
+from ..session import Session
 from ..trees import count_leaves, leaves_of_group, needed_leaves, plan_tree
 from .tree_order import TreeOrder
 from .tree_plan import TreePlan

@@ -8,10 +8,11 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..domain import PeriodicBox
+from ..period import PeriodicBox
 from ..primitives.radix_sort import sort_positions
 from ..primitives.reduce import PendingBox
-from ..session import INT, Scratch, Session
+from ..scratch import INT, Scratch
+from ..session import Session
 from ..trees import Cut, TreeConfig, cut_of
 from .intake import fetch
 from .medians import order_by_medians

@@ -19,7 +19,8 @@ from ..functions import NeighborFunction
 from ..plan import Problem
 from ..primitives.reduce import PendingBox, bounding_box
 from ..program import Kernel
-from ..session import Scratch, Session
+from ..scratch import Scratch
+from ..session import Session
 from .ask import Ask
 from .handover import Handover
 from .kept import KeptPoints

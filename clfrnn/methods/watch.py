@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import REAL_OF, check_radii, raise_non_finite
-from ..domain import PeriodicBox, far_coordinate
 from ..errors import DeviceMemoryError, InvalidInputError
+from ..period import PeriodicBox, far_coordinate
 from ..primitives.reduce import Box, BoxRoom, PendingBox, SentBoxes, SentTotal, read_along, read_boxes
-from ..session import Scratch, Session
+from ..scratch import Scratch
+from ..session import Session
 
 __all__ = ["Watch", "check_largest", "check_near"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pyopencl.array as cla
 
 from ..plan import plan_fill
-from ..session import INT, Scratch, Session
+from ..scratch import INT, Scratch
+from ..session import Session
 
 __all__ = ["cleared", "fill"]
 

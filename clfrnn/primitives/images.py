@@ -8,9 +8,10 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..domain import SLACK, PeriodicBox
+from ..period import SLACK, PeriodicBox
 from ..plan import plan_images
-from ..session import Scratch, Session
+from ..scratch import Scratch
+from ..session import Session
 from .reduce import PendingBox, images_of
 
 __all__ = ["measure_images", "period_numbers"]

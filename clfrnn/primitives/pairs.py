@@ -10,7 +10,8 @@ import pyopencl.array as cla
 
 from ..arrays import REAL_OF
 from ..plan import plan_pairs
-from ..session import LONG, Session
+from ..scratch import LONG
+from ..session import Session
 
 __all__ = ["measure_pairs"]
 

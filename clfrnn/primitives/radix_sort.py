@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..plan import plan_sort
-from ..session import INT, Scratch, Session
+from ..scratch import INT, Scratch
+from ..session import Session
 from .scan import exclusive_scan
 
 __all__ = ["sort_positions"]

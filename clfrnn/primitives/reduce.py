@@ -11,10 +11,12 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..domain import SLACK, padded_radius
+from ..domain import padded_radius
+from ..period import SLACK
 from ..plan import plan_reduce
 from ..program import Kernel
-from ..session import INT, LONG, Scratch, Session
+from ..scratch import INT, LONG, Scratch
+from ..session import Session
 from ..survey import Sample, Survey, occupancy_sample
 from .fill import cleared, fill
 from .shares import most_groups, share_out

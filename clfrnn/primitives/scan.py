@@ -10,7 +10,8 @@ import pyopencl.array as cla
 
 from ..plan import plan_scan, plan_short_scan
 from ..program import Kernel
-from ..session import INT, LONG, Scratch, Session
+from ..scratch import INT, LONG, Scratch
+from ..session import Session
 from .shares import share_out
 
 __all__ = ["Counts", "exclusive_scan"]
