@@ -2,11 +2,13 @@
 
 Other work on a host moves times by more than most commits do, and meets both alike. The other checkout is a folder:
 ``git worktree add ../before main~1`` makes one. Milliseconds: medians over rounds of 20 steps that are waited for, and
-of the ratio within each round.
+of the ratio within each round; wall times are means within one. A GPU takes some time to go from one process to the
+other, which each turn pays for.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import statistics
@@ -46,8 +48,9 @@ class Checkout:
     def milliseconds(self, step: str) -> float:
         """The time of a step, which it is waited for."""
         assert self._process.stdin is not None
-        self._process.stdin.write(step + "\n")
-        self._process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # a process that has ended does not answer either
+            self._process.stdin.write(step + "\n")
+            self._process.stdin.flush()
         return float(self._answer())
 
     def end(self) -> None:

@@ -448,8 +448,9 @@ def test_updates_by_every_kind_of_array(session, method):
     awaited, late = (cla.to_device(session.queue, rows) for rows in (np.full_like(moved, 9.0), moved))
     other, gate = cl.CommandQueue(session.context, session.device), cl.UserEvent(session.context)
     awaited.add_event(cl.enqueue_copy(other, awaited.base_data, late.base_data, wait_for=[gate]))
-    threading.Timer(0.1, gate.set_status, (cl.command_execution_status.COMPLETE,)).start()
+    other.flush()
     index = clfrnn.build_index(POINTS, RADIUS, method=method, session=session)
+    threading.Timer(0.1, gate.set_status, (cl.command_execution_status.COMPLETE,)).start()
     index.update(awaited)
     assert np.array_equal(index.query(sort="index").indices.get(), expected.indices), "written by another queue"
     for wrong in (moved[:299], moved[:, :2].copy(), moved.reshape(-1)):

@@ -27,7 +27,7 @@ class _Few(NamedTuple):
 #: Of so few points all pairs are tested sooner by those who search once, for as many queries. A search of 8,000 points
 #: in 3D took all pairs 0.9 times as long as cells on a GPU with a slow host, and 1.2 times with a quick one, of 16,000
 #: 1.5 to 2 times; on a CPU of 250 points 0.8 times, of 500 1.1 times. In a periodic box a pair is tested in each image
-#: that may be met: 500 points took a GPU 0.8 times as long, 1,000 1.2 times, 250 a CPU 1.05 to 1.1 times.
+#: that may be met: 500 points took a GPU 0.8 times as long, 1,000 0.95 to 1.2 times, 250 a CPU 0.95 to 1.1 times.
 _ONCE = {"gpu": _Few(8192, 700), "cpu": _Few(512, 256)}
 
 #: And by those who keep an index, whose steps are an update and a query: in 2D and 3D, and where no grid serves. On a
