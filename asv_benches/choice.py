@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -33,6 +34,9 @@ ENOUGH = 1.0
 BESIDE = ["strips", "fenns"]
 
 ALL = [*METHODS, "brute_force"]
+
+#: A method that takes so many times as long as another is not timed again, and its lists are not.
+HOPELESS, LONG = 50.0, 20.0
 
 #: More points are too many for all pairs.
 MOST_FOR_ALL_PAIRS = 16_384
@@ -140,12 +144,27 @@ def clouds(sizes: tuple[int, ...], neighbors: tuple[float, ...]) -> Iterator[Clo
 
 
 class Steps(NamedTuple):
-    """Update + count and update + lists by some methods, in milliseconds, and the method that "auto" takes."""
+    """Update + count and update + lists by method, in milliseconds, and the method that "auto" takes."""
 
     neighbors: float
-    counts: list[float]
-    lists: list[float]
+    counts: dict[str, float]
+    lists: dict[str, float]
     chosen: str
+
+
+class Alone(NamedTuple):
+    """Pairs that a method finds, and the seconds of a count, with compiling if it is the first."""
+
+    pairs: int
+    seconds: float
+
+    @classmethod
+    def of(cls, session: clfrnn.Session, index: clfrnn.Index, radii: object) -> Alone:
+        """Of an index that was just made."""
+        session.queue.finish()
+        started = time.perf_counter()
+        counts = index.count(radius=radii).get()
+        return cls(int(counts.sum(dtype=np.int64)), time.perf_counter() - started)
 
 
 def measure(
@@ -156,20 +175,30 @@ def measure(
     on_device = cla.to_device(session.queue, points)
     radii = None if host_radii is None else cla.to_device(session.queue, host_radii)
     indexes = [clfrnn.build_index(on_device, radius, method=method, session=session, **domain) for method in methods]
-    pairs = {int(index.count(radius=radii).get().sum(dtype=np.int64)) for index in indexes}
+    first = [Alone.of(session, index, radii) for index in indexes]
+    pairs = {each.pairs for each in first}
     assert len(pairs) == 1, "all find the same"
     found = pairs.pop()
+    # One that took long is not asked again, though it had its kernels compiled meanwhile.
+    alone = [
+        took if took > LONG else Alone.of(session, index, radii).seconds
+        for (_, took), index in zip(first, indexes, strict=True)
+    ]
+    most = HOPELESS * min(alone)
+    hopeful = {name: index for name, index, took in zip(methods, indexes, alone, strict=True) if took <= most}
 
     def step(index: clfrnn.Index, *, lists: bool) -> object:
         index.update(on_device)
         return index.query(radius=radii) if lists else index.count(radius=radii)
 
-    def milliseconds(*, lists: bool) -> list[float]:
-        steps = [functools.partial(step, index, lists=lists) for index in indexes]
+    def milliseconds(*, lists: bool) -> dict[str, float]:
+        steps = [functools.partial(step, index, lists=lists) for index in hopeful.values()]
         times = timed_in_turn(session, steps, STEPS, ENOUGH)
-        return [1e3 * (each.span if session.profile.kind == "gpu" else each.wall) for each in times]
+        clock = "span" if session.profile.kind == "gpu" else "wall"
+        return {name: 1e3 * getattr(each, clock) for name, each in zip(hopeful, times, strict=True)}
 
-    counts, lists = milliseconds(lists=False), milliseconds(lists=True) if found <= MOST_PAIRS else []
+    counts, lists = milliseconds(lists=False), milliseconds(lists=True) if found <= MOST_PAIRS else {}
+    counts = {name: counts.get(name, 1e3 * took) for name, took in zip(methods, alone, strict=True)}
     auto = clfrnn.build_index(on_device, radius, session=session, **domain)
     once = choose_method(auto.problem, session.profile, queries=cloud.n, varied=True)
     return Steps(found / cloud.n, counts, lists, auto.method if radii is None else once.method.name)
@@ -182,14 +211,15 @@ def print_even(session: clfrnn.Session, sizes: tuple[int, ...], neighbors: tuple
     for cloud in clouds(sizes, neighbors):
         if cloud.dtype == "float64" and not session.profile.fp64:
             continue
-        _, (strips, fenns), (strips_lists, fenns_lists), chosen = measure(session, cloud, BESIDE)
+        _, counts, lists, chosen = measure(session, cloud, BESIDE)
+        (strips, fenns), (strips_lists, fenns_lists) = counts.values(), lists.values()
         click.echo(
             f"| {cloud} | {strips:.3f} | {fenns:.3f} | {fenns / strips:.2f} x "
             f"| {strips_lists:.3f} | {fenns_lists:.3f} | {fenns_lists / strips_lists:.2f} x | {chosen} |"
         )
 
 
-def print_set(session: clfrnn.Session, sizes: tuple[int, ...]) -> None:
+def print_set(session: clfrnn.Session, sizes: tuple[int, ...], names: tuple[str, ...]) -> None:
     """All methods, and how much longer than the fastest of them that takes which "auto" takes."""
     click.echo(
         f"| cloud | points | radius | neighbors | counts: {' | '.join(ALL)} | lists: {' | '.join(ALL)} ", nl=False
@@ -197,16 +227,15 @@ def print_set(session: clfrnn.Session, sizes: tuple[int, ...]) -> None:
     click.echo("| auto | its counts over the best | its lists |")
     click.echo(f"|---|---:|---:|---:|{'---:|' * 2 * len(ALL)}---|---:|---:|")
     for cloud in BENCHMARK_SET:
-        if sizes and cloud.n not in sizes:
+        if (sizes and cloud.n not in sizes) or (names and cloud.name not in names):
             continue
         neighbors, counts, lists, chosen = measure(session, cloud, cloud.methods, cloud.radii)
         times, over = [], []
         for each in (counts, lists):
-            by_name = dict(zip(cloud.methods, each, strict=False))
-            times += columns(by_name)
+            times += columns(each)
             # Who has radii of their own, searches for lists.
             told = bool(each) and (each is lists or not cloud.decades)
-            over.append(f"{by_name[chosen] / min(each):.2f}" if told else "")
+            over.append(f"{each[chosen] / min(each.values()):.2f}" if told else "")
         click.echo(f"| {cloud} | {neighbors:.3g} | {' | '.join(times)} | {chosen} | {' | '.join(over)} |")
 
 
@@ -235,10 +264,21 @@ def print_once(session: clfrnn.Session) -> None:
 @click.option("--set", "of_set", is_flag=True, help="All methods over every kind of cloud instead.")
 @click.option("--once", is_flag=True, help="All methods over few points that are searched once instead.")
 @click.option("--points", "sizes", multiple=True, type=int, help="Clouds of so many points alone.")
+@click.option("--kind", "names", multiple=True, type=click.Choice(sorted({cloud.name for cloud in BENCHMARK_SET})))
 @click.option("--neighbors", multiple=True, type=float, help="Clouds of strips beside fenns with so many alone.")
-def main(device: str | None, *, of_set: bool, once: bool, sizes: tuple[int, ...], neighbors: tuple[float, ...]) -> None:
+def main(
+    device: str | None,
+    *,
+    of_set: bool,
+    once: bool,
+    sizes: tuple[int, ...],
+    names: tuple[str, ...],
+    neighbors: tuple[float, ...],
+) -> None:
     """Measure, and print a Markdown table."""
     check(of_set=of_set, once=once, sizes=sizes, neighbors=neighbors)
+    if names and not of_set:
+        raise click.UsageError("--kind is for --set: the other tables have even clouds alone")
     try:
         session = clfrnn.Session(device) if once else profiled(device)
     except ClfrnnError as error:
@@ -247,7 +287,7 @@ def main(device: str | None, *, of_set: bool, once: bool, sizes: tuple[int, ...]
     if once:
         print_once(session)
     elif of_set:
-        print_set(session, sizes)
+        print_set(session, sizes, names)
     else:
         print_even(session, sizes or (1 << 16, 1 << 18, 1 << 20, 1 << 22), neighbors or (0.5, 3.0, 10.0, 25.0))
 

@@ -208,6 +208,8 @@ class VisitVariant:
     #: "rest" of the queries, which have more
     marks: str = ""
     stashed: int = 0
+    #: and the neighbors of shares of rows added up
+    summed: bool = False
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

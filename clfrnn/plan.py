@@ -175,9 +175,9 @@ def plan_gather(profile: DeviceProfile, *, dim: int, real: str) -> GatherConfig:
 
 
 def plan_stashed_rows(profile: DeviceProfile, *, slots: int, offset: str) -> StashedRowsConfig:
-    """Groups whose rows fit local memory."""
+    """Groups whose rows fit local memory, beside a sum of each."""
     size = group_size(profile, 256 if profile.kind == "gpu" else 8)
-    while size > 1 and 4 * size * slots > profile.usable_local_memory:
+    while size > 1 and (4 * slots + 8) * size > profile.usable_local_memory:
         size //= 2
     return StashedRowsConfig(work_group_size=size, slots=slots, offset=offset)
 

@@ -1,42 +1,93 @@
 <%include file="contract.cl.mako"/>
+<%namespace name="stash" file="stash.cl.mako"/>
 // Rows of a list from the numbers that a count has stashed. Those with more than there are slots are left out.
 // Config fields used: work_group_size, slots, offset.
+<%def name="write_rows(unsigned)">
+    // Numbers pass through local memory, from where items beside each other write what is beside each other. In scope: row
+    // (neighbors, place in the stash), none behind the last; the first of the group's rows begins at begin, row opens so much
+    // behind it, and all of them have so many neighbors. More than there is room for only where a row is longer than there
+    // are slots.
+    const int together = all >= 0 & all <= ${work_group_size * slots};
+    const int many = together ? (int)all : 0;
+    for (int k = l; k < many; k += ${work_group_size}) stage[k] = -1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    // Offsets of more pairs than they count may have come round: such a list is thrown away, but stays within bounds.
+    const int fits = together && opens >= 0 && opens <= many - row.x;
+    if (row.x <= ${slots}) {
+% for first in range(0, slots, 4):
+        if (row.x > ${first}) {
+            const int4 numbers = stash[${first // 4} * (size_t)units + row.y];
+% for k in range(4):
+            if (row.x > ${first + k}) {
+                if (fits) stage[opens + ${first + k}] = numbers.s${k};
+                else if ((${unsigned})(begin + opens + ${first + k}) < (${unsigned})capacity) indices[begin + opens + ${first + k}] = numbers.s${k};
+            }
+% endfor
+        }
+% endfor
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int k = l; k < many; k += ${work_group_size})
+        if (stage[k] >= 0 && (${unsigned})(begin + k) < (${unsigned})capacity) indices[begin + k] = stage[k];
+</%def>
+
 // Launch: one work-item per row. In: rows (m, 2): neighbors, place in the stash; stash (slots / 4, units) of int4; offsets
 // (m + 1,). Out: indices (capacity,): a list too short for its pairs is written as far as it goes.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void stashed_rows(const int m, const int units, const ${offset} capacity, global const int2 *restrict rows,
                   global const int4 *restrict stash, global const ${offset} *restrict offsets, global int *restrict indices)
 {
-    // Numbers pass through local memory, from where items beside each other write what is beside each other.
     local int stage[${work_group_size * slots}];
     const int l = get_local_id(0), first = (int)get_group_id(0) * ${work_group_size}, i = first + l;
     const ${offset} begin = offsets[first];
     const ${offset} all = offsets[min((long)m, (long)first + ${work_group_size})] - begin;
-    // More only where a row is longer than there are slots.
-    const int together = all >= 0 & all <= ${work_group_size * slots};
-    const int many = together ? (int)all : 0;
-    for (int k = l; k < many; k += ${work_group_size}) stage[k] = -1;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (i < m) {
-        const int2 row = rows[i];
-        const ${offset} opens = offsets[i] - begin;
-        // Offsets of more pairs than they count may have come round: such a list is thrown away, but stays within bounds.
-        const int fits = together && opens >= 0 && opens <= many - row.x;
-        if (row.x <= ${slots}) {
-% for first in range(0, slots, 4):
-            if (row.x > ${first}) {
-                const int4 numbers = stash[${first // 4} * (size_t)units + row.y];
-% for k in range(4):
-                if (row.x > ${first + k}) {
-                    if (fits) stage[opens + ${first + k}] = numbers.s${k};
-                    else if ((u${offset})(begin + opens + ${first + k}) < (u${offset})capacity) indices[begin + opens + ${first + k}] = numbers.s${k};
-                }
-% endfor
-            }
-% endfor
-        }
+    const int2 row = i < m ? rows[i] : (int2)(0, 0);
+    const ${offset} opens = i < m ? offsets[i] - begin : 0;
+    ${write_rows(f"u{offset}")}
+}
+
+// The same with offsets that are found on the way, from sums over shares of 1 << shift rows each, a multiple of a group's.
+// Launch: a group for each share. In: rows and stash as above; sums (groups,), each in a sector. Out: offsets (m + 1,), indices (capacity,),
+// totals[place]: all pairs; last, as sums, at zero.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void place_stashed_rows(const int m, const int shift, const int units, const ${offset} capacity,
+                        global const int2 *restrict rows, global const int4 *restrict stash, global const int *restrict sums,
+                        global int *restrict last, global ${offset} *restrict offsets, global int *restrict indices,
+                        global long *restrict totals, const int place)
+{
+    local int stage[${work_group_size * slots}];
+    local long before[${work_group_size}];
+    const int l = get_local_id(0), g = get_group_id(0), end = min((long)m, (long)(g + 1) << shift);
+    if (l == 0) last[${stash.sum_of('g')}] = 0;
+    long sum = 0;
+    for (int k = l; k < g; k += ${work_group_size}) sum += sums[${stash.sum_of('k')}];
+    before[l] = sum;
+    for (int other = ${work_group_size // 2}; other > 0; other /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (l < other) before[l] += before[l + other];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int k = l; k < many; k += ${work_group_size})
-        if (stage[k] >= 0 && (u${offset})(begin + k) < (u${offset})capacity) indices[begin + k] = stage[k];
+    long closed = before[0];
+    for (int tile = g << shift; tile < end; tile += ${work_group_size}) {
+        const int i = tile + l;
+        const int2 row = i < end ? rows[i] : (int2)(0, 0);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        // Sums over the rows of the tile, inclusive (Hillis and Steele); reading and writing are a barrier apart.
+        before[l] = row.x;
+        for (int reach = 1; reach < ${work_group_size}; reach *= 2) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            const long those = l >= reach ? before[l - reach] : 0;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            before[l] += those;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const long opens = before[l] - row.x, all = before[${work_group_size - 1}], begin = closed;
+        if (i < end) offsets[i] = (${offset})(begin + opens);
+        closed += all;
+        ${write_rows("ulong")}
+    }
+    if (l == 0 && end == m) {
+        offsets[m] = (${offset})closed;
+        totals[place] = closed;
+    }
 }

@@ -113,7 +113,7 @@ def test_two_checkouts_in_turns(session):
 
     assert done.exit_code == 0, done.output
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.output.splitlines()[2:]]
-    clocks = ["wall", "span"] if session.device.profiling_timer_resolution else ["wall"]
+    clocks = ["wall", "loop", *(["span"] if session.device.profiling_timer_resolution else [])]
     assert len(rows) == 2 * len(served.CLOUDS) * len(clocks)
     assert rows[0][:3] == ["256, 3 neighbors", "counts", "wall"]
     assert {row[2] for row in rows} == set(clocks)

@@ -190,14 +190,13 @@ def test_local_memory_is_what_kernels_declare(slots, real, size):
         assert declared <= blocks.block_memory(config, slots=slots) < declared + 8
 
 
-def test_few_points_and_fewer_neighbors_do_without(session, monkeypatch):
+def test_few_neighbors_do_without(session, monkeypatch):
     made = []
     monkeypatch.setattr(stash, "make_stash", lambda *_, **asked: made.append(asked))
     points = clouds.uniform(N, 2, seed=4)
     units = [{"units": N, "slots": 4}]
     index = clfrnn.build_index(points, 0.01, method="fenns", coarse_shape=3, session=in_groups(session))
-    for many, least, expected in ((N + 1, 0.0, []), (N, 0.9, []), (N, 0.0, units)):
-        monkeypatch.setattr(stash, "_MANY", many)
+    for least, expected in ((0.9, []), (0.0, units)):
         monkeypatch.setattr(fenns, "_WORTH_A_STASH", least)
         stashes(index)
         assert made == expected

@@ -10,7 +10,7 @@ from conftest import FULL, POINTS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.methods import METHODS, cells, list_spec, lists
+from clfrnn.methods import METHODS, cells, list_spec, lists, stash
 from clfrnn.methods.marks import make_marks
 from clfrnn.methods.rooms import Rooms
 from clfrnn.primitives.reduce import SentTotal
@@ -36,15 +36,17 @@ def method(request):
 
 
 @pytest.fixture
-def index(session, method):
-    """An index that has answered once."""
+def index(session, method, monkeypatch):
+    """An index that has answered once, by visits alone."""
+    monkeypatch.setattr(stash, "slots_for", lambda *_: ())
     made = clfrnn.build_index(EVEN, RADIUS, method=method, session=session)
     made.query()
     return made
 
 
 @pytest.fixture
-def strips(session):
+def strips(session, monkeypatch):
+    monkeypatch.setattr(stash, "slots_for", lambda *_: ())
     made = clfrnn.build_index(EVEN, RADIUS, method="strips", session=session)
     made.query()
     return made
@@ -148,8 +150,9 @@ def test_visits_that_a_list_takes(strips):
 @pytest.mark.core
 @pytest.mark.parametrize("domain", [{}, UNIT], ids=["open", "periodic"])
 @pytest.mark.parametrize("asked", [{}, {"half": True}, FULL], ids=str)
-def test_clouds_that_draw_together_and_apart_on_a_gpu(session, domain, asked):
+def test_clouds_that_draw_together_and_apart_on_a_gpu(session, domain, asked, monkeypatch):
     """By cells filled together: beyond the room that the list before left, within it, and with room to spare."""
+    monkeypatch.setattr(stash, "slots_for", lambda *_: ())  # each list visits twice
     index = clfrnn.build_index(EVEN, RADIUS, method="strips", session=as_gpu(session), **domain)
     index.query(**asked)
     taken = []

@@ -164,7 +164,6 @@ def test_a_function_finishes_each_query_once(device, method, few_are_many):
 
 def test_numbers_of_few_neighbors_are_put_by(session, few_are_many, monkeypatch):
     """Rows of queries in order, of those with more neighbors than slots, too."""
-    monkeypatch.setattr(stash, "_MANY", 0)
     monkeypatch.setattr(cells, "_FEW_ELSEWHERE", np.inf)
     monkeypatch.setattr(stash, "slots_for", lambda *_: (4,))
     gpu = as_gpu(session)

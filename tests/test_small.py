@@ -79,7 +79,6 @@ def test_a_crowd_is_counted_by_several_items_each(session, monkeypatch):
 
 def test_numbers_that_a_count_puts_by(session, monkeypatch):
     """Rows of a list, of as many as there are slots and of more."""
-    monkeypatch.setattr(stash, "_MANY", 0)
     monkeypatch.setattr(cells, "_FEW_ELSEWHERE", np.inf)
     monkeypatch.setattr(stash, "slots_for", lambda *_: (4,))
     points = clouds.duplicates(130, 3, seed=8)
@@ -87,13 +86,17 @@ def test_numbers_that_a_count_puts_by(session, monkeypatch):
     assert 0 < (np.diff(expected.offsets) > 4).sum() < len(points)
     index = clfrnn.build_index(points, 0.15, method="strips", session=as_gpu(session))
     assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
+    for _ in range(3):  # the first has no room before; the others are written while their offsets are found
+        found = index.query().to_host()
+        assert np.array_equal(found.offsets, expected.offsets)
+        rows = np.repeat(np.arange(len(points)), found.counts)
+        assert np.array_equal(found.indices[np.lexsort((found.indices, rows))], expected.indices)
 
 
 def test_numbers_that_a_count_of_local_grids_puts_by(session, monkeypatch):
     """The same in FENNS: cells with all that they see in a tile, and one with more than that."""
     if takes_long_as_gpu(session, "fenns"):
         pytest.skip("this driver takes long for a kernel in the arrangement for a GPU")
-    monkeypatch.setattr(stash, "_MANY", 0)
     monkeypatch.setattr(fenns, "_WORTH_A_STASH", 0.0)
     monkeypatch.setattr(stash, "slots_for", lambda *_: (4,))
     monkeypatch.setattr(blocks, "_EACH", (2,))

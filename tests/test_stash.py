@@ -24,17 +24,20 @@ def stashed(request, monkeypatch):
 
 
 def watch(monkeypatch, many):
-    made, make = [], stash.make_stash
+    """The stash of each list, or None where it does without."""
+    made, find = [], stash.stash_for
 
-    def watched(session, *, units, slots):
-        assert slots == many
-        made.append(make(session, units=units, slots=slots))
-        return made[-1]
+    def watched(index, ask, slots):
+        found = find(index, ask, slots)
+        if slots and (ask.queries is None or ask.copied):
+            assert slots == many
+            made.append(found)
+        return found
 
-    monkeypatch.setattr(stash, "_MANY", 0)
     monkeypatch.setattr(cells, "_FEW_ELSEWHERE", math.inf)
     monkeypatch.setattr(stash, "slots_for", lambda *_: (many,))
-    monkeypatch.setattr(stash, "make_stash", watched)
+    for walk in (cells, fenns):
+        monkeypatch.setattr(walk, "stash_for", watched)
     return made
 
 
@@ -171,7 +174,14 @@ def sorted_rows(found):
 @pytest.mark.usefixtures("unsliced")
 def test_rows_that_are_not_put_by_are_visited(session, asked, monkeypatch):
     """Never, where the count says that there are none; where the last list had some, without waiting for its word."""
-    made = watch(monkeypatch, 12)
+    watch(monkeypatch, 12)
+    numbers, tell = [], stash.Stash.tell
+
+    def telling(kept, total):
+        tell(kept, total)
+        numbers.append(kept.number)
+
+    monkeypatch.setattr(stash.Stash, "tell", telling)
     even = clouds.lattice(300, 3, seed=1)
     crowd = even.copy()
     crowd[:14] = 2  # as many pairs, so that the list has room for them
@@ -194,10 +204,24 @@ def test_rows_that_are_not_put_by_are_visited(session, asked, monkeypatch):
         next(iter(asked), ""), [1, 1, 2, 2, 2, 1]
     )
     # A number is kept until a count has said it, and somebody has heard that.
-    numbers = [held.number for held in made]
     assert [now != before for before, now in itertools.pairwise(numbers)] == (
         [False] * 5 if "hint" in asked else [False, False, True, True, False]
     )
+
+
+def test_a_crowd_that_comes_later_compiles_nothing(session, monkeypatch):
+    """The visit of rows that are not put by is made ready with the first list."""
+    watch(monkeypatch, 4)
+    even = clouds.lattice(N, 3, seed=1)
+    index = clfrnn.build_index(even, 0.04, method="strips", session=as_gpu(session))
+    for _ in range(2):
+        index.query()
+    compiled = index.session.programs.compiled
+    crowd = even * np.float32(0.2)
+    index.update(crowd)
+
+    assert sorted_rows(index.query().to_host()) == sorted_rows(reference.neighbors(crowd, 0.04))
+    assert index.session.programs.compiled == compiled
 
 
 @pytest.mark.usefixtures("unsliced")
@@ -260,14 +284,15 @@ def test_slots_are_as_many_as_few_queries_exceed():
     assert 0 < (counts > few).mean() < 1e-4
 
 
-def test_numbers_are_put_by_or_marked(session, monkeypatch):
-    """Up to ten neighbors put by, more marked; of few points none put by; in a periodic box as elsewhere."""
+def test_numbers_are_put_by_or_marked(session):
+    """Up to ten neighbors put by, more marked; in a periodic box as elsewhere."""
     points = clouds.uniform(N, 3, seed=2)
-    for neighbors, many, periodic, expected in [
-        (8, True, False, "Stash"), (8, True, True, "Stash"), (8, False, False, "Marks"), (8, False, True, "Marks"),
-        (3, True, False, "Stash"), (3, False, False, None), (30, True, False, "Marks"),
-    ]:  # fmt: skip
-        monkeypatch.setattr(stash, "_MANY", 0 if many else N + 1)
+    for neighbors, periodic, expected in [
+        (3, False, "Stash"),
+        (8, False, "Stash"),
+        (8, True, "Stash"),
+        (30, False, "Marks"),
+    ]:
         radius = (neighbors / (4.19 * N)) ** (1 / 3)
         domain = {"box": (1.0,) * 3, "periodic": True} if periodic else {}
         index = clfrnn.build_index(points, radius, method="strips", session=as_gpu(session), **domain)
@@ -286,15 +311,3 @@ def test_a_stash_takes_a_share_of_the_memory_that_is_left(session, monkeypatch):
     assert left(1 << 20).numbers.size == 800
     assert left(8 * 3200) is not None
     assert left(8 * 3200 - 1) is None
-
-
-def test_few_points_do_without(session, monkeypatch):
-    """Their lists take as long as the launches for these."""
-    made = []
-    monkeypatch.setattr(stash, "make_stash", lambda *_, **asked: made.append(asked["units"]))
-    points = clouds.uniform(N, 3, seed=4)
-    for many, expected in ((N + 1, []), (N, [N])):
-        monkeypatch.setattr(stash, "_MANY", many)
-        index = clfrnn.build_index(points, 0.01, method="strips", session=as_gpu(session))
-        same(index.query(sort="index"), reference.neighbors(points, 0.01))
-        assert made == expected

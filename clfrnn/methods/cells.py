@@ -230,7 +230,7 @@ class CellIndex(Index):
     def make_marks(self, ask: Ask, *, numbers: bool) -> Handover | None:
         """See :class:`~clfrnn.methods.walker.Walker`."""
         found = self._neighbors
-        if numbers and (stash := stash_for(self.session, ask, self._slots)) is not None:
+        if numbers and (stash := stash_for(self, ask, self._slots)) is not None:
             return stash
         few = not found >= _FEW.get(self.session.profile.kind, _FEW_ELSEWHERE)
         # A mark says which candidate, and not in what image.

@@ -161,7 +161,7 @@ class FennsIndex(Index):
     def make_marks(self, ask: Ask, *, numbers: bool) -> Stash | None:
         """See :class:`~clfrnn.methods.walker.Walker`."""
         own = ask.queries is None
-        return stash_for(self.session, ask, self._slots) if numbers and own else None
+        return stash_for(self, ask, self._slots) if numbers and own else None
 
     @functools.cached_property
     def _slots(self) -> int:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyopencl as cl
 import pyopencl.array as cla
 
 from ..scratch import Scratch
 from ..session import Session
+
+if TYPE_CHECKING:
+    from .index import Index
+    from .row_sums import RowSums
 
 __all__ = ["Handover"]
 
@@ -29,8 +34,21 @@ class Handover(Protocol):
     def tell(self, total: Scratch) -> None:
         """Where the number of pairs will lie, with room behind it for a word to the host from the count."""
 
+    def add_up(self, find: Callable[[], RowSums | None]) -> None:
+        """Let the count add up its rows in what is found, so that :meth:`place` can do without a scan, if possible."""
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the count does."""
+
     def has_rest(self, told: int) -> bool:
         """Whether the second visit has anything to do, by what was `told` behind that number; nobody says 0."""
 
     def write(self, session: Session, offsets: cla.Array, indices: cla.Array) -> cl.Event | None:
         """Enqueue what may be written of the list ahead of the second visit, as far as `indices` go."""
+
+    def place(self, session: Session, offsets: cla.Array, indices: cla.Array) -> cl.Event | None:
+        """The same where the count has added up rows: `offsets` and the number of pairs are written, too."""
+
+    def give_back(self, index: Index) -> None:
+        """All that reads it is enqueued: another list of the index may have its room."""

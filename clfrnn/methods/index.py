@@ -15,7 +15,7 @@ from ..plan import Problem
 from ..primitives.scan import Counts
 from ..rendering import own_function
 from ..results import NeighborList
-from ..scratch import INT
+from ..scratch import INT, Scratch
 from ..session import Session
 from .ask import Ask, make_ask, make_spec, natural
 from .binding import bind
@@ -26,6 +26,7 @@ from .kernel_source import KernelSource, make_kernel_source
 from .list_spec import ListSpec
 from .lists import list_blocks, list_now, list_of_hint
 from .rooms import Rooms
+from .stash import Stash
 from .walker import Walker
 
 __all__ = ["Index", "Nearest"]
@@ -63,8 +64,13 @@ class Index(Walker):
         #: whether lists leave room for the next ones, which a single search has no use for
         self.loops = True
         self.rooms = Rooms()
+        #: what the last list put numbers by in, for the next
+        self.spare: Stash | None = None
         #: what its lists carry, by what was asked for
         self.specs: dict[tuple[bool, bool, str | None], ListSpec] = {}
+
+    def _buffers_of_lists(self) -> dict[str, cla.Array | Scratch]:
+        return {} if self.spare is None else self.spare.buffers
 
     def count(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> cla.Array:
         """The number of neighbors of each query.

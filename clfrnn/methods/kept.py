@@ -280,4 +280,9 @@ class KeptPoints(abc.ABC):
     @property
     def nbytes(self) -> dict[str, int]:
         """Bytes that the index keeps on the device, by buffer."""
-        return {name: int(buffer.size) * buffer.dtype.itemsize for name, buffer in self._buffers().items()}
+        buffers = {**self._buffers(), **self._buffers_of_lists()}
+        return {name: int(buffer.size) * buffer.dtype.itemsize for name, buffer in buffers.items()}
+
+    def _buffers_of_lists(self) -> dict[str, cla.Array | Scratch]:
+        """What is kept for the next list, by name."""
+        return {}

@@ -11,6 +11,7 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..errors import DeviceMemoryError
+from ..functions import NeighborFunction
 from ..limits import sorts_within_turns, turns_refusal
 from ..primitives.row_sort import sort_rows
 from ..primitives.scan import Counts
@@ -19,6 +20,7 @@ from ..scratch import INT, Scratch
 from .budget import fits
 from .list_spec import ListSpec
 from .measures import measure, pays_to_measure
+from .row_sums import row_sums_for
 
 if TYPE_CHECKING:
     from .ask import Ask
@@ -57,28 +59,41 @@ class Listing:
             points = None
         return self.visited() if points is None else dataclasses.replace(self, points=points)
 
-    def count(self, total: Scratch) -> tuple[Counts, Handover | None]:
-        """The first visit: what it counts, and what it leaves for the second; where the sum will lie is `total`."""
+    def count(self, total: Scratch, *, ahead: bool = False) -> tuple[Counts, Handover | None]:
+        """The first visit: what it counts, and what it leaves for the second; where the sum will lie is `total`.
+
+        Rows that may be written `ahead` of their number are added up by it where nothing else waits for that.
+        """
         marks = self.index.make_marks(self.ask, numbers=self.measured or not self.spec.carried)
         if marks is not None:
             marks.tell(total)
+            if ahead and not (self.measured or self.spec.sort):
+                marks.add_up(lambda: row_sums_for(self.index, self.ask))
         return self.index.count_asked(self.ask, marks), marks
 
     def fill_foreseen(
-        self, offsets: cla.Array, room: int, *, marks: Handover | None, later: bool = False
+        self, offsets: cla.Array, room: int, *, marks: Handover | None, later: bool = False, scanned: bool = True
     ) -> dict[str, cla.Array] | None:
         """The list, should it be no longer than foreseen; None where there is not even memory for that."""
         try:
-            return self.fill(offsets, pairs=None, room=room, marks=marks, later=later)
+            return self.fill(offsets, pairs=None, room=room, marks=marks, later=later, scanned=scanned)
         except DeviceMemoryError:
             return None
 
     def fill(
-        self, offsets: cla.Array, *, pairs: int | None, room: int, marks: Handover | None = None, later: bool = False
+        self,
+        offsets: cla.Array,
+        *,
+        pairs: int | None,
+        room: int,
+        marks: Handover | None = None,
+        later: bool = False,
+        scanned: bool = True,
     ) -> dict[str, cla.Array]:
         """Every neighbor into its place; without `pairs`, their number is not known and may be more than `room`.
 
-        What the count has not put by is left for `later`, or to nobody where there is none.
+        What the count has not put by is left for `later`, or to nobody where there is none. Offsets that
+        nobody has `scanned` are found meanwhile.
         """
         session = self.index.session
         known = room if pairs is None else pairs
@@ -88,7 +103,7 @@ class Listing:
             arrays[name] = session.allocate((known, *shape), dtype, purpose=purpose, rows=room)
         event = None
         if known and marks is not None:
-            event = marks.write(session, offsets, arrays["indices"])
+            event = (marks.write if scanned else marks.place)(session, offsets, arrays["indices"])
         if known and not later:
             event = self._visit(arrays, pairs=pairs, marks=marks)
         self.complete(arrays, event)
@@ -119,14 +134,21 @@ class Listing:
 
     def _visit(self, arrays: dict[str, cla.Array], *, pairs: int | None, marks: Handover | None) -> cl.Event | None:
         """The visit that writes rows, or those that are left: their numbers alone, where these are measured."""
-        index, ask = self.index, self.ask
-        offsets, known = arrays["offsets"], arrays["indices"].shape[0]
-        spec = self.spec.numbers if self.measured else self.spec
-        held = _SECTOR if index.writes_at_once() and not spec.carried else 0
-        write = spec.writer(offsets.dtype, bounded=pairs is None or index.loops, held=held)
+        index, ask, offsets, known = self.index, self.ask, arrays["offsets"], arrays["indices"].shape[0]
+        write = self._writer(offsets, bounded=pairs is None or index.loops)
         capacity = known if offsets.dtype == INT else np.int64(known)
         given = {**arrays, "first_row": ask.part[0] if ask.part else 0, "capacity": capacity}
         return index.run(write, ask, [given[argument.name] for argument in write.parsed_arguments], marks=marks)
+
+    def _writer(self, offsets: cla.Array, *, bounded: bool) -> NeighborFunction:
+        """What a visit runs to write rows, as far as there is room where that is `bounded`."""
+        spec = self.spec.numbers if self.measured else self.spec
+        held = _SECTOR if self.index.writes_at_once() and not spec.carried else 0
+        return spec.writer(offsets.dtype, bounded=bounded, held=held)
+
+    def prepare(self, offsets: cla.Array, marks: Handover) -> None:
+        """Compile the visit that writes what a count has not put by, so that no later list of a loop has to."""
+        self.index.prepare(self._writer(offsets, bounded=True), self.ask, marks)
 
     def _measure(self, arrays: dict[str, cla.Array], names: tuple[str, ...]) -> cl.Event | None:
         """Of these what numbers say, if they have been written alone."""

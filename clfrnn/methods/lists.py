@@ -58,13 +58,16 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
     With `spare` it has some room to spare, and by what the lists before it had it is written before the wait.
     """
     kind, total, listing = ask.kind, index.watch.total(), begin_listing(index, ask, spec)
-    counts, marks = listing.count(total)
+    counts, marks = listing.count(total, ahead=spare)
     room = _room_foreseen(index, kind, ask.m, spec, max_bytes) if spare else None
-    counted = _place(index, ask.m, counts, total, marks, wide=room is not None and is_wide(room))
-    sent = index.watch.send(ask.m)
+    scanned = not _finds_places(marks, room)
+    counted = _place(index, ask.m, counts, total, marks, wide=room is not None and is_wide(room), scanned=scanned)
+    sent = index.watch.send(ask.m) if scanned else None
     # Rows that the count has put by are written ahead of others, if there are any: seldom where the last list had none.
     later = room is not None and not spec.sort and counted.puts_by and not index.rooms.overflows(kind)
-    arrays = None if room is None else listing.fill_foreseen(counted.offsets, room, marks=marks, later=later)
+    arrays = None if room is None else _fill_foreseen(listing, counted, room, later=later, scanned=scanned)
+    if sent is None:  # whoever wrote rows has found their number, too
+        sent = index.watch.send(0)
     pairs, told = index.watch.receive(sent)
     rest = counted.has_rest(told)
     if counted.puts_by:
@@ -76,15 +79,42 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
         arrays = listing.cut(arrays, pairs, copied=2 * pairs < room)
     else:
         arrays = None  # its memory is what the list takes that is written now
-        held = counted.offsets.nbytes
-        if not fits(index, spec, ask.m, pairs, held=held):  # memory of marks, or for points, may be what is missing
-            counted, marks, listing = counted._replace(marks=None), None, listing.visited()
-        check_budget(index, spec, ask.m, pairs, max_bytes, held=held)
-        if not affords(index, spec, ask.m, wanted, max_bytes, held=held):
-            wanted = pairs
-        offsets = counted.offsets_for(index, pairs)
-        arrays = listing.fill(offsets, pairs=pairs, room=wanted, marks=marks, later=not rest and marks is not None)
+        if not fits(index, spec, ask.m, pairs, held=counted.offsets.nbytes):
+            # Memory of marks, or for points, may be what is missing.
+            counted, marks, listing, index.spare = counted._replace(marks=None), None, listing.visited(), None
+        arrays = _fill_exactly(listing, counted, pairs, wanted=wanted, rest=rest, max_bytes=max_bytes)
+    if marks is not None:
+        marks.give_back(index)
     return listing.hand_over(arrays)
+
+
+def _finds_places(marks: Handover | None, room: int | None) -> bool:
+    """Whether rows are written into so much room without a scan."""
+    return marks is not None and marks.adds_up and bool(room) and room is not None and not is_wide(room)
+
+
+def _fill_foreseen(
+    listing: Listing, counted: Counted, room: int, *, later: bool = False, scanned: bool = True
+) -> dict[str, cla.Array] | None:
+    """The list, should it be no longer than foreseen; None without memory for it, but offsets all the same."""
+    arrays = listing.fill_foreseen(counted.offsets, room, marks=counted.marks, later=later, scanned=scanned)
+    if arrays is None and not scanned:
+        exclusive_scan(listing.index.session, counted.counts, counted.offsets, counted.total)
+    return arrays
+
+
+def _fill_exactly(
+    listing: Listing, counted: Counted, pairs: int, *, wanted: int, rest: bool, max_bytes: int | None
+) -> dict[str, cla.Array]:
+    """The list of so many pairs, with the room that is wanted if it is there, after the count has come."""
+    index, spec, rows, held = listing.index, listing.spec, listing.ask.m, counted.offsets.nbytes
+    check_budget(index, spec, rows, pairs, max_bytes, held=held)
+    if not affords(index, spec, rows, wanted, max_bytes, held=held):
+        wanted = pairs
+    offsets, marks = counted.offsets_for(index, pairs), counted.marks
+    if marks is not None and not rest and index.loops:
+        listing.prepare(offsets, marks)
+    return listing.fill(offsets, pairs=pairs, room=wanted, marks=marks, later=not rest and marks is not None)
 
 
 def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, hint: int) -> NeighborList:
@@ -98,9 +128,10 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
     ask = ask.kept(index.session)
     listing = begin_listing(index, ask, spec)
     total = index.session.scratch(2, LONG, purpose="the number of pairs")
-    counts, marks = listing.count(total)
-    counted = _place(index, ask.m, counts, total, marks, wide=is_wide(hint))
-    written = listing.fill_foreseen(counted.offsets, hint, marks=marks)
+    counts, marks = listing.count(total, ahead=True)
+    scanned = not _finds_places(marks, hint)
+    counted = _place(index, ask.m, counts, total, marks, wide=is_wide(hint), scanned=scanned)
+    written = _fill_foreseen(listing, counted, hint, scanned=scanned)
     # Back to the pool, however long nobody looks at the list; and where there was no memory, that of the marks, or for
     # points to measure by, may be what was missing.
     counted, marks, listing = counted._replace(marks=None), None, listing.visited()
@@ -176,10 +207,20 @@ def _last_row_that_fits(spec: ListSpec, places: Any, first: int, max_bytes: int)
     return low
 
 
-def _place(index: Index, rows: int, counts: Counts, total: Scratch, marks: Handover | None, *, wide: bool) -> Counted:
-    """The scan of what was counted; the sum comes to lie in `total`."""
+def _place(
+    index: Index,
+    rows: int,
+    counts: Counts,
+    total: Scratch,
+    marks: Handover | None,
+    *,
+    wide: bool,
+    scanned: bool = True,
+) -> Counted:
+    """The scan of what was counted, unless rows do without; the sum comes to lie in `total`."""
     offsets = index.session.allocate(rows + 1, LONG if wide else INT, purpose="the offsets of the list")
-    exclusive_scan(index.session, counts, offsets, total)
+    if scanned:
+        exclusive_scan(index.session, counts, offsets, total)
     return Counted(counts=counts, offsets=offsets, total=total, wide=wide, marks=marks)
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyopencl.array as cla
 
 from ..errors import DeviceMemoryError
 from ..scratch import INT, Scratch
 from ..session import Session
+
+if TYPE_CHECKING:
+    from .index import Index
+    from .row_sums import RowSums
 
 __all__ = ["Marks", "make_marks"]
 
@@ -41,12 +46,26 @@ class Marks(NamedTuple):
     def tell(self, total: Scratch) -> None:
         """Nothing: see :meth:`has_rest`."""
 
+    def add_up(self, find: Callable[[], RowSums | None]) -> None:
+        """Nothing: see :meth:`has_rest`."""
+
+    @property
+    def adds_up(self) -> bool:
+        """Never: see :meth:`has_rest`."""
+        return False
+
     def has_rest(self, told: int) -> bool:  # noqa: ARG002
         """The visit that reads them writes all rows."""
         return True
 
     def write(self, session: Session, offsets: cla.Array, indices: cla.Array) -> None:
         """Nothing: see :meth:`has_rest`."""
+
+    def place(self, session: Session, offsets: cla.Array, indices: cla.Array) -> None:
+        """Nothing: see :meth:`adds_up`."""
+
+    def give_back(self, index: Index) -> None:
+        """Nothing: marks take as much as the pool has."""
 
 
 def make_marks(session: Session, *, units: int, room: float, size: int, spare: int = 0) -> Marks | None:

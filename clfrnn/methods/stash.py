@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,11 +13,14 @@ import pyopencl.array as cla
 
 from ..errors import DeviceMemoryError
 from ..plan import Problem, plan_stashed_rows
+from ..program import Kernel
 from ..scratch import INT, LONG, Scratch
 from ..session import Session
 
 if TYPE_CHECKING:
     from .ask import Ask
+    from .index import Index
+    from .row_sums import RowSums
 
 __all__ = ["Stash", "make_stash", "slots_for", "slots_that_pay", "stash_for"]
 
@@ -26,6 +28,9 @@ _FLAG = np.dtype(np.uint8)
 
 #: A stash takes no more than this share of what the device has left.
 _SHARE = 1 / 8
+
+#: The room of a stash that is no larger is kept for the next.
+_MOST_KEPT = 1 << 25
 
 #: Numbers that are stored together.
 _TOGETHER = 4
@@ -40,42 +45,63 @@ _NOBODY, _FEW = 6, 3
 _NUMBERS = itertools.count(1)
 _LAST_NUMBER, _APART = 2**31 - 1, 0x9E3779B1
 
-#: So many points with fewer neighbors have these put by: below, a list takes as long as its launches (measured).
-_MANY = 1 << 18
-
 
 def _draw_number() -> int:
     return next(_NUMBERS) * _APART % _LAST_NUMBER + 1
 
 
-@dataclasses.dataclass
 class Stash:
     """Room for the numbers of up to `slots` neighbors of each unit of a launch."""
 
     #: what no stash is known to have said: as long as none does, launches have one argument less to set
     unsaid: ClassVar[int] = _draw_number()
 
-    numbers: Scratch
-    #: whether a unit has more of them
-    full: Scratch
-    slots: int
-    units: int
-    #: the neighbors of each query, and its place here
-    rows: cla.Array | None = None
-    #: behind this the count leaves the stash's number when a unit has more
-    total: Scratch | None = None
-    number: int = dataclasses.field(default_factory=lambda: Stash.unsaid)
+    def __init__(self, numbers: Scratch, full: Scratch, slots: int, units: int) -> None:
+        self.numbers = numbers
+        #: whether a unit has more of them
+        self.full = full
+        self.slots, self.units = slots, units
+        #: the neighbors of each query, and its place here
+        self.rows: cla.Array | None = None
+        #: behind this the count leaves the stash's number when a unit has more
+        self._total: Scratch | None = None
+        self.number = Stash.unsaid
+        #: where the count adds up rows, if it does, so that these are written without a scan
+        self._row_sums: RowSums | None = None
+        self._sums: Scratch | None = None
+        #: what writes rows, by whether their offsets are wide
+        self._writers: dict[bool, tuple[Mapping[str, Kernel], int]] = {}
 
     @property
     def arguments(self) -> tuple[Any, ...]:
         """As kernels take them."""
-        assert self.total is not None, "nobody has said where to tell the host"
-        told = self.total.base_data, self.total.offset // LONG.itemsize + 1, self.number
-        return self.numbers.base_data, self.full.base_data, self.units, *told
+        total = self._total
+        assert total is not None, "nobody has said where to tell the host"
+        given = (
+            self.numbers.base_data,
+            self.full.base_data,
+            self.units,
+            total.base_data,
+            total.offset // LONG.itemsize + 1,
+            self.number,
+        )
+        if self._sums is None or self._row_sums is None:
+            return given
+        return *given, self._sums.base_data, self._row_sums.shift
 
     def tell(self, total: Scratch) -> None:
         """See :class:`~clfrnn.methods.handover.Handover`."""
-        self.total = total
+        self._total, self.number, self._sums = total, Stash.unsaid, None
+
+    def add_up(self, find: Callable[[], RowSums | None]) -> None:
+        """See :class:`~clfrnn.methods.handover.Handover`."""
+        self._row_sums = self._row_sums or find()
+        self._sums = None if self._row_sums is None else self._row_sums.take()
+
+    @property
+    def adds_up(self) -> bool:
+        """See :class:`~clfrnn.methods.handover.Handover`."""
+        return self._sums is not None
 
     def has_rest(self, told: int) -> bool:
         """Whether a unit had more neighbors than slots. A number that was said is that of no stash from then on."""
@@ -86,30 +112,69 @@ class Stash:
 
     def variant(self, *, light: bool) -> dict[str, Any]:
         """What is compiled into a visit that fills it, or into one for those whom it has no room for."""
-        return {"marks": "stashed" if light else "rest", "stashed": self.slots}
+        return {"marks": "stashed" if light else "rest", "stashed": self.slots, "summed": self.adds_up}
 
     def counts(self, session: Session, m: int) -> cla.Array:
         """Room for counts, each with the query's place in the stash."""
-        self.rows = session.allocate((m, 2), INT, purpose="the neighbor counts")
+        if self.rows is None:
+            self.rows = session.allocate((m, 2), INT, purpose="the neighbor counts")
         return self.rows
 
     def write(self, session: Session, offsets: cla.Array, indices: cla.Array) -> cl.Event | None:
         """Enqueue the rows of queries that it had room for, as far as `indices` go; one launch."""
-        assert self.rows is not None, "nobody has counted yet"
-        offset = "long" if offsets.dtype == LONG else "int"
-        kernels, config = session.planned("stashed_rows", plan_stashed_rows, slots=self.slots, offset=offset)
-        return session.launch(
-            kernels["stashed_rows"],
-            self.rows.shape[0],
-            config.work_group_size,
-            self.rows.shape[0],
+        rows, (kernels, size), capacity = self._writer(session, offsets, indices)
+        given = rows.base_data, self.numbers.base_data, offsets.base_data, indices.base_data
+        return session.launch(kernels["stashed_rows"], self.units, size, self.units, self.units, capacity, *given)
+
+    def place(self, session: Session, offsets: cla.Array, indices: cla.Array) -> cl.Event | None:
+        """See :class:`~clfrnn.methods.handover.Handover`."""
+        sums, total, own = self._row_sums, self._total, self._sums
+        assert sums is not None
+        assert total is not None
+        assert own is not None, "nobody has added up rows"
+        rows, (kernels, size), capacity = self._writer(session, offsets, indices)
+        last = sums.last()
+        event = session.launch(
+            kernels["place_stashed_rows"],
+            sums.shares * size,
+            size,
             self.units,
-            indices.shape[0] if offsets.dtype == INT else np.int64(indices.shape[0]),
-            self.rows.base_data,
+            sums.shift,
+            self.units,
+            capacity,
+            rows.base_data,
             self.numbers.base_data,
+            own.base_data,
+            last.base_data,
             offsets.base_data,
             indices.base_data,
+            total.base_data,
+            total.offset // LONG.itemsize,
         )
+        sums.settle(last, own)
+        return event
+
+    def _writer(self, session: Session, offsets: cla.Array, indices: cla.Array) -> tuple[cla.Array, Any, Any]:
+        """The rows, kernels and the size of their groups, and how far `indices` go."""
+        assert self.rows is not None, "nobody has counted yet"
+        wide, pairs = offsets.dtype == LONG, indices.shape[0]
+        writer = self._writers.get(wide)
+        if writer is None:
+            offset = "long" if wide else "int"
+            kernels, config = session.planned("stashed_rows", plan_stashed_rows, slots=self.slots, offset=offset)
+            writer = self._writers[wide] = kernels, config.work_group_size
+        return self.rows, writer, np.int64(pairs) if wide else pairs
+
+    @property
+    def buffers(self) -> dict[str, cla.Array | Scratch]:
+        """What it keeps on the device, by name."""
+        kept = {"stash_numbers": self.numbers, "stash_full": self.full}
+        return kept if self.rows is None else {**kept, "stash_rows": self.rows}
+
+    def give_back(self, index: Index) -> None:
+        """See :class:`~clfrnn.methods.handover.Handover`."""
+        if self.numbers.size * INT.itemsize <= _MOST_KEPT:
+            index.spare = self
 
 
 def slots_for(neighbors: float, spread: float, most: int) -> tuple[int, ...]:
@@ -137,11 +202,15 @@ def slots_that_pay(
     return next(filter(fits, wanted), 0)
 
 
-def stash_for(session: Session, ask: Ask, slots: int) -> Stash | None:
-    """A stash of so many slots for a list of numbers alone, where that is sooner."""
-    if not slots or (ask.queries is not None and not ask.copied) or ask.m < _MANY:
+def stash_for(index: Index, ask: Ask, slots: int) -> Stash | None:
+    """A stash of so many slots for a list of numbers alone, where that is sooner: the one before, if it serves."""
+    if not slots or (ask.queries is not None and not ask.copied):
         return None
-    return make_stash(session, units=ask.m, slots=slots)
+    spare, index.spare = index.spare, None
+    if spare is not None and (spare.units, spare.slots) == (ask.m, slots):
+        return spare
+    del spare  # back to the pool, for the next
+    return make_stash(index.session, units=ask.m, slots=slots)
 
 
 def make_stash(session: Session, *, units: int, slots: int) -> Stash | None:

@@ -112,6 +112,12 @@ class Walker(KeptPoints):
             )
         return event
 
+    def prepare(self, function: NeighborFunction, ask: Ask, marks: Handover) -> None:
+        """Compile what runs `function` for every query of `ask`, for a loop that will come to need it."""
+        for images in self.passes(function, ask):
+            part = ask.part is not None and not self.goes_by_number(function, ask, images)
+            self._program(function, ask, images, part=part, marks=marks)
+
     def _program(
         self, function: NeighborFunction, ask: Ask, images: str, *, part: bool, marks: Handover | None
     ) -> tuple[Kernel, Any]:

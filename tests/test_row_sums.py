@@ -1,0 +1,129 @@
+"""Rows that are written while their offsets are found, by sums that the count has added up."""
+
+import itertools
+
+import numpy as np
+import pytest
+from conftest import POINTS, as_gpu
+from test_stash import watch
+
+import clfrnn
+from clfrnn import clouds, reference
+from clfrnn.errors import DeviceMemoryError
+from clfrnn.methods import row_sums, stash
+from clfrnn.methods.ask import make_ask
+
+N = min(700, POINTS)
+RADIUS = 0.1
+EVEN = clouds.uniform(N, 3, seed=5)
+#: the same points in half the space on each axis: about eight times as many pairs
+DENSE = EVEN * np.float32(0.5)
+EXPECTED = {id(points): reference.neighbors(points, RADIUS) for points in (EVEN, DENSE)}
+
+
+@pytest.fixture
+def index(session, monkeypatch):
+    """One that puts by twelve numbers, of a GPU or of what counts as one."""
+    watch(monkeypatch, 12)
+    return clfrnn.build_index(EVEN, RADIUS, method="strips", session=as_gpu(session))
+
+
+def same(found, expected):
+    found = found.to_host()
+    assert np.array_equal(found.offsets, expected.offsets)
+    rows = np.repeat(np.arange(len(found)), found.counts)
+    assert np.array_equal(found.indices[np.lexsort((found.indices, rows))], expected.indices)
+
+
+def launched(index, call):
+    with index.session.recorded() as launches:
+        found = call()
+    return [name for name, _ in launches], found
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("shares", [1 << 10, 2], ids=["short shares", "long shares"])
+def test_lists_that_outgrow_their_room_and_do_not(index, monkeypatch, shares):
+    """Rows of several groups' tiles; the first list, and one that is longer than foreseen, are written by offsets."""
+    monkeypatch.setattr(row_sums, "_MOST_SHARES", shares)
+    placed = []
+    for points in (EVEN, EVEN, DENSE, DENSE, EVEN, EVEN):
+        index.update(points)
+        names, found = launched(index, index.query)
+        same(found, EXPECTED[id(points)])
+        placed.append(("place_stashed_rows" in names, "stashed_rows" in names))
+
+    assert placed == [(False, True), (True, False), (True, True), (True, False), (True, False), (True, False)]
+
+
+def test_a_list_in_one_launch_less_than_by_a_scan(index):
+    for _ in range(2):  # the sums of one count are cleared behind the next
+        index.query()
+    names, _ = launched(index, index.query)
+
+    assert [name for name in names if name != "frnn_visit"] == ["place_stashed_rows"]
+
+
+def test_indexes_and_lists_in_turn(index, session):
+    """Two indexes of as many points share their sums, and lists that nobody has looked at take some, too."""
+    other = clfrnn.build_index(DENSE, RADIUS, method="strips", session=index.session)
+    held = []
+    for _ in range(3):
+        for each, points in ((index, EVEN), (other, DENSE)):
+            held += [(each.query(), points), (each.query(hint=10**5), points), (each.query(hint=10), points)]
+            held.append((each.query(sort="index"), points))
+    for found, points in held:
+        same(found, EXPECTED[id(points)])
+
+
+@pytest.mark.parametrize("hint", [None, 10**5])
+def test_without_memory_for_the_rows(index, monkeypatch, hint):
+    """Offsets are scanned instead, and the sums that nobody read are not those of the next count."""
+    index.query()
+    place, failing = stash.Stash.place, [True]
+
+    def failed(kept, session, offsets, indices):
+        if failing:
+            raise DeviceMemoryError("indices", needed=1, available=0)
+        return place(kept, session, offsets, indices)
+
+    monkeypatch.setattr(stash.Stash, "place", failed)
+    same(index.query(hint=hint), EXPECTED[id(EVEN)])
+    failing.clear()
+    for points in (EVEN, DENSE, EVEN):
+        index.update(points)
+        same(index.query(hint=hint), EXPECTED[id(points)])
+
+
+def test_sums_that_an_int_may_not_hold_are_not_made(session, monkeypatch):
+    """Of many rows, and of queries with many neighbors in many images."""
+
+    def sums_of(m, radius=0.1, **domain):
+        index = clfrnn.build_index(EVEN, radius, method="strips", session=session, **domain)
+        return row_sums.row_sums_for(
+            index, make_ask(index, np.zeros((m, 3), np.float32), radius=None, include_self=False)
+        )
+
+    torus = {"box": (1.0, 1.0, 1.0), "periodic": True}
+    assert sums_of(0) is None
+    assert sums_of(1).shares == 1
+    assert sums_of(1).shift == 8
+    assert sums_of(257).shares == 2
+    assert sums_of(300, **torus) is not None
+    assert sums_of(300, radius=20.0, **torus) is None, "a row of 700 points in 79,507 images"
+    monkeypatch.setattr(row_sums, "_MOST_ROWS", 299)
+    assert sums_of(300) is None
+    monkeypatch.setattr(row_sums, "_MOST_ROWS", 1 << 24)
+    monkeypatch.setattr(row_sums, "_MOST_SHARES", 1)
+    assert sums_of(1 << 13).shift == 13
+
+
+def test_shares_cover_all_rows():
+    for rows, most in itertools.product((1, 255, 256, 257, 65_535, 65_536, 65_537, 1 << 19), (1, 3, 1 << 10)):
+        row_sums._MOST_SHARES, before = most, row_sums._MOST_SHARES
+        try:
+            sums = row_sums.RowSums(None, rows)
+        finally:
+            row_sums._MOST_SHARES = before
+        assert (sums.shares - 1) << sums.shift < rows <= sums.shares << sums.shift
+        assert sums.shares <= max(most, -(-rows // 256))
