@@ -9,6 +9,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -86,7 +87,7 @@ def span(session: clfrnn.Session, step: Callable[[], object]) -> float:
 
 
 def main(device: str, scale: str) -> None:
-    """Say which steps there are, then the time of each that is named."""
+    """Say whose steps there are, and which, then the time of each that is named."""
     plain = clfrnn.Session(device or None)
     clocks = [(wall, plain), (loop, plain)]
     if plain.device.profiling_timer_resolution:
@@ -97,6 +98,7 @@ def main(device: str, scale: str) -> None:
         for name, step in steps(session, int(scale)):
             known[f"{name} | {clock.__name__}"] = (clock, session, step)
             clock(session, step)
+    click.echo(f"{Path(clfrnn.__file__).parent}\t{plain.profile}")
     click.echo("\t".join(known))
     for line in sys.stdin:
         clock, session, step = known[line.rstrip("\n")]

@@ -1,9 +1,9 @@
 """Steps of another checkout and of this one in turns, each in a process of its own, as a Markdown table.
 
 Other work on a host moves times by more than most commits do, and meets both alike. The other checkout is a folder:
-``git worktree add ../before main~1`` makes one. Milliseconds: medians over rounds of 20 steps that are waited for, and
-of the ratio within each round; wall times are means within one. A GPU takes some time to go from one process to the
-other, which each turn pays for.
+``git worktree add ../before main~1`` makes one. Milliseconds: medians over rounds of 20 steps, and of the ratio within
+each round. Wall times are means within one, of steps that are waited for one by one, and in a loop of which the last
+alone is. A GPU takes some time to go from one process to the other, which each turn pays for.
 """
 
 from __future__ import annotations
@@ -28,16 +28,29 @@ START = "import runpy, sys; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0],
 class Checkout:
     """A process with the clfrnn of a folder, that does the steps it is asked for."""
 
-    def __init__(self, root: Path, device: str, scale: int) -> None:
+    def __init__(self, root: Path, device: str, scale: int, served: Path = SERVED) -> None:
         self._process = subprocess.Popen(  # noqa: S603 — this Python, a file of this package
-            [sys.executable, "-c", START, str(SERVED), device, str(scale)],
+            [sys.executable, "-c", START, str(served), device, str(scale)],
             cwd=root,
             env=os.environ | {"PYTHONPATH": os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
-        self.steps = self._answer().split("\t")
+        self.root = root
+        try:
+            self.device, self.steps = self._introduce()
+        except BaseException:
+            self._process.kill()
+            self._process.communicate()
+            raise
+
+    def _introduce(self) -> tuple[str, list[str]]:
+        """The device and the steps of a process that has found the clfrnn of its folder."""
+        package, device = self._answer().split("\t")
+        if Path(package).resolve() != (self.root / "clfrnn").resolve():
+            raise click.ClickException(f"the process in {self.root} found the clfrnn of {package}")
+        return device, self._answer().split("\t")
 
     def _answer(self) -> str:
         assert self._process.stdout is not None
@@ -56,6 +69,8 @@ class Checkout:
     def end(self) -> None:
         """Let the process end."""
         self._process.communicate()
+        if self._process.returncode:
+            raise click.ClickException(f"the process in {self.root} ended with {self._process.returncode}")
 
 
 @click.command()
@@ -76,6 +91,7 @@ def main(*, other: Path, device: str, rounds: int, scale: int) -> None:
             times.append((found[0], found[1]))
     for each in both:
         each.end()
+    click.echo(f"{both[1].device}, {rounds} rounds\n")
     names = [commit(root.resolve()) or word for word, root in (("the other", other), ("this", ROOT))]
     click.echo(f"| cloud | step | time | {' | '.join(names)} | ratio |\n|---|---|---|---:|---:|---:|")
     for step, times in taken.items():

@@ -6,7 +6,9 @@ import pkgutil
 import time
 
 import numpy as np
+import pyopencl
 import pytest
+from click import ClickException
 from click.testing import CliRunner
 from conftest import position
 
@@ -112,12 +114,57 @@ def test_two_checkouts_in_turns(session):
     done = CliRunner().invoke(versions.main, asked)
 
     assert done.exit_code == 0, done.output
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.output.splitlines()[2:]]
+    assert done.output.startswith(f"{session.profile}, 2 rounds")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.output.splitlines()[4:]]
     clocks = ["wall", "loop", *(["span"] if session.device.profiling_timer_resolution else [])]
     assert len(rows) == 2 * len(served.CLOUDS) * len(clocks)
     assert rows[0][:3] == ["256, 3 neighbors", "counts", "wall"]
     assert {row[2] for row in rows} == set(clocks)
     assert all(float(time) > 0 for row in rows for time in row[3:])
+
+
+def test_a_process_that_finds_another_clfrnn(session, tmp_path):
+    """Its times would be those of this checkout under the name of the other."""
+    versions = importlib.import_module("asv_benches.versions")
+    (tmp_path / "clfrnn").mkdir()
+    served = f"print({str(versions.ROOT / 'clfrnn')!r}, 'a device', sep='\\t')"
+    (tmp_path / "served.py").write_text(served)
+
+    with pytest.raises(ClickException, match="found the clfrnn of"):
+        versions.Checkout(tmp_path, position(session), 256, served=tmp_path / "served.py")
+
+
+def test_where_the_wall_time_of_a_step_goes(session, monkeypatch):
+    """To launches and copies, that are counted, to waiting, and to Python, in columns that add up."""
+    split = importlib.import_module("asv_benches.split")
+    monkeypatch.setattr(split, "NAMES", split.NAMES[-1:])
+    monkeypatch.setattr(split, "WAITED", 8)
+    monkeypatch.setattr(split, "LOOPS", 4)
+    before = pyopencl.enqueue_nd_range_kernel, pyopencl.enqueue_copy, pyopencl.CommandQueue.finish
+
+    done = CliRunner().invoke(split.main, ["--device", position(session), "--scale", "256"])
+
+    assert done.exit_code == 0, done.output
+    assert (pyopencl.enqueue_nd_range_kernel, pyopencl.enqueue_copy, pyopencl.CommandQueue.finish) == before
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.output.splitlines()[4:]]
+    assert [row[1] for row in rows] == ["count", "count, in a loop", "lists", "lists, in a loop"]
+    for row in rows:
+        wall, *parts = (float(cell.split()[0]) for cell in row[3:])
+        assert abs(wall - sum(parts)) <= len(parts)
+        launches = int(row[4].split()[1].strip("()"))
+        assert launches >= (4 if "lists" in row[1] else 2)
+        assert parts[-1] > 0, "Python takes some of it"
+
+
+def test_a_method_that_takes_far_too_long_is_timed_once(session, monkeypatch):
+    choice = importlib.import_module("asv_benches.choice")
+    monkeypatch.setattr(choice, "HOPELESS", 1.0)
+    cloud = choice.Kind("uniform", 250, 0.1)
+
+    steps = choice.measure(session, cloud, ["strips", "aabb_tree"])
+
+    assert set(steps.counts) == {"strips", "aabb_tree"}
+    assert len(steps.lists) == 1, "the sooner one's alone"
 
 
 def test_what_is_no_checkout_is_refused(tmp_path):
@@ -209,6 +256,7 @@ def test_few_points_are_searched_once(session, monkeypatch):
         (["--set", "--neighbors", "3"], "--neighbors is for strips beside fenns"),
         (["--once", "--points", "250"], "--points is not for --once"),
         (["--set", "--once"], "ask for one of them"),
+        (["--once", "--kind", "shell"], "--kind is for --set"),
     ],
 )
 def test_options_of_other_tables_are_refused(arguments, said):

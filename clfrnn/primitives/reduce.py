@@ -70,17 +70,18 @@ class _Buffer:
         #: boxes that kernels were told to find, and those that came to the host
         self.taken = 0
         self.read: list[tuple[Any, ...]] = []
-        #: pinned memory that all of it fits into, from when it is first sent on
+        #: pinned memory that all of it fits into, from when it is first sent on, and its bytes
         self.told: np.ndarray[Any, Any] | None = None
+        self.bytes = memoryview(b"")
 
     def unread(self) -> Scratch:
         """The boxes that came to no host yet."""
         first, dtype = len(self.read) * self.numbers, self.scratch.dtype
         return Scratch(self.scratch.base_data, self.taken * self.numbers - first, dtype, first * dtype.itemsize)
 
-    def receive(self, numbers: np.ndarray[Any, Any]) -> None:
-        """Take in what somebody has read of them."""
-        self.read.extend(self._box.iter_unpack(numbers.data))
+    def receive(self, numbers: Any) -> None:
+        """Take in what somebody has read of them, in bytes."""
+        self.read.extend(self._box.iter_unpack(numbers))
 
 
 class _Transfer:
@@ -89,17 +90,19 @@ class _Transfer:
     def __init__(self, session: Session, buffer: _Buffer, items: int) -> None:
         if buffer.told is None:
             buffer.told = session.pinned(buffer, buffer.scratch.dtype, buffer.scratch.size)
-        first = len(buffer.read) * buffer.numbers
-        self._buffer, self._boxes = buffer, buffer.taken * buffer.numbers - first
-        #: from the first such box on, the numbers as they lie on the device
-        self._told = buffer.told[first:]
-        self.sent = session.send(buffer.scratch, first, self._told, items=items)
+            buffer.bytes = buffer.told.data.cast("B")
+        self._buffer, self._first, self._end = buffer, len(buffer.read), buffer.taken
+        # From the first such box on, the numbers as they lie on the device.
+        first = self._first * buffer.numbers
+        self.sent = session.send(buffer.scratch, first, buffer.told[first:], items=items)
 
     def receive(self) -> tuple[int, int]:
         """The total and the word, when they have come; the buffer takes the boxes in."""
-        if self._boxes:
-            self._buffer.receive(self._told[: self._boxes])
-        told: tuple[int, int] = _TOTAL.unpack_from(self._told.data.cast("B"), self._told.nbytes - _TOTAL.size)
+        buffer = self._buffer
+        if self._end > self._first:
+            size = buffer.numbers * buffer.scratch.dtype.itemsize
+            buffer.receive(buffer.bytes[self._first * size : self._end * size])
+        told: tuple[int, int] = _TOTAL.unpack_from(buffer.bytes, buffer.total.offset)
         return told
 
 
@@ -107,16 +110,19 @@ class SentTotal:
     """A total and a word on their way to the host, together with boxes that had not come there yet."""
 
     def __init__(self, session: Session, buffer: _Buffer, pending: Sequence[PendingBox], items: int) -> None:
-        others = {id(other): other for box in pending if (other := box.waiting) is not None}
-        others.pop(id(buffer), None)
-        self._transfers = [_Transfer(session, each, items) for each in (*others.values(), buffer)]
+        others = [other for box in pending if (other := box.waiting) is not None and other is not buffer]
+        self._transfers = [_Transfer(session, each, items) for each in dict.fromkeys(others)] if others else []
+        self._transfers.append(_Transfer(session, buffer, items))
 
     def receive(self) -> tuple[int, int]:
         """Wait for both."""
-        for each in self._transfers:
+        *others, last = self._transfers
+        for each in others:
             each.sent.start()
-        self._transfers[-1].sent.wait()  # the last of its queue
-        return [each.receive() for each in self._transfers][-1]
+        last.sent.wait()  # the last of its queue
+        for each in others:
+            each.receive()
+        return last.receive()
 
 
 class SentBoxes:
