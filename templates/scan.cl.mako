@@ -1,5 +1,6 @@
 <%include file="contract.cl.mako"/>
-// Exclusive scan of int32 counts in two launches, sums of shares and a scan of each share, or in one where counts are few.
+<%namespace name="row_sums" file="row_sums.cl.mako"/>
+// Exclusive scan of int32 counts in two launches, sums of shares and a scan of each share, or in one where counts are few, or were added up.
 // Totals of type long are also written beside, to be read as they are, whatever the type of starts makes of them.
 // Config fields used: work_group_size, items, stride, total, out, through_local.
 <%def name="scan_group(value, scratch)">
@@ -109,6 +110,26 @@ void scan_shares(const int n, const int span, global const int *restrict counts,
     barrier(CLK_LOCAL_MEM_FENCE);
     ${scan_tiles("g * span", "end")}
     if (l == 0 && end == n && g * span < max(n, 1)) {
+        ${end_scan()}
+    }
+}
+
+// Exclusive scan of counts that were added up, by shares of 1 << shift. Launch: a group of ${work_group_size} for each share. In:
+// counts (n,), shares (groups,), each sum in a sector. Out: starts (n + 1,), the total last; totals[place]; last, as shares, at zero.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void scan_summed(const int n, const int shift, global const int *restrict counts, global const int *restrict shares,
+                 global int *restrict last, global ${out} *restrict starts${told})
+{
+    local sum_t sums[${work_group_size}];
+    const int l = get_local_id(0), g = get_group_id(0), end = min((long)n, (long)(g + 1) << shift);
+    ${row_sums.before("sum_t")}
+    sums[l] = sum;
+    ${sum_group("sums")}
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sum_t carry = sums[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    ${scan_tiles("(g << shift)", "end")}
+    if (l == 0 && end == n) {
         ${end_scan()}
     }
 }

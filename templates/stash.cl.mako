@@ -3,14 +3,10 @@
 ## there are slots are left to a visit of their own ("rest").
 ## Until a query is laid down, its slots hold "numbers" of neighbors; or "places" in a tile that stays, which take half the local
 ## memory, frnn_slots being declared elsewhere; or there are none, and neighbors go "straight" there, where tiles come and go.
-## Where rows are to be written without a scan, a count also adds up the neighbors of shares of rows ("summed").
-## Config fields used: work_group_size, stashed, marks, summed. In scope is frnn_unit.
+## Config fields used: work_group_size, stashed, marks. In scope is frnn_unit.
 <%def name="arguments()">
 global ${"const " if marks == "rest" else ""}int4 *restrict frnn_stash, global ${"const " if marks == "rest" else ""}uchar *restrict frnn_full,
     const int frnn_units, global ${"const " if marks == "rest" else ""}long *restrict frnn_told, const int frnn_told_at, const int frnn_stash_number
-% if summed:
-    , global int *restrict frnn_row_sums, const int frnn_share
-% endif
 </%def>
 
 <%def name="declare()">
@@ -43,9 +39,6 @@ if (frnn_count < ${stashed})
         // So the host knows of it with the number of pairs.
         if (frnn_count > ${stashed}) frnn_told[frnn_told_at] = frnn_stash_number;
         ((global int2 *)counts)[i] = (int2)(frnn_count, frnn_unit);
-% if summed:
-        if (frnn_count) atomic_add(&frnn_row_sums[${sum_of("i >> frnn_share")}], frnn_count);
-% endif
 </%def>
 
 <%def name="in_fours(many, slots)">
@@ -55,11 +48,6 @@ if (frnn_count < ${stashed})
             frnn_stash[${first // 4} * (size_t)frnn_units + frnn_unit] =
                 (int4)(${slots[first]}, ${", ".join(f"frnn_count > {k} ? {slots[k]} : 0" for k in range(first + 1, first + 4))});
 % endfor
-</%def>
-
-<%def name="sum_of(share)" filter="trim">
-## Where the sum of a share lies: each in a sector of memory of its own, as atomic operations in one wait for each other.
-8 * (${share})
 </%def>
 
 <%def name="leave_to_rows()">

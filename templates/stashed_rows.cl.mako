@@ -1,5 +1,5 @@
 <%include file="contract.cl.mako"/>
-<%namespace name="stash" file="stash.cl.mako"/>
+<%namespace name="row_sums" file="row_sums.cl.mako"/>
 // Rows of a list from the numbers that a count has stashed. Those with more than there are slots are left out.
 // Config fields used: work_group_size, slots, offset.
 <%def name="write_rows(unsigned)">
@@ -47,20 +47,18 @@ void stashed_rows(const int m, const int units, const ${offset} capacity, global
 }
 
 // The same with offsets that are found on the way, from sums over shares of 1 << shift rows each, a multiple of a group's.
-// Launch: a group for each share. In: rows and stash as above; sums (groups,), each in a sector. Out: offsets (m + 1,), indices (capacity,),
-// totals[place]: all pairs; last, as sums, at zero.
+// Launch: a group for each share. In: rows and stash as above; shares (groups,), each sum in a sector. Out: offsets (m + 1,), indices (capacity,),
+// totals[place]: all pairs; last, as shares, at zero.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void place_stashed_rows(const int m, const int shift, const int units, const ${offset} capacity,
-                        global const int2 *restrict rows, global const int4 *restrict stash, global const int *restrict sums,
+                        global const int2 *restrict rows, global const int4 *restrict stash, global const int *restrict shares,
                         global int *restrict last, global ${offset} *restrict offsets, global int *restrict indices,
                         global long *restrict totals, const int place)
 {
     local int stage[${work_group_size * slots}];
     local long before[${work_group_size}];
     const int l = get_local_id(0), g = get_group_id(0), end = min((long)m, (long)(g + 1) << shift);
-    if (l == 0) last[${stash.sum_of('g')}] = 0;
-    long sum = 0;
-    for (int k = l; k < g; k += ${work_group_size}) sum += sums[${stash.sum_of('k')}];
+    ${row_sums.before("long")}
     before[l] = sum;
     for (int other = ${work_group_size // 2}; other > 0; other /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -3,6 +3,7 @@
 <%namespace name="marks_of" file="marks.cl.mako"/>
 <%namespace name="stash" file="stash.cl.mako"/>
 <%namespace name="periodic_box" file="periodic.cl.mako"/>
+<%namespace name="row_sums" file="row_sums.cl.mako"/>
 ## What every walk over neighbors shares: the program around it, taking up a query, offering a candidate, laying the
 ## query down. Config fields used: dim, components, work_group_size, registers, periodic, packed, foreign, radii, half,
 ## part, inline, images, marks.
@@ -66,6 +67,9 @@ void frnn_visit(
 ${arguments()}
 % if marks:
     , ${marks_of.arguments() if marks in ("made", "read") else stash.arguments()}
+% endif
+% if summed:
+    ${row_sums.arguments()}
 % endif
 % if function.parsed_arguments:
     ,
@@ -193,5 +197,8 @@ ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
         ${marks_of.end()}
 % endif
         ${stash.put_by(stashed_as) if marks == "stashed" else piece(function, "finish")}
+% if summed:
+        ${row_sums.add("i", "frnn_count")}
+% endif
     }
 </%def>

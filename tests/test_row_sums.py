@@ -10,7 +10,7 @@ from test_stash import watch
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.errors import DeviceMemoryError
-from clfrnn.methods import row_sums, stash
+from clfrnn.methods import cells, row_sums, stash
 from clfrnn.methods.ask import make_ask
 
 N = min(700, POINTS)
@@ -96,10 +96,10 @@ def test_without_memory_for_the_rows(index, monkeypatch, hint):
 
 
 def test_sums_that_an_int_may_not_hold_are_not_made(session, monkeypatch):
-    """Of many rows, and of queries with many neighbors in many images."""
+    """Of many rows, and of queries with many neighbors in many images; nor on a CPU."""
 
     def sums_of(m, radius=0.1, **domain):
-        index = clfrnn.build_index(EVEN, radius, method="strips", session=session, **domain)
+        index = clfrnn.build_index(EVEN, radius, method="strips", session=as_gpu(session), **domain)
         return row_sums.row_sums_for(
             index, make_ask(index, np.zeros((m, 3), np.float32), radius=None, include_self=False)
         )
@@ -116,6 +116,28 @@ def test_sums_that_an_int_may_not_hold_are_not_made(session, monkeypatch):
     monkeypatch.setattr(row_sums, "_MOST_ROWS", 1 << 24)
     monkeypatch.setattr(row_sums, "_MOST_SHARES", 1)
     assert sums_of(1 << 13).shift == 13
+    if session.profile.kind == "cpu":
+        index = clfrnn.build_index(EVEN, 0.1, method="strips", session=session)
+        assert row_sums.row_sums_for(index, make_ask(index, None, radius=None, include_self=False)) is None
+
+
+@pytest.mark.parametrize("shares", [1 << 10, 2], ids=["short shares", "long shares"])
+@pytest.mark.parametrize("asked", [{}, {"sort": "distance"}, {"include_self": True}], ids=str)
+def test_counts_that_are_scanned_by_one_launch(session, monkeypatch, shares, asked):
+    """Of marks, and of numbers that are put by where rows are sorted, or many."""
+    monkeypatch.setattr(row_sums, "_MOST_SHARES", shares)
+    monkeypatch.setattr(cells, "_FEW_ELSEWHERE", 0.0)
+    for few, many in ((False, False), (True, False), (True, True)):
+        monkeypatch.setattr(stash, "slots_for", lambda *_, few=few: (12,) if few else ())
+        monkeypatch.setattr(stash, "_MOST_PLACED", 0 if many else N)
+        index = clfrnn.build_index(EVEN, RADIUS, method="strips", session=as_gpu(session))
+        for points in (EVEN, DENSE, DENSE, EVEN):
+            index.update(points)
+            names, found = launched(index, lambda index=index: index.query(**asked))
+            kept = {name: value for name, value in asked.items() if name == "include_self"}
+            same(found, reference.neighbors(points, RADIUS, **kept))
+            assert "scan_summed" in names or "place_stashed_rows" in names
+            assert not {"sum_shares", "scan_shares", "scan_few"} & set(names)
 
 
 def test_shares_cover_all_rows():

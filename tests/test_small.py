@@ -93,6 +93,17 @@ def test_numbers_that_a_count_puts_by(session, monkeypatch):
         assert np.array_equal(found.indices[np.lexsort((found.indices, rows))], expected.indices)
 
 
+def test_offsets_from_sums_of_marked_counts(session, monkeypatch):
+    """A list by marks, whose scan goes from sums that the count has added up."""
+    monkeypatch.setattr(cells, "_FEW_ELSEWHERE", 0.0)
+    monkeypatch.setattr(stash, "slots_for", lambda *_: ())
+    points = clouds.duplicates(300, 3, seed=8)
+    expected = reference.neighbors(points, 0.1)
+    index = clfrnn.build_index(points, 0.1, method="strips", session=as_gpu(session))
+    for _ in range(3):
+        assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
+
+
 def test_numbers_that_a_count_of_local_grids_puts_by(session, monkeypatch):
     """The same in FENNS: cells with all that they see in a tile, and one with more than that."""
     if takes_long_as_gpu(session, "fenns"):

@@ -35,11 +35,18 @@ class Handover(Protocol):
         """Where the number of pairs will lie, with room behind it for a word to the host from the count."""
 
     def add_up(self, find: Callable[[], RowSums | None]) -> None:
-        """Let the count add up its rows in what is found, so that :meth:`place` can do without a scan, if possible."""
+        """Let the count add up its rows in what is found, if anything is, so that who places them need not."""
 
     @property
     def adds_up(self) -> bool:
-        """Whether the count does."""
+        """Whether the count does, and nobody has read its sums."""
+
+    def read_sums(self, launch: Callable[[RowSums, Scratch, Scratch], cl.Event | None]) -> cl.Event | None:
+        """Launch what reads the sums of the count, given as the first, and clears the others."""
+
+    @property
+    def places_rows(self) -> bool:
+        """Whether :meth:`place` does, where the count adds up rows."""
 
     def has_rest(self, told: int) -> bool:
         """Whether the second visit has anything to do, by what was `told` behind that number; nobody says 0."""
@@ -48,7 +55,7 @@ class Handover(Protocol):
         """Enqueue what may be written of the list ahead of the second visit, as far as `indices` go."""
 
     def place(self, session: Session, offsets: cla.Array, indices: cla.Array) -> cl.Event | None:
-        """The same where the count has added up rows: `offsets` and the number of pairs are written, too."""
+        """The same without a scan: `offsets` and the number of pairs are written, too."""
 
     def give_back(self, index: Index) -> None:
         """All that reads it is enqueued: another list of the index may have its room."""

@@ -18,7 +18,7 @@ from ..primitives.scan import Counts
 from ..results import NeighborList
 from ..scratch import INT, Scratch
 from .budget import fits
-from .list_spec import ListSpec
+from .list_spec import ListSpec, is_wide
 from .measures import measure, pays_to_measure
 from .row_sums import row_sums_for
 
@@ -59,17 +59,22 @@ class Listing:
             points = None
         return self.visited() if points is None else dataclasses.replace(self, points=points)
 
-    def count(self, total: Scratch, *, ahead: bool = False) -> tuple[Counts, Handover | None]:
+    def count(self, total: Scratch, *, loops: bool = False) -> tuple[Counts, Handover | None]:
         """The first visit: what it counts, and what it leaves for the second; where the sum will lie is `total`.
 
-        Rows that may be written `ahead` of their number are added up by it where nothing else waits for that.
+        In a loop rows are added up by it, as the sums of one list are cleared by the next.
         """
         marks = self.index.make_marks(self.ask, numbers=self.measured or not self.spec.carried)
         if marks is not None:
             marks.tell(total)
-            if ahead and not (self.measured or self.spec.sort):
+            if loops:
                 marks.add_up(lambda: row_sums_for(self.index, self.ask))
         return self.index.count_asked(self.ask, marks), marks
+
+    def places_rows(self, marks: Handover | None, room: int) -> bool:
+        """Whether rows are written into so much room, and where they begin is found, by one launch: numbers alone."""
+        alone = marks is not None and marks.adds_up and marks.places_rows and not (self.measured or self.spec.sort)
+        return alone and room > 0 and not is_wide(room)
 
     def fill_foreseen(
         self, offsets: cla.Array, room: int, *, marks: Handover | None, later: bool = False, scanned: bool = True

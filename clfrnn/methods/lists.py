@@ -10,7 +10,7 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..errors import DeviceMemoryError
-from ..primitives.scan import Counts, exclusive_scan
+from ..primitives.scan import Counts, Shares, exclusive_scan
 from ..results import NeighborList
 from ..scratch import INT, LONG, Scratch
 from .budget import affords, check_budget, check_room, fits
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .ask import Ask
     from .handover import Handover
     from .index import Index
+    from .row_sums import RowSums
 
 __all__ = ["Counted", "list_blocks", "list_now", "list_of_hint"]
 
@@ -44,6 +45,18 @@ class Counted(NamedTuple):
         """Whether another visit is needed, by what came to the host with the sum."""
         return self.marks is None or self.marks.has_rest(told)
 
+    def scan(self, index: Index) -> None:
+        """Find out where rows begin, and their sum: of counts that were added up by one launch."""
+        session, total, marks = index.session, self.total, self.marks
+        if marks is None or not marks.adds_up:
+            exclusive_scan(session, self.counts, self.offsets, total)
+            return
+
+        def launch(found: RowSums, sums: Scratch, last: Scratch) -> None:
+            exclusive_scan(session, self.counts, self.offsets, total, shares=Shares(found.shift, sums, last))
+
+        marks.read_sums(launch)
+
     def offsets_for(self, index: Index, pairs: int) -> cla.Array:
         """The offsets, anew where those there are cannot count so many pairs, or could count more than they need."""
         if self.wide == is_wide(pairs):
@@ -58,9 +71,9 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
     With `spare` it has some room to spare, and by what the lists before it had it is written before the wait.
     """
     kind, total, listing = ask.kind, index.watch.total(), begin_listing(index, ask, spec)
-    counts, marks = listing.count(total, ahead=spare)
+    counts, marks = listing.count(total, loops=spare)
     room = _room_foreseen(index, kind, ask.m, spec, max_bytes) if spare else None
-    scanned = not _finds_places(marks, room)
+    scanned = room is None or not listing.places_rows(marks, room)
     counted = _place(index, ask.m, counts, total, marks, wide=room is not None and is_wide(room), scanned=scanned)
     sent = index.watch.send(ask.m) if scanned else None
     # Rows that the count has put by are written ahead of others, if there are any: seldom where the last list had none.
@@ -88,18 +101,13 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
     return listing.hand_over(arrays)
 
 
-def _finds_places(marks: Handover | None, room: int | None) -> bool:
-    """Whether rows are written into so much room without a scan."""
-    return marks is not None and marks.adds_up and bool(room) and room is not None and not is_wide(room)
-
-
 def _fill_foreseen(
     listing: Listing, counted: Counted, room: int, *, later: bool = False, scanned: bool = True
 ) -> dict[str, cla.Array] | None:
     """The list, should it be no longer than foreseen; None without memory for it, but offsets all the same."""
     arrays = listing.fill_foreseen(counted.offsets, room, marks=counted.marks, later=later, scanned=scanned)
     if arrays is None and not scanned:
-        exclusive_scan(listing.index.session, counted.counts, counted.offsets, counted.total)
+        counted.scan(listing.index)
     return arrays
 
 
@@ -128,8 +136,8 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
     ask = ask.kept(index.session)
     listing = begin_listing(index, ask, spec)
     total = index.session.scratch(2, LONG, purpose="the number of pairs")
-    counts, marks = listing.count(total, ahead=True)
-    scanned = not _finds_places(marks, hint)
+    counts, marks = listing.count(total, loops=index.loops)
+    scanned = not listing.places_rows(marks, hint)
     counted = _place(index, ask.m, counts, total, marks, wide=is_wide(hint), scanned=scanned)
     written = _fill_foreseen(listing, counted, hint, scanned=scanned)
     # Back to the pool, however long nobody looks at the list; and where there was no memory, that of the marks, or for
@@ -217,11 +225,12 @@ def _place(
     wide: bool,
     scanned: bool = True,
 ) -> Counted:
-    """The scan of what was counted, unless rows do without; the sum comes to lie in `total`."""
+    """What was counted, with room for offsets, `scanned` unless rows do without; the sum comes to lie in `total`."""
     offsets = index.session.allocate(rows + 1, LONG if wide else INT, purpose="the offsets of the list")
+    counted = Counted(counts=counts, offsets=offsets, total=total, wide=wide, marks=marks)
     if scanned:
-        exclusive_scan(index.session, counts, offsets, total)
-    return Counted(counts=counts, offsets=offsets, total=total, wide=wide, marks=marks)
+        counted.scan(index)
+    return counted
 
 
 def _room_foreseen(index: Index, kind: Hashable, rows: int, spec: ListSpec, max_bytes: int | None) -> int | None:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyopencl.array as cla
 
 from ..errors import DeviceMemoryError
 from ..scratch import INT, Scratch
 from ..session import Session
+from .row_sums import Summing
 
 if TYPE_CHECKING:
     from .index import Index
-    from .row_sums import RowSums
 
 __all__ = ["Marks", "make_marks"]
 
@@ -22,22 +21,23 @@ __all__ = ["Marks", "make_marks"]
 _SHARE = 1 / 8
 
 
-class Marks(NamedTuple):
+class Marks(Summing):
     """Room for so many words of each unit of a launch, and how many of them it would need."""
 
-    words: Scratch
-    used: Scratch
-    room: int
-    units: int
+    #: the visit that reads them writes rows, from where a scan says that they begin
+    places_rows: ClassVar[bool] = False
+
+    def __init__(self, words: Scratch, used: Scratch, room: int, units: int) -> None:
+        self.words, self.used, self.room, self.units = words, used, room, units
 
     @property
     def arguments(self) -> tuple[Any, ...]:
         """As kernels take them."""
-        return self.words.base_data, self.used.base_data, self.room, self.units
+        return self.words.base_data, self.used.base_data, self.room, self.units, *self.sum_arguments
 
     def variant(self, *, light: bool) -> dict[str, Any]:
         """What is compiled into a visit that makes them, or into one that reads them."""
-        return {"marks": "made" if light else "read"}
+        return {"marks": "made" if light else "read", "summed": self.adds_up}
 
     def counts(self, session: Session, m: int) -> cla.Array:
         """Room for counts."""
@@ -45,14 +45,6 @@ class Marks(NamedTuple):
 
     def tell(self, total: Scratch) -> None:
         """Nothing: see :meth:`has_rest`."""
-
-    def add_up(self, find: Callable[[], RowSums | None]) -> None:
-        """Nothing: see :meth:`has_rest`."""
-
-    @property
-    def adds_up(self) -> bool:
-        """Never: see :meth:`has_rest`."""
-        return False
 
     def has_rest(self, told: int) -> bool:  # noqa: ARG002
         """The visit that reads them writes all rows."""
@@ -62,7 +54,7 @@ class Marks(NamedTuple):
         """Nothing: see :meth:`has_rest`."""
 
     def place(self, session: Session, offsets: cla.Array, indices: cla.Array) -> None:
-        """Nothing: see :meth:`adds_up`."""
+        """Nothing: see :attr:`places_rows`."""
 
     def give_back(self, index: Index) -> None:
         """Nothing: marks take as much as the pool has."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pyopencl as cl
 
 from ..primitives.fill import cleared
 from ..scratch import INT, Scratch
@@ -12,17 +15,17 @@ if TYPE_CHECKING:
     from .ask import Ask
     from .index import Index
 
-__all__ = ["RowSums", "row_sums_for"]
+__all__ = ["RowSums", "Summing", "row_sums_for"]
 
-#: Rows of a share, as a power of two, are at least so many, and shares about so many at most: each group that writes
-#: rows goes through the sums of all before its own.
+#: Rows of a share, as a power of two, are at least so many, and shares about so many at most: each group that finds out
+#: where rows begin goes through the sums of all before its own.
 _LEAST_SHIFT, _MOST_SHARES = 8, 1 << 10
 
 #: Each sum has a sector of memory of its own, as atomic operations in one wait for each other.
 _SECTOR = 8
 
-#: More rows than that are scanned: sums take a sector of memory for each (measured).
-_MOST_ROWS = 1 << 19
+#: The counts of more rows are scanned by two launches: adding each to a sum takes as long (measured).
+_MOST_ROWS = 1 << 20
 
 
 class RowSums:
@@ -40,23 +43,59 @@ class RowSums:
         self._read: Scratch | None = None
 
     def take(self) -> Scratch:
-        """Sums at zero, for a count. They come back by :meth:`settle`, or not at all where nobody came to read them."""
+        """Sums at zero, for a count. They come back by :meth:`read`, or not at all where nobody comes to read them."""
         clean, self._clean = self._clean, None
         return clean or cleared(self._session, _SECTOR * self.shares, purpose="the sums of rows")
 
-    def last(self) -> Scratch:
-        """What was read before, to be cleared."""
-        before, self._read = self._read, None
-        return before or self._session.scratch(_SECTOR * self.shares, INT, purpose="the sums of rows")
+    def read(self, sums: Scratch, launch: Callable[[RowSums, Scratch, Scratch], cl.Event | None]) -> cl.Event | None:
+        """Launch what reads the sums of a count, given as the first, and clears the others."""
+        last, self._read = self._read, None
+        last = last or self._session.scratch(_SECTOR * self.shares, INT, purpose="the sums of rows")
+        event = launch(self, sums, last)
+        self._clean, self._read = last, sums
+        return event
 
-    def settle(self, cleared: Scratch, read: Scratch) -> None:
-        """A launch clears the ones, and reads the others."""
-        self._clean, self._read = cleared, read
+
+class Summing:
+    """A count that adds up its rows, if anything does."""
+
+    _row_sums: RowSums | None = None
+    #: those of the count, until somebody reads them
+    _sums: Scratch | None = None
+
+    def add_up(self, find: Callable[[], RowSums | None]) -> None:
+        """See :class:`~clfrnn.methods.handover.Handover`."""
+        self._row_sums = self._row_sums or find()
+        self._sums = None if self._row_sums is None else self._row_sums.take()
+
+    @property
+    def adds_up(self) -> bool:
+        """See :class:`~clfrnn.methods.handover.Handover`."""
+        return self._sums is not None
+
+    def forget_sums(self) -> None:
+        """Nobody reads those of an earlier count any more."""
+        self._sums = None
+
+    def read_sums(self, launch: Callable[[RowSums, Scratch, Scratch], cl.Event | None]) -> cl.Event | None:
+        """See :class:`~clfrnn.methods.handover.Handover`."""
+        sums, self._sums = self._sums, None
+        assert sums is not None, "nobody has added up rows"
+        assert self._row_sums is not None
+        return self._row_sums.read(sums, launch)
+
+    @property
+    def sum_arguments(self) -> tuple[Any, ...]:
+        """As kernels take them that add up rows."""
+        return () if self._sums is None or self._row_sums is None else (self._sums.base_data, self._row_sums.shift)
 
 
 def row_sums_for(index: Index, ask: Ask) -> RowSums | None:
-    """Sums for the rows of a list, where these are sooner than a scan, and cannot come to more than an int holds."""
-    if not 0 < ask.m <= _MOST_ROWS:
+    """Sums for the rows of a list, where these are sooner than a scan, and cannot come to more than an int holds.
+
+    Not on a CPU, whose cores take longer for each than a scan does.
+    """
+    if not 0 < ask.m <= _MOST_ROWS or index.session.profile.kind == "cpu":
         return None
     sums, box = index.session.once(RowSums, ask.m), index.problem.box
     longest = index.num_points * (1.0 if box is None else box.most_images(index.radius))

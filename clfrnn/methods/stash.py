@@ -16,11 +16,11 @@ from ..plan import Problem, plan_stashed_rows
 from ..program import Kernel
 from ..scratch import INT, LONG, Scratch
 from ..session import Session
+from .row_sums import Summing
 
 if TYPE_CHECKING:
     from .ask import Ask
     from .index import Index
-    from .row_sums import RowSums
 
 __all__ = ["Stash", "make_stash", "slots_for", "slots_that_pay", "stash_for"]
 
@@ -28,6 +28,9 @@ _FLAG = np.dtype(np.uint8)
 
 #: A stash takes no more than this share of what the device has left.
 _SHARE = 1 / 8
+
+#: More rows are written from where a scan says that they begin: a loop then hears of their number while they are.
+_MOST_PLACED = 1 << 19
 
 #: The room of a stash that is no larger is kept for the next.
 _MOST_KEPT = 1 << 25
@@ -50,7 +53,7 @@ def _draw_number() -> int:
     return next(_NUMBERS) * _APART % _LAST_NUMBER + 1
 
 
-class Stash:
+class Stash(Summing):
     """Room for the numbers of up to `slots` neighbors of each unit of a launch."""
 
     #: what no stash is known to have said: as long as none does, launches have one argument less to set
@@ -66,9 +69,6 @@ class Stash:
         #: behind this the count leaves the stash's number when a unit has more
         self._total: Scratch | None = None
         self.number = Stash.unsaid
-        #: where the count adds up rows, if it does, so that these are written without a scan
-        self._row_sums: RowSums | None = None
-        self._sums: Scratch | None = None
         #: what writes rows, by whether their offsets are wide
         self._writers: dict[bool, tuple[Mapping[str, Kernel], int]] = {}
 
@@ -77,31 +77,18 @@ class Stash:
         """As kernels take them."""
         total = self._total
         assert total is not None, "nobody has said where to tell the host"
-        given = (
-            self.numbers.base_data,
-            self.full.base_data,
-            self.units,
-            total.base_data,
-            total.offset // LONG.itemsize + 1,
-            self.number,
-        )
-        if self._sums is None or self._row_sums is None:
-            return given
-        return *given, self._sums.base_data, self._row_sums.shift
+        told = total.base_data, total.offset // LONG.itemsize + 1, self.number
+        return self.numbers.base_data, self.full.base_data, self.units, *told, *self.sum_arguments
 
     def tell(self, total: Scratch) -> None:
         """See :class:`~clfrnn.methods.handover.Handover`."""
-        self._total, self.number, self._sums = total, Stash.unsaid, None
-
-    def add_up(self, find: Callable[[], RowSums | None]) -> None:
-        """See :class:`~clfrnn.methods.handover.Handover`."""
-        self._row_sums = self._row_sums or find()
-        self._sums = None if self._row_sums is None else self._row_sums.take()
+        self._total, self.number = total, Stash.unsaid
+        self.forget_sums()
 
     @property
-    def adds_up(self) -> bool:
+    def places_rows(self) -> bool:
         """See :class:`~clfrnn.methods.handover.Handover`."""
-        return self._sums is not None
+        return self.units <= _MOST_PLACED
 
     def has_rest(self, told: int) -> bool:
         """Whether a unit had more neighbors than slots. A number that was said is that of no stash from then on."""
@@ -128,31 +115,28 @@ class Stash:
 
     def place(self, session: Session, offsets: cla.Array, indices: cla.Array) -> cl.Event | None:
         """See :class:`~clfrnn.methods.handover.Handover`."""
-        sums, total, own = self._row_sums, self._total, self._sums
-        assert sums is not None
-        assert total is not None
-        assert own is not None, "nobody has added up rows"
+        total = self._total
+        assert total is not None, "nobody has said where to tell the host"
         rows, (kernels, size), capacity = self._writer(session, offsets, indices)
-        last = sums.last()
-        event = session.launch(
-            kernels["place_stashed_rows"],
-            sums.shares * size,
-            size,
-            self.units,
-            sums.shift,
-            self.units,
-            capacity,
-            rows.base_data,
-            self.numbers.base_data,
-            own.base_data,
-            last.base_data,
-            offsets.base_data,
-            indices.base_data,
-            total.base_data,
-            total.offset // LONG.itemsize,
+        return self.read_sums(
+            lambda sums, own, last: session.launch(
+                kernels["place_stashed_rows"],
+                sums.shares * size,
+                size,
+                self.units,
+                sums.shift,
+                self.units,
+                capacity,
+                rows.base_data,
+                self.numbers.base_data,
+                own.base_data,
+                last.base_data,
+                offsets.base_data,
+                indices.base_data,
+                total.base_data,
+                total.offset // LONG.itemsize,
+            )
         )
-        sums.settle(last, own)
-        return event
 
     def _writer(self, session: Session, offsets: cla.Array, indices: cla.Array) -> tuple[cla.Array, Any, Any]:
         """The rows, kernels and the size of their groups, and how far `indices` go."""

@@ -14,7 +14,7 @@ from ..scratch import INT, LONG, Scratch
 from ..session import Session
 from .shares import share_out
 
-__all__ = ["Counts", "exclusive_scan"]
+__all__ = ["Counts", "Shares", "exclusive_scan"]
 
 #: So many counts one group has scanned before two launches would have, where those of several do not pay (measured).
 _FEW = 1 << 14
@@ -29,24 +29,38 @@ _CTYPE = {INT: "int", LONG: "long"}
 Counts: TypeAlias = cla.Array | Scratch
 
 
-def exclusive_scan(session: Session, counts: Counts, starts: Counts, total: Scratch | None = None) -> None:
+class Shares(NamedTuple):
+    """Sums over shares of ``1 << shift`` counts, each in a sector of memory, and others to be cleared meanwhile."""
+
+    shift: int
+    sums: Scratch
+    last: Scratch
+
+
+def exclusive_scan(
+    session: Session, counts: Counts, starts: Counts, total: Scratch | None = None, *, shares: Shares | None = None
+) -> None:
     """Enqueue the exclusive scan of int32 `counts`, (n,), into `starts`, (n + 1,), int32 or int64, the total last.
 
     Of `counts` that are (n, 2), the first of each two numbers is one. They begin where their buffer does.
 
     With `total`, one int64, sums are int64 and the whole one is written there too; without it, or in int32 `starts`,
-    the total must stay below 2**31. Two launches, two passes, for few counts one of each; nothing is waited for.
+    the total must stay below 2**31. Two launches, two passes, for few counts and such as were added up in `shares` one
+    of each; nothing is waited for.
     """
     stride = counts.shape[1] if isinstance(counts, cla.Array) and counts.ndim > 1 else 1
-    way = session.once(_find_way, counts.size, stride, starts.dtype, total is not None)
+    way = session.once(_find_way, (counts.size, stride), starts.dtype, total is not None, shares is not None)
     told: tuple[Any, ...] = () if total is None else (total.base_data, total.offset // LONG.itemsize)
-    kernels, size, shares = way.kernels, way.work_group_size, (way.n, way.span, counts.base_data)
-    if way.few:
-        session.launch(kernels["scan_few"], way.items, size, *shares, starts.base_data, *told)
-        return
-    partials = session.scratch(way.items // size, way.sums, purpose="the sums of shares").base_data
-    session.launch(kernels["sum_shares"], way.items, size, *shares, partials)
-    session.launch(kernels["scan_shares"], way.items, size, *shares, partials, starts.base_data, *told)
+    kernels, size, spans = way.kernels, way.work_group_size, (way.n, way.span, counts.base_data)
+    if shares is not None:
+        given = way.n, shares.shift, counts.base_data, shares.sums.base_data, shares.last.base_data, starts.base_data
+        session.launch(kernels["scan_summed"], size * -(-way.n >> shares.shift), size, *given, *told)
+    elif way.few:
+        session.launch(kernels["scan_few"], way.items, size, *spans, starts.base_data, *told)
+    else:
+        partials = session.scratch(way.items // size, way.sums, purpose="the sums of shares").base_data
+        session.launch(kernels["sum_shares"], way.items, size, *spans, partials)
+        session.launch(kernels["scan_shares"], way.items, size, *spans, partials, starts.base_data, *told)
 
 
 class _Way(NamedTuple):
@@ -61,10 +75,14 @@ class _Way(NamedTuple):
     few: bool
 
 
-def _find_way(session: Session, size: int, stride: int, starts: np.dtype[Any], whole: bool) -> _Way:
-    """For counts that have a `size` together, one number in each `stride`; the `whole` sum is written apart, too."""
-    n, alone = size // stride, session.profile.kind not in _SOME
-    few = size <= _SOME.get(session.profile.kind, _FEW)
+def _find_way(session: Session, lie: tuple[int, int], starts: np.dtype[Any], whole: bool, summed: bool) -> _Way:
+    """For counts that lie in so many numbers, one in so many of these; the `whole` sum is written apart, too.
+
+    Counts that were `summed` by shares go by groups that are no wider than these.
+    """
+    (size, stride), alone = lie, session.profile.kind not in _SOME
+    n = size // stride
+    few = not summed and size <= _SOME.get(session.profile.kind, _FEW)
     sums, out = LONG if whole else INT, _CTYPE[starts]
     plan = plan_short_scan if few else plan_scan
     kernels, config = session.planned("scan", plan, total=_CTYPE[sums], out=out, stride=stride)
