@@ -12,6 +12,7 @@ from clfrnn import clouds, reference
 from clfrnn.errors import DeviceMemoryError
 from clfrnn.methods import cells, row_sums, stash
 from clfrnn.methods.ask import make_ask
+from clfrnn.primitives import scan
 
 N = min(700, POINTS)
 RADIUS = 0.1
@@ -127,6 +128,7 @@ def test_counts_that_are_scanned_by_one_launch(session, monkeypatch, shares, ask
     """Of marks, and of numbers that are put by where rows are sorted, or many."""
     monkeypatch.setattr(row_sums, "_MOST_SHARES", shares)
     monkeypatch.setattr(cells, "_FEW_ELSEWHERE", 0.0)
+    monkeypatch.setattr(scan, "_SOME", {"gpu": 0})
     for few, many in ((False, False), (True, False), (True, True)):
         monkeypatch.setattr(stash, "slots_for", lambda *_, few=few: (12,) if few else ())
         monkeypatch.setattr(stash, "_MOST_PLACED", 0 if many else N)
@@ -138,6 +140,17 @@ def test_counts_that_are_scanned_by_one_launch(session, monkeypatch, shares, ask
             same(found, reference.neighbors(points, RADIUS, **kept))
             assert "scan_summed" in names or "place_stashed_rows" in names
             assert not {"sum_shares", "scan_shares", "scan_few"} & set(names)
+
+
+def test_few_counts_are_not_added_up(session, monkeypatch):
+    """Where a scan takes one launch as it is, marks do without."""
+    monkeypatch.setattr(cells, "_FEW_ELSEWHERE", 0.0)
+    monkeypatch.setattr(stash, "slots_for", lambda *_: ())
+    index = clfrnn.build_index(EVEN, RADIUS, method="strips", session=as_gpu(session))
+    for _ in range(2):
+        names, found = launched(index, index.query)
+        same(found, EXPECTED[id(EVEN)])
+        assert names == ["frnn_visit", "scan_few", "frnn_visit"]
 
 
 def test_shares_cover_all_rows():

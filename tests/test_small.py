@@ -11,6 +11,7 @@ from conftest import as_gpu, as_narrow_gpu, takes_long_as_gpu
 import clfrnn
 from clfrnn import blocks, buckets, clouds, packs, reference
 from clfrnn.methods import cell_plan, cells, coarse, fenns, stash
+from clfrnn.primitives import scan
 
 pytestmark = pytest.mark.core
 
@@ -95,6 +96,7 @@ def test_numbers_that_a_count_puts_by(session, monkeypatch):
 
 def test_offsets_from_sums_of_marked_counts(session, monkeypatch):
     """A list by marks, whose scan goes from sums that the count has added up."""
+    monkeypatch.setattr(scan, "_SOME", {"gpu": 0})
     monkeypatch.setattr(cells, "_FEW_ELSEWHERE", 0.0)
     monkeypatch.setattr(stash, "slots_for", lambda *_: ())
     points = clouds.duplicates(300, 3, seed=8)

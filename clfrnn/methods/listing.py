@@ -14,7 +14,7 @@ from ..errors import DeviceMemoryError
 from ..functions import NeighborFunction
 from ..limits import sorts_within_turns, turns_refusal
 from ..primitives.row_sort import sort_rows
-from ..primitives.scan import Counts
+from ..primitives.scan import Counts, is_one_launch
 from ..results import NeighborList
 from ..scratch import INT, Scratch
 from .budget import fits
@@ -62,12 +62,12 @@ class Listing:
     def count(self, total: Scratch, *, loops: bool = False) -> tuple[Counts, Handover | None]:
         """The first visit: what it counts, and what it leaves for the second; where the sum will lie is `total`.
 
-        In a loop rows are added up by it, as the sums of one list are cleared by the next.
+        In a loop rows are added up by it where that saves a launch, as the sums of one list are cleared by the next.
         """
         marks = self.index.make_marks(self.ask, numbers=self.measured or not self.spec.carried)
         if marks is not None:
             marks.tell(total)
-            if loops:
+            if loops and (marks.places_rows or not is_one_launch(self.index.session, self.ask.m)):
                 marks.add_up(lambda: row_sums_for(self.index, self.ask))
         return self.index.count_asked(self.ask, marks), marks
 

@@ -14,7 +14,7 @@ from ..scratch import INT, LONG, Scratch
 from ..session import Session
 from .shares import share_out
 
-__all__ = ["Counts", "Shares", "exclusive_scan"]
+__all__ = ["Counts", "Shares", "exclusive_scan", "is_one_launch"]
 
 #: So many counts one group has scanned before two launches would have, where those of several do not pay (measured).
 _FEW = 1 << 14
@@ -63,6 +63,11 @@ def exclusive_scan(
         session.launch(kernels["scan_shares"], way.items, size, *spans, partials, starts.base_data, *told)
 
 
+def is_one_launch(session: Session, many: int) -> bool:
+    """Whether so many numbers are scanned by one launch, of which each group sums up for itself what comes before."""
+    return many <= _SOME.get(session.profile.kind, _FEW)
+
+
 class _Way(NamedTuple):
     """How so many counts are scanned: by groups of items with a span each, and by what they pass on, if any do."""
 
@@ -82,7 +87,7 @@ def _find_way(session: Session, lie: tuple[int, int], starts: np.dtype[Any], who
     """
     (size, stride), alone = lie, session.profile.kind not in _SOME
     n = size // stride
-    few = not summed and size <= _SOME.get(session.profile.kind, _FEW)
+    few = not summed and is_one_launch(session, size)
     sums, out = LONG if whole else INT, _CTYPE[starts]
     plan = plan_short_scan if few else plan_scan
     kernels, config = session.planned("scan", plan, total=_CTYPE[sums], out=out, stride=stride)
