@@ -244,19 +244,24 @@ def columns(by_name: dict[str, float]) -> list[str]:
     return [f"{by_name[name]:.3f}" if name in by_name else "" for name in ALL]
 
 
-def print_once(session: clfrnn.Session) -> None:
-    """Few points searched once: wall time, with all that Python does."""
-    click.echo(f"| cloud | points | radius | {' | '.join(ALL)} | auto | its search over the best |")
-    click.echo(f"|---|---:|---:|{'---:|' * len(ALL)}---|---:|")
-    for cloud in FEW:
+def print_once(session: clfrnn.Session, many: tuple[int, ...]) -> None:
+    """Few points searched once, for themselves or for so many queries: wall time, with all that Python does."""
+    asked = "queries | " if many else ""
+    click.echo(f"| cloud | points | radius | {asked}{' | '.join(ALL)} | auto | its search over the best |")
+    click.echo(f"|---|---:|---:|{'---:|' * (bool(many) + len(ALL))}---|---:|")
+    for cloud, m in itertools.product(FEW, many or (0,)):
         points, radius, domain = cloud.search()
         on_device = cla.to_device(session.queue, points)
+        if m:
+            queries = np.random.default_rng(1).random((m, cloud.dim), dtype=np.float32)
+            domain["queries"] = cla.to_device(session.queue, queries)
         search = functools.partial(clfrnn.search, on_device, radius, session=session, **domain)
-        asked = [*cloud.methods, "auto"]
-        times = timed_in_turn(session, [functools.partial(search, method=method) for method in asked], STEPS)
-        wall = {method: 1e3 * each.wall for method, each in zip(asked, times, strict=True)}
+        methods = [*cloud.methods, "auto"]
+        times = timed_in_turn(session, [functools.partial(search, method=method) for method in methods], STEPS)
+        wall = {method: 1e3 * each.wall for method, each in zip(methods, times, strict=True)}
         auto = wall.pop("auto")
-        click.echo(f"| {cloud} | {' | '.join(columns(wall))} | {auto:.3f} | {auto / min(wall.values()):.2f} |")
+        row = f"{cloud} | {f'{m:,} | ' if m else ''}{' | '.join(columns(wall))} | {auto:.3f}"
+        click.echo(f"| {row} | {auto / min(wall.values()):.2f} |")
 
 
 @click.command()
@@ -264,6 +269,7 @@ def print_once(session: clfrnn.Session) -> None:
 @click.option("--set", "of_set", is_flag=True, help="All methods over every kind of cloud instead.")
 @click.option("--once", is_flag=True, help="All methods over few points that are searched once instead.")
 @click.option("--points", "sizes", multiple=True, type=int, help="Clouds of so many points alone.")
+@click.option("--queries", "many", multiple=True, type=int, help="With --once: for so many queries that are no points.")
 @click.option("--kind", "names", multiple=True, type=click.Choice(sorted({cloud.name for cloud in BENCHMARK_SET})))
 @click.option("--neighbors", multiple=True, type=float, help="Clouds of strips beside fenns with so many alone.")
 def main(
@@ -272,11 +278,14 @@ def main(
     of_set: bool,
     once: bool,
     sizes: tuple[int, ...],
+    many: tuple[int, ...],
     names: tuple[str, ...],
     neighbors: tuple[float, ...],
 ) -> None:
     """Measure, and print a Markdown table."""
     check(of_set=of_set, once=once, sizes=sizes, neighbors=neighbors)
+    if many and not once:
+        raise click.UsageError("--queries is for --once: other tables search for the points' own neighbors")
     if names and not of_set:
         raise click.UsageError("--kind is for --set: the other tables have even clouds alone")
     try:
@@ -285,7 +294,7 @@ def main(
         raise click.ClickException(str(error)) from error
     say(session)
     if once:
-        print_once(session)
+        print_once(session, many)
     elif of_set:
         print_set(session, sizes, names)
     else:

@@ -229,7 +229,8 @@ def test_dimensions_that_no_grid_serves_have_no_times_of_grids(session):
     assert timed == {"aabb_tree", "brute_force"}
 
 
-def test_few_points_are_searched_once(session, monkeypatch):
+@pytest.mark.parametrize("many", [[], ["--queries", "300"]], ids=["their own", "queries"])
+def test_few_points_are_searched_once(session, monkeypatch, many):
     """In a session as users have it, where launches take no longer than theirs."""
     choice = importlib.import_module("asv_benches.choice")
     monkeypatch.setattr(choice, "FEW", choice.FEW[:1])
@@ -238,10 +239,11 @@ def test_few_points_are_searched_once(session, monkeypatch):
         choice, "timed_in_turn", lambda session, *steps: asked.append(session) or clock(session, *steps)
     )
 
-    done = CliRunner().invoke(choice.main, ["--device", position(session), "--once"])
+    done = CliRunner().invoke(choice.main, ["--device", position(session), "--once", *many])
 
     assert done.exit_code == 0, done.output
     cells = [each.strip() for each in done.output.splitlines()[-1].strip("|").split("|")]
+    assert not many or cells.pop(3) == many[-1]
     *times, auto, over = map(float, cells[3:])
     assert len(times) == 5
     assert over == pytest.approx(auto / min(times), rel=0.1)
@@ -257,6 +259,7 @@ def test_few_points_are_searched_once(session, monkeypatch):
         (["--once", "--points", "250"], "--points is not for --once"),
         (["--set", "--once"], "ask for one of them"),
         (["--once", "--kind", "shell"], "--kind is for --set"),
+        (["--queries", "100"], "--queries is for --once"),
     ],
 )
 def test_options_of_other_tables_are_refused(arguments, said):
