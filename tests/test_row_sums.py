@@ -157,7 +157,7 @@ def test_shares_cover_all_rows():
     for rows, most in itertools.product((1, 255, 256, 257, 65_535, 65_536, 65_537, 1 << 19), (1, 3, 1 << 10)):
         row_sums._MOST_SHARES, before = most, row_sums._MOST_SHARES
         try:
-            sums = row_sums.RowSums(None, rows)
+            sums = row_sums.RowSums(rows)
         finally:
             row_sums._MOST_SHARES = before
         assert (sums.shares - 1) << sums.shift < rows <= sums.shares << sums.shift

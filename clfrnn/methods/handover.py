@@ -13,7 +13,7 @@ from ..session import Session
 
 if TYPE_CHECKING:
     from .index import Index
-    from .row_sums import RowSums
+    from .row_sums import Reader, RowSums
 
 __all__ = ["Handover"]
 
@@ -34,15 +34,15 @@ class Handover(Protocol):
     def tell(self, total: Scratch) -> None:
         """Where the number of pairs will lie, with room behind it for a word to the host from the count."""
 
-    def add_up(self, find: Callable[[], RowSums | None]) -> None:
+    def add_up(self, session: Session, find: Callable[[], RowSums | None]) -> None:
         """Let the count add up its rows in what is found, if anything is, so that who places them need not."""
 
     @property
     def adds_up(self) -> bool:
         """Whether the count does, and nobody has read its sums."""
 
-    def read_sums(self, launch: Callable[[RowSums, Scratch, Scratch], cl.Event | None]) -> cl.Event | None:
-        """Launch what reads the sums of the count, given as the first, and clears the others."""
+    def read_sums(self, session: Session, launch: Reader) -> cl.Event | None:
+        """Launch what reads the sums of the count, and clears others."""
 
     @property
     def places_rows(self) -> bool:

@@ -68,7 +68,7 @@ class Listing:
         if marks is not None:
             marks.tell(total)
             if loops and (marks.places_rows or not is_one_launch(self.index.session, self.ask.m)):
-                marks.add_up(lambda: row_sums_for(self.index, self.ask))
+                marks.add_up(self.index.session, lambda: row_sums_for(self.index, self.ask))
         return self.index.count_asked(self.ask, marks), marks
 
     def places_rows(self, marks: Handover | None, room: int) -> bool:

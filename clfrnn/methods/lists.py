@@ -55,7 +55,7 @@ class Counted(NamedTuple):
         def launch(found: RowSums, sums: Scratch, last: Scratch) -> None:
             exclusive_scan(session, self.counts, self.offsets, total, shares=Shares(found.shift, sums, last))
 
-        marks.read_sums(launch)
+        marks.read_sums(session, launch)
 
     def offsets_for(self, index: Index, pairs: int) -> cla.Array:
         """The offsets, anew where those there are cannot count so many pairs, or could count more than they need."""

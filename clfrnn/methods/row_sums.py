@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyopencl as cl
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .ask import Ask
     from .index import Index
 
-__all__ = ["RowSums", "Summing", "row_sums_for"]
+__all__ = ["Reader", "RowSums", "Summing", "row_sums_for"]
 
 #: Rows of a share, as a power of two, are at least so many, and shares about so many at most: each group that finds out
 #: where rows begin goes through the sums of all before its own.
@@ -28,6 +28,10 @@ _SECTOR = 8
 _MOST_ROWS = 1 << 20
 
 
+#: What is launched with the shares, the sums of them to be read, and those to be cleared.
+Reader: TypeAlias = Callable[["RowSums", Scratch, Scratch], "cl.Event | None"]
+
+
 class RowSums:
     """Two sets of sums over shares of ``1 << shift`` rows: one at zero for the next count, and that of the last.
 
@@ -35,22 +39,21 @@ class RowSums:
     group clears what another is still reading.
     """
 
-    def __init__(self, session: Session, rows: int) -> None:
+    def __init__(self, rows: int) -> None:
         self.shift = max(_LEAST_SHIFT, ((rows - 1) // _MOST_SHARES).bit_length())
         self.shares = -(-rows // (1 << self.shift))
-        self._session = session
         self._clean: Scratch | None = None
         self._read: Scratch | None = None
 
-    def take(self) -> Scratch:
+    def take(self, session: Session) -> Scratch:
         """Sums at zero, for a count. They come back by :meth:`read`, or not at all where nobody comes to read them."""
         clean, self._clean = self._clean, None
-        return clean or cleared(self._session, _SECTOR * self.shares, purpose="the sums of rows")
+        return clean or cleared(session, _SECTOR * self.shares, purpose="the sums of rows")
 
-    def read(self, sums: Scratch, launch: Callable[[RowSums, Scratch, Scratch], cl.Event | None]) -> cl.Event | None:
-        """Launch what reads the sums of a count, given as the first, and clears the others."""
+    def read(self, session: Session, sums: Scratch, launch: Reader) -> cl.Event | None:
+        """Launch what reads the sums of a count, and clears the others."""
         last, self._read = self._read, None
-        last = last or self._session.scratch(_SECTOR * self.shares, INT, purpose="the sums of rows")
+        last = last or session.scratch(_SECTOR * self.shares, INT, purpose="the sums of rows")
         event = launch(self, sums, last)
         self._clean, self._read = last, sums
         return event
@@ -63,10 +66,10 @@ class Summing:
     #: those of the count, until somebody reads them
     _sums: Scratch | None = None
 
-    def add_up(self, find: Callable[[], RowSums | None]) -> None:
+    def add_up(self, session: Session, find: Callable[[], RowSums | None]) -> None:
         """See :class:`~clfrnn.methods.handover.Handover`."""
         self._row_sums = self._row_sums or find()
-        self._sums = None if self._row_sums is None else self._row_sums.take()
+        self._sums = None if self._row_sums is None else self._row_sums.take(session)
 
     @property
     def adds_up(self) -> bool:
@@ -77,12 +80,12 @@ class Summing:
         """Nobody reads those of an earlier count any more."""
         self._sums = None
 
-    def read_sums(self, launch: Callable[[RowSums, Scratch, Scratch], cl.Event | None]) -> cl.Event | None:
+    def read_sums(self, session: Session, launch: Reader) -> cl.Event | None:
         """See :class:`~clfrnn.methods.handover.Handover`."""
         sums, self._sums = self._sums, None
         assert sums is not None, "nobody has added up rows"
         assert self._row_sums is not None
-        return self._row_sums.read(sums, launch)
+        return self._row_sums.read(session, sums, launch)
 
     @property
     def sum_arguments(self) -> tuple[Any, ...]:
@@ -97,6 +100,11 @@ def row_sums_for(index: Index, ask: Ask) -> RowSums | None:
     """
     if not 0 < ask.m <= _MOST_ROWS or index.session.profile.kind == "cpu":
         return None
-    sums, box = index.session.once(RowSums, ask.m), index.problem.box
+    sums, box = index.session.once(_find_row_sums, ask.m), index.problem.box
     longest = index.num_points * (1.0 if box is None else box.most_images(index.radius))
     return sums if longest * (1 << sums.shift) < 2**31 else None
+
+
+def _find_row_sums(session: Session, rows: int) -> RowSums:  # noqa: ARG001
+    """One for all lists of so many rows in a session, which holds it."""
+    return RowSums(rows)

@@ -119,6 +119,7 @@ class Stash(Summing):
         assert total is not None, "nobody has said where to tell the host"
         rows, (kernels, size), capacity = self._writer(session, offsets, indices)
         return self.read_sums(
+            session,
             lambda sums, own, last: session.launch(
                 kernels["place_stashed_rows"],
                 sums.shares * size,
@@ -135,7 +136,7 @@ class Stash(Summing):
                 indices.base_data,
                 total.base_data,
                 total.offset // LONG.itemsize,
-            )
+            ),
         )
 
     def _writer(self, session: Session, offsets: cla.Array, indices: cla.Array) -> tuple[cla.Array, Any, Any]:
