@@ -212,11 +212,11 @@ def print_even(session: clfrnn.Session, sizes: tuple[int, ...], neighbors: tuple
         if cloud.dtype == "float64" and not session.profile.fp64:
             continue
         _, counts, lists, chosen = measure(session, cloud, BESIDE)
-        (strips, fenns), (strips_lists, fenns_lists) = counts.values(), lists.values()
-        click.echo(
-            f"| {cloud} | {strips:.3f} | {fenns:.3f} | {fenns / strips:.2f} x "
-            f"| {strips_lists:.3f} | {fenns_lists:.3f} | {fenns_lists / strips_lists:.2f} x | {chosen} |"
-        )
+        cells = [str(cloud)]
+        for each in (counts, lists):
+            cells += [f"{each[name]:.3f}" if name in each else "" for name in BESIDE]
+            cells.append(f"{each['fenns'] / each['strips']:.2f} x" if len(each) == len(BESIDE) else "")
+        click.echo(f"| {' | '.join(cells)} | {chosen} |")
 
 
 def print_set(session: clfrnn.Session, sizes: tuple[int, ...], names: tuple[str, ...]) -> None:
@@ -235,8 +235,13 @@ def print_set(session: clfrnn.Session, sizes: tuple[int, ...], names: tuple[str,
             times += columns(each)
             # Who has radii of their own, searches for lists.
             told = bool(each) and (each is lists or not cloud.decades)
-            over.append(f"{each[chosen] / min(each.values()):.2f}" if told else "")
+            over.append(times_the_best(each, chosen) if told else "")
         click.echo(f"| {cloud} | {neighbors:.3g} | {' | '.join(times)} | {chosen} | {' | '.join(over)} |")
+
+
+def times_the_best(by_name: dict[str, float], chosen: str) -> str:
+    """How many times the best the chosen method takes, if that was worth timing."""
+    return f"{by_name[chosen] / min(by_name.values()):.2f}" if chosen in by_name else f"> {HOPELESS:g}"
 
 
 def columns(by_name: dict[str, float]) -> list[str]:

@@ -49,6 +49,8 @@ class Ledger:
     def __init__(self) -> None:
         self.seconds: collections.Counter[str] = collections.Counter()
         self.calls: collections.Counter[str] = collections.Counter()
+        #: seconds of calls within the one that is running, which are not its own
+        self._within = 0.0
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
@@ -65,12 +67,15 @@ class Ledger:
         clock, seconds, calls = time.perf_counter, self.seconds, self.calls
 
         def timed(*arguments: Any, **options: Any) -> Any:
+            before, self._within = self._within, 0.0
             began = clock()
             try:
                 return called(*arguments, **options)
             finally:
-                seconds[what] += clock() - began
+                taken = clock() - began
+                seconds[what] += taken - self._within
                 calls[what] += 1
+                self._within = before + taken
 
         return timed
 

@@ -255,6 +255,9 @@ class ScanConfig(KernelConfig):
         return 8 * self.work_group_size * (1 + (self.items + 1) * self.through_local)
 
 
+#: Integers of a sector of the memory of GPUs.
+SECTOR = 8
+
 #: Keys that a work-item loads at once and keeps in registers, at most; and bytes of a key.
 _MOST_HELD = 16
 _KEY_SIZE = {"uint": 4, "ulong": 8}

@@ -10,7 +10,7 @@ from typing import Any
 
 from mako.lookup import TemplateLookup
 
-from .configs import KernelConfig, VisitVariant
+from .configs import SECTOR, KernelConfig, VisitVariant
 from .errors import ClfrnnError
 from .functions import PIECES, NeighborFunction
 
@@ -44,7 +44,8 @@ def render(
     variant: VisitVariant | None = None,
 ) -> str:
     """The OpenCL C of the template `stem` for `config`: its build kernels, or with `function` its walk."""
-    names = config.names() | dataclasses.asdict(variant or VisitVariant()) | {"function": function}
+    names = config.names() | dataclasses.asdict(variant or VisitVariant())
+    names |= {"function": function, "sector": SECTOR}
     return _resume_lines(str(_lookup(template_root()).get_template(f"{stem}.cl.mako").render(**names)))
 
 

@@ -7,7 +7,7 @@ import math
 import os
 import weakref
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, ClassVar, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, Protocol, TypeVar
 
 import numpy as np
 import pyopencl as cl
@@ -53,6 +53,13 @@ def _advice(purpose: str) -> str:
             "Take a smaller radius, only count (index.count()), or take it in parts: index.query_blocks(max_bytes=...)."
         )
     return "Drop arrays and lists that are no longer needed, search part of the points, or choose a larger device."
+
+
+class Keeper(Protocol):
+    """Who keeps memory of the device that is of use, but no need."""
+
+    def let_go(self) -> bool:
+        """Give it back; whether there was any."""
 
 
 class Session(Launcher):
@@ -111,6 +118,8 @@ class Session(Launcher):
         self._arrays: dict[tuple[tuple[int, ...], np.dtype[Any]], dict[str, Any]] = {}
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
         self._answers: dict[Hashable, Any] = {}
+        #: who keeps memory that others come first to
+        self.keepers: weakref.WeakSet[Keeper] = weakref.WeakSet()
         self._process = os.getpid()
         self.number = next(_NUMBERS)
         Session.living.add(self)
@@ -227,16 +236,26 @@ class Session(Launcher):
     def _take(self, size: int, purpose: str) -> cl_tools.PooledBuffer:
         """A buffer of at least one element, as drivers refuse empty ones."""
         size, profile, pool = max(16, size), self.profile, self._pool
-        if size > profile.max_allocation or size > profile.global_memory - pool.active_bytes:
+        if size > profile.max_allocation:
             self._refuse(size, purpose)
+        if size > profile.global_memory - pool.active_bytes:
+            self.let_go()
+            if size > profile.global_memory - pool.active_bytes:
+                self._refuse(size, purpose)
         try:
             return pool.allocate(size)
         except (cl.MemoryError, MemoryError):
-            self._refuse(size, purpose)
+            pass
         except cl.RuntimeError as error:
             if error.code != cl.status_code.OUT_OF_RESOURCES:
                 raise
+        if not self.let_go():
             self._refuse(size, purpose)
+        return self._take(size, purpose)
+
+    def let_go(self) -> bool:
+        """Let all who keep memory for later give it back to the pool; whether anybody did."""
+        return sum(keeper.let_go() for keeper in self.keepers) > 0
 
     def _refuse(self, size: int, purpose: str) -> NoReturn:
         largest, available = self.available()

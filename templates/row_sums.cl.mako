@@ -1,6 +1,6 @@
 ## Row sums: the neighbors that shares of 1 << frnn_share rows have together, added up by a count ("summed"), so that who
 ## finds out where rows begin need not go through all counts before its own.
-## Config fields used: summed.
+## Config fields used: summed, sector.
 <%def name="arguments()">
     , global int *restrict frnn_row_sums, const int frnn_share
 </%def>
@@ -11,7 +11,7 @@
 
 <%def name="place(share)" filter="trim">
 ## Where the sum of a share lies: each in a sector of memory of its own, as atomic operations in one wait for each other.
-8 * (${share})
+${sector} * (${share})
 </%def>
 
 <%def name="before(kind)">

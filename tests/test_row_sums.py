@@ -1,16 +1,20 @@
 """Rows that are written while their offsets are found, by sums that the count has added up."""
 
+import dataclasses
+import gc
 import itertools
+import math
+import weakref
 
 import numpy as np
 import pytest
-from conftest import POINTS, as_gpu
+from conftest import POINTS, as_gpu, takes_long_as_gpu, with_profile
 from test_stash import watch
 
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.errors import DeviceMemoryError
-from clfrnn.methods import cells, row_sums, stash
+from clfrnn.methods import cells, fenns, list_spec, row_sums, stash
 from clfrnn.methods.ask import make_ask
 from clfrnn.primitives import scan
 
@@ -79,7 +83,7 @@ def test_indexes_and_lists_in_turn(index, session):
 
 @pytest.mark.parametrize("hint", [None, 10**5])
 def test_without_memory_for_the_rows(index, monkeypatch, hint):
-    """Offsets are scanned instead, and the sums that nobody read are not those of the next count."""
+    """Offsets are scanned instead, by the same sums."""
     index.query()
     place, failing = stash.Stash.place, [True]
 
@@ -123,7 +127,7 @@ def test_sums_that_an_int_may_not_hold_are_not_made(session, monkeypatch):
 
 
 @pytest.mark.parametrize("shares", [1 << 10, 2], ids=["short shares", "long shares"])
-@pytest.mark.parametrize("asked", [{}, {"sort": "distance"}, {"include_self": True}], ids=str)
+@pytest.mark.parametrize("asked", [{}, {"sort": "index"}, {"include_self": True}], ids=str)
 def test_counts_that_are_scanned_by_one_launch(session, monkeypatch, shares, asked):
     """Of marks, and of numbers that are put by where rows are sorted, or many."""
     monkeypatch.setattr(row_sums, "_MOST_SHARES", shares)
@@ -133,13 +137,15 @@ def test_counts_that_are_scanned_by_one_launch(session, monkeypatch, shares, ask
         monkeypatch.setattr(stash, "slots_for", lambda *_, few=few: (12,) if few else ())
         monkeypatch.setattr(stash, "_MOST_PLACED", 0 if many else N)
         index = clfrnn.build_index(EVEN, RADIUS, method="strips", session=as_gpu(session))
-        for points in (EVEN, DENSE, DENSE, EVEN):
+        for step, points in enumerate((EVEN, DENSE, DENSE, EVEN)):
             index.update(points)
             names, found = launched(index, lambda index=index: index.query(**asked))
             kept = {name: value for name, value in asked.items() if name == "include_self"}
             same(found, reference.neighbors(points, RADIUS, **kept))
-            assert "scan_summed" in names or "place_stashed_rows" in names
-            assert not {"sum_shares", "scan_shares", "scan_few"} & set(names)
+            placed = few and not many and "sort" not in asked and step > 0
+            scans = {"scan_summed", "sum_shares", "scan_shares", "scan_few", "place_stashed_rows"} & set(names)
+            assert scans == ({"place_stashed_rows"} if placed else {"scan_summed"})
+            assert ("stashed_rows" in names) == (few and not (placed and step != 1))
 
 
 def test_few_counts_are_not_added_up(session, monkeypatch):
@@ -153,12 +159,132 @@ def test_few_counts_are_not_added_up(session, monkeypatch):
         assert names == ["frnn_visit", "scan_few", "frnn_visit"]
 
 
-def test_shares_cover_all_rows():
+def test_shares_cover_all_rows(monkeypatch):
     for rows, most in itertools.product((1, 255, 256, 257, 65_535, 65_536, 65_537, 1 << 19), (1, 3, 1 << 10)):
-        row_sums._MOST_SHARES, before = most, row_sums._MOST_SHARES
-        try:
-            sums = row_sums.RowSums(rows)
-        finally:
-            row_sums._MOST_SHARES = before
-        assert (sums.shares - 1) << sums.shift < rows <= sums.shares << sums.shift
-        assert sums.shares <= max(most, -(-rows // 256))
+        monkeypatch.setattr(row_sums, "_MOST_SHARES", most)
+        shift, shares = row_sums.shared_out(rows)
+        assert (shares - 1) << shift < rows <= shares << shift
+        assert shares <= max(most, -(-rows // 256))
+
+
+def test_a_session_with_sums_goes_with_its_last_holder(session, monkeypatch):
+    """Not only when the garbage collector comes: its pool holds memory of the device."""
+    watch(monkeypatch, 12)
+    own = with_profile(session, kind="gpu")
+    index = clfrnn.build_index(EVEN, RADIUS, method="strips", session=own)
+    index.query()
+    gone = weakref.ref(own)
+    gc.collect()
+    gc.disable()
+    try:
+        del own, index
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_one_stash_for_lists_of_other_lengths(session, monkeypatch):
+    """The points' own and foreign queries in turn: room is kept for as many rows alone, and said."""
+    watch(monkeypatch, 12)
+    monkeypatch.setattr(cells, "many_queries", lambda *_, **__: 1)
+    index = clfrnn.build_index(EVEN, RADIUS, method="strips", session=as_gpu(session))
+    seen = []
+    for m in (None, None, 300, N, None, 257, 300, None):
+        asked = {} if m is None else {"queries": clouds.uniform(m, 3, seed=m)}
+        kept = index.kept_stash
+        same(index.query(**asked), reference.neighbors(EVEN, RADIUS, **asked))
+        rows = m or N
+        assert index.nbytes["stash_rows"] == 8 * rows
+        assert index.nbytes["stash_numbers"] == 4 * 12 * rows
+        seen.append(index.kept_stash is kept)
+    assert seen == [False, True, False, False, True, False, False, False]
+
+
+def test_a_stash_is_kept_where_it_is_small_and_nobody_waits_for_it(index, monkeypatch):
+    index.query()
+    kept = index.kept_stash
+    assert kept is not None
+    found = index.query(hint=10**5)  # its counts are needed until somebody has looked at it
+    assert index.kept_stash is None
+    for points in (DENSE, EVEN):
+        index.update(points)
+        index.query()
+    assert index.kept_stash is not kept
+    same(found, EXPECTED[id(EVEN)])
+    held = sum(size for name, size in index.nbytes.items() if name.startswith("stash"))
+    for most, keeps in ((held - 1, False), (held, True)):
+        monkeypatch.setattr(stash, "_MOST_KEPT", most)
+        same(index.query(), EXPECTED[id(EVEN)])
+        assert (index.kept_stash is not None) == keeps
+
+
+def test_a_kept_stash_gives_way(session, monkeypatch):
+    """To whatever else needs its memory, of the same index or of another."""
+    monkeypatch.setattr(cells, "_FEW_ELSEWHERE", math.inf)
+    monkeypatch.setattr(stash, "slots_for", lambda *_: (12,))
+    own = with_profile(session, kind="gpu")
+    index = clfrnn.build_index(EVEN, RADIUS, method="strips", session=own)
+    whole = own.profile
+    for call in (
+        index.count,
+        lambda: index.update(EVEN),
+        lambda: [part.num_pairs for part in index.query_blocks(max_bytes=40_000)],
+        lambda: own.allocate(N, np.int64, purpose="something else"),
+    ):
+        own.profile = whole
+        for _ in range(2):
+            index.query()
+        assert index.kept_stash is not None
+        own.profile = dataclasses.replace(whole, global_memory=own._pool.active_bytes + 1000)
+        call()
+        assert index.kept_stash is None
+    own.profile = dataclasses.replace(whole, global_memory=own._pool.active_bytes + 1000)
+    with pytest.raises(DeviceMemoryError, match="something else needs"):
+        own.allocate(N, np.int64, purpose="something else")
+
+
+def test_no_memory_for_offsets(index, monkeypatch):
+    """The count has added up rows that nobody comes to read: the next begins at zero all the same."""
+    index.query()
+    index.query()
+    allocate, failing = clfrnn.Session.allocate, [True]
+
+    def failed(session, shape, dtype, *, purpose, rows=None):
+        if failing and "offsets" in purpose:
+            raise DeviceMemoryError(purpose, needed=1, available=0)
+        return allocate(session, shape, dtype, purpose=purpose, rows=rows)
+
+    monkeypatch.setattr(clfrnn.Session, "allocate", failed)
+    with pytest.raises(DeviceMemoryError):
+        index.query()
+    failing.clear()
+    for points in (EVEN, DENSE, EVEN):
+        index.update(points)
+        same(index.query(), EXPECTED[id(points)])
+
+
+def test_offsets_of_eight_bytes_are_scanned(index, monkeypatch):
+    """What rows find is four bytes long."""
+    index.query()
+    monkeypatch.setattr(list_spec, "_LARGEST_INT32", 100)
+    for _ in range(3):
+        names, found = launched(index, index.query)
+        same(found, EXPECTED[id(EVEN)])
+        assert "place_stashed_rows" not in names
+        assert found.offsets.dtype == np.int64
+
+
+def test_lists_of_local_grids(session, monkeypatch):
+    """FENNS puts numbers by as well."""
+    if takes_long_as_gpu(session, "fenns"):
+        pytest.skip("this driver takes long for a kernel in the arrangement for a GPU")
+    watch(monkeypatch, 12)
+    monkeypatch.setattr(fenns, "_WORTH_A_STASH", 0.0)
+    index = clfrnn.build_index(EVEN, RADIUS, method="fenns", session=as_gpu(session))
+    placed = []
+    for points in (EVEN, EVEN, DENSE, EVEN):
+        index.update(points)
+        names, found = launched(index, index.query)
+        same(found, EXPECTED[id(points)])
+        placed.append("place_stashed_rows" in names)
+    assert placed == [False, True, True, True]

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu, takes_long_as_gpu
+from conftest import POINTS, as_gpu, takes_long_as_gpu, with_profile
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -211,17 +211,18 @@ def test_rows_that_are_not_put_by_are_visited(session, asked, monkeypatch):
 
 def test_a_crowd_that_comes_later_compiles_nothing(session, monkeypatch):
     """The visit of rows that are not put by is made ready with the first list."""
-    watch(monkeypatch, 4)
+    watch(monkeypatch, 8)
     even = clouds.lattice(N, 3, seed=1)
-    index = clfrnn.build_index(even, 0.04, method="strips", session=as_gpu(session))
-    for _ in range(2):
-        index.query()
-    compiled = index.session.programs.compiled
-    crowd = even * np.float32(0.2)
-    index.update(crowd)
-
-    assert sorted_rows(index.query().to_host()) == sorted_rows(reference.neighbors(crowd, 0.04))
-    assert index.session.programs.compiled == compiled
+    for radius, pairs in ((0.08, True), (0.04, False)):
+        index = clfrnn.build_index(even, radius, method="strips", session=with_profile(session, kind="gpu"))
+        longest = index.query().to_host().counts.max()
+        assert 0 < longest <= 8 if pairs else longest == 0
+        compiled = index.session.programs.compiled
+        for scale in (0.7, 0.2):
+            crowd = even * np.float32(scale)
+            index.update(crowd)
+            assert sorted_rows(index.query().to_host()) == sorted_rows(reference.neighbors(crowd, radius))
+        assert index.session.programs.compiled == compiled
 
 
 @pytest.mark.usefixtures("unsliced")

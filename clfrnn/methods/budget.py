@@ -19,7 +19,10 @@ _LEAST_BUDGET = 1 << 12
 def fits(index: Index, spec: ListSpec, rows: int, pairs: int, *, held: int = 0) -> bool:
     """Whether the device has room for the list, `held` bytes of which there are already."""
     largest, available = index.session.available()
-    return spec.largest(rows, pairs) <= largest and spec.bytes(rows, pairs) <= available + held
+    if spec.largest(rows, pairs) > largest:
+        return False
+    needed = spec.bytes(rows, pairs) - held
+    return needed <= available or (index.session.let_go() and needed <= index.session.available()[1])
 
 
 def affords(index: Index, spec: ListSpec, rows: int, pairs: int, max_bytes: int | None, *, held: int = 0) -> bool:

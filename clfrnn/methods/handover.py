@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import pyopencl as cl
 import pyopencl.array as cla
@@ -27,6 +27,9 @@ class Handover(Protocol):
 
     def variant(self, *, light: bool) -> dict[str, Any]:
         """What is compiled into a visit that leaves them, which is a light one, or into the one behind it."""
+
+    #: integers that the count leaves of each query
+    columns: ClassVar[int]
 
     def counts(self, session: Session, m: int) -> cla.Array:
         """Room for the counts of m queries, in a column of their own or with what else the count leaves of a query."""
@@ -56,6 +59,9 @@ class Handover(Protocol):
 
     def place(self, session: Session, offsets: cla.Array, indices: cla.Array) -> cl.Event | None:
         """The same without a scan: `offsets` and the number of pairs are written, too."""
+
+    def prepare(self, session: Session, offsets: cla.Array) -> None:
+        """Compile what :meth:`write` and :meth:`place` launch for such offsets."""
 
     def give_back(self, index: Index) -> None:
         """All that reads it is enqueued: another list of the index may have its room."""

@@ -65,12 +65,18 @@ class Index(Walker):
         self.loops = True
         self.rooms = Rooms()
         #: what the last list put numbers by in, for the next
-        self.spare: Stash | None = None
+        self.kept_stash: Stash | None = None
+        session.keepers.add(self)
         #: what its lists carry, by what was asked for
         self.specs: dict[tuple[bool, bool, str | None], ListSpec] = {}
 
+    def let_go(self) -> bool:
+        """Give back what is kept for the next list alone; whether there was anything."""
+        kept, self.kept_stash = self.kept_stash, None
+        return kept is not None
+
     def _buffers_of_lists(self) -> dict[str, cla.Array | Scratch]:
-        return {} if self.spare is None else self.spare.buffers
+        return {} if self.kept_stash is None else self.kept_stash.buffers
 
     def count(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> cla.Array:
         """The number of neighbors of each query.
@@ -222,8 +228,10 @@ class Index(Walker):
         Notes
         -----
         Cost: two visits, a scan, and one wait for the number of pairs, after the second visit was enqueued if there was
-        such a list before. With a `hint`, the wait comes when the list is first looked at. When there are more pairs
-        than the hint said, or the lists before had and an eighth, a third visit follows.
+        such a list before; of few neighbors on a GPU one visit and one launch behind it, and a second visit for rows of
+        more. With a `hint`, the wait comes when the list is first looked at. When there are more pairs than the hint
+        said, or the lists before had and an eighth, rows are written once more. Up to 32 MiB are kept for the next list
+        there (:attr:`nbytes` says), until something else needs them.
         """
         ask = make_ask(self, queries, radius=radius, include_self=include_self, half=half)
         spec = make_spec(self, distances=distances, vectors=vectors, sort=sort)

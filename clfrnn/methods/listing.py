@@ -10,6 +10,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
+from ..configs import SECTOR
 from ..errors import DeviceMemoryError
 from ..functions import NeighborFunction
 from ..limits import sorts_within_turns, turns_refusal
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from .index import Index
 
 __all__ = ["Listing", "begin_listing"]
-
-#: Neighbors' numbers that fill a sector of the memory of GPUs.
-_SECTOR = 8
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)  # one for each list: frozen ones take longer to make
@@ -67,14 +65,18 @@ class Listing:
         marks = self.index.make_marks(self.ask, numbers=self.measured or not self.spec.carried)
         if marks is not None:
             marks.tell(total)
-            if loops and (marks.places_rows or not is_one_launch(self.index.session, self.ask.m)):
-                marks.add_up(self.index.session, lambda: row_sums_for(self.index, self.ask))
+            session, many = self.index.session, marks.columns * self.ask.m
+            if loops and (self.may_place_rows(marks) or not is_one_launch(session, many)):
+                marks.add_up(session, lambda: row_sums_for(self.index, self.ask))
         return self.index.count_asked(self.ask, marks), marks
 
     def places_rows(self, marks: Handover | None, room: int) -> bool:
         """Whether rows are written into so much room, and where they begin is found, by one launch: numbers alone."""
-        alone = marks is not None and marks.adds_up and marks.places_rows and not (self.measured or self.spec.sort)
-        return alone and room > 0 and not is_wide(room)
+        return marks is not None and marks.adds_up and self.may_place_rows(marks) and room > 0 and not is_wide(room)
+
+    def may_place_rows(self, marks: Handover) -> bool:
+        """Whether they may be: where nobody waits for their number to go on with them."""
+        return marks.places_rows and not (self.measured or self.spec.sort)
 
     def fill_foreseen(
         self, offsets: cla.Array, room: int, *, marks: Handover | None, later: bool = False, scanned: bool = True
@@ -148,11 +150,12 @@ class Listing:
     def _writer(self, offsets: cla.Array, *, bounded: bool) -> NeighborFunction:
         """What a visit runs to write rows, as far as there is room where that is `bounded`."""
         spec = self.spec.numbers if self.measured else self.spec
-        held = _SECTOR if self.index.writes_at_once() and not spec.carried else 0
+        held = SECTOR if self.index.writes_at_once() and not spec.carried else 0
         return spec.writer(offsets.dtype, bounded=bounded, held=held)
 
     def prepare(self, offsets: cla.Array, marks: Handover) -> None:
-        """Compile the visit that writes what a count has not put by, so that no later list of a loop has to."""
+        """Compile what writes rows, and what a count has not put by, so that no later list of a loop has to."""
+        marks.prepare(self.index.session, offsets)
         self.index.prepare(self._writer(offsets, bounded=True), self.ask, marks)
 
     def _measure(self, arrays: dict[str, cla.Array], names: tuple[str, ...]) -> cl.Event | None:

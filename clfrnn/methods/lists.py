@@ -80,7 +80,7 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
     later = room is not None and not spec.sort and counted.puts_by and not index.rooms.overflows(kind)
     arrays = None if room is None else _fill_foreseen(listing, counted, room, later=later, scanned=scanned)
     if sent is None:  # whoever wrote rows has found their number, too
-        sent = index.watch.send(0)
+        sent = index.watch.send(0)  # behind them on the session's own queue, as no kernel is left to run beside it
     pairs, told = index.watch.receive(sent)
     rest = counted.has_rest(told)
     if counted.puts_by:
@@ -94,7 +94,7 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
         arrays = None  # its memory is what the list takes that is written now
         if not fits(index, spec, ask.m, pairs, held=counted.offsets.nbytes):
             # Memory of marks, or for points, may be what is missing.
-            counted, marks, listing, index.spare = counted._replace(marks=None), None, listing.visited(), None
+            counted, marks, listing = counted._replace(marks=None), None, listing.visited()
         arrays = _fill_exactly(listing, counted, pairs, wanted=wanted, rest=rest, max_bytes=max_bytes)
     if marks is not None:
         marks.give_back(index)
@@ -141,7 +141,7 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
     counted = _place(index, ask.m, counts, total, marks, wide=is_wide(hint), scanned=scanned)
     written = _fill_foreseen(listing, counted, hint, scanned=scanned)
     # Back to the pool, however long nobody looks at the list; and where there was no memory, that of the marks, or for
-    # points to measure by, may be what was missing.
+    # points to measure by, may be what was missing. No other list may have their room: the counts may lie in it.
     counted, marks, listing = counted._replace(marks=None), None, listing.visited()
     arrays = written or listing.fill(counted.offsets, pairs=None, room=hint)
 

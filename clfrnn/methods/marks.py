@@ -26,6 +26,7 @@ class Marks(Summing):
 
     #: the visit that reads them writes rows, from where a scan says that they begin
     places_rows: ClassVar[bool] = False
+    columns: ClassVar[int] = 1
 
     def __init__(self, words: Scratch, used: Scratch, room: int, units: int) -> None:
         self.words, self.used, self.room, self.units = words, used, room, units
@@ -54,6 +55,9 @@ class Marks(Summing):
         """Nothing: see :meth:`has_rest`."""
 
     def place(self, session: Session, offsets: cla.Array, indices: cla.Array) -> None:
+        """Nothing: see :attr:`places_rows`."""
+
+    def prepare(self, session: Session, offsets: cla.Array) -> None:
         """Nothing: see :attr:`places_rows`."""
 
     def give_back(self, index: Index) -> None:

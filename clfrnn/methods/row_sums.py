@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyopencl as cl
 
+from ..configs import SECTOR
 from ..primitives.fill import cleared
 from ..scratch import INT, Scratch
 from ..session import Session
@@ -15,14 +16,11 @@ if TYPE_CHECKING:
     from .ask import Ask
     from .index import Index
 
-__all__ = ["Reader", "RowSums", "Summing", "row_sums_for"]
+__all__ = ["Reader", "RowSums", "Summing", "row_sums_for", "shared_out"]
 
 #: Rows of a share, as a power of two, are at least so many, and shares about so many at most: each group that finds out
 #: where rows begin goes through the sums of all before its own.
 _LEAST_SHIFT, _MOST_SHARES = 8, 1 << 10
-
-#: Each sum has a sector of memory of its own, as atomic operations in one wait for each other.
-_SECTOR = 8
 
 #: The counts of more rows are scanned by two launches: adding each to a sum takes as long (measured).
 _MOST_ROWS = 1 << 20
@@ -39,21 +37,22 @@ class RowSums:
     group clears what another is still reading.
     """
 
-    def __init__(self, rows: int) -> None:
-        self.shift = max(_LEAST_SHIFT, ((rows - 1) // _MOST_SHARES).bit_length())
-        self.shares = -(-rows // (1 << self.shift))
+    def __init__(self, shift: int, shares: int) -> None:
+        self.shift, self.shares = shift, shares
+        #: each sum has a sector of memory of its own, as atomic operations in one wait for each other
+        self.size = SECTOR * shares
         self._clean: Scratch | None = None
         self._read: Scratch | None = None
 
     def take(self, session: Session) -> Scratch:
         """Sums at zero, for a count. They come back by :meth:`read`, or not at all where nobody comes to read them."""
         clean, self._clean = self._clean, None
-        return clean or cleared(session, _SECTOR * self.shares, purpose="the sums of rows")
+        return clean or cleared(session, self.size, purpose="the sums of rows")
 
     def read(self, session: Session, sums: Scratch, launch: Reader) -> cl.Event | None:
         """Launch what reads the sums of a count, and clears the others."""
         last, self._read = self._read, None
-        last = last or session.scratch(_SECTOR * self.shares, INT, purpose="the sums of rows")
+        last = last or session.scratch(self.size, INT, purpose="the sums of rows")
         event = launch(self, sums, last)
         self._clean, self._read = last, sums
         return event
@@ -76,10 +75,6 @@ class Summing:
         """See :class:`~clfrnn.methods.handover.Handover`."""
         return self._sums is not None
 
-    def forget_sums(self) -> None:
-        """Nobody reads those of an earlier count any more."""
-        self._sums = None
-
     def read_sums(self, session: Session, launch: Reader) -> cl.Event | None:
         """See :class:`~clfrnn.methods.handover.Handover`."""
         sums, self._sums = self._sums, None
@@ -100,11 +95,17 @@ def row_sums_for(index: Index, ask: Ask) -> RowSums | None:
     """
     if not 0 < ask.m <= _MOST_ROWS or index.session.profile.kind == "cpu":
         return None
-    sums, box = index.session.once(_find_row_sums, ask.m), index.problem.box
+    (shift, shares), box = shared_out(ask.m), index.problem.box
     longest = index.num_points * (1.0 if box is None else box.most_images(index.radius))
-    return sums if longest * (1 << sums.shift) < 2**31 else None
+    return index.session.once(_make_row_sums, shift, shares) if longest * (1 << shift) < 2**31 else None
 
 
-def _find_row_sums(session: Session, rows: int) -> RowSums:  # noqa: ARG001
-    """One for all lists of so many rows in a session, which holds it."""
-    return RowSums(rows)
+def shared_out(rows: int) -> tuple[int, int]:
+    """As a power of two the rows of a share, and the number of shares."""
+    shift = max(_LEAST_SHIFT, ((rows - 1) // _MOST_SHARES).bit_length())
+    return shift, -(-rows // (1 << shift))
+
+
+def _make_row_sums(session: Session, shift: int, shares: int) -> RowSums:  # noqa: ARG001
+    """One for all lists of a session, which holds it, with so many shares."""
+    return RowSums(shift, shares)

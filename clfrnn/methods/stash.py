@@ -32,7 +32,7 @@ _SHARE = 1 / 8
 #: More rows are written from where a scan says that they begin: a loop then hears of their number while they are.
 _MOST_PLACED = 1 << 19
 
-#: The room of a stash that is no larger is kept for the next.
+#: A stash that takes no more bytes is kept for the next list, as long as nobody else needs its memory.
 _MOST_KEPT = 1 << 25
 
 #: Numbers that are stored together.
@@ -56,6 +56,7 @@ def _draw_number() -> int:
 class Stash(Summing):
     """Room for the numbers of up to `slots` neighbors of each unit of a launch."""
 
+    columns: ClassVar[int] = 2
     #: what no stash is known to have said: as long as none does, launches have one argument less to set
     unsaid: ClassVar[int] = _draw_number()
 
@@ -83,7 +84,6 @@ class Stash(Summing):
     def tell(self, total: Scratch) -> None:
         """See :class:`~clfrnn.methods.handover.Handover`."""
         self._total, self.number = total, Stash.unsaid
-        self.forget_sums()
 
     @property
     def places_rows(self) -> bool:
@@ -104,7 +104,7 @@ class Stash(Summing):
     def counts(self, session: Session, m: int) -> cla.Array:
         """Room for counts, each with the query's place in the stash."""
         if self.rows is None:
-            self.rows = session.allocate((m, 2), INT, purpose="the neighbor counts")
+            self.rows = session.allocate((m, self.columns), INT, purpose="the neighbor counts")
         return self.rows
 
     def write(self, session: Session, offsets: cla.Array, indices: cla.Array) -> cl.Event | None:
@@ -143,12 +143,18 @@ class Stash(Summing):
         """The rows, kernels and the size of their groups, and how far `indices` go."""
         assert self.rows is not None, "nobody has counted yet"
         wide, pairs = offsets.dtype == LONG, indices.shape[0]
-        writer = self._writers.get(wide)
-        if writer is None:
-            offset = "long" if wide else "int"
-            kernels, config = session.planned("stashed_rows", plan_stashed_rows, slots=self.slots, offset=offset)
-            writer = self._writers[wide] = kernels, config.work_group_size
+        writer = self._writers.get(wide) or self._find_writer(session, wide=wide)
         return self.rows, writer, np.int64(pairs) if wide else pairs
+
+    def _find_writer(self, session: Session, *, wide: bool) -> tuple[Mapping[str, Kernel], int]:
+        offset = "long" if wide else "int"
+        kernels, config = session.planned("stashed_rows", plan_stashed_rows, slots=self.slots, offset=offset)
+        self._writers[wide] = writer = kernels, config.work_group_size
+        return writer
+
+    def prepare(self, session: Session, offsets: cla.Array) -> None:
+        """See :class:`~clfrnn.methods.handover.Handover`."""
+        self._find_writer(session, wide=offsets.dtype == LONG)
 
     @property
     def buffers(self) -> dict[str, cla.Array | Scratch]:
@@ -158,8 +164,9 @@ class Stash(Summing):
 
     def give_back(self, index: Index) -> None:
         """See :class:`~clfrnn.methods.handover.Handover`."""
-        if self.numbers.size * INT.itemsize <= _MOST_KEPT:
-            index.spare = self
+        self._total = None
+        if sum(buffer.size * buffer.dtype.itemsize for buffer in self.buffers.values()) <= _MOST_KEPT:
+            index.kept_stash = self
 
 
 def slots_for(neighbors: float, spread: float, most: int) -> tuple[int, ...]:
@@ -191,10 +198,10 @@ def stash_for(index: Index, ask: Ask, slots: int) -> Stash | None:
     """A stash of so many slots for a list of numbers alone, where that is sooner: the one before, if it serves."""
     if not slots or (ask.queries is not None and not ask.copied):
         return None
-    spare, index.spare = index.spare, None
-    if spare is not None and (spare.units, spare.slots) == (ask.m, slots):
-        return spare
-    del spare  # back to the pool, for the next
+    kept, index.kept_stash = index.kept_stash, None
+    if kept is not None and (kept.units, kept.slots) == (ask.m, slots):
+        return kept
+    del kept  # back to the pool, for the next
     return make_stash(index.session, units=ask.m, slots=slots)
 
 
