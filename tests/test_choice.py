@@ -251,15 +251,44 @@ def test_few_points_for_many_queries_and_many_for_few(name, dim):
         assert worth or f"as {n:,} points, for {m:,} queries, are not worth" in chosen.why.replace("and ", "as ")
         return chosen.method.name
 
-    more = "strips" if dim == 3 else "aabb_tree"
+    few_queries = "aabb_tree" if dim != 3 else "uniform_grid" if gpu else "strips"
+    more = "aabb_tree" if dim != 3 else "strips"
     pairs = 1 << 29 if gpu else few * few
     assert [taken(few // 4, pairs // (few // 4) + extra) for extra in (0, 1)] == ["brute_force", more]
     assert taken(500, pairs // 500 + 1) == more
     assert taken(500, 300_000) == ("brute_force" if gpu else more)
-    assert [taken(4 * few, few // 4 + extra) for extra in (0, 1)] == [more if gpu else "brute_force", more]
+    assert [taken(4 * few, few // 4 + extra) for extra in (0, 1)] == [
+        few_queries if gpu else "brute_force",
+        few_queries,
+    ]
     for queries in (0, 1, 16):
         most = few if gpu else few * few // 16
-        assert [taken(most + extra, queries) for extra in (0, 1)] == ["brute_force", more]
+        assert [taken(most + extra, queries) for extra in (0, 1)] == ["brute_force", few_queries]
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_few_points_that_are_searched_once_go_into_cells_of_any_side(name):
+    """Before anybody knows the best; more of them, more queries, more neighbors, and an index, go into strips."""
+
+    def taken(n, m, neighbors=10.0):
+        return choose_method(even(neighbors=neighbors, n=n), RECORDED[name], queries=m).method.name
+
+    assert taken(1 << 16, 1 << 16) == "uniform_grid"
+    assert taken(1 << 16, 1 << 16, 51.0) == taken((1 << 16) + 1, 1 << 16) == taken(1 << 16, (1 << 16) + 1) == "strips"
+    assert choose_method(even(neighbors=10.0, n=1 << 16), RECORDED[name]).method.name == "strips"
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_few_queries_in_a_periodic_box(name):
+    """All pairs of twice as many points, as all queries go at once."""
+    worth = {
+        (n, m): is_worth_binning(n, RECORDED[name], dim=3, queries=m, periodic=True)
+        for n in (700, 701, 1400, 1401)
+        for m in (1, 256, 257, 1400)
+    }
+    assert [at for at, binned in worth.items() if not binned] == [
+        *((700, m) for m in (1, 256, 257, 1400)), *((n, m) for n in (701, 1400) for m in (1, 256))
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", RECORDED)

@@ -13,6 +13,7 @@ from .base import Method
 from .brute_force import BruteForce
 from .fenns import Fenns
 from .strips import Strips
+from .uniform_grid import UniformGrid
 
 __all__ = ["Choice", "choose_method", "is_worth_binning"]
 
@@ -30,6 +31,10 @@ class _Few(NamedTuple):
 #: that may be met: 500 points took a GPU 0.8 times as long, 1,000 0.95 to 1.2 times, 250 a CPU 0.95 to 1.1 times.
 _ONCE = {"gpu": _Few(8192, 700), "cpu": _Few(512, 256)}
 
+#: In a periodic box a GPU tests twice as many points for so few queries: 1,000 for 256 in 0.66 times the time of
+#: strips and 0.8 of a grid, 2,000 in 0.95 and 1.07.
+_FEW_QUERIES = 256
+
 #: And by those who keep an index, whose steps are an update and a query: in 2D and 3D, and where no grid serves. On a
 #: GPU these are done sooner with cells or a tree, of any number of points (measured from 64 on, in 1 to 12 dimensions).
 #: On a CPU, which brings few points into cells by one launch, steps of 64 points take cells 0.85 to 1.1 times as long
@@ -40,6 +45,12 @@ _KEPT_BY_TREES = {"gpu": _Few(0, 0), "cpu": _Few(150, 100)}
 #: A GPU tests so many pairs of few points as soon as it sorts the points and goes through cells (measured with 100 to
 #: 4,000 points and 64 to 1,048,576 queries on an H200: 500 points with a million queries, or 2,000 with a quarter).
 _MOST_PAIRS = 1 << 29
+
+#: Up to so many points with so few neighbors, for as many queries, a GPU searches once through a grid sooner than the
+#: host has weighed the sides of cells for strips: of 1,000 to 16,000 points in 0.87 to 0.9 times the time, in periodic
+#: boxes in 0.83 to 0.87 (an H100 with a slow host). Steps of 65,536 points with 47 neighbors take a grid 1.04 times as
+#: long, of a million 1.28.
+_MOST_UNWEIGHED, _MOST_NEIGHBORS_UNWEIGHED = 1 << 16, 50.0
 
 #: So many queries take a CPU as long as one, by all pairs (measured: one query of 262,144 points 24.7 ms, and 14.7 by
 #: strips; 20 queries of 10,000 points 1.4 and 1.8).
@@ -84,7 +95,7 @@ def is_worth_binning(n: int, profile: DeviceProfile, *, dim: int, queries: int |
 
     `queries` is their number where these are searched once and for all, None where an index is kept.
     """
-    few = _few_points(profile, dim=dim, once=queries is not None, periodic=periodic)
+    few = _few_points(profile, dim=dim, queries=queries, periodic=periodic)
     if queries is None:
         return n > few
     if profile.kind == "gpu":
@@ -93,10 +104,12 @@ def is_worth_binning(n: int, profile: DeviceProfile, *, dim: int, queries: int |
     return n * max(queries, _LEAST_QUERIES) > few * few
 
 
-def _few_points(profile: DeviceProfile, *, dim: int, once: bool, periodic: bool) -> int:
-    limits = _ONCE if once else _KEPT if dim in Strips.dims else _KEPT_BY_TREES
+def _few_points(profile: DeviceProfile, *, dim: int, queries: int | None, periodic: bool) -> int:
+    limits = _ONCE if queries is not None else _KEPT if dim in Strips.dims else _KEPT_BY_TREES
     few = limits["gpu" if profile.kind == "gpu" else "cpu"]
-    return few.periodic if periodic else few.open
+    if not periodic:
+        return few.open
+    return few.periodic * (2 if profile.kind == "gpu" and queries is not None and queries <= _FEW_QUERIES else 1)
 
 
 class Choice(NamedTuple):
@@ -118,7 +131,7 @@ def choose_method(
     if not n:
         return Choice(BruteForce(), "chosen by auto, as there are no points")
     periodic = problem.box is not None
-    few = _few_points(profile, dim=dim, once=queries is not None, periodic=periodic)
+    few = _few_points(profile, dim=dim, queries=queries, periodic=periodic)
     of_these = f"up to {few:,} points" if queries is None else f"{n:,} points, for {queries:,} queries,"
     binned = is_worth_binning(n, profile, dim=dim, queries=queries, periodic=periodic)
     if dim not in Strips.dims:
@@ -130,6 +143,9 @@ def choose_method(
     )
     if why_tree is not None:
         return Choice(AabbTree(), f"chosen by auto, as {why_tree}")
+    if queries is not None and _is_done_unweighed(problem, profile, queries):
+        why = "so few points are searched once before sides of cells are weighed"
+        return Choice(UniformGrid(), f"chosen by auto, as {why}")
     reason = _reason_against_local_grids(problem, profile)
     many = f"there are more than {few:,} points, and " if queries is None and few else ""
     strips = Choice(Strips(), f"chosen by auto, as {many}{reason or _UNEVEN}")
@@ -137,6 +153,13 @@ def choose_method(
         return strips
     why = "chosen by auto, as a GPU makes local grids sooner than it fills cells where neighbors are few"
     return Choice(Fenns(), why, otherwise=strips)
+
+
+def _is_done_unweighed(problem: Problem, profile: DeviceProfile, queries: int) -> bool:
+    """Whether a single search by cells of any side is over before the best side is known."""
+    if profile.kind != "gpu" or max(problem.n, queries) > _MOST_UNWEIGHED:
+        return False
+    return problem.survey.neighbors(problem.radius) <= _MOST_NEIGHBORS_UNWEIGHED
 
 
 def _choose_without_grids(problem: Problem, too_few: str | None) -> Choice:
