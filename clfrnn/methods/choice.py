@@ -25,14 +25,15 @@ class _Few(NamedTuple):
     periodic: int
 
 
-#: Of so few points all pairs are tested sooner by those who search once, for as many queries. A search of 8,000 points
-#: in 3D took all pairs 0.9 times as long as cells on a GPU with a slow host, and 1.2 times with a quick one, of 16,000
-#: 1.5 to 2 times; on a CPU of 250 points 0.8 times, of 500 1.1 times. In a periodic box a pair is tested in each image
-#: that may be met: 500 points took a GPU 0.8 times as long, 1,000 0.95 to 1.2 times, 250 a CPU 0.95 to 1.1 times.
-_ONCE = {"gpu": _Few(8192, 700), "cpu": _Few(512, 256)}
+#: Of so few points all pairs are tested sooner by those who search once, for as many queries. A search of 4,000 points
+#: in 3D took all pairs 0.89 and 0.71 times as long as a grid, on a GPU with a quick host and with a slow one, of 8,000
+#: 1.28 and 0.89 times, of 16,000 2.2 and 1.35 times; on a CPU of 250 points 0.8 times, of 500 1.1 times. In a periodic
+#: box a pair is tested in each image that may be met: 500 points took a GPU 1.07 and 0.82 times as long, 1,000 1.69 and
+#: 1.15 times, 250 a CPU 0.95 to 1.1 times.
+_ONCE = {"gpu": _Few(6000, 500), "cpu": _Few(512, 256)}
 
-#: In a periodic box a GPU tests twice as many points for so few queries: 1,000 for 256 in 0.66 times the time of
-#: strips and 0.8 of a grid, 2,000 in 0.95 and 1.07.
+#: In a periodic box a GPU tests twice as many points for so few queries: 1,000 for 256 in 1.01 and 0.81 times the time
+#: of a grid, 2,000 in 1.56 and 1.07.
 _FEW_QUERIES = 256
 
 #: And by those who keep an index, whose steps are an update and a query: in 2D and 3D, and where no grid serves. On a
@@ -47,9 +48,9 @@ _KEPT_BY_TREES = {"gpu": _Few(0, 0), "cpu": _Few(150, 100)}
 _MOST_PAIRS = 1 << 29
 
 #: Up to so many points with so few neighbors, for as many queries, a GPU searches once through a grid sooner than the
-#: host has weighed the sides of cells for strips: of 1,000 to 16,000 points in 0.87 to 0.9 times the time, in periodic
-#: boxes in 0.83 to 0.87 (an H100 with a slow host). Steps of 65,536 points with 47 neighbors take a grid 1.04 times as
-#: long, of a million 1.28.
+#: host has weighed the sides of cells for strips: of 1,000 to 16,000 points in 0.85 to 0.9 times the time, in periodic
+#: boxes in 0.81 to 0.87 (H100s with a quick host and with a slow one). Steps of 65,536 points with 47 neighbors take a
+#: grid 1.04 times as long, of a million 1.28.
 _MOST_UNWEIGHED, _MOST_NEIGHBORS_UNWEIGHED = 1 << 16, 50.0
 
 #: So many queries take a CPU as long as one, by all pairs (measured: one query of 262,144 points 24.7 ms, and 14.7 by
