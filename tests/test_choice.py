@@ -312,7 +312,7 @@ def test_few_points_and_other_dimensions(name):
         assert fewest(dim) == (1 if gpu else 51 if grids else 151)
         assert fewest(dim, periodic=True) == (1 if gpu else 51 if grids else 101)
         assert fewest(dim, once=True) == (6001 if gpu else 513)
-        assert fewest(dim, once=True, periodic=True) == (701 if gpu else 257)
+        assert fewest(dim, once=True, periodic=True) == (501 if gpu else 257)
         taken = choice(even(neighbors=3, dim=dim, n=200), name)[0]
         assert taken == ("strips" if grids else "aabb_tree")
     crowd = choice(even(neighbors=10_000, n=20_000, dim=6), name)
