@@ -17,7 +17,8 @@ from .methods import METHODS, Choice, Index, Method, choose_method, is_worth_bin
 from .methods.intake import check_context, fetch, take_points
 from .methods.periodic import check_box, check_images, survey_in_box
 from .plan import Problem
-from .primitives.reduce import PendingBox, bounding_box, survey_points
+from .primitives.pending import PendingBox
+from .primitives.reduce import bounding_box, survey_points
 from .results import NeighborList
 from .session import Session
 from .survey import Survey

@@ -15,7 +15,7 @@ from clfrnn.buckets import Filling, bucket_groups
 from clfrnn.domain import fit_cells
 from clfrnn.methods.buckets import BucketSort
 from clfrnn.methods.grid_numbers import pack_grid
-from clfrnn.primitives.reduce import BoxRoom
+from clfrnn.primitives.pending import BoxRoom
 from clfrnn.scratch import INT, Scratch
 
 N = min(1500, POINTS)

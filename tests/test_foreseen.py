@@ -13,7 +13,7 @@ from clfrnn import clouds, reference
 from clfrnn.methods import METHODS, cells, list_spec, lists, stash
 from clfrnn.methods.marks import make_marks
 from clfrnn.methods.rooms import Rooms
-from clfrnn.primitives.reduce import SentTotal
+from clfrnn.primitives.pending import SentTotal
 
 pytestmark = pytest.mark.usefixtures("unsliced")
 

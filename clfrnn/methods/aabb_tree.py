@@ -13,7 +13,8 @@ from ..functions import NeighborFunction
 from ..limits import check_turns
 from ..packs import TreeWalkConfig, are_few, is_crowd, pays_to_divide, without_packs
 from ..plan import Problem
-from ..primitives.reduce import Box, PendingBox, bounding_box
+from ..primitives.pending import Box, PendingBox
+from ..primitives.reduce import bounding_box
 from ..profile import DeviceProfile
 from ..rendering import own_function
 from ..scratch import Scratch

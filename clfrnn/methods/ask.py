@@ -10,7 +10,8 @@ import pyopencl.array as cla
 from ..arrays import is_device_array, is_scalar, one_radius, round_radii
 from ..configs import VisitVariant
 from ..errors import DeviceMemoryError, InvalidInputError
-from ..primitives.reduce import PendingBox, bounding_box
+from ..primitives.pending import PendingBox
+from ..primitives.reduce import bounding_box
 from ..session import Session
 from .intake import take_points, take_radii
 from .list_spec import ListSpec

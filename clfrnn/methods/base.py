@@ -8,7 +8,7 @@ import pyopencl.array as cla
 
 from ..configs import KernelConfig
 from ..plan import Problem
-from ..primitives.reduce import PendingBox
+from ..primitives.pending import PendingBox
 from ..profile import DeviceProfile
 from ..session import Session
 from .index import Index

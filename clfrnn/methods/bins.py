@@ -13,8 +13,9 @@ from ..configs import VisitVariant, WalkConfig, room_for_points
 from ..domain import CellGrid, torus_like
 from ..plan import Problem
 from ..primitives.fill import fill
+from ..primitives.pending import PendingBox
 from ..primitives.radix_sort import sort_positions
-from ..primitives.reduce import PendingBox, bounding_box
+from ..primitives.reduce import bounding_box
 from ..primitives.scan import exclusive_scan
 from ..program import Kernel
 from ..scratch import INT, Scratch

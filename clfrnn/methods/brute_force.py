@@ -12,7 +12,7 @@ from ..configs import TileConfig, VisitVariant
 from ..functions import NeighborFunction
 from ..limits import check_turns
 from ..plan import Problem, plan_tile
-from ..primitives.reduce import Box, PendingBox
+from ..primitives.pending import Box, PendingBox
 from ..profile import DeviceProfile
 from ..scratch import Scratch
 from ..session import Session

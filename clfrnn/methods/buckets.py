@@ -16,7 +16,7 @@ from ..configs import ROOM
 from ..domain import CellGrid
 from ..errors import DeviceMemoryError
 from ..primitives.fill import cleared
-from ..primitives.reduce import PendingBox
+from ..primitives.pending import PendingBox
 from ..scratch import INT, Scratch
 from ..session import Session
 

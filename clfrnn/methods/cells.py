@@ -17,7 +17,8 @@ from ..functions import NeighborFunction
 from ..limits import check_turns
 from ..period import PeriodicBox
 from ..plan import Problem
-from ..primitives.reduce import Box, PendingBox, bounding_box
+from ..primitives.pending import Box, PendingBox
+from ..primitives.reduce import bounding_box
 from ..scratch import INT, Scratch
 from ..session import Session
 from .ask import Ask

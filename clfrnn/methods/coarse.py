@@ -13,7 +13,7 @@ from ..blocks import counting_groups, plan_coarse
 from ..domain import CellGrid
 from ..period import PeriodicBox
 from ..primitives.fill import cleared
-from ..primitives.reduce import PendingBox
+from ..primitives.pending import PendingBox
 from ..scratch import INT, Scratch
 from ..session import Session
 from .grid_numbers import pack_box, pack_grid

@@ -16,7 +16,7 @@ from ..domain import CellGrid, padded_radius
 from ..functions import NeighborFunction
 from ..limits import check_turns
 from ..plan import Problem
-from ..primitives.reduce import Box, PendingBox
+from ..primitives.pending import Box, PendingBox
 from ..profile import DeviceProfile
 from ..scratch import Scratch
 from ..session import Session

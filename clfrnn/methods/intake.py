@@ -12,7 +12,8 @@ import pyopencl.array as cla
 from ..arrays import REAL_OF, check_finite, check_shape, host_points, is_device_array, round_radii
 from ..errors import InvalidInputError
 from ..primitives.gather import pack
-from ..primitives.reduce import PendingBox, bounding_box
+from ..primitives.pending import PendingBox
+from ..primitives.reduce import bounding_box
 from ..session import Session
 
 __all__ = [

@@ -15,7 +15,8 @@ from ..errors import InvalidInputError
 from ..plan import Problem
 from ..primitives.gather import take_rows
 from ..primitives.images import measure_images, period_numbers
-from ..primitives.reduce import Box, PendingBox, bounding_box, box_and_images
+from ..primitives.pending import Box, PendingBox
+from ..primitives.reduce import bounding_box, box_and_images
 from ..program import Kernel
 from ..scratch import Scratch
 from ..session import Session

@@ -8,7 +8,7 @@ import pyopencl.array as cla
 
 from ..buckets import fewer_cells
 from ..plan import Problem
-from ..primitives.reduce import PendingBox
+from ..primitives.pending import PendingBox
 from ..profile import DeviceProfile
 from ..session import Session
 from .cell_plan import CellPlan, check_construction, check_width, plan_cells

@@ -12,7 +12,7 @@ import pyopencl.array as cla
 from ..configs import room_for_points
 from ..plan import Problem
 from ..primitives.fill import cleared
-from ..primitives.reduce import PendingBox
+from ..primitives.pending import PendingBox
 from ..scratch import INT, Scratch, Sent
 from ..session import Session
 from ..trees import count_leaves, leaves_of_group, needed_leaves, plan_tree

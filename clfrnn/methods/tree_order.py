@@ -9,8 +9,8 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..period import PeriodicBox
+from ..primitives.pending import PendingBox
 from ..primitives.radix_sort import sort_positions
-from ..primitives.reduce import PendingBox
 from ..scratch import INT, Scratch
 from ..session import Session
 from ..trees import Cut, TreeConfig, cut_of

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pyopencl.array as cla
 
 from ..plan import Problem
-from ..primitives.reduce import PendingBox
+from ..primitives.pending import PendingBox
 from ..profile import DeviceProfile
 from ..session import Session
 from .cell_plan import CellPlan, check_construction, plan_cells, spacing

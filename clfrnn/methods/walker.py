@@ -17,7 +17,8 @@ from ..configs import RunConfig, TileConfig, VisitVariant
 from ..domain import CellGrid, padded_radius
 from ..functions import NeighborFunction
 from ..plan import Problem
-from ..primitives.reduce import PendingBox, bounding_box
+from ..primitives.pending import PendingBox
+from ..primitives.reduce import bounding_box
 from ..program import Kernel
 from ..scratch import Scratch
 from ..session import Session

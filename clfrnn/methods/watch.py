@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import REAL_OF, check_radii, raise_non_finite
 from ..errors import DeviceMemoryError, InvalidInputError
 from ..period import PeriodicBox, far_coordinate
-from ..primitives.reduce import Box, BoxRoom, PendingBox, SentBoxes, SentTotal, read_along, read_boxes
+from ..primitives.pending import Box, BoxRoom, PendingBox, SentBoxes, SentTotal, read_along, read_boxes
 from ..scratch import Scratch
 from ..session import Session
 

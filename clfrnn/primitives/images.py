@@ -12,7 +12,8 @@ from ..period import SLACK, PeriodicBox
 from ..plan import plan_images
 from ..scratch import Scratch
 from ..session import Session
-from .reduce import PendingBox, images_of
+from .pending import PendingBox
+from .reduce import images_of
 
 __all__ = ["measure_images", "period_numbers"]
 
