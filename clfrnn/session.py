@@ -245,12 +245,13 @@ class Session(Launcher):
         try:
             return pool.allocate(size)
         except (cl.MemoryError, MemoryError):
-            pass
+            if not self.let_go():
+                self._refuse(size, purpose)
         except cl.RuntimeError as error:
             if error.code != cl.status_code.OUT_OF_RESOURCES:
                 raise
-        if not self.let_go():
-            self._refuse(size, purpose)
+            if not self.let_go():
+                self._refuse(size, purpose)
         return self._take(size, purpose)
 
     def let_go(self) -> bool:
@@ -258,6 +259,7 @@ class Session(Launcher):
         return sum(keeper.let_go() for keeper in self.keepers) > 0
 
     def _refuse(self, size: int, purpose: str) -> NoReturn:
+        self.let_go()  # what is left then is what others may have
         largest, available = self.available()
         raise DeviceMemoryError(
             f"{purpose} needs {size:,} bytes in one allocation; {self.profile} allows {largest:,} bytes in one "

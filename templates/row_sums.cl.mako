@@ -1,6 +1,6 @@
 ## Row sums: the neighbors that shares of 1 << frnn_share rows have together, added up by a count ("summed"), so that who
 ## finds out where rows begin need not go through all counts before its own.
-## Config fields used: summed, sector.
+## Config fields used: summed; sector is the same for all.
 <%def name="arguments()">
     , global int *restrict frnn_row_sums, const int frnn_share
 </%def>

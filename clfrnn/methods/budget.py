@@ -27,7 +27,7 @@ def fits(index: Index, spec: ListSpec, rows: int, pairs: int, *, held: int = 0) 
 
 def affords(index: Index, spec: ListSpec, rows: int, pairs: int, max_bytes: int | None, *, held: int = 0) -> bool:
     """Whether the list is within what the caller allows, and the device."""
-    return fits(index, spec, rows, pairs, held=held) and (max_bytes is None or spec.bytes(rows, pairs) <= max_bytes)
+    return (max_bytes is None or spec.bytes(rows, pairs) <= max_bytes) and fits(index, spec, rows, pairs, held=held)
 
 
 def check_budget(index: Index, spec: ListSpec, rows: int, pairs: int, max_bytes: int | None, *, held: int = 0) -> None:
@@ -48,6 +48,7 @@ def check_room(index: Index, spec: ListSpec, rows: int, pairs: int, *, held: int
     if fits(index, spec, rows, pairs, held=held):
         return
     sizes = spec.sizes(rows, pairs)
+    index.session.let_go()  # what is left then is what the parts may have
     largest, available = index.session.available()
     greatest = max(sizes, key=lambda name: sizes[name])
     budget = min(largest, available // 2)

@@ -49,8 +49,8 @@ _MOST_PAIRS = 1 << 29
 
 #: Up to so many points with so few neighbors, for as many queries, a GPU searches once through a grid sooner than the
 #: host has weighed the sides of cells for strips: of 1,000 to 16,000 points in 0.85 to 0.9 times the time, in periodic
-#: boxes in 0.81 to 0.87 (H100s with a quick host and with a slow one). Steps of 65,536 points with 47 neighbors take a
-#: grid 1.04 times as long, of a million 1.28.
+#: boxes in 0.81 to 0.87 (H100s with a quick host and with a slow one). Steps with lists
+#: of 65,536 points with 47 neighbors took a grid 0.9 to 1.04 times as long, of a million 1.28.
 _MOST_UNWEIGHED, _MOST_NEIGHBORS_UNWEIGHED = 1 << 16, 50.0
 
 #: So many queries take a CPU as long as one, by all pairs (measured: one query of 262,144 points 24.7 ms, and 14.7 by
@@ -145,7 +145,7 @@ def choose_method(
     if why_tree is not None:
         return Choice(AabbTree(), f"chosen by auto, as {why_tree}")
     if queries is not None and _is_done_unweighed(problem, profile, queries):
-        why = "so few points are searched once before sides of cells are weighed"
+        why = "so few points are searched sooner than the best sides of cells are found"
         return Choice(UniformGrid(), f"chosen by auto, as {why}")
     reason = _reason_against_local_grids(problem, profile)
     many = f"there are more than {few:,} points, and " if queries is None and few else ""

@@ -228,10 +228,11 @@ class Index(Walker):
         Notes
         -----
         Cost: two visits, a scan, and one wait for the number of pairs, after the second visit was enqueued if there was
-        such a list before; of few neighbors on a GPU one visit and one launch behind it, and a second visit for rows of
-        more. With a `hint`, the wait comes when the list is first looked at. When there are more pairs than the hint
-        said, or the lists before had and an eighth, rows are written once more. Up to 32 MiB are kept for the next list
-        there (:attr:`nbytes` says), until something else needs them.
+        such a list before. Of few neighbors on a GPU the first visit keeps their numbers, which a launch brings into
+        rows instead of a second visit; from the second list on, up to 2¹⁹ rows of numbers alone that are not sorted
+        need no scan. With a `hint`, the wait comes when the list is first looked at. When there are more pairs than the
+        hint said, or the lists before had and an eighth, rows are written once more. Up to 32 MiB are then kept for the
+        next list (:attr:`nbytes` says), until something else of the session needs them.
         """
         ask = make_ask(self, queries, radius=radius, include_self=include_self, half=half)
         spec = make_spec(self, distances=distances, vectors=vectors, sort=sort)

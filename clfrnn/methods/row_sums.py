@@ -107,5 +107,5 @@ def shared_out(rows: int) -> tuple[int, int]:
 
 
 def _make_row_sums(session: Session, shift: int, shares: int) -> RowSums:  # noqa: ARG001
-    """One for all lists of a session, which holds it, with so many shares."""
+    """One for all lists of a session, which holds it, with so many shares: two sets of 32 KiB at most."""
     return RowSums(shift, shares)
