@@ -52,26 +52,22 @@ def steps(session: clfrnn.Session, scale: int) -> Iterator[tuple[str, Callable[[
         yield f"{name} | lists", lambda step=step: step("query")
 
 
-def wall(session: clfrnn.Session, step: Callable[[], object]) -> float:
-    """Milliseconds of a step that is waited for, the mean of some."""
+def wall(session: clfrnn.Session, step: Callable[[], object], *, waited: bool = True) -> float:
+    """Milliseconds of a step, the mean of some that are waited for one by one, or of which the last alone is."""
     session.queue.finish()
     started = time.perf_counter()
     for _ in range(STEPS):
         held = step()
-        session.queue.finish()
-        del held
+        if waited:
+            session.queue.finish()
+            del held
+    session.queue.finish()
     return 1e3 * (time.perf_counter() - started) / STEPS
 
 
 def loop(session: clfrnn.Session, step: Callable[[], object]) -> float:
-    """Milliseconds of a step among some of which the last alone is waited for."""
-    session.queue.finish()
-    started = time.perf_counter()
-    for _ in range(STEPS):
-        held = step()
-    session.queue.finish()
-    del held
-    return 1e3 * (time.perf_counter() - started) / STEPS
+    """The same of a loop."""
+    return wall(session, step, waited=False)
 
 
 def span(session: clfrnn.Session, step: Callable[[], object]) -> float:
