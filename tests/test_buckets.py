@@ -365,6 +365,8 @@ def test_rooms_that_are_kept(session, monkeypatch):
             index.update(cloud)
         fresh.queue.finish()
         assert {name for name in index.nbytes if name.startswith("bucket")} == names
+        assert fresh.let_go() == bool(names)
+        assert not any(name.startswith("bucket") for name in index.nbytes), "what they hold is for nobody's next step"
         assert fresh._pool.active_bytes <= 1.3 * sum(index.nbytes.values()) + (1 << 16)
         assert np.array_equal(index.count().get(), np.diff(reference.neighbors(cloud, 0.05).offsets))
 

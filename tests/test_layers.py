@@ -20,7 +20,7 @@ LAYERS = [
     {"methods"},
     {"primitives"},
     {"session"},
-    {"launcher"},
+    {"launcher", "memory"},
     {"program", "rendering", "device", "pinned", "runs", "scratch"},
     {"buckets", "packs"},
     {"blocks", "limits", "trees"},

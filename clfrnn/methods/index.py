@@ -71,7 +71,7 @@ class Index(Walker):
         self.specs: dict[tuple[bool, bool, str | None], ListSpec] = {}
 
     def let_go(self) -> bool:
-        """Give back what is kept for the next list alone; whether there was anything."""
+        """See :class:`~clfrnn.memory.Keeper`: what is kept for the next list alone."""
         kept, self.kept_stash = self.kept_stash, None
         return kept is not None
 
