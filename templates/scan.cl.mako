@@ -1,26 +1,10 @@
 <%include file="contract.cl.mako"/>
+<%namespace name="group_sums" file="group_sums.cl.mako"/>
 <%namespace name="row_sums" file="row_sums.cl.mako"/>
-// Exclusive scan of int32 counts in two launches, sums of shares and a scan of each share, or in one where counts are few, or were added up.
+// Exclusive scan of int32 counts in two launches, sums of shares and a scan of each share, or in one where counts are few or
+// were added up.
 // Totals of type long are also written beside, to be read as they are, whatever the type of starts makes of them.
 // Config fields used: work_group_size, items, stride, total, out, through_local.
-<%def name="scan_group(value, scratch)">
-    // Sums over the items of a group, inclusive (Hillis and Steele); reading and writing are a barrier apart.
-    ${scratch}[l] = ${value};
-    for (int reach = 1; reach < ${work_group_size}; reach *= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        const sum_t before = l >= reach ? ${scratch}[l - reach] : 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        ${scratch}[l] += before;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-</%def>
-<%def name="sum_group(scratch)">
-    // The sum over the items of a group, in the first place.
-    for (int other = ${work_group_size // 2}; other > 0; other /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (l < other) ${scratch}[l] += ${scratch}[l + other];
-    }
-</%def>
 <%def name="each_of_tile(limit)">
         // Items beside each other touch what is beside each other, whichever of them it is for.
         for (int k = l; k < ${work_group_size * items}; k += ${work_group_size}) {
@@ -52,7 +36,7 @@ stage[${k} + ${k} / ${items}]
             own[k] = begin + k < ${end} ? ${f"(int)stage[l * {items + 1} + k]" if through_local else f"counts[(size_t){stride} * (begin + k)]"} : 0;
             sum += own[k];
         }
-        ${scan_group("sum", "sums")}
+        ${group_sums.inclusive("sum", "sums", "sum_t")}
         sum_t before = carry + sums[l] - sum;
         for (int k = 0; k < ${items}; ++k) {
             if (begin + k < ${end}) ${f"stage[l * {items + 1} + k] = before" if through_local else f"starts[begin + k] = ({out})before"};
@@ -88,7 +72,7 @@ void sum_shares(const int n, const int span, global const int *restrict counts, 
     sum_t sum = 0;
     for (int k = (int)get_group_id(0) * span + l; k < end; k += ${work_group_size}) sum += counts[(size_t)${stride} * k];
     sums[l] = sum;
-    ${sum_group("sums")}
+    ${group_sums.whole("sums")}
     if (l == 0) partials[get_group_id(0)] = sums[0];
 }
 
@@ -104,7 +88,7 @@ void scan_shares(const int n, const int span, global const int *restrict counts,
     sum_t sum = 0;
     for (int k = l; k < g; k += ${work_group_size}) sum += partials[k];
     sums[l] = sum;
-    ${sum_group("sums")}
+    ${group_sums.whole("sums")}
     barrier(CLK_LOCAL_MEM_FENCE);
     sum_t carry = sums[0];
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -114,8 +98,9 @@ void scan_shares(const int n, const int span, global const int *restrict counts,
     }
 }
 
-// Exclusive scan of counts that were added up, by shares of 1 << shift. Launch: a group of ${work_group_size} for each share. In:
-// counts (n,), shares (groups,), each sum in a sector. Out: starts (n + 1,), the total last; totals[place]; last, as shares, at zero.
+// Exclusive scan of counts that were added up, by shares of 1 << shift. Launch: a group of ${work_group_size} for each share.
+// In: counts (n,), shares (groups,), each sum in a sector. Out: starts (n + 1,), the total last; totals[place]; last, as
+// shares, at zero.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void scan_summed(const int n, const int shift, global const int *restrict counts, global const int *restrict shares,
                  global int *restrict last, global ${out} *restrict starts${told})
@@ -124,7 +109,7 @@ void scan_summed(const int n, const int shift, global const int *restrict counts
     const int l = get_local_id(0), g = get_group_id(0), end = min((long)n, (long)(g + 1) << shift);
     ${row_sums.before("sum_t")}
     sums[l] = sum;
-    ${sum_group("sums")}
+    ${group_sums.whole("sums")}
     barrier(CLK_LOCAL_MEM_FENCE);
     sum_t carry = sums[0];
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -156,7 +141,7 @@ void scan_few(const int n, const int span, global const int *restrict counts, gl
     for (int k = l; k < origin; k += ${work_group_size}) sum += counts[(size_t)${stride} * k];
 % endif
     sums[l] = sum;
-    ${sum_group("sums")}
+    ${group_sums.whole("sums")}
     barrier(CLK_LOCAL_MEM_FENCE);
     sum_t carry = sums[0];
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -1,4 +1,5 @@
 <%include file="contract.cl.mako"/>
+<%namespace name="group_sums" file="group_sums.cl.mako"/>
 <%namespace name="row_sums" file="row_sums.cl.mako"/>
 // Rows of a list from the numbers that a count has stashed. Those with more than there are slots are left out.
 // Config fields used: work_group_size, slots, offset.
@@ -16,7 +17,7 @@
     if (row.x <= ${slots}) {
 % for first in range(0, slots, 4):
         if (row.x > ${first}) {
-            const int4 numbers = stash[${first // 4} * (size_t)units + row.y];
+            const int4 numbers = stash[${first // 4} * (size_t)m + row.y];
 % for k in range(4):
             if (row.x > ${first + k}) {
                 if (fits) stage[opens + ${first + k}] = numbers.s${k};
@@ -31,10 +32,10 @@
         if (stage[k] >= 0 && (${unsigned})(begin + k) < (${unsigned})capacity) indices[begin + k] = stage[k];
 </%def>
 
-// Launch: one work-item per row. In: rows (m, 2): neighbors, place in the stash; stash (slots / 4, units) of int4; offsets
+// Launch: one work-item per row. In: rows (m, 2): neighbors, place in the stash; stash (slots / 4, m) of int4; offsets
 // (m + 1,). Out: indices (capacity,): a list too short for its pairs is written as far as it goes.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void stashed_rows(const int m, const int units, const ${offset} capacity, global const int2 *restrict rows,
+void stashed_rows(const int m, const ${offset} capacity, global const int2 *restrict rows,
                   global const int4 *restrict stash, global const ${offset} *restrict offsets, global int *restrict indices)
 {
     local int stage[${work_group_size * slots}];
@@ -47,39 +48,28 @@ void stashed_rows(const int m, const int units, const ${offset} capacity, global
 }
 
 // The same with offsets that are found on the way, from sums over shares of 1 << shift rows each, a multiple of a group's.
-// Launch: a group for each share. In: rows and stash as above; shares (groups,), each sum in a sector. Out: offsets (m + 1,), indices (capacity,),
-// totals[place]: all pairs; last, as shares, at zero.
+// Launch: a group for each share. In: rows and stash as above; shares (groups,), each sum in a sector. Out: offsets
+// (m + 1,), indices (capacity,), totals[place]: all pairs; last, as shares, at zero.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void place_stashed_rows(const int m, const int shift, const int units, const ${offset} capacity,
+void place_stashed_rows(const int m, const int shift, const ${offset} capacity,
                         global const int2 *restrict rows, global const int4 *restrict stash, global const int *restrict shares,
                         global int *restrict last, global ${offset} *restrict offsets, global int *restrict indices,
                         global long *restrict totals, const int place)
 {
     local int stage[${work_group_size * slots}];
-    local long before[${work_group_size}];
+    local long sums[${work_group_size}];
     const int l = get_local_id(0), g = get_group_id(0), end = min((long)m, (long)(g + 1) << shift);
     ${row_sums.before("long")}
-    before[l] = sum;
-    for (int other = ${work_group_size // 2}; other > 0; other /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (l < other) before[l] += before[l + other];
-    }
+    sums[l] = sum;
+    ${group_sums.whole("sums")}
     barrier(CLK_LOCAL_MEM_FENCE);
-    long closed = before[0];
+    long closed = sums[0];
     for (int tile = g << shift; tile < end; tile += ${work_group_size}) {
         const int i = tile + l;
         const int2 row = i < end ? rows[i] : (int2)(0, 0);
         barrier(CLK_LOCAL_MEM_FENCE);
-        // Sums over the rows of the tile, inclusive (Hillis and Steele); reading and writing are a barrier apart.
-        before[l] = row.x;
-        for (int reach = 1; reach < ${work_group_size}; reach *= 2) {
-            barrier(CLK_LOCAL_MEM_FENCE);
-            const long those = l >= reach ? before[l - reach] : 0;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            before[l] += those;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        const long opens = before[l] - row.x, all = before[${work_group_size - 1}], begin = closed;
+        ${group_sums.inclusive("row.x", "sums", "long")}
+        const long opens = sums[l] - row.x, all = sums[${work_group_size - 1}], begin = closed;
         if (i < end) offsets[i] = (${offset})(begin + opens);
         closed += all;
         ${write_rows("ulong")}

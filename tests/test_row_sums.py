@@ -3,10 +3,10 @@
 import dataclasses
 import gc
 import itertools
-import math
 import weakref
 
 import numpy as np
+import pyopencl as cl
 import pytest
 from conftest import POINTS, as_gpu, takes_long_as_gpu, with_profile
 from test_stash import watch
@@ -59,6 +59,36 @@ def test_lists_that_outgrow_their_room_and_do_not(index, monkeypatch, shares):
         placed.append(("place_stashed_rows" in names, "stashed_rows" in names))
 
     assert placed == [(False, True), (True, False), (True, True), (True, False), (True, False), (True, False)]
+
+
+@pytest.mark.parametrize("method", ["strips", "uniform_grid"])
+@pytest.mark.parametrize(
+    "asked",
+    [{}, {"half": True}, {"include_self": True}, {"radius": True}, {"queries": True}, {"box": 1.0}, {"box": 0.9}],
+    ids=["plain", "half", "self", "radii", "queries", "home", "away"],
+)
+def test_every_kind_of_list(session, monkeypatch, method, asked, dim, dtype):
+    """In every dimension and precision, by the launch that finds offsets: rows put by, and rows that are not."""
+    if (dim, dtype.itemsize) == (2, 8):
+        pytest.skip("float64 is tested in three dimensions")
+    watch(monkeypatch, 4)
+    monkeypatch.setattr(cells, "many_queries", lambda *_, **__: 1)
+    points, radius = clouds.uniform(N, dim, dtype=dtype, seed=3), RADIUS if dim == 3 else 0.03
+    points[:40] *= dtype.type(0.3)
+    kept = {**asked}
+    domain = {"box": (kept.pop("box"),) * dim, "periodic": True} if "box" in kept else {}
+    if "queries" in kept:
+        kept["queries"] = clouds.uniform(300, dim, dtype=dtype, seed=4)
+    alike = {**kept}
+    if alike.pop("radius", False):
+        kept["radius"] = radius = np.random.default_rng(1).uniform(0, radius, N).astype(dtype)
+    expected = reference.neighbors(points, radius, **domain, **alike)
+    assert 0 < (np.diff(expected.offsets) > 4).sum() < len(expected.offsets) - 1
+    index = clfrnn.build_index(points, np.max(radius), method=method, session=as_gpu(session), **domain)
+    for step in range(4):
+        names, found = launched(index, lambda: index.query(**kept))
+        same(found, expected)
+        assert ("place_stashed_rows" in names) == (step > 0)
 
 
 def test_a_list_in_one_launch_less_than_by_a_scan(index):
@@ -218,12 +248,19 @@ def test_a_stash_is_kept_where_it_is_small_and_nobody_waits_for_it(index, monkey
         assert (index.kept_stash is not None) == keeps
 
 
-def test_a_kept_stash_gives_way(session, monkeypatch):
-    """To whatever else needs its memory, of the same index or of another."""
-    monkeypatch.setattr(cells, "_FEW_ELSEWHERE", math.inf)
+@pytest.fixture
+def keeping(session, monkeypatch):
+    """An index in a session of its own, that has kept a stash."""
     monkeypatch.setattr(stash, "slots_for", lambda *_: (12,))
-    own = with_profile(session, kind="gpu")
-    index = clfrnn.build_index(EVEN, RADIUS, method="strips", session=own)
+    index = clfrnn.build_index(EVEN, RADIUS, method="strips", session=with_profile(session, kind="gpu"))
+    index.query()
+    assert index.kept_stash is not None
+    return index
+
+
+def test_a_kept_stash_gives_way(keeping):
+    """To whatever else needs its memory, of the same index or of another."""
+    own, index = keeping.session, keeping
     whole = own.profile
     for call in (
         index.count,
@@ -241,6 +278,52 @@ def test_a_kept_stash_gives_way(session, monkeypatch):
     own.profile = dataclasses.replace(whole, global_memory=own._pool.active_bytes + 1000)
     with pytest.raises(DeviceMemoryError, match="something else needs"):
         own.allocate(N, np.int64, purpose="something else")
+
+
+def test_a_kept_stash_gives_way_to_a_list_that_does_without(keeping):
+    """Whose counts and offsets have room beside it, but not its pairs."""
+    own = keeping.session
+    own.profile = dataclasses.replace(own.profile, global_memory=own._pool.active_bytes + 12 * N)
+
+    found = keeping.query(distances=True)
+
+    assert keeping.kept_stash is None
+    same(found, EXPECTED[id(EVEN)])
+
+
+@pytest.mark.parametrize("ask", ["list", "array"])
+def test_what_is_left_is_said_without_what_is_kept(keeping, ask):
+    """Where one allocation is too large for the device, however much it has."""
+    own = keeping.session
+    pairs = len(EXPECTED[id(EVEN)].indices)
+    own.profile = dataclasses.replace(own.profile, max_allocation=8 * N if ask == "array" else 4 * pairs)
+    with pytest.raises(DeviceMemoryError) as raised:
+        keeping.query(distances=True, vectors=True) if ask == "list" else own.allocate(
+            3 * N, np.int32, purpose="an array"
+        )
+
+    assert keeping.kept_stash is None
+    assert raised.value.available >= own.available()[1] - 40 * N
+    assert raised.value.available > own.profile.global_memory - own.pooled_bytes
+
+
+def test_a_kept_stash_gives_way_where_the_driver_has_no_more(keeping):
+    """Who knows better than its profile."""
+    own = keeping.session
+
+    class Scarce:
+        def __init__(self, pool):
+            self._pool = pool
+            self.active_bytes = pool.active_bytes
+
+        def allocate(self, size):
+            if keeping.kept_stash is not None:
+                raise cl.MemoryError("clEnqueueWriteBuffer", cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE, "no more")
+            return self._pool.allocate(size)
+
+    own._pool = Scarce(own._pool)
+    assert own.allocate(N, np.int32, purpose="an array").size == N
+    assert keeping.kept_stash is None
 
 
 def test_no_memory_for_offsets(index, monkeypatch):

@@ -8,7 +8,7 @@ from .common import CLOUDS, NUMBERS, PLATFORMS, Search
 class Lists(Search):
     """``index.query()`` of an index that stands."""
 
-    params = (list(PLATFORMS), ["strips"], CLOUDS, NUMBERS, [50])
+    params = (list(PLATFORMS), ["strips"], CLOUDS, NUMBERS, [3, 50])
 
     def track_query(self, *_: object) -> float:
         """Device time."""

@@ -21,15 +21,15 @@ __all__ = ["Handover"]
 class Handover(Protocol):
     """Marks of the neighbors that were found, or their numbers, on the device."""
 
+    #: integers that the count leaves of each query
+    columns: ClassVar[int]
+
     @property
     def arguments(self) -> tuple[Any, ...]:
         """As kernels take them."""
 
     def variant(self, *, light: bool) -> dict[str, Any]:
         """What is compiled into a visit that leaves them, which is a light one, or into the one behind it."""
-
-    #: integers that the count leaves of each query
-    columns: ClassVar[int]
 
     def counts(self, session: Session, m: int) -> cla.Array:
         """Room for the counts of m queries, in a column of their own or with what else the count leaves of a query."""

@@ -22,9 +22,8 @@ __all__ = ["Reader", "RowSums", "Summing", "row_sums_for", "shared_out"]
 #: where rows begin goes through the sums of all before its own.
 _LEAST_SHIFT, _MOST_SHARES = 8, 1 << 10
 
-#: The counts of more rows are scanned by two launches: adding each to a sum takes as long (measured).
+#: More rows are scanned by two launches: so many were measured, and the sums of shares of more may exceed an int.
 _MOST_ROWS = 1 << 20
-
 
 #: What is launched with the shares, the sums of them to be read, and those to be cleared.
 Reader: TypeAlias = Callable[["RowSums", Scratch, Scratch], "cl.Event | None"]
@@ -91,7 +90,7 @@ class Summing:
 def row_sums_for(index: Index, ask: Ask) -> RowSums | None:
     """Sums for the rows of a list, where these are sooner than a scan, and cannot come to more than an int holds.
 
-    Not on a CPU, whose cores take longer for each than a scan does.
+    Not on a CPU, where lists take 1.02 to 1.12 times as long with them (65,536 and 262,144 points on two cores).
     """
     if not 0 < ask.m <= _MOST_ROWS or index.session.profile.kind == "cpu":
         return None

@@ -111,7 +111,7 @@ class Stash(Summing):
         """Enqueue the rows of queries that it had room for, as far as `indices` go; one launch."""
         rows, (kernels, size), capacity = self._writer(session, offsets, indices)
         given = rows.base_data, self.numbers.base_data, offsets.base_data, indices.base_data
-        return session.launch(kernels["stashed_rows"], self.units, size, self.units, self.units, capacity, *given)
+        return session.launch(kernels["stashed_rows"], self.units, size, self.units, capacity, *given)
 
     def place(self, session: Session, offsets: cla.Array, indices: cla.Array) -> cl.Event | None:
         """See :class:`~clfrnn.methods.handover.Handover`."""
@@ -126,7 +126,6 @@ class Stash(Summing):
                 size,
                 self.units,
                 sums.shift,
-                self.units,
                 capacity,
                 rows.base_data,
                 self.numbers.base_data,

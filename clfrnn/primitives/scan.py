@@ -49,12 +49,12 @@ def exclusive_scan(
     of each; nothing is waited for.
     """
     stride = counts.shape[1] if isinstance(counts, cla.Array) and counts.ndim > 1 else 1
-    way = session.once(_find_way, (counts.size, stride), starts.dtype, total is not None, shares is not None)
+    way = session.once(_find_way, (counts.size, stride), starts.dtype, total is not None, shares and shares.shift)
     told: tuple[Any, ...] = () if total is None else (total.base_data, total.offset // LONG.itemsize)
     kernels, size, spans = way.kernels, way.work_group_size, (way.n, way.span, counts.base_data)
     if shares is not None:
-        given = way.n, shares.shift, counts.base_data, shares.sums.base_data, shares.last.base_data, starts.base_data
-        session.launch(kernels["scan_summed"], size * -(-way.n >> shares.shift), size, *given, *told)
+        given = *spans, shares.sums.base_data, shares.last.base_data, starts.base_data, *told
+        session.launch(kernels["scan_summed"], way.items, size, *given)
     elif way.few:
         session.launch(kernels["scan_few"], way.items, size, *spans, starts.base_data, *told)
     else:
@@ -69,7 +69,10 @@ def is_one_launch(session: Session, many: int) -> bool:
 
 
 class _Way(NamedTuple):
-    """How so many counts are scanned: by groups of items with a span each, and by what they pass on, if any do."""
+    """How so many counts are scanned: by groups of items with a span each, and by what they pass on, if any do.
+
+    The span of counts that were added up is said as a power of two.
+    """
 
     kernels: Mapping[str, Kernel]
     work_group_size: int
@@ -80,19 +83,21 @@ class _Way(NamedTuple):
     few: bool
 
 
-def _find_way(session: Session, lie: tuple[int, int], starts: np.dtype[Any], whole: bool, summed: bool) -> _Way:
+def _find_way(session: Session, lie: tuple[int, int], starts: np.dtype[Any], whole: bool, shift: int | None) -> _Way:
     """For counts that lie in so many numbers, one in so many of these; the `whole` sum is written apart, too.
 
-    Counts that were `summed` by shares go by groups that are no wider than these.
+    Of counts that were added up by shares of ``1 << shift`` each share is a group's.
     """
     (size, stride), alone = lie, session.profile.kind not in _SOME
     n = size // stride
-    few = not summed and is_one_launch(session, size)
+    few = shift is None and is_one_launch(session, size)
     sums, out = LONG if whole else INT, _CTYPE[starts]
     plan = plan_short_scan if few else plan_scan
     kernels, config = session.planned("scan", plan, total=_CTYPE[sums], out=out, stride=stride)
     group, tile = config.work_group_size, config.work_group_size * config.items
-    if few:
+    if shift is not None:
+        span, groups = shift, -(-n >> shift)
+    elif few:
         span = max(1, n) if alone else tile
         groups = max(1, -(-n // span))
     else:
