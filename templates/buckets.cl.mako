@@ -12,15 +12,17 @@ ${periodic_box.numbers()}
 ${steps.rooms()}
 
 // The points of each bucket, counted in local memory; and their box.
-// Launch: any number of groups, which stride over the points. In: points (n, dim). In and out: counts (buckets,), zero
+// Launch: any number of groups, which stride over the points. In: points (n, dim); most: where there are regions, in how many
+// buckets groups may have points, added up over groups, before regions serve all. In and out: counts (buckets,), zero
 // before, and where there are regions of 1 << span buckets each, (buckets + 2 * regions + 1,): behind those of the buckets
-// those of regions, and at the end in how many buckets a group has points, added up over groups. Out: before (groups,
-// buckets): how many points of the bucket other groups count before this group's own, in the order in which they came to
-// say so; boxes (groups, 2 * dim + 1): the low and high corners of finite points, the first other point as an id.
+// those of regions, and at the end in how many buckets groups have points, or more than most. Out: before (groups,
+// buckets), unless regions serve all: how many points of the bucket other groups count before this group's own, in the order
+// in which they came to say so; boxes (groups, 2 * dim + 1): the low and high corners of finite points, the first other point
+// as an id.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void count_buckets(const int n, const int shift, const int buckets, global const real *restrict points, ${cells.grid("")},
                    global int *restrict counts, global int *restrict before, global real *restrict boxes,
-                   const int regions, const int span)
+                   const int regions, const int span, const int most)
 {
     ${steps.counters_of_group()}
     ${bounds.begin()}
@@ -35,13 +37,23 @@ void count_buckets(const int n, const int shift, const int buckets, global const
         atomic_inc(&found[address >> shift]);
     </%steps:each_point>
     barrier(CLK_LOCAL_MEM_FENCE);
-    int own = 0;
+    // A group that enters twice as many buckets as groups may on average has regions serve all: then nobody asks who came
+    // before, and atomic operations that need not answer take less.
+    int own = 0, crowded = 0;
+    for (int k = get_local_id(0); k < (regions ? buckets : 0); k += ${work_group_size}) own += found[k] > 0;
+    if (regions) {
+        atomic_add(&entered, own);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        crowded = entered > 2 * (most / (int)get_num_groups(0));
+    }
     for (int k = get_local_id(0); k < buckets; k += ${work_group_size}) {
         const int counted = found[k];
-        before[(int)get_group_id(0) * buckets + k] = counted ? atomic_add(&counts[k], counted) : 0;
-        own += counted > 0;
+        if (crowded) {
+            if (counted) atomic_add(&counts[k], counted);
+        } else {
+            before[(int)get_group_id(0) * buckets + k] = counted ? atomic_add(&counts[k], counted) : 0;
+        }
     }
-    if (regions) atomic_add(&entered, own);
     for (int k = get_local_id(0); k < regions; k += ${work_group_size}) {
         int counted = 0;
         // Items that go in step begin at different places, as else all would ask the same bank of the memory.
@@ -52,7 +64,13 @@ void count_buckets(const int n, const int shift, const int buckets, global const
         if (counted) atomic_add(&counts[buckets + k], counted);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (regions && get_local_id(0) == 0) atomic_add(&counts[buckets + 2 * regions], entered);
+    if (regions && get_local_id(0) == 0) {
+        if (crowded) {
+            atomic_max(&counts[buckets + 2 * regions], most + 1);
+        } else {
+            atomic_add(&counts[buckets + 2 * regions], entered);
+        }
+    }
     ${bounds.fold(slots, "boxes", "(int)get_group_id(0)")}
 }
 
@@ -67,7 +85,8 @@ void sort_buckets(const int all, const int shift, const int buckets, global cons
                   global frnn_record *restrict sorted, const int regions, const int most)
 {
     ${steps.counters_of_group()}
-    const int served = !regions || counts[buckets + 2 * regions] <= most, n = served ? all : 0, cells = served ? buckets : 0;
+    if (regions && counts[buckets + 2 * regions] > most) return;
+    const int n = all, cells = buckets;
     const int l = get_local_id(0), stride = get_global_size(0);
     for (int k = l; k < cells; k += ${work_group_size}) found[k] = counts[k];
     ${steps.sum_up()}

@@ -73,34 +73,34 @@ void sort_regions(const int n, const int shift, const int span, const int bucket
                   const int most)
 {
     ${memory_of_tile()}
-    const int served = counts[buckets + 2 * regions] > most;
-    const int l = get_local_id(0), first_point = served ? (int)get_group_id(0) * ${tile} : 0;
-    const int many = served ? min(${tile}, n - first_point) : 0;
+    const int served = counts[buckets + 2 * regions] > most, l = get_local_id(0);
+    if (get_global_id(0) == 0) starts[regions + 1] = served;
+    if (!served) return;
+    const int first_point = (int)get_group_id(0) * ${tile}, many = min(${tile}, n - first_point);
     real_vec some[${batch}];
     frnn_record mine[${batch}];
     int of[${batch}];
     <%self:each_of_item>
-        some[m] = ${geometry.load("points", f"first_point + min(m * {work_group_size} + l, max(many - 1, 0))")};
+        some[m] = ${geometry.load("points", f"first_point + min(m * {work_group_size} + l, many - 1)")};
     </%self:each_of_item>
     // Behind the counts of the tile those of all points: summed up together, they tell where regions start.
-    const int cells = served ? 2 * regions : 0;
+    const int cells = 2 * regions;
     for (int k = l; k < cells; k += ${work_group_size}) found[k] = k < regions ? 0 : counts[buckets + k - regions];
     <%self:each_of_item>
-        const int i = first_point + min(m * ${work_group_size} + l, max(many - 1, 0));
+        const int i = first_point + min(m * ${work_group_size} + l, many - 1);
         const real_vec p = some[m];
         ${cells.address("p")}
         of[m] = address >> (shift + span);
         mine[m] = ${steps.record("p")};
     </%self:each_of_item>
-    ${write_tile("(served ? regions : 0)", "counts + (buckets + regions)", "found[regions + k - 1] - many")}
+    ${write_tile("regions", "counts + (buckets + regions)", "found[regions + k - 1] - many")}
     // A region has few buckets, and items beside each other add up the same.
-    for (int k = get_global_id(0); k < (served ? buckets : 0); k += (int)get_global_size(0)) {
+    for (int k = get_global_id(0); k < buckets; k += (int)get_global_size(0)) {
         int start = found[regions + (k >> span) - 1] - many;
         for (int b = k >> span << span; b < k; ++b) start += counts[b];
         ends[k] = start;
     }
-    for (int k = get_global_id(0); k <= (served ? regions : -1); k += (int)get_global_size(0)) starts[k] = found[regions + k - 1] - many;
-    if (get_global_id(0) == 0) starts[regions + 1] = served;
+    for (int k = get_global_id(0); k <= regions; k += (int)get_global_size(0)) starts[k] = found[regions + k - 1] - many;
 }
 
 // The records of each region into the order of its buckets.
@@ -115,30 +115,29 @@ void sort_within_regions(const int shift, const int span, const int buckets, con
 {
     ${memory_of_tile()}
     local int region_of_group;
-    const int l = get_local_id(0), t = get_group_id(0), served = starts[regions + 1];
-    // Region r has the groups from starts[r] / ${tile} + r on, up to those of the next: as many as it has tiles, or one more.
-    for (int r = l; r < (served ? regions : 0); r += ${work_group_size})
-        if (t >= starts[r] / ${tile} + r && t <= starts[r + 1] / ${tile} + r) region_of_group = r;
-    for (int k = l; k < (served ? 1 << span : 0); k += ${work_group_size}) found[k] = 0;
+    const int l = get_local_id(0), t = get_group_id(0);
     if (t == 0)
         for (int k = l; k < 2 * regions + 1; k += ${work_group_size}) counts[buckets + k] = 0;
+    if (!starts[regions + 1]) return;
+    // Region r has the groups from starts[r] / ${tile} + r on, up to those of the next: as many as it has tiles, or one more.
+    for (int r = l; r < regions; r += ${work_group_size})
+        if (t >= starts[r] / ${tile} + r && t <= starts[r + 1] / ${tile} + r) region_of_group = r;
+    for (int k = l; k < 1 << span; k += ${work_group_size}) found[k] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    const int region = served ? region_of_group : 0, origin = region << span, cells = served ? min(1 << span, buckets - origin) : 0;
-    const int start = served ? starts[region] : 0, all = served ? starts[region + 1] - start : 0;
+    const int region = region_of_group, origin = region << span, cells = min(1 << span, buckets - origin);
+    const int start = starts[region], all = starts[region + 1] - start;
     const int tile = t - (start / ${tile} + region), whole = all / ${tile};
     const int many = tile < whole ? ${tile} : tile == whole ? all % ${tile} : 0;
     const int first_record = many ? start + tile * ${tile} : 0;
     frnn_record mine[${batch}];
     int of[${batch}];
-    if (served) {
-        <%self:each_of_item>
-            mine[m] = records[first_record + min(m * ${work_group_size} + l, max(many - 1, 0))];
-        </%self:each_of_item>
-        <%self:each_of_item>
-            const real_vec p = ${geometry.point_of("mine[m]")};
-            ${cells.address("p")}
-            of[m] = (address >> shift) - origin;
-        </%self:each_of_item>
-    }
+    <%self:each_of_item>
+        mine[m] = records[first_record + min(m * ${work_group_size} + l, max(many - 1, 0))];
+    </%self:each_of_item>
+    <%self:each_of_item>
+        const real_vec p = ${geometry.point_of("mine[m]")};
+        ${cells.address("p")}
+        of[m] = (address >> shift) - origin;
+    </%self:each_of_item>
     ${write_tile("cells", "ends + origin", "0")}
 }

@@ -410,15 +410,22 @@ def test_tiles_that_are_full_to_the_last_place(narrow, many):
         assert_filled(narrow, points, grid, in_buckets(grid, 2, 3))
 
 
-@pytest.mark.parametrize("come", ["sorted", "anyhow"])
+@pytest.mark.parametrize("come", ["sorted", "anyhow", "anyhow to one group"])
 def test_points_that_come_nearly_sorted_go_into_buckets_at_once(narrow, monkeypatch, come):
-    """As the device decides: by the buckets that groups enter."""
+    """As the device decides: by the buckets that groups enter, and by any that enters twice as many as it may."""
     points = clouds.uniform(N, 2, seed=14)
     grid = fit_cells(low=(0.0, 0.0), high=(1.0, 1.0), sides=(0.07, 0.02), n=4000, real="float")
     points = points[np.argsort(addresses(points, grid), kind="stable")]
     points[[0, -1]] = points[[-1, 0]]
+    filling = in_buckets(grid, 2, 3)
+    size = buckets.plan_buckets(narrow.profile, dim=2, real="float", periodic=False).work_group_size
+    groups = buckets.bucket_groups(narrow.profile, N, size)
     if come == "anyhow":
         points = np.random.default_rng(15).permutation(points)
+    elif come == "anyhow to one group":
+        chosen = np.arange(N) // size % groups == 1
+        spread = np.linspace(0, N - 1, chosen.sum()).astype(int)
+        points = _with_rows_at(points, spread, chosen)
     starts = []
     take = clfrnn.Session.scratch
 
@@ -429,15 +436,20 @@ def test_points_that_come_nearly_sorted_go_into_buckets_at_once(narrow, monkeypa
         return taken
 
     monkeypatch.setattr(clfrnn.Session, "scratch", watched)
-    filling = in_buckets(grid, 2, 3)
-    groups = -(-N // (4 * 32))
-    few = dataclasses.replace(filling, entered=filling.buckets + 4 * groups)
-    for asked, served in (
-        (few, come == "anyhow"),
-        (dataclasses.replace(filling, entered=groups * filling.buckets), False),
-    ):
-        assert_filled(narrow, points, grid, asked)
-        assert narrow.read(starts[-1])[-1] == served
+    entered = [np.unique(addresses(points[np.arange(N) // size % groups == g], grid) >> 2).size for g in range(groups)]
+    most, total = max(entered), sum(entered)
+    for bound in (total - 1, total, groups * ((most + 1) // 2), groups * filling.buckets):
+        assert_filled(narrow, points, grid, dataclasses.replace(filling, entered=bound))
+        assert narrow.read(starts[-1])[-1] == (total > bound or most > 2 * (bound // groups))
+    if filling.buckets < N:
+        assert (most * groups > 2 * total) == (come == "anyhow to one group"), "groups are not what they should be"
+
+
+def _with_rows_at(rows, chosen, places):
+    """The same rows, the `chosen` ones at these `places`, and the others in the order in which they were."""
+    moved = np.empty_like(rows)
+    moved[places], moved[~places] = rows[chosen], np.delete(rows, chosen, axis=0)
+    return moved
 
 
 def test_as_many_runs_as_a_tile_tells_apart(narrow):

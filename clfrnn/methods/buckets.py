@@ -229,7 +229,7 @@ class BucketSort:
         records = session.scratch(4 * self._n, self.dtype, purpose="the points in the order of buckets")
         before = session.scratch(groups * filling.buckets, INT, purpose="the counts of groups")
         seen, boxes = (*seen, before.base_data), self._boxes.base_data
-        divided = (filling.regions, filling.span)
+        divided = (filling.regions, filling.span, filling.entered)
         session.launch(self._sorters["count_buckets"], groups * size, size, *seen, boxes, *divided)
         passed = (ends.base_data, records.base_data, filling.regions, filling.entered)
         session.launch(self._sorters["sort_buckets"], groups * size, size, *seen, *passed)
