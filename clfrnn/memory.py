@@ -34,6 +34,12 @@ def _advice(purpose: str) -> str:
     return "Drop arrays and lists that are no longer needed, search part of the points, or choose a larger device."
 
 
+def _resize(array: dict[str, Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """What pyopencl keeps of a contiguous array's size."""
+    array["shape"], array["size"] = shape, math.prod(shape)
+    array["nbytes"] = array["size"] * dtype.itemsize
+
+
 class Keeper(Protocol):
     """Who keeps memory of the device that is of use, but no need."""
 
@@ -64,13 +70,10 @@ class Memory:
         dtype = np.dtype(dtype)
         return self._array(self._take(math.prod(room) * dtype.itemsize, purpose), shape, dtype)
 
-    def first(self, array: cla.Array, rows: int) -> cla.Array:
-        """The first `rows` of an array of the session's own, in the same memory."""
-        if rows == array.shape[0]:
-            return array
-        part = self._array(array.base_data, (rows, *array.shape[1:]), array.dtype)
-        part.events.extend(array.events)
-        return part
+    def shorten(self, array: cla.Array, rows: int) -> None:
+        """Leave the first `rows` of an array of the session's own that nobody else has seen; its memory stays."""
+        if rows != array.shape[0]:
+            _resize(vars(array), (rows, *array.shape[1:]), array.dtype)
 
     def _array(self, buffer: cl_tools.PooledBuffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cla.Array:
         """A contiguous array in `buffer`."""
@@ -86,8 +89,7 @@ class Memory:
         array = cla.Array.__new__(cla.Array)
         found = vars(array)
         found.update(known)
-        found["shape"], found["size"] = shape, math.prod(shape)
-        found["nbytes"] = found["size"] * dtype.itemsize
+        _resize(found, shape, dtype)
         found["base_data"], found["events"] = buffer, []
         return array
 

@@ -32,13 +32,13 @@ class Scratch:
 class Sent:
     """Numbers on their way to the host, or about to be: behind the next launch, or when somebody waits for them."""
 
-    def __init__(self, enqueue: Callable[[], cl.Event]) -> None:
-        self._enqueue = enqueue
-        self._event: cl.Event | None = None
+    def __init__(self, event: cl.Event | None, enqueue: Callable[[], cl.Event] | None = None) -> None:
+        self._event, self._enqueue = event, enqueue
 
     def start(self) -> cl.Event:
         """Enqueue the copy, unless that was done."""
         if self._event is None:
+            assert self._enqueue is not None
             self._event = self._enqueue()
         return self._event
 

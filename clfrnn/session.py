@@ -69,6 +69,8 @@ class Session(Launcher, Memory):
 
     #: every session that is in use, so that a device array leads back to the session it was made with
     living: ClassVar[weakref.WeakSet[Session]] = weakref.WeakSet()
+    #: forks between the first process and this one: to be told of them takes less than to ask for the process each time
+    forks: ClassVar[int] = 0
 
     def __init__(self, device: object = None) -> None:
         if isinstance(device, cl.CommandQueue):
@@ -92,7 +94,7 @@ class Session(Launcher, Memory):
         self._copies: cl.CommandQueue | None = None
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
         self._answers: dict[Hashable, Any] = {}
-        self._process = os.getpid()
+        self._forks = Session.forks
         self.number = next(_NUMBERS)
         Session.living.add(self)
 
@@ -104,7 +106,7 @@ class Session(Launcher, Memory):
 
     def check_process(self) -> None:
         """Raise in a forked child: drivers hang or crash there."""
-        if os.getpid() != self._process:
+        if Session.forks != self._forks:
             raise ClfrnnError(
                 "this clfrnn session was made before a fork, and OpenCL drivers do not survive one; "
                 "make a Session in the child, and start children by 'spawn' rather than 'fork'"
@@ -202,9 +204,8 @@ class Session(Launcher, Memory):
         """
         offset, after = array.offset + first * array.dtype.itemsize, self._latest
         if items < _MANY_ITEMS or self.profile.kind != "gpu" or after is None:
-            event = cl.enqueue_copy(self.queue, told, array.base_data, src_offset=offset, is_blocking=False)
-            return Sent(lambda: event)
-        sent = Sent(lambda: self._copy_beside(array, offset, told, after))
+            return Sent(cl.enqueue_copy(self.queue, told, array.base_data, src_offset=offset, is_blocking=False))
+        sent = Sent(None, lambda: self._copy_beside(array, offset, told, after))
         self._behind.append(sent.start)
         return sent
 
@@ -226,3 +227,11 @@ class Session(Launcher, Memory):
         if count:
             cl.enqueue_copy(self.queue, values, array.base_data, src_offset=array.offset + first * array.dtype.itemsize)
         return values
+
+
+def _count_fork() -> None:
+    Session.forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)

@@ -165,7 +165,7 @@ def test_no_driver_at_all(tmp_path, named, advice):
 
 def test_use_after_a_fork_raises(session, monkeypatch):
     index = clfrnn.build_index(POINTS, 0.1, session=session)
-    monkeypatch.setattr(os, "getpid", lambda: -1)
+    monkeypatch.setattr(clfrnn.Session, "forks", clfrnn.Session.forks + 1)
 
     for call in (
         index.query,

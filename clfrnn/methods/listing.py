@@ -186,7 +186,9 @@ class Listing:
     def cut(self, arrays: dict[str, cla.Array], pairs: int, *, copied: bool = False) -> dict[str, cla.Array]:
         """What the caller gets of a list with room for more: the first `pairs` rows, `copied` where they are few."""
         session, kept = self.index.session, self.spec.kept
-        found = {name: arrays[name] if name == "offsets" else session.first(arrays[name], pairs) for name in kept}
+        for name in kept[1:]:
+            session.shorten(arrays[name], pairs)
+        found = {name: arrays[name] for name in kept}
         if not copied or not fits(self.index, self.spec, 0, pairs):
             return found
         for name in kept[1:]:
@@ -201,7 +203,7 @@ class Listing:
         ask, spec = self.ask, self.spec
         first, end = ask.part or (0, ask.m)
         return NeighborList(
-            arrays if callable(arrays) else {name: arrays[name] for name in spec.kept},
+            arrays,
             num_queries=end - first,
             num_points=self.index.num_points,
             dtype=spec.dtype,

@@ -122,7 +122,8 @@ def _fill_exactly(
     offsets, marks = counted.offsets_for(index, pairs), counted.marks
     if marks is not None and not rest and index.loops:
         listing.prepare(offsets, marks)
-    return listing.fill(offsets, pairs=pairs, room=wanted, marks=marks, later=not rest and marks is not None)
+    later = not rest and marks is not None
+    return listing.cut(listing.fill(offsets, pairs=pairs, room=wanted, marks=marks, later=later), pairs)
 
 
 def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, hint: int) -> NeighborList:
@@ -155,8 +156,7 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
         if pairs <= hint and counted.wide == is_wide(pairs):
             return listing.cut(arrays, pairs)
         arrays.clear()  # its memory is what the list takes that is written now
-        exact = listing.fill(counted.offsets_for(index, pairs), pairs=pairs, room=pairs)
-        return {name: exact[name] for name in spec.kept}
+        return listing.cut(listing.fill(counted.offsets_for(index, pairs), pairs=pairs, room=pairs), pairs)
 
     return listing.hand_over(settle)
 
@@ -200,7 +200,7 @@ def _block(listing: Listing, first: int, end: int, places: Any) -> NeighborList:
     offsets = (places[first : end + 1] - places[first]).astype(offset_type(pairs))
     placed = index.session.upload(offsets, purpose="the offsets of a block")
     part = dataclasses.replace(listing, ask=index.part_of(listing.ask, first, end))
-    return part.hand_over(part.fill(placed, pairs=pairs, room=pairs))
+    return part.hand_over(part.cut(part.fill(placed, pairs=pairs, room=pairs), pairs))
 
 
 def _last_row_that_fits(spec: ListSpec, places: Any, first: int, max_bytes: int) -> int:

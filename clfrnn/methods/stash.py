@@ -164,7 +164,7 @@ class Stash(Summing):
     def give_back(self, index: Index) -> None:
         """See :class:`~clfrnn.methods.handover.Handover`."""
         self._total = None
-        if sum(buffer.size * buffer.dtype.itemsize for buffer in self.buffers.values()) <= _MOST_KEPT:
+        if self.units * (INT.itemsize * (self.slots + self.columns) + _FLAG.itemsize) <= _MOST_KEPT:
             index.kept_stash = self
 
 
