@@ -151,7 +151,8 @@ class Filling:
     #: a region has two to this power buckets; there are none where points go into buckets at once
     span: int = 0
     regions: int = 0
-    #: buckets that groups enter, added up over groups, with which the device goes by buckets at once all the same
+    #: buckets that groups enter, added up over groups, with which the device goes by buckets at once all the same, as
+    #: long as no group enters twice as many as the mean of these
     entered: int = 0
     #: points would come sooner into fewer cells
     overfull: bool = False

@@ -34,10 +34,10 @@ def _advice(purpose: str) -> str:
     return "Drop arrays and lists that are no longer needed, search part of the points, or choose a larger device."
 
 
-def _resize(array: dict[str, Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """What pyopencl keeps of a contiguous array's size."""
-    array["shape"], array["size"] = shape, math.prod(shape)
-    array["nbytes"] = array["size"] * dtype.itemsize
+def _resize(found: dict[str, Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Set what pyopencl keeps of a contiguous array's size."""
+    found["shape"], found["size"] = shape, math.prod(shape)
+    found["nbytes"] = found["size"] * dtype.itemsize
 
 
 class Keeper(Protocol):
@@ -77,9 +77,11 @@ class Memory:
 
     def _array(self, buffer: cl_tools.PooledBuffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cla.Array:
         """A contiguous array in `buffer`."""
-        known = self._arrays.get((shape[1:], dtype))
-        if known is None or not shape:
+        known = self._arrays.get((shape[1:], dtype)) if shape else None
+        if known is None:
             array = cla.Array(self.queue, shape, dtype, data=buffer)
+            if not shape:
+                return array  # one number is no row
             if len(self._arrays) == _KNOWN_ARRAYS:
                 self._arrays.clear()
             own = ("base_data", "events")

@@ -69,8 +69,6 @@ class Session(Launcher, Memory):
 
     #: every session that is in use, so that a device array leads back to the session it was made with
     living: ClassVar[weakref.WeakSet[Session]] = weakref.WeakSet()
-    #: forks between the first process and this one: to be told of them takes less than to ask for the process each time
-    forks: ClassVar[int] = 0
 
     def __init__(self, device: object = None) -> None:
         if isinstance(device, cl.CommandQueue):
@@ -94,7 +92,7 @@ class Session(Launcher, Memory):
         self._copies: cl.CommandQueue | None = None
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
         self._answers: dict[Hashable, Any] = {}
-        self._forks = Session.forks
+        self._process = os.getpid()
         self.number = next(_NUMBERS)
         Session.living.add(self)
 
@@ -106,7 +104,7 @@ class Session(Launcher, Memory):
 
     def check_process(self) -> None:
         """Raise in a forked child: drivers hang or crash there."""
-        if Session.forks != self._forks:
+        if os.getpid() != self._process:
             raise ClfrnnError(
                 "this clfrnn session was made before a fork, and OpenCL drivers do not survive one; "
                 "make a Session in the child, and start children by 'spawn' rather than 'fork'"
@@ -227,11 +225,3 @@ class Session(Launcher, Memory):
         if count:
             cl.enqueue_copy(self.queue, values, array.base_data, src_offset=array.offset + first * array.dtype.itemsize)
         return values
-
-
-def _count_fork() -> None:
-    Session.forks += 1
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_count_fork)

@@ -75,19 +75,18 @@ void count_buckets(const int n, const int shift, const int buckets, global const
 }
 
 // Points into the order of buckets. Each group adds the counts up for itself, which takes less than another launch.
-// Launch: the same groups over the same points. In: points (all, dim); counts, before (groups, buckets); most: where there are
-// regions, nothing is done if groups have entered more buckets, as `regions` serves these. Out: ends (buckets,): where each
-// bucket ends; sorted (all,) records.
+// Launch: the same groups over the same points. In: points (n, dim); counts, before (groups, buckets); most: where there are
+// regions, nothing is done if counts say that groups have entered more buckets, as `regions` serves these. Out: ends
+// (buckets,): where each bucket ends; sorted (n,) records.
 // Exact because a group meets the points that it has counted: its places in a bucket are as many, and no other group's.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void sort_buckets(const int all, const int shift, const int buckets, global const real *restrict points, ${cells.grid("")},
+void sort_buckets(const int n, const int shift, const int buckets, global const real *restrict points, ${cells.grid("")},
                   global const int *restrict counts, global const int *restrict before, global int *restrict ends,
                   global frnn_record *restrict sorted, const int regions, const int most)
 {
     ${steps.counters_of_group()}
     if (regions && counts[buckets + 2 * regions] > most) return;
-    const int n = all, cells = buckets;
-    const int l = get_local_id(0), stride = get_global_size(0);
+    const int l = get_local_id(0), stride = get_global_size(0), cells = buckets;
     for (int k = l; k < cells; k += ${work_group_size}) found[k] = counts[k];
     ${steps.sum_up()}
     // The places of this group in a bucket are taken from the right.

@@ -64,7 +64,7 @@ ${periodic_box.numbers()}
 // Points into the order of regions, and where regions and buckets start.
 // Launch: a group for each tile of ${tile} points. In: points (n, dim); most: buckets that groups enter where there is nothing
 // to do. In and out: counts (buckets + 2 * regions + 1,): of buckets, of regions, how many places of each region are taken,
-// zero before, and how many buckets groups enter. Out: starts (regions + 2,) of regions, and n, and whether there is
+// zero before, and how many buckets groups enter, or more than most. Out: starts (regions + 2,) of regions, and n, and whether there is
 // anything to do; ends (buckets,): where each bucket starts; sorted (n,) records.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void sort_regions(const int n, const int shift, const int span, const int buckets, const int regions,

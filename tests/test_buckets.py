@@ -438,7 +438,7 @@ def test_points_that_come_nearly_sorted_go_into_buckets_at_once(narrow, monkeypa
     monkeypatch.setattr(clfrnn.Session, "scratch", watched)
     entered = [np.unique(addresses(points[np.arange(N) // size % groups == g], grid) >> 2).size for g in range(groups)]
     most, total = max(entered), sum(entered)
-    for bound in (total - 1, total, groups * ((most + 1) // 2), groups * filling.buckets):
+    for bound in (total - 1, total, groups * ((most - 1) // 2), groups * ((most + 1) // 2), groups * filling.buckets):
         assert_filled(narrow, points, grid, dataclasses.replace(filling, entered=bound))
         assert narrow.read(starts[-1])[-1] == (total > bound or most > 2 * (bound // groups))
     if filling.buckets < N:

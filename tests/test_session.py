@@ -165,7 +165,7 @@ def test_no_driver_at_all(tmp_path, named, advice):
 
 def test_use_after_a_fork_raises(session, monkeypatch):
     index = clfrnn.build_index(POINTS, 0.1, session=session)
-    monkeypatch.setattr(clfrnn.Session, "forks", clfrnn.Session.forks + 1)
+    monkeypatch.setattr(os, "getpid", lambda: -1)
 
     for call in (
         index.query,
@@ -314,6 +314,25 @@ def test_a_kernel_that_does_not_compile(session):
     again = pickle.loads(pickle.dumps(caught.value))
     assert type(again) is clfrnn.KernelBuildError
     assert again.source == caught.value.source
+
+
+def test_arrays_are_as_pyopencl_makes_them(session):
+    """Also where what pyopencl finds out is remembered, behind one number and behind no rows."""
+    own = clfrnn.Session(session.device)
+    for shape in ((5,), (), (7,), (3, 2), (0,), (4, 2), (), (9,), (0, 2)):
+        _assert_like(own.allocate(shape, np.float32, purpose="a test"), cla.empty(own.queue, shape, np.float32))
+    for shape, rows in (((7,), 3), ((7,), 7), ((7,), 0), ((4, 2), 1)):
+        array = own.allocate(shape, np.int64, purpose="a test")
+        own.shorten(array, rows)
+        _assert_like(array, cla.empty(own.queue, (rows, *shape[1:]), np.int64))
+        array[...] = np.arange(array.size).reshape(array.shape)
+        assert np.array_equal(array.get(), np.arange(array.size).reshape(array.shape))
+
+
+def _assert_like(array, other):
+    for name in ("shape", "strides", "size", "nbytes", "dtype", "offset", "ndim"):
+        assert getattr(array, name) == getattr(other, name), (name, array.shape)
+    assert array.flags.c_contiguous == other.flags.c_contiguous
 
 
 def test_memory_that_is_not_there(session):

@@ -24,8 +24,8 @@ __all__ = ["BucketSort"]
 
 _LARGEST_INT32 = 2**31 - 1
 
-#: Rooms of no more bytes than this stay with their sort from one step to the next: to take them from the pool costs the
-#: host as much as a launch.
+#: Rooms of no more bytes than this stay with their sort from one step to the next, or until others need the memory: to
+#: take them from the pool costs the host as much as a launch.
 _LITTLE = 1 << 25
 
 
