@@ -23,6 +23,8 @@ class Handover(Protocol):
 
     #: integers that the count leaves of each query
     columns: ClassVar[int]
+    #: whether :meth:`place` does, where the count adds up rows
+    places_rows: ClassVar[bool]
 
     @property
     def arguments(self) -> tuple[Any, ...]:
@@ -46,10 +48,6 @@ class Handover(Protocol):
 
     def read_sums(self, session: Session, launch: Reader) -> cl.Event | None:
         """Launch what reads the sums of the count, and clears others."""
-
-    @property
-    def places_rows(self) -> bool:
-        """Whether :meth:`place` does, where the count adds up rows."""
 
     def has_rest(self, told: int) -> bool:
         """Whether the second visit has anything to do, by what was `told` behind that number; nobody says 0."""

@@ -22,8 +22,9 @@ __all__ = ["Reader", "RowSums", "Summing", "row_sums_for", "shared_out"]
 #: where rows begin goes through the sums of all before its own.
 _LEAST_SHIFT, _MOST_SHARES = 8, 1 << 10
 
-#: More rows are scanned by two launches: so many were measured, and the sums of shares of more may exceed an int.
-_MOST_ROWS = 1 << 20
+#: More rows are scanned by two launches. A million took as long by sums where points come anyhow, and a quarter longer
+#: where they come in order: then all rows that are under way at a time add to few of the sums (measured).
+_MOST_ROWS = 1 << 19
 
 #: What is launched with the shares, the sums of them to be read, and those to be cleared.
 Reader: TypeAlias = Callable[["RowSums", Scratch, Scratch], "cl.Event | None"]

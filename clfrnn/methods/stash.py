@@ -29,9 +29,6 @@ _FLAG = np.dtype(np.uint8)
 #: A stash takes no more than this share of what the device has left.
 _SHARE = 1 / 8
 
-#: More rows are written from where a scan says that they begin: a loop then hears of their number while they are.
-_MOST_PLACED = 1 << 19
-
 #: A stash that takes no more bytes is kept for the next list, as long as nobody else needs its memory.
 _MOST_KEPT = 1 << 25
 
@@ -57,6 +54,7 @@ class Stash(Summing):
     """Room for the numbers of up to `slots` neighbors of each unit of a launch."""
 
     columns: ClassVar[int] = 2
+    places_rows: ClassVar[bool] = True
     #: what no stash is known to have said: as long as none does, launches have one argument less to set
     unsaid: ClassVar[int] = _draw_number()
 
@@ -84,11 +82,6 @@ class Stash(Summing):
     def tell(self, total: Scratch) -> None:
         """See :class:`~clfrnn.methods.handover.Handover`."""
         self._total, self.number = total, Stash.unsaid
-
-    @property
-    def places_rows(self) -> bool:
-        """See :class:`~clfrnn.methods.handover.Handover`."""
-        return self.units <= _MOST_PLACED
 
     def has_rest(self, told: int) -> bool:
         """Whether a unit had more neighbors than slots. A number that was said is that of no stash from then on."""
