@@ -22,8 +22,8 @@ __all__ = ["Reader", "RowSums", "Summing", "row_sums_for", "shared_out"]
 #: where rows begin goes through the sums of all before its own.
 _LEAST_SHIFT, _MOST_SHARES = 8, 1 << 10
 
-#: More rows are scanned by two launches. A million took as long by sums where points come anyhow, and a quarter longer
-#: where they come in order: then all rows that are under way at a time add to few of the sums (measured).
+#: More rows are scanned by two launches. A million took as long by sums where points come anyhow (measured), and longer
+#: where they come in order: then all rows that are under way at a time add to few of the sums.
 _MOST_ROWS = 1 << 19
 
 #: What is launched with the shares, the sums of them to be read, and those to be cleared.
