@@ -6,22 +6,18 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from .configs import (
-    REAL_SIZE,
+from .configs import REAL_SIZE, KernelConfig, PointConfig, TileConfig, WalkConfig
+from .period import PeriodicBox
+from .primitive_configs import (
     GatherConfig,
-    KernelConfig,
     PairConfig,
-    PointConfig,
     ReduceConfig,
     RowSortConfig,
     ScanConfig,
     SortConfig,
     StashedRowsConfig,
     TakeConfig,
-    TileConfig,
-    WalkConfig,
 )
-from .period import PeriodicBox
 from .profile import DeviceProfile
 from .survey import Survey
 

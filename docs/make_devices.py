@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from clfrnn.blocks import plan_coarse
+from clfrnn.coarse import plan_coarse
 from clfrnn.limits import launch_budget
 from clfrnn.methods import METHODS, choose_method
 from clfrnn.packs import plan_tree_walk

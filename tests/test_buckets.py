@@ -11,8 +11,9 @@ from conftest import POINTS, as_gpu, as_narrow_gpu
 
 import clfrnn
 from clfrnn import buckets, clouds, reference
-from clfrnn.buckets import Filling, bucket_groups
+from clfrnn.buckets import bucket_groups
 from clfrnn.domain import fit_cells
+from clfrnn.filling import Filling
 from clfrnn.methods.buckets import BucketSort
 from clfrnn.methods.grid_numbers import pack_grid
 from clfrnn.primitives.pending import BoxRoom
@@ -31,9 +32,9 @@ def dtype(dim, dtype):
 
 @pytest.fixture(params=["at once", "buckets", "regions"])
 def way(request, monkeypatch):
-    monkeypatch.setattr(buckets, "_FEW_OF_ITEM", POINTS if request.param == "at once" else 0)
+    monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", POINTS if request.param == "at once" else 0)
     if request.param == "regions":
-        monkeypatch.setattr(buckets, "_MOST_OPEN", 0)
+        monkeypatch.setattr("clfrnn.filling._MOST_OPEN", 0)
     return request.param
 
 
@@ -354,7 +355,7 @@ def test_places_behind_all_rooms_are_integers(narrow):
 
 def test_rooms_that_are_kept(session, monkeypatch):
     """They count among the bytes of an index, unless they are so large that each step hands them back."""
-    monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
+    monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
     cloud = clouds.uniform(20 * N, 3, seed=1)
     for most, names in ((1 << 25, {"bucket_records", "bucket_strays", "bucket_runs"}), (1 << 10, set())):
         monkeypatch.setattr("clfrnn.methods.buckets._LITTLE", most)
@@ -373,7 +374,7 @@ def test_rooms_that_are_kept(session, monkeypatch):
 
 def test_no_memory_for_rooms(session, narrow, monkeypatch):
     """A step that asks for more memory than the build did goes as that went."""
-    monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
+    monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
     clouds_of_steps = [clouds.uniform(N, 3, seed=seed) for seed in (1, 2, 3)]
     scarce = as_narrow_gpu.__wrapped__(session)
     index = clfrnn.build_index(clouds_of_steps[0], 0.15, method="strips", session=scarce)
@@ -465,7 +466,7 @@ def test_as_many_runs_as_a_tile_tells_apart(narrow):
 
 def test_indexes_that_take_turns(narrow, monkeypatch):
     """What the sort of one leaves for its next is not disturbed by another's."""
-    monkeypatch.setattr("clfrnn.buckets._FEW_OF_ITEM", 0)
+    monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
     kinds = [clouds.uniform(N, 3, seed=seed) for seed in (1, 2)]
     indexes = [clfrnn.build_index(points, 0.15, method="strips", session=narrow) for points in kinds]
     for index, points in [*zip(indexes, kinds[::-1], strict=True), *zip(indexes, kinds, strict=True)] * 2:
@@ -541,8 +542,8 @@ def test_steps_from_cloud_to_cloud(narrow, way, dim, dtype, method, cloud):
 @pytest.mark.parametrize("dim", [2, 3])
 def test_a_sorted_copy_without_room_for_records(narrow, monkeypatch, dim):
     """In 2D it takes three numbers a point where queries have many candidates: not so what passes hand on."""
-    monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
-    monkeypatch.setattr(buckets, "_MOST_OPEN", 0)
+    monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
+    monkeypatch.setattr("clfrnn.filling._MOST_OPEN", 0)
     points = clouds.uniform(N, dim, seed=12)
     index = clfrnn.build_index(points, 0.25, method="strips", session=narrow)
     assert index.config.layout == "pairs"
@@ -605,7 +606,7 @@ def test_nothing_is_compiled_by_a_step(narrow, way):
 
 def test_points_that_spread_beyond_all_buckets(session, monkeypatch):
     """Their cells become too many for local memory; their box is found all the same, and what is wrong in it."""
-    monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
+    monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
     fresh = clfrnn.Session(session.device)
     memory = 140 + fresh.profile.local_reserve
     fresh.profile = dataclasses.replace(fresh.profile, kind="gpu", local_memory=memory, loop_turns=None)
@@ -636,7 +637,7 @@ def test_a_crowd_goes_one_by_one_and_says_so(narrow, way):
     assert "construction: sort\n" in sort.explain()
     if way != "at once":
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(buckets, "_SOON_FILLED", 10)
+            patched.setattr("clfrnn.filling._SOON_FILLED", 10)
             crowd = clfrnn.build_index(np.full((N, 3), 0.3, np.float32), 0.1, method="strips", session=narrow)
         assert "construction: counting, one by one, as many points are expected in few cells" in crowd.explain()
         assert (crowd.count().get() == N - 1).all()

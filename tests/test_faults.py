@@ -9,7 +9,7 @@ import pytest
 from conftest import FULL, POINTS, as_gpu
 
 import clfrnn
-from clfrnn import buckets, clouds, reference
+from clfrnn import clouds, reference
 from clfrnn.methods import METHODS, coarse
 from clfrnn.methods.watch import Watch
 from clfrnn.program import ProgramCache
@@ -68,7 +68,7 @@ def scene(request, session, monkeypatch):
         monkeypatch.setattr(coarse, "_FEW_OF_ITEM", 0)
     if where == "gpu":
         session = as_gpu(session)
-        monkeypatch.setattr(buckets, "_FEW_OF_ITEM", 0)
+        monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
     return Scene(session, name, {} if where == "open" else {"box": (1.0, 1.0, 1.0), "periodic": True})
 
 

@@ -10,6 +10,7 @@ from conftest import RECORDED, as_gpu, takes_long_as_gpu
 
 import clfrnn
 from clfrnn import blocks, clouds, reference
+from clfrnn.coarse import plan_coarse
 from clfrnn.methods import METHODS, coarse
 from clfrnn.period import PeriodicBox
 from clfrnn.plan import Problem
@@ -84,7 +85,7 @@ def test_local_memory_is_enough_and_more_of_it_never_hurts(profile, dim, real):
             for size in (1 << 10, 4 << 10, 16 << 10, 48 << 10, 256 << 10):
                 device = with_memory(profile, size)
                 decided = plan(problem(dim=dim, real=real, radius=radius, others=others), device)
-                config, sort = decided.config, blocks.plan_coarse(device, dim=dim, real=real, periodic=False)
+                config, sort = decided.config, plan_coarse(device, dim=dim, real=real, periodic=False)
                 assert 4 * sort.counters <= device.usable_local_memory
                 assert decided.grid.cells <= sort.counters
                 assert blocks.block_memory(config) <= device.usable_local_memory or not config.tile
@@ -308,7 +309,7 @@ def test_arrays_of_another_width_are_refused_before_their_box_is_found(session, 
 @pytest.mark.parametrize("few", [True, False])
 def test_a_step_takes_four_launches_or_two(session, unsliced, few):
     fresh = clfrnn.Session(session.device)
-    _, config = fresh.planned("coarse", blocks.plan_coarse, dim=3, real="float", periodic=False)
+    _, config = fresh.planned("coarse", plan_coarse, dim=3, real="float", periodic=False)
     points = clouds.uniform(coarse._FEW_OF_ITEM * config.work_group_size + (not few), 3, seed=9)
     index = clfrnn.build_index(points, 0.02, method="fenns", session=fresh)
     device = cla.to_device(fresh.queue, points)

@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 
 import clfrnn
-from clfrnn import buckets, reference
+from clfrnn import reference
 from clfrnn.methods import METHODS, cell_plan, coarse
 
 CASES = int(os.environ.get("CLFRNN_FUZZ_CASES", "12"))
@@ -705,7 +705,7 @@ def run_case(session, case, tally, note):
     with pytest.MonkeyPatch.context() as patch:
         if case.seed // 2 % 2:
             patch.setattr(coarse, "_FEW_OF_ITEM", 0)
-            patch.setattr(buckets, "_FEW_OF_ITEM", 0)
+            patch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
             patch.setattr(cell_plan, "_LONG_RUN", 0.0)
         text = difference(case, ask(session, case, data, expected), expected)
     assert not text, text

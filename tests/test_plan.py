@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from conftest import RECORDED
 
-from clfrnn import blocks, buckets, configs, limits, packs, plan, trees
+from clfrnn import blocks, buckets, coarse, configs, limits, packs, plan, primitive_configs, trees
 from clfrnn.domain import grid_of
+from clfrnn.filling import plan_filling
 from clfrnn.methods import METHODS
 from clfrnn.period import PeriodicBox
 from clfrnn.plan import Problem
@@ -32,14 +33,14 @@ def local_bytes(config):
     size = config.work_group_size
     if isinstance(config, configs.TileConfig):
         return config.tile * config.dim * REAL_SIZE[config.real]
-    if isinstance(config, configs.ReduceConfig):
+    if isinstance(config, primitive_configs.ReduceConfig):
         return size * max(2 * config.dim * REAL_SIZE[config.real] + 4, 24)
-    if isinstance(config, configs.ScanConfig):
+    if isinstance(config, primitive_configs.ScanConfig):
         assert config.local_memory == size * 8 * (1 + (config.items + 1) * config.through_local)
         return config.local_memory
-    if isinstance(config, configs.StashedRowsConfig):
+    if isinstance(config, primitive_configs.StashedRowsConfig):
         return size * config.slots * 4
-    if isinstance(config, configs.SortConfig):
+    if isinstance(config, primitive_configs.SortConfig):
         pairs = size * config.items * {"uint": 8, "ulong": 12}[config.key]
         return 4 * ((size << config.digit_bits) + size + (1 << config.digit_bits)) + (pairs if config.held else 0)
     if isinstance(config, buckets.RegionConfig):
@@ -76,7 +77,7 @@ def all_configs(profile):
             yield packs.plan_tree_walk(profile, dim=dim, real=real, periodic=True)
         for dim in (2, 3):
             yield plan.plan_walk(profile, dim=dim, real=real, periodic=True, edges=True)
-            yield blocks.plan_coarse(profile, dim=dim, real=real, periodic=True)
+            yield coarse.plan_coarse(profile, dim=dim, real=real, periodic=True)
             yield buckets.plan_buckets(profile, dim=dim, real=real, periodic=True)
             yield buckets.plan_in_turn(profile, dim=dim, real=real, periodic=True, layout="columns")
             yield buckets.plan_picks(profile, dim=dim, real=real, periodic=True, layout="pairs")
@@ -175,7 +176,7 @@ def test_more_local_memory_never_means_smaller_plans(profile, dim, real):
             "packs": walk.packed,
             "boxes": making.leaves,
             "block": making.block,
-            "counters": blocks.most_coarse_cells(device),
+            "counters": coarse.most_coarse_cells(device),
             "tile of a region": buckets.plan_regions(device, dim=dim, real=real, periodic=True).tile,
             "cells of a bucket": buckets.most_cells_of_bucket(device),
             "local grid": blocks.plan_block(device, problem=asked, grid=grid).tile,
@@ -190,7 +191,7 @@ def test_local_grids_are_those_of_the_device(profile):
     for dim in (2, 3):
         for real in reals(profile):
             decided = fenns(profile, dim=dim, real=real, others=1.0, n=1_000_000, radius=0.01)
-            assert 1 <= decided.grid.cells <= blocks.most_coarse_cells(profile)
+            assert 1 <= decided.grid.cells <= coarse.most_coarse_cells(profile)
             if profile.loop_turns is None and profile.usable_local_memory > 24 << 10 and profile.kind == "gpu":
                 assert decided.config.tile >= 256
                 assert decided.config.tile % decided.config.work_group_size == 0
@@ -310,7 +311,7 @@ def filling(profile, *, n, cells, others=5.0, per_cell=1.0, wrapped=False):
     survey = Survey(n=n, low=(0.0, 0.0), high=(n / per_cell, 1.0), others=others)
     asked = Problem(n=n, dim=2, real="float", radius=1.0, survey=survey)
     grid = grid_of(low=(0.0, 0.0), sides=(1.0, 1.0), shape=(cells, 1), periods=(0, 0), real="float", wrapped=wrapped)
-    return buckets.plan_filling(profile, problem=asked, grid=grid)
+    return plan_filling(profile, problem=asked, grid=grid)
 
 
 @pytest.mark.parametrize("name", [name for name, profile in RECORDED.items() if profile.kind == "gpu"])
@@ -337,7 +338,7 @@ def test_cells_of_very_many_points_are_filled_by_buckets(name, power):
 def test_buckets_hold_all_cells_and_are_counted_in_local_memory(profile, n, per_cell):
     cells = max(1, int(n / per_cell))
     found = filling(profile, n=n, cells=cells, others=0.0, per_cell=per_cell)
-    most, of_bucket = blocks.most_coarse_cells(profile), buckets.most_cells_of_bucket(profile)
+    most, of_bucket = coarse.most_coarse_cells(profile), buckets.most_cells_of_bucket(profile)
     assert is_power_of_two(of_bucket)
     if profile.kind != "gpu":
         few = "points are few, and a launch takes longer than one work-item for them"
@@ -413,7 +414,7 @@ def test_any_survey_is_answered(profile, others, side):
     survey = Survey(n=10**6, low=(0.0,) * 3, high=(side,) * 3, others=others)
     asked = Problem(n=10**6, dim=3, real="double", radius=side, survey=survey)
     grid = grid_of(low=(0.0,) * 3, sides=(side,) * 3, shape=(128,) * 3, periods=(0,) * 3, real="double", wrapped=True)
-    assert buckets.plan_filling(profile, problem=asked, grid=grid).way in ("buckets", "one by one")
+    assert plan_filling(profile, problem=asked, grid=grid).way in ("buckets", "one by one")
 
 
 def test_counts_at_the_edges_of_a_box_hold_few_registers_in_wide_groups(profile):
@@ -478,8 +479,7 @@ def test_a_launch_gets_what_the_lanes_can_do():
 
 
 def test_planning_uses_keyword_only_frozen_data():
-    for name in configs.__all__:
-        kind = getattr(configs, name)
+    for kind in (getattr(module, name) for module in (configs, primitive_configs) for name in module.__all__):
         if isinstance(kind, type):
             assert dataclasses.is_dataclass(kind)
             assert kind.__dataclass_params__.frozen

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from mako.lexer import Lexer
 
-from clfrnn import blocks, buckets, configs, packs, rendering, trees
+from clfrnn import blocks, buckets, coarse, configs, packs, rendering, trees
+from clfrnn import primitive_configs as primitives
 from clfrnn.configs import VisitVariant
 from clfrnn.functions import NeighborFunction
 from clfrnn.methods import METHODS
@@ -35,7 +36,7 @@ CONFIGS = {
     "uniform_grid": configs.WalkConfig(**WALK),
     "strips": configs.WalkConfig(**WALK),
     "fenns": blocks.BlockConfig(**{**WALK, "layout": "records", "width": 1}, tile=256, fine=256, team=16, chunk=2048),
-    "coarse": blocks.CoarseConfig(
+    "coarse": coarse.CoarseConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2, spread=4
     ),
     "buckets": buckets.BucketConfig(work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2),
@@ -80,15 +81,17 @@ CONFIGS = {
         pack=32,
     ),
     "fill": configs.KernelConfig(work_group_size=64),
-    "take_rows": configs.TakeConfig(work_group_size=64, word="uint"),
+    "take_rows": primitives.TakeConfig(work_group_size=64, word="uint"),
     "images": configs.PointConfig(work_group_size=1, dim=3, real="float"),
-    "gather": configs.GatherConfig(work_group_size=64, dim=3, real="float"),
-    "reduce": configs.ReduceConfig(work_group_size=64, dim=3, real="float"),
-    "stashed_rows": configs.StashedRowsConfig(work_group_size=64, slots=12, offset="long"),
-    "scan": configs.ScanConfig(work_group_size=64, items=8, stride=2, total="long", out="int", through_local=True),
-    "radix_sort": configs.SortConfig(work_group_size=64, items=8, digit_bits=4, key="uint"),
-    "row_sort": configs.RowSortConfig(work_group_size=64, tile=512, dim=3, real="float", square_root="integer", **ROWS),
-    "pairs": configs.PairConfig(
+    "gather": primitives.GatherConfig(work_group_size=64, dim=3, real="float"),
+    "reduce": primitives.ReduceConfig(work_group_size=64, dim=3, real="float"),
+    "stashed_rows": primitives.StashedRowsConfig(work_group_size=64, slots=12, offset="long"),
+    "scan": primitives.ScanConfig(work_group_size=64, items=8, stride=2, total="long", out="int", through_local=True),
+    "radix_sort": primitives.SortConfig(work_group_size=64, items=8, digit_bits=4, key="uint"),
+    "row_sort": primitives.RowSortConfig(
+        work_group_size=64, tile=512, dim=3, real="float", square_root="integer", **ROWS
+    ),
+    "pairs": primitives.PairConfig(
         work_group_size=64,
         items=4,
         dim=3,

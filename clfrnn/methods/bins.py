@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyopencl.array as cla
 
-from ..buckets import Filling, plan_filling
 from ..configs import VisitVariant, WalkConfig, room_for_points
 from ..domain import CellGrid, torus_like
+from ..filling import Filling, plan_filling
 from ..plan import Problem
 from ..primitives.fill import fill
 from ..primitives.pending import PendingBox

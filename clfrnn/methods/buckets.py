@@ -11,10 +11,11 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..buckets import Filling, bucket_groups, plan_bucket_cells, plan_buckets, plan_in_turn, plan_picks, plan_regions
+from ..buckets import bucket_groups, plan_bucket_cells, plan_buckets, plan_in_turn, plan_picks, plan_regions
 from ..configs import ROOM
 from ..domain import CellGrid
 from ..errors import DeviceMemoryError
+from ..filling import Filling
 from ..primitives.fill import cleared
 from ..primitives.pending import PendingBox
 from ..scratch import INT, Scratch

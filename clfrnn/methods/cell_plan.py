@@ -7,10 +7,10 @@ import math
 import numbers
 from typing import Any
 
-from ..buckets import Filling, plan_filling
 from ..configs import WalkConfig
 from ..domain import CellGrid, fit_cells
 from ..errors import InvalidInputError
+from ..filling import Filling, plan_filling
 from ..plan import Problem, plan_walk
 from ..profile import DeviceProfile
 

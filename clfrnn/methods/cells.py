@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl.array as cla
 
-from ..buckets import Filling, plan_filling
 from ..configs import VisitVariant, WalkConfig
 from ..domain import CellGrid, fit_cells
 from ..errors import DeviceMemoryError
+from ..filling import Filling, plan_filling
 from ..functions import NeighborFunction
 from ..limits import check_turns
 from ..period import PeriodicBox

@@ -9,7 +9,7 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..blocks import counting_groups, plan_coarse
+from ..coarse import counting_groups, plan_coarse
 from ..domain import CellGrid
 from ..period import PeriodicBox
 from ..primitives.fill import cleared

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..blocks import BlockConfig, fit_coarse, fit_fine, most_coarse_cells, plan_block, useful_cells
+from ..blocks import BlockConfig, fit_fine, plan_block, useful_cells
+from ..coarse import fit_coarse, most_coarse_cells
 from ..domain import CellGrid
 from ..errors import InvalidInputError
 from ..plan import Problem
