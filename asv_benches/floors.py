@@ -4,13 +4,15 @@ Bytes go at the rate of a copy on the device. An update reads the points twice (
 writes, reads and writes a record of each; queries that are no points and are sorted first as much; a query reads each
 record once and writes its count, a list its numbers and, twice, its offsets. Tests go at the rate of all pairs, whose
 candidates lie in local memory: those of the neighbors alone, without which no method can do, and all that the walk of
-strips is foreseen to make. A floor is an update's bytes and what takes longer of the queries' bytes and neighbors.
+strips is foreseen to make. The floor of an update is its bytes, that of queries what takes longer of their bytes and
+their neighbors, behind the bytes of their own sort.
 """
 
 from __future__ import annotations
 
+import functools
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import click
@@ -31,7 +33,18 @@ POINTS, FEW_POINTS = 1 << 20, 1 << 17
 #: Points of which all pairs are tested, to tell a rate.
 ALL_PAIRS, FEW_PAIRS = 1 << 16, 1 << 13
 
-COLUMNS = ("kernels", "sorting: bytes", "queries: bytes", "tests of neighbors", "of candidates", "floor", "over it")
+COLUMNS = (
+    "update",
+    "its floor",
+    "over it",
+    "queries",
+    "bytes",
+    "tests of neighbors",
+    "of candidates",
+    "their floor",
+    "over it",
+    "step over its floor",
+)
 
 
 class Kind(NamedTuple):
@@ -106,6 +119,22 @@ def find_rates(session: clfrnn.Session, *, small: bool) -> Rates:
     return Rates(copy_rate(session, 1 << (26 if small else 30)), tests)
 
 
+def phases(session: clfrnn.Session, update: Callable[[], object], ask: Callable[[], object]) -> tuple[float, float]:
+    """Seconds in the kernels of an update, and of what is asked behind it, in steps of both."""
+    updates, asked = [], []
+    for _ in range(WARM_UP + STEPS):
+        with session.recorded() as launches:
+            update()
+            built = len(launches)
+            held = ask()
+        session.queue.finish()
+        del held
+        seconds = [1e-9 * (event.profile.end - event.profile.start) for _, event in launches]
+        updates.append(sum(seconds[:built]))
+        asked.append(sum(seconds[built:]))
+    return statistics.median(updates[WARM_UP:]), statistics.median(asked[WARM_UP:])
+
+
 def print_floors(session: clfrnn.Session, kind: Kind, rates: Rates) -> None:
     """A row for counts and one for lists."""
     points = cla.to_device(session.queue, kind.points())
@@ -119,17 +148,18 @@ def print_floors(session: clfrnn.Session, kind: Kind, rates: Rates) -> None:
     sort = (2 * point + 3 * record) * kind.n / rates.bytes
     tests = rates.tests[kind.dim, kind.dtype]
     for what, ask, written in (("count", index.count, 4 * kind.n), ("lists", index.query, 8 * kind.n + 4 * pairs)):
+        update, asked = phases(session, lambda: index.update(points), functools.partial(ask, queries))
+        moved = (record * kind.n * (2 if kind.foreign else 1) + written) / rates.bytes + (sort if kind.foreign else 0)
+        near, all_tests = pairs / tests, candidates * kind.n / tests
+        floor = max(moved, near + (sort if kind.foreign else 0))
+        cells = [*_gap(update, sort), f"{1e6 * asked:.1f}", *(f"{1e6 * each:.1f}" for each in (moved, near, all_tests))]
+        cells += [*_gap(asked, floor)[1:], f"{(update + asked) / (sort + floor):.1f}"]
+        click.echo(f"| {kind} | {what} | {' | '.join(cells)} |")
 
-        def step(ask: Any = ask) -> object:
-            index.update(points)
-            return ask(queries)
 
-        took = timed(session, step, STEPS, 1.0).kernels
-        read = (record * kind.n * (2 if kind.foreign else 1) + written) / rates.bytes
-        build = sort * (2 if kind.foreign else 1)
-        floor = build + max(read, pairs / tests)
-        times = [took, build, read, pairs / tests, candidates * kind.n / tests, floor]
-        click.echo(f"| {kind} | {what} | {' | '.join(f'{1e6 * each:.1f}' for each in times)} | {took / floor:.1f} |")
+def _gap(took: float, floor: float) -> list[str]:
+    """Microseconds of both, and how many times as long the first is."""
+    return [f"{1e6 * took:.1f}", f"{1e6 * floor:.1f}", f"{took / floor:.1f}"]
 
 
 @click.command()

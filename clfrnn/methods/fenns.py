@@ -21,9 +21,8 @@ from ..profile import DeviceProfile
 from ..scratch import Scratch
 from ..session import Session
 from .ask import Ask
-from .coarse import CoarseCells, CoarseSort
+from .fenns_layout import Layout, Placed, lay_out
 from .fenns_plan import FennsPlan, check_shape, plan_fenns
-from .grid_numbers import pack_lanes
 from .index import Index
 from .kept import Readers
 from .stash import Stash, slots_that_pay, stash_for
@@ -49,30 +48,6 @@ _WORTH_A_STASH = 1.0
 
 #: Numbers that a count puts by for a query, at most.
 _MOST_PUT_BY = 16
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Layout:
-    """A plan, and what follows from it alone: made once for the many clouds that go by it."""
-
-    plan: FennsPlan
-    sort: CoarseSort
-    #: the number of points, and the reach of a window
-    rows: np.int32
-    widest: Any
-    #: the numbers of the fine cells, as walks take them
-    fine: tuple[Any, ...]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Placed:
-    """Points in coarse cells, and the numbers of periodic images if there are any."""
-
-    layout: Layout
-    cells: CoarseCells
-    images: tuple[Scratch, ...]
-    #: what walks take of all this
-    walk: tuple[Any, ...]
 
 
 class Fenns:
@@ -261,33 +236,13 @@ class FennsIndex(Index):
         )
 
     def _lay_out(self, plan: FennsPlan) -> Layout:
-        grid, dtype = plan.grid, self.dtype
-        return Layout(
-            plan=plan,
-            sort=CoarseSort(self.session, grid, dtype, self.problem.box),
-            rows=np.int32(self.num_points),
-            widest=dtype.type(self._widest),
-            fine=(
-                pack_lanes(plan.fine_shape, np.int32, 1),
-                pack_lanes(plan.fine_inverses, dtype, 0),
-                pack_lanes(tuple(many - 1 for many in plan.fine_shape), dtype, 0),
-            ),
+        return lay_out(
+            self.session, plan, n=self.num_points, dtype=self.dtype, box=self.problem.box, widest=self._widest
         )
 
     def _sort(self, points: cla.Array, bounds: PendingBox, layout: Layout) -> Placed:
-        sort = layout.sort
         images = () if self.problem.box is None else (self.images(layout.plan.grid.low, bounds),)
-        cells = sort.points(points, layout.widest, bounds, *images)
-        walk = (
-            layout.rows,
-            cells.records.base_data,
-            cells.sections.base_data,
-            *sort.numbers,
-            *(image.base_data for image in images),
-            layout.widest,
-            *layout.fine,
-        )
-        return Placed(layout=layout, cells=cells, images=images, walk=walk)
+        return layout.place(points, bounds, images)
 
     @property
     def _widest(self) -> float:
