@@ -54,14 +54,6 @@ def is_uniform(name: str) -> bool:
     return not any(word in name for word in ("cluster", "shell", "decades"))
 
 
-def in_order(points: Any, radius: float) -> Any:
-    """The points sorted by cubes of about one of them or of the radius, as a simulation has them that reorders them."""
-    low = points.min(axis=0)
-    spacing = float(np.prod(points.max(axis=0) - low) / len(points)) ** (1 / points.shape[1])
-    cells = np.floor((points - low) / max(radius, spacing)).astype(np.int64)
-    return points[np.lexsort(tuple(cells.T))]
-
-
 def moved(points: Any, radius: float) -> Any:
     """The points elsewhere, on each axis by a tenth of the radius (a standard deviation)."""
     away = 0.1 * radius * np.random.default_rng(2).standard_normal(points.shape)

@@ -25,8 +25,8 @@ import pyopencl.array as cla
 import clfrnn
 from clfrnn.errors import ClfrnnError
 
-from .benchmarks.common import WARM_UP, Seconds, has_event_times, profiled
-from .named import LARGE, SMALL, STEPS, Step, in_order, is_uniform, milliseconds, moved
+from .benchmarks.common import WARM_UP, Seconds, has_event_times, in_order, profiled
+from .named import LARGE, SMALL, STEPS, Step, is_uniform, milliseconds, moved
 from .provenance import say
 from .queries import print_beside, print_carried, print_foreign
 

@@ -436,7 +436,7 @@ def test_points_in_order_beside_others(session, monkeypatch):
 
 def test_order_of_space_and_small_moves():
     points, radius = named.cube(5000, 180.0), 9.0
-    ordered = named.in_order(points, radius)
+    ordered = common.in_order(points, radius)
     away = np.linalg.norm(named.moved(ordered, radius) - ordered, axis=1)
     assert sorted(map(tuple, ordered)) == sorted(map(tuple, points))
     assert (

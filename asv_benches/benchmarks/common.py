@@ -67,6 +67,14 @@ def uniform_radius(n: int, neighbors: float, dim: int = 3) -> float:
     return float((neighbors / (ball * n)) ** (1 / dim))
 
 
+def in_order(points: Any, radius: float) -> Any:
+    """The points sorted by cubes of about one of them or of the radius, as a simulation has them that reorders them."""
+    low = points.min(axis=0)
+    spacing = float(np.prod(points.max(axis=0) - low) / len(points)) ** (1 / points.shape[1])
+    cells = np.floor((points - low) / max(radius, spacing)).astype(np.int64)
+    return points[np.lexsort(tuple(cells.T))]
+
+
 @functools.cache
 def cloud(name: str, n: int, neighbors: float) -> tuple[Any, float]:
     """A seeded cloud of n points, and a radius that finds about so many neighbors."""
@@ -74,7 +82,10 @@ def cloud(name: str, n: int, neighbors: float) -> tuple[Any, float]:
         return np.random.default_rng(0).random((n, 3), dtype=np.float32), uniform_radius(n, neighbors)
     if name == "shell":  # of radius 0.4: a cap of height h has the area 2 pi 0.4 h
         return clouds.shell(n), float(2 * 0.4 * np.sqrt(neighbors / n))
-    raise ValueError(f"cloud: expected one of {CLOUDS}, got {name!r}")
+    if name == "in order":
+        points, radius = cloud("uniform", n, neighbors)
+        return in_order(points, radius), radius
+    raise ValueError(f"cloud: expected one of {[*CLOUDS, 'in order']}, got {name!r}")
 
 
 class Case:

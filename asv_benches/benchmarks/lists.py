@@ -27,3 +27,15 @@ class Lists(Search):
         return self.case.seconds(lambda: self.case.index.query(distances=True, sort="distance"))
 
     track_sorted.unit = "seconds"  # type: ignore[attr-defined]
+
+
+class ListsInOrder(Search):
+    """The same of points that come in order, as those of a simulation do that sorts them now and then."""
+
+    params = (list(PLATFORMS), ["strips"], ["in order"], NUMBERS, [3, 50])
+
+    def track_query(self, *_: object) -> float:
+        """Device time."""
+        return self.case.seconds(self.case.index.query)
+
+    track_query.unit = "seconds"  # type: ignore[attr-defined]
