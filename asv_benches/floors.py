@@ -24,7 +24,7 @@ import clfrnn
 from clfrnn.errors import ClfrnnError
 from clfrnn.methods.side_costs import rank_sides
 
-from .benchmarks.common import WARM_UP, has_event_times, profiled, timed, uniform_radius
+from .benchmarks.common import WARM_UP, has_event_times, profiled, timed, timed_once, uniform_radius
 from .named import STEPS
 from .provenance import say
 
@@ -121,18 +121,9 @@ def find_rates(session: clfrnn.Session, *, small: bool) -> Rates:
 
 def phases(session: clfrnn.Session, update: Callable[[], object], ask: Callable[[], object]) -> tuple[float, float]:
     """Seconds in the kernels of an update, and of what is asked behind it, in steps of both."""
-    updates, asked = [], []
-    for _ in range(WARM_UP + STEPS):
-        with session.recorded() as launches:
-            update()
-            built = len(launches)
-            held = ask()
-        session.queue.finish()
-        del held
-        seconds = [1e-9 * (event.profile.end - event.profile.start) for _, event in launches]
-        updates.append(sum(seconds[:built]))
-        asked.append(sum(seconds[built:]))
-    return statistics.median(updates[WARM_UP:]), statistics.median(asked[WARM_UP:])
+    steps = [[timed_once(session, each).kernels for each in (update, ask)] for _ in range(WARM_UP + STEPS)]
+    updates, asked = zip(*steps[WARM_UP:], strict=True)
+    return statistics.median(updates), statistics.median(asked)
 
 
 def print_floors(session: clfrnn.Session, kind: Kind, rates: Rates) -> None:

@@ -159,21 +159,25 @@ def test_sums_that_an_int_may_not_hold_are_not_made(session, monkeypatch):
 @pytest.mark.parametrize("shares", [1 << 10, 2], ids=["short shares", "long shares"])
 @pytest.mark.parametrize("asked", [{}, {"sort": "index"}, {"include_self": True}], ids=str)
 def test_counts_that_are_scanned_by_one_launch(session, monkeypatch, shares, asked):
-    """Of marks, and of numbers that are put by where rows are sorted."""
+    """Of marks, and of numbers that are put by where rows are sorted; where more rows are not added up, by two."""
     monkeypatch.setattr(row_sums, "_MOST_SHARES", shares)
     monkeypatch.setattr(cells, "_FEW_ELSEWHERE", 0.0)
     monkeypatch.setattr(scan, "_SOME", {"gpu": 0})
-    for few in (False, True):
+    gpu = as_gpu(session)
+    monkeypatch.setattr(gpu, "_answers", {})  # of scans that others have asked for
+    for few, many in itertools.product((False, True), repeat=2):
         monkeypatch.setattr(stash, "slots_for", lambda *_, few=few: (12,) if few else ())
-        index = clfrnn.build_index(EVEN, RADIUS, method="strips", session=as_gpu(session))
+        monkeypatch.setattr(row_sums, "_MOST_ROWS", N - 1 if many else N)
+        index = clfrnn.build_index(EVEN, RADIUS, method="strips", session=gpu)
         for step, points in enumerate((EVEN, DENSE, DENSE, EVEN)):
             index.update(points)
             names, found = launched(index, lambda index=index: index.query(**asked))
             kept = {name: value for name, value in asked.items() if name == "include_self"}
             same(found, reference.neighbors(points, RADIUS, **kept))
-            placed = few and "sort" not in asked and step > 0
+            placed = few and not many and "sort" not in asked and step > 0
             scans = {"scan_summed", "sum_shares", "scan_shares", "scan_few", "place_stashed_rows"} & set(names)
-            assert scans == ({"place_stashed_rows"} if placed else {"scan_summed"})
+            alone = {"sum_shares", "scan_shares"} if many else {"scan_summed"}
+            assert scans == ({"place_stashed_rows"} if placed else alone)
             assert ("stashed_rows" in names) == (few and not (placed and step != 1))
 
 
