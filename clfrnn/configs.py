@@ -23,6 +23,7 @@ __all__ = [
     "VisitVariant",
     "WalkConfig",
     "components",
+    "count_bits",
     "numbers_of_point",
     "room_for_points",
     "vector_length",
@@ -206,6 +207,14 @@ class VisitVariant:
     stashed: int = 0
     #: and the neighbors of shares of rows added up
     summed: bool = False
+
+
+def count_bits(stashed: int) -> int:
+    """Bits of a packed row that say how many neighbors it has: up to so many that are stashed, or more.
+
+    The others are those of its place.
+    """
+    return (stashed + 1).bit_length()
 
 
 def numbers_of_point(layout: str, dim: int) -> int:

@@ -42,9 +42,9 @@ class TakeConfig(KernelConfig):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StashedRowsConfig(KernelConfig):
-    """Rows of up to ``slots`` numbers that a count has stashed, for a list whose offsets have the type ``offset``."""
+    """Rows of up to so many numbers that a count has ``stashed``, for a list whose offsets have the type ``offset``."""
 
-    slots: int
+    stashed: int
     offset: str
 
 
@@ -53,8 +53,8 @@ class ScanConfig(KernelConfig):
     """Exclusive scan of int32 counts: ``items`` per work-item and tile, sums kept in ``total``, written as ``out``."""
 
     items: int
-    #: numbers from one count to the next
-    stride: int
+    #: slots of the stash whose rows hold the counts, see ``packed_rows.cl.mako``; 0 of counts by themselves
+    stashed: int
     total: str
     out: str
     #: counts and starts pass through local memory, so that items beside each other load and write what is

@@ -10,7 +10,7 @@ from typing import Any
 
 from mako.lookup import TemplateLookup
 
-from .configs import SECTOR, KernelConfig, VisitVariant
+from .configs import SECTOR, KernelConfig, VisitVariant, count_bits
 from .errors import ClfrnnError
 from .functions import PIECES, NeighborFunction
 
@@ -44,8 +44,8 @@ def render(
     variant: VisitVariant | None = None,
 ) -> str:
     """The OpenCL C of the template `stem` for `config`: its build kernels, or with `function` its walk."""
-    names = config.names() | dataclasses.asdict(variant or VisitVariant())
-    names |= {"function": function, "sector": SECTOR}
+    names = dataclasses.asdict(variant or VisitVariant()) | config.names()
+    names |= {"function": function, "sector": SECTOR, "count_bits": count_bits(names.get("stashed", 0))}
     return _resume_lines(str(_lookup(template_root()).get_template(f"{stem}.cl.mako").render(**names)))
 
 
@@ -82,14 +82,16 @@ def own_function(
     bounded: bool = False,
     held: int = 0,
     components: tuple[str, ...] = (),
+    small: bool = False,
 ) -> NeighborFunction:
     """The library's own function `name` ("count", "write", "nearest") from ``functions.cl.mako``.
 
     ``offset`` is the type of list offsets, ``distances`` is "", "root" or "square", ``components`` names coordinates;
     a ``bounded`` list may turn out to be too short, and of one that is ``held`` so many neighbors are written at once.
+    Counts that are ``small`` are written as bytes.
     """
     template = _lookup(template_root()).get_template("functions.cl.mako")
     flags: dict[str, Any] = {"offset": offset, "distances": distances, "vectors": vectors, "shifts": shifts}
-    flags |= {"bounded": bounded, "held": held, "components": components}
+    flags |= {"bounded": bounded, "held": held, "components": components, "small": small}
     pieces = {piece: str(template.get_def(f"{name}_{piece}").render(**flags)).strip() for piece in PIECES[1:]}
     return NeighborFunction(**pieces, own=True, light=name == "count", sectors=offset if held else "")

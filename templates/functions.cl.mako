@@ -1,9 +1,17 @@
 ## The text of the library's own NeighborFunctions, a def for each piece, named FUNCTION_PIECE.
-## Flags: offset ("int" or "long"), distances ("", "root" or "square"), vectors, shifts, bounded, held, components.
-<%def name="count_arguments()">global int *counts</%def>
+## Flags: offset ("int" or "long"), distances ("", "root" or "square"), vectors, shifts, bounded, held, components, small.
+<%def name="count_arguments()">global int *counts${", global uchar *bytes" if small else ""}</%def>
 <%def name="count_state()">int frnn_count = 0;</%def>
 <%def name="count_per_neighbor()">++frnn_count;</%def>
-<%def name="count_finish()">counts[i] = frnn_count;</%def>
+<%def name="count_finish()">
+% if small:
+## What no byte holds is written as it is: see widen.cl.mako.
+bytes[i] = (uchar)frnn_min(frnn_count, 255);
+if (frnn_count >= 255) counts[i] = frnn_count;
+% else:
+counts[i] = frnn_count;
+% endif
+</%def>
 
 <%def name="write_arguments()" filter="trim">
 global const ${offset} *offsets, const int first_row, global int *indices\

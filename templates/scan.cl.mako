@@ -1,10 +1,11 @@
 <%include file="contract.cl.mako"/>
 <%namespace name="group_sums" file="group_sums.cl.mako"/>
+<%namespace name="packed_rows" file="packed_rows.cl.mako"/>
 <%namespace name="row_sums" file="row_sums.cl.mako"/>
 // Exclusive scan of int32 counts in two launches, sums of shares and a scan of each share, or in one where counts are few or
 // were added up.
 // Totals of type long are also written beside, to be read as they are, whatever the type of starts makes of them.
-// Config fields used: work_group_size, items, stride, total, out, through_local.
+// Config fields used: work_group_size, items, stashed, total, out, through_local.
 <%def name="each_of_tile(limit)">
         // Items beside each other touch what is beside each other, whichever of them it is for.
         for (int k = l; k < ${work_group_size * items}; k += ${work_group_size}) {
@@ -28,12 +29,12 @@ stage[${k} + ${k} / ${items}]
         sum_t sum = 0;
 % if through_local:
         <%self:each_of_tile limit="${end}">
-                ${staged("k")} = counts[(size_t)${stride} * (tile + k)];
+                ${staged("k")} = ${count("tile + k")};
         </%self:each_of_tile>
         barrier(CLK_LOCAL_MEM_FENCE);
 % endif
         for (int k = 0; k < ${items}; ++k) {
-            own[k] = begin + k < ${end} ? ${f"(int)stage[l * {items + 1} + k]" if through_local else f"counts[(size_t){stride} * (begin + k)]"} : 0;
+            own[k] = begin + k < ${end} ? ${f"(int)stage[l * {items + 1} + k]" if through_local else count("begin + k")} : 0;
             sum += own[k];
         }
         ${group_sums.inclusive("sum", "sums", "sum_t")}
@@ -58,19 +59,24 @@ stage[${k} + ${k} / ${items}]
     totals[place] = carry;
 % endif
 </%def>
+<% stash = ", global const int *restrict stash" if stashed else "" %>
 <% told = ", global long *restrict totals, const int place" if total == "long" else "" %>
 typedef ${total} sum_t;
+${packed_rows.functions() if stashed else ""}
+<%def name="count(k)" filter="trim">
+${f"neighbors_of(counts[{k}], stash)" if stashed else f"counts[{k}]"}
+</%def>
 
 // The sum of each group's share. Launch: groups of ${work_group_size}, group g reads g * span up to (g + 1) * span.
 // In: counts (n,). Out: partials (groups,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void sum_shares(const int n, const int span, global const int *restrict counts, global sum_t *restrict partials)
+void sum_shares(const int n, const int span, global const int *restrict counts${stash}, global sum_t *restrict partials)
 {
     local sum_t sums[${work_group_size}];
     const int l = get_local_id(0);
     const int end = min((long)n, (long)(get_group_id(0) + 1) * span);
     sum_t sum = 0;
-    for (int k = (int)get_group_id(0) * span + l; k < end; k += ${work_group_size}) sum += counts[(size_t)${stride} * k];
+    for (int k = (int)get_group_id(0) * span + l; k < end; k += ${work_group_size}) sum += ${count("k")};
     sums[l] = sum;
     ${group_sums.whole("sums")}
     if (l == 0) partials[get_group_id(0)] = sums[0];
@@ -79,7 +85,7 @@ void sum_shares(const int n, const int span, global const int *restrict counts, 
 // Exclusive scan of each share, from where the shares before it end: each group sums those up for itself.
 // Launch: as sum_shares. In: counts (n,), partials (groups,). Out: starts (n + 1,), the total last; totals[place].
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void scan_shares(const int n, const int span, global const int *restrict counts,
+void scan_shares(const int n, const int span, global const int *restrict counts${stash},
                  global const sum_t *restrict partials, global ${out} *restrict starts${told})
 {
     local sum_t sums[${work_group_size}];
@@ -102,7 +108,7 @@ void scan_shares(const int n, const int span, global const int *restrict counts,
 // In: counts (n,), shares (groups,), each sum in a sector. Out: starts (n + 1,), the total last; totals[place]; last, as
 // shares, at zero.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void scan_summed(const int n, const int shift, global const int *restrict counts, global const int *restrict shares,
+void scan_summed(const int n, const int shift, global const int *restrict counts${stash}, global const int *restrict shares,
                  global int *restrict last, global ${out} *restrict starts${told})
 {
     local sum_t sums[${work_group_size}];
@@ -123,14 +129,14 @@ void scan_summed(const int n, const int shift, global const int *restrict counts
 // launch. Launch: groups of ${work_group_size}, of which group g scans g * span up to (g + 1) * span, a multiple
 // of four where there are several groups. In: counts (n,), aligned as int4 is. Out: starts (n + 1,), the total last; totals[place].
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void scan_few(const int n, const int span, global const int *restrict counts, global ${out} *restrict starts${told})
+void scan_few(const int n, const int span, global const int *restrict counts${stash}, global ${out} *restrict starts${told})
 {
     local sum_t sums[${work_group_size}];
     const int l = get_local_id(0), origin = (int)get_group_id(0) * span;
     const int end = min((long)n, (long)origin + span);
     sum_t sum = 0;
     // By one loop: tile by tile, in two, a compiler for CPUs leaves a total of nothing.
-% if stride == 1 and items % 4 == 0:
+% if not stashed and items % 4 == 0:
     global const int4 *restrict fours = (global const int4 *)counts;
 #pragma unroll 4
     for (int k = l; k < origin / 4; k += ${work_group_size}) {
@@ -138,7 +144,7 @@ void scan_few(const int n, const int span, global const int *restrict counts, gl
         sum += (sum_t)four.s0 + four.s1 + four.s2 + four.s3;
     }
 % else:
-    for (int k = l; k < origin; k += ${work_group_size}) sum += counts[(size_t)${stride} * k];
+    for (int k = l; k < origin; k += ${work_group_size}) sum += ${count("k")};
 % endif
     sums[l] = sum;
     ${group_sums.whole("sums")}

@@ -1,3 +1,4 @@
+<%namespace name="packed_rows" file="packed_rows.cl.mako"/>
 ## Stash: the numbers of a query's first neighbors, which a count ("stashed") puts by in the order of search, where queries
 ## side by side write side by side, for those who bring them into the order of rows; queries with more neighbors than
 ## there are slots are left to a visit of their own ("rest").
@@ -36,9 +37,12 @@ if (frnn_count < ${stashed})
         ${in_fours(stashed, [f"FRNN_LANE_ID(frnn_tile[frnn_mine[{k * work_group_size}]].s3)" for k in range(stashed)])}
 % endif
         frnn_full[frnn_unit] = frnn_count > ${stashed};
-        // So the host knows of it with the number of pairs.
-        if (frnn_count > ${stashed}) frnn_told[frnn_told_at] = frnn_stash_number;
-        ((global int2 *)counts)[i] = (int2)(frnn_count, frnn_unit);
+        if (frnn_count > ${stashed}) {
+            // So the host knows of it with the number of pairs.
+            frnn_told[frnn_told_at] = frnn_stash_number;
+            ((global int *)frnn_stash)[4 * (size_t)frnn_unit] = frnn_count;
+        }
+        counts[i] = ${packed_rows.pack("frnn_count", "frnn_unit")};
 </%def>
 
 <%def name="in_fours(many, slots)">

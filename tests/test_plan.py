@@ -39,7 +39,7 @@ def local_bytes(config):
         assert config.local_memory == size * 8 * (1 + (config.items + 1) * config.through_local)
         return config.local_memory
     if isinstance(config, primitive_configs.StashedRowsConfig):
-        return size * config.slots * 4
+        return size * config.stashed * 4
     if isinstance(config, primitive_configs.SortConfig):
         pairs = size * config.items * {"uint": 8, "ulong": 12}[config.key]
         return 4 * ((size << config.digit_bits) + size + (1 << config.digit_bits)) + (pairs if config.held else 0)
@@ -90,7 +90,7 @@ def all_configs(profile):
     for key in ("uint", "ulong"):
         yield plan.plan_sort(profile, key=key)
     for slots in (4, 16):
-        yield plan.plan_stashed_rows(profile, slots=slots, offset="long")
+        yield plan.plan_stashed_rows(profile, stashed=slots, offset="long")
     yield plan.plan_fill(profile)
     yield plan.plan_take(profile, word="uint")
 

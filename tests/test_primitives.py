@@ -107,20 +107,31 @@ def test_scan_and_the_total_beside(session, n, out, short):
     assert np.array_equal(starts.get(), np.concatenate([[0], np.cumsum(counts)]))
 
 
+def pack_rows(session, counts, slots, *, bits):
+    """The counts in rows with places in any order, as the host has them, and what a scan needs to know of these."""
+    places = np.random.default_rng(7).permutation(len(counts)).astype(np.int64)
+    stash = np.full(4 * max(1, len(counts)), -7, np.int32)
+    stash[4 * places] = np.where(counts > slots, counts, -7)
+    rows = (places << bits | np.minimum(counts, slots + 1)).astype(np.uint32).view(np.int32)
+    return session.upload(rows, purpose="a test"), scan.Packed(slots, to_scratch(session, stash))
+
+
 @pytest.mark.parametrize("n", [0, 1, 100, POINTS])
-def test_scan_of_the_first_of_two_numbers(session, n, short):
-    counts = np.random.default_rng(n).integers(0, 1000, (n, 2)).astype(np.int32)
+@pytest.mark.parametrize(("slots", "bits"), [(4, 3), (12, 4), (20, 5)])
+def test_scan_of_packed_rows(session, n, slots, bits, short):
+    counts = np.random.default_rng(n).integers(0, 2 * slots, n).astype(np.int32)
     starts = session.scratch(n + 1, INT, purpose="a test")
+    rows, packed = pack_rows(session, counts, slots, bits=bits)
 
-    exclusive_scan(session, session.upload(counts, purpose="a test"), starts)
+    exclusive_scan(session, rows, starts, packed=packed)
 
-    assert np.array_equal(session.read(starts), np.concatenate([[0], np.cumsum(counts[:, 0])]))
+    assert np.array_equal(session.read(starts), np.concatenate([[0], np.cumsum(counts)]))
 
 
 @pytest.mark.parametrize("out", [np.int32, np.int64])
-@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("slots", [0, 12])
 @pytest.mark.parametrize("kernels", [["scan_few"], ["sum_shares", "scan_shares"]], ids=len)
-def test_scan_by_groups_that_sum_up_what_comes_before(session, monkeypatch, out, stride, kernels):
+def test_scan_by_groups_that_sum_up_what_comes_before(session, monkeypatch, out, slots, kernels):
     """In one launch or two; counts that end with a tile, just behind, in its middle, and none."""
     monkeypatch.setattr(plan, "_SHORT_TILE", 32)
     fresh = clfrnn.Session(session.device)
@@ -128,15 +139,16 @@ def test_scan_by_groups_that_sum_up_what_comes_before(session, monkeypatch, out,
     if len(kernels) > 1:
         monkeypatch.setattr(scan, "_SOME", {"gpu": -1})
     for n in (0, 1, 31, 32, 63, 64, 65, 128, 129, 1000):
-        counts = np.random.default_rng(n).integers(0, 1000, (n, stride)).astype(np.int32)
+        counts = np.random.default_rng(n).integers(0, 24, n).astype(np.int32)
         starts = fresh.allocate(n + 1, out, purpose="a test")
         total = fresh.scratch(1, LONG, purpose="a test")
-        given = fresh.upload(counts if stride > 1 else counts.reshape(-1), purpose="a test")
+        plain = fresh.upload(counts, purpose="a test"), None
+        given, packed = pack_rows(fresh, counts, slots, bits=4) if slots else plain
         with fresh.recorded() as launches:
-            exclusive_scan(fresh, given, starts, total)
+            exclusive_scan(fresh, given, starts, total, packed=packed)
         assert [name for name, _ in launches] == kernels
-        assert int(fresh.read(total)[0]) == counts[:, 0].sum()
-        assert np.array_equal(starts.get(), np.concatenate([[0], np.cumsum(counts[:, 0])]))
+        assert int(fresh.read(total)[0]) == counts.sum()
+        assert np.array_equal(starts.get(), np.concatenate([[0], np.cumsum(counts)]))
 
 
 @pytest.mark.parametrize("kind", ["cpu", "gpu"])

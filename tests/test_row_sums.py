@@ -227,7 +227,7 @@ def test_one_stash_for_lists_of_other_lengths(session, monkeypatch):
         kept = index.kept_stash
         same(index.query(**asked), reference.neighbors(EVEN, RADIUS, **asked))
         rows = m or N
-        assert index.nbytes["stash_rows"] == 8 * rows
+        assert index.nbytes["stash_rows"] == 4 * rows
         assert index.nbytes["stash_numbers"] == 4 * 12 * rows
         seen.append(index.kept_stash is kept)
     assert seen == [False, True, False, False, True, False, False, False]

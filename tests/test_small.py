@@ -10,7 +10,7 @@ from conftest import as_gpu, as_narrow_gpu, takes_long_as_gpu
 
 import clfrnn
 from clfrnn import blocks, clouds, packs, reference
-from clfrnn.methods import cell_plan, cells, coarse, fenns, stash
+from clfrnn.methods import cell_plan, cells, coarse, fenns, stash, tally
 from clfrnn.primitives import scan
 
 pytestmark = pytest.mark.core
@@ -92,6 +92,17 @@ def test_numbers_that_a_count_puts_by(session, monkeypatch):
         assert np.array_equal(found.offsets, expected.offsets)
         rows = np.repeat(np.arange(len(points)), found.counts)
         assert np.array_equal(found.indices[np.lexsort((found.indices, rows))], expected.indices)
+
+
+def test_counts_as_bytes_first(session, monkeypatch):
+    """Of a crowd of 256, and of others."""
+    monkeypatch.setattr(tally, "_SMALL", ((1, np.inf),))
+    points = clouds.uniform(300, 3, seed=8)
+    points[:257] = points[0]
+    index = clfrnn.build_index(points, 0.1, method="strips", session=as_gpu(session))
+    counts = index.count().get()
+    assert np.array_equal(counts, np.diff(reference.neighbors(points, 0.1).offsets))
+    assert counts.min() < 255 < counts.max()
 
 
 def test_offsets_from_sums_of_marked_counts(session, monkeypatch):

@@ -10,7 +10,7 @@ from conftest import POINTS, as_gpu, takes_long_as_gpu, with_profile
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.methods import cells, fenns, list_spec, measures, stash
+from clfrnn.methods import cells, fenns, list_spec, lists, measures, stash
 from clfrnn.methods.ask import make_ask
 
 N = min(700, POINTS)
@@ -312,3 +312,29 @@ def test_a_stash_takes_a_share_of_the_memory_that_is_left(session, monkeypatch):
     assert left(1 << 20).numbers.size == 800
     assert left(8 * 3200) is not None
     assert left(8 * 3200 - 1) is None
+
+
+@pytest.mark.parametrize(("slots", "most"), [(4, 1 << 29), (8, 1 << 28), (12, 1 << 28), (16, 1 << 27), (20, 1 << 27)])
+def test_as_many_queries_as_have_places_in_packed_rows(session, monkeypatch, slots, most):
+    """With the bits that say how many neighbors there are, up to one more than slots, these are 32."""
+    monkeypatch.setattr(type(session), "available", lambda _: (2**40, 2**40))
+    monkeypatch.setattr(type(session), "scratch", lambda *_, **__: None)
+
+    assert stash.make_stash(session, units=most, slots=slots) is not None
+    assert stash.make_stash(session, units=most + 1, slots=slots) is None
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_offsets_that_have_come_round(session, wide):
+    """Rows are as long by offsets of the other type: of more pairs than theirs count, or of fewer than they could."""
+    index = clfrnn.build_index(clouds.uniform(5, 3, seed=3), 0.1, method="strips", session=session)
+    rows = np.array([7, 0, 5, 3, 9] if wide else [2**30, 2**31 - 1, 0, 2**30 + 5, 2**31 - 1, 3])
+    exact = np.concatenate([[0], np.cumsum(rows)])
+    given = exact if wide else (exact % 2**32).astype(np.uint32).view(np.int32)
+    offsets = session.upload(given, purpose="a test")
+    counted = lists.Counted(counts=None, offsets=offsets, total=None, wide=wide, marks=None)
+
+    assert counted.offsets_for(index, 2**40 if wide else 5) is offsets
+    found = counted.offsets_for(index, int(exact[-1])).get()
+    assert found.dtype == (np.int32 if wide else np.int64)
+    assert np.array_equal(found, exact)

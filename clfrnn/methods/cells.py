@@ -28,7 +28,9 @@ from .handover import Handover
 from .index import Index
 from .kept import Readers
 from .marks import make_marks
+from .side_costs import work_of_query
 from .stash import slots_that_pay, stash_for
+from .tally import most_tests
 
 __all__ = ["CellIndex"]
 
@@ -94,6 +96,7 @@ class CellIndex(Index):
             f"cells: {' x '.join(map(str, grid.shape))}, {kept}, of sides {sides}",
             f"construction: {self._plan.construction}{self._how_filled()}",
             f"queries that are no points: {self._how_queried()}",
+            *(["counts: as bytes first, of which caches hold more"] if self._counts_in_bytes(self.num_points) else []),
         ]
 
     def _how_queried(self) -> str:
@@ -223,6 +226,18 @@ class CellIndex(Index):
     def writes_at_once(self) -> bool:
         """See :class:`~clfrnn.methods.walker.Walker`."""
         return not self.config.columns and self._neighbors >= _FEW_ELSEWHERE
+
+    def counts_in_bytes(self, ask: Ask) -> bool:
+        """See :class:`~clfrnn.methods.walker.Walker`."""
+        return (ask.queries is None or ask.copied) and self._counts_in_bytes(ask.m)
+
+    def _counts_in_bytes(self, m: int) -> bool:
+        most = most_tests(self.session.profile, m)
+        return most > 0 and self._work_of_query <= most
+
+    @functools.cached_property
+    def _work_of_query(self) -> float:
+        return work_of_query(self.problem, self.session.profile, self._plan.grid.sides)
 
     @functools.cached_property
     def _slots(self) -> int:

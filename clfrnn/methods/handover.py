@@ -12,6 +12,7 @@ from ..scratch import Scratch
 from ..session import Session
 
 if TYPE_CHECKING:
+    from ..primitives.scan import Packed
     from .index import Index
     from .row_sums import Reader, RowSums
 
@@ -21,8 +22,6 @@ __all__ = ["Handover"]
 class Handover(Protocol):
     """Marks of the neighbors that were found, or their numbers, on the device."""
 
-    #: integers that the count leaves of each query
-    columns: ClassVar[int]
     #: whether :meth:`place` does, where the count adds up rows
     places_rows: ClassVar[bool]
 
@@ -34,7 +33,11 @@ class Handover(Protocol):
         """What is compiled into a visit that leaves them, which is a light one, or into the one behind it."""
 
     def counts(self, session: Session, m: int) -> cla.Array:
-        """Room for the counts of m queries, in a column of their own or with what else the count leaves of a query."""
+        """Room for the counts of m queries, or for rows that they are packed in with something else."""
+
+    @property
+    def packed(self) -> Packed | None:
+        """What scans need to know where counts are packed in rows."""
 
     def tell(self, total: Scratch) -> None:
         """Where the number of pairs will lie, with room behind it for a word to the host from the count."""

@@ -12,21 +12,20 @@ import pyopencl.array as cla
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..plan import Problem
-from ..primitives.scan import Counts
 from ..rendering import own_function
 from ..results import NeighborList
-from ..scratch import INT, Scratch
+from ..scratch import Scratch
 from ..session import Session
-from .ask import Ask, make_ask, make_spec, natural
+from .ask import make_ask, make_spec, natural
 from .binding import bind
 from .explain import explain
-from .handover import Handover
 from .intake import release_queue
 from .kernel_source import KernelSource, make_kernel_source
 from .list_spec import ListSpec
 from .lists import list_blocks, list_now, list_of_hint
 from .rooms import Rooms
 from .stash import Stash
+from .tally import count_into
 from .walker import Walker
 
 __all__ = ["Index", "Nearest"]
@@ -98,20 +97,12 @@ class Index(Walker):
 
         Notes
         -----
-        Cost: one visit; no list is made.
+        Cost: one visit; no list is made. Of many millions on a GPU one launch more, where it is sooner to write a byte
+        for each meanwhile.
         """
         ask = make_ask(self, queries, radius=radius, include_self=include_self)
         counts = self.session.allocate(ask.m, np.int32, purpose="the neighbor counts")
-        self.session.publish(self.run(own_function("count"), ask, [counts]), counts)
-        return counts
-
-    def count_asked(self, ask: Ask, marks: Handover | None = None) -> Counts:
-        """The counts of a checked query, for lists; those of a stash stand in the first of two columns."""
-        if marks is None:
-            counts = self.session.scratch(ask.m, INT, purpose="the neighbor counts")
-        else:
-            counts = marks.counts(self.session, ask.m)
-        self.run(own_function("count"), ask, [counts], marks=marks)
+        self.session.publish(count_into(self, ask, counts), counts)
         return counts
 
     def nearest(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> Nearest:

@@ -22,6 +22,7 @@ from .budget import fits
 from .list_spec import ListSpec, is_wide
 from .measures import measure, pays_to_measure
 from .row_sums import row_sums_for
+from .tally import count_for_list
 
 if TYPE_CHECKING:
     from .ask import Ask
@@ -65,10 +66,10 @@ class Listing:
         marks = self.index.make_marks(self.ask, numbers=self.measured or not self.spec.carried)
         if marks is not None:
             marks.tell(total)
-            session, many = self.index.session, marks.columns * self.ask.m
-            if loops and (self.may_place_rows(marks) or not is_one_launch(session, many)):
+            session = self.index.session
+            if loops and (self.may_place_rows(marks) or not is_one_launch(session, self.ask.m)):
                 marks.add_up(session, lambda: row_sums_for(self.index, self.ask))
-        return self.index.count_asked(self.ask, marks), marks
+        return count_for_list(self.index, self.ask, marks), marks
 
     def places_rows(self, marks: Handover | None, room: int) -> bool:
         """Whether rows are written into so much room, and where they begin is found, by one launch: numbers alone."""

@@ -16,6 +16,7 @@ from ..scratch import INT, LONG, Scratch
 from .budget import affords, check_budget, check_room, fits
 from .list_spec import ListSpec, is_wide, most_alike, offset_type
 from .listing import Listing, begin_listing
+from .tally import count_for_list
 
 if TYPE_CHECKING:
     from .ask import Ask
@@ -48,12 +49,14 @@ class Counted(NamedTuple):
     def scan(self, index: Index) -> None:
         """Find out where rows begin, and their sum: of counts that were added up by one launch."""
         session, total, marks = index.session, self.total, self.marks
+        packed = None if marks is None else marks.packed
         if marks is None or not marks.adds_up:
-            exclusive_scan(session, self.counts, self.offsets, total)
+            exclusive_scan(session, self.counts, self.offsets, total, packed=packed)
             return
 
         def launch(found: RowSums, sums: Scratch, last: Scratch) -> None:
-            exclusive_scan(session, self.counts, self.offsets, total, shares=Shares(found.shift, sums, last))
+            shares = Shares(found.shift, sums, last)
+            exclusive_scan(session, self.counts, self.offsets, total, packed=packed, shares=shares)
 
         marks.read_sums(session, launch)
 
@@ -61,8 +64,11 @@ class Counted(NamedTuple):
         """The offsets, anew where those there are cannot count so many pairs, or could count more than they need."""
         if self.wide == is_wide(pairs):
             return self.offsets
-        rows = self.offsets.shape[0] - 1
-        return _place(index, rows, self.counts, self.total, None, wide=not self.wide).offsets
+        # Those that have come round are as far from each other all the same.
+        found = index.session.read(self.offsets)
+        rows = np.diff(found.view(np.uint64 if self.wide else np.uint32))
+        offsets = np.concatenate([[0], np.cumsum(rows, dtype=np.int64)]).astype(offset_type(pairs))
+        return index.session.upload(offsets, purpose="the offsets of the list")
 
 
 def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, spare: bool) -> NeighborList:
@@ -164,7 +170,7 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
 def list_blocks(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int) -> Iterator[NeighborList]:
     """Lists of consecutive ranges of the queries, each of at most `max_bytes`, in order. Counts are made at once."""
     ask = ask.kept_for_parts(index.session)
-    per_row = index.session.read(index.count_asked(ask)).astype(np.int64)
+    per_row = index.session.read(count_for_list(index, ask)).astype(np.int64)
     index.watch.settle()
     listing = begin_listing(index, ask, spec)
     # Without memory for a copy, queries that walks read a copy of are still the caller's own.

@@ -26,7 +26,7 @@ class Marks(Summing):
 
     #: the visit that reads them writes rows, from where a scan says that they begin
     places_rows: ClassVar[bool] = False
-    columns: ClassVar[int] = 1
+    packed = None
 
     def __init__(self, words: Scratch, used: Scratch, room: int, units: int) -> None:
         self.words, self.used, self.room, self.units = words, used, room, units

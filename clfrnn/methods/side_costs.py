@@ -23,6 +23,7 @@ __all__ = [
     "prices_for",
     "rank_sides",
     "sides_to_try",
+    "work_of_query",
 ]
 
 
@@ -129,6 +130,12 @@ def cost_of_sides(problem: Problem, prices: Prices, sides: tuple[float, ...], de
     strangers = min(math.prod(windows) / cells, images * n) if counts.torus else 0.0
     cost = prices.cost(rows=rows, candidates=candidates, strangers=strangers, cells=cells)
     return SideCost(counts.sides, rows, candidates, strangers, cells, counts.torus > 0, cost)
+
+
+def work_of_query(problem: Problem, profile: DeviceProfile, sides: tuple[float, ...]) -> float:
+    """What the window of a query costs among cells of such sides, in tests of one candidate."""
+    prices = prices_for(profile, dim=problem.dim, real=problem.real)
+    return cost_of_sides(problem, dataclasses.replace(prices, query=0.0, cell=0.0), sides).cost
 
 
 def describe_sides(problem: Problem, profile: DeviceProfile, asked: tuple[float, ...] | None) -> list[str]:

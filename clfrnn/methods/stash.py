@@ -11,8 +11,10 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
+from ..configs import count_bits
 from ..errors import DeviceMemoryError
 from ..plan import Problem, plan_stashed_rows
+from ..primitives.scan import Packed
 from ..program import Kernel
 from ..scratch import INT, LONG, Scratch
 from ..session import Session
@@ -53,7 +55,6 @@ def _draw_number() -> int:
 class Stash(Summing):
     """Room for the numbers of up to `slots` neighbors of each unit of a launch."""
 
-    columns: ClassVar[int] = 2
     places_rows: ClassVar[bool] = True
     #: what no stash is known to have said: as long as none does, launches have one argument less to set
     unsaid: ClassVar[int] = _draw_number()
@@ -63,7 +64,9 @@ class Stash(Summing):
         #: whether a unit has more of them
         self.full = full
         self.slots, self.units = slots, units
-        #: the neighbors of each query, and its place here
+        #: see :class:`~clfrnn.methods.handover.Handover`
+        self.packed: Packed | None = Packed(slots, numbers)
+        #: the neighbors of each query, packed with its place here
         self.rows: cla.Array | None = None
         #: behind this the count leaves the stash's number when a unit has more
         self._total: Scratch | None = None
@@ -95,9 +98,9 @@ class Stash(Summing):
         return {"marks": "stashed" if light else "rest", "stashed": self.slots, "summed": self.adds_up}
 
     def counts(self, session: Session, m: int) -> cla.Array:
-        """Room for counts, each with the query's place in the stash."""
+        """Room for packed rows: counts, each with the query's place in the stash."""
         if self.rows is None:
-            self.rows = session.allocate((m, self.columns), INT, purpose="the neighbor counts")
+            self.rows = session.allocate(m, INT, purpose="the neighbor counts")
         return self.rows
 
     def write(self, session: Session, offsets: cla.Array, indices: cla.Array) -> cl.Event | None:
@@ -140,7 +143,7 @@ class Stash(Summing):
 
     def _find_writer(self, session: Session, *, wide: bool) -> tuple[Mapping[str, Kernel], int]:
         offset = "long" if wide else "int"
-        kernels, config = session.planned("stashed_rows", plan_stashed_rows, slots=self.slots, offset=offset)
+        kernels, config = session.planned("stashed_rows", plan_stashed_rows, stashed=self.slots, offset=offset)
         self._writers[wide] = writer = kernels, config.work_group_size
         return writer
 
@@ -157,7 +160,7 @@ class Stash(Summing):
     def give_back(self, index: Index) -> None:
         """See :class:`~clfrnn.methods.handover.Handover`."""
         self._total = None
-        if self.units * (INT.itemsize * (self.slots + self.columns) + _FLAG.itemsize) <= _MOST_KEPT:
+        if self.units * (INT.itemsize * (self.slots + 1) + _FLAG.itemsize) <= _MOST_KEPT:
             index.kept_stash = self
 
 
@@ -198,9 +201,10 @@ def stash_for(index: Index, ask: Ask, slots: int) -> Stash | None:
 
 
 def make_stash(session: Session, *, units: int, slots: int) -> Stash | None:
-    """Memory for a stash, where that is not much."""
+    """Memory for a stash, where that is not much, and all places in it can be told in packed rows."""
     largest, available = session.available()
-    if units * slots * INT.itemsize > min(largest, available * _SHARE):
+    told = (units - 1).bit_length() + count_bits(slots) <= 32
+    if not told or units * slots * INT.itemsize > min(largest, available * _SHARE):
         return None
     purpose = "the numbers of neighbors"
     try:

@@ -161,6 +161,10 @@ class Walker(KeptPoints):
         """Whether lists of numbers alone are written some of them at once, as few take the device as long as many."""
         return False
 
+    def counts_in_bytes(self, ask: Ask) -> bool:  # noqa: ARG002
+        """Whether counts of `ask` are sooner when they are written as bytes first: see :mod:`clfrnn.methods.tally`."""
+        return False
+
     def make_marks(self, ask: Ask, *, numbers: bool) -> Handover | None:  # noqa: ARG002
         """Room for what a count may pass on to a list of `ask`, of neighbors' `numbers` alone or more, to be sooner."""
         return None

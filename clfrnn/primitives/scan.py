@@ -14,7 +14,7 @@ from ..scratch import INT, LONG, Scratch
 from ..session import Session
 from .shares import share_out
 
-__all__ = ["Counts", "Shares", "exclusive_scan", "is_one_launch"]
+__all__ = ["Counts", "Packed", "Shares", "exclusive_scan", "is_one_launch"]
 
 #: So many counts one group has scanned before two launches would have, where those of several do not pay (measured).
 _FEW = 1 << 14
@@ -29,6 +29,13 @@ _CTYPE = {INT: "int", LONG: "long"}
 Counts: TypeAlias = cla.Array | Scratch
 
 
+class Packed(NamedTuple):
+    """Where counts are part of packed rows, the stash whose places are the rest, and its slots for each."""
+
+    slots: int
+    stash: Scratch
+
+
 class Shares(NamedTuple):
     """Sums over shares of ``1 << shift`` counts, each in a sector of memory, and others to be cleared meanwhile."""
 
@@ -38,20 +45,27 @@ class Shares(NamedTuple):
 
 
 def exclusive_scan(
-    session: Session, counts: Counts, starts: Counts, total: Scratch | None = None, *, shares: Shares | None = None
+    session: Session,
+    counts: Counts,
+    starts: Counts,
+    total: Scratch | None = None,
+    *,
+    packed: Packed | None = None,
+    shares: Shares | None = None,
 ) -> None:
     """Enqueue the exclusive scan of int32 `counts`, (n,), into `starts`, (n + 1,), int32 or int64, the total last.
 
-    Of `counts` that are (n, 2), the first of each two numbers is one. They begin where their buffer does.
+    The `counts` begin where their buffer does, and may be `packed` with something else.
 
     With `total`, one int64, sums are int64 and the whole one is written there too; without it, or in int32 `starts`,
     the total must stay below 2**31. Two launches, two passes, for few counts and such as were added up in `shares` one
     of each; nothing is waited for.
     """
-    stride = counts.shape[1] if isinstance(counts, cla.Array) and counts.ndim > 1 else 1
-    way = session.once(_find_way, (counts.size, stride), starts.dtype, total is not None, shares and shares.shift)
+    lie = counts.size, packed.slots if packed else 0
+    way = session.once(_find_way, lie, starts.dtype, total is not None, shares and shares.shift)
     told: tuple[Any, ...] = () if total is None else (total.base_data, total.offset // LONG.itemsize)
-    kernels, size, spans = way.kernels, way.work_group_size, (way.n, way.span, counts.base_data)
+    read = (counts.base_data,) if packed is None else (counts.base_data, packed.stash.base_data)
+    kernels, size, spans = way.kernels, way.work_group_size, (way.n, way.span, *read)
     if shares is not None:
         given = *spans, shares.sums.base_data, shares.last.base_data, starts.base_data, *told
         session.launch(kernels["scan_summed"], way.items, size, *given)
@@ -84,16 +98,15 @@ class _Way(NamedTuple):
 
 
 def _find_way(session: Session, lie: tuple[int, int], starts: np.dtype[Any], whole: bool, shift: int | None) -> _Way:
-    """For counts that lie in so many numbers, one in so many of these; the `whole` sum is written apart, too.
+    """For so many counts, in packed rows of a stash of so many slots; the `whole` sum is written apart, too.
 
     Of counts that were added up by shares of ``1 << shift`` each share is a group's.
     """
-    (size, stride), alone = lie, session.profile.kind not in _SOME
-    n = size // stride
-    few = shift is None and is_one_launch(session, size)
+    (n, stashed), alone = lie, session.profile.kind not in _SOME
+    few = shift is None and is_one_launch(session, n)
     sums, out = LONG if whole else INT, _CTYPE[starts]
     plan = plan_short_scan if few else plan_scan
-    kernels, config = session.planned("scan", plan, total=_CTYPE[sums], out=out, stride=stride)
+    kernels, config = session.planned("scan", plan, total=_CTYPE[sums], out=out, stashed=stashed)
     group, tile = config.work_group_size, config.work_group_size * config.items
     if shift is not None:
         span, groups = shift, -(-n >> shift)
