@@ -332,9 +332,8 @@ def test_offsets_that_have_come_round(session, wide):
     exact = np.concatenate([[0], np.cumsum(rows)])
     given = exact if wide else (exact % 2**32).astype(np.uint32).view(np.int32)
     offsets = session.upload(given, purpose="a test")
-    counted = lists.Counted(counts=None, offsets=offsets, total=None, wide=wide, marks=None)
 
-    assert counted.offsets_for(index, 2**40 if wide else 5) is offsets
-    found = counted.offsets_for(index, int(exact[-1])).get()
+    assert lists._offsets_for(index, offsets, 2**40 if wide else 5) is offsets
+    found = lists._offsets_for(index, offsets, int(exact[-1])).get()
     assert found.dtype == (np.int32 if wide else np.int64)
     assert np.array_equal(found, exact)

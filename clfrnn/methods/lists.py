@@ -28,12 +28,11 @@ __all__ = ["Counted", "list_blocks", "list_now", "list_of_hint"]
 
 
 class Counted(NamedTuple):
-    """The neighbors of each query, where rows begin by offsets that are `wide` or not, and where the sum lies."""
+    """The neighbors of each query, room for where rows begin, and where the sum lies."""
 
     counts: Counts
     offsets: cla.Array
     total: Scratch
-    wide: bool
     #: which candidates they are, where the count has marked them, or their numbers, where it has put them by
     marks: Handover | None
 
@@ -60,16 +59,6 @@ class Counted(NamedTuple):
 
         marks.read_sums(session, launch)
 
-    def offsets_for(self, index: Index, pairs: int) -> cla.Array:
-        """The offsets, anew where those there are cannot count so many pairs, or could count more than they need."""
-        if self.wide == is_wide(pairs):
-            return self.offsets
-        # Those that have come round are as far from each other all the same.
-        found = index.session.read(self.offsets)
-        rows = np.diff(found.view(np.uint64 if self.wide else np.uint32))
-        offsets = np.concatenate([[0], np.cumsum(rows, dtype=np.int64)]).astype(offset_type(pairs))
-        return index.session.upload(offsets, purpose="the offsets of the list")
-
 
 def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, spare: bool) -> NeighborList:
     """The list, after one wait for its number of pairs.
@@ -92,7 +81,7 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
     if counted.puts_by:
         index.rooms.settle_overflow(kind, rest)
     wanted = index.rooms.settle(kind, pairs, most_alike(pairs)) if spare else pairs
-    if room is not None and arrays is not None and pairs <= room and counted.wide == is_wide(pairs):
+    if room is not None and arrays is not None and pairs <= room and counted.offsets.dtype == offset_type(pairs):
         if later and rest:
             listing.write_rows(arrays, marks=marks)
         arrays = listing.cut(arrays, pairs, copied=2 * pairs < room)
@@ -105,6 +94,17 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
     if marks is not None:
         marks.give_back(index)
     return listing.hand_over(arrays)
+
+
+def _offsets_for(index: Index, offsets: cla.Array, pairs: int) -> cla.Array:
+    """The `offsets`, anew where they cannot count so many pairs, or could count more than they need."""
+    exact = offset_type(pairs)
+    if offsets.dtype == exact:
+        return offsets
+    # Those that have come round are as far from each other all the same.
+    rows = np.diff(index.session.read(offsets).view(np.uint32 if offsets.dtype == INT else np.uint64))
+    found = np.concatenate([[0], np.cumsum(rows, dtype=np.int64)]).astype(exact)
+    return index.session.upload(found, purpose="the offsets of the list")
 
 
 def _fill_foreseen(
@@ -125,7 +125,7 @@ def _fill_exactly(
     check_budget(index, spec, rows, pairs, max_bytes, held=held)
     if not affords(index, spec, rows, wanted, max_bytes, held=held):
         wanted = pairs
-    offsets, marks = counted.offsets_for(index, pairs), counted.marks
+    offsets, marks = _offsets_for(index, counted.offsets, pairs), counted.marks
     if marks is not None and not rest and index.loops:
         listing.prepare(offsets, marks)
     later = not rest and marks is not None
@@ -147,10 +147,13 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
     scanned = not listing.places_rows(marks, hint)
     counted = _place(index, ask.m, counts, total, marks, wide=is_wide(hint), scanned=scanned)
     written = _fill_foreseen(listing, counted, hint, scanned=scanned)
-    # Back to the pool, however long nobody looks at the list; and where there was no memory, that of the marks, or for
-    # points to measure by, may be what was missing. No other list may have their room: the counts may lie in it.
-    counted, marks, listing = counted._replace(marks=None), None, listing.visited()
-    arrays = written or listing.fill(counted.offsets, pairs=None, room=hint)
+    if written is not None and marks is not None:
+        marks.give_back(index)
+    # Not held, however long nobody looks at the list. Where there was no memory, theirs may be what was missing, or
+    # that of points to measure by.
+    offsets, listing = counted.offsets, listing.visited()
+    del counts, counted, marks
+    arrays = written or listing.fill(offsets, pairs=None, room=hint)
 
     def settle() -> dict[str, Any]:
         # The checks of what this list is made from, whatever the index took in since.
@@ -159,10 +162,10 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
         pairs = int(index.watch.judge(index.session, checks, total)[0])
         held = sum(array.nbytes for array in arrays.values())
         check_budget(index, spec, ask.m, pairs, max_bytes, held=held)
-        if pairs <= hint and counted.wide == is_wide(pairs):
+        if pairs <= hint and offsets.dtype == offset_type(pairs):
             return listing.cut(arrays, pairs)
         arrays.clear()  # its memory is what the list takes that is written now
-        return listing.cut(listing.fill(counted.offsets_for(index, pairs), pairs=pairs, room=pairs), pairs)
+        return listing.cut(listing.fill(_offsets_for(index, offsets, pairs), pairs=pairs, room=pairs), pairs)
 
     return listing.hand_over(settle)
 
@@ -233,7 +236,7 @@ def _place(
 ) -> Counted:
     """What was counted, with room for offsets, `scanned` unless rows do without; the sum comes to lie in `total`."""
     offsets = index.session.allocate(rows + 1, LONG if wide else INT, purpose="the offsets of the list")
-    counted = Counted(counts=counts, offsets=offsets, total=total, wide=wide, marks=marks)
+    counted = Counted(counts=counts, offsets=offsets, total=total, marks=marks)
     if scanned:
         counted.scan(index)
     return counted
