@@ -11,12 +11,14 @@ from .period import PeriodicBox
 from .primitive_configs import (
     GatherConfig,
     PairConfig,
+    PartConfig,
     ReduceConfig,
     RowSortConfig,
     ScanConfig,
     SortConfig,
     StashedRowsConfig,
     TakeConfig,
+    WidenConfig,
 )
 from .profile import DeviceProfile
 from .survey import Survey
@@ -29,6 +31,7 @@ __all__ = [
     "plan_gather",
     "plan_images",
     "plan_pairs",
+    "plan_part",
     "plan_reduce",
     "plan_row_sort",
     "plan_scan",
@@ -38,6 +41,7 @@ __all__ = [
     "plan_take",
     "plan_tile",
     "plan_walk",
+    "plan_widen",
     "square_root",
 ]
 
@@ -153,6 +157,16 @@ def plan_reduce(profile: DeviceProfile, *, dim: int, real: str) -> ReduceConfig:
 def plan_take(profile: DeviceProfile, *, word: str) -> TakeConfig:
     """One work-item per row."""
     return TakeConfig(work_group_size=group_size(profile, 128), word=word)
+
+
+def plan_widen(profile: DeviceProfile) -> WidenConfig:
+    """Some for a work-item, as groups that find nothing to do should be few."""
+    return WidenConfig(work_group_size=group_size(profile, 128), items=4)
+
+
+def plan_part(profile: DeviceProfile, *, word: str) -> PartConfig:
+    """Likewise."""
+    return PartConfig(work_group_size=group_size(profile, 128), items=8, word=word)
 
 
 def plan_images(profile: DeviceProfile, *, dim: int, real: str) -> PointConfig:  # noqa: ARG001

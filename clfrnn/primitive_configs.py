@@ -10,12 +10,14 @@ from .configs import KernelConfig, PointConfig
 __all__ = [
     "GatherConfig",
     "PairConfig",
+    "PartConfig",
     "ReduceConfig",
     "RowSortConfig",
     "ScanConfig",
     "SortConfig",
     "StashedRowsConfig",
     "TakeConfig",
+    "WidenConfig",
 ]
 
 #: Keys that a work-item loads at once and keeps in registers, at most; and bytes of a key.
@@ -37,6 +39,21 @@ class GatherConfig(PointConfig):
 class TakeConfig(KernelConfig):
     """Rows of any dtype in another order, copied word by word."""
 
+    word: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WidenConfig(KernelConfig):
+    """Numbers from bytes, ``items`` fours for a work-item."""
+
+    items: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PartConfig(KernelConfig):
+    """Pairs of two of ``word`` taken apart, ``items`` for a work-item."""
+
+    items: int
     word: str
 
 

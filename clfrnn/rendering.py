@@ -83,15 +83,16 @@ def own_function(
     held: int = 0,
     components: tuple[str, ...] = (),
     small: bool = False,
+    pairs: str = "",
 ) -> NeighborFunction:
     """The library's own function `name` ("count", "write", "nearest") from ``functions.cl.mako``.
 
     ``offset`` is the type of list offsets, ``distances`` is "", "root" or "square", ``components`` names coordinates;
     a ``bounded`` list may turn out to be too short, and of one that is ``held`` so many neighbors are written at once.
-    Counts that are ``small`` are written as bytes.
+    Counts that are ``small`` may be written as bytes, and nearest neighbors in ``pairs`` of such a type.
     """
     template = _lookup(template_root()).get_template("functions.cl.mako")
     flags: dict[str, Any] = {"offset": offset, "distances": distances, "vectors": vectors, "shifts": shifts}
-    flags |= {"bounded": bounded, "held": held, "components": components, "small": small}
+    flags |= {"bounded": bounded, "held": held, "components": components, "small": small, "pairs": pairs}
     pieces = {piece: str(template.get_def(f"{name}_{piece}").render(**flags)).strip() for piece in PIECES[1:]}
     return NeighborFunction(**pieces, own=True, light=name == "count", sectors=offset if held else "")

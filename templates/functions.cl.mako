@@ -1,13 +1,19 @@
 ## The text of the library's own NeighborFunctions, a def for each piece, named FUNCTION_PIECE.
-## Flags: offset ("int" or "long"), distances ("", "root" or "square"), vectors, shifts, bounded, held, components, small.
-<%def name="count_arguments()">global int *counts${", global uchar *bytes" if small else ""}</%def>
+## Flags: offset ("int" or "long"), distances ("", "root" or "square"), vectors, shifts, bounded, held, components, small, pairs ("", "int" or "long").
+## What is written in another form first, where `disorder` says so, is told of in clfrnn/methods/answers.py.
+<%def name="count_arguments()">
+global int *counts\
+% if small:
+, global uchar *bytes, global const int *disorder, const int word\
+% endif
+</%def>
 <%def name="count_state()">int frnn_count = 0;</%def>
 <%def name="count_per_neighbor()">++frnn_count;</%def>
 <%def name="count_finish()">
 % if small:
-## What no byte holds is written as it is: see widen.cl.mako.
-bytes[i] = (uchar)frnn_min(frnn_count, 255);
-if (frnn_count >= 255) counts[i] = frnn_count;
+// What no byte holds is written as it is.
+if (disorder[word]) bytes[i] = (uchar)frnn_min(frnn_count, 255);
+if (!disorder[word] || frnn_count >= 255) counts[i] = frnn_count;
 % else:
 counts[i] = frnn_count;
 % endif
@@ -86,7 +92,12 @@ if (${many} >= ${k}) indices[frnn_place - ${k}] = frnn_last.s${f"{held - k:x}"};
 </%def>
 
 ## Ties go to the lowest id. What lies beyond the best so far need not be offered any more.
-<%def name="nearest_arguments()">global int *indices, global real *distances</%def>
+<%def name="nearest_arguments()">
+global int *indices, global real *distances\
+% if pairs:
+, global ${pairs}2 *pairs, global const int *disorder, const int word\
+% endif
+</%def>
 <%def name="nearest_state()">int frnn_best = -1;</%def>
 <%def name="nearest_per_neighbor()">
 if (frnn_best < 0 || d2 < reach2 || (d2 == reach2 && j < frnn_best)) {
@@ -95,6 +106,16 @@ if (frnn_best < 0 || d2 < reach2 || (d2 == reach2 && j < frnn_best)) {
 }
 </%def>
 <%def name="nearest_finish()">
+const real frnn_distance = frnn_best < 0 ? (real)INFINITY : frnn_sqrt(reach2);
+% if pairs:
+if (disorder[word]) {
+    pairs[i] = (${pairs}2)(frnn_best, as_${pairs}(frnn_distance));
+} else {
+    indices[i] = frnn_best;
+    distances[i] = frnn_distance;
+}
+% else:
 indices[i] = frnn_best;
-distances[i] = frnn_best < 0 ? (real)INFINITY : frnn_sqrt(reach2);
+distances[i] = frnn_distance;
+% endif
 </%def>

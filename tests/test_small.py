@@ -10,7 +10,7 @@ from conftest import as_gpu, as_narrow_gpu, takes_long_as_gpu
 
 import clfrnn
 from clfrnn import blocks, clouds, packs, reference
-from clfrnn.methods import cell_plan, cells, coarse, fenns, stash, tally
+from clfrnn.methods import answers, cell_plan, cells, coarse, fenns, stash
 from clfrnn.primitives import scan
 
 pytestmark = pytest.mark.core
@@ -94,15 +94,23 @@ def test_numbers_that_a_count_puts_by(session, monkeypatch):
         assert np.array_equal(found.indices[np.lexsort((found.indices, rows))], expected.indices)
 
 
-def test_counts_as_bytes_first(session, monkeypatch):
-    """Of a crowd of 256, and of others."""
-    monkeypatch.setattr(tally, "_SMALL", ((1, np.inf),))
+def test_answers_in_another_form_first(session, monkeypatch):
+    """Counts as bytes, of a crowd of 256 and of others, and nearest neighbors in pairs."""
+    monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
+    monkeypatch.setattr("clfrnn.filling._MOST_OPEN", 0)
+    for limits in ("_AS_BYTES", "_IN_PAIRS"):
+        monkeypatch.setattr(answers, limits, ((1, np.inf),))
     points = clouds.uniform(300, 3, seed=8)
     points[:257] = points[0]
-    index = clfrnn.build_index(points, 0.1, method="strips", session=as_gpu(session))
-    counts = index.count().get()
-    assert np.array_equal(counts, np.diff(reference.neighbors(points, 0.1).offsets))
+    index = clfrnn.build_index(points, 0.1, method="strips", session=as_narrow_gpu(session, fma=True))
+    with index.session.recorded() as launches:
+        counts, found = index.count().get(), index.nearest()
+    assert {"widen", "part"} < {name for name, _ in launches}
+    expected = reference.neighbors(points, 0.1)
+    assert np.array_equal(counts, np.diff(expected.offsets))
     assert counts.min() < 255 < counts.max()
+    assert np.array_equal(found.indices.get() < 0, counts == 0)
+    assert np.array_equal(found.distances.get()[:257], np.zeros(257))
 
 
 def test_offsets_from_sums_of_marked_counts(session, monkeypatch):

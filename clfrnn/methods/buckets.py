@@ -55,6 +55,8 @@ class BucketSort:
         facts = {**read, "layout": layout}
         self.session, self.dtype, self.numbers = session, dtype, numbers
         self._n, self._cells, self._filling = n, grid.cells, filling
+        #: an int32 of the device, 0 where the last points came nearly sorted, if there are regions to ask it for
+        self.disorder: Scratch | None = None
         if filling.way == "in turn":
             self._pickers, _ = session.planned("in_turn", plan_in_turn, **facts)
             return
@@ -254,3 +256,4 @@ class BucketSort:
         sort, within = tilers["sort_regions"], tilers["sort_within_regions"]
         session.launch(sort, tiles * size, size, self._n, *divided, points, *numbers, *passed, self._filling.entered)
         session.launch(within, parts * size, size, *divided, *numbers, *passed, records.base_data)
+        self.disorder = Scratch(starts.base_data, 1, INT, INT.itemsize * (filling.regions + 1))

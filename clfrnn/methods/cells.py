@@ -30,7 +30,6 @@ from .kept import Readers
 from .marks import make_marks
 from .side_costs import work_of_query
 from .stash import slots_that_pay, stash_for
-from .tally import most_tests
 
 __all__ = ["CellIndex"]
 
@@ -96,7 +95,6 @@ class CellIndex(Index):
             f"cells: {' x '.join(map(str, grid.shape))}, {kept}, of sides {sides}",
             f"construction: {self._plan.construction}{self._how_filled()}",
             f"queries that are no points: {self._how_queried()}",
-            *(["counts: as bytes first, of which caches hold more"] if self._counts_in_bytes(self.num_points) else []),
         ]
 
     def _how_queried(self) -> str:
@@ -227,16 +225,19 @@ class CellIndex(Index):
         """See :class:`~clfrnn.methods.walker.Walker`."""
         return not self.config.columns and self._neighbors >= _FEW_ELSEWHERE
 
-    def counts_in_bytes(self, ask: Ask) -> bool:
+    def disorder(self, ask: Ask) -> Scratch | None:
         """See :class:`~clfrnn.methods.walker.Walker`."""
-        return (ask.queries is None or ask.copied) and self._counts_in_bytes(ask.m)
-
-    def _counts_in_bytes(self, m: int) -> bool:
-        most = most_tests(self.session.profile, m)
-        return most > 0 and self._work_of_query <= most
+        if ask.queries is None:
+            layout = self._bins.layout
+        elif ask.copied and self._layout_of_queries is not None:
+            layout = self._layout_of_queries[2]
+        else:
+            return None
+        return None if layout.sort is None else layout.sort.disorder
 
     @functools.cached_property
-    def _work_of_query(self) -> float:
+    def work_of_query(self) -> float:
+        """See :class:`~clfrnn.methods.walker.Walker`."""
         return work_of_query(self.problem, self.session.profile, self._plan.grid.sides)
 
     @functools.cached_property

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..configs import VisitVariant
 from ..rendering import own_function
+from .answers import answers_in_words
 from .ask import make_ask
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def explain(index: Index) -> str:
         axes = ", ".join(f"axis {k} of length {length:g}" for k, length in enumerate(problem.box.lengths) if length)
         lines.append(f"periodic: {axes}")
     sizes = index.nbytes
-    lines += index.describe()
+    lines += [*index.describe(), *answers_in_words(index, make_ask(index, None, radius=None, include_self=False))]
     lines.append(f"bytes: {sum(sizes.values()):,} on the device ({', '.join(f'{k} {v:,}' for k, v in sizes.items())})")
     lines.append(f"last update: {index.last_update}")
     lines.append(_candidates(index))

@@ -12,10 +12,10 @@ import pyopencl.array as cla
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..plan import Problem
-from ..rendering import own_function
 from ..results import NeighborList
 from ..scratch import Scratch
 from ..session import Session
+from .answers import count_into, find_nearest
 from .ask import make_ask, make_spec, natural
 from .binding import bind
 from .explain import explain
@@ -25,7 +25,6 @@ from .list_spec import ListSpec
 from .lists import list_blocks, list_now, list_of_hint
 from .rooms import Rooms
 from .stash import Stash
-from .tally import count_into
 from .walker import Walker
 
 __all__ = ["Index", "Nearest"]
@@ -97,8 +96,8 @@ class Index(Walker):
 
         Notes
         -----
-        Cost: one visit; no list is made. Of many millions on a GPU one launch more, where it is sooner to write a byte
-        for each meanwhile.
+        Cost: one visit; no list is made. Of millions on a GPU one launch more, where they come in no order and it is
+        sooner to write bytes first.
         """
         ask = make_ask(self, queries, radius=radius, include_self=include_self)
         counts = self.session.allocate(ask.m, np.int32, purpose="the neighbor counts")
@@ -125,12 +124,13 @@ class Index(Walker):
 
         Notes
         -----
-        Cost: one visit, which leaves out what lies beyond the nearest so far.
+        Cost: one visit, which leaves out what lies beyond the nearest so far. Of millions on a GPU one launch more,
+        where they come in no order and it is sooner to write both numbers in one place first.
         """
         ask = make_ask(self, queries, radius=radius, include_self=include_self)
         indices = self.session.allocate(ask.m, np.int32, purpose="the nearest neighbors")
         distances = self.session.allocate(ask.m, self.dtype, purpose="the nearest neighbors' distances")
-        self.session.publish(self.run(own_function("nearest"), ask, [indices, distances]), indices, distances)
+        self.session.publish(find_nearest(self, ask, indices, distances), indices, distances)
         return Nearest(indices, distances)
 
     def visit(

@@ -18,11 +18,11 @@ from ..primitives.row_sort import sort_rows
 from ..primitives.scan import Counts, is_one_launch
 from ..results import NeighborList
 from ..scratch import INT, Scratch
+from .answers import count_for_list
 from .budget import fits
 from .list_spec import ListSpec, is_wide
 from .measures import measure, pays_to_measure
 from .row_sums import row_sums_for
-from .tally import count_for_list
 
 if TYPE_CHECKING:
     from .ask import Ask

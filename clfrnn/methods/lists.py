@@ -13,10 +13,10 @@ from ..errors import DeviceMemoryError
 from ..primitives.scan import Counts, Shares, exclusive_scan
 from ..results import NeighborList
 from ..scratch import INT, LONG, Scratch
+from .answers import count_for_list
 from .budget import affords, check_budget, check_room, fits
 from .list_spec import ListSpec, is_wide, most_alike, offset_type
 from .listing import Listing, begin_listing
-from .tally import count_for_list
 
 if TYPE_CHECKING:
     from .ask import Ask

@@ -161,9 +161,14 @@ class Walker(KeptPoints):
         """Whether lists of numbers alone are written some of them at once, as few take the device as long as many."""
         return False
 
-    def counts_in_bytes(self, ask: Ask) -> bool:  # noqa: ARG002
-        """Whether counts of `ask` are sooner when they are written as bytes first: see :mod:`clfrnn.methods.tally`."""
-        return False
+    def disorder(self, ask: Ask) -> Scratch | None:  # noqa: ARG002
+        """An int32 of the device, 0 where queries of `ask` come nearly in the order of answers, if there is one."""
+        return None
+
+    @property
+    def work_of_query(self) -> float:
+        """What a query is foreseen to cost, in tests of candidates, where there is such an int32."""
+        return math.inf
 
     def make_marks(self, ask: Ask, *, numbers: bool) -> Handover | None:  # noqa: ARG002
         """Room for what a count may pass on to a list of `ask`, of neighbors' `numbers` alone or more, to be sooner."""

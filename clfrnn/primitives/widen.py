@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import pyopencl as cl
 
-from ..plan import plan_fill
-from ..scratch import Scratch
+from ..plan import plan_widen
+from ..scratch import INT, Scratch
 from ..session import Session
 from .scan import Counts
 
 __all__ = ["widen"]
 
 
-def widen(session: Session, small: Scratch, numbers: Counts) -> cl.Event | None:
-    """Enqueue int32 `numbers`, (n,), from `small`, (n,) uint8; where that is 255 a number stays as it is.
+def widen(session: Session, small: Scratch, numbers: Counts, *, asked: Scratch) -> cl.Event | None:
+    """Enqueue int32 `numbers`, (n,), from `small`, (n,) uint8, unless the int32 that is `asked` is 0.
 
-    Both begin where their buffers do. One launch; nothing is waited for.
+    Where a byte is 255 a number stays as it is. Both begin where their buffers do. One launch; nothing is waited for.
     """
-    kernels, config = session.planned("widen", plan_fill)
+    kernels, config = session.planned("widen", plan_widen)
     n, size = numbers.size, config.work_group_size
-    return session.launch(kernels["widen"], -(-n // 4), size, n, small.base_data, numbers.base_data)
+    items = size * -(-n // (4 * config.items * size))
+    word = asked.base_data, asked.offset // INT.itemsize
+    return session.launch(kernels["widen"], items, size, n, *word, small.base_data, numbers.base_data)

@@ -1,0 +1,98 @@
+"""Answers: counts and nearest neighbors; of millions of queries in no order first in a form that memory takes sooner.
+
+A GPU writes memory in sectors, and what goes to places anywhere leaves its caches before the rest of a sector has come:
+each number then costs a sector read and written. As a byte four times as many stay; as a pair an index and its distance
+cost one sector instead of two. A launch behind makes of them what the caller gets.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cla
+
+from ..errors import DeviceMemoryError
+from ..primitives.part import part
+from ..primitives.scan import Counts
+from ..primitives.widen import widen
+from ..rendering import own_function
+from ..scratch import INT, Scratch
+
+if TYPE_CHECKING:
+    from .ask import Ask
+    from .handover import Handover
+    from .index import Index
+
+__all__ = ["answers_in_words", "count_for_list", "count_into", "find_nearest"]
+
+_BYTE = np.dtype(np.uint8)
+
+#: From so many queries on it is sooner, where none has more work than so many tests of candidates: one with more does
+#: not wait for memory (measured on an H100).
+_AS_BYTES = ((6 << 20, 116.0), (1 << 23, 140.0), (1 << 24, 160.0))
+_IN_PAIRS = ((3 << 20, 130.0), (1 << 23, 200.0))
+
+
+def count_for_list(index: Index, ask: Ask, marks: Handover | None = None) -> Counts:
+    """Enqueue the count of a checked query: counts by themselves, or as `marks` have them."""
+    if marks is None:
+        counts = index.session.scratch(ask.m, INT, purpose="the neighbor counts")
+        count_into(index, ask, counts)
+        return counts
+    rows = marks.counts(index.session, ask.m)
+    index.run(own_function("count"), ask, [rows], marks=marks)
+    return rows
+
+
+def count_into(index: Index, ask: Ask, counts: Counts) -> cl.Event | None:
+    """Enqueue the count of a checked query, into (m,) int32 that begin where their buffer does."""
+    disorder = _disorder(index, ask, _AS_BYTES)
+    small = None if disorder is None else _room(index, ask.m, _BYTE)
+    if disorder is None or small is None:
+        return index.run(own_function("count"), ask, [counts])
+    index.run(own_function("count", small=True), ask, [counts, small, *_as_given(disorder)])
+    return widen(index.session, small, counts, asked=disorder)
+
+
+def find_nearest(index: Index, ask: Ask, indices: cla.Array, distances: cla.Array) -> cl.Event | None:
+    """Enqueue the nearest neighbors of a checked query, into (m,) int32 and (m,) of the points' dtype."""
+    disorder, word = _disorder(index, ask, _IN_PAIRS), "int" if index.dtype.itemsize == INT.itemsize else "long"
+    pairs = None if disorder is None else _room(index, 2 * ask.m, index.dtype)
+    if disorder is None or pairs is None:
+        return index.run(own_function("nearest"), ask, [indices, distances])
+    given = [indices, distances, pairs, *_as_given(disorder)]
+    index.run(own_function("nearest", pairs=word), ask, given)
+    return part(index.session, pairs, indices, distances, asked=disorder)
+
+
+def answers_in_words(index: Index, ask: Ask) -> list[str]:
+    """A line about what is written in another form first, if anything is."""
+    forms = ("counts as bytes", _AS_BYTES), ("nearest neighbors in pairs", _IN_PAIRS)
+    first = [form for form, limits in forms if _disorder(index, ask, limits) is not None]
+    return [f"written first, unless points come nearly sorted: {', '.join(first)}"] if first else []
+
+
+def _most_work(limits: tuple[tuple[int, float], ...], m: int) -> float:
+    return max((work for many, work in limits if m >= many), default=-1.0)
+
+
+def _disorder(index: Index, ask: Ask, limits: tuple[tuple[int, float], ...]) -> Scratch | None:
+    """What the device says of the order of queries, where that decides in what form their answers are written first."""
+    most = _most_work(limits, ask.m)
+    disorder = index.disorder(ask) if most >= 0 else None
+    return disorder if disorder is not None and index.work_of_query <= most else None
+
+
+def _room(index: Index, size: int, dtype: np.dtype[Any]) -> Scratch | None:
+    """Memory for answers in their first form; None where that is too much, as they can do without."""
+    try:
+        return index.session.scratch(size, dtype, purpose="answers in the order of search")
+    except DeviceMemoryError:
+        return None
+
+
+def _as_given(word: Scratch) -> tuple[Any, int]:
+    """As the functions take it."""
+    return word.base_data, word.offset // INT.itemsize
