@@ -35,12 +35,13 @@ MOST_PAIRS, BLOCK = 1 << 30, 1 << 32
 
 
 class Steps(NamedTuple):
-    """What is measured of a cloud: neighbors of a point, and an update with counts and with lists, by blocks or not."""
+    """What is measured of a cloud: neighbors of a point, and updates with each kind of query; lists may be in blocks."""
 
     neighbors: float
     count: Step
     lists: Step
     by_blocks: bool
+    nearest: Step
 
 
 def steps_of(session: clfrnn.Session, points: Any, radius: float, method: str, options: dict[str, Any]) -> Steps:
@@ -58,12 +59,16 @@ def steps_of(session: clfrnn.Session, points: Any, radius: float, method: str, o
         index.update(on_device)
         return index.query()
 
+    def nearest() -> object:
+        index.update(on_device)
+        return index.nearest()
+
     def blocks() -> object:
         index.update(on_device)
         return sum(part.num_pairs for part in index.query_blocks(max_bytes=BLOCK))
 
     by_blocks = pairs > MOST_PAIRS
-    return Steps(pairs / len(points), count, blocks if by_blocks else lists, by_blocks)
+    return Steps(pairs / len(points), count, blocks if by_blocks else lists, by_blocks, nearest)
 
 
 class Measured(NamedTuple):
@@ -85,9 +90,9 @@ def measure(
     loop: bool = False,
 ) -> Measured:
     """The steps of a cloud."""
-    neighbors, count, lists, by_blocks = steps_of(session, points, radius, method, options)
+    steps = steps_of(session, points, radius, method, options)
     clock = in_a_loop if loop else milliseconds
-    return Measured(neighbors, clock(session, count), clock(session, lists), by_blocks)
+    return Measured(steps.neighbors, clock(session, steps.count), clock(session, steps.lists), steps.by_blocks)
 
 
 def in_a_loop(session: clfrnn.Session, step: Step) -> Seconds:
@@ -167,18 +172,20 @@ def print_ordered(session: clfrnn.Session, named: dict[str, Callable[[], tuple[A
     """The table of the order in which points come."""
     say(session, f"method {method}", "kernels in milliseconds")
     orders = ["random", "in order", "in order, then moved"]
-    click.echo(f"| cloud | counts: {' | '.join(orders)} | lists: {' | '.join(orders)} |\n|---|{6 * '---:|'}")
+    heads = [f"{what}: {' | '.join(orders)}" for what in ("counts", "lists", "nearest")]
+    click.echo(f"| cloud | {' | '.join(heads)} |\n|---|{3 * len(orders) * '---:|'}")
     for name, make in named.items():
         if not is_uniform(name):
             continue
         points, radius = make()
         ordered = in_order(points, radius)
-        counts, lists = [], []
+        times = []
         for each in (points, ordered, moved(ordered, radius)):
-            measured = measure(session, each, radius, method, {})
-            counts.append(measured.count.kernels)
-            lists.append(measured.lists.kernels)
-        click.echo(f"| {name} | {' | '.join(f'{each:.3f}' for each in counts + lists)} |")
+            steps = steps_of(session, each, radius, method, {})
+            times.append([milliseconds(session, step).kernels for step in (steps.count, steps.lists, steps.nearest)])
+        click.echo(
+            f"| {name} | {' | '.join(f'{each:.3f}' for column in zip(*times, strict=True) for each in column)} |"
+        )
 
 
 def print_steps(

@@ -11,7 +11,7 @@ global int *counts\
 <%def name="count_per_neighbor()">++frnn_count;</%def>
 <%def name="count_finish()">
 % if small:
-// What no byte holds is written as it is.
+// Counts of 255 and more are written as they are.
 if (disorder[word]) bytes[i] = (uchar)frnn_min(frnn_count, 255);
 if (!disorder[word] || frnn_count >= 255) counts[i] = frnn_count;
 % else:

@@ -1,6 +1,6 @@
-## Packed rows: how many neighbors a query has and its place in a stash, in one integer, as queries come in another order than
-## rows, and half as many bytes stay in caches until others beside them have come. Of a query with more neighbors than slots
-## the stash has their number, where its first neighbor would be.
+## Packed rows: of a query how many neighbors it has, in the low bits, and its place in a stash, in one integer. Queries come in
+## another order than rows, and of half as many bytes caches keep more, until those beside them have come. A query with more
+## neighbors than slots says one more than slots; their number stands in the stash, where its first neighbor would.
 ## Config fields used: stashed; count_bits follows from it.
 <%def name="pack(count, place)" filter="trim">
 (int)((uint)(${place}) << ${count_bits} | (uint)frnn_min(${count}, ${stashed + 1}))
@@ -13,7 +13,9 @@
 <%def name="functions()">
 int neighbors_of(const int row, global const int *restrict stash)
 {
-    const int count = row & ${(1 << count_bits) - 1};
-    return count <= ${stashed} ? count : stash[4 * (size_t)${place("row")}];
+    // Without a branch: a compiler for CPUs leaves rows out of sums behind one.
+    const int count = row & ${(1 << count_bits) - 1}, whole = count <= ${stashed};
+    const int more = stash[whole ? 0 : 4 * (size_t)${place("row")}];
+    return whole ? count : more;
 }
 </%def>

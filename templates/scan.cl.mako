@@ -125,6 +125,15 @@ void scan_summed(const int n, const int shift, global const int *restrict counts
     }
 }
 
+// The counts whose scan starts are, which may have come round. Launch: one work-item per count. In: starts (n + 1,). Out:
+// counts (n,).
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void counts_between(const int n, global const ${out} *restrict starts, global int *restrict counts)
+{
+    const int k = get_global_id(0);
+    if (k < n) counts[k] = (int)((uint)starts[k + 1] - (uint)starts[k]);
+}
+
 // Exclusive scan of few counts: each group sums up for itself what comes before its share, which takes less than another
 // launch. Launch: groups of ${work_group_size}, of which group g scans g * span up to (g + 1) * span, a multiple
 // of four where there are several groups. In: counts (n,), aligned as int4 is. Out: starts (n + 1,), the total last; totals[place].

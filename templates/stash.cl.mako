@@ -1,7 +1,7 @@
 <%namespace name="packed_rows" file="packed_rows.cl.mako"/>
 ## Stash: the numbers of a query's first neighbors, which a count ("stashed") puts by in the order of search, where queries
-## side by side write side by side, for those who bring them into the order of rows; queries with more neighbors than
-## there are slots are left to a visit of their own ("rest").
+## side by side write side by side, for those who bring them into the order of rows. Queries with more neighbors than
+## there are slots are left to a visit of their own ("rest"), and have their number in their first slot.
 ## Until a query is laid down, its slots hold "numbers" of neighbors; or "places" in a tile that stays, which take half the local
 ## memory, frnn_slots being declared elsewhere; or there are none, and neighbors go "straight" there, where tiles come and go.
 ## Config fields used: work_group_size, stashed, marks. In scope is frnn_unit.
@@ -38,7 +38,7 @@ if (frnn_count < ${stashed})
 % endif
         frnn_full[frnn_unit] = frnn_count > ${stashed};
         if (frnn_count > ${stashed}) {
-            // So the host knows of it with the number of pairs.
+            // The host hears of it with the number of pairs.
             frnn_told[frnn_told_at] = frnn_stash_number;
             ((global int *)frnn_stash)[4 * (size_t)frnn_unit] = frnn_count;
         }

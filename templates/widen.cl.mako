@@ -1,6 +1,5 @@
 <%include file="contract.cl.mako"/>
-// Numbers from the bytes that they were written as. A number that no byte holds stands in its place already, and its byte is
-// full.
+// Numbers from the bytes that they were written as. Numbers of 255 and more stand in their places already; their bytes are 255.
 // Launch: a work-item for each ${items} fours, groups of ${work_group_size}. In: bytes (n,); asked[word]: where it is 0, nothing is
 // done. In and out: numbers (n,).
 // Config fields used: work_group_size, items.

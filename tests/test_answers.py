@@ -91,7 +91,7 @@ def test_every_kind_of_query(device, asked, dim, dtype):
 
 
 @pytest.mark.usefixtures("always")
-def test_counts_that_no_byte_holds(device):
+def test_counts_of_255_and_more(device):
     """Crowds of which each point has 254, 255 and 256 others, and 600; and what blocks are cut by."""
     crowds = [255, 256, 257, 601] if POINTS > 1000 else [255, 256, 257]
     places = np.random.default_rng(2).permutation(np.repeat(np.arange(len(crowds)), crowds))
@@ -114,7 +114,7 @@ def to_scratch(session, values, offset=0):
 
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 8, 500, 5000])
 @pytest.mark.parametrize("asked", [1, 0])
-def test_widen_leaves_what_no_byte_holds(session, n, asked):
+def test_widen_leaves_numbers_of_full_bytes(session, n, asked):
     small = np.random.default_rng(n).integers(250, 256, n).astype(np.uint8)
     before = np.arange(1000, 1000 + n, dtype=np.int32)
     numbers = session.upload(before, purpose="a test")

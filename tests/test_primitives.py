@@ -8,10 +8,12 @@ import pyopencl as cl
 import pyopencl.array as cla
 import pytest
 from conftest import POINTS, as_gpu
+from mako.lookup import TemplateLookup
 
 import clfrnn
 from clfrnn import plan, program
 from clfrnn import survey as survey_module
+from clfrnn.configs import count_bits
 from clfrnn.domain import padded_radius
 from clfrnn.primitives import radix_sort, scan
 from clfrnn.primitives.fill import fill
@@ -21,6 +23,7 @@ from clfrnn.primitives.radix_sort import sort_positions
 from clfrnn.primitives.reduce import bounding_box, survey_points
 from clfrnn.primitives.row_sort import sort_rows
 from clfrnn.primitives.scan import exclusive_scan
+from clfrnn.rendering import template_root
 from clfrnn.scratch import INT, LONG, Scratch
 
 pytestmark = pytest.mark.core
@@ -385,3 +388,41 @@ def test_survey_is_not_in_step_with_a_lattice(session, monkeypatch):
 
 def test_scratch_of_nothing_is_a_buffer(session):
     assert isinstance(session.scratch(0, INT, purpose="a test"), Scratch)
+
+
+@pytest.mark.parametrize("slots", [4, 8, 12, 16, 20])
+def test_packed_rows_hold_every_place(session, slots):
+    """From the first one to the last that the bits are enough for, as kernels pack and read them."""
+    bits = count_bits(slots)
+    defs = TemplateLookup([str(template_root())], strict_undefined=True).get_template("packed_rows.cl.mako")
+    flags = {"stashed": slots, "count_bits": bits}
+    row, place = (
+        defs.get_def(name).render(*of, **flags).strip()
+        for name, of in (("pack", ("counts[k]", "places[k]")), ("place", ("row",)))
+    )
+    source = f"""#define frnn_min min
+    kernel void unpack(global const int *counts, global const int *places, global int2 *found)
+    {{
+        const int k = get_global_id(0), row = {row};
+        found[k] = (int2)(row & {(1 << bits) - 1}, {place});
+    }}"""
+    places = [0, 1, (1 << (31 - bits)) - 1, 1 << (31 - bits), (1 << (32 - bits)) - 1]
+    counts, places = (np.ravel(each).astype(np.int32) for each in np.meshgrid([0, 1, slots, slots + 1, 10**6], places))
+    given = [session.upload(each, purpose="a test").base_data for each in (counts, places)]
+    found = session.upload(np.zeros(2 * len(counts), np.int32), purpose="a test")
+    unpack = cl.Program(session.context, source).build().unpack
+
+    unpack(session.queue, counts.shape, None, *given, found.base_data)
+
+    assert found.get().reshape(-1, 2).tolist() == np.stack([np.minimum(counts, slots + 1), places], axis=1).tolist()
+
+
+@pytest.mark.parametrize("n", [0, 1, 700])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_counts_between_starts(session, n, dtype):
+    """Of starts that have come round, too."""
+    counts = np.random.default_rng(n).integers(0, 2**31, n)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    given = starts if dtype == np.int64 else (starts % 2**32).astype(np.uint32).view(np.int32)
+
+    assert np.array_equal(session.read(scan.counts_between(session, session.upload(given, purpose="a test"))), counts)

@@ -10,7 +10,7 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..errors import DeviceMemoryError
-from ..primitives.scan import Counts, Shares, exclusive_scan
+from ..primitives.scan import Counts, Shares, counts_between, exclusive_scan
 from ..results import NeighborList
 from ..scratch import INT, LONG, Scratch
 from .answers import count_for_list
@@ -28,9 +28,8 @@ __all__ = ["Counted", "list_blocks", "list_now", "list_of_hint"]
 
 
 class Counted(NamedTuple):
-    """The neighbors of each query, room for where rows begin, and where the sum lies."""
+    """Room for where rows begin, where the sum of their neighbors lies, and what else the count has left of these."""
 
-    counts: Counts
     offsets: cla.Array
     total: Scratch
     #: which candidates they are, where the count has marked them, or their numbers, where it has put them by
@@ -45,17 +44,17 @@ class Counted(NamedTuple):
         """Whether another visit is needed, by what came to the host with the sum."""
         return self.marks is None or self.marks.has_rest(told)
 
-    def scan(self, index: Index) -> None:
+    def scan(self, index: Index, counts: Counts) -> None:
         """Find out where rows begin, and their sum: of counts that were added up by one launch."""
         session, total, marks = index.session, self.total, self.marks
         packed = None if marks is None else marks.packed
         if marks is None or not marks.adds_up:
-            exclusive_scan(session, self.counts, self.offsets, total, packed=packed)
+            exclusive_scan(session, counts, self.offsets, total, packed=packed)
             return
 
         def launch(found: RowSums, sums: Scratch, last: Scratch) -> None:
             shares = Shares(found.shift, sums, last)
-            exclusive_scan(session, self.counts, self.offsets, total, packed=packed, shares=shares)
+            exclusive_scan(session, counts, self.offsets, total, packed=packed, shares=shares)
 
         marks.read_sums(session, launch)
 
@@ -73,7 +72,10 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
     sent = index.watch.send(ask.m) if scanned else None
     # Rows that the count has put by are written ahead of others, if there are any: seldom where the last list had none.
     later = room is not None and not spec.sort and counted.puts_by and not index.rooms.overflows(kind)
-    arrays = None if room is None else _fill_foreseen(listing, counted, room, later=later, scanned=scanned)
+    arrays = None
+    if room is not None:
+        arrays = _fill_foreseen(listing, counted, room, counts=counts, later=later, scanned=scanned)
+    del counts  # nothing needs them any more
     if sent is None:  # whoever wrote rows has found their number, too
         sent = index.watch.send(0)  # behind them on the session's own queue, as no kernel is left to run beside it
     pairs, told = index.watch.receive(sent)
@@ -98,22 +100,22 @@ def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, s
 
 def _offsets_for(index: Index, offsets: cla.Array, pairs: int) -> cla.Array:
     """The `offsets`, anew where they cannot count so many pairs, or could count more than they need."""
-    exact = offset_type(pairs)
+    exact, session = offset_type(pairs), index.session
     if offsets.dtype == exact:
         return offsets
-    # Those that have come round are as far from each other all the same.
-    rows = np.diff(index.session.read(offsets).view(np.uint32 if offsets.dtype == INT else np.uint64))
-    found = np.concatenate([[0], np.cumsum(rows, dtype=np.int64)]).astype(exact)
-    return index.session.upload(found, purpose="the offsets of the list")
+    found = session.allocate(offsets.shape[0], exact, purpose="the offsets of the list")
+    counts = counts_between(session, offsets)
+    exclusive_scan(session, counts, found, session.scratch(1, LONG, purpose="the number of pairs"))
+    return found
 
 
 def _fill_foreseen(
-    listing: Listing, counted: Counted, room: int, *, later: bool = False, scanned: bool = True
+    listing: Listing, counted: Counted, room: int, *, counts: Counts, later: bool = False, scanned: bool = True
 ) -> dict[str, cla.Array] | None:
     """The list, should it be no longer than foreseen; None without memory for it, but offsets all the same."""
     arrays = listing.fill_foreseen(counted.offsets, room, marks=counted.marks, later=later, scanned=scanned)
     if arrays is None and not scanned:
-        counted.scan(listing.index)
+        counted.scan(listing.index, counts)
     return arrays
 
 
@@ -146,11 +148,11 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
     counts, marks = listing.count(total, loops=index.loops)
     scanned = not listing.places_rows(marks, hint)
     counted = _place(index, ask.m, counts, total, marks, wide=is_wide(hint), scanned=scanned)
-    written = _fill_foreseen(listing, counted, hint, scanned=scanned)
-    if written is not None and marks is not None:
+    written = _fill_foreseen(listing, counted, hint, counts=counts, scanned=scanned)
+    if marks is not None:
         marks.give_back(index)
-    # Not held, however long nobody looks at the list. Where there was no memory, theirs may be what was missing, or
-    # that of points to measure by.
+    # Not held, however long nobody looks at the list; and where there was no memory, that of the marks, or of points to
+    # measure by, may be what was missing.
     offsets, listing = counted.offsets, listing.visited()
     del counts, counted, marks
     arrays = written or listing.fill(offsets, pairs=None, room=hint)
@@ -236,9 +238,9 @@ def _place(
 ) -> Counted:
     """What was counted, with room for offsets, `scanned` unless rows do without; the sum comes to lie in `total`."""
     offsets = index.session.allocate(rows + 1, LONG if wide else INT, purpose="the offsets of the list")
-    counted = Counted(counts=counts, offsets=offsets, total=total, marks=marks)
+    counted = Counted(offsets=offsets, total=total, marks=marks)
     if scanned:
-        counted.scan(index)
+        counted.scan(index, counts)
     return counted
 
 

@@ -65,7 +65,7 @@ class Stash(Summing):
         self.full = full
         self.slots, self.units = slots, units
         #: see :class:`~clfrnn.methods.handover.Handover`
-        self.packed: Packed | None = Packed(slots, numbers)
+        self.packed = Packed(slots, numbers)
         #: the neighbors of each query, packed with its place here
         self.rows: cla.Array | None = None
         #: behind this the count leaves the stash's number when a unit has more

@@ -14,7 +14,7 @@ from ..scratch import INT, LONG, Scratch
 from ..session import Session
 from .shares import share_out
 
-__all__ = ["Counts", "Packed", "Shares", "exclusive_scan", "is_one_launch"]
+__all__ = ["Counts", "Packed", "Shares", "counts_between", "exclusive_scan", "is_one_launch"]
 
 #: So many counts one group has scanned before two launches would have, where those of several do not pay (measured).
 _FEW = 1 << 14
@@ -30,7 +30,10 @@ Counts: TypeAlias = cla.Array | Scratch
 
 
 class Packed(NamedTuple):
-    """Where counts are part of packed rows, the stash whose places are the rest, and its slots for each."""
+    """That counts are packed with places in a stash: how many slots that has for each, and the stash itself.
+
+    It has the counts that are more than slots.
+    """
 
     slots: int
     stash: Scratch
@@ -75,6 +78,15 @@ def exclusive_scan(
         partials = session.scratch(way.items // size, way.sums, purpose="the sums of shares").base_data
         session.launch(kernels["sum_shares"], way.items, size, *spans, partials)
         session.launch(kernels["scan_shares"], way.items, size, *spans, partials, starts.base_data, *told)
+
+
+def counts_between(session: Session, starts: cla.Array) -> Scratch:
+    """Enqueue the counts that `starts`, (n + 1,), were found from, int32 ones that have come round 2**32 too."""
+    kernels, config = session.planned("scan", plan_scan, total="long", out=_CTYPE[starts.dtype], stashed=0)
+    n = starts.size - 1
+    counts = session.scratch(n, INT, purpose="the lengths of rows")
+    session.launch(kernels["counts_between"], n, config.work_group_size, n, starts.base_data, counts.base_data)
+    return counts
 
 
 def is_one_launch(session: Session, many: int) -> bool:
