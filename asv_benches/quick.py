@@ -35,7 +35,7 @@ MOST_PAIRS, BLOCK = 1 << 30, 1 << 32
 
 
 class Steps(NamedTuple):
-    """What is measured of a cloud: neighbors of a point, and updates with each kind of query; lists may be in blocks."""
+    """What is measured of a cloud: neighbors of a point, and updates with each kind of query, lists maybe by blocks."""
 
     neighbors: float
     count: Step
