@@ -53,6 +53,15 @@ def test_local_grids_where_points_are_many_and_neighbors_few(name):
 
 
 @pytest.mark.parametrize("name", GPUS)
+def test_no_local_grids_for_too_many_points(name):
+    units = RECORDED[name].compute_units
+    assert choice(even(neighbors=0.5, n=24_000 * units, dim=2), name)[0] == "fenns"
+    method, why = choice(even(neighbors=0.5, n=24_000 * units + 1, dim=2), name)
+    assert method == "strips"
+    assert "more than 24,000 points for each compute unit" in why
+
+
+@pytest.mark.parametrize("name", GPUS)
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
@@ -218,7 +227,7 @@ def test_planes_and_clumps(session):
     device = as_gpu(session)
     if device.profile.loop_turns is not None:
         pytest.skip("no local grids on a driver that bounds loops")
-    n = max(150_000, 13_000 * device.profile.compute_units)
+    n = 20_000 * device.profile.compute_units
     plane = clfrnn.build_index(clouds.uniform(n, 2), 0.5 / math.sqrt(n), session=device)
     assert plane.method == "fenns"
     clumps = clfrnn.build_index(clouds.clustered(n, 2, clusters=5), 0.005 / n ** (1 / 2), session=device)
