@@ -13,7 +13,7 @@ import pyopencl.array as cla
 
 from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, raise_non_finite, round_radii
 from .errors import InvalidInputError
-from .methods import METHODS, Choice, Index, Method, choose_method, is_worth_binning
+from .methods import METHODS, Index, Method, choose_method, is_worth_binning
 from .methods.intake import check_context, fetch, take_points
 from .methods.periodic import check_box, check_images, survey_in_box
 from .plan import Problem
@@ -260,26 +260,13 @@ def _build(
         box=box,
         why="asked for by name",
     )
-    if chosen is not None:
-        index = chosen.build(session, problem, array, pending)
-    else:
-        choice = choose_method(problem, session.profile, queries=m, varied=varied)
-        index = _build_chosen(choice, session, problem, array, pending)
+    if chosen is None:
+        chosen, why = choose_method(problem, session.profile, queries=m, varied=varied)
+        problem = dataclasses.replace(problem, options=chosen.check({}), why=why)
+    index = chosen.build(session, problem, array, pending)
     if pending is not None:
         index.watch.good_points(pending.read())
     return index
-
-
-def _build_chosen(
-    choice: Choice, session: Session, problem: Problem, array: cla.Array, pending: PendingBox | None
-) -> Index:
-    """The index of the method that "auto" takes; of another where that does not suit the points after all."""
-    problem = dataclasses.replace(problem, options=choice.method.check({}), why=choice.why)
-    index = choice.method.build(session, problem, array, pending)
-    if choice.otherwise is None or index.suits():
-        return index
-    del index  # its memory is what the next one takes
-    return _build_chosen(choice.otherwise, session, problem, array, pending)
 
 
 def _survey(session: Session, array: cla.Array, radius: float, pending: PendingBox | None, *, crowding: bool) -> Survey:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import NamedTuple
 
-from ..blocks import block_points, why_no_tiles
 from ..plan import Problem
 from ..profile import DeviceProfile
 from .aabb_tree import AabbTree
 from .base import Method
 from .brute_force import BruteForce
-from .fenns import Fenns
 from .strips import Strips
 from .uniform_grid import UniformGrid
 
@@ -60,10 +57,6 @@ _LEAST_QUERIES = 16
 #: Of neighbors that are more than this share of all points, a tree leaves out too little.
 _MOST_OF_ALL = 0.25
 
-#: In 2D on a GPU: neighbors of a point from which on cells in memory are walked sooner than local ones are made
-#: (measured, with single precision). In 3D they were never later by more than 1.16 times.
-_MOST_NEIGHBORS = 1.0
-
 #: Crowds on a GPU: from so many others in a point's cell on, where they are so unevenly many, a tree is walked sooner
 #: than cells, as it divides the work for the few points that have most neighbors (measured on an H200, in 2D and 3D).
 #: Few points are done so soon that less is enough (measured at 1.7, a filament).
@@ -77,20 +70,8 @@ _CROWDS_OF_FEW = ((50.0, 1.6), *_CROWDS)
 #: up to three decades, and 200 to 6,800 neighbors).
 _MANY_NEIGHBORS = {"kept": 1_200.0, "once": 1_500.0, "varied": 2_000.0}
 
-#: Records of doubles take twice the local memory.
-_SHARE_OF_DOUBLES = 0.1
-
-#: Cells in memory are filled as soon as coarse ones, unless there are so many points for each compute unit (measured on
-#: an H200, and on an H100 in periodic boxes, too). Where there are too many, lists and nearest neighbors are written in
-#: a form that caches hold more of, for which cells are sorted by regions (measured on an H100, which took 4.2 million
-#: points 1.08 to 1.11 times as long by local grids for lists, and 2.1 million 0.96 to 1.11 times and 0.9 for counts).
-_MANY_OF_UNIT, _TOO_MANY_OF_UNIT = 12_000, 24_000
-
 #: Few points are so many for each compute unit, and no more than were measured: 65,536 on an H200.
 _FEW_OF_UNIT, _MOST_OF_FEW = 512, 1 << 16
-
-#: Why another method is taken after all.
-_UNEVEN = "points lie too unevenly for local grids"
 
 
 def is_worth_binning(n: int, profile: DeviceProfile, *, dim: int, queries: int | None, periodic: bool) -> bool:
@@ -116,11 +97,10 @@ def _few_points(profile: DeviceProfile, *, dim: int, queries: int | None, period
 
 
 class Choice(NamedTuple):
-    """A method and why it is taken; and what is instead, where its index does not suit the points after all."""
+    """A method and why it is taken."""
 
     method: Method
     why: str
-    otherwise: Choice | None = None
 
 
 def choose_method(
@@ -149,13 +129,8 @@ def choose_method(
     if queries is not None and _is_done_unweighed(problem, profile, queries):
         why = "so few points are searched sooner than the best sides of cells are found"
         return Choice(UniformGrid(), f"chosen by auto, as {why}")
-    reason = _reason_against_local_grids(problem, profile)
     many = f"there are more than {few:,} points, and " if queries is None and few else ""
-    strips = Choice(Strips(), f"chosen by auto, as {many}{reason or _UNEVEN}")
-    if reason is not None:
-        return strips
-    why = "chosen by auto, as a GPU makes local grids sooner than it fills cells where neighbors are few"
-    return Choice(Fenns(), why, otherwise=strips)
+    return Choice(Strips(), f"chosen by auto, as {many}no other method was measured to be sooner for such points")
 
 
 def _is_done_unweighed(problem: Problem, profile: DeviceProfile, queries: int) -> bool:
@@ -197,29 +172,3 @@ def _many_neighbors(problem: Problem, profile: DeviceProfile, asked: str) -> str
 
 def _are_few(problem: Problem, profile: DeviceProfile) -> bool:
     return problem.n <= min(_MOST_OF_FEW, _FEW_OF_UNIT * profile.compute_units)
-
-
-def _reason_against_local_grids(problem: Problem, profile: DeviceProfile) -> str | None:
-    """Why FENNS is not expected to be the fastest, in words; None where it may be."""
-    if profile.kind != "gpu":
-        return "no work-items share a local grid"
-    if problem.dim == 3:
-        return "points in 3D go into cells as soon as into coarse ones"
-    if problem.n / profile.compute_units < _MANY_OF_UNIT:
-        few = f"fewer than {_MANY_OF_UNIT:,} points for each compute unit"
-        return f"{few} are brought into cells as soon as into coarse ones"
-    most = _MOST_NEIGHBORS * (_SHARE_OF_DOUBLES if problem.real == "double" else 1)
-    if not problem.survey.neighbors(problem.radius) <= most:
-        return f"a point has more than {most:g} neighbor{'s' if most != 1 else ''}"
-    # As if points lay evenly: the sample of crowding sees no farther than the radius, and a sheet looks like a clump
-    # there. The index tells, when it has counted its cells.
-    fenns, survey = Fenns(), dataclasses.replace(problem.survey, others=0.0)
-    even = dataclasses.replace(problem, survey=survey, options=fenns.check({}))
-    plan = fenns.plan(even, profile)
-    if not plan.config.tile:
-        return why_no_tiles(profile, even, plan.grid)
-    if block_points(even, plan.grid) > plan.config.tile:
-        return "what a local grid covers does not fit local memory"
-    if problem.n / profile.compute_units > _TOO_MANY_OF_UNIT:
-        return f"more than {_TOO_MANY_OF_UNIT:,} points for each compute unit are answered sooner from cells in memory"
-    return None

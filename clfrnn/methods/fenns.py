@@ -36,9 +36,6 @@ _SHAPE = 5
 #: what chance may add to that.
 _AS_FORESEEN = 1.25
 
-#: So large a share of the points may lie in cells that have grown too full for a tile.
-_OUTGROWN = 0.01
-
 #: A grid is made anew when points fill less than this share of it on an axis: their cells would grow too full.
 _LEAST_SHARE = 0.7
 
@@ -248,23 +245,12 @@ class FennsIndex(Index):
     def _widest(self) -> float:
         return padded_radius(self.radius, self.problem.real)
 
-    def _held(self) -> np.ndarray[Any, Any]:
-        """The points of each coarse cell; waits for them to be counted."""
-        ends = self.session.read(self._placed.cells.sections)[2::3]
-        return np.diff(ends, prepend=0).astype(float)
-
     def density(self) -> float:
         """Others per unit of volume in a point's coarse cell, in the mean; waits for the cells to be counted."""
-        held, volume = self._held(), math.prod(self._plan.grid.sides)
+        ends = self.session.read(self._placed.cells.sections)[2::3]
+        held, volume = np.diff(ends, prepend=0).astype(float), math.prod(self._plan.grid.sides)
         others = float(held @ held) / max(1, self.num_points) - 1
         return others / volume if volume > 0 < others and math.isfinite(others / volume) else 0.0
-
-    def suits(self) -> bool:
-        """Whether what a cell's queries see fits a tile, for nearly all points."""
-        held = self._held()
-        around = math.prod(1 + 2 * self._widest / side for side in self._plan.grid.sides)
-        outgrown = held[held * around > self.config.tile].sum()
-        return bool(outgrown <= _OUTGROWN * self.num_points)
 
     def walk_arguments(self) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.walker.Walker`."""

@@ -178,10 +178,6 @@ class Walker(KeptPoints):
         """Work-items of a launch for all queries of `ask`."""
         return ask.m
 
-    def suits(self) -> bool:
-        """Whether points lie as evenly as the method needs to be fast, for those who can take another."""
-        return True
-
     def find_box_of_queries(self, queries: cla.Array) -> PendingBox:
         """The box of queries from the device: being found, or to be found by :meth:`place_queries`."""
         return bounding_box(self.session, queries, self.watch.room())
