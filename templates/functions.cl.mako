@@ -1,10 +1,10 @@
 ## The text of the library's own NeighborFunctions, a def for each piece, named FUNCTION_PIECE.
 ## Flags: offset ("int" or "long"), distances ("", "root" or "square"), vectors, shifts, bounded, held, components, small, pairs ("", "int" or "long").
-## What is written in another form first, where `disorder` says so, is told of in clfrnn/methods/answers.py.
+## What is written in another form first, where it is asked for, is told of in clfrnn/methods/answers.py.
 <%def name="count_arguments()">
 global int *counts\
 % if small:
-, global uchar *bytes, global const int *disorder, const int word\
+, global uchar *bytes, global const int *asked, const int place\
 % endif
 </%def>
 <%def name="count_state()">int frnn_count = 0;</%def>
@@ -12,8 +12,8 @@ global int *counts\
 <%def name="count_finish()">
 % if small:
 // Counts of 255 and more are written as they are.
-if (disorder[word]) bytes[i] = (uchar)frnn_min(frnn_count, 255);
-if (!disorder[word] || frnn_count >= 255) counts[i] = frnn_count;
+if (asked[place]) bytes[i] = (uchar)frnn_min(frnn_count, 255);
+if (!asked[place] || frnn_count >= 255) counts[i] = frnn_count;
 % else:
 counts[i] = frnn_count;
 % endif
@@ -95,7 +95,7 @@ if (${many} >= ${k}) indices[frnn_place - ${k}] = frnn_last.s${f"{held - k:x}"};
 <%def name="nearest_arguments()">
 global int *indices, global real *distances\
 % if pairs:
-, global ${pairs}2 *pairs, global const int *disorder, const int word\
+, global ${pairs}2 *pairs, global const int *asked, const int place\
 % endif
 </%def>
 <%def name="nearest_state()">int frnn_best = -1;</%def>
@@ -108,7 +108,7 @@ if (frnn_best < 0 || d2 < reach2 || (d2 == reach2 && j < frnn_best)) {
 <%def name="nearest_finish()">
 const real frnn_distance = frnn_best < 0 ? (real)INFINITY : frnn_sqrt(reach2);
 % if pairs:
-if (disorder[word]) {
+if (asked[place]) {
     pairs[i] = (${pairs}2)(frnn_best, as_${pairs}(frnn_distance));
 } else {
     indices[i] = frnn_best;

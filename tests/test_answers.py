@@ -10,6 +10,7 @@ import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.errors import DeviceMemoryError
 from clfrnn.methods import answers, cells, side_costs
+from clfrnn.methods.ask import make_ask
 from clfrnn.plan import Problem
 from clfrnn.primitives.part import part
 from clfrnn.primitives.widen import widen
@@ -25,7 +26,7 @@ SPREADING = {"widen", "part"}
 def always(monkeypatch):
     """However few the queries are, and however much work each has."""
     for limits in ("_AS_BYTES", "_IN_PAIRS"):
-        monkeypatch.setattr(answers, limits, ((1, np.inf),))
+        monkeypatch.setattr(answers, limits, dict.fromkeys((2, 3), ((1, np.inf),)))
 
 
 @pytest.fixture
@@ -164,7 +165,7 @@ def test_not_where_queries_have_much_to_do(device, monkeypatch):
     assert work > 100
     for most, many in ((work, N), (0.999 * work, N), (work, N + 1)):
         for limits in ("_AS_BYTES", "_IN_PAIRS"):
-            monkeypatch.setattr(answers, limits, ((many, most),))
+            monkeypatch.setattr(answers, limits, {3: ((many, most),)})
         pays = most == work and many == N
         names = launched(index, lambda: (index.count(), index.nearest()))[0]
         assert SPREADING & set(names) == (SPREADING if pays else set())
@@ -181,8 +182,8 @@ def test_not_where_queries_have_much_to_do(device, monkeypatch):
         (3, 12, 0, 2),
         (3, 49, 0, 0),
         (2, 3, 3, 5),
-        (2, 12, 3, 5),
-        (2, 49, 1, 2),
+        (2, 12, 2, 0),
+        (2, 49, 1, 0),
     ],
 )
 def test_work_of_even_clouds(dim, neighbors, as_bytes, in_pairs):
@@ -195,9 +196,30 @@ def test_work_of_even_clouds(dim, neighbors, as_bytes, in_pairs):
     work = side_costs.work_of_query(problem, profile, side_costs.rank_sides(problem, profile)[0].sides)
 
     def pays(limits):
-        return sum(work <= answers._most_work(limits, m << 20) for m in (3, 4, 6, 8, 16))
+        return sum(any(m << 20 >= many and work <= most for many, most in limits[dim]) for m in (3, 4, 6, 8, 16))
 
     assert (pays(answers._AS_BYTES), pays(answers._IN_PAIRS)) == (as_bytes, in_pairs)
+
+
+@pytest.mark.usefixtures("always")
+def test_queries_have_an_order_of_their_own(device):
+    """Points that come nearly sorted, and queries that do not."""
+    index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.1, method="strips", session=device)
+    layout = index._bins.layout
+    layout.sort._filling = dataclasses.replace(layout.filling, entered=1 << 30)
+    index.update(clouds.uniform(N, 3, seed=2))
+    queries = clouds.uniform(N // 2, 3, seed=3)
+    asks = [make_ask(index, given, radius=None, include_self=False) for given in (None, queries)]
+
+    assert [device.read(index.disorder(ask))[0] for ask in asks] == [0, 1]
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("share", [1 / 8, 0.0])
+def test_another_form_takes_a_share_of_the_memory_that_is_left(device, monkeypatch, share):
+    monkeypatch.setattr(answers, "_SHARE", share)
+    index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.1, method="strips", session=device)
+    assert (set(launched(index, lambda: (index.count(), index.nearest()))[0]) >= SPREADING) == (share > 0)
 
 
 @pytest.mark.usefixtures("always")

@@ -99,7 +99,7 @@ def test_answers_in_another_form_first(session, monkeypatch):
     monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
     monkeypatch.setattr("clfrnn.filling._MOST_OPEN", 0)
     for limits in ("_AS_BYTES", "_IN_PAIRS"):
-        monkeypatch.setattr(answers, limits, ((1, np.inf),))
+        monkeypatch.setattr(answers, limits, {3: ((1, np.inf),)})
     points = clouds.uniform(300, 3, seed=8)
     points[:257] = points[0]
     index = clfrnn.build_index(points, 0.1, method="strips", session=as_narrow_gpu(session, fma=True))

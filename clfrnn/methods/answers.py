@@ -1,4 +1,4 @@
-"""Answers: counts and nearest neighbors; of millions of queries in no order first in a form that memory takes sooner.
+"""Answers: counts and nearest neighbors; of millions of queries in no order in a form first that is written sooner.
 
 A GPU writes memory in sectors, and what goes to places anywhere leaves its caches before the rest of a sector has come:
 each number then costs a sector read and written. As a byte four times as many stay; as a pair an index and its distance
@@ -7,7 +7,8 @@ cost one sector instead of two. A launch behind makes of them what the caller ge
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyopencl as cl
@@ -29,10 +30,18 @@ __all__ = ["answers_in_words", "count_for_list", "count_into", "find_nearest"]
 
 _BYTE = np.dtype(np.uint8)
 
-#: From so many queries on it is sooner, where none has more work than so many tests of candidates: one with more does
-#: not wait for memory (measured on an H100).
-_AS_BYTES = ((6 << 20, 116.0), (1 << 23, 140.0), (1 << 24, 160.0))
-_IN_PAIRS = ((3 << 20, 130.0), (1 << 23, 200.0))
+_Limits: TypeAlias = "Mapping[int, tuple[tuple[int, float], ...]]"
+
+#: By the number of coordinates: from so many queries on it is sooner, where none has more work than so many tests of
+#: candidates. One with more does not wait for memory (measured on an H100).
+_AS_BYTES = {
+    2: ((6 << 20, 60.0), (1 << 23, 140.0), (1 << 24, 160.0)),
+    3: ((6 << 20, 116.0), (1 << 23, 140.0), (1 << 24, 160.0)),
+}
+_IN_PAIRS = {2: ((3 << 20, 60.0),), 3: ((3 << 20, 130.0), (1 << 23, 200.0))}
+
+#: Answers in their first form take no more than this share of the memory that the device has left.
+_SHARE = 1 / 8
 
 
 def count_for_list(index: Index, ask: Ask, marks: Handover | None = None) -> Counts:
@@ -74,19 +83,18 @@ def answers_in_words(index: Index, ask: Ask) -> list[str]:
     return [f"written first, unless points come nearly sorted: {', '.join(first)}"] if first else []
 
 
-def _most_work(limits: tuple[tuple[int, float], ...], m: int) -> float:
-    return max((work for many, work in limits if m >= many), default=-1.0)
-
-
-def _disorder(index: Index, ask: Ask, limits: tuple[tuple[int, float], ...]) -> Scratch | None:
+def _disorder(index: Index, ask: Ask, limits: _Limits) -> Scratch | None:
     """What the device says of the order of queries, where that decides in what form their answers are written first."""
-    most = _most_work(limits, ask.m)
+    most = max((work for many, work in limits.get(index.dim, ()) if ask.m >= many), default=-1.0)
     disorder = index.disorder(ask) if most >= 0 else None
     return disorder if disorder is not None and index.work_of_query <= most else None
 
 
 def _room(index: Index, size: int, dtype: np.dtype[Any]) -> Scratch | None:
     """Memory for answers in their first form; None where that is too much, as they can do without."""
+    _, available = index.session.available()
+    if size * dtype.itemsize > available * _SHARE:
+        return None
     try:
         return index.session.scratch(size, dtype, purpose="answers in the order of search")
     except DeviceMemoryError:

@@ -130,7 +130,7 @@ def choose_method(
         why = "so few points are searched sooner than the best sides of cells are found"
         return Choice(UniformGrid(), f"chosen by auto, as {why}")
     many = f"there are more than {few:,} points, and " if queries is None and few else ""
-    return Choice(Strips(), f"chosen by auto, as {many}no other method was measured to be sooner for such points")
+    return Choice(Strips(), f"chosen by auto, as {many}no other method was measured to be much sooner for such points")
 
 
 def _is_done_unweighed(problem: Problem, profile: DeviceProfile, queries: int) -> bool:

@@ -96,8 +96,8 @@ class Index(Walker):
 
         Notes
         -----
-        Cost: one visit; no list is made. Of millions on a GPU one launch more, where they come in no order and it is
-        sooner to write bytes first.
+        Cost: one visit; no list is made. Of millions with few neighbors on a GPU one launch more, which has nothing to
+        do where they come nearly sorted, and m bytes.
         """
         ask = make_ask(self, queries, radius=radius, include_self=include_self)
         counts = self.session.allocate(ask.m, np.int32, purpose="the neighbor counts")
@@ -124,8 +124,8 @@ class Index(Walker):
 
         Notes
         -----
-        Cost: one visit, which leaves out what lies beyond the nearest so far. Of millions on a GPU one launch more,
-        where they come in no order and it is sooner to write both numbers in one place first.
+        Cost: one visit, which leaves out what lies beyond the nearest so far. Of millions with few neighbors on a
+        GPU one launch more, which has nothing to do where they come nearly sorted, and two numbers a query.
         """
         ask = make_ask(self, queries, radius=radius, include_self=include_self)
         indices = self.session.allocate(ask.m, np.int32, purpose="the nearest neighbors")

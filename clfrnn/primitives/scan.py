@@ -30,9 +30,9 @@ Counts: TypeAlias = cla.Array | Scratch
 
 
 class Packed(NamedTuple):
-    """That counts are packed with places in a stash: how many slots that has for each, and the stash itself.
+    """The stash whose places counts are packed with, and its slots for each query.
 
-    It has the counts that are more than slots.
+    It also holds the counts of queries that have more neighbors than slots.
     """
 
     slots: int

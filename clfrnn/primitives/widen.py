@@ -20,5 +20,5 @@ def widen(session: Session, small: Scratch, numbers: Counts, *, asked: Scratch) 
     kernels, config = session.planned("widen", plan_widen)
     n, size = numbers.size, config.work_group_size
     items = size * -(-n // (4 * config.items * size))
-    word = asked.base_data, asked.offset // INT.itemsize
-    return session.launch(kernels["widen"], items, size, n, *word, small.base_data, numbers.base_data)
+    place = asked.base_data, asked.offset // INT.itemsize
+    return session.launch(kernels["widen"], items, size, n, *place, small.base_data, numbers.base_data)
