@@ -245,10 +245,14 @@ class FennsIndex(Index):
     def _widest(self) -> float:
         return padded_radius(self.radius, self.problem.real)
 
+    def _held(self) -> np.ndarray[Any, Any]:
+        """The points of each coarse cell; waits for them to be counted."""
+        ends = self.session.read(self._placed.cells.sections)[2::3]
+        return np.diff(ends, prepend=0).astype(float)
+
     def density(self) -> float:
         """Others per unit of volume in a point's coarse cell, in the mean; waits for the cells to be counted."""
-        ends = self.session.read(self._placed.cells.sections)[2::3]
-        held, volume = np.diff(ends, prepend=0).astype(float), math.prod(self._plan.grid.sides)
+        held, volume = self._held(), math.prod(self._plan.grid.sides)
         others = float(held @ held) / max(1, self.num_points) - 1
         return others / volume if volume > 0 < others and math.isfinite(others / volume) else 0.0
 
