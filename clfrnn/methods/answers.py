@@ -85,8 +85,11 @@ def answers_in_words(index: Index, ask: Ask) -> list[str]:
 
 def _disorder(index: Index, ask: Ask, limits: _Limits) -> Scratch | None:
     """What the device says of the order of queries, where that decides in what form their answers are written first."""
-    most = max((work for many, work in limits.get(index.dim, ()) if ask.m >= many), default=-1.0)
-    disorder = index.disorder(ask) if most >= 0 else None
+    tiers = limits.get(index.dim)
+    if tiers is None or ask.m < tiers[0][0]:  # most steps, which this should cost nothing
+        return None
+    most = max(work for many, work in tiers if ask.m >= many)
+    disorder = index.disorder(ask)
     return disorder if disorder is not None and index.work_of_query <= most else None
 
 
