@@ -119,8 +119,8 @@ def pack_rows(session, counts, slots, *, bits):
     return session.upload(rows, purpose="a test"), scan.Packed(slots, to_scratch(session, stash))
 
 
-@pytest.mark.parametrize("n", [0, 1, 100, POINTS])
-@pytest.mark.parametrize(("slots", "bits"), [(4, 3), (12, 4), (20, 5)])
+@pytest.mark.parametrize("n", [0, 1, POINTS])
+@pytest.mark.parametrize(("slots", "bits"), [(4, 3), (20, 5)])
 def test_scan_of_packed_rows(session, n, slots, bits, short):
     counts = np.random.default_rng(n).integers(0, 2 * slots, n).astype(np.int32)
     starts = session.scratch(n + 1, INT, purpose="a test")
@@ -390,7 +390,7 @@ def test_scratch_of_nothing_is_a_buffer(session):
     assert isinstance(session.scratch(0, INT, purpose="a test"), Scratch)
 
 
-@pytest.mark.parametrize("slots", [4, 8, 12, 16, 20])
+@pytest.mark.parametrize("slots", [4, 12, 20])
 def test_packed_rows_hold_every_place(session, slots):
     """From the first one to the last that the bits are enough for, as kernels pack and read them."""
     bits = count_bits(slots)
