@@ -28,6 +28,11 @@ class Scratch:
     dtype: np.dtype[Any]
     offset: int = 0
 
+    @property
+    def arguments(self) -> tuple[cl_tools.PooledBuffer, int]:
+        """As kernels take the first of its numbers: the buffer, and how many stand there before."""
+        return self.base_data, self.offset // self.dtype.itemsize
+
 
 class Sent:
     """Numbers on their way to the host, or about to be: behind the next launch, or when somebody waits for them."""

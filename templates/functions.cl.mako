@@ -1,5 +1,6 @@
 ## The text of the library's own NeighborFunctions, a def for each piece, named FUNCTION_PIECE.
-## Flags: offset ("int" or "long"), distances ("", "root" or "square"), vectors, shifts, bounded, held, components, small, pairs ("", "int" or "long").
+## Flags: offset ("int" or "long"), distances ("", "root" or "square"), vectors, shifts, bounded, held, components,
+## small, pairs ("", "int" or "long").
 ## What is written in another form first, where it is asked for, is told of in clfrnn/methods/answers.py.
 <%def name="count_arguments()">
 global int *counts\

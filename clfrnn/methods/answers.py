@@ -61,7 +61,7 @@ def count_into(index: Index, ask: Ask, counts: Counts) -> cl.Event | None:
     small = None if disorder is None else _room(index, ask.m, _BYTE)
     if disorder is None or small is None:
         return index.run(own_function("count"), ask, [counts])
-    index.run(own_function("count", small=True), ask, [counts, small, *_as_given(disorder)])
+    index.run(own_function("count", small=True), ask, [counts, small, *disorder.arguments])
     return widen(index.session, small, counts, asked=disorder)
 
 
@@ -71,7 +71,7 @@ def find_nearest(index: Index, ask: Ask, indices: cla.Array, distances: cla.Arra
     pairs = None if disorder is None else _room(index, 2 * ask.m, index.dtype)
     if disorder is None or pairs is None:
         return index.run(own_function("nearest"), ask, [indices, distances])
-    given = [indices, distances, pairs, *_as_given(disorder)]
+    given = [indices, distances, pairs, *disorder.arguments]
     index.run(own_function("nearest", pairs=word), ask, given)
     return part(index.session, pairs, indices, distances, asked=disorder)
 
@@ -102,8 +102,3 @@ def _room(index: Index, size: int, dtype: np.dtype[Any]) -> Scratch | None:
         return index.session.scratch(size, dtype, purpose="answers in the order of search")
     except DeviceMemoryError:
         return None
-
-
-def _as_given(word: Scratch) -> tuple[Any, int]:
-    """As the functions take it."""
-    return word.base_data, word.offset // INT.itemsize

@@ -79,7 +79,8 @@ class Stash(Summing):
         """As kernels take them."""
         total = self._total
         assert total is not None, "nobody has said where to tell the host"
-        told = total.base_data, total.offset // LONG.itemsize + 1, self.number
+        buffer, place = total.arguments
+        told = buffer, place + 1, self.number
         return self.numbers.base_data, self.full.base_data, self.units, *told, *self.sum_arguments
 
     def tell(self, total: Scratch) -> None:
@@ -129,8 +130,7 @@ class Stash(Summing):
                 last.base_data,
                 offsets.base_data,
                 indices.base_data,
-                total.base_data,
-                total.offset // LONG.itemsize,
+                *total.arguments,
             ),
         )
 

@@ -6,7 +6,7 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..plan import plan_part
-from ..scratch import INT, Scratch
+from ..scratch import Scratch
 from ..session import Session
 
 __all__ = ["part"]
@@ -21,6 +21,5 @@ def part(session: Session, pairs: Scratch, numbers: cla.Array, reals: cla.Array,
     kernels, config = session.planned("part", plan_part, word="int" if reals.dtype.itemsize == 4 else "long")
     n, size = numbers.size, config.work_group_size
     items = size * -(-n // (config.items * size))
-    place = asked.base_data, asked.offset // INT.itemsize
     given = pairs.base_data, numbers.base_data, reals.base_data
-    return session.launch(kernels["part"], items, size, n, *place, *given)
+    return session.launch(kernels["part"], items, size, n, *asked.arguments, *given)

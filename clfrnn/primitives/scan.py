@@ -66,7 +66,7 @@ def exclusive_scan(
     """
     lie = counts.size, packed.slots if packed else 0
     way = session.once(_find_way, lie, starts.dtype, total is not None, shares and shares.shift)
-    told: tuple[Any, ...] = () if total is None else (total.base_data, total.offset // LONG.itemsize)
+    told: tuple[Any, ...] = () if total is None else total.arguments
     read = (counts.base_data,) if packed is None else (counts.base_data, packed.stash.base_data)
     kernels, size, spans = way.kernels, way.work_group_size, (way.n, way.span, *read)
     if shares is not None:

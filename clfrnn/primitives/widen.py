@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyopencl as cl
 
 from ..plan import plan_widen
-from ..scratch import INT, Scratch
+from ..scratch import Scratch
 from ..session import Session
 from .scan import Counts
 
@@ -20,5 +20,4 @@ def widen(session: Session, small: Scratch, numbers: Counts, *, asked: Scratch) 
     kernels, config = session.planned("widen", plan_widen)
     n, size = numbers.size, config.work_group_size
     items = size * -(-n // (4 * config.items * size))
-    place = asked.base_data, asked.offset // INT.itemsize
-    return session.launch(kernels["widen"], items, size, n, *place, small.base_data, numbers.base_data)
+    return session.launch(kernels["widen"], items, size, n, *asked.arguments, small.base_data, numbers.base_data)
