@@ -22,7 +22,7 @@ import pyopencl.array as cla
 
 import clfrnn
 from clfrnn.errors import ClfrnnError
-from clfrnn.methods.side_costs import rank_sides
+from clfrnn.methods.grid.cost_model import rank_sides
 
 from .benchmarks.common import WARM_UP, has_event_times, profiled, timed, timed_once, uniform_radius
 from .named import STEPS

@@ -20,8 +20,8 @@ from scipy.optimize import nnls
 import clfrnn
 from clfrnn import clouds
 from clfrnn.errors import ClfrnnError
-from clfrnn.methods.side_costs import Prices, SideCost, cost_of_sides, prices_for, rank_sides, sides_to_try
-from clfrnn.methods.strips import StripsIndex, plan_strips
+from clfrnn.methods.grid.cost_model import Prices, SideCost, cost_of_sides, prices_for, rank_sides, sides_to_try
+from clfrnn.methods.grid.strips import StripsIndex, plan_strips
 
 from .benchmarks.common import profiled, timed_once, uniform_radius
 from .provenance import say

@@ -21,7 +21,7 @@ import pyopencl as cl
 
 import clfrnn
 from clfrnn.errors import ClfrnnError
-from clfrnn.scratch import Sent
+from clfrnn.runtime.scratch import Sent
 
 from .benchmarks.common import WARM_UP, has_event_times, profiled
 from .named import LARGE, STEPS, Step, milliseconds

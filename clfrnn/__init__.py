@@ -12,7 +12,6 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .api import build_index, default_session, search
-    from .device import devices
     from .errors import (
         ArgumentError,
         ClfrnnError,
@@ -22,10 +21,12 @@ if TYPE_CHECKING:
         NoDeviceError,
     )
     from .functions import NeighborFunction
-    from .methods import Index, KernelSource, Nearest
+    from .index import Index, Nearest
     from .profile import DeviceProfile
+    from .queries.kernel_source import KernelSource
     from .results import NeighborList
-    from .session import Session
+    from .runtime.device import devices
+    from .runtime.session import Session
 
 __all__ = [
     "ArgumentError",
@@ -53,18 +54,18 @@ _HOME = {
     "ClfrnnError": "errors",
     "DeviceMemoryError": "errors",
     "DeviceProfile": "profile",
-    "Index": "methods",
+    "Index": "api",
     "InvalidInputError": "errors",
     "KernelBuildError": "errors",
-    "KernelSource": "methods",
-    "Nearest": "methods",
+    "KernelSource": "queries.kernel_source",
+    "Nearest": "index",
     "NeighborFunction": "functions",
     "NeighborList": "results",
     "NoDeviceError": "errors",
-    "Session": "session",
+    "Session": "runtime.session",
     "build_index": "api",
     "default_session": "api",
-    "devices": "device",
+    "devices": "runtime.device",
     "search": "api",
 }
 

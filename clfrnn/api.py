@@ -13,14 +13,15 @@ import pyopencl.array as cla
 
 from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, raise_non_finite, round_radii
 from .errors import InvalidInputError
-from .methods import METHODS, Index, Method, choose_method, is_worth_binning
-from .methods.intake import check_context, fetch, take_points
-from .methods.periodic import check_box, check_images, survey_in_box
-from .plan import Problem
-from .primitives.pending import PendingBox
+from .methods import METHODS, Method, choose_method, is_worth_binning
+from .index import Index
+from .inputs.arrays import check_context, fetch, take_points
+from .inputs.periodic_box import check_box, check_images, survey_in_box
+from .planning.problem import Problem
+from .primitives.readback import PendingBox
 from .primitives.reduce import bounding_box, survey_points
 from .results import NeighborList
-from .session import Session
+from .runtime.session import Session
 from .survey import Survey
 
 __all__ = ["build_index", "default_session", "search"]

@@ -56,7 +56,7 @@ class PeriodicBox:
         """By how much a window is wider than its radius, for queries and points at home in a box from `starts` on.
 
         The sum of what rounding may do to coordinates, images and differences, and of how far outside a point at home
-        may lie; the kernel of ``images.cl.mako`` measures it for points that are not at home.
+        may lie; the kernel of ``primitives/periodic_images.cl.mako`` measures it for points that are not at home.
         """
         return tuple(
             (8 * _EPSILON[real] * (3 * abs(start) + 3 * length * (1 + 2 * SLACK)) + length * SLACK) * (1 + SLACK)

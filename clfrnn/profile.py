@@ -10,7 +10,7 @@ __all__ = ["DeviceProfile"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DeviceProfile:
-    """The facts about one device that clfrnn's plans depend on, after :mod:`clfrnn.quirks` corrected them.
+    """The facts about one device that clfrnn's plans depend on, after :mod:`clfrnn.runtime.quirks` corrected them.
 
     Sizes are in bytes, the clock is in MHz. Plans read these facts and never a vendor's name.
     """

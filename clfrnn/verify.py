@@ -12,7 +12,7 @@ from . import clouds, reference
 from .api import build_index, search
 from .methods import METHODS
 from .profile import DeviceProfile
-from .session import Session
+from .runtime.session import Session
 
 __all__ = ["Case", "Outcome", "cases", "edge_cloud", "run_case"]
 

@@ -10,15 +10,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from clfrnn.coarse import plan_coarse
-from clfrnn.limits import launch_budget
 from clfrnn.methods import METHODS, choose_method
-from clfrnn.packs import plan_tree_walk
-from clfrnn.plan import Problem, plan_sort, plan_tile, plan_walk, square_root
+from clfrnn.planning.coarse_grid import plan_coarse
+from clfrnn.planning.groups import square_root
+from clfrnn.planning.primitives import plan_sort
+from clfrnn.planning.problem import Problem
+from clfrnn.planning.traversal import plan_tile, plan_walk
+from clfrnn.planning.tree_build import default_leaf_size
+from clfrnn.planning.tree_traversal import plan_tree_walk
 from clfrnn.profile import DeviceProfile
-from clfrnn.quirks import QUIRKS
+from clfrnn.runtime.launch_limits import launch_budget
+from clfrnn.runtime.quirks import QUIRKS
 from clfrnn.survey import Survey
-from clfrnn.trees import default_leaf_size
 
 ROOT = Path(__file__).parent.parent
 PROFILES = ROOT / "tests" / "profiles"

@@ -1,6 +1,6 @@
-<%include file="geometry.cl.mako"/>
-<%namespace name="visit" file="visit.cl.mako"/>
-<%namespace name="geometry" file="geometry.cl.mako"/>
+<%include file="/common/geometry.mako"/>
+<%namespace name="visit" file="/traversal/visit.mako"/>
+<%namespace name="geometry" file="/common/geometry.mako"/>
 // All pairs. Tiles of points pass through local memory; every query of a group looks at each.
 // Launch: one work-item per query, groups of ${work_group_size}.
 // Config fields used: work_group_size, dim, tile, foreign. Exact because nothing is left out.

@@ -21,7 +21,7 @@ import clfrnn
 from clfrnn.arrays import REAL_OF
 from clfrnn.methods import METHODS
 from clfrnn.profile import DeviceProfile
-from clfrnn.program import ProgramCache
+from clfrnn.runtime.program import ProgramCache
 
 POINTS = int(os.environ.get("CLFRNN_TEST_POINTS", "1200"))
 
@@ -52,7 +52,7 @@ def devices():
     found = []
     try:
         platforms = get_test_platforms_and_devices(selection)
-    except Exception as error:  # noqa: BLE001 — no driver at all is an error of pyopencl's own
+    except Exception as error:
         raise pytest.UsageError(f"no OpenCL device to test on: {error}") from None
     for platform, members in platforms:
         for device in members:
@@ -95,7 +95,7 @@ def pytest_configure(config):
 
 
 def _position(device):
-    from clfrnn.device import list_devices
+    from clfrnn.runtime.device import list_devices
 
     return list_devices().index(device)
 
@@ -135,7 +135,7 @@ def takes_long_as_gpu(session, method):
 
 def position(session):
     """The number by which commands are given the device."""
-    from clfrnn.device import list_devices
+    from clfrnn.runtime.device import list_devices
 
     return str(list_devices().index(session.device))
 
@@ -172,7 +172,7 @@ def with_profile(session, **facts):
 @pytest.fixture
 def unsliced(monkeypatch):
     """For tests that count launches: none is sliced because the machine was busy with something else."""
-    monkeypatch.setattr("clfrnn.launcher._SLICE_SECONDS", math.inf)
+    monkeypatch.setattr("clfrnn.runtime.launcher._SLICE_SECONDS", math.inf)
 
 
 @pytest.fixture
@@ -236,6 +236,6 @@ def pytest_runtest_makereport(item):
 @pytest.fixture
 def place(session):
     """What --device takes for it."""
-    from clfrnn.device import list_devices
+    from clfrnn.runtime.device import list_devices
 
     return str(list_devices().index(session.device))

@@ -13,12 +13,15 @@ import pytest
 from conftest import POINTS, RECORDED, as_gpu
 
 import clfrnn
-from clfrnn import clouds, packs, reference, trees
-from clfrnn.configs import REAL_SIZE, VisitVariant
-from clfrnn.methods import METHODS, tree
-from clfrnn.methods.medians import order_by_medians
-from clfrnn.methods.tree_order import TreeOrder
-from clfrnn.rendering import own_function, render
+from clfrnn import clouds, reference
+from clfrnn.methods import METHODS
+from clfrnn.methods.tree import build as tree
+from clfrnn.methods.tree.medians import order_by_medians
+from clfrnn.methods.tree.order import TreeOrder
+from clfrnn.planning import tree_build as trees
+from clfrnn.planning import tree_traversal as packs
+from clfrnn.planning.configs import REAL_SIZE, VisitVariant
+from clfrnn.runtime.rendering import own_function, render
 from clfrnn.survey import Survey
 
 N = min(900, POINTS)
@@ -68,7 +71,7 @@ def keys_of(session, monkeypatch, points, kernel):
     def launch(launching, *arguments):
         event = launched(launching, *arguments)
         if launching.name == kernel:
-            keys.append(session.read(clfrnn.scratch.Scratch(arguments[-1], len(points), dtype)))
+            keys.append(session.read(clfrnn.runtime.scratch.Scratch(arguments[-1], len(points), dtype)))
         return event
 
     with monkeypatch.context() as patch:
@@ -437,7 +440,7 @@ def test_a_tree_that_is_never_built_again_asks_for_nothing(session, monkeypatch)
 
 def test_growth_stays_where_it_is_until_the_host_was_told(session, monkeypatch):
     """A GPU tells it beside kernels, whose next waits to write there; where nobody asks, in their queue."""
-    monkeypatch.setattr("clfrnn.session._MANY_ITEMS", 1)
+    monkeypatch.setattr("clfrnn.runtime.session._MANY_ITEMS", 1)
     index = build(CLOUD, session=as_gpu(session))
     builder, gpu, at_wait = index._builder, index.session, []
 
@@ -513,7 +516,7 @@ def test_items_keep_few_points_of_a_block():
         profile = dataclasses.replace(RECORDED["h200"], max_work_group_size=size)
         making = trees.plan_tree(profile, dim=3, real="float", periodic=False)
         assert making.halved == 8 * size
-        assert len(render("tree", making)) < 100_000
+        assert len(render("tree/build", making)) < 100_000
 
 
 def declared(source, real):
@@ -535,7 +538,7 @@ def test_local_memory_is_what_kernels_declare(real, periodic, local_memory):
     profile = dataclasses.replace(RECORDED["h200"], local_memory=local_memory, local_reserve=0)
     for dim in (1, 2, 3, 4, 5, 12):
         making = trees.plan_tree(profile, dim=dim, real=real, periodic=periodic)
-        source = render("tree", making)
+        source = render("tree/build", making)
         assert ("order_by_halves" in source) == (making.halved > 0)
         for kernel in source.split("\nkernel ")[1:]:
             assert declared(kernel, real) <= profile.usable_local_memory
@@ -545,7 +548,7 @@ def test_local_memory_is_what_kernels_declare(real, periodic, local_memory):
             )
             for config in (walk, walk.ranked(), dataclasses.replace(walk, divided=True)) if walk.packed else ():
                 variant = VisitVariant(radii=config.ranks)
-                found = declared(render("aabb_tree", config, own_function("write"), variant), real)
+                found = declared(render("tree/aabb_tree", config, own_function("write"), variant), real)
                 assert found <= config.local_memory if config.divided else found == config.local_memory
                 assert config.local_memory <= profile.usable_local_memory
 

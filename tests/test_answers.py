@@ -9,12 +9,14 @@ from conftest import POINTS, RECORDED, as_gpu, as_narrow_gpu
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.errors import DeviceMemoryError
-from clfrnn.methods import answers, cells, side_costs
-from clfrnn.methods.ask import make_ask
-from clfrnn.plan import Problem
-from clfrnn.primitives.part import part
-from clfrnn.primitives.widen import widen
-from clfrnn.scratch import Scratch
+from clfrnn.methods.grid import cost_model as side_costs
+from clfrnn.methods.grid import structure as cells
+from clfrnn.planning.problem import Problem
+from clfrnn.primitives.unpack import widen
+from clfrnn.primitives.unpack_pairs import part
+from clfrnn.queries import count_nearest as answers
+from clfrnn.queries.make_request import make_ask
+from clfrnn.runtime.scratch import Scratch
 from clfrnn.survey import Survey
 
 N = min(701, POINTS)
@@ -32,8 +34,8 @@ def always(monkeypatch):
 @pytest.fixture
 def device(session, monkeypatch):
     """One that sorts points and queries by regions first, however few they are."""
-    monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
-    monkeypatch.setattr("clfrnn.filling._MOST_OPEN", 0)
+    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
+    monkeypatch.setattr("clfrnn.planning.binning._MOST_OPEN", 0)
     monkeypatch.setattr(cells, "many_queries", lambda *_, **__: 1)
     return as_narrow_gpu(session, fma=True)
 

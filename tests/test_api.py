@@ -10,8 +10,8 @@ import pytest
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.limits import launch_budget
 from clfrnn.methods import METHODS
+from clfrnn.runtime.launch_limits import launch_budget
 
 POINTS = clouds.uniform(300, 3, seed=1)
 RADIUS = 0.2

@@ -10,14 +10,15 @@ import pytest
 from conftest import POINTS, as_gpu, as_narrow_gpu
 
 import clfrnn
-from clfrnn import buckets, clouds, reference
-from clfrnn.buckets import bucket_groups
+from clfrnn import clouds, reference
 from clfrnn.domain import fit_cells
-from clfrnn.filling import Filling
-from clfrnn.methods.buckets import BucketSort
-from clfrnn.methods.grid_numbers import pack_grid
-from clfrnn.primitives.pending import BoxRoom
-from clfrnn.scratch import INT, Scratch
+from clfrnn.methods.grid.bucket_sort import BucketSort
+from clfrnn.methods.grid_arguments import pack_grid
+from clfrnn.planning import bucket_sort as buckets
+from clfrnn.planning.binning import Filling
+from clfrnn.planning.bucket_sort import bucket_groups
+from clfrnn.primitives.readback import BoxRoom
+from clfrnn.runtime.scratch import INT, Scratch
 
 N = min(1500, POINTS)
 
@@ -32,9 +33,9 @@ def dtype(dim, dtype):
 
 @pytest.fixture(params=["at once", "buckets", "regions"])
 def way(request, monkeypatch):
-    monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", POINTS if request.param == "at once" else 0)
+    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", POINTS if request.param == "at once" else 0)
     if request.param == "regions":
-        monkeypatch.setattr("clfrnn.filling._MOST_OPEN", 0)
+        monkeypatch.setattr("clfrnn.planning.binning._MOST_OPEN", 0)
     return request.param
 
 
@@ -55,7 +56,7 @@ def narrow(session):
 
 
 def addresses(points, grid):
-    """The cell of each point, by the rules of ``cells.cl.mako``."""
+    """The cell of each point, by the rules of ``grid/cells.mako``."""
     real = points.dtype.type
     with np.errstate(invalid="ignore", over="ignore"):
         scaled = (points - real(grid.low)) * real(grid.inverses)
@@ -141,7 +142,8 @@ def test_points_picked_by_groups_smaller_than_planned(narrow, monkeypatch, size)
     """As a driver may allow no wider ones: then an item has more points than bits. All lie in one row of cells."""
     plan = buckets.plan_picks
     monkeypatch.setattr(
-        "clfrnn.methods.buckets.plan_picks", lambda *a, **k: dataclasses.replace(plan(*a, **k), work_group_size=size)
+        "clfrnn.methods.grid.bucket_sort.plan_picks",
+        lambda *a, **k: dataclasses.replace(plan(*a, **k), work_group_size=size),
     )
     points = clouds.uniform(N, 2, seed=3)
     points[:, 1] = 0.5
@@ -153,7 +155,7 @@ def test_points_picked_by_groups_smaller_than_planned(narrow, monkeypatch, size)
 def test_tiles_of_groups_of_one_item(narrow, monkeypatch):
     plan = buckets.plan_bucket_cells
     monkeypatch.setattr(
-        "clfrnn.methods.buckets.plan_bucket_cells",
+        "clfrnn.methods.grid.bucket_sort.plan_bucket_cells",
         lambda *a, **k: dataclasses.replace(plan(*a, **k), work_group_size=1, tile=32),
     )
     points = clouds.uniform(300, 2, seed=3)
@@ -183,7 +185,8 @@ def test_buckets_sorted_tile_by_tile(narrow, dim, dtype, span, shift, tile, monk
     """Many buckets and one; with tiles that crowds fill, all points at one place among them."""
     plan = buckets.plan_bucket_cells
     monkeypatch.setattr(
-        "clfrnn.methods.buckets.plan_bucket_cells", lambda *a, **k: dataclasses.replace(plan(*a, **k), tile=tile)
+        "clfrnn.methods.grid.bucket_sort.plan_bucket_cells",
+        lambda *a, **k: dataclasses.replace(plan(*a, **k), tile=tile),
     )
     points = clouds.clustered(N, dim, dtype=dtype, seed=shift)
     grid = fit_cells(low=(0.0,) * dim, high=(1.0,) * dim, sides=(0.15,) * dim, n=N, real=dtype_name(dtype))
@@ -206,7 +209,7 @@ def test_buckets_picked_out_of_all_points(session, narrow, dim, dtype, shift):
     assert np.bincount(addresses(points, grid) >> shift).max() > tile
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(
-            "clfrnn.methods.buckets.plan_picks",
+            "clfrnn.methods.grid.bucket_sort.plan_picks",
             lambda profile, **facts: dataclasses.replace(buckets.plan_picks(profile, **facts), tile=tile),
         )
         assert_filled(narrow, points, grid, filling)
@@ -355,10 +358,10 @@ def test_places_behind_all_rooms_are_integers(narrow):
 
 def test_rooms_that_are_kept(session, monkeypatch):
     """They count among the bytes of an index, unless they are so large that each step hands them back."""
-    monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
+    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
     cloud = clouds.uniform(20 * N, 3, seed=1)
     for most, names in ((1 << 25, {"bucket_records", "bucket_strays", "bucket_runs"}), (1 << 10, set())):
-        monkeypatch.setattr("clfrnn.methods.buckets._LITTLE", most)
+        monkeypatch.setattr("clfrnn.methods.grid.bucket_sort._LITTLE", most)
         fresh = as_narrow_gpu.__wrapped__(session)
         index = clfrnn.build_index(cloud, 0.05, method="strips", session=fresh)
         assert "bucket_records" not in index.nbytes, "there are none yet"
@@ -374,7 +377,7 @@ def test_rooms_that_are_kept(session, monkeypatch):
 
 def test_no_memory_for_rooms(session, narrow, monkeypatch):
     """A step that asks for more memory than the build did goes as that went."""
-    monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
+    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
     clouds_of_steps = [clouds.uniform(N, 3, seed=seed) for seed in (1, 2, 3)]
     scarce = as_narrow_gpu.__wrapped__(session)
     index = clfrnn.build_index(clouds_of_steps[0], 0.15, method="strips", session=scarce)
@@ -466,7 +469,7 @@ def test_as_many_runs_as_a_tile_tells_apart(narrow):
 
 def test_indexes_that_take_turns(narrow, monkeypatch):
     """What the sort of one leaves for its next is not disturbed by another's."""
-    monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
+    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
     kinds = [clouds.uniform(N, 3, seed=seed) for seed in (1, 2)]
     indexes = [clfrnn.build_index(points, 0.15, method="strips", session=narrow) for points in kinds]
     for index, points in [*zip(indexes, kinds[::-1], strict=True), *zip(indexes, kinds, strict=True)] * 2:
@@ -542,8 +545,8 @@ def test_steps_from_cloud_to_cloud(narrow, way, dim, dtype, method, cloud):
 @pytest.mark.parametrize("dim", [2, 3])
 def test_a_sorted_copy_without_room_for_records(narrow, monkeypatch, dim):
     """In 2D it takes three numbers a point where queries have many candidates: not so what passes hand on."""
-    monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
-    monkeypatch.setattr("clfrnn.filling._MOST_OPEN", 0)
+    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
+    monkeypatch.setattr("clfrnn.planning.binning._MOST_OPEN", 0)
     points = clouds.uniform(N, dim, seed=12)
     index = clfrnn.build_index(points, 0.25, method="strips", session=narrow)
     assert index.config.layout == "pairs"
@@ -606,7 +609,7 @@ def test_nothing_is_compiled_by_a_step(narrow, way):
 
 def test_points_that_spread_beyond_all_buckets(session, monkeypatch):
     """Their cells become too many for local memory; their box is found all the same, and what is wrong in it."""
-    monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
+    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
     fresh = clfrnn.Session(session.device)
     memory = 140 + fresh.profile.local_reserve
     fresh.profile = dataclasses.replace(fresh.profile, kind="gpu", local_memory=memory, loop_turns=None)
@@ -637,7 +640,7 @@ def test_a_crowd_goes_one_by_one_and_says_so(narrow, way):
     assert "construction: sort\n" in sort.explain()
     if way != "at once":
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr("clfrnn.filling._SOON_FILLED", 10)
+            patched.setattr("clfrnn.planning.binning._SOON_FILLED", 10)
             crowd = clfrnn.build_index(np.full((N, 3), 0.3, np.float32), 0.1, method="strips", session=narrow)
         assert "construction: counting, one by one, as many points are expected in few cells" in crowd.explain()
         assert (crowd.count().get() == N - 1).all()

@@ -14,7 +14,8 @@ from conftest import FULL, POINTS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.methods import METHODS, measures
+from clfrnn.lists import attributes as measures
+from clfrnn.methods import METHODS
 
 N = min(300, POINTS)
 CLOUD = clouds.clustered(N, 3, seed=1, clusters=12, width=0.05)
@@ -460,9 +461,9 @@ def test_a_hint_within_a_budget(index):
     assert index.query(hint=PAIRS, max_bytes=needed).num_pairs == PAIRS
     late = index.query(hint=10, max_bytes=needed - 1)
     with pytest.raises(clfrnn.DeviceMemoryError, match="max_bytes: "):
-        late.num_pairs  # noqa: B018
+        late.num_pairs
     with pytest.raises(clfrnn.DeviceMemoryError, match="max_bytes: "):
-        late.indices  # noqa: B018
+        late.indices
     with pytest.raises(clfrnn.DeviceMemoryError, match="max_bytes: "):
         index.query(hint=10 * PAIRS, max_bytes=needed - 1).to_host()
 
@@ -484,7 +485,7 @@ def test_bad_device_points_are_reported_when_a_hinted_list_is_looked_at(session,
     found = index.query(hint=PAIRS)
 
     with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 31"):
-        found.num_pairs  # noqa: B018
+        found.num_pairs
     index.update(CLOUD)
     assert same(index.query(sort="index", hint=PAIRS), EXPECTED)
 

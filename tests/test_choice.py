@@ -13,7 +13,7 @@ import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.methods import choose_method, is_worth_binning
 from clfrnn.period import PeriodicBox
-from clfrnn.plan import Problem
+from clfrnn.planning.problem import Problem
 from clfrnn.survey import Survey
 
 #: Recorded GPUs, without the device that was made up to offer little.

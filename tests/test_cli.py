@@ -11,10 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 import clfrnn
-from clfrnn import cli, clouds, reference, rendering, verify
-from clfrnn import session as session_module
-from clfrnn.device import find_device, list_devices
+from clfrnn import cli, clouds, reference, verify
 from clfrnn.methods import METHODS
+from clfrnn.runtime import rendering
+from clfrnn.runtime import session as session_module
+from clfrnn.runtime.device import find_device, list_devices
 
 POINTS = clouds.uniform(500, 3, seed=1)
 EXPECTED = reference.neighbors(POINTS, 0.1)
@@ -179,7 +180,7 @@ def test_verify_finds_this_device_exact(place):
 def narrowed(monkeypatch, tmp_path):
     """Templates in which the window of a query is too narrow by one rounding."""
     root = Path(shutil.copytree(rendering.template_root(), tmp_path / "templates"))
-    cells = root / "cells.cl.mako"
+    cells = root / "grid/cells.mako"
     text = cells.read_text()
     assert text.count(', frnn_reach"') == 1
     cells.write_text(text.replace(', frnn_reach"', ', frnn_radius"'))

@@ -14,7 +14,6 @@ from rich.console import Console
 
 import clfrnn
 from clfrnn import cli, doctor
-from clfrnn.device import list_devices, read_profile
 from clfrnn.doctor import gather as gathering
 from clfrnn.doctor import places, probe, runner, trials
 from clfrnn.doctor.facts import CHECKS, Check, Device, Entry, Facts, Folder, Gpu, Loader, Platform
@@ -23,6 +22,7 @@ from clfrnn.doctor.hints import FIRST, HINTS, hints
 from clfrnn.doctor.report import as_data, print_report
 from clfrnn.doctor.variables import VARIABLES, effects
 from clfrnn.profile import DeviceProfile
+from clfrnn.runtime.device import list_devices, read_profile
 
 PACKAGE = Path(doctor.__file__).parent
 PAGE = Path(__file__).parent.parent / "docs/devices-and-drivers.md"

@@ -10,9 +10,10 @@ from conftest import FULL, POINTS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.methods import METHODS, coarse
-from clfrnn.methods.watch import Watch
-from clfrnn.program import ProgramCache
+from clfrnn.inputs.deferred_checks import Watch
+from clfrnn.methods import METHODS
+from clfrnn.methods.fenns import coarse_sort as coarse
+from clfrnn.runtime.program import ProgramCache
 
 N = min(90, POINTS)
 RADIUS = 0.25
@@ -68,7 +69,7 @@ def scene(request, session, monkeypatch):
         monkeypatch.setattr(coarse, "_FEW_OF_ITEM", 0)
     if where == "gpu":
         session = as_gpu(session)
-        monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
+        monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
     return Scene(session, name, {} if where == "open" else {"box": (1.0, 1.0, 1.0), "periodic": True})
 
 

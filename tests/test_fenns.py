@@ -9,11 +9,13 @@ import pytest
 from conftest import RECORDED, as_gpu, takes_long_as_gpu
 
 import clfrnn
-from clfrnn import blocks, clouds, reference
-from clfrnn.coarse import plan_coarse
-from clfrnn.methods import METHODS, coarse
+from clfrnn import clouds, reference
+from clfrnn.methods import METHODS
+from clfrnn.methods.fenns import coarse_sort as coarse
 from clfrnn.period import PeriodicBox
-from clfrnn.plan import Problem
+from clfrnn.planning import fenns as blocks
+from clfrnn.planning.coarse_grid import plan_coarse
+from clfrnn.planning.problem import Problem
 from clfrnn.survey import Survey
 
 
@@ -309,7 +311,7 @@ def test_arrays_of_another_width_are_refused_before_their_box_is_found(session, 
 @pytest.mark.parametrize("few", [True, False])
 def test_a_step_takes_four_launches_or_two(session, unsliced, few):
     fresh = clfrnn.Session(session.device)
-    _, config = fresh.planned("coarse", plan_coarse, dim=3, real="float", periodic=False)
+    _, config = fresh.planned("fenns/coarse_sort", plan_coarse, dim=3, real="float", periodic=False)
     points = clouds.uniform(coarse._FEW_OF_ITEM * config.work_group_size + (not few), 3, seed=9)
     index = clfrnn.build_index(points, 0.02, method="fenns", session=fresh)
     device = cla.to_device(fresh.queue, points)

@@ -13,11 +13,14 @@ from test_rendering import CONFIGS
 from test_stash import same, watch
 
 import clfrnn
-from clfrnn import blocks, clouds, launcher, reference
-from clfrnn.configs import REAL_SIZE, VisitVariant
-from clfrnn.methods import fenns, stash
-from clfrnn.methods.ask import make_ask
-from clfrnn.rendering import own_function, render
+from clfrnn import clouds, reference
+from clfrnn.first_pass import neighbor_buffer as stash
+from clfrnn.methods.fenns import fenns
+from clfrnn.planning import fenns as blocks
+from clfrnn.planning.configs import REAL_SIZE, VisitVariant
+from clfrnn.queries.make_request import make_ask
+from clfrnn.runtime import launcher
+from clfrnn.runtime.rendering import own_function, render
 
 N = min(500, POINTS)
 
@@ -183,7 +186,7 @@ def test_local_memory_is_what_kernels_declare(slots, real, size):
         changed = {"dim": dim, "real": real, "periodic": periodic and not slots, "team": 1, "lockstep": 1}
         config = dataclasses.replace(CONFIGS["fenns"], work_group_size=size, **changed)
         variant = VisitVariant(marks="stashed" if slots else "", stashed=slots)
-        source = render("fenns", config, own_function("count"), variant)
+        source = render("fenns/fenns", config, own_function("count"), variant)
         declared = 0
         for kind, names in re.findall(r"^ +local (\w+) (\w[^*;]*);", source, re.MULTILINE):
             declared += sum(bytes_of[kind] * int(many or 1) for many in re.findall(r"\w+(?:\[(\d+)\])?(?:,|$)", names))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from clfrnn import clouds
+from clfrnn.cli.files import FORMATS, read_points
 from clfrnn.errors import InvalidInputError
-from clfrnn.files import FORMATS, read_points
 
 POINTS = clouds.uniform(20, 3, seed=1)
 

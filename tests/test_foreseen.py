@@ -10,10 +10,14 @@ from conftest import FULL, POINTS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.methods import METHODS, cells, list_spec, lists, stash
-from clfrnn.methods.marks import make_marks
-from clfrnn.methods.rooms import Rooms
-from clfrnn.primitives.pending import SentTotal
+from clfrnn.first_pass import neighbor_buffer as stash
+from clfrnn.first_pass.hit_mask import make_marks
+from clfrnn.lists import columns as list_spec
+from clfrnn.lists import two_pass as lists
+from clfrnn.lists.capacity import Rooms
+from clfrnn.methods import METHODS
+from clfrnn.methods.grid import structure as cells
+from clfrnn.primitives.readback import SentTotal
 
 pytestmark = pytest.mark.usefixtures("unsliced")
 

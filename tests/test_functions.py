@@ -11,9 +11,10 @@ from conftest import POINTS as MOST_POINTS
 from conftest import WAYS
 
 import clfrnn
-from clfrnn import clouds, launcher, reference
+from clfrnn import clouds, reference
 from clfrnn.methods import METHODS
-from clfrnn.program import complaints
+from clfrnn.runtime import launcher
+from clfrnn.runtime.program import complaints
 
 EXAMPLES = Path(__file__).parent.parent / "docs/examples"
 MINE = ("sph_density", "radial_distribution", "own_kernel")

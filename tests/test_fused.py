@@ -8,7 +8,7 @@ from conftest import POINTS, as_gpu
 
 import clfrnn
 from clfrnn import reference
-from clfrnn.session import Session
+from clfrnn.runtime.session import Session
 
 SIDE = {2: min(34, int(POINTS**0.5) + 9), 3: min(11, int(POINTS ** (1 / 3)) + 2)}
 
@@ -29,7 +29,7 @@ kernel void own(const real radius, global int *counts, FRNN_PARAMETERS)
 @pytest.fixture(autouse=True)
 def many(monkeypatch):
     """Few points would be placed at once, in records."""
-    monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
+    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
 
 
 def lattice(dim, spacing):

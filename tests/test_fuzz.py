@@ -26,7 +26,9 @@ from hypothesis import strategies as st
 
 import clfrnn
 from clfrnn import reference
-from clfrnn.methods import METHODS, cell_plan, coarse
+from clfrnn.methods import METHODS
+from clfrnn.methods.fenns import coarse_sort as coarse
+from clfrnn.methods.grid import plan as cell_plan
 
 CASES = int(os.environ.get("CLFRNN_FUZZ_CASES", "12"))
 SEED = int(os.environ.get("CLFRNN_FUZZ_SEED", "1"))
@@ -705,7 +707,7 @@ def run_case(session, case, tally, note):
     with pytest.MonkeyPatch.context() as patch:
         if case.seed // 2 % 2:
             patch.setattr(coarse, "_FEW_OF_ITEM", 0)
-            patch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
+            patch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
             patch.setattr(cell_plan, "_LONG_RUN", 0.0)
         text = difference(case, ask(session, case, data, expected), expected)
     assert not text, text

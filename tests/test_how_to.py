@@ -10,8 +10,9 @@ from mako.lookup import TemplateLookup
 from pages import DOCS, blocks, run
 
 import clfrnn
-from clfrnn import clouds, reference, rendering
+from clfrnn import clouds, reference
 from clfrnn.methods import METHODS
+from clfrnn.runtime import rendering
 
 METHOD = DOCS / "how-to-add-a-method.md"
 

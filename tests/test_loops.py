@@ -291,7 +291,7 @@ def test_a_loop_of_blocks_compiles_nothing(counted, method):
 @pytest.mark.parametrize("method", ["strips", "aabb_tree"])
 def test_numbers_that_come_beside_kernels(session, monkeypatch, method, items):
     """Pairs of lists and the growth of leaves: by a queue of their own where there are many items."""
-    monkeypatch.setattr("clfrnn.session._MANY_ITEMS", items)
+    monkeypatch.setattr("clfrnn.runtime.session._MANY_ITEMS", items)
     fresh = as_gpu(clfrnn.Session(session.device))
     rng = np.random.default_rng(1)
     steps = [CLOUD, *(CLOUD + rng.normal(0, scale, CLOUD.shape).astype(np.float32) for scale in (0.001, 0.01, 0.4))]
@@ -313,7 +313,7 @@ def test_numbers_that_come_beside_kernels(session, monkeypatch, method, items):
 @pytest.mark.parametrize("items", [0, N + 1], ids=["beside", "between"])
 def test_checks_that_come_with_a_total_in_two_pieces(session, monkeypatch, items):
     """Boxes of updates that the host has not looked at since, some of them in memory that was full before the last."""
-    monkeypatch.setattr("clfrnn.session._MANY_ITEMS", items)
+    monkeypatch.setattr("clfrnn.runtime.session._MANY_ITEMS", items)
     fresh = as_gpu(clfrnn.Session(session.device))
     good, bad = cla.to_device(fresh.queue, CLOUD), CLOUD.copy()
     bad[7] = np.nan

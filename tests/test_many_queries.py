@@ -7,10 +7,12 @@ from conftest import POINTS, RECORDED, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.launcher import Launcher
-from clfrnn.methods import cell_plan, cells, stash
-from clfrnn.plan import Problem
-from clfrnn.session import Session
+from clfrnn.first_pass import neighbor_buffer as stash
+from clfrnn.methods.grid import plan as cell_plan
+from clfrnn.methods.grid import structure as cells
+from clfrnn.planning.problem import Problem
+from clfrnn.runtime.launcher import Launcher
+from clfrnn.runtime.session import Session
 from clfrnn.survey import Survey
 
 N = min(700, POINTS)
@@ -30,7 +32,7 @@ def method(request):
 @pytest.fixture(params=["as it is", "as a GPU", "by buckets"])
 def device(request, session, monkeypatch):
     if request.param == "by buckets":
-        monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
+        monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
     return session if request.param == "as it is" else as_gpu(session)
 
 
@@ -228,7 +230,7 @@ def test_where_there_is_no_memory_they_are_not_sorted(device, method, few_are_ma
     if refusing == "the bounding boxes of groups":
         if device.profile.kind != "gpu" or device.profile.loop_turns is not None:
             pytest.skip("no group counts points by buckets")
-        monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
+        monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
     points, queries = clouds.uniform(N, 3, seed=1), around(3)
     index = clfrnn.build_index(points, 0.2, method=method, session=device)
     scratch, refused = Session.scratch, []

@@ -8,10 +8,11 @@ from conftest import POINTS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.configs import room_for_points
-from clfrnn.methods import cells, list_spec
-from clfrnn.methods.ask import make_ask
-from clfrnn.plan import plan_walk
+from clfrnn.lists import columns as list_spec
+from clfrnn.methods.grid import structure as cells
+from clfrnn.planning.configs import room_for_points
+from clfrnn.planning.traversal import plan_walk
+from clfrnn.queries.make_request import make_ask
 
 pytestmark = pytest.mark.core
 

@@ -7,8 +7,10 @@ from conftest import POINTS, as_gpu, takes_long_as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.methods import METHODS, cell_plan, measures
-from clfrnn.primitives.pairs import measure_pairs as measure
+from clfrnn.lists import attributes as measures
+from clfrnn.methods import METHODS
+from clfrnn.methods.grid import plan as cell_plan
+from clfrnn.primitives.pair_geometry import measure_pairs as measure
 
 N = min(500, POINTS)
 RADIUS = 0.17

@@ -11,10 +11,11 @@ import pytest
 from conftest import POINTS, RECORDED, as_gpu
 
 import clfrnn
-from clfrnn import clouds, packs, reference
-from clfrnn.configs import VisitVariant
-from clfrnn.rendering import own_function, render
-from clfrnn.scratch import Scratch
+from clfrnn import clouds, reference
+from clfrnn.planning import tree_traversal as packs
+from clfrnn.planning.configs import VisitVariant
+from clfrnn.runtime.rendering import own_function, render
+from clfrnn.runtime.scratch import Scratch
 from clfrnn.survey import Survey
 
 N = min(900, POINTS)
@@ -309,7 +310,7 @@ def test_the_nearest_meets_close_boxes_first(session):
         function = own_function(name)
         config = index.config_for(function, variant)
         assert config.packed != first
-        assert ("frnn_right_apart < frnn_left_apart" in render("aabb_tree", config, function, variant)) == first
+        assert ("frnn_right_apart < frnn_left_apart" in render("tree/aabb_tree", config, function, variant)) == first
 
 
 @pytest.mark.parametrize(("band", "leaf_size", "chunk"), [(4, 3, 8), (4, 33, 16), (8, 9, 16), (16, 100, 32)], ids=str)

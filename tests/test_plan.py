@@ -8,13 +8,20 @@ import numpy as np
 import pytest
 from conftest import RECORDED
 
-from clfrnn import blocks, buckets, coarse, configs, limits, packs, plan, primitive_configs, trees
 from clfrnn.domain import grid_of
-from clfrnn.filling import plan_filling
 from clfrnn.methods import METHODS
 from clfrnn.period import PeriodicBox
-from clfrnn.plan import Problem
+from clfrnn.planning import bucket_sort as buckets
+from clfrnn.planning import coarse_grid as coarse
+from clfrnn.planning import configs, primitive_configs
+from clfrnn.planning import fenns as blocks
+from clfrnn.planning import primitives as plan
+from clfrnn.planning import tree_build as trees
+from clfrnn.planning import tree_traversal as packs
+from clfrnn.planning.binning import plan_filling
+from clfrnn.planning.problem import Problem
 from clfrnn.profile import DeviceProfile
+from clfrnn.runtime import launch_limits as limits
 from clfrnn.survey import Survey
 
 REAL_SIZE = {"float": 4, "double": 8}

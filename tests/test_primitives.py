@@ -11,20 +11,21 @@ from conftest import POINTS, as_gpu
 from mako.lookup import TemplateLookup
 
 import clfrnn
-from clfrnn import plan, program
 from clfrnn import survey as survey_module
-from clfrnn.configs import count_bits
 from clfrnn.domain import padded_radius
+from clfrnn.planning import primitives as plan
+from clfrnn.planning.configs import count_bits
 from clfrnn.primitives import radix_sort, scan
 from clfrnn.primitives.fill import fill
 from clfrnn.primitives.gather import pack
-from clfrnn.primitives.pairs import measure_pairs
+from clfrnn.primitives.pair_geometry import measure_pairs
 from clfrnn.primitives.radix_sort import sort_positions
 from clfrnn.primitives.reduce import bounding_box, survey_points
 from clfrnn.primitives.row_sort import sort_rows
 from clfrnn.primitives.scan import exclusive_scan
-from clfrnn.rendering import template_root
-from clfrnn.scratch import INT, LONG, Scratch
+from clfrnn.runtime import program
+from clfrnn.runtime.rendering import template_root
+from clfrnn.runtime.scratch import INT, LONG, Scratch
 
 pytestmark = pytest.mark.core
 
@@ -168,7 +169,7 @@ def test_how_many_groups_scan_few_counts(session, monkeypatch, kind):
         exclusive_scan(fresh, counts, counts)
 
     config = plan.plan_short_scan(fresh.profile, total="int", out="int")
-    _, config = fresh.kernels("scan", config)
+    _, config = fresh.kernels("primitives/scan", config)
     most = few // (config.work_group_size * config.items) if kind == "gpu" else 1
     assert launched[:3] == [("scan_few", 1), ("scan_few", 1), ("scan_few", most)]
     assert [name for name, _ in launched[3:]] == ["sum_shares", "scan_shares"]
@@ -394,7 +395,7 @@ def test_scratch_of_nothing_is_a_buffer(session):
 def test_packed_rows_hold_every_place(session, slots):
     """From the first one to the last that the bits are enough for, as kernels pack and read them."""
     bits = count_bits(slots)
-    defs = TemplateLookup([str(template_root())], strict_undefined=True).get_template("packed_rows.cl.mako")
+    defs = TemplateLookup([str(template_root())], strict_undefined=True).get_template("first_pass/packed_counts.mako")
     flags = {"stashed": slots, "count_bits": bits}
     row, place = (
         defs.get_def(name).render(*of, **flags).strip()

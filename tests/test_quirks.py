@@ -7,9 +7,9 @@ import pyopencl as cl
 import pytest
 from conftest import RECORDED
 
-import clfrnn.device
-from clfrnn.device import read_profile
-from clfrnn.quirks import QUIRKS, apply_quirks
+import clfrnn.runtime.device
+from clfrnn.runtime.device import read_profile
+from clfrnn.runtime.quirks import QUIRKS, apply_quirks
 
 SOURCE = """
 kernel void fill_and_read(global int *out, local int *room, int ints)
@@ -52,7 +52,7 @@ def launch(session, kernel, out, items, *arguments):
 def reported(session, monkeypatch):
     """What the driver says of itself."""
     with monkeypatch.context() as patch:
-        patch.setattr(clfrnn.device, "apply_quirks", lambda profile: profile)
+        patch.setattr(clfrnn.runtime.device, "apply_quirks", lambda profile: profile)
         return read_profile(session.device)
 
 

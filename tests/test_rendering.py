@@ -8,13 +8,19 @@ from pathlib import Path
 import pytest
 from mako.lexer import Lexer
 
-from clfrnn import blocks, buckets, coarse, configs, packs, rendering, trees
-from clfrnn import primitive_configs as primitives
-from clfrnn.configs import VisitVariant
 from clfrnn.functions import NeighborFunction
 from clfrnn.methods import METHODS
+from clfrnn.planning import bucket_sort as buckets
+from clfrnn.planning import coarse_grid as coarse
+from clfrnn.planning import configs
+from clfrnn.planning import fenns as blocks
+from clfrnn.planning import primitive_configs as primitives
+from clfrnn.planning import tree_build as trees
+from clfrnn.planning import tree_traversal as packs
+from clfrnn.planning.configs import VisitVariant
 from clfrnn.profile import DeviceProfile
-from clfrnn.rendering import own_function, render, template_root
+from clfrnn.runtime import rendering
+from clfrnn.runtime.rendering import own_function, render, template_root
 
 WALK = {
     "work_group_size": 64,
@@ -301,15 +307,15 @@ def test_a_bound_on_registers_stands_instead_of_the_size_of_groups():
     step = PLAIN["strips"][0]
     bound = dataclasses.replace(step, registers=32)
 
-    assert "reqd_work_group_size(64, 1, 1)" in render("strips", step, COUNT)
-    assert "reqd_work_group_size" not in render("strips", bound, COUNT)
+    assert "reqd_work_group_size(64, 1, 1)" in render("grid/strips", step, COUNT)
+    assert "reqd_work_group_size" not in render("grid/strips", bound, COUNT)
     assert step.options(profile) == []
     assert bound.options(profile) == ["-cl-nv-maxrregcount=32"]
 
 
 def test_variants_are_compiled_in_only_where_asked():
     plain, foreign, radii, half = (
-        render("strips", CONFIGS["strips"], COUNT, VisitVariant(**flags))
+        render("grid/strips", CONFIGS["strips"], COUNT, VisitVariant(**flags))
         for flags in ({}, {"foreign": True}, {"radii": True}, {"half": True})
     )
 
@@ -331,5 +337,5 @@ def test_own_functions():
 def test_missing_templates_are_an_error_that_says_where(monkeypatch, tmp_path):
     monkeypatch.setattr(rendering, "__file__", str(tmp_path / "clfrnn" / "rendering.py"))
 
-    with pytest.raises(Exception, match="templates are missing: looked for types.cl.mako in .*reinstall"):
+    with pytest.raises(Exception, match="templates are missing: looked for common/types.mako in .*reinstall"):
         template_root()

@@ -14,9 +14,13 @@ from test_stash import watch
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.errors import DeviceMemoryError
-from clfrnn.methods import cells, fenns, list_spec, row_sums, stash
-from clfrnn.methods.ask import make_ask
+from clfrnn.first_pass import block_sums as row_sums
+from clfrnn.first_pass import neighbor_buffer as stash
+from clfrnn.lists import columns as list_spec
+from clfrnn.methods.fenns import fenns
+from clfrnn.methods.grid import structure as cells
 from clfrnn.primitives import scan
+from clfrnn.queries.make_request import make_ask
 
 N = min(700, POINTS)
 RADIUS = 0.1
@@ -299,7 +303,7 @@ def test_what_is_left_is_said_without_what_is_kept(keeping, ask):
     own = keeping.session
     pairs = len(EXPECTED[id(EVEN)].indices)
     own.profile = dataclasses.replace(own.profile, max_allocation=8 * N if ask == "array" else 4 * pairs)
-    with pytest.raises(DeviceMemoryError) as raised:  # noqa: PT012 — one of two calls
+    with pytest.raises(DeviceMemoryError) as raised:
         if ask == "list":
             keeping.query(distances=True, vectors=True)
         else:

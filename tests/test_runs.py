@@ -7,8 +7,9 @@ import pyopencl as cl
 import pytest
 
 import clfrnn
-from clfrnn import clouds, launcher, reference
-from clfrnn.runs import Runs
+from clfrnn import clouds, reference
+from clfrnn.runtime import launcher
+from clfrnn.runtime.runs import Runs
 
 LIMIT = 1.0
 POINTS = clouds.uniform(2000, 3, seed=1)

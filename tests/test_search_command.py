@@ -10,10 +10,11 @@ import pytest
 from conftest import RECORDED
 from test_cli import run
 
-from clfrnn import clouds, launcher, reference
-from clfrnn.commands import memory
-from clfrnn.commands import search as command
+from clfrnn import clouds, reference
+from clfrnn.cli import memory
+from clfrnn.cli import search as command
 from clfrnn.methods import METHODS
+from clfrnn.runtime import launcher
 
 POINTS = clouds.uniform(500, 3, seed=1)
 PROFILES = Path(__file__).parent / "profiles"
@@ -100,14 +101,14 @@ def test_a_list_that_this_machine_cannot_hold(place, cloud, tmp_path, monkeypatc
     assert pairs * 24 > 2 << 20
     monkeypatch.setattr(command, "_MOST_BYTES", 1 << 20)
     said = ("search", cloud, "-r", 0.9, "--device", place, "--distances", "--vectors", "-o", tmp_path / "out.npz")
-    monkeypatch.setattr("clfrnn.commands.memory.free_memory", lambda: 5 << 20)
+    monkeypatch.setattr("clfrnn.cli.memory.free_memory", lambda: 5 << 20)
     status, printed = run(*said)
     assert status == 1
     assert f"the list of {pairs:,} pairs takes 0.0 GiB" in printed
     assert "smaller --radius, leave out --distances and --vectors, list each pair once by --half, or count" in printed
     assert not (tmp_path / "out.npz").exists()
     for enough in (10 << 20, None):
-        monkeypatch.setattr("clfrnn.commands.memory.free_memory", lambda enough=enough: enough)
+        monkeypatch.setattr("clfrnn.cli.memory.free_memory", lambda enough=enough: enough)
         assert run(*said)[0] == 0
 
 
@@ -254,7 +255,7 @@ def test_wrong_usage(cloud, said, message):
 @pytest.mark.parametrize("profile", ["awkward", "h200", "mi300x", "pocl"])
 @pytest.mark.parametrize("method", METHODS)
 def test_source_for_a_device_on_file(method, profile, monkeypatch):
-    monkeypatch.setattr("clfrnn.device.list_devices", list)  # no driver is asked
+    monkeypatch.setattr("clfrnn.runtime.device.list_devices", list)  # no driver is asked
     path = PROFILES / f"{profile}.json"
     for said in ((), ("--dim", 2, "--periodic"), ("--float64", "--points", 5000, "--neighbors", 3)):
         status, printed = run("source", "--method", method, "--profile", path, *said)

@@ -12,9 +12,11 @@ from conftest import RECORDED
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.methods import METHODS, side_costs, strips
+from clfrnn.methods import METHODS
+from clfrnn.methods.grid import cost_model as side_costs
+from clfrnn.methods.grid import strips
 from clfrnn.period import PeriodicBox
-from clfrnn.plan import Problem
+from clfrnn.planning.problem import Problem
 from clfrnn.survey import Survey
 
 RADIUS = 0.05

@@ -9,9 +9,16 @@ import pytest
 from conftest import as_gpu, as_narrow_gpu, takes_long_as_gpu
 
 import clfrnn
-from clfrnn import blocks, clouds, packs, reference
-from clfrnn.methods import answers, cell_plan, cells, coarse, fenns, stash
+from clfrnn import clouds, reference
+from clfrnn.first_pass import neighbor_buffer as stash
+from clfrnn.methods.fenns import coarse_sort as coarse
+from clfrnn.methods.fenns import fenns
+from clfrnn.methods.grid import plan as cell_plan
+from clfrnn.methods.grid import structure as cells
+from clfrnn.planning import fenns as blocks
+from clfrnn.planning import tree_traversal as packs
 from clfrnn.primitives import scan
+from clfrnn.queries import count_nearest as answers
 
 pytestmark = pytest.mark.core
 
@@ -96,8 +103,8 @@ def test_numbers_that_a_count_puts_by(session, monkeypatch):
 
 def test_answers_in_another_form_first(session, monkeypatch):
     """Counts as bytes, of a crowd of 256 and of others, and nearest neighbors in pairs."""
-    monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
-    monkeypatch.setattr("clfrnn.filling._MOST_OPEN", 0)
+    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
+    monkeypatch.setattr("clfrnn.planning.binning._MOST_OPEN", 0)
     for limits in ("_AS_BYTES", "_IN_PAIRS"):
         monkeypatch.setattr(answers, limits, {3: ((1, np.inf),)})
     points = clouds.uniform(300, 3, seed=8)
@@ -187,10 +194,10 @@ def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, period
     if periodic and dim == 2:
         pytest.skip("what a box adds to a sort goes axis by axis, as in 3D")
     if way != "at once":
-        monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
+        monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
     monkeypatch.setattr(cell_plan, "_LONG_RUN", 0.0 if way == "buckets" else math.inf)  # in pairs, and in records
     if way == "regions":
-        monkeypatch.setattr("clfrnn.filling._MOST_OPEN", 0)
+        monkeypatch.setattr("clfrnn.planning.binning._MOST_OPEN", 0)
     fresh = as_narrow_gpu(session, fma=True)
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
     points = clouds.uniform(130, dim, dtype=dtype, seed=4)
@@ -221,7 +228,7 @@ def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, period
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 def test_cells_that_are_filled_one_by_one(session, monkeypatch, dim, periodic):
     """As a CPU fills those of more points than go in turn; at the end all in one place."""
-    monkeypatch.setattr("clfrnn.filling._FEW_IN_TURN", 0)
+    monkeypatch.setattr("clfrnn.planning.binning._FEW_IN_TURN", 0)
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
     points = clouds.uniform(130, dim, seed=4)
     index = clfrnn.build_index(points, 0.2, method="strips", session=session, **domain)
@@ -240,7 +247,7 @@ def test_queries_that_are_sorted_into_cells(session, monkeypatch, kind):
     monkeypatch.setattr(cell_plan, "_MANY_QUERIES_ELSEWHERE", 1)
     monkeypatch.setattr(cell_plan, "_LEAST_TO_SORT_FOR", {})
     if kind == "by buckets":
-        monkeypatch.setattr("clfrnn.filling._FEW_OF_ITEM", 0)
+        monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
     points, queries = clouds.uniform(110, 3, seed=4), 1.4 * clouds.uniform(90, 3, seed=5)
     index = clfrnn.build_index(
         points, 0.2, method="strips", session=session if kind == "as it is" else as_narrow_gpu(session, fma=True)

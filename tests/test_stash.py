@@ -10,8 +10,13 @@ from conftest import POINTS, as_gpu, takes_long_as_gpu, with_profile
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.methods import cells, fenns, list_spec, lists, measures, stash
-from clfrnn.methods.ask import make_ask
+from clfrnn.first_pass import neighbor_buffer as stash
+from clfrnn.lists import attributes as measures
+from clfrnn.lists import columns as list_spec
+from clfrnn.lists import two_pass as lists
+from clfrnn.methods.fenns import fenns
+from clfrnn.methods.grid import structure as cells
+from clfrnn.queries.make_request import make_ask
 
 N = min(700, POINTS)
 METHODS = ["strips", "uniform_grid"]

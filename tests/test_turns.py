@@ -7,8 +7,8 @@ import pytest
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.limits import sorts_within_turns
 from clfrnn.methods import METHODS
+from clfrnn.runtime.launch_limits import sorts_within_turns
 
 
 def bounded(session, turns):

@@ -16,7 +16,7 @@ import pyopencl.array as cla
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.device import find_device, list_devices
+from clfrnn.runtime.device import find_device, list_devices
 
 #: Logical names, the same on every machine, so that no machine's curves drop out of the published page: the name, and
 #: what its platform's name holds.
@@ -150,7 +150,7 @@ def timed_in_turn(
     quick = [k for k, (once,) in enumerate(found) if once.wall < enough / 5]
     for k in quick:
         found[k].clear()
-    rounds, spent, orders = 2 - WARM_UP, 0.0, random.Random(0)  # noqa: S311 — nothing is kept secret by it
+    rounds, spent, orders = 2 - WARM_UP, 0.0, random.Random(0)
     while quick and (rounds < 5 or (rounds < repeats and spent < enough * len(quick))):
         for k in orders.sample(quick, len(quick)):
             each = timed_once(session, steps[k])

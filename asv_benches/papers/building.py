@@ -9,7 +9,7 @@ import pyopencl.array as cla
 import clfrnn
 from clfrnn.arrays import REAL_OF, one_radius
 from clfrnn.methods.base import Method
-from clfrnn.plan import Problem
+from clfrnn.planning.problem import Problem
 from clfrnn.primitives.reduce import bounding_box
 from clfrnn.survey import Survey
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import __version__
-from ..plan import plan_walk
+from ..planning.traversal import plan_walk
 from ..profile import DeviceProfile
 from .facts import CHECKS, Device, Entry, Facts
 from .hints import hints

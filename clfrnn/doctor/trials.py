@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from ..device import find_device, list_devices, read_profile
 from ..errors import ClfrnnError
 from ..profile import DeviceProfile
+from ..runtime.device import find_device, list_devices, read_profile
 from .findings import tell
 
 __all__ = ["list_all", "tell_loader", "try_device"]

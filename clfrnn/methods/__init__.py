@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from .aabb_tree import AabbTree
+from .auto import choose_method, is_worth_binning
 from .base import Method
 from .brute_force import BruteForce
-from .choice import choose_method, is_worth_binning
-from .fenns import Fenns
-from .index import Index, Nearest
-from .kernel_source import KernelSource
-from .strips import Strips
-from .uniform_grid import UniformGrid
+from .fenns.fenns import Fenns
+from .grid.strips import Strips
+from .grid.uniform_grid import UniformGrid
+from .tree.aabb_tree import AabbTree
 
-__all__ = ["METHODS", "Index", "KernelSource", "Method", "Nearest", "choose_method", "is_worth_binning"]
+__all__ = ["METHODS", "Method", "choose_method", "is_worth_binning"]
 
 METHODS: dict[str, Method] = {
     method.name: method for method in (BruteForce(), UniformGrid(), Strips(), Fenns(), AabbTree())

@@ -6,12 +6,12 @@ from typing import Any, Protocol
 
 import pyopencl.array as cla
 
-from ..configs import KernelConfig
-from ..plan import Problem
-from ..primitives.pending import PendingBox
+from ..index import Index
+from ..planning.configs import KernelConfig
+from ..planning.problem import Problem
+from ..primitives.readback import PendingBox
 from ..profile import DeviceProfile
-from ..session import Session
-from .index import Index
+from ..runtime.session import Session
 
 __all__ = ["Method", "MethodPlan"]
 

@@ -8,15 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl.array as cla
 
-from ..configs import TileConfig, VisitVariant
 from ..functions import NeighborFunction
-from ..limits import check_turns
-from ..plan import Problem, plan_tile
-from ..primitives.pending import Box, PendingBox
+from ..index import Index
+from ..planning.configs import TileConfig, VisitVariant
+from ..planning.problem import Problem
+from ..planning.traversal import plan_tile
+from ..primitives.readback import Box, PendingBox
 from ..profile import DeviceProfile
-from ..scratch import Scratch
-from ..session import Session
-from .index import Index
+from ..runtime.launch_limits import check_turns
+from ..runtime.scratch import Scratch
+from ..runtime.session import Session
 
 __all__ = ["BruteForce", "BruteForceIndex"]
 
@@ -74,15 +75,15 @@ class BruteForceIndex(Index):
 
     @property
     def config(self) -> TileConfig:
-        """See :class:`~clfrnn.methods.walker.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Walker`."""
         return self._plan.config
 
-    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TileConfig:  # noqa: ARG002
+    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TileConfig:
         """For a user's function no tiles: idle items go through those too, and would run its ``state``."""
         return self.config if function.own else self.config.inline()
 
     def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.walker.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Walker`."""
         return [f"tiles: {self.config.tile} points at a time in local memory"]
 
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
@@ -101,7 +102,7 @@ class BruteForceIndex(Index):
         self._points, self._images, self._starts = copy, images, starts
 
     def walk_arguments(self) -> tuple[Any, ...]:
-        """See :class:`~clfrnn.methods.walker.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Walker`."""
         images = () if self._images is None else (self._images.base_data,)
         return (self._n, self._points.base_data, *images)
 
@@ -112,7 +113,7 @@ class BruteForceIndex(Index):
         return {"points": self._points, **({} if self._images is None else {"images": self._images})}
 
     def positions(self) -> cla.Array:
-        """See :class:`~clfrnn.methods.kept.KeptPoints`."""
+        """See :class:`~clfrnn.methods.structure.KeptPoints`."""
         return self._points
 
     def _tests_of_query(self) -> float:

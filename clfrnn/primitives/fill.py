@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pyopencl.array as cla
 
-from ..plan import plan_fill
-from ..scratch import INT, Scratch
-from ..session import Session
+from ..planning.primitives import plan_fill
+from ..runtime.scratch import INT, Scratch
+from ..runtime.session import Session
 
 __all__ = ["cleared", "fill"]
 
 
 def fill(session: Session, array: cla.Array | Scratch, value: int = 0) -> None:
     """Set every element of the int32 `array` to `value`."""
-    kernels, config = session.planned("fill", plan_fill)
+    kernels, config = session.planned("primitives/fill", plan_fill)
     session.launch(
         kernels["fill"],
         array.size,

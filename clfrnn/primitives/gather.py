@@ -6,8 +6,8 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..plan import plan_gather, plan_take
-from ..session import Session
+from ..planning.primitives import plan_gather, plan_take
+from ..runtime.session import Session
 
 __all__ = ["pack", "take_rows"]
 
@@ -17,7 +17,7 @@ def pack(session: Session, source: cla.Array) -> cla.Array:
     n, dim = source.shape
     packed = session.allocate((n, dim), source.dtype, purpose="a packed copy of the points")
     size = source.dtype.itemsize
-    kernels, config = session.planned("gather", plan_gather, dim=dim, real=REAL_OF[source.dtype])
+    kernels, config = session.planned("primitives/gather", plan_gather, dim=dim, real=REAL_OF[source.dtype])
     session.launch(
         kernels["pack"],
         n,
@@ -38,7 +38,7 @@ def take_rows(session: Session, source: cla.Array, order: cla.Array) -> cla.Arra
     n = source.shape[0]
     row = source.nbytes // max(1, n)
     word = next(size for size in (4, 2, 1) if row % size == 0)
-    kernels, config = session.planned("take_rows", plan_take, word={4: "uint", 2: "ushort", 1: "uchar"}[word])
+    kernels, config = session.planned("primitives/permute_rows", plan_take, word={4: "uint", 2: "ushort", 1: "uchar"}[word])
     event = session.launch(
         kernels["take_rows"],
         n,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..plan import plan_sort
-from ..scratch import INT, Scratch
-from ..session import Session
+from ..planning.primitives import plan_sort
+from ..runtime.scratch import INT, Scratch
+from ..runtime.session import Session
 from .scan import exclusive_scan
 
 __all__ = ["sort_positions"]
@@ -31,7 +31,7 @@ def sort_positions(session: Session, keys: Scratch, bits: int) -> tuple[Scratch,
     Source: Satish, Harris, Garland (2009), §4.
     """
     n = keys.size
-    kernels, config = session.planned("radix_sort", plan_sort, key=_CTYPE[keys.dtype])
+    kernels, config = session.planned("primitives/radix_sort", plan_sort, key=_CTYPE[keys.dtype])
     size = config.work_group_size
     tiles = max(1, -(-n // (size * config.items)))
     table = session.scratch(tiles << config.digit_bits, INT, purpose="the digit counts of a sort")

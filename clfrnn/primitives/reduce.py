@@ -11,14 +11,14 @@ import pyopencl.array as cla
 from ..arrays import REAL_OF
 from ..domain import padded_radius
 from ..period import SLACK
-from ..plan import plan_reduce
-from ..program import Kernel
-from ..scratch import INT, Scratch
-from ..session import Session
+from ..planning.primitives import plan_reduce
+from ..runtime.program import Kernel
+from ..runtime.scratch import INT, Scratch
+from ..runtime.session import Session
 from ..survey import Sample, Survey, occupancy_sample
 from .fill import cleared, fill
-from .pending import BoxRoom, PendingBox, read_along
-from .shares import most_groups, share_out
+from .partition import most_groups, share_out
+from .readback import BoxRoom, PendingBox, read_along
 
 __all__ = [
     "bounding_box",
@@ -64,7 +64,7 @@ class _Pass(NamedTuple):
 
 
 def _find_pass(session: Session, n: int, dim: int, dtype: np.dtype[Any]) -> _Pass:
-    kernels, config = session.planned("reduce", plan_reduce, dim=dim, real=REAL_OF[dtype])
+    kernels, config = session.planned("primitives/reduce", plan_reduce, dim=dim, real=REAL_OF[dtype])
     size = config.work_group_size
     groups, span = share_out(session.profile, n, 4 * size)
     # Room for as many groups as there may be, so that arrays of all lengths share it.
@@ -98,7 +98,7 @@ def _look_into_cells(session: Session, points: cla.Array, radius: float, sample:
     """Enqueue the occupancy sample of cells of side `radius`: the three sums that `sample` makes its crowding of."""
     n, dim = points.shape
     real = REAL_OF[points.dtype]
-    kernels, config = session.planned("reduce", plan_reduce, dim=dim, real=real)
+    kernels, config = session.planned("primitives/reduce", plan_reduce, dim=dim, real=real)
     size = config.work_group_size
     slots = session.scratch(2 << sample.bits, INT, purpose="the occupancy sample")
     sums = session.scratch(3, _ULONG, purpose="the occupancy sums")

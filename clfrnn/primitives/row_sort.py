@@ -9,8 +9,8 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..plan import plan_row_sort
-from ..session import Session
+from ..planning.primitives import plan_row_sort
+from ..runtime.session import Session
 
 __all__ = ["sort_rows"]
 
@@ -38,7 +38,7 @@ def sort_rows(
     """
     rows = offsets.size - 1
     kernels, config = session.planned(
-        "row_sort",
+        "primitives/row_sort",
         plan_row_sort,
         dim=dim,
         real=REAL_OF[np.dtype(dtype)],

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pyopencl.array as cla
 
-from ..plan import plan_scan, plan_short_scan
-from ..program import Kernel
-from ..scratch import INT, LONG, Scratch
-from ..session import Session
-from .shares import share_out
+from ..planning.primitives import plan_scan, plan_short_scan
+from ..runtime.program import Kernel
+from ..runtime.scratch import INT, LONG, Scratch
+from ..runtime.session import Session
+from .partition import share_out
 
 __all__ = ["Counts", "Packed", "Shares", "counts_between", "exclusive_scan", "is_one_launch"]
 
@@ -82,7 +82,7 @@ def exclusive_scan(
 
 def counts_between(session: Session, starts: cla.Array) -> Scratch:
     """Enqueue the counts that `starts`, (n + 1,), were found from, int32 ones that have come round 2**32 too."""
-    kernels, config = session.planned("scan", plan_scan, total="long", out=_CTYPE[starts.dtype], stashed=0)
+    kernels, config = session.planned("primitives/scan", plan_scan, total="long", out=_CTYPE[starts.dtype], stashed=0)
     n = starts.size - 1
     counts = session.scratch(n, INT, purpose="the lengths of rows")
     session.launch(kernels["counts_between"], n, config.work_group_size, n, starts.base_data, counts.base_data)
@@ -118,7 +118,7 @@ def _find_way(session: Session, lie: tuple[int, int], starts: np.dtype[Any], who
     few = shift is None and is_one_launch(session, n)
     sums, out = LONG if whole else INT, _CTYPE[starts]
     plan = plan_short_scan if few else plan_scan
-    kernels, config = session.planned("scan", plan, total=_CTYPE[sums], out=out, stashed=stashed)
+    kernels, config = session.planned("primitives/scan", plan, total=_CTYPE[sums], out=out, stashed=stashed)
     group, tile = config.work_group_size, config.work_group_size * config.items
     if shift is not None:
         span, groups = shift, -(-n >> shift)

@@ -14,10 +14,10 @@ import pyopencl.array as cla
 
 import clfrnn
 from clfrnn.errors import ClfrnnError
-from clfrnn.methods.aabb_tree import AabbTree, AabbTreeIndex
-from clfrnn.methods.tree_plan import TreePlan
-from clfrnn.packs import without_packs
-from clfrnn.plan import Problem
+from clfrnn.methods.tree.aabb_tree import AabbTree, AabbTreeIndex
+from clfrnn.methods.tree.plan import TreePlan
+from clfrnn.planning.problem import Problem
+from clfrnn.planning.tree_traversal import without_packs
 from clfrnn.profile import DeviceProfile
 
 from ..building import build_by
@@ -84,7 +84,7 @@ def _moving(session: clfrnn.Session, n: int, reach: float, radius: float, way: s
     }
 
 
-def _scheme(session: clfrnn.Session, n: int, radius: float, way: str, steps: int) -> Numbers:  # noqa: ARG001
+def _scheme(session: clfrnn.Session, n: int, radius: float, way: str, steps: int) -> Numbers:
     """Seconds of a count, of queries by themselves or in packs."""
     points, reach = _resting(session, n), radius * diagonal()
     index = build_by(Primary() if way == "primary" else AabbTree(), session, points, reach)

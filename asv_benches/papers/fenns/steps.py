@@ -12,9 +12,9 @@ import pyopencl.array as cla
 
 import clfrnn
 from clfrnn.errors import ClfrnnError
-from clfrnn.methods.cell_plan import CellPlan, plan_cells
-from clfrnn.methods.uniform_grid import UniformGrid
-from clfrnn.plan import Problem
+from clfrnn.methods.grid.plan import CellPlan, plan_cells
+from clfrnn.methods.grid.uniform_grid import UniformGrid
+from clfrnn.planning.problem import Problem
 from clfrnn.profile import DeviceProfile
 
 from ..building import build_by

@@ -1,0 +1,103 @@
+"""The command line: parses, calls the API, prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from .. import __version__
+from ..errors import ClfrnnError
+from .devices import devices
+from .search import search
+from .source import source
+
+__all__ = ["main"]
+
+
+class _Failure(click.ClickException):
+    """An error of clfrnn's, printed without a traceback; exit status 1."""
+
+    def show(self, file: Any = None) -> None:
+        """Print in the form of the other errors."""
+        click.echo(f"clfrnn: {self.message}", err=True, file=file)
+
+
+class _Group(click.Group):
+    """Commands whose library errors are messages, not tracebacks."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (ClfrnnError, OSError) as error:
+            raise _Failure(str(error)) from error
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="clfrnn")
+def main() -> None:
+    """Exact fixed-radius near-neighbor search on any OpenCL device."""
+
+
+main.add_command(devices)
+main.add_command(search)
+main.add_command(source)
+
+
+@main.command()
+@click.option("--device", help="A position in `clfrnn devices`, or a part of a name; every device when not given.")
+@click.option("--points", type=click.IntRange(min=10), default=600, show_default=True, help="Points of each cloud.")
+@click.option("--seed", type=int, help="Seed of the clouds; fresh ones when not given.")
+def verify(device: str | None, points: int, seed: int | None) -> None:
+    """The exactness contract on this machine's devices, method by method, against numpy.
+
+    Exit status 1 when a single pair differs.
+    """
+    import secrets
+
+    from ..runtime.device import find_device, list_devices
+
+    seed = secrets.randbelow(1 << 30) if seed is None else seed
+    chosen = [find_device(device)] if device is not None else list_devices() or [find_device()]
+    click.echo(f"seed {seed}, clouds of {points} points")
+    failed = sum(_verify_device(each, points=points, seed=seed) for each in chosen)
+    if failed:
+        raise _Failure(f"{failed} cases differ from the reference; please report them with the seed above")
+
+
+def _verify_device(device: Any, *, points: int, seed: int) -> int:
+    """Verify one device and print a line for each method; the number of cases that differ."""
+    from rich.progress import track
+
+    from ..methods import METHODS
+    from ..runtime.session import Session
+    from ..verify import cases, run_case
+
+    session = Session(device)
+    click.echo(f"\n{session.profile}")
+    plan = list(cases(session.profile, seed=seed, points=points))
+    console = _console()
+    outcomes = [
+        run_case(session, case)
+        for case in track(plan, "comparing", console=console, transient=True, disable=not console.is_terminal)
+    ]
+    for method in METHODS:
+        own = [outcome for outcome in outcomes if outcome.case.method == method]
+        wrong = [outcome for outcome in own if outcome.differences]
+        pairs = sum(outcome.pairs for outcome in own)
+        verdict = "exact" if not wrong else f"{len(wrong)} DIFFER"
+        click.echo(f"  {method:14} {len(own):3} cases, {pairs:10,} pairs   {verdict}")
+        for outcome in wrong:
+            for difference in outcome.differences:
+                click.echo(f"    {outcome.case}: {difference}")
+    if not session.profile.fp64:
+        click.echo("  float64 was left out: the device has no fp64")
+    if not session.profile.subnormals:
+        click.echo("  the device flushes subnormals: pairs whose squared distance is subnormal may differ")
+    return sum(bool(outcome.differences) for outcome in outcomes)
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console()

@@ -1,0 +1,102 @@
+"""A picture of a cloud: its points coloured by how many neighbors they have, and how often each number occurs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidInputError
+
+__all__ = ["check_picture", "draw_counts"]
+
+#: More points than that only hide each other: so many are drawn, chosen at random.
+_MOST_DRAWN = 50_000
+
+_MOST_BINS = 60
+
+
+def draw_counts(points: np.ndarray[Any, Any], counts: np.ndarray[Any, Any], path: Path, *, title: str) -> int:
+    """Draw the points, coloured by `counts`, and the histogram of these, into a file; the number of points drawn.
+
+    Parameters
+    ----------
+    points : (n, dim) — of more than three dimensions the first three are drawn
+    counts : (n,) — neighbors of each
+    path : as :func:`check_picture` wants it
+    """
+    import matplotlib as mpl
+    import matplotlib.ticker
+
+    figure = _figure()
+    chosen = _chosen(len(points))
+    dim = min(points.shape[1], 3)
+    cloud = figure.add_subplot(1, 2, 1, **({"projection": "3d"} if dim == 3 else {}))
+    columns: list[Any] = [points[chosen, k] for k in range(dim)] + [np.zeros(len(chosen))] * (dim == 1)
+    size = float(np.clip(20_000 / max(1, len(chosen)), 0.5, 12))
+    scatter: Any = cloud.scatter
+    # From none on, so that colours say how many, also where all have as many.
+    shades = {"cmap": mpl.colormaps["viridis"], "vmin": 0, "vmax": max(1, int(counts.max(initial=0)))}
+    dots = scatter(*columns, c=counts[chosen], s=size, linewidths=0, **shades)
+    cloud.set(xlabel="x", ylabel="y" if dim > 1 else "", **({"zlabel": "z"} if dim == 3 else {}))
+    cloud.set_aspect("equal" if dim > 1 and _has_extent(columns) else "auto")
+    whole = mpl.ticker.MaxNLocator(integer=True)
+    figure.colorbar(dots, ax=cloud, label="neighbors", shrink=0.8, ticks=whole, pad=0.12 if dim == 3 else 0.05)
+    cloud.set_title(title, loc="left")
+    _draw_histogram(figure.add_subplot(1, 2, 2), counts)
+    figure.savefig(path, dpi=150)
+    return len(chosen)
+
+
+def check_picture(path: Path) -> None:
+    """Raise where no picture can be drawn into `path`: before a search that is long, not behind it.
+
+    Parameters
+    ----------
+    path : its ending says the format, as for matplotlib
+
+    Raises
+    ------
+    InvalidInputError
+        matplotlib is not installed, or does not know the format.
+    """
+    if path.suffix.lstrip(".").lower() not in _figure().canvas.get_supported_filetypes():
+        raise InvalidInputError(f"--plot: expected a name that ends in .png, .pdf or .svg, got {path.name}")
+
+
+def _figure() -> Any:
+    try:
+        from matplotlib import figure
+    except ImportError as error:
+        raise InvalidInputError(
+            "--plot: pictures are drawn by matplotlib, which is not installed; pip install 'clfrnn[plot]'"
+        ) from error
+    return figure.Figure(figsize=(11, 4.6), layout="constrained")
+
+
+def _draw_histogram(axes: Any, counts: np.ndarray[Any, Any]) -> None:
+    most = int(counts.max(initial=0))
+    # Bins of as many whole numbers each, or some would hold more of them than others.
+    width = -(-(most + 1) // _MOST_BINS)
+    axes.hist(
+        counts, bins=np.arange(0, most + 1 + width, width) - 0.5, color="#0072B2", edgecolor="white", linewidth=0.3
+    )
+    mean = float(counts.mean()) if len(counts) else 0.0
+    axes.axvline(mean, color="#D55E00", linestyle="--", label=f"mean {mean:.2f}")
+    axes.set(xlabel="neighbors of a point", ylabel="points")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+
+
+def _chosen(n: int) -> np.ndarray[Any, Any]:
+    """Which points are drawn; the same in every run."""
+    if n <= _MOST_DRAWN:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, _MOST_DRAWN, replace=False))
+
+
+def _has_extent(columns: list[np.ndarray[Any, Any]]) -> bool:
+    """Whether axes of one scale have a scale at all."""
+    return any(len(column) > 0 and np.ptp(column) > 0 for column in columns)

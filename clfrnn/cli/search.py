@@ -1,0 +1,295 @@
+"""``clfrnn search``: the neighbors of a file's points, in a table, a file and a picture."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import DeviceMemoryError, InvalidInputError
+
+if TYPE_CHECKING:
+    from ..index import Index
+
+__all__ = ["search"]
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_NEW = click.Path(dir_okay=False, path_type=Path)
+
+#: A part of a list takes so much of the largest array that the device allows, and no more than so many bytes: long
+#: searches then have something to show for their progress.
+_SHARE, _MOST_BYTES = 4, 1 << 28
+
+#: The fields of a list, in the order in which they are written.
+_FIELDS = ("indices", "distances", "vectors", "shifts")
+
+
+class MethodName(click.ParamType):  # type: ignore[type-arg]
+    """The name of a method; the names are looked up when one is given, not when clfrnn starts."""
+
+    name = "method"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        """`value` when it names a method."""
+        from ..methods import METHODS
+
+        if value not in ("auto", *METHODS):
+            self.fail(f"{value!r} is not one of auto, {', '.join(METHODS)}", param, ctx)
+        return str(value)
+
+
+class Numbers(click.ParamType):  # type: ignore[type-arg]
+    """Numbers with commas between them."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> list[float]:
+        """The numbers of `value`."""
+        try:
+            return [float(word) for word in value.split(",")]
+        except ValueError:
+            self.fail(f"{value!r} is not numbers with commas between them, as in 10,10,20", param, ctx)
+
+
+@click.command()
+@click.argument("points", type=_FILE)
+@click.option("--radius", "-r", type=float, required=True, help="Search radius, in the unit of the coordinates.")
+@click.option("--queries", type=_FILE, help="Where to search from; the points themselves when not given.")
+@click.option("--array", help="Which array of an .npz file holds the points.")
+@click.option(
+    "--columns", help="Which columns of .csv and .txt files, by name or counted from 0, as in x,y,z or 0,1,2."
+)
+@click.option("--method", type=MethodName(), default="auto", show_default=True, help="As for clfrnn.build_index.")
+@click.option("--device", help="A position in `clfrnn devices`, or a part of a device's or platform's name.")
+@click.option("--float32", is_flag=True, help="Round the coordinates to float32 first.")
+@click.option(
+    "--box",
+    type=Numbers(),
+    metavar="LENGTHS",
+    help="The periodic box: a length for each axis, or its low corner and then its high one.",
+)
+@click.option(
+    "--periodic",
+    is_flag=False,
+    flag_value="all",
+    metavar="[AXES]",
+    help="Axes that repeat: all of them, or some, as in xy or 0,1.",
+)
+@click.option("--include-self", is_flag=True, help="A point is its own neighbor.")
+@click.option("--distances", is_flag=True, help="Write the distances too.")
+@click.option("--vectors", is_flag=True, help="Write the vectors from query to neighbor too.")
+@click.option("--sort", type=click.Choice(["index", "distance"]), help="Order inside a row.")
+@click.option("--half", is_flag=True, help="Each pair once.")
+@click.option("--count", is_flag=True, help="Count the neighbors only; -o then writes `counts`.")
+@click.option("--output", "-o", type=_NEW, help="Write the result, an .npz file.")
+@click.option("--plot", type=_NEW, help="Draw the points coloured by neighbor count, and the histogram: a .png file.")
+def search(points: Path, radius: float, *, count: bool, output: Path | None, plot: Path | None, **asked: Any) -> None:
+    """Find every neighbor within a radius of the points in a file.
+
+    POINTS is a .npy, .npz, .csv, .txt, .xyz or .ply file, with a point a row.
+    """
+    _check(count=count, output=output, plot=plot, **asked)
+    cloud, sources = _read(points, asked)
+    started = time.perf_counter()
+    index = _build(cloud, radius, asked)
+    built = time.perf_counter()
+    counts = _count(index, sources, asked)
+    arrays = {"counts": counts} if count or output is None else _list(index, sources, counts, asked)
+    seconds = built - started, time.perf_counter() - built
+    _tell(index, counts, seconds)
+    if output is not None:
+        _write(output, arrays)
+    if plot is not None:
+        _draw(cloud if sources is None else sources, counts, plot, radius)
+
+
+def _check(*, count: bool, output: Path | None, plot: Path | None, **asked: Any) -> None:
+    """Refuse options that do nothing together, and results that could not be kept once they are there."""
+    if output is not None and output.suffix != ".npz":
+        raise click.UsageError(f"--output: expected a name that ends in .npz, got {output.name}")
+    for option, path in (("--output", output), ("--plot", plot)):
+        if path is not None and not path.parent.is_dir():
+            raise click.UsageError(f"{option}: there is no folder {path.parent}; make it first")
+    if plot is not None:
+        from .pictures import check_picture
+
+        check_picture(plot)
+    listed = [name for name in ("distances", "vectors", "sort", "half") if asked[name]]
+    if count and listed:
+        raise click.UsageError(f"--count makes no list; leave out --{listed[0]}")
+    if output is None and listed:
+        raise click.UsageError(f"--{listed[0]}: is of a list, which goes to a file; name one, as in -o neighbors.npz")
+    if asked["periodic"] is not None and asked["box"] is None:
+        raise click.UsageError("--periodic: say how long the box is, as in --box 10,10,10")
+    if asked["box"] is not None and asked["periodic"] is None:
+        raise click.UsageError("--box: say which axes repeat, by --periodic for all of them or --periodic xy for some")
+
+
+def _read(points: Path, asked: dict[str, Any]) -> tuple[Any, Any]:
+    """The points, and the queries if there are some."""
+    from .files import read_points
+
+    columns = None if asked["columns"] is None else [word.strip() for word in asked["columns"].split(",")]
+    # What chooses among arrays or columns holds for files that have them.
+    of_queries = columns if asked["queries"] is not None and asked["queries"].suffix in (".csv", ".txt") else None
+    cloud = read_points(points, array=asked["array"], columns=columns)
+    sources = None if asked["queries"] is None else read_points(asked["queries"], columns=of_queries)
+    if asked["float32"]:
+        return cloud.astype("float32"), None if sources is None else sources.astype("float32")
+    if sources is not None and (cloud.dtype, sources.dtype) == ("float32", "float64"):
+        raise InvalidInputError(
+            f"--queries: expected float32, as the points are, got float64 in {asked['queries']}, as all text is read; "
+            "round them by --float32, or save the points as float64"
+        )
+    return cloud, sources
+
+
+def _build(cloud: Any, radius: float, asked: dict[str, Any]) -> Index:
+    from ..api import build_index
+    from ..runtime.session import Session
+
+    session = None if asked["device"] is None else Session(asked["device"])
+    domain: dict[str, Any] = {}
+    if asked["box"] is not None:
+        dim = cloud.shape[1] if cloud.ndim == 2 else 0
+        domain = {"box": _corners(asked["box"], dim), "periodic": _axes(asked["periodic"], dim)}
+    return build_index(cloud, radius, method=asked["method"], session=session, **domain)
+
+
+def _corners(numbers: list[float], dim: int) -> Any:
+    """Lengths, or a low and a high corner, as ``box=`` takes them."""
+    if len(numbers) not in (dim, 2 * dim):
+        raise click.UsageError(
+            f"--box: expected {dim} lengths or the {2 * dim} numbers of two corners for points in {dim}D, "
+            f"got {len(numbers)}"
+        )
+    return numbers if len(numbers) == dim else [numbers[:dim], numbers[dim:]]
+
+
+def _axes(said: str, dim: int) -> list[bool]:
+    """Which axes repeat."""
+    if said == "all":
+        return [True] * dim
+    words = said.split(",") if "," in said or said.isdigit() else list(said)
+    places = ["xyzw".find(word) if word.isalpha() else int(word) if word.isdigit() else -1 for word in words]
+    if not words or not all(0 <= place < dim for place in places):
+        raise click.UsageError(
+            f"--periodic: expected axes of points in {dim}D, as in {'xyzw'[: min(dim, 4)]} or "
+            f"{','.join(map(str, range(dim)))}, got {said!r}"
+        )
+    return [axis in places for axis in range(dim)]
+
+
+def _count(index: Index, sources: Any, asked: dict[str, Any]) -> Any:
+    """The number of neighbors of each query, with a bar where that takes more than one launch."""
+    with _progress("counting") as shown, index.session.watched(shown):
+        return index.count(sources, include_self=asked["include_self"]).get()
+
+
+def _list(index: Index, sources: Any, counts: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    """The arrays of the list, made part by part, with a bar that shows how many of the queries are done."""
+    import numpy as np
+
+    options = {name: asked[name] for name in ("include_self", "distances", "vectors", "sort", "half")}
+    pairs = int(counts.sum(dtype=np.int64))
+    if asked["half"]:
+        own = len(counts) if asked["include_self"] else 0
+        pairs = (pairs - own) // 2 + own
+    each = _bytes_of_pair(index, asked)
+    largest, left = index.session.available()
+    budget = max(1 << 20, min(_MOST_BYTES, largest // _SHARE, left // _SHARE), 16 + each * int(counts.max(initial=0)))
+    _check_memory(pairs, 8 * (len(counts) + 1) + each * pairs, 2 * budget, asked)
+    arrays: dict[str, Any] = {}
+    offsets = np.zeros(len(counts) + 1, np.int64 if pairs > np.iinfo(np.int32).max else np.int32)
+    row = place = 0
+    with _progress("listing") as shown:
+        parts = index.query_blocks(sources, max_bytes=budget, **options)
+        for part in parts if len(counts) else [index.query(sources, **options)]:
+            host = part.to_host()
+            end = place + host.num_pairs
+            offsets[row + 1 : row + len(host) + 1] = place + host.offsets[1:]
+            for name in _FIELDS:
+                if (found := getattr(host, name)) is not None:
+                    if name not in arrays:
+                        arrays[name] = np.empty((pairs, *found.shape[1:]), found.dtype)
+                    arrays[name][place:end] = found
+            row, place = row + len(host), end
+            shown(row, len(counts))
+    return {"offsets": offsets, **arrays}
+
+
+def _bytes_of_pair(index: Index, asked: dict[str, Any]) -> int:
+    """Bytes of one pair in all arrays that its list is made of."""
+    real, dim = index.dtype.itemsize, index.dim
+    scalars = 4 + real * bool(asked["distances"] or asked["sort"] == "distance")
+    shifts = 4 * dim * (asked["box"] is not None and bool(asked["vectors"] or asked["sort"]))
+    return scalars + real * dim * bool(asked["vectors"]) + shifts
+
+
+def _check_memory(pairs: int, needed: int, besides: int, asked: dict[str, Any]) -> None:
+    """Refuse a list that the machine would end the program for, as systems do rather than to say that they are full."""
+    from .memory import free_memory
+
+    free = free_memory()
+    if free is not None and needed + besides > free:
+        given = " and ".join(f"--{name}" for name in ("distances", "vectors") if asked[name])
+        less = f"leave out {given}, " if given else ""
+        once = "" if asked["half"] or asked["queries"] is not None else "list each pair once by --half, "
+        raise DeviceMemoryError(
+            f"the list of {pairs:,} pairs takes {needed / 2**30:.1f} GiB, and {max(0, free - besides) / 2**30:.1f} GiB "
+            "of this machine's memory are free for it. Nothing was truncated. Take a smaller --radius, "
+            f"{less}{once}or count only, by --count",
+            needed=needed,
+            available=free,
+        )
+
+
+@contextlib.contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """What is to be told how much is done, and of how much; a bar on a terminal."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    columns = (TextColumn(what), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=None, visible=False)
+        yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)
+
+
+def _tell(index: Index, counts: Any, seconds: tuple[float, float]) -> None:
+    pairs = int(counts.sum(dtype="int64"))
+    click.echo(f"points   {index.num_points:,} in {index.dim}D, {index.dtype}")
+    click.echo(f"queries  {len(counts):,}")
+    click.echo(f"pairs    {pairs:,}, mean {counts.mean() if len(counts) else 0:.2f}, most {counts.max(initial=0)}")
+    click.echo(f"method   {index.method}")
+    click.echo(f"device   {index.session.profile}")
+    click.echo(
+        f"time     build {seconds[0]:.3f} s, search {seconds[1]:.3f} s; compiling, where it is the first, included"
+    )
+
+
+def _write(path: Path, arrays: dict[str, Any]) -> None:
+    import numpy as np
+
+    np.savez(path, **arrays)
+    click.echo(f"written  {path}: {', '.join(arrays)}")
+
+
+def _draw(points: Any, counts: Any, path: Path, radius: float) -> None:
+    from .pictures import draw_counts
+
+    drawn = draw_counts(points, counts, path, title=f"{len(points):,} points, neighbors within {radius:g}")
+    some = "" if drawn == len(points) else f", {drawn:,} of them in the picture"
+    click.echo(f"drawn    {path}: {len(points):,} points{some}")

@@ -1,0 +1,112 @@
+"""``clfrnn source``: the OpenCL C that a method runs, for a device that is here or one that is on file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import InvalidInputError
+from .search import MethodName
+
+if TYPE_CHECKING:
+    from ..profile import DeviceProfile
+
+__all__ = ["source"]
+
+
+@click.command()
+@click.option("--method", type=MethodName(), default="auto", show_default=True, help="As for clfrnn.build_index.")
+@click.option("--dim", type=click.IntRange(1, 12), default=3, show_default=True, help="Coordinates of a point.")
+@click.option("--float64", is_flag=True, help="Double precision.")
+@click.option("--periodic", is_flag=True, help="In a periodic box, whose side is 1.")
+@click.option("--points", type=click.IntRange(min=0), default=1_000_000, show_default=True, help="How many there are.")
+@click.option("--neighbors", type=float, default=30.0, show_default=True, help="Of each, in a cloud that is even.")
+@click.option("--device", help="A position in `clfrnn devices`, or a part of a device's or platform's name.")
+@click.option(
+    "--profile",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A device on file instead: its profile, or all that `clfrnn devices --json` wrote, for the default one there.",
+)
+def source(
+    *,
+    method: str,
+    dim: int,
+    float64: bool,
+    periodic: bool,
+    points: int,
+    neighbors: float,
+    device: str | None,
+    profile: Path | None,
+) -> None:
+    """Print the OpenCL C that counts neighbors, as it would be compiled.
+
+    What is chosen for the device follows from the points: say how many there are, and how crowded.
+    """
+    import dataclasses
+
+    from ..methods import METHODS, choose_method
+    from ..period import PeriodicBox
+    from ..planning.configs import VisitVariant
+    from ..planning.problem import Problem
+    from ..runtime.rendering import own_function, render
+    from ..survey import Survey
+
+    facts = _profile(device, profile)
+    if float64 and not facts.fp64:
+        raise InvalidInputError(f"--float64: {facts} has no double precision; leave it out, or name another device")
+    radius = _radius(points, neighbors, dim)
+    survey = Survey(n=points, low=(0.0,) * dim, high=(1.0,) * dim)
+    problem = Problem(
+        n=points,
+        dim=dim,
+        real="double" if float64 else "float",
+        radius=radius,
+        survey=survey,
+        box=PeriodicBox(lengths=(1.0,) * dim, low=None) if periodic else None,
+    )
+    chosen = METHODS[method] if method != "auto" else choose_method(problem, facts).method
+    if dim not in chosen.dims:
+        serve = ", ".join(each.name for each in METHODS.values() if dim in each.dims)
+        raise InvalidInputError(
+            f"--dim: {chosen.name} serves {_span(chosen.dims)} dimensions, not {dim}; --method may be one of {serve}"
+        )
+    problem = dataclasses.replace(problem, options=chosen.check({}))
+    config = chosen.plan(problem, facts).config
+    click.echo(f"// {chosen.name} in {dim}D for {facts}, {points:,} points within {radius:.4g} of each other")
+    click.echo(render(chosen.name, config, own_function("count"), VisitVariant()))
+
+
+def _profile(device: str | None, path: Path | None) -> DeviceProfile:
+    from ..profile import DeviceProfile
+
+    if path is None:
+        from ..runtime.device import find_device, read_profile
+
+        return read_profile(find_device(device))
+    if device is not None:
+        raise click.UsageError("--profile stands for a device; leave out --device")
+    try:
+        written = json.loads(path.read_text(encoding="utf-8"))
+        if "devices" in written:
+            written = written["devices"][written["default"] or 0]["profile"]
+        return DeviceProfile.from_dict(written)
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise InvalidInputError(
+            f"{path}: expected the facts of a device as `clfrnn devices --json` writes them, "
+            f"got something else ({error})"
+        ) from error
+
+
+def _radius(points: int, neighbors: float, dim: int) -> float:
+    """The radius that finds so many in an even unit cube."""
+    import math
+
+    ball = math.pi ** (dim / 2) / math.gamma(dim / 2 + 1)
+    return float((max(0.0, neighbors) / (ball * max(1, points))) ** (1 / dim))
+
+
+def _span(dims: frozenset[int]) -> str:
+    return f"{min(dims)} to {max(dims)}"

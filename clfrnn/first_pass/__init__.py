@@ -1,0 +1,1 @@
+"""What a counting pass leaves on the device for the list that follows it."""

@@ -1,0 +1,225 @@
+"""Binding: what a caller passes for the arguments of a NeighborFunction, checked and brought to the device."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cla
+
+from ..errors import ArgumentError
+from ..functions import Argument, NeighborFunction
+from ..planning.configs import LANES, vector_length
+from ..runtime.session import Session
+from .arrays import await_queue, check_context
+
+__all__ = ["Bound", "bind"]
+
+_DTYPES = {
+    "char": np.int8,
+    "uchar": np.uint8,
+    "short": np.int16,
+    "ushort": np.uint16,
+    "int": np.int32,
+    "uint": np.uint32,
+    "long": np.int64,
+    "ulong": np.uint64,
+    "half": np.float16,
+    "float": np.float32,
+    "double": np.float64,
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Bound:
+    """The values of a function's arguments as a kernel takes them, and the caller's arrays that it may write to."""
+
+    values: list[Any]
+    written: list[cla.Array]
+    #: the caller's device arrays, written or not
+    borrowed: list[cla.Array]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Kind:
+    """A type of OpenCL C: its numbers, how many of them a value has, and how many it takes up in memory."""
+
+    dtype: np.dtype[Any]
+    lanes: int
+
+    @property
+    def stored(self) -> int:
+        return 4 if self.lanes == 3 else self.lanes
+
+
+def bind(
+    session: Session, function: NeighborFunction, given: Mapping[str, Any], *, dtype: np.dtype[Any], dim: int
+) -> Bound:
+    """The values `given` for the arguments of `function`; ArgumentError for what does not fit its declaration."""
+    declared = {argument.name: argument for argument in function.parsed_arguments}
+    if unknown := sorted(given.keys() - declared.keys()):
+        takes = _listed(declared)
+        raise ArgumentError(
+            f"{_listed(unknown)}: not declared by the function, which takes {takes}; rename or declare it"
+        )
+    if missing := [name for name in declared if name not in given]:
+        raise ArgumentError(f"{_listed(missing)}: declared by the function and not given; pass {missing[0]}=...")
+    values: list[Any] = []
+    written: list[cla.Array] = []
+    borrowed: list[cla.Array] = []
+    for name, argument in declared.items():
+        kind = _kind(argument.ctype, dtype, dim)
+        if not argument.buffer:
+            assert kind is not None
+            values.append(_value(name, argument, given[name], kind, dim))
+            continue
+        values.append(_buffer(session, argument, given[name], kind))
+        if isinstance(given[name], cla.Array):
+            borrowed.append(given[name])
+        if not argument.const:
+            written.append(given[name])
+    return Bound(values=values, written=written, borrowed=borrowed)
+
+
+def _kind(ctype: str, dtype: np.dtype[Any], dim: int) -> _Kind | None:
+    """What a declared type holds; None for a type of the user's own."""
+    if ctype == "real":
+        return _Kind(dtype=dtype, lanes=1)
+    if ctype == "real_vec":
+        return _Kind(dtype=dtype, lanes=vector_length(dim))
+    match = re.fullmatch(r"([a-z]+)(\d*)", ctype)
+    if not match or match[1] not in _DTYPES or int(match[2] or 1) not in LANES:
+        return None
+    return _Kind(dtype=np.dtype(_DTYPES[match[1]]), lanes=int(match[2] or 1))
+
+
+def _value(name: str, argument: Argument, given: Any, kind: _Kind, dim: int) -> Any:
+    """A number, or the lanes of a vector."""
+    wanted = dim if argument.ctype == "real_vec" else kind.lanes
+    numbers = _as_numbers(given, kind, wanted)
+    shape = () if kind.lanes == 1 and argument.ctype != "real_vec" else (wanted,)
+    fits = numbers.shape == shape or (wanted == 1 and numbers.shape == ())
+    if not fits or numbers.dtype.kind not in ("fiub" if kind.dtype.kind == "f" else "iub"):
+        whole = "whole " if kind.dtype.kind in "iu" else ""
+        what = f"a {whole}number" if wanted == 1 else f"{wanted} {whole}numbers"
+        how = "a number of Python's or numpy's" if wanted == 1 else "a sequence or an array of so many"
+        raise ArgumentError(f"{name}: expected {what} for '{argument.ctype} {name}', got {_shown(given)}; pass {how}")
+    with np.errstate(all="ignore"):
+        lanes = np.zeros(kind.stored, kind.dtype)
+        lanes[:wanted] = numbers.astype(kind.dtype)
+    lost = np.isfinite(numbers) & ~np.isfinite(lanes[:wanted])
+    if kind.dtype.kind in "iu":
+        limits = np.iinfo(kind.dtype)
+        exact = [int(number) for number in np.atleast_1d(numbers)]
+        lost = np.array([not limits.min <= number <= limits.max for number in exact])
+    if np.any(lost):
+        raise ArgumentError(
+            f"{name}: expected what fits into '{argument.ctype} {name}', got {_shown(given)}; declare a wider type"
+        )
+    return lanes if kind.lanes > 1 else lanes[0]
+
+
+def _as_numbers(given: Any, kind: _Kind, wanted: int) -> np.ndarray[Any, Any]:
+    """A number, a sequence or a pyopencl.cltypes vector as an array, of a dtype that nothing takes where it is none."""
+    nothing = np.zeros((), object)
+    try:
+        numbers = nothing if isinstance(given, cla.Array) else np.asarray(given)
+    except (ValueError, TypeError, OverflowError):
+        return nothing
+    if numbers.dtype.names is None:
+        return numbers
+    base, many = _base(numbers.dtype)
+    return np.frombuffer(numbers.tobytes(), base)[:wanted] if many == kind.stored and not numbers.ndim else nothing
+
+
+def _buffer(session: Session, argument: Argument, given: Any, kind: _Kind | None) -> Any:
+    """The memory for a global pointer; what is const may also come from the host."""
+    name, declared = argument.name, f"'global {'const ' * argument.const}{argument.ctype} *{argument.name}'"
+    if isinstance(given, np.ndarray) and not argument.const:
+        raise ArgumentError(
+            f"{name}: expected a pyopencl.array.Array for {declared}, got a numpy array, which a kernel cannot write "
+            "to; pass pyopencl.array.to_device(index.session.queue, array), or declare it const"
+        )
+    if not isinstance(given, (np.ndarray, cla.Array)):
+        also = "numpy array or " if argument.const else ""
+        raise ArgumentError(
+            f"{name}: expected a {also}pyopencl.array.Array for {declared}, got {_shown(given)}; "
+            "pass pyopencl.array.to_device(index.session.queue, array)"
+        )
+    _check_elements(name, declared, given, kind)
+    if isinstance(given, np.ndarray):
+        return session.upload(np.ascontiguousarray(given), purpose=f"the argument {name}").base_data
+    check_context(session, given, name)
+    if not given.flags.c_contiguous:
+        raise ArgumentError(
+            f"{name}: expected a contiguous array for {declared}, got shape {given.shape} and strides {given.strides}; "
+            "pass a copy"
+        )
+    await_queue(session, given)
+    return _memory(session, argument, given, declared)
+
+
+def _check_elements(name: str, declared: str, given: Any, kind: _Kind | None) -> None:
+    """Raise when `given` is not made of what is declared. A type of the user's own is taken as it comes."""
+    base, numbers = _base(given.dtype)
+    if kind is None:
+        if given.dtype.hasobject:
+            raise ArgumentError(f"{name}: expected numbers for {declared}, got {given.dtype}; convert it with astype")
+        return
+    if base != kind.dtype and not (base == np.dtype(bool) and kind.dtype.itemsize == 1):
+        raise ArgumentError(
+            f"{name}: expected {kind.dtype} for {declared}, got {given.dtype}; "
+            f"convert it with astype(numpy.{kind.dtype})"
+        )
+    # Rows of three must not be read as rows of four, which flat arrays can hold.
+    row = numbers * (given.shape[-1] if given.ndim else 1)
+    if row % kind.stored:
+        raise ArgumentError(
+            f"{name}: expected rows of {kind.stored} {kind.dtype} for {declared}, got shape {given.shape}; "
+            "fill rows up with zeros, or declare the type of one number and index it by row"
+        )
+
+
+def _memory(session: Session, argument: Argument, array: cla.Array, declared: str) -> Any:
+    """The memory of a contiguous device array from its first element on."""
+    if array.offset == 0 or not array.nbytes:
+        return array.base_data
+    alignment = max(1, session.device.mem_base_addr_align // 8)
+    if array.offset % alignment == 0:
+        with contextlib.suppress(cl.Error):  # a part of a part, which OpenCL does not have
+            # The buffers of pools are of a class of their own, which cannot be cut.
+            return cl.Buffer.from_int_ptr(array.base_data.int_ptr).get_sub_region(array.offset, array.nbytes)
+    if not argument.const:
+        raise ArgumentError(
+            f"{argument.name}: expected an array that starts its buffer for {declared}, got a view {array.offset} "
+            f"bytes into one; {session.profile.name} addresses parts that start at multiples of {alignment} bytes. "
+            "Pass the whole array and index it, or a copy"
+        )
+    copy = session.allocate(array.shape, array.dtype, purpose=f"the argument {argument.name}")
+    session.copy(array, copy)
+    return copy.base_data
+
+
+def _base(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], int]:
+    """The numbers that an element is made of, and how many."""
+    if dtype.names is None:
+        return (dtype.subdtype[0], int(np.prod(dtype.subdtype[1]))) if dtype.subdtype else (dtype, 1)
+    bases = {dtype[field] for field in dtype.names}
+    base = bases.pop() if len(bases) == 1 else dtype
+    return base, dtype.itemsize // base.itemsize
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(names) or "nothing"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, (np.ndarray, cla.Array)):
+        return f"{type(value).__name__} of shape {value.shape} and {value.dtype}"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{type(value).__name__} {text[:50]}..."

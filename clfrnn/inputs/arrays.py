@@ -1,0 +1,185 @@
+"""Arrays on their way to the device: host arrays are checked and copied, device arrays are checked where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cla
+
+from ..arrays import REAL_OF, check_finite, check_shape, host_points, is_device_array, round_radii
+from ..errors import InvalidInputError
+from ..primitives.gather import pack
+from ..primitives.readback import PendingBox
+from ..primitives.reduce import bounding_box
+from ..runtime.session import Session
+
+__all__ = [
+    "await_queue",
+    "check_context",
+    "fetch",
+    "lies_ready",
+    "own_copy",
+    "release_queue",
+    "take_points",
+    "take_radii",
+]
+
+
+def check_context(session: Session, array: cla.Array, name: str) -> None:
+    """Raise when `array` lives in another OpenCL context than the session's."""
+    if array.context != session.context:
+        raise InvalidInputError(
+            f"{name}: expected an array of the session's OpenCL context, got one of another; pass "
+            "session=clfrnn.Session(queue) with the array's queue, or copy the array to the host"
+        )
+
+
+def _is_foreign(session: Session, array: cla.Array) -> bool:
+    return array.queue is not None and array.queue != session.queue
+
+
+def await_queue(session: Session, array: cla.Array) -> None:
+    """Let the session's queue go on only after what other queues still do to `array`."""
+    if _is_foreign(session, array):
+        array.queue.flush()  # what was never submitted would be waited for without end
+    # An in-order queue needs no telling to wait for itself; an event of the user's own belongs to none.
+    if events := [event for event in array.events if event.command_queue != session.queue]:
+        for queue in {event.command_queue for event in events} - {None}:
+            queue.flush()
+        cl.enqueue_barrier(session.queue, wait_for=events)
+
+
+def release_queue(session: Session, array: cla.Array) -> None:
+    """Let the queue of `array` go on only after what the session's queue was asked to do with it."""
+    if _is_foreign(session, array):
+        cl.enqueue_barrier(array.queue, wait_for=[cl.enqueue_marker(session.queue)])
+        session.queue.flush()
+
+
+def lies_ready(session: Session, value: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether `value` is a device array that kernels read as it lies: told soon, as most loops bring such in each step.
+
+    :func:`take_points` would take it as it is; of others it finds out what they need.
+    """
+    return (
+        type(value) is cla.Array
+        and value.queue is session.queue
+        and value.dtype is dtype
+        and not value.offset
+        and bool(value.flags.c_contiguous)
+        and (not value.events or all(event.command_queue == session.queue for event in value.events))
+    )
+
+
+def own_copy(session: Session, array: cla.Array) -> cla.Array:
+    """`array`, contiguous and safe to read from the session's queue until that is done with it.
+
+    What another queue works on is copied: after what it still does to the array, and before what it does next.
+    """
+    foreign = _is_foreign(session, array)
+    if foreign or array.events:
+        await_queue(session, array)
+    if array.flags.c_contiguous:
+        if not foreign and array.offset == 0:
+            return array
+        copy = session.allocate(array.shape, array.dtype, purpose="a copy of an array")
+        session.copy(array, copy)
+    else:
+        copy = pack(session, array if array.ndim == 2 else _column(array)).reshape(array.shape)
+    release_queue(session, array)
+    return copy
+
+
+def _column(array: cla.Array) -> cla.Array:
+    """A one-dimensional array as a matrix of one column, with its strides."""
+    strides = (array.strides[0], array.dtype.itemsize)
+    return cla.Array(
+        array.queue, (array.size, 1), array.dtype, data=array.base_data, offset=array.offset, strides=strides
+    )
+
+
+def fetch(session: Session, array: cla.Array) -> np.ndarray[Any, Any]:
+    """A device array in host memory, by its own queue or the session's, whatever its strides."""
+    queue = array.queue or session.queue
+    if array.flags.forc:
+        return array.get(queue=queue)
+    # The stretch of memory that the view lies in, and the view of that.
+    last = sum((count - 1) * stride for count, stride in zip(array.shape, array.strides, strict=True) if stride > 0)
+    first = sum((count - 1) * stride for count, stride in zip(array.shape, array.strides, strict=True) if stride < 0)
+    if not array.size:
+        return np.empty(array.shape, array.dtype)
+    stretch = np.empty(last - first + array.dtype.itemsize, np.uint8)
+    cl.enqueue_copy(
+        queue, stretch, array.base_data, src_offset=array.offset + first, wait_for=list(array.events) or None
+    )
+    return np.ndarray(array.shape, array.dtype, stretch, -first, array.strides)
+
+
+def take_points(
+    session: Session,
+    value: Any,
+    name: str,
+    *,
+    real: np.dtype[Any] | None = None,
+    exact: bool = False,
+    find_box: Callable[[cla.Array], PendingBox] | None = None,
+) -> tuple[cla.Array, PendingBox | None, np.ndarray[Any, Any] | None]:
+    """`value` as a contiguous device array of rows; the check of it that is still running; its rows on the host.
+
+    One of the last two is None: what was on the device is checked there, and what came over the host was checked to be
+    finite. With `real` the rows take that dtype: float32 is widened to float64, float64 is not narrowed; `exact` wants
+    the very dtype. `find_box` is how the device finds the box of rows, when it is not :func:`bounding_box`.
+    """
+    if not is_device_array(value):
+        host = host_points(value, name)
+        host = host.astype(_wanted(session, host.dtype, real, name, exact=exact), copy=False)
+        check_finite(host, name)
+        return session.upload(host, purpose=f"the {name}"), None, host
+    check_context(session, value, name)
+    check_shape(value, name)
+    wanted = value.dtype if value.dtype in REAL_OF else host_points(fetch(session, value), name).dtype
+    wanted = _wanted(session, wanted, real, name, exact=exact)
+    if wanted != value.dtype:
+        host = host_points(fetch(session, value), name).astype(wanted, copy=False)
+        check_finite(host, name)
+        return session.upload(host, purpose=f"the {name}"), None, host
+    array = own_copy(session, value)
+    return array, bounding_box(session, array) if find_box is None else find_box(array), None
+
+
+def _wanted(
+    session: Session, dtype: np.dtype[Any], real: np.dtype[Any] | None, name: str, *, exact: bool
+) -> np.dtype[Any]:
+    """The dtype that rows of `dtype` are searched in."""
+    if real is not None and exact and dtype != real:
+        raise InvalidInputError(
+            f"{name}: expected {real}, the dtype of the index, got {dtype}; convert with astype(numpy.{real})"
+        )
+    if real is not None and dtype.itemsize > real.itemsize:
+        raise InvalidInputError(
+            f"{name}: expected {real}, as the points are, got {dtype}, which would lose digits; "
+            f"convert {name} with astype(numpy.float32), or the points with astype(numpy.float64)"
+        )
+    wanted = dtype if real is None else real
+    if wanted == np.float64 and not session.profile.fp64:
+        raise InvalidInputError(
+            f"{name}: float64 was given, but {session.profile} has no fp64; convert with astype(numpy.float32) "
+            "(--float32 on the command line), or choose another device (clfrnn devices lists them)"
+        )
+    return wanted
+
+
+def take_radii(session: Session, radius: cla.Array, m: int, dtype: np.dtype[Any]) -> cla.Array:
+    """A device array of one radius per query as a contiguous one in `dtype`; its values are not looked at."""
+    check_context(session, radius, "radius")
+    if radius.shape != (m,):
+        raise InvalidInputError(
+            f"radius: expected a number or shape ({m},), got shape {radius.shape}; pass one for all, or one for each "
+            "query"
+        )
+    if radius.dtype != dtype:
+        return session.upload(round_radii(fetch(session, radius), m, dtype), purpose="the radii")
+    return own_copy(session, radius)

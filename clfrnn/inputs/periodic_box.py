@@ -1,0 +1,110 @@
+"""Periodic boxes: what callers pass for `box` and `periodic`, checked, and a cloud as it looks inside of one."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+from ..arrays import REAL_OF
+from ..errors import InvalidInputError
+from ..period import PeriodicBox
+from ..survey import Survey
+from .deferred_checks import check_near
+
+__all__ = ["check_box", "check_host_near", "check_images", "survey_in_box"]
+
+#: Neighbors of one query are counted in int32.
+_MOST_NEIGHBORS = 2**31
+
+
+def check_box(box: Any, periodic: Any, dim: int, dtype: np.dtype[Any]) -> PeriodicBox | None:
+    """The periodic box in the points' dtype, or None when no axis is periodic."""
+    flags = _flags(periodic, dim)
+    corners = None if box is None else _corners(box, dim)
+    if not any(flags):
+        return None
+    if corners is None:
+        raise InvalidInputError(
+            f"box: periodic={periodic!r} needs the lengths of the box, got None; pass box=(length, ...), one for each "
+            "axis, or the low and the high corner"
+        )
+    with np.errstate(all="ignore"):
+        rounded = corners.astype(dtype)
+        lengths = rounded[-1] - rounded[0] if len(rounded) == 2 else rounded[0]
+        usable = (lengths > 0) & np.isfinite(lengths) & np.isfinite(dtype.type(1) / lengths)
+        starts = rounded[0] if len(rounded) == 2 else np.zeros(dim, dtype)
+        usable &= np.isfinite(starts)
+    for axis, flag in enumerate(flags):
+        if flag and not usable[axis]:
+            raise InvalidInputError(
+                f"box: expected a positive, finite length on axis {axis}, which is periodic, got {lengths[axis]}; "
+                "leave that axis out of periodic, or pass its length"
+            )
+    return PeriodicBox(
+        lengths=tuple(float(length) if flag else 0.0 for length, flag in zip(lengths, flags, strict=True)),
+        low=tuple(float(start) for start in starts) if len(rounded) == 2 else None,
+    )
+
+
+def _flags(periodic: Any, dim: int) -> tuple[bool, ...]:
+    """One flag for each axis."""
+    flags = np.asarray(periodic)
+    if flags.dtype.kind == "b" and flags.shape == ():
+        return (bool(flags),) * dim
+    if flags.dtype.kind == "b" and flags.shape == (dim,):
+        return tuple(bool(flag) for flag in flags)
+    raise InvalidInputError(
+        f"periodic: expected True, False or {dim} of them, one for each axis, got {periodic!r}; "
+        "pass True for the axes that repeat, and their lengths as box"
+    )
+
+
+def _corners(box: Any, dim: int) -> np.ndarray[Any, Any]:
+    """Lengths as one row, or low and high as two."""
+    try:
+        corners = np.asarray(box, dtype=np.float64)
+    except (ValueError, TypeError):
+        corners = np.zeros(0)
+    if corners.shape not in ((dim,), (2, dim)):
+        raise InvalidInputError(
+            f"box: expected {dim} lengths, or the low and the high corner as shape (2, {dim}), got {box!r}; "
+            "pass one number for each axis of the points"
+        )
+    return corners.reshape(-1, dim)
+
+
+def check_images(box: PeriodicBox, radius: float, n: int) -> None:
+    """Raise when a query could have more neighbors than can be counted."""
+    if max(n, 1) * box.most_images(radius) >= _MOST_NEIGHBORS:
+        shortest = min(length for length in box.lengths if length)
+        raise InvalidInputError(
+            f"radius: {radius!r} reaches over so many images of the box, the shortest {shortest!r} long, that a query "
+            f"could have {max(n, 1) * box.most_images(radius):.2g} neighbors; 2**31 can be counted. Take a smaller one"
+        )
+
+
+def survey_in_box(survey: Survey, box: PeriodicBox, radius: float, real: str) -> Survey:
+    """The survey of the points' images inside the box.
+
+    The sample of crowding knows nothing of images: where points have left the box, there is at least the mean, and what
+    is less than that tells nothing of how unevenly they crowd in the box.
+    """
+    check_near("points", box, survey.low, survey.high, real)
+    low, high = box.domain(survey.low, survey.high)
+    inside = dataclasses.replace(survey, low=low, high=high)
+    if box.holds(survey.low, survey.high):
+        return inside
+    density = dataclasses.replace(inside, others=0.0).density(radius)
+    others = density * radius**survey.dim if math.isfinite(density) else survey.others
+    if others <= survey.others:
+        return inside
+    return dataclasses.replace(inside, others=min(float(survey.n), others), unevenness=1.0)
+
+
+def check_host_near(name: str, box: PeriodicBox, values: np.ndarray[Any, Any]) -> None:
+    """Raise when rows in host memory lie too far outside a periodic box."""
+    low, high = tuple(values.min(axis=0).tolist()), tuple(values.max(axis=0).tolist())
+    check_near(name, box, low, high, REAL_OF[values.dtype])

@@ -1,0 +1,1 @@
+"""How a NeighborList is made."""

@@ -1,0 +1,287 @@
+"""FENNS: a coarse grid in memory, a fine one made on the fly in local memory (Groß, Köster, Krüger 2019)."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl.array as cla
+
+from ...domain import CellGrid, padded_radius
+from ...first_pass.neighbor_buffer import Stash, slots_that_pay, stash_for
+from ...functions import NeighborFunction
+from ...index import Index
+from ...inputs.request import Ask
+from ...planning.configs import VisitVariant
+from ...planning.fenns import BlockConfig, fit_fine, holds_slots, why_no_tiles, without_tiles
+from ...planning.problem import Problem
+from ...primitives.readback import Box, PendingBox
+from ...profile import DeviceProfile
+from ...runtime.launch_limits import check_turns
+from ...runtime.scratch import Scratch
+from ...runtime.session import Session
+from ..options import check_shape
+from ..structure import Readers
+from .layout import Layout, Placed, lay_out
+from .plan import FennsPlan, plan_fenns
+
+__all__ = ["Fenns", "FennsIndex"]
+
+#: The place of the grid's shape among the arguments of the walk.
+_SHAPE = 5
+
+#: Cells are planned anew when a count of points finds their density so many times as great or as small as foreseen, and
+#: what chance may add to that.
+_AS_FORESEEN = 1.25
+
+#: A grid is made anew when points fill less than this share of it on an axis: their cells would grow too full.
+_LEAST_SHARE = 0.7
+
+#: From so many neighbors on, it is sooner to put their numbers by than to look for them again (measured: with 1.5, and
+#: not with 0.4).
+_WORTH_A_STASH = 1.0
+
+#: Numbers that a count puts by for a query, at most.
+_MOST_PUT_BY = 16
+
+
+class Fenns:
+    """The method: coarse cells, no more than a group can count in local memory, and fine ones made there."""
+
+    name = "fenns"
+    dims = frozenset({2, 3})
+    options = frozenset({"coarse_shape"})
+    surveys_occupancy = True
+    variations: tuple[dict[str, Any], ...] = ({},)
+
+    def check(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The coarse shape when it is given."""
+        return {"coarse_shape": check_shape(options.get("coarse_shape"))}
+
+    def plan(self, problem: Problem, profile: DeviceProfile) -> FennsPlan:
+        """As many cells as points are worth and local memory counts, none narrower than a reach; and the local grid."""
+        return plan_fenns(problem, profile, problem.survey.low, problem.survey.high)
+
+    def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> FennsIndex:
+        """Sort the points into coarse cells; into others again, where these hold more or fewer than foreseen."""
+        index = FennsIndex(session, problem, self.plan(problem, session.profile), points, bounds)
+        survey = dataclasses.replace(problem.survey, counted=index.density())
+        foreseen = problem.survey.density(problem.radius)
+        about = _AS_FORESEEN + 4 * math.sqrt(2 / index.cell_grid.cells)  # few cells say little
+        if not survey.counted or foreseen / about <= survey.counted <= foreseen * about:
+            return index
+        del index  # its memory is what the next one takes
+        counted = dataclasses.replace(problem, survey=survey)
+        return FennsIndex(session, counted, self.plan(counted, session.profile), points, bounds)
+
+
+class FennsIndex(Index):
+    """Points sorted by coarse cell, those at its border first; where each cell and the two parts of its border end.
+
+    On the device: four lanes a point, and three int32 for each coarse cell.
+    """
+
+    stem: ClassVar[str] = "fenns/fenns"
+
+    def __init__(
+        self, session: Session, problem: Problem, plan: FennsPlan, points: cla.Array, bounds: PendingBox | None
+    ) -> None:
+        super().__init__(session, problem)
+        check_turns(session.profile, problem=problem, side=max(plan.grid.sides), rows=5.0 ** (problem.dim - 1))
+        assert bounds is not None, "cells follow the box of the points"
+        self._placed = self._sort(points, bounds, self._lay_out(plan))
+
+    @property
+    def _plan(self) -> FennsPlan:
+        return self._placed.layout.plan
+
+    @property
+    def cell_grid(self) -> CellGrid:
+        """The coarse cells."""
+        return self._plan.grid
+
+    @property
+    def config(self) -> BlockConfig:
+        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        return self._plan.config
+
+    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> BlockConfig:
+        """Without tiles where queries lie too far from the box, and where idle items would do what others see."""
+        tiled = self._tiled(function, variant.images)
+        return self.config if tiled else without_tiles(self.config, self.session.profile)
+
+    def _tiled(self, function: NeighborFunction, images: str = "all") -> bool:
+        return bool(self.config.tile) and function.idles and images != "far"
+
+    def passes(self, function: NeighborFunction, ask: Ask) -> tuple[str, ...]:
+        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        if self.problem.box is None or not self._tiled(function):
+            return ("all",)
+        return ("carried",) if ask.queries is None else ("carried", "far")
+
+    def goes_by_number(self, function: NeighborFunction, ask: Ask, images: str) -> bool:
+        """With tiles queries come in the order of cells, foreign ones too."""
+        return ask.queries is not None and not self._tiled(function, images)
+
+    def units(self, ask: Ask, config: BlockConfig) -> int:
+        """With tiles, the items of a group for each cell, and of one for each further chunk of queries."""
+        cells = math.prod(ask.walk[_SHAPE][: self.dim].tolist())
+        return config.work_group_size * (cells + ask.m // config.chunk) if config.tile else ask.m
+
+    def make_marks(self, ask: Ask, *, numbers: bool) -> Stash | None:
+        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        own = ask.queries is None
+        return stash_for(self, ask, self._slots) if numbers and own else None
+
+    @functools.cached_property
+    def _slots(self) -> int:
+        if self.problem.box is not None:
+            return 0  # in a periodic box two kernels serve the queries between them
+        return slots_that_pay(self.session, self.problem, most=_MOST_PUT_BY, fits=self._holds)
+
+    def _holds(self, slots: int) -> bool:
+        """Whether there is enough to put by, and local memory has room for it beside the tile."""
+        enough = self.problem.survey.neighbors(self.radius) >= _WORTH_A_STASH
+        return enough and holds_slots(self.config, slots, self.session.profile)
+
+    def find_box_of_queries(self, queries: cla.Array) -> PendingBox:
+        """Found while they are counted, where they are."""
+        return self.watch.room() if self.config.tile else super().find_box_of_queries(queries)
+
+    def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:
+        """Foreign queries in the order of the coarse cells, for walks with tiles."""
+        if queries is None or not self.config.tile:
+            return ()
+        held = self._placed
+        placed = held.layout.sort.queries(queries, box or self.watch.room(), *held.images)
+        return (placed.records.base_data, placed.sections.base_data)
+
+    def describe(self) -> list[str]:
+        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        plan, grid = self._plan, self._plan.grid
+        sides = " x ".join(f"{side:.4g}" for side in grid.sides)
+        lines = [f"coarse grid: {' x '.join(map(str, grid.shape))} cells of sides {sides}; {self._why_so_coarse()}"]
+        if self.problem.survey.counted:
+            own = self.problem.survey.counted * math.prod(grid.sides)
+            lines.append(f"coarse cells: planned anew when points were counted, about {own:.0f} in a point's cell")
+        if not plan.config.tile:
+            return [*lines, f"local grid: none, as {why_no_tiles(self.session.profile, self.problem, plan.grid)}"]
+        fine = " x ".join(map(str, plan.fine_shape))
+        over = "cells over each coarse one and the radius around it"
+        return [*lines, f"local grid: {fine} {over}, tiles of {plan.config.tile} candidates"]
+
+    def _why_so_coarse(self) -> str:
+        plan, grid = self._plan, self._plan.grid
+        asked = " x ".join(map(str, plan.asked or ()))
+        if plan.asked == grid.shape:
+            return "as asked for"
+        limit = f"not the {asked} asked for" if asked else f"of {plan.most:,} that local memory could count"
+        if asked or any(side < 2 * self.radius for side in grid.sides):
+            if grid.cells == 1:
+                return f"{limit}, as no side of the domain is twice the radius: every query goes through all points"
+            return f"{limit}, as none may be narrower than the radius"
+        return limit if grid.cells > plan.most / 2 else f"{limit}, as points are not worth more"
+
+    def _find_box(self, points: cla.Array) -> PendingBox:
+        """Found while points are counted, unless their images must be known before that."""
+        if self.problem.box is not None:
+            return super()._find_box(points)
+        return self.watch.room()
+
+    def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
+        layout = self._placed.layout
+        if box is not None and not self._serves(box):
+            plan = plan_fenns(self._moved(box), self.session.profile, box.low, box.high, tile=self.config.tile or None)
+            # What is compiled stays: a loop over points compiles nothing after its first step.
+            shape, inverses = fit_fine(plan.grid, problem=self.problem, most=self.config.fine)
+            layout = self._lay_out(
+                dataclasses.replace(plan, config=self.config, fine_shape=shape, fine_inverses=inverses)
+            )
+        self._placed = self._sort(points, bounds, layout)
+
+    def _moved(self, box: Box) -> Problem:
+        """The problem for points that lie in `box` now: as many in another volume, crowded as they were in theirs."""
+        problem, survey, floor = self.problem, self.problem.survey, max(self._widest, 1e-300)
+        before, now = (
+            math.fsum(math.log(max(high / 2 - low / 2, floor)) for low, high in zip(*bounds, strict=True))
+            for bounds in ((survey.low, survey.high), (box.low, box.high))
+        )
+        times = math.exp(min(700.0, max(-700.0, before - now)))
+        return dataclasses.replace(
+            problem,
+            survey=dataclasses.replace(
+                survey,
+                low=box.low,
+                high=box.high,
+                others=min(float(self.num_points), survey.others * times),
+                counted=min(survey.counted * times, 1e300),
+            ),
+        )
+
+    def _serves(self, box: Box) -> bool:
+        """Whether the cells there are still fit points in `box`: border cells would fill up, or all if they shrank."""
+        grid = self._plan.grid
+        if not grid.serves(box.low, box.high):
+            return False
+        return all(
+            many == 1 or period or high - low >= _LEAST_SHARE * many * side
+            for low, high, many, side, period in zip(
+                box.low, box.high, grid.shape, grid.sides, grid.periods, strict=True
+            )
+        )
+
+    def _lay_out(self, plan: FennsPlan) -> Layout:
+        return lay_out(
+            self.session, plan, n=self.num_points, dtype=self.dtype, box=self.problem.box, widest=self._widest
+        )
+
+    def _sort(self, points: cla.Array, bounds: PendingBox, layout: Layout) -> Placed:
+        images = () if self.problem.box is None else (self.images(layout.plan.grid.low, bounds),)
+        return layout.place(points, bounds, images)
+
+    @property
+    def _widest(self) -> float:
+        return padded_radius(self.radius, self.problem.real)
+
+    def _held(self) -> np.ndarray[Any, Any]:
+        """The points of each coarse cell; waits for them to be counted."""
+        ends = self.session.read(self._placed.cells.sections)[2::3]
+        return np.diff(ends, prepend=0).astype(float)
+
+    def density(self) -> float:
+        """Others per unit of volume in a point's coarse cell, in the mean; waits for the cells to be counted."""
+        held, volume = self._held(), math.prod(self._plan.grid.sides)
+        others = float(held @ held) / max(1, self.num_points) - 1
+        return others / volume if volume > 0 < others and math.isfinite(others / volume) else 0.0
+
+    def walk_arguments(self) -> tuple[Any, ...]:
+        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        return self._placed.walk
+
+    def _box_starts(self) -> tuple[float, ...]:
+        return self._plan.grid.low
+
+    def _buffers(self) -> dict[str, cla.Array | Scratch]:
+        cells, images = self._placed.cells, self._placed.images
+        kept = {"sorted_points": cells.records, "cell_sections": cells.sections}
+        return {**kept, "images": images[0]} if images else kept
+
+    def _readers(self) -> Readers:
+        return self._placed.layout.sort.readers(self._placed.cells.records)
+
+    def _tests_of_query(self) -> float:
+        """Points in the fine cells of a query's window, and its share of what its group goes through for them."""
+        plan, survey = self._plan, self.problem.survey
+        density = survey.density(self.radius) if self.radius > 0 else 0.0
+        images = 1.0 if self.problem.box is None else self.problem.box.images(self.radius)
+        most = images * self.num_points
+        around = min(most, density * math.prod(side + 2 * self.radius for side in plan.grid.sides))
+        fine = math.prod(
+            min(1.0, (2 * self.radius * inverse + 2) / many)
+            for inverse, many in zip(plan.fine_inverses, plan.fine_shape, strict=True)
+        )
+        passed = around * 10 / plan.config.work_group_size if around > plan.config.tile else 0.0
+        return around * fine + passed + 20.0

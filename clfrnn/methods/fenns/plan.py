@@ -1,0 +1,74 @@
+"""The plan of FENNS: how many coarse cells, of which shape, and the fine ones over each of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from ...domain import CellGrid
+from ...errors import InvalidInputError
+from ...planning.coarse_grid import fit_coarse, most_coarse_cells
+from ...planning.fenns import BlockConfig, fit_fine, plan_block, useful_cells
+from ...planning.problem import Problem
+from ...profile import DeviceProfile
+
+__all__ = ["FennsPlan", "plan_fenns"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FennsPlan:
+    """What is compiled in, the coarse cells, and the fine ones over one of them and what its queries see around it."""
+
+    config: BlockConfig
+    grid: CellGrid
+    #: cells that a group of this device can count
+    most: int
+    fine_shape: tuple[int, ...]
+    fine_inverses: tuple[float, ...]
+    #: the shape asked for, or None
+    asked: tuple[int, ...] | None
+
+
+def _fit_shape(shape: tuple[int, ...] | None, dim: int, profile: DeviceProfile) -> tuple[int, ...] | None:
+    """The coarse shape that was asked for, one number for each axis, when local memory can count its cells."""
+    if shape is None:
+        return None
+    if len(shape) not in (1, dim):
+        raise InvalidInputError(
+            f"coarse_shape: expected a number of cells, or {dim} for the axes of the points, got {len(shape)} numbers, "
+            f"{shape}; pass one for each axis"
+        )
+    full = shape * dim if len(shape) == 1 else shape
+    most = most_coarse_cells(profile)
+    if math.prod(full) > most:
+        raise InvalidInputError(
+            f"coarse_shape: expected at most {most:,} cells in all, as many as a work-group of {profile} can count in "
+            f"its local memory, got {' x '.join(map(str, full))} = {math.prod(full):,}; take fewer"
+        )
+    return full
+
+
+def plan_fenns(
+    problem: Problem,
+    profile: DeviceProfile,
+    low: tuple[float, ...],
+    high: tuple[float, ...],
+    tile: int | None = None,
+) -> FennsPlan:
+    """The plan for points between `low` and `high`, for kernels with such a tile where there are some already."""
+    asked = _fit_shape(problem.options["coarse_shape"], problem.dim, profile)
+    most = most_coarse_cells(profile)
+    grid = fit_coarse(
+        low=low,
+        high=high,
+        radius=problem.radius,
+        real=problem.real,
+        most=most if asked else min(most, useful_cells(profile, problem=problem, low=low, high=high, tile=tile)),
+        shape=asked,
+        box=problem.box,
+    )
+    config = plan_block(profile, problem=problem, grid=grid)
+    fine_shape, fine_inverses = fit_fine(grid, problem=problem, most=config.fine)
+    return FennsPlan(
+        config=config, grid=grid, most=most, fine_shape=fine_shape, fine_inverses=fine_inverses, asked=asked
+    )

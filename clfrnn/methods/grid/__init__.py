@@ -1,0 +1,1 @@
+"""The methods ``uniform_grid`` and ``strips``: points in cells."""

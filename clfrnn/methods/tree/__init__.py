@@ -1,0 +1,1 @@
+"""The method ``aabb_tree``: a balanced tree of bounding boxes."""

@@ -1,0 +1,236 @@
+"""AABB-tree: a balanced tree of bounding boxes that follows points as they move (Xing, Wang, Hui 2016)."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any, ClassVar
+
+import pyopencl.array as cla
+
+from ...functions import NeighborFunction
+from ...index import Index
+from ...inputs.request import Ask
+from ...planning.configs import VisitVariant
+from ...planning.problem import Problem
+from ...planning.tree_build import count_leaves
+from ...planning.tree_traversal import TreeWalkConfig, are_few, is_crowd, pays_to_divide, without_packs
+from ...primitives.readback import Box, PendingBox
+from ...primitives.reduce import bounding_box
+from ...profile import DeviceProfile
+from ...runtime.launch_limits import check_turns
+from ...runtime.rendering import own_function
+from ...runtime.scratch import Scratch
+from ...runtime.session import Session
+from ..options import check_construction, check_leaf_size, check_threshold
+from ..structure import Readers
+from .build import Tree, TreeBuilder
+from .plan import ADVICE, TREE_CONSTRUCTIONS, TreePlan, plan_of
+
+__all__ = ["AabbTree", "AabbTreeIndex"]
+
+
+class AabbTree:
+    """The method: boxes within boxes over points in the order of a curve."""
+
+    name = "aabb_tree"
+    dims = frozenset(range(1, 13))
+    options = frozenset({"construction", "leaf_size", "rebuild_threshold"})
+    surveys_occupancy = True
+    variations: tuple[dict[str, Any], ...] = ({}, {"construction": "median", "leaf_size": 3})
+
+    def check(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options with defaults filled in; the size of leaves is left to the device."""
+        return {
+            "construction": check_construction(options.get("construction", "morton"), TREE_CONSTRUCTIONS, ADVICE),
+            "leaf_size": check_leaf_size(options.get("leaf_size")),
+            "rebuild_threshold": check_threshold(options.get("rebuild_threshold", 10)),
+        }
+
+    def plan(self, problem: Problem, profile: DeviceProfile) -> TreePlan:
+        """Leaves of the size asked for, else of the device's."""
+        return plan_of(problem, profile)
+
+    def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> AabbTreeIndex:
+        """Order the points, and fit boxes around them."""
+        return AabbTreeIndex(session, problem, self.plan(problem, session.profile), points, bounds)
+
+
+class AabbTreeIndex(Index):
+    """Points in the order of a tree, and a box for each of its nodes.
+
+    On the device: the points' coordinates and ids (dim + 1 numbers a point), two corners for each node, and a number
+    for each leaf.
+    """
+
+    stem: ClassVar[str] = "tree/aabb_tree"
+
+    def __init__(
+        self, session: Session, problem: Problem, plan: TreePlan, points: cla.Array, bounds: PendingBox | None
+    ) -> None:
+        super().__init__(session, problem)
+        assert bounds is not None, "the curve goes through the box of the points"
+        self._plan = plan
+        leaves = count_leaves(self.num_points, plan.leaf_size)
+        check_turns(session.profile, problem=problem, side=problem.radius, rows=4 * leaves)
+        self._builder = TreeBuilder(session, problem, plan, self.dtype)
+        #: how crowded points were when somebody first asked
+        self._crowd: float | None = None
+        #: the growth that was last looked at; and whether the last order was outgrown in one step
+        self._grown, self._restless = 0.0, False
+        self._tree = self._grow(points, bounds, problem.survey.low)
+
+    @property
+    def config(self) -> TreeWalkConfig:
+        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        return self._plan.config
+
+    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TreeWalkConfig:
+        """By themselves where close neighbors come first, and where idle items would show."""
+        config = self.config.ranked() if variant.radii and self._is_crowd() else self.config
+        config = dataclasses.replace(config, divided=variant.shared)
+        together = function.idles and not function.lowers
+        return config if together else without_packs(config, self.session.profile)
+
+    def divides(self, function: NeighborFunction, m: int) -> bool:
+        """Sums of few queries, and in an uneven crowd, where the last queries to end would have the device wait."""
+        if not (function.light and self.config.packed):
+            return False
+        return are_few(m, self.session.profile) or (pays_to_divide(self.problem.survey, m) and self._is_crowd())
+
+    def units(self, ask: Ask, config: TreeWalkConfig) -> int:
+        """The items of a group for as many queries as it serves."""
+        return config.units(ask.m)
+
+    def writes_at_once(self) -> bool:
+        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        return self.config.many
+
+    def _is_crowd(self) -> bool:
+        """Whether points crowd within the radius: the first who ask may wait, unless an update has waited before."""
+        return self.config.packed and is_crowd(self._hear(self._tree)[1] if self._crowd is None else self._crowd)
+
+    def _hear(self, tree: Tree) -> tuple[float, float]:
+        """Wait for how far a tree's leaves have grown, and how crowded points are, which the first who hear settle."""
+        growth, crowd = self._builder.hear(tree)
+        if self._crowd is None:
+            self._crowd = crowd
+        return growth, self._crowd
+
+    def goes_by_number(self, function: NeighborFunction, ask: Ask, images: str) -> bool:
+        """Foreign queries that are not sorted."""
+        return ask.queries is not None and not self.config.sorts
+
+    def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:
+        """Foreign ones along the curve; by their radii where these make much of a difference."""
+        ranks = radii is not None and self._is_crowd()
+        tree, builder = self._tree, self._builder
+        order = None
+        if queries is not None and self.config.sorts:
+            order = builder.order.of_queries(queries, tree.bounds, tree.images)
+        if ranks:
+            order = builder.order.by_radii(radii, tree.points, self.num_points, queries, order)
+        return () if order is None else (order.base_data,)
+
+    def describe(self) -> list[str]:
+        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        plan = self._plan
+        levels = self._builder.leaves.bit_length() - 1
+        count = own_function("count")
+        config = self.config_for(count, VisitVariant(shared=self.divides(count, self.num_points)))
+        going = "each by itself"
+        if config.packed:
+            going = f"in packs of {config.work_group_size}, the nearest each by itself"
+        if config.shares > 1:
+            going += f", counts by {config.shares} items each"
+        if config.packed:
+            going += "; those with radii of their own sorted by these where points crowd"
+        neighbors, threshold = self.problem.survey.neighbors(self.radius), plan.rebuild_threshold
+        anew = "never again" if math.isinf(threshold) else f"again when a leaf has {threshold:g} times its volume"
+        return [
+            f"tree: {self._builder.held:,} leaves of {plan.leaf_size} points, {levels} levels above them",
+            f"queries: {going}, as on a {self.session.profile.kind}; about {neighbors:.3g} neighbors were foreseen",
+            f"construction: {plan.construction}, {anew}",
+        ]
+
+    def _find_box(self, points: cla.Array) -> PendingBox:
+        """Found with the boxes of the tree, unless images or a new order must be known before that."""
+        if self.problem.box is not None:
+            return super()._find_box(points)
+        return self.watch.room()
+
+    def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
+        """In the order there is, unless a leaf has grown too far in the step before."""
+        tree, periodic = self._tree, self.problem.box
+        starts = tree.starts
+        if periodic is not None and box is not None:
+            starts = periodic.starts(box.low, box.high)
+        outgrown = self._outgrown(tree)
+        if not outgrown:
+            refitted = self._builder.refit(tree, points, bounds, starts, self._images(starts, bounds))
+            # Where one step was enough to outgrow an order, it may be again: look at the boxes before a query does.
+            outgrown = self._restless = self._restless and self._outgrown(refitted)
+            if not outgrown:
+                self._tree = refitted
+            del refitted  # its memory is what a new order takes; the old tree answers until that stands
+        if outgrown:
+            self._tree = self._grow(points, bounds, starts)
+            self._grown = 0.0
+        self.last_update = "rebuilt" if outgrown else "refit"
+
+    def _outgrown(self, tree: Tree) -> bool:
+        """Whether a leaf has grown more than it may; waits for the boxes to be fitted.
+
+        The index is restless from then on when half of that had been too much for the update before.
+        """
+        if tree.measured is None or math.isinf(self._plan.rebuild_threshold):
+            return False
+        before, (self._grown, _) = self._grown, self._hear(tree)
+        most = math.log2(self._plan.rebuild_threshold)
+        if self._grown > most:
+            self._restless = before <= most / 2
+        return self._grown > most
+
+    def _grow(self, points: cla.Array, bounds: PendingBox, starts: tuple[float, ...]) -> Tree:
+        """A tree over points in a new order."""
+        if not bounds.placed:
+            bounding_box(self.session, points, bounds)
+        return self._builder.build(points, bounds, starts, self._images(starts, bounds))
+
+    def _images(self, starts: tuple[float, ...], bounds: PendingBox) -> tuple[Scratch, ...]:
+        return () if self.problem.box is None else (self.images(starts, bounds),)
+
+    def walk_arguments(self) -> tuple[Any, ...]:
+        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        tree, builder = self._tree, self._builder
+        images = (each.base_data for each in tree.images)
+        return (
+            builder.numbers[0],
+            tree.points.base_data,
+            tree.nodes.base_data,
+            *builder.numbers[1:],
+            *images,
+        )
+
+    def _box_starts(self) -> tuple[float, ...]:
+        return self._tree.starts
+
+    def _buffers(self) -> dict[str, cla.Array | Scratch]:
+        tree = self._tree
+        kept = {"sorted_points": tree.points, "nodes": tree.nodes, "leaf_volumes": tree.volumes}
+        return {**kept, "images": tree.images[0]} if tree.images else kept
+
+    def _readers(self) -> Readers:
+        return Readers(self._builder.kernels, self._builder.config.work_group_size, self._tree.points)
+
+    def _tests_of_query(self) -> float:
+        """Points of the leaves that a query touches, were they cubes, and the nodes on the way to these."""
+        survey, size = self.problem.survey, self._plan.leaf_size
+        box = self.problem.box
+        most = self.num_points * (1.0 if box is None else box.images(self.radius))
+        density = survey.density(self.radius) if self.radius > 0 else 0.0
+        if not 0 < density < math.inf:
+            return min(most, size) + 4.0 * self._builder.leaves.bit_length()
+        wide = math.log(2 * self.radius + (size / density) ** (1 / self.dim))
+        tests = min(most, math.exp(min(700.0, math.log(density) + self.dim * wide)))
+        return tests * (1 + 4 / size) + 4.0 * self._builder.leaves.bit_length()

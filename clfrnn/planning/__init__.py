@@ -1,0 +1,1 @@
+"""Planning: facts about points and device become frozen configs. Pure; needs neither OpenCL nor Mako."""

@@ -1,0 +1,152 @@
+"""Filling: by which of its ways points come into the cells of a grid, and why. Pure, as :mod:`clfrnn.planning.primitives`."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+from ..domain import CellGrid
+from ..profile import DeviceProfile
+from .bucket_sort import (
+    OF_BUCKET,
+    PICKED,
+    bucket_groups,
+    most_cells_of_bucket,
+    plan_bucket_cells,
+    plan_buckets,
+    plan_picks,
+    plan_regions,
+    record_size,
+)
+from .coarse_grid import most_coarse_cells
+from .problem import Problem
+
+__all__ = ["Filling", "plan_filling"]
+
+#: Buckets of an even cloud have fewer points where there would be fewer of them than so many for each compute unit, but
+#: not much fewer.
+_BUCKETS_A_UNIT, _LEAST_OF_BUCKET = 4, 64
+
+#: One group has to fill a bucket: no more of the points may be expected in one than this share, or so many.
+_LARGEST_SHARE, _SOON_FILLED = 1 / 32, 4096
+
+#: Bytes that memory is written in at once, and bytes of them that groups may have begun and not filled before they sort
+#: by regions first: a group has a place of its own in every bucket that it enters, and what no cache holds until it is
+#: full is written in parts (measured on an H200, whose caches hold as much: too soon with 32 MiB, worth it with 64).
+_LINE, _MOST_OPEN = 128, 48 << 20
+
+#: So few points for an item of a group go in one launch instead of three: each group reads all of them (measured).
+_FEW_OF_ITEM = 64
+
+#: So few points one item of a CPU has brought into cells before six launches would have (measured). It takes no more
+#: turns than so many for each of them, or of a few: they are counted and placed, and their cells, four for each at
+#: most, are cleared and summed up.
+_FEW_IN_TURN, _TURNS, _LEAST_TURNS = 1 << 12, 12, 512
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Filling:
+    """How points come into cells, and why, in words.
+
+    "in turn", by one work-item; "at once", each group picking those of a bucket; by way of "buckets"; or "one by one".
+    """
+
+    way: str
+    why: str
+    #: a bucket has two to this power cells
+    shift: int = 0
+    buckets: int = 0
+    #: a region has two to this power buckets; there are none where points go into buckets at once
+    span: int = 0
+    regions: int = 0
+    #: buckets that groups enter, added up over groups, with which the device goes by buckets at once all the same, as
+    #: long as no group enters twice as many as the mean of these
+    entered: int = 0
+    #: points would come sooner into fewer cells
+    overfull: bool = False
+
+    @property
+    def together(self) -> bool:
+        """Whether there are kernels for all of it, those of ``in_turn``, ``picks`` or ``grid/bucket_pass.cl.mako``."""
+        return self.way != "one by one"
+
+
+def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid, in_tiles: bool = False) -> Filling:
+    """The fewest launches, with writes that lie near each other, where no group has much more to do than others.
+
+    Of buckets that are sorted `in_tiles`, no group has.
+    """
+    one_by_one = "one by one"
+    if profile.kind != "gpu":
+        turns = max(_TURNS * problem.n, _LEAST_TURNS)
+        # Their number alone decides: an update of the same points to other cells compiles nothing.
+        if problem.n <= _FEW_IN_TURN and turns <= (profile.loop_turns or math.inf):
+            return Filling(way="in turn", why="points are few, and a launch takes longer than one work-item for them")
+        return Filling(way=one_by_one, why="the device is no GPU")
+    if profile.loop_turns is not None:
+        return Filling(way=one_by_one, why="the driver bounds loops")
+    n, cells, most = problem.n, grid.cells, most_coarse_cells(profile)
+    picked = _plan_picking(profile, problem=problem, grid=grid)
+    if picked is not None:
+        return picked
+    least = math.ceil(math.log2(max(1.0, cells / most)))
+    if 1 << least > most_cells_of_bucket(profile):
+        return Filling(way=one_by_one, why="local memory could not count so many cells in two steps", overfull=True)
+    busy = min(n / _LEAST_OF_BUCKET, _BUCKETS_A_UNIT * profile.compute_units)
+    wanted = max(1.0, n / OF_BUCKET, busy)
+    shift = min(math.ceil(math.log2(max(1.0, cells / wanted))), int(math.log2(most_cells_of_bucket(profile))))
+    if not in_tiles:
+        crowd, bearable = _crowd(problem, grid), max(n * _LARGEST_SHARE, _SOON_FILLED)
+        if crowd * 2**least > bearable:
+            return Filling(way=one_by_one, why="many points are expected in few cells")
+        shift = min(shift, math.floor(math.log2(bearable / crowd)))
+    shift = max(least, shift)
+    buckets = -(-cells // (1 << shift))
+    span, regions = _divide_buckets(profile, problem=problem, buckets=buckets)
+    why = "a group fills one in local memory"
+    tile = plan_bucket_cells(profile, **_facts(problem), layout="records").tile
+    overfull = n > max(OF_BUCKET, tile) * buckets
+    divided = {"span": span, "regions": regions, "entered": _MOST_OPEN // _LINE} if regions else {}
+    return Filling(way="buckets", why=why, shift=shift, buckets=buckets, overfull=overfull, **divided)
+
+
+def _plan_picking(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> Filling | None:
+    """Buckets that are picked out of all points, as many as groups work at once; None for more points or cells."""
+    picking = plan_picks(profile, **_facts(problem), layout="records")
+    if problem.n > _FEW_OF_ITEM * picking.work_group_size:
+        return None
+    wanted = max(1.0, min(profile.compute_units - 1, problem.n / PICKED))
+    most = int(math.log2(picking.counters))
+    shift = min(most, math.ceil(math.log2(max(1.0, grid.cells / wanted))))
+    buckets = -(-grid.cells // (1 << shift))
+    if buckets >= max(2, profile.compute_units):  # and a group for their box
+        return None
+    return Filling(way="at once", why="points are few, and each group reads all", shift=shift, buckets=buckets)
+
+
+def _divide_buckets(profile: DeviceProfile, *, problem: Problem, buckets: int) -> tuple[int, int]:
+    """About as many regions as each has buckets, where one pass leaves too many lines of memory open and two do not."""
+    config = plan_regions(profile, **_facts(problem))
+    groups = bucket_groups(profile, problem.n, plan_buckets(profile, **_facts(problem)).work_group_size)
+    size = record_size(problem.real)
+    span = round(math.log2(buckets) / 2)
+    regions = -(-buckets // (1 << span))
+    runs = max(regions, 1 << span)
+    opened = min(problem.n * size, groups * buckets * _LINE)
+    if opened < _MOST_OPEN or runs > config.counters or config.tile * size < runs * _LINE:
+        return 0, 0
+    return span, regions
+
+
+def _facts(problem: Problem) -> dict[str, Any]:
+    """What programs that read points are planned by."""
+    return {"dim": problem.dim, "real": problem.real, "periodic": problem.box is not None}
+
+
+def _crowd(problem: Problem, grid: CellGrid) -> float:
+    """Points expected for each cell of a point's bucket; all of them where that is beyond numbers."""
+    n = max(1.0, float(problem.n))
+    crowd = problem.survey.density(problem.radius) * math.prod(grid.sides)
+    folded = n / grid.cells if grid.wrapped else 0.0  # far points share addresses
+    return max(crowd + folded, n / grid.cells) if crowd < n else n

@@ -1,0 +1,1 @@
+"""Every other answer of an index: counts, nearest neighbors, explanations, kernel sources."""

@@ -1,0 +1,1 @@
+"""One device at work: its queue, memory, compiled programs and launches."""

@@ -1,0 +1,177 @@
+"""Finds OpenCL devices and reads a DeviceProfile from one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pyopencl as cl
+
+from ..errors import InvalidInputError, NoDeviceError
+from ..profile import DeviceProfile
+from .quirks import apply_quirks
+
+__all__ = ["devices", "find_device", "list_devices", "read_profile"]
+
+
+def list_devices() -> list[cl.Device]:
+    """Every device of every platform, platforms without one skipped."""
+    try:
+        platforms = cl.get_platforms()
+    except cl.Error:  # the loader's way of saying that there is no driver at all
+        return []
+    found = []
+    for platform in platforms:
+        try:
+            found.extend(platform.get_devices())
+        except cl.Error:  # a driver that is installed but has no hardware to drive
+            continue
+    return found
+
+
+def devices() -> list[DeviceProfile]:
+    """Every OpenCL device of this machine, in the order that ``Session(k)`` counts them.
+
+    Returns
+    -------
+    list of DeviceProfile
+        Empty when no driver is installed.
+
+    Notes
+    -----
+    Cost: asks the drivers, compiles nothing.
+
+    Examples
+    --------
+    >>> import clfrnn
+    >>> clfrnn.devices()[0].max_work_group_size > 0
+    True
+    """
+    return [read_profile(device) for device in list_devices()]
+
+
+def read_profile(device: cl.Device) -> DeviceProfile:
+    """The facts about `device`, corrected by the quirks that are known of it."""
+    extensions = device.extensions.split()
+    fp64 = "cl_khr_fp64" in extensions
+    single = device.single_fp_config
+    kind = _kind(device)
+    rounded = bool(single & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT)
+    options = ["-cl-std=CL1.2"]
+    if rounded:
+        options.append("-cl-fp32-correctly-rounded-divide-sqrt")
+    return apply_quirks(
+        DeviceProfile(
+            name=device.name.strip(),
+            platform=device.platform.name.strip(),
+            version=device.version.strip(),
+            driver=device.driver_version.strip(),
+            kind=kind,
+            compute_units=device.max_compute_units,
+            clock=max(1, device.max_clock_frequency),
+            max_work_group_size=device.max_work_group_size,
+            simd_width=_simd_width(device, kind),
+            # GPUs have 64 or 128. Of a CPU's lanes, compilers do not always use more than that.
+            unit_lanes=64 if kind == "gpu" else 2,
+            local_memory=device.local_mem_size,
+            global_memory=device.global_mem_size,
+            max_allocation=device.max_mem_alloc_size,
+            fp64=fp64,
+            int64_atomics="cl_khr_int64_base_atomics" in extensions,
+            rounded_sqrt=rounded,
+            subnormals=bool(single & cl.device_fp_config.DENORM),
+            fma=bool(single & cl.device_fp_config.FMA),
+            register_option="-cl-nv-maxrregcount={}" if "cl_nv_compiler_options" in extensions else "",
+            build_options=tuple(options),
+        )
+    )
+
+
+def _kind(device: cl.Device) -> str:
+    """What sort of device it is; simulators call themselves everything at once."""
+    both = device.type & (cl.device_type.CPU | cl.device_type.GPU)
+    return {cl.device_type.CPU: "cpu", cl.device_type.GPU: "gpu"}.get(both, "other")
+
+
+def _simd_width(device: cl.Device, kind: str) -> int:
+    """Work-items that run in lockstep: the vendor's own query where there is one, else a usual figure."""
+    for query in ("warp_size_nv", "wavefront_width_amd"):
+        try:
+            return int(getattr(device, query))
+        except (cl.Error, AttributeError):
+            continue
+    return max(1, device.native_vector_width_float) if kind == "cpu" else 32
+
+
+def find_device(wanted: object = None) -> cl.Device:
+    """The device that `wanted` names: a position, a part of a name, or None for the default one."""
+    present = list_devices()
+    if isinstance(wanted, cl.Device):
+        return wanted
+    if wanted is None:
+        return _default_device(present)
+    if isinstance(wanted, bool) or not isinstance(wanted, (int, str)):
+        raise InvalidInputError(
+            "device: expected a pyopencl device, a position in clfrnn.devices(), a part of a device's or platform's "
+            f"name, or a pyopencl.CommandQueue, got {type(wanted).__name__}; leave it out for the default one"
+        )
+    if isinstance(wanted, int):
+        if not 0 <= wanted < len(present):
+            raise NoDeviceError(f"device={wanted}: expected a position below {len(present)}. {_inventory(present)}")
+        return present[wanted]
+    if wanted.strip().isdigit():
+        return find_device(int(wanted))
+    for device in present:
+        if wanted.lower() in f"{device.name} | {_brand(device)}".lower():
+            return device
+    raise NoDeviceError(f"device={wanted!r}: no device or platform has this in its name. {_inventory(present)}")
+
+
+def _brand(device: cl.Device) -> str:
+    """Platform names with the short form that people type beside the official one."""
+    name = device.platform.name
+    return f"{name} (pocl)" if name == "Portable Computing Language" else name
+
+
+def _default_device(present: list[cl.Device]) -> cl.Device:
+    """By ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU that serves every search."""
+    if wanted := os.environ.get("CLFRNN_DEVICE", "").strip():
+        try:
+            return find_device(wanted)
+        except NoDeviceError as error:
+            raise NoDeviceError(f"CLFRNN_DEVICE is set: {error}") from error
+    if os.environ.get("PYOPENCL_CTX", "").strip():
+        try:
+            return cl.create_some_context(interactive=False).devices[0]
+        except (cl.Error, RuntimeError, IndexError, ValueError) as error:
+            value = os.environ["PYOPENCL_CTX"]
+            raise NoDeviceError(f"PYOPENCL_CTX={value!r} names no device: {error}. {_inventory(present)}") from error
+    for kind in ("gpu", "cpu", "other"):
+        for device in sorted(present, key=_bounds_loops):
+            if _kind(device) == kind:
+                return device
+    raise NoDeviceError(f"no OpenCL device was found. {_inventory(present)}")
+
+
+def _bounds_loops(device: cl.Device) -> bool:
+    return read_profile(device).loop_turns is not None
+
+
+def _inventory(present: list[cl.Device]) -> str:
+    """What was looked at, and what to do when it was nothing."""
+    if present:
+        names = "; ".join(f"{k}: {d.name.strip()} ({d.platform.name.strip()})" for k, d in enumerate(present))
+        return f"Present: {names}. Take one of these"
+    where = os.environ.get("OCL_ICD_VENDORS", "")
+    # Loaders also take a library's bare name, which the system then looks up; a path they do not.
+    if where and "/" in where and not Path(where).exists():
+        return (
+            f"OCL_ICD_VENDORS={where} keeps every driver away: it takes one folder, not a list, and there is none of "
+            "this name. Unset it, or name the folder of your .icd files. `clfrnn devices` says more"
+        )
+    where = where or "/etc/OpenCL/vendors and pyopencl's own folder"
+    return (
+        f"Drivers are looked for in {where}. Install the OpenCL driver of your GPU, "
+        "or a driver for the CPU that needs no root rights: pip install 'clfrnn[pocl]' (64-bit x86 Linux). "
+        "`clfrnn devices` says what is missing."
+    )

@@ -1,0 +1,46 @@
+"""Limits: what one launch may ask of a driver: its time, and the turns that a work-item's loops take."""
+
+from __future__ import annotations
+
+import math
+
+from ..errors import NoDeviceError
+from ..planning.problem import Problem
+from ..profile import DeviceProfile
+
+__all__ = [
+    "check_turns",
+    "launch_budget",
+    "sorts_within_turns",
+    "turns_refusal",
+]
+
+
+def launch_budget(profile: DeviceProfile) -> int:
+    """Pairs that one launch may test: a cautious guess of what the device does in half a second."""
+    return max(1 << 20, profile.compute_units * profile.clock * 1_000_000 * profile.unit_lanes // 32)
+
+
+def check_turns(profile: DeviceProfile, *, problem: Problem, side: float, rows: float) -> None:
+    """Raise where queries could take more turns through candidates, and `rows` of cells, than the driver allows.
+
+    A window is wider than the radius by a `side` of a cell. Items in lockstep take a turn together, also where each has
+    come to another row of candidates.
+    """
+    images = 1.0 if problem.box is None else problem.box.images(problem.radius + side)
+    turns = images * (problem.n * profile.simd_width + rows)
+    if profile.loop_turns is not None and turns > profile.loop_turns:
+        raise turns_refusal(profile, f"a query of {problem.n:,} points could take {turns:,.0f}")
+
+
+def sorts_within_turns(profile: DeviceProfile, longest: int) -> bool:
+    """Whether the driver allows as many turns as it takes to sort a row of `longest` neighbors."""
+    return profile.loop_turns is None or longest * (math.log2(max(1, longest)) + 2) <= profile.loop_turns
+
+
+def turns_refusal(profile: DeviceProfile, wanted: str) -> NoDeviceError:
+    """The error that says which device ends loops early, what `wanted` more turns, and what to do."""
+    return NoDeviceError(
+        f"{profile}: its driver ends the loops of a work-item after {profile.loop_turns:,} turns and would lose what "
+        f"comes behind; {wanted}. Take another device of those that clfrnn.devices() lists, or install a driver"
+    )

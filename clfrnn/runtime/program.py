@@ -1,0 +1,253 @@
+"""Compiles source text, once per text, and shrinks a work-group until the compiled kernels agree to it."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import operator
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import pyopencl as cl
+
+from ..errors import KernelBuildError
+from ..functions import PIECES
+from ..planning.configs import KernelConfig
+from ..profile import DeviceProfile
+
+__all__ = ["Complaint", "Kernel", "ProgramCache", "complaints"]
+
+Config = TypeVar("Config", bound=KernelConfig)
+
+#: Of the mistakes in a user's code, so many are shown: compilers stumble over the first ones again and again.
+_MOST_COMPLAINTS = 8
+
+_LINE = re.compile(r'[ \t]*#line (\d+) "(\w+)"')
+_SEVERITY = r"(?:fatal\ )?error|warning|note|remark"
+#: A line of a log: file:line:column: error: text, or error: file:line:column: text, or "file", line 2: error: text.
+_LOG = re.compile(
+    rf"""^\s*(?:(?P<before>{_SEVERITY}):\s*)?"?(?P<file>[^\s"].*?)"?(?::|,?\ line\ )(?P<line>\d+)(?::(?P<column>\d+))?
+        (?:\ <Spelling=[^>]*>)?:\s*(?:(?P<behind>{_SEVERITY}):\s*)?(?P<text>.*\S)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+class Kernel:
+    """A compiled kernel that learns the types of its arguments from its first call, and keeps the numbers of the last.
+
+    pyopencl sets an argument whose type it was told in a fraction of a microsecond; one that it has to look at first
+    takes ten, more than the launch itself. Most launches of a loop differ from the one before in their buffers alone,
+    and to set only these takes half as long: so it is where all numbers are the very objects they were, which it
+    therefore pays to keep. Buffers are not kept: they would never come back to their pool.
+    """
+
+    __slots__ = ("_buffers", "_compiled", "_numbers", "_set", "name")
+
+    def __init__(self, compiled: cl.Kernel) -> None:
+        self._compiled = compiled
+        #: the places of buffers
+        self._buffers: tuple[int, ...] = ()
+        #: takes the numbers out of all arguments; None before the first call
+        self._numbers: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None
+        #: the numbers that are set; None where that is not known
+        self._set: tuple[Any, ...] | None = None
+        self.name: str = compiled.function_name
+
+    def largest_group(self, device: cl.Device) -> int:
+        """The largest work-group that the driver says this kernel can have."""
+        return int(self._compiled.get_work_group_info(cl.kernel_work_group_info.WORK_GROUP_SIZE, device))
+
+    def required_group(self, device: cl.Device) -> int:
+        """The size of the work-groups that it was compiled for, 0 where it was for any."""
+        return int(self._compiled.get_work_group_info(cl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, device)[0])
+
+    def enqueue(self, queue: cl.CommandQueue, size: int, work_group_size: int, arguments: Sequence[Any]) -> cl.Event:
+        """Launch over `size` work-items. An argument at one place has the same type in every call.
+
+        A Python integer is an ``int`` of OpenCL C: to make a numpy one of it takes as long as to set it. Vectors do not
+        change once they were passed: the same array means the same numbers.
+        """
+        compiled, before = self._compiled, self._set
+        numbers = (self._numbers or self._learn(arguments))(arguments)
+        if before is not None and all(map(operator.is_, before, numbers)):
+            for place in self._buffers:
+                compiled.set_arg(place, arguments[place])
+        else:
+            self._set = None  # should one of them be refused
+            compiled.set_args(*arguments)
+            self._set = numbers
+        return cl.enqueue_nd_range_kernel(queue, compiled, (size,), (work_group_size,))
+
+    def _learn(self, arguments: Sequence[Any]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+        types = [_argument_type(argument) for argument in arguments]
+        self._compiled.set_scalar_arg_dtypes(types)
+        self._buffers = tuple(place for place, kind in enumerate(types) if kind is None)
+        self._numbers = _picker([place for place, kind in enumerate(types) if kind is not None])
+        return self._numbers
+
+
+def _picker(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """What takes the elements at these places out of a sequence, as a tuple however many they are."""
+    if len(places) > 1:
+        return operator.itemgetter(*places)
+    return lambda arguments: tuple(arguments[place] for place in places)
+
+
+def _argument_type(argument: Any) -> np.dtype[Any] | None:
+    """None for a buffer, the dtype of a scalar, untyped bytes for a vector such as a float4."""
+    if isinstance(argument, np.ndarray):
+        return np.dtype((np.void, argument.nbytes))
+    if isinstance(argument, int):
+        return np.dtype(np.int32)
+    return argument.dtype if isinstance(argument, np.generic) else None
+
+
+class ProgramCache:
+    """The compiled programs of one context, keyed by source text. ``compiled`` counts compilations."""
+
+    def __init__(self, context: cl.Context, device: cl.Device, profile: DeviceProfile) -> None:
+        self._context = context
+        self._device = device
+        self._profile = profile
+        self._kernels: dict[str, dict[str, Kernel]] = {}
+        self.compiled = 0
+
+    def build_to_fit(self, config: Config, render: Callable[[Config], str]) -> tuple[dict[str, Kernel], Config]:
+        """The kernels of ``render(config)`` by name, and the config that they were compiled for in the end.
+
+        A driver may allow a kernel smaller groups than the device does in general (registers, barriers); the
+        group is halved until every kernel allows it. The size falls at each turn, so this ends.
+        """
+        while True:
+            kernels = self._build(config, render(config))
+            allowed = min(map(self._largest_group, kernels.values()))
+            if allowed >= config.work_group_size or config.work_group_size == 1:
+                return kernels, config
+            config = dataclasses.replace(config, work_group_size=_power_of_two_below(allowed, config.work_group_size))
+
+    def _largest_group(self, kernel: Kernel) -> int:
+        required = kernel.required_group(self._device) if self._profile.required_groups else 0
+        return required or kernel.largest_group(self._device)
+
+    def _build(self, config: KernelConfig, source: str) -> dict[str, Kernel]:
+        if source in self._kernels:
+            return self._kernels[source]
+        try:
+            self._kernels[source] = self._compile(source, config)
+        except cl.Error as error:
+            raise KernelBuildError(
+                self._explain(config, source, str(error)), device=str(self._profile), config=config, source=source
+            ) from None
+        self.compiled += 1
+        return self._kernels[source]
+
+    def _compile(self, source: str, config: KernelConfig) -> dict[str, Kernel]:
+        options = [*self._profile.build_options, *config.options(self._profile)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cl.CompilerWarning)
+            program = cl.Program(self._context, source).build(options, devices=[self._device])
+            # program.all_kernels() never lets go of them (pyopencl 2026.1.4), nor so of their context.
+            names = program.get_info(cl.program_info.KERNEL_NAMES).split(";")
+            return {name: Kernel(cl.Kernel(program, name)) for name in names}
+
+    def _explain(self, config: KernelConfig, source: str, log: str) -> str:
+        """What a user reads when the driver's compiler refuses `source`, and says `log`."""
+        pieces = _pieces(source)
+        if not pieces:
+            return (
+                f"{self._profile}: the driver's compiler refused a kernel of clfrnn's.\n{config}\n{log}\n"
+                "The exception's `source` holds the numbered text; please report it together with this message."
+            )
+        found = complaints(source, log) or self._count_lines(config, source)
+        if not found:
+            return (
+                f"function: {self._profile}: the driver's compiler refused the kernel with this NeighborFunction in "
+                f"it, and names no line of its pieces.\n{log}\n"
+                "Something that the pieces declare or #define disturbs the code around them, a variable with the name "
+                "of a built-in function, say: rename it, or take code away until it compiles. The exception's `source` "
+                f"holds the numbered text, with the pieces {', '.join(pieces)}."
+            )
+        shown = "\n".join(map(str, found[:_MOST_COMPLAINTS]))
+        more = f"\n... and {len(found) - _MOST_COMPLAINTS} more" if len(found) > _MOST_COMPLAINTS else ""
+        return (
+            f"function: {self._profile}: the driver's compiler refused the code of this NeighborFunction.\n"
+            f"{shown}{more}\n"
+            "Correct it there. In scope are i, r2, reach2, real, real_vec, the declared arguments and what state "
+            "declares; in per_neighbor also j, d2, dx and shift. The exception's `source` holds the whole kernel."
+        )
+
+    def _count_lines(self, config: KernelConfig, source: str) -> list[Complaint]:
+        """The complaints of a driver that says lines of the whole text, whatever the text calls them."""
+        try:
+            self._compile("\n".join("" if _LINE.match(line) else line for line in source.split("\n")), config)
+        except cl.Error as error:
+            return complaints(source, str(error), named=False)
+        return []
+
+
+class Complaint(NamedTuple):
+    """What a compiler says about a line of a user's piece."""
+
+    piece: str
+    line: int
+    column: int | None
+    message: str
+    text: str
+
+    def __str__(self) -> str:
+        where = f"{self.piece}, line {self.line}: {self.message}"
+        if not self.text.strip():
+            return where
+        # The text keeps its tabs, so that the mark below it stands right however wide they are.
+        blank = "".join("\t" if letter == "\t" else " " for letter in self.text[: (self.column or 1) - 1])
+        return f"{where}\n    {self.text.rstrip()}" + (f"\n    {blank}^" if self.column else "")
+
+
+def complaints(source: str, log: str, *, named: bool = True) -> list[Complaint]:
+    """The errors in a compiler's `log` about the pieces of a user that `source` holds, each once.
+
+    Without `named`, the log does not go by the names that ``#line`` gave the pieces: it counts lines of the whole.
+    """
+    pieces = _pieces(source)
+    found = []
+    for match in filter(None, map(_LOG.match, log.splitlines())):
+        if (match["before"] or match["behind"] or "error").lower().endswith(("warning", "note", "remark")):
+            continue
+        line, piece = int(match["line"]), re.split(r"[/\\]", match["file"])[-1]
+        if not named:
+            piece, line = next(
+                (
+                    (name, line - first + 1)
+                    for name, (first, lines) in pieces.items()
+                    if first <= line < first + len(lines)
+                ),
+                ("", line),
+            )
+        if piece in pieces:
+            lines = pieces[piece][1]
+            column = int(match["column"]) if match["column"] else None
+            text = lines[line - 1] if 1 <= line <= len(lines) else ""
+            found.append(Complaint(piece, line, column, match["text"], text))
+    return list(dict.fromkeys(found))
+
+
+def _pieces(source: str) -> dict[str, tuple[int, list[str]]]:
+    """The pieces of a user that `source` holds, by name: the number of the first line in the whole, and all lines."""
+    return {name: (first, lines) for name, first, lines in _spans(source.split("\n")) if name in PIECES}
+
+
+def _spans(lines: Sequence[str]) -> Iterator[tuple[str, int, list[str]]]:
+    """What stands between each ``#line`` and the next: its name, the number of its first line, its lines."""
+    marks = [(number, match[2]) for number, line in enumerate(lines, 1) if (match := _LINE.match(line))]
+    for (number, name), (end, _) in itertools.pairwise([*marks, (len(lines) + 1, "")]):
+        yield name, number + 1, list(lines[number : end - 1])
+
+
+def _power_of_two_below(allowed: int, size: int) -> int:
+    size //= 2
+    while size > max(1, allowed):
+        size //= 2
+    return size

@@ -1,0 +1,77 @@
+"""What drivers report wrongly or leave out. The only file that knows vendors by name.
+
+A quirk changes facts of a :class:`~clfrnn.profile.DeviceProfile`; code asks the facts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from ..profile import DeviceProfile
+
+__all__ = ["QUIRKS", "Quirk", "apply_quirks"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Quirk:
+    """One correction: the profiles it is for, the facts it changes, and why."""
+
+    name: str
+    when: Callable[[DeviceProfile], bool]
+    change: Callable[[DeviceProfile], dict[str, Any]]
+    why: str
+    link: str = ""
+
+
+QUIRKS: tuple[Quirk, ...] = (
+    Quirk(
+        name="nvidia-local-memory",
+        when=lambda p: p.platform == "NVIDIA CUDA",
+        change=lambda _: {"local_reserve": 1024},
+        why="A launch that asks for exactly the reported 49,152 bytes fails with OUT_OF_RESOURCES; "
+        "the driver keeps up to 1 KiB of each work-group's shared memory.",
+        link="https://docs.nvidia.com/cuda/hopper-tuning-guide/index.html#unified-shared-memory-l1-texture-cache",
+    ),
+    Quirk(
+        name="nvidia-groups",
+        when=lambda p: p.platform == "NVIDIA CUDA",
+        change=lambda _: {"required_groups": True},
+        why="The driver says of every kernel that it allows groups of 256, also of those that it has compiled for "
+        "1,024 and runs in as many: what it says is what it prefers.",
+        link="https://registry.khronos.org/OpenCL/sdk/3.0/docs/man/html/clGetKernelWorkGroupInfo.html",
+    ),
+    Quirk(
+        name="intel-gpu-units",
+        when=lambda p: p.platform.startswith("Intel(R) OpenCL") and p.kind == "gpu",
+        change=lambda _: {"unit_lanes": 8},
+        why="Intel's driver for GPUs counts execution units of 8 lanes, of 16 on the latest, where others count cores "
+        "of 64 or more. Taken for those, a launch would be given several times the work that it has time for.",
+        link="https://www.intel.com/content/www/us/en/docs/oneapi/optimization-guide-gpu/2025-0/intel-xe-gpu-architecture.html",
+    ),
+    Quirk(
+        name="llvmpipe-loops",
+        when=lambda p: p.platform == "rusticl" and "llvmpipe" in p.name,
+        change=lambda _: {"loop_turns": 65_535, "simd_width": 8},
+        why="llvmpipe ends the loops of a work-item after 65,535 turns in all, without a word: neighbors behind them "
+        "would be lost. Searches that could take more are refused. Eight items in lockstep share the turns.",
+        link="https://gitlab.freedesktop.org/mesa/mesa/-/blob/main/src/gallium/auxiliary/gallivm/lp_bld_limits.h",
+    ),
+    Quirk(
+        name="pocl-local-memory",
+        when=lambda p: p.platform == "Portable Computing Language" and p.kind == "cpu",
+        change=lambda p: {"local_memory": min(p.local_memory, 256 << 10)},
+        why="PoCL reports as local memory what it takes for a share of a cache, 1 or 2 MiB where tried, and does not "
+        "check a launch against it (too much is a segmentation fault); a core's own second-level cache is what pays.",
+        link="https://github.com/pocl/pocl/issues/810",
+    ),
+)
+
+
+def apply_quirks(profile: DeviceProfile) -> DeviceProfile:
+    """The profile with every quirk that is for it applied, in the order of :data:`QUIRKS`."""
+    for quirk in QUIRKS:
+        if quirk.when(profile):
+            profile = dataclasses.replace(profile, **quirk.change(profile))
+    return profile

@@ -1,0 +1,227 @@
+"""Session: a queue, what its device offers, the programs compiled for it, and numbers on their way to and from it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import weakref
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, ClassVar, NoReturn, TypeVar
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cla
+
+from ..errors import ClfrnnError, InvalidInputError
+from ..functions import NeighborFunction
+from ..planning.configs import KernelConfig, VisitVariant
+from .device import find_device, read_profile
+from .launcher import Launcher
+from .memory import Memory
+from .pinned import PinnedNumbers
+from .program import Kernel, ProgramCache
+from .rendering import render
+from .scratch import Scratch, Sent
+
+__all__ = ["Session"]
+
+Config = TypeVar("Config", bound=KernelConfig)
+Found = TypeVar("Found")
+
+#: From so many items on kernels take longer than what a copy on a queue of its own costs the host. Between two of them,
+#: on theirs, it has a GPU stand still for some eight microseconds (measured).
+_MANY_ITEMS = 1 << 18
+
+#: What was found out once is remembered of so many questions.
+_MOST_ANSWERS = 256
+
+#: Sessions are numbered as they are made.
+_NUMBERS = itertools.count()
+
+
+class Session(Launcher, Memory):
+    """One device at work. Everything below :mod:`clfrnn.api` is handed its session explicitly.
+
+    Parameters
+    ----------
+    device : None, int, str, pyopencl.Device or in-order pyopencl.CommandQueue
+        None takes ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU, one whose
+        driver ends long loops coming last; an int counts in :func:`clfrnn.devices`; a str is a part of a device's or
+        platform's name. The session makes a queue of its own for it, without profiling, which some drivers take 5 µs
+        a launch for. Who wants event times passes a queue with it; see :meth:`recorded`.
+
+    Raises
+    ------
+    NoDeviceError
+        No device fits.
+    InvalidInputError
+        `device` is an out-of-order queue, or none of these.
+
+    A session serves one thread at a time and does not survive a fork.
+
+    Examples
+    --------
+    >>> import clfrnn
+    >>> session = clfrnn.Session()
+    >>> session.profile.compute_units > 0
+    True
+    """
+
+    #: every session that is in use, so that a device array leads back to the session it was made with
+    living: ClassVar[weakref.WeakSet[Session]] = weakref.WeakSet()
+
+    def __init__(self, device: object = None) -> None:
+        if isinstance(device, cl.CommandQueue):
+            if device.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE:
+                raise InvalidInputError(
+                    "device: expected an in-order pyopencl.CommandQueue, got an out-of-order one; "
+                    "create it without OUT_OF_ORDER_EXEC_MODE_ENABLE"
+                )
+            queue = device
+            self.device = device.device
+            self.context = device.context
+        else:
+            self.device = find_device(device)
+            self.context = cl.Context([self.device])
+            queue = cl.CommandQueue(self.context, self.device)
+        Launcher.__init__(self, queue, read_profile(self.device))
+        Memory.__init__(self, queue, self.profile)
+        self.programs = ProgramCache(self.context, self.device, self.profile)
+        self._pinned = PinnedNumbers(self.queue)
+        #: for copies beside kernels, when there is need
+        self._copies: cl.CommandQueue | None = None
+        self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
+        self._answers: dict[Hashable, Any] = {}
+        self._process = os.getpid()
+        self.number = next(_NUMBERS)
+        Session.living.add(self)
+
+    def __repr__(self) -> str:
+        return f"Session({self.profile})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Session holds an OpenCL queue and cannot be pickled; make one where it is needed")
+
+    def check_process(self) -> None:
+        """Raise in a forked child: drivers hang or crash there."""
+        if os.getpid() != self._process:
+            raise ClfrnnError(
+                "this clfrnn session was made before a fork, and OpenCL drivers do not survive one; "
+                "make a Session in the child, and start children by 'spawn' rather than 'fork'"
+            )
+
+    def kernels(
+        self,
+        stem: str,
+        config: Config,
+        function: NeighborFunction | None = None,
+        variant: VisitVariant | None = None,
+    ) -> tuple[dict[str, Kernel], Config]:
+        """The compiled kernels of a template, and the config whose work-group size they were compiled for."""
+        key = (stem, config, function, variant)
+        fitted = self._fitted.get(key)
+        if fitted is None:
+            fitted = self._fitted[key] = self.programs.build_to_fit(
+                config, lambda fitting: render(stem, fitting, function, variant)
+            )
+        return fitted
+
+    def planned(self, stem: str, plan: Callable[..., Config], **facts: Any) -> tuple[dict[str, Kernel], Config]:
+        """The compiled kernels of a primitive: ``plan(profile, **facts)`` is asked once for the same facts."""
+        key = (stem, plan, *facts.values())
+        fitted = self._fitted.get(key)
+        if fitted is None:
+            fitted = self._fitted[key] = self.kernels(stem, plan(self.profile, **facts))
+        return fitted
+
+    def once(self, find: Callable[..., Found], *facts: Hashable) -> Found:
+        """``find(self, *facts)``, found out once for the same facts: steps that are alike launch the same again."""
+        key = (find, *facts)
+        answer: Found | None = self._answers.get(key)
+        if answer is None:
+            if len(self._answers) == _MOST_ANSWERS:
+                self._answers.clear()
+            answer = self._answers[key] = find(self, *facts)
+        return answer
+
+    def publish(self, event: cl.Event | None, *arrays: cla.Array) -> None:
+        """Let other queues wait for `event`, the last to fill `arrays`, and submit it, as they could not."""
+        event = event or cl.enqueue_marker(self.queue)
+        for array in arrays:
+            # The last event of an in-order queue stands for all before it; pyopencl waits for old ones to make room.
+            array.events[:] = (event,)
+        self.queue.flush()
+
+    def pinned(self, owner: object, dtype: np.dtype[Any], count: int = 2) -> np.ndarray[Any, Any]:
+        """Numbers that copies from the device keep nobody waiting for, as long as `owner` lives."""
+        try:
+            return self._pinned.take(owner, dtype, count)
+        except (cl.MemoryError, cl.RuntimeError):
+            self._refuse(count * dtype.itemsize, "memory that the device copies numbers into")
+
+    def upload(self, values: np.ndarray[Any, Any], *, purpose: str) -> cla.Array:
+        """A device copy of a contiguous host array."""
+        array = self.allocate(values.shape, values.dtype, purpose=purpose)
+        if values.nbytes:
+            cl.enqueue_copy(self.queue, array.base_data, values)
+        return array
+
+    def copy(self, source: cla.Array, target: cla.Array, first: int = 0) -> None:
+        """Enqueue a copy of as many rows as `target` has, from the `first` on, of a contiguous array with the like."""
+        if target.nbytes:
+            place = source.offset + first * source.strides[0]
+            cl.enqueue_copy(self.queue, target.base_data, source.base_data, byte_count=target.nbytes, src_offset=place)
+
+    def read_together(self, arrays: Sequence[Scratch]) -> list[np.ndarray[Any, Any]]:
+        """Several small device arrays, by one transfer that is waited for once: gathered on the device first."""
+        if len(arrays) == 1:
+            return [self.read(arrays[0])]
+        sizes = [array.size * array.dtype.itemsize for array in arrays]
+        places = [0, *itertools.accumulate(-(-size // 8) * 8 for size in sizes)]
+        gathered = self.scratch(places[-1], np.dtype(np.uint8), purpose="numbers to be read")
+        for array, size, place in zip(arrays, sizes, places, strict=False):
+            cl.enqueue_copy(
+                self.queue,
+                gathered.base_data,
+                array.base_data,
+                byte_count=size,
+                src_offset=array.offset,
+                dst_offset=place,
+            )
+        values = self.read(gathered)
+        return [
+            values[place : place + size].view(array.dtype)
+            for array, size, place in zip(arrays, sizes, places, strict=False)
+        ]
+
+    def send(self, array: Scratch, first: int, told: np.ndarray[Any, Any], *, items: int = 0) -> Sent:
+        """Copy elements from `first` on into pinned memory: who waits for it finds them there.
+
+        They are what kernels have written so far. Where these go through many `items`, those launched from here on may
+        run beside the copy, and may not write there until it has come to pass; nor may the memory go back to the pool.
+        """
+        offset, after = array.offset + first * array.dtype.itemsize, self._latest
+        if items < _MANY_ITEMS or self.profile.kind != "gpu" or after is None:
+            return Sent(cl.enqueue_copy(self.queue, told, array.base_data, src_offset=offset, is_blocking=False))
+        sent = Sent(None, lambda: self._copy_beside(array, offset, told, after))
+        self._behind.append(sent.start)
+        return sent
+
+    def _copy_beside(self, array: Scratch, offset: int, told: np.ndarray[Any, Any], after: cl.Event) -> cl.Event:
+        """Enqueue a copy of what was there `after` a launch."""
+        if self._copies is None:
+            self._copies = cl.CommandQueue(self.context, self.device)
+        self.queue.flush()  # what nobody has submitted would be waited for in vain
+        event = cl.enqueue_copy(
+            self._copies, told, array.base_data, src_offset=offset, is_blocking=False, wait_for=[after]
+        )
+        self._copies.flush()
+        return event
+
+    def read(self, array: cla.Array | Scratch, first: int = 0, count: int | None = None) -> np.ndarray[Any, Any]:
+        """Elements of a one-dimensional device array, waited for."""
+        count = array.size - first if count is None else count
+        values = np.empty(count, array.dtype)
+        if count:
+            cl.enqueue_copy(self.queue, values, array.base_data, src_offset=array.offset + first * array.dtype.itemsize)
+        return values

@@ -1,0 +1,30 @@
+<%include file="/common/contract.mako"/>
+// The types of one program: a coordinate, a point in registers (spare lanes zero), a point in the sorted copy.
+// Config fields used: real, lanes.
+% if real == "double":
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define FRNN_LEAST_REACH 0x1p-511
+#define FRNN_EPSILON 0x1p-52
+#define FRNN_FARTHEST 0x1p30
+#define FRNN_SIGN(x) ((int)(as_ulong(x) >> 63))
+% else:
+#define FRNN_LEAST_REACH 0x1p-63f
+#define FRNN_EPSILON 0x1p-23f
+#define FRNN_FARTHEST 0x1p20f
+#define FRNN_SIGN(x) ((int)(as_uint(x) >> 31))
+% endif
+typedef ${real} real;
+typedef ${real}${lanes} real_vec;
+typedef int${lanes} frnn_shift;
+
+// Sorted copies may hold a point of two or three coordinates in four lanes, the last one with the point's id; or the first two
+// coordinates of each point in two.
+typedef ${real}4 frnn_record;
+typedef ${real}2 frnn_pair;
+% if real == "double":
+#define FRNN_LANE_ID(lane) ((int)as_long(lane))
+#define FRNN_ID_LANE(id) as_double((long)(id))
+% else:
+#define FRNN_LANE_ID(lane) as_int(lane)
+#define FRNN_ID_LANE(id) as_float((int)(id))
+% endif

@@ -1,0 +1,180 @@
+<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
+<%namespace name="neighborhood" file="/fenns/neighborhood.mako"/>
+<%namespace name="sections" file="/fenns/sections.mako"/>
+<%namespace name="tiles" file="/fenns/tiles.mako"/>
+## One block: a coarse cell, the cells around it, and the fine grid over them in local memory.
+## Config fields used: dim, periodic, real, work_group_size, tile, fine, chunk, team, foreign, marks, stashed.
+## All definitions here are for a group whose items stay together: barriers stand in loops that all of them go through
+## equally often, never behind a condition or an early return, which some compilers for CPUs get wrong.
+<%def name="functions()">
+// Behind a user's state, names of built-in functions may be those of a user's own.
+void frnn_meet(void)
+{
+% if work_group_size > 1:
+    barrier(CLK_LOCAL_MEM_FENCE);
+% endif
+}
+int frnn_next(local int *counter) { return atomic_inc(counter); }
+
+// The cell of x on one axis of the local grid, the last one being given as a number of x's type. Monotone in x.
+int frnn_fine_cell(const real x, const real low, const real inverse, const real last)
+{
+    return (int)fmin(fmax((x - low) * inverse, (real)0), last);
+}
+
+// The largest number below x > 0.
+real frnn_below(const real x)
+{
+    return ${"as_double(as_long(x) - 1)" if real == "double" else "as_float(as_int(x) - 1)"};
+}
+</%def>
+
+<%def name="declare()">
+<%
+    table = 3 ** dim
+    # What nobody looks at any more once candidates stand in order.
+    passing = [("real", f"frnn_{name}", table * dim) for name in ("aparts", "scales", "bounds")]
+    passing += [("int", "frnn_firsts", table), ("int", "frnn_lasts", table)]
+    passing += [("int", "frnn_sums", work_group_size), ("int", "frnn_blocks", -(-work_group_size // 16))]
+    size = {"real": 8 if real == "double" else 4, "int": 4}
+%>\
+    // Before candidates stand in it in order, the tile holds the places that they come from.
+    local frnn_record frnn_tile[${tile}];
+    local int *frnn_sources = (local int *)frnn_tile;
+    // Where each fine cell starts in the tile.
+    local int frnn_fine[${fine + 1}];
+    local int frnn_accepted;
+    // The neighboring cells, a page of them: where their candidates lie, and which of them may be seen; and sums of counts.
+% if marks == "stashed":
+    // The slots of queries that find all candidates in the tile lie in the same memory: groups are more, the less they take.
+<% bytes, offset = max(sum(many * size[kind] for kind, _, many in passing), 2 * work_group_size * stashed), 0 %>\
+    local real frnn_room[${-(-bytes // size["real"])}];
+    local ushort *const frnn_slots = (local ushort *)frnn_room;
+% for kind, name, many in passing:
+    local ${kind} *const ${name} = (local ${kind} *)frnn_room + ${offset // size[kind]};
+<% offset += many * size[kind] %>\
+% endfor
+% else:
+% for kind, name, many in passing:
+    local ${kind} ${name}[${many}];
+% endfor
+% endif
+    // The corner of the local grid.
+    local real frnn_corner[${dim}];
+% if periodic:
+    local int frnn_turns_of[${table * dim}], frnn_shifts[${tile * dim}];
+% endif
+</%def>
+
+<%def name="take_cell()">
+    // The cell of this group and its queries: of a crowded cell, the first chunks, or one further chunk.
+    const int frnn_l = get_local_id(0);
+    const int frnn_group = frnn_first / ${work_group_size} + (int)get_group_id(0);
+    const int frnn_cells = ${" * ".join(f"frnn_shape.s{k}" for k in range(dim))};
+    global const int *frnn_served = ${"frnn_query_sections" if foreign else "frnn_sections"};
+    int frnn_cell_here = frnn_group, frnn_begin = 0, frnn_finish = 0;
+    if (frnn_group < frnn_cells) {
+        frnn_begin = ${sections.start("frnn_served", "frnn_group")};
+        frnn_finish = frnn_min(${sections.end("frnn_served", "frnn_group")}, ${first_end("frnn_begin")});
+    } else {
+        frnn_begin = (frnn_group - frnn_cells + 1) * ${chunk};
+        int frnn_behind = frnn_cells;
+        frnn_cell_here = 0;
+        while (frnn_behind - frnn_cell_here > 1) {
+            const int frnn_middle = (frnn_cell_here + frnn_behind) / 2;
+            if (${sections.end("frnn_served", "frnn_middle - 1")} <= frnn_begin) frnn_cell_here = frnn_middle; else frnn_behind = frnn_middle;
+        }
+        frnn_finish = frnn_min(${sections.end("frnn_served", "frnn_cell_here")}, frnn_begin + ${chunk});
+        const int frnn_opening = ${sections.start("frnn_served", "frnn_cell_here")};
+        if (frnn_begin < ${first_end("frnn_opening")}) frnn_finish = frnn_begin;
+    }
+% if marks == "rest":
+    // Where the stash has served all of them, nothing is loaded.
+    if (frnn_l == 0) frnn_accepted = 0;
+    frnn_meet();
+    for (int frnn_k = frnn_begin + frnn_l; frnn_k < frnn_finish; frnn_k += ${work_group_size})
+        if (frnn_full[frnn_k]) frnn_next(&frnn_accepted);
+    frnn_meet();
+    if (!frnn_accepted) frnn_finish = frnn_begin;
+    frnn_meet();
+% endif
+    const int frnn_rounds = (frnn_finish - frnn_begin + ${work_group_size - 1}) / ${work_group_size};
+% if periodic:
+    // So many cells are looked at to each side: more than one where the reach is longer than the box.
+% for k in range(dim):
+    const real frnn_sight${k} = ${periodic_box.widest(k, "frnn_widest", "frnn_images")} * frnn_inverse.s${k};
+    const int frnn_around${k} = frnn_sight${k} < (real)0.995 ? 1 : (int)frnn_sight${k} + 2;
+% endfor
+    const int frnn_neighbors = ${" * ".join(f"(2 * frnn_around{k} + 1)" for k in range(dim))};
+% else:
+    const int frnn_neighbors = ${3 ** dim};
+% endif
+    int frnn_whole = 0;
+</%def>
+
+<%def name="first_end(start)" filter="trim">
+## Where the chunks end that a cell's own group serves: at the first multiple that leaves it one chunk at least.
+(int)(((uint)(${start}) + ${2 * chunk - 1}u) / ${chunk}u * ${chunk}u)
+</%def>
+
+<%def name="load_all()">
+    // All candidates at once: the cell's own, which need no looking at, and those of its neighbors' borders that its queries
+    // may see. Teams of ${team} take a neighbor each. They are the tile if they fit.
+    if (frnn_l == 0) frnn_accepted = 0;
+    int frnn_start = 0, frnn_own = 0;
+    for (int frnn_page = 0; frnn_page * ${3 ** dim} < frnn_neighbors; ++frnn_page) {
+        ${neighborhood.make_table("frnn_page")}
+        if (!frnn_page) {
+            frnn_start = frnn_firsts[0];
+            frnn_own = frnn_lasts[0] - frnn_start;
+        }
+        if (frnn_own <= ${tile}) {
+            for (int frnn_n_ = frnn_l / ${team} + !frnn_page; frnn_n_ < ${3 ** dim}; frnn_n_ += ${work_group_size // team}) {
+                ${neighborhood.take_neighbor("frnn_n_")}
+                const int frnn_last = frnn_lasts[frnn_n_];
+                for (int frnn_u = frnn_firsts[frnn_n_] + frnn_l % ${team}; frnn_u < frnn_last; frnn_u += ${team}) {
+                    ${neighborhood.take_in("frnn_u", "frnn_own + frnn_next(&frnn_accepted)")}
+                }
+            }
+        }
+    }
+    frnn_meet();
+    const int frnn_held = frnn_own + frnn_accepted;
+    frnn_whole = frnn_held <= ${tile};
+    frnn_meet();
+    for (int frnn_fits = frnn_whole; frnn_fits; --frnn_fits) {
+        ${tiles.arrange("frnn_own")}
+    }
+</%def>
+
+<%def name="load_tile()">
+    // As many candidates as surely fit, from where the last tile ended: neighbor after neighbor, a batch of places for all
+    // items at a time, while there is room for another.
+    frnn_meet();
+    if (frnn_l == 0) frnn_accepted = 0;
+    int frnn_filled = 0;
+    while (frnn_number < frnn_neighbors && !frnn_filled) {
+        ${neighborhood.make_table(f"frnn_number / {3 ** dim}")}
+        while (frnn_number < frnn_neighbors && !frnn_filled) {
+            const int frnn_n_ = frnn_number % ${3 ** dim};
+            ${neighborhood.take_neighbor("frnn_n_")}
+            const int frnn_first_here = frnn_firsts[frnn_n_], frnn_last = frnn_lasts[frnn_n_];
+            for (; frnn_first_here + frnn_s < frnn_last && !frnn_filled; frnn_s += ${work_group_size}) {
+                const int frnn_u = frnn_first_here + frnn_s + frnn_l;
+                if (frnn_u < frnn_last) {
+                    ${neighborhood.take_in("frnn_u", "frnn_next(&frnn_accepted)")}
+                }
+                frnn_meet();
+                frnn_filled = frnn_accepted > ${tile - work_group_size};
+                frnn_meet();
+            }
+            if (frnn_first_here + frnn_s >= frnn_last) {
+                ++frnn_number;
+                frnn_s = 0;
+                if (frnn_number % ${3 ** dim} == 0) break;
+            }
+        }
+    }
+    const int frnn_held = frnn_accepted;
+    ${tiles.arrange("0")}
+</%def>

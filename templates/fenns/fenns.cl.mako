@@ -1,0 +1,159 @@
+<%include file="/grid/cells.mako"/>
+<%namespace name="cells" file="/grid/cells.mako"/>
+<%namespace name="places" file="/common/point_layout.mako"/>
+<%namespace name="runs" file="/traversal/candidate_run.mako"/>
+<%namespace name="geometry" file="/common/geometry.mako"/>
+<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
+<%namespace name="blocks" file="/fenns/blocks.mako"/>
+<%namespace name="sections" file="/fenns/sections.mako"/>
+<%namespace name="tiles" file="/fenns/tiles.mako"/>
+<%namespace name="visit" file="/traversal/visit.mako"/>
+// A coarse grid in memory, whose cells hold their border first; a fine grid of one coarse cell and its surroundings is made
+// in local memory. Each group serves the queries of one cell: candidates pass through local memory sorted by fine cells,
+// all at once where they fit, else a tile at a time for each round of queries. Without tiles (tile 0) each query goes
+// through the cells of its window in global memory.
+// Launch: a group of ${work_group_size} for each coarse cell, then one for every ${chunk} queries, which serves what a
+// crowded cell holds more; without tiles one work-item per query.
+// Exact because a neighbor lies in the query's own coarse cell or in the border of one next to it, and both grids give
+// windows and points their cells by one monotone function. Source: Groß, Köster, Krüger (2019), §3.2, algorithms 3, 4.
+<%def name="arguments()">
+    ${cells.arguments("frnn_sections")},
+    const real frnn_widest, const int4 frnn_fine_shape,
+    const frnn_record frnn_fine_inverse, const frnn_record frnn_fine_last
+% if foreign and tile:
+    , global const frnn_record *restrict frnn_sorted_queries, global const int *restrict frnn_query_sections
+% endif
+</%def>
+
+<%def name="walk(function)">
+% if tile and work_group_size == 1:
+    // One item alone waits for nobody; a first tile that holds all serves every query.
+    for (int frnn_round = 0; frnn_round < frnn_rounds; ++frnn_round) {
+        ${by_tiles(function, "!frnn_whole")}
+    }
+% elif tile:
+    for (int frnn_turn = frnn_rounds > 0; frnn_turn; --frnn_turn) {
+        ${blocks.load_all()}
+    }
+% if function.own:
+    // Where all candidates are loaded, nobody has to wait for others any more.
+    for (int frnn_round = 0; frnn_round < (frnn_whole ? frnn_rounds : 0); ++frnn_round) {
+        ${take_query()}
+        if (frnn_active) {
+            ${visit.take_up(function)}
+            ${fine_window(function, "places")}
+            ${visit.lay_down(function, "places")}
+        }
+    }
+    for (int frnn_round = 0; frnn_round < (frnn_whole ? 0 : frnn_rounds); ++frnn_round) {
+        ${by_tiles(function, "1")}
+    }
+% else:
+    // Code of a user's stands in a kernel once.
+    for (int frnn_round = 0; frnn_round < frnn_rounds; ++frnn_round) {
+        ${by_tiles(function, "!frnn_whole")}
+    }
+% endif
+% else:
+    ${visit.take_up(function)}
+    <%visit:each_image args="image" split="${runs.splits(function)}">
+        ${cells.window()}
+        <%cells:rows image="${image}">
+            // All of a row's points, borders or not: cells that follow each other hold theirs in one run.
+            int frnn_t = ${sections.start("frnn_sections", "frnn_row + frnn_from0")};
+            const int frnn_stop = ${sections.end("frnn_sections", "frnn_row + frnn_to0")};
+            ${runs.run(function, image)}
+        </%cells:rows>
+    </%visit:each_image>
+    ${visit.lay_down(function)}
+% endif
+</%def>
+
+<%def name="by_tiles(function, load)">
+        ${take_query()}
+        ${visit.take_up(function, "frnn_active")}
+        int frnn_number = 0, frnn_s = 0;
+        for (int frnn_more = 1; frnn_more;) {
+            for (int frnn_turn = ${load}; frnn_turn; --frnn_turn) {
+% if work_group_size == 1:
+                const int frnn_anew = frnn_number == 0 & frnn_s == 0;
+                ${blocks.load_tile()}
+                frnn_whole = frnn_anew & frnn_number >= frnn_neighbors;
+% else:
+                ${blocks.load_tile()}
+% endif
+            }
+            if (frnn_active) {
+                ${fine_window(function, "straight")}
+            }
+            frnn_more = ${load} && frnn_number < frnn_neighbors;
+        }
+        if (frnn_active) ${visit.lay_down(function, "straight")}
+</%def>
+
+<%def name="take_query()">
+        const int frnn_k = frnn_begin + frnn_round * ${work_group_size} + frnn_l;
+        int frnn_active = frnn_k < frnn_finish;
+% if marks == "stashed":
+        const int frnn_unit = frnn_k;
+% elif marks == "rest":
+        frnn_active = frnn_active && frnn_full[frnn_k];
+% endif
+        const frnn_record frnn_own_record =
+            ${"frnn_sorted_queries" if foreign else "frnn_sorted"}[frnn_active ? frnn_k : frnn_begin];
+        const real_vec frnn_q = ${geometry.point_of("frnn_own_record")};
+        int i = FRNN_LANE_ID(frnn_own_record.s3);
+% if foreign and periodic:
+        if (${periodic_box.far_off()}) frnn_active = 0;
+% endif
+% if part:
+        frnn_active &= i >= frnn_part_first & i < frnn_part_end;
+        if (!frnn_active) i = frnn_part_first;
+% endif
+</%def>
+
+<%def name="fine_window(function, stashed_as)">
+                // The fine cells that the query meets, and the candidates in each row of them.
+% for k, component in enumerate(components):
+<% seen, reach = (f"frnn_inside{k}", f"frnn_reach{k}") if periodic else (f"frnn_q{component}", "frnn_reach") %>\
+                const int frnn_from${k} = ${tiles.fine_cell(k, f"{seen} - {reach}")};
+                const int frnn_to${k} = ${tiles.fine_cell(k, f"{seen} + {reach}")};
+% endfor
+% for k in reversed(range(1, dim)):
+                for (int frnn_at${k} = frnn_from${k}; frnn_at${k} <= frnn_to${k}; ++frnn_at${k}) {
+% endfor
+                    const int frnn_row = ${tiles.fine_row("frnn_at")};
+                    int frnn_t = frnn_fine[frnn_row + frnn_from0];
+                    const int frnn_stop = frnn_fine[frnn_row + frnn_to0 + 1];
+% if function.light and unrolled:
+#pragma unroll ${unrolled[periodic]}
+% endif
+                    for (; frnn_t < frnn_stop; ++frnn_t) {
+                        ${tiles.take_candidate()}
+                        ${visit.offer(function, "moved" if periodic else "plain", stashed_as=stashed_as)}
+                    }
+% for k in range(1, dim):
+                }
+% endfor
+</%def>
+
+<%def name="take_one()">
+    // Without tiles: a place in sorted order, or a query by its number.
+    ${cells.take_query(function)}
+% if images == "far":
+    if (!(${periodic_box.far_off()})) return;
+% endif
+</%def>
+
+% if tile:
+${blocks.functions()}
+% endif
+<%visit:program function="${function}" arguments="${arguments}" walk="${walk}" point="${places.point}" point_id="${places.point_id}">
+% if tile:
+    ${blocks.declare()}
+    ${blocks.take_cell()}
+% else:
+    ${take_one()}
+% endif
+    ${walk(function)}
+</%visit:program>

@@ -1,0 +1,81 @@
+<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
+<%namespace name="sections" file="/fenns/sections.mako"/>
+## The coarse cells around a block's own, and which points at their borders the queries of the own cell may see.
+## Config fields used: dim, periodic, work_group_size, tile.
+<%def name="make_table(page)">
+    // A page of the neighborhood, the group's own cell first of all: of the others the borders count, in other layers the
+    // part for these, and of these the points that a query of the own cell may see. On an axis where the neighbor lies
+    // behind or before, that is a point which less or plus the reach has a cell as far back as the own one: one comparison,
+    // times the side, the bound being the largest number below the next cell. Elsewhere nothing is above infinity.
+    frnn_meet();
+    for (int frnn_n_ = frnn_l; frnn_n_ < ${3 ** dim}; frnn_n_ += ${work_group_size}) {
+        const int frnn_which = (${page}) * ${3 ** dim} + frnn_n_;
+        int frnn_there = frnn_which < frnn_neighbors, frnn_rest = (frnn_which + frnn_neighbors / 2) % frnn_neighbors;
+        int frnn_cell_rest = frnn_cell_here;
+% for k in range(dim):
+        const real frnn_wide${k} = ${periodic_box.widest(k, "frnn_widest", "frnn_images")};
+        const int frnn_c${k} = frnn_cell_rest % frnn_shape.s${k}, frnn_span${k} = ${f"2 * frnn_around{k} + 1" if periodic else "3"};
+        int frnn_g${k} = frnn_c${k} + frnn_rest % frnn_span${k} - frnn_span${k} / 2;
+        frnn_cell_rest /= frnn_shape.s${k};
+        frnn_rest /= frnn_span${k};
+        const int frnn_side${k} = (frnn_g${k} > frnn_c${k}) - (frnn_g${k} < frnn_c${k});
+        frnn_aparts[frnn_n_ * ${dim} + ${k}] = (real)frnn_side${k} * frnn_wide${k};
+        frnn_scales[frnn_n_ * ${dim} + ${k}] = (real)frnn_side${k} * frnn_inverse.s${k};
+        frnn_bounds[frnn_n_ * ${dim} + ${k}] =
+            !frnn_side${k} ? INFINITY : frnn_side${k} > 0 ? frnn_below((real)(frnn_c${k} + 1)) : -(real)frnn_c${k};
+        if (!frnn_which) frnn_corner[${k}] = frnn_low.s${k} + (real)frnn_c${k} / frnn_inverse.s${k} - frnn_wide${k};
+% if periodic:
+        int frnn_turn${k} = 0;
+        if (frnn_lengths.s${k} > 0) {
+            const int frnn_period = frnn_shape.s${k};
+            frnn_turn${k} = frnn_g${k} < 0 ? -((frnn_period - 1 - frnn_g${k}) / frnn_period) : frnn_g${k} / frnn_period;
+            frnn_g${k} -= frnn_turn${k} * frnn_period;
+        }
+        frnn_turns_of[frnn_n_ * ${dim} + ${k}] = frnn_turn${k};
+% endif
+        frnn_there &= frnn_g${k} >= 0 & frnn_g${k} < frnn_shape.s${k};
+% endfor
+        const int frnn_g = frnn_there ? ${"(frnn_g2 * frnn_shape.s1 + frnn_g1)" if dim == 3 else "frnn_g1"} * frnn_shape.s0 + frnn_g0 : 0;
+        const int frnn_start = ${sections.start("frnn_sections", "frnn_g")};
+        const int frnn_section = !frnn_which ? 2 : !frnn_side${dim - 1};
+        frnn_firsts[frnn_n_] = frnn_start;
+        frnn_lasts[frnn_n_] = frnn_there ? frnn_sections[3 * frnn_g + frnn_section] : frnn_start;
+    }
+    frnn_meet();
+</%def>
+
+<%def name="take_neighbor(number)">
+% for name in ("apart", "scale", "bound"):
+    const real ${", ".join(f"frnn_{name}{k} = frnn_{name}s[{number} * {dim} + {k}]" for k in range(dim))};
+% endfor
+% if periodic:
+    const int ${", ".join(f"frnn_turn{k} = frnn_turns_of[{number} * {dim} + {k}]" for k in range(dim))};
+% endif
+</%def>
+
+<%def name="take_in(place, slot)">
+    // The candidate at that place of the sorted copy, if it may be seen; points that are no numbers may.
+    const frnn_record frnn_one = frnn_sorted[${place}];
+    int frnn_seen = 1;
+% for k in range(dim):
+% if periodic:
+    const int frnn_moved${k} =
+        frnn_turn${k} - frnn_image(frnn_one.s${k}, frnn_images[${3 * dim + k}], frnn_images[${2 * dim + k}]);
+    const real frnn_x${k} = frnn_one.s${k} + (real)frnn_moved${k} * frnn_lengths.s${k};
+% else:
+    const real frnn_x${k} = frnn_one.s${k};
+% endif
+    frnn_seen &= !((frnn_x${k} - frnn_apart${k} - frnn_low.s${k}) * frnn_scale${k} > frnn_bound${k});
+% endfor
+    if (frnn_seen) {
+        const int frnn_slot = ${slot};
+        if (frnn_slot < ${tile}) {
+            frnn_sources[frnn_slot] = ${place};
+% if periodic:
+% for k in range(dim):
+            frnn_shifts[frnn_slot * ${dim} + ${k}] = frnn_moved${k};
+% endfor
+% endif
+        }
+    }
+</%def>

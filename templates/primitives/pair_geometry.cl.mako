@@ -1,0 +1,89 @@
+<%include file="/common/geometry.mako"/>
+<%namespace name="geometry" file="/common/geometry.mako"/>
+// What a list carries of its pairs besides their numbers, from these: a pair for each work-item, where rows are written by
+// items beside each other.
+// Config fields used: work_group_size, dim, components, items, offset, square_root, distances, vectors, shifts, periodic.
+% if distances == "root":
+${geometry.root()}
+% endif
+
+// The row that a pair of a list belongs to, one of those from `row` up to `end`: the last that begins where it is, or before.
+int row_of(global const ${offset} *restrict offsets, int row, int end, const ${offset} pair)
+{
+    while (end - row > 1) {
+        const int middle = row + (end - row) / 2;
+        if (offsets[middle] <= pair) row = middle;
+        else end = middle;
+    }
+    return row;
+}
+
+<%def name="difference(k, component)">
+    real d${k} = p${component} - q${component};
+% if periodic:
+    // The image within reach is the nearest, as the radius is less than half of the length by more than rounding is.
+    int s${k} = 0;
+    if (period[${k}] > 0) {
+        const real length = period[${k}], plain = d${k};
+        const int turns = (int)fmin(fmax(rint(-plain * period[${dim + k}]), (real)-FRNN_FARTHEST), (real)FRNN_FARTHEST);
+        for (int turn = turns - 1; turn <= turns + 1; ++turn) {
+            const real other = plain + (real)turn * length;
+            if (turn == turns - 1 || fabs(other) < fabs(d${k})) {
+                d${k} = other;
+                s${k} = turn;
+            }
+        }
+    }
+% endif
+</%def>
+
+// Launch: groups of ${work_group_size}, each for ${work_group_size * items} pairs that follow each other; items first up to end. In: rows; offsets
+// (rows + 1,); capacity, the pairs that the list has room for; n; points (n, dim); queries, of which the list's first is number
+// first_row; indices. Out: the others. A list that is longer than its room is thrown away, and may hold any numbers.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void measure_pairs(const int first, const int end, const int rows, global const ${offset} *restrict offsets, const long capacity,
+                   const int n, global const real *restrict points, const int first_row, global const real *restrict queries,
+                   global const int *restrict indices
+% if periodic:
+                   , global const real *restrict period
+% endif
+% if distances:
+                   , global real *restrict distances
+% endif
+% if vectors:
+                   , global real *restrict vectors
+% endif
+% if shifts:
+                   , global int *restrict shifts
+% endif
+                   )
+{
+    local int borders[2];
+    const int l = get_local_id(0);
+    const long many = min((long)offsets[rows], capacity);
+    const long begin = (first / ${work_group_size} + (long)get_group_id(0)) * ${work_group_size * items};
+    const long finish = min(many, begin + ${work_group_size * items});
+    for (int k = l; k < 2; k += ${work_group_size}) borders[k] = begin < finish ? row_of(offsets, 0, rows, k ? finish - 1 : begin) : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const int first_of_group = borders[0], end_of_group = borders[1] + 1;
+    for (long pair = begin + l; pair < finish; pair += ${work_group_size}) {
+        const int row = row_of(offsets, first_of_group, end_of_group, pair);
+        const int number = indices[pair], j = (uint)number < (uint)n ? number : 0;
+        const real_vec p = ${geometry.load("points", "j")}, q = ${geometry.load("queries", "(first_row + row)")};
+% for k, component in enumerate(components):
+        ${difference(k, component)}
+% endfor
+% if distances:
+        const real square = ${" + ".join(f"d{k} * d{k}" for k in range(dim))};
+        distances[pair] = ${"frnn_sqrt(square)" if distances == "root" else "square"};
+% endif
+% for k in range(dim):
+% if vectors:
+        vectors[(size_t)pair * ${dim} + ${k}] = d${k};
+% endif
+% if shifts:
+        shifts[(size_t)pair * ${dim} + ${k}] = s${k};
+% endif
+% endfor
+    }
+}

@@ -1,0 +1,167 @@
+<%include file="/common/contract.mako"/>
+<%namespace name="group_sums" file="/common/group_scan.mako"/>
+<%namespace name="packed_rows" file="/first_pass/packed_counts.mako"/>
+<%namespace name="row_sums" file="/first_pass/block_sums.mako"/>
+// Exclusive scan of int32 counts in two launches, sums of shares and a scan of each share, or in one where counts are few or
+// were added up.
+// Totals of type long are also written beside, to be read as they are, whatever the type of starts makes of them.
+// Config fields used: work_group_size, items, stashed, total, out, through_local.
+<%def name="each_of_tile(limit)">
+        // Items beside each other touch what is beside each other, whichever of them it is for.
+        for (int k = l; k < ${work_group_size * items}; k += ${work_group_size}) {
+            if (tile + k < ${limit}) {
+${caller.body()}
+            }
+        }
+</%def>
+<%def name="staged(k)" filter="trim">
+## Where number k of a tile is staged: an item's numbers begin in other banks than those of the next.
+stage[${k} + ${k} / ${items}]
+</%def>
+<%def name="scan_tiles(begin, end)">
+    // Tile by tile, from what comes before on.
+% if through_local:
+    local sum_t stage[${work_group_size * (items + 1)}];
+% endif
+    for (int tile = ${begin}; tile < ${end}; tile += ${work_group_size * items}) {
+        const int begin = tile + l * ${items};
+        int own[${items}];
+        sum_t sum = 0;
+% if through_local:
+        <%self:each_of_tile limit="${end}">
+                ${staged("k")} = ${count("tile + k")};
+        </%self:each_of_tile>
+        barrier(CLK_LOCAL_MEM_FENCE);
+% endif
+        for (int k = 0; k < ${items}; ++k) {
+            own[k] = begin + k < ${end} ? ${f"(int)stage[l * {items + 1} + k]" if through_local else count("begin + k")} : 0;
+            sum += own[k];
+        }
+        ${group_sums.inclusive("sum", "sums", "sum_t")}
+        sum_t before = carry + sums[l] - sum;
+        for (int k = 0; k < ${items}; ++k) {
+            if (begin + k < ${end}) ${f"stage[l * {items + 1} + k] = before" if through_local else f"starts[begin + k] = ({out})before"};
+            before += own[k];
+        }
+        carry += sums[${work_group_size - 1}];
+        barrier(CLK_LOCAL_MEM_FENCE);
+% if through_local:
+        <%self:each_of_tile limit="${end}">
+                starts[tile + k] = (${out})${staged("k")};
+        </%self:each_of_tile>
+        barrier(CLK_LOCAL_MEM_FENCE);
+% endif
+    }
+</%def>
+<%def name="end_scan()">
+    starts[n] = (${out})carry;
+% if total == "long":
+    totals[place] = carry;
+% endif
+</%def>
+<% stash = ", global const int *restrict stash" if stashed else "" %>
+<% told = ", global long *restrict totals, const int place" if total == "long" else "" %>
+typedef ${total} sum_t;
+${packed_rows.functions() if stashed else ""}
+<%def name="count(k)" filter="trim">
+${f"neighbors_of(counts[{k}], stash)" if stashed else f"counts[{k}]"}
+</%def>
+
+// The sum of each group's share. Launch: groups of ${work_group_size}, group g reads g * span up to (g + 1) * span.
+// In: counts (n,). Out: partials (groups,).
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void sum_shares(const int n, const int span, global const int *restrict counts${stash}, global sum_t *restrict partials)
+{
+    local sum_t sums[${work_group_size}];
+    const int l = get_local_id(0);
+    const int end = min((long)n, (long)(get_group_id(0) + 1) * span);
+    sum_t sum = 0;
+    for (int k = (int)get_group_id(0) * span + l; k < end; k += ${work_group_size}) sum += ${count("k")};
+    sums[l] = sum;
+    ${group_sums.whole("sums")}
+    if (l == 0) partials[get_group_id(0)] = sums[0];
+}
+
+// Exclusive scan of each share, from where the shares before it end: each group sums those up for itself.
+// Launch: as sum_shares. In: counts (n,), partials (groups,). Out: starts (n + 1,), the total last; totals[place].
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void scan_shares(const int n, const int span, global const int *restrict counts${stash},
+                 global const sum_t *restrict partials, global ${out} *restrict starts${told})
+{
+    local sum_t sums[${work_group_size}];
+    const int l = get_local_id(0), g = get_group_id(0);
+    const int end = min((long)n, (long)(g + 1) * span);
+    sum_t sum = 0;
+    for (int k = l; k < g; k += ${work_group_size}) sum += partials[k];
+    sums[l] = sum;
+    ${group_sums.whole("sums")}
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sum_t carry = sums[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    ${scan_tiles("g * span", "end")}
+    if (l == 0 && end == n && g * span < max(n, 1)) {
+        ${end_scan()}
+    }
+}
+
+// Exclusive scan of counts that were added up, by shares of 1 << shift. Launch: a group of ${work_group_size} for each share.
+// In: counts (n,), shares (groups,), each sum in a sector. Out: starts (n + 1,), the total last; totals[place]; last, as
+// shares, at zero.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void scan_summed(const int n, const int shift, global const int *restrict counts${stash}, global const int *restrict shares,
+                 global int *restrict last, global ${out} *restrict starts${told})
+{
+    local sum_t sums[${work_group_size}];
+    const int l = get_local_id(0), g = get_group_id(0), end = min((long)n, (long)(g + 1) << shift);
+    ${row_sums.before("sum_t")}
+    sums[l] = sum;
+    ${group_sums.whole("sums")}
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sum_t carry = sums[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    ${scan_tiles("(g << shift)", "end")}
+    if (l == 0 && end == n) {
+        ${end_scan()}
+    }
+}
+
+// The counts whose scan starts are, which may have come round. Launch: one work-item per count. In: starts (n + 1,). Out:
+// counts (n,).
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void counts_between(const int n, global const ${out} *restrict starts, global int *restrict counts)
+{
+    const int k = get_global_id(0);
+    if (k < n) counts[k] = (int)((uint)starts[k + 1] - (uint)starts[k]);
+}
+
+// Exclusive scan of few counts: each group sums up for itself what comes before its share, which takes less than another
+// launch. Launch: groups of ${work_group_size}, of which group g scans g * span up to (g + 1) * span, a multiple
+// of four where there are several groups. In: counts (n,), aligned as int4 is. Out: starts (n + 1,), the total last; totals[place].
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void scan_few(const int n, const int span, global const int *restrict counts${stash}, global ${out} *restrict starts${told})
+{
+    local sum_t sums[${work_group_size}];
+    const int l = get_local_id(0), origin = (int)get_group_id(0) * span;
+    const int end = min((long)n, (long)origin + span);
+    sum_t sum = 0;
+    // By one loop: tile by tile, in two, a compiler for CPUs leaves a total of nothing.
+% if not stashed and items % 4 == 0:
+    global const int4 *restrict fours = (global const int4 *)counts;
+#pragma unroll 4
+    for (int k = l; k < origin / 4; k += ${work_group_size}) {
+        const int4 four = fours[k];
+        sum += (sum_t)four.s0 + four.s1 + four.s2 + four.s3;
+    }
+% else:
+    for (int k = l; k < origin; k += ${work_group_size}) sum += ${count("k")};
+% endif
+    sums[l] = sum;
+    ${group_sums.whole("sums")}
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sum_t carry = sums[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    ${scan_tiles("origin", "end")}
+    if (l == 0 && end == n) {
+        ${end_scan()}
+    }
+}
