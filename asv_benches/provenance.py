@@ -39,8 +39,8 @@ def say(session: clfrnn.Session, *more: object) -> None:
 def git(*arguments: str | Path, **environment: str) -> str:
     """What a git command prints."""
     try:
-        done = subprocess.run(
-            ["git", *map(str, arguments)],
+        done = subprocess.run(  # noqa: S603
+            ["git", *map(str, arguments)],  # noqa: S607
             env=os.environ | environment,
             capture_output=True,
             text=True,

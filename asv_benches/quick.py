@@ -133,7 +133,7 @@ class Scipy(NamedTuple):
 
 def scipy_milliseconds(points: Any, radius: float) -> Scipy:
     """As its users ask for them: counts and lists by two workers, pairs by one, as there is no way by more."""
-    from scipy.spatial import cKDTree
+    from scipy.spatial import cKDTree  # noqa: PLC0415 — only where it is asked for
 
     def pairs_of(tree: Any) -> Any:
         half = tree.query_pairs(radius, output_type="ndarray")

@@ -39,7 +39,7 @@ def devices() -> dict[str, str]:
 
 def describe(name: str) -> dict[str, str]:
     """What asv keeps of a machine. No version of the system: another kernel does not make another machine."""
-    from asv.machine import Machine
+    from asv.machine import Machine  # noqa: PLC0415 — `bench` is an extra
 
     facts = Machine.get_defaults()
     memory = f"{round(int(facts['ram']) / 2**30)} GiB" if facts["ram"].isdigit() else facts["ram"]
@@ -78,7 +78,7 @@ def python_version() -> str:
 
 def rename(folder: Path) -> None:
     """Name results by the version of Python."""
-    from asv import util
+    from asv import util  # noqa: PLC0415
 
     version = python_version()
     for path in folder.glob("*-existing-*.json"):
@@ -90,7 +90,7 @@ def rename(folder: Path) -> None:
 
 def rename_back(folder: Path, commit: str) -> None:
     """Name an earlier run's results as asv would, so that it adds to them instead of beginning anew."""
-    from asv import util
+    from asv import util  # noqa: PLC0415
 
     kept = folder / f"{commit[:8]}-python{python_version()}.json"
     if kept.is_file():
@@ -112,7 +112,7 @@ def rename_back(folder: Path, commit: str) -> None:
 @click.argument("asv_options", nargs=-1, type=click.UNPROCESSED)
 def main(name: str, history: Path | None, output: Path, asv_options: tuple[str, ...]) -> None:
     """Run the benchmarks at the present commit; ASV_OPTIONS go to `asv run`, --quick and --bench among them."""
-    from asv.machine import MachineCollection
+    from asv.machine import MachineCollection  # noqa: PLC0415
 
     if not devices():
         raise click.ClickException(
@@ -137,7 +137,7 @@ def main(name: str, history: Path | None, output: Path, asv_options: tuple[str, 
         rename_back(output / name, commit)
         command = [sys.executable, "-m", "asv", "run", f"--config={settings}", "--python=same", "--show-stderr"]
         sources = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603
             [*command, f"--set-commit-hash={commit}", f"--machine={name}", *asv_options],
             cwd=scratch,
             env=os.environ | {"PYTHONPATH": sources, "ASV_PYTHONPATH": str(ROOT)},

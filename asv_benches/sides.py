@@ -21,7 +21,7 @@ import clfrnn
 from clfrnn import clouds
 from clfrnn.errors import ClfrnnError
 from clfrnn.methods.grid.cost_model import Prices, SideCost, cost_of_sides, prices_for, rank_sides, sides_to_try
-from clfrnn.methods.grid.strips import StripsIndex, plan_strips
+from clfrnn.methods.grid.strips import StripsStructure, plan_strips
 
 from .benchmarks.common import profiled, timed_once, uniform_radius
 from .provenance import say
@@ -86,7 +86,7 @@ def measure(session: clfrnn.Session, cloud: Cloud) -> tuple[list[Measured | None
     prices = prices_for(session.profile, dim=problem.dim, real=problem.real)
     tried = sides_to_try(problem, session.profile)
     indexes = [
-        StripsIndex(session, problem, plan_strips(problem, session.profile, sides), points, None) for sides in tried
+        StripsStructure(session, problem, plan_strips(problem, session.profile, sides), points, None) for sides in tried
     ]
     times = [
         (

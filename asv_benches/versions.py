@@ -29,7 +29,7 @@ class Checkout:
     """A process with the clfrnn of a folder, that does the steps it is asked for."""
 
     def __init__(self, root: Path, device: str, scale: int, served: Path = SERVED) -> None:
-        self._process = subprocess.Popen(
+        self._process = subprocess.Popen(  # noqa: S603 — this Python, a file of this package
             [sys.executable, "-c", START, str(served), device, str(scale)],
             cwd=root,
             env=os.environ | {"PYTHONPATH": os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])},
@@ -84,7 +84,7 @@ def main(*, other: Path, device: str, rounds: int, scale: int) -> None:
         raise click.BadParameter(f"expected a checkout with a folder clfrnn, got {other}", param_hint="OTHER")
     both = [Checkout(root.resolve(), device, scale) for root in (other, ROOT)]
     taken: dict[str, list[tuple[float, float]]] = {step: [] for step in both[1].steps}
-    orders = random.Random(0)
+    orders = random.Random(0)  # noqa: S311 — nothing is kept secret by it
     for _ in range(rounds):
         for step, times in taken.items():
             found = {k: both[k].milliseconds(step) for k in orders.sample((0, 1), 2)}

@@ -13,8 +13,8 @@ import pyopencl.array as cla
 
 from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, raise_non_finite, round_radii
 from .errors import InvalidInputError
-from .methods import METHODS, Method, choose_method, is_worth_binning
-from .index import Index
+from .methods import METHODS, Method, choose_method, is_worth_binning  # isort: skip
+from .index import Index  # isort: skip
 from .inputs.arrays import check_context, fetch, take_points
 from .inputs.periodic_box import check_box, check_images, survey_in_box
 from .planning.problem import Problem

@@ -10,20 +10,20 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from .errors import InvalidInputError
-from .first_pass.neighbor_buffer import Stash
+from .first_pass.neighbor_buffer import NeighborBuffer
 from .functions import NeighborFunction
 from .inputs.arguments import bind
 from .inputs.arrays import release_queue
 from .lists.blocks import list_blocks
-from .lists.capacity import Rooms
-from .lists.columns import ListSpec, make_spec
+from .lists.capacity import Capacity
+from .lists.columns import Columns, make_columns
 from .lists.two_pass import list_now, list_of_hint
-from .methods.traversal import Walker
+from .methods.traversal import Traversal
 from .planning.problem import Problem
 from .queries.count_nearest import count_into, find_nearest
 from .queries.explain import explain
 from .queries.kernel_source import KernelSource, make_kernel_source
-from .queries.make_request import make_ask, natural
+from .queries.make_request import make_request, natural
 from .results import NeighborList
 from .runtime.scratch import Scratch
 from .runtime.session import Session
@@ -38,7 +38,7 @@ class Nearest(NamedTuple):
     distances: cla.Array
 
 
-class Index(Walker):
+class Index(Traversal):
     """Points made ready for many queries. Made by :func:`clfrnn.build_index`.
 
     Attributes
@@ -62,12 +62,12 @@ class Index(Walker):
         super().__init__(session, problem)
         #: whether lists leave room for the next ones, which a single search has no use for
         self.loops = True
-        self.rooms = Rooms()
+        self.rooms = Capacity()
         #: what the last list put numbers by in, for the next
-        self.kept_stash: Stash | None = None
+        self.kept_stash: NeighborBuffer | None = None
         session.keepers.add(self)
         #: what its lists carry, by what was asked for
-        self.specs: dict[tuple[bool, bool, str | None], ListSpec] = {}
+        self.specs: dict[tuple[bool, bool, str | None], Columns] = {}
 
     def let_go(self) -> bool:
         """See :class:`~clfrnn.runtime.memory.Keeper`: what is kept for the next list alone."""
@@ -100,7 +100,7 @@ class Index(Walker):
         Cost: one visit; no list is made. Of millions with few neighbors on a GPU one launch more, which has nothing to
         do where they come nearly sorted, and m bytes.
         """
-        ask = make_ask(self, queries, radius=radius, include_self=include_self)
+        ask = make_request(self, queries, radius=radius, include_self=include_self)
         counts = self.session.allocate(ask.m, np.int32, purpose="the neighbor counts")
         self.session.publish(count_into(self, ask, counts), counts)
         return counts
@@ -128,7 +128,7 @@ class Index(Walker):
         Cost: one visit, which leaves out what lies beyond the nearest so far. Of millions with few neighbors on a
         GPU one launch more, which has nothing to do where they come nearly sorted, and two numbers a query.
         """
-        ask = make_ask(self, queries, radius=radius, include_self=include_self)
+        ask = make_request(self, queries, radius=radius, include_self=include_self)
         indices = self.session.allocate(ask.m, np.int32, purpose="the nearest neighbors")
         distances = self.session.allocate(ask.m, self.dtype, purpose="the nearest neighbors' distances")
         self.session.publish(find_nearest(self, ask, indices, distances), indices, distances)
@@ -175,7 +175,7 @@ class Index(Walker):
                 f"function: expected a clfrnn.NeighborFunction, got {type(function).__name__}; "
                 "wrap the code: clfrnn.NeighborFunction(per_neighbor=...)"
             )
-        ask = make_ask(self, queries, radius=radius, include_self=include_self)
+        ask = make_request(self, queries, radius=radius, include_self=include_self)
         bound = bind(self.session, function, arguments, dtype=self.dtype, dim=self.dim)
         ask = ask.apart_from(self.session, bound.written)
         event = self.run(function, ask, bound.values) or cl.enqueue_marker(self.session.queue)
@@ -226,8 +226,8 @@ class Index(Walker):
         hint said, or the lists before had and an eighth, rows are written once more. Up to 32 MiB are then kept for the
         next list (:attr:`nbytes` says), until something else of the session needs them.
         """
-        ask = make_ask(self, queries, radius=radius, include_self=include_self, half=half)
-        spec = make_spec(self, distances=distances, vectors=vectors, sort=sort)
+        ask = make_request(self, queries, radius=radius, include_self=include_self, half=half)
+        spec = make_columns(self, distances=distances, vectors=vectors, sort=sort)
         budget = natural("max_bytes", max_bytes)
         if (pairs := natural("hint", hint)) is not None:
             return list_of_hint(self, ask, spec, max_bytes=budget, hint=pairs)
@@ -269,8 +269,8 @@ class Index(Walker):
         Cost: one visit for the counts, a visit for each part, and 12 bytes for each query on the host; on a GPU, where
         the list carries more than numbers, also a copy of the points until the last part.
         """
-        ask = make_ask(self, queries, radius=radius, include_self=include_self, half=half)
-        spec = make_spec(self, distances=distances, vectors=vectors, sort=sort)
+        ask = make_request(self, queries, radius=radius, include_self=include_self, half=half)
+        spec = make_columns(self, distances=distances, vectors=vectors, sort=sort)
         budget = natural("max_bytes", max_bytes)
         if budget is None:
             raise InvalidInputError("max_bytes: expected a number of bytes, got None; query() needs no budget")

@@ -197,7 +197,7 @@ class NeighborList:
         of one pair raise.
         """
         try:
-            from scipy.sparse import csr_array
+            from scipy.sparse import csr_array  # noqa: PLC0415 — scipy is no dependency
         except ImportError:
             raise ClfrnnError("to_scipy() needs scipy: pip install scipy") from None
         host = self.to_host()

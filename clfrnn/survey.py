@@ -81,7 +81,7 @@ class Survey:
         densest = self._log_density(cell_side)
         return math.exp(densest) if -700 < densest < 700 else math.inf if densest > 0 else 0.0
 
-    @functools.lru_cache(maxsize=64)
+    @functools.lru_cache(maxsize=64)  # noqa: B019 — surveys are small, and a plan asks for the same a dozen times
     def _log_density(self, cell_side: float) -> float:
         if self.counted:
             return math.log(self.counted)

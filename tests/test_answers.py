@@ -15,7 +15,7 @@ from clfrnn.planning.problem import Problem
 from clfrnn.primitives.unpack import widen
 from clfrnn.primitives.unpack_pairs import part
 from clfrnn.queries import count_nearest as answers
-from clfrnn.queries.make_request import make_ask
+from clfrnn.queries.make_request import make_request
 from clfrnn.runtime.scratch import Scratch
 from clfrnn.survey import Survey
 
@@ -220,7 +220,7 @@ def test_queries_have_an_order_of_their_own(device):
     layout.sort._filling = dataclasses.replace(layout.filling, entered=1 << 30)
     index.update(clouds.uniform(N, 3, seed=2))
     queries = clouds.uniform(N // 2, 3, seed=3)
-    asks = [make_ask(index, given, radius=None, include_self=False) for given in (None, queries)]
+    asks = [make_request(index, given, radius=None, include_self=False) for given in (None, queries)]
 
     assert [device.read(index.disorder(ask))[0] for ask in asks] == [0, 1]
 

@@ -15,7 +15,7 @@ from clfrnn.domain import fit_cells
 from clfrnn.methods.grid.bucket_sort import BucketSort
 from clfrnn.methods.grid_arguments import pack_grid
 from clfrnn.planning import bucket_sort as buckets
-from clfrnn.planning.binning import Filling
+from clfrnn.planning.binning import BinningPlan
 from clfrnn.planning.bucket_sort import bucket_groups
 from clfrnn.primitives.readback import BoxRoom
 from clfrnn.runtime.scratch import INT, Scratch
@@ -47,7 +47,7 @@ LAUNCHES = {
 }
 
 
-IN_TURN = Filling(way="in turn", why="asked for")
+IN_TURN = BinningPlan(way="in turn", why="asked for")
 
 
 @pytest.fixture
@@ -106,12 +106,12 @@ def in_buckets(grid, shift, span=None):
     """In regions of two to the power of `span` buckets where that is given."""
     many = -(-grid.cells // (1 << shift))
     regions = {} if span is None else {"span": span, "regions": -(-many // (1 << span))}
-    return Filling(way="buckets", why="asked for", shift=shift, buckets=many, **regions)
+    return BinningPlan(way="buckets", why="asked for", shift=shift, buckets=many, **regions)
 
 
 def picked(grid, shift):
     """Each group picks its bucket out of all points."""
-    return Filling(way="at once", why="asked for", shift=shift, buckets=-(-grid.cells // (1 << shift)))
+    return BinningPlan(way="at once", why="asked for", shift=shift, buckets=-(-grid.cells // (1 << shift)))
 
 
 def assert_in_tiles(session, points, grid, filling, tile):
@@ -140,9 +140,9 @@ def assert_in_tiles(session, points, grid, filling, tile):
 @pytest.mark.parametrize("size", [1, 8])
 def test_points_picked_by_groups_smaller_than_planned(narrow, monkeypatch, size):
     """As a driver may allow no wider ones: then an item has more points than bits. All lie in one row of cells."""
-    plan = buckets.plan_picks
+    plan = buckets.plan_select_cells
     monkeypatch.setattr(
-        "clfrnn.methods.grid.bucket_sort.plan_picks",
+        "clfrnn.methods.grid.bucket_sort.plan_select_cells",
         lambda *a, **k: dataclasses.replace(plan(*a, **k), work_group_size=size),
     )
     points = clouds.uniform(N, 2, seed=3)
@@ -209,8 +209,8 @@ def test_buckets_picked_out_of_all_points(session, narrow, dim, dtype, shift):
     assert np.bincount(addresses(points, grid) >> shift).max() > tile
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(
-            "clfrnn.methods.grid.bucket_sort.plan_picks",
-            lambda profile, **facts: dataclasses.replace(buckets.plan_picks(profile, **facts), tile=tile),
+            "clfrnn.methods.grid.bucket_sort.plan_select_cells",
+            lambda profile, **facts: dataclasses.replace(buckets.plan_select_cells(profile, **facts), tile=tile),
         )
         assert_filled(narrow, points, grid, filling)
 
@@ -262,12 +262,14 @@ def test_nobody_in_turn(session):
 
 @pytest.mark.core
 @pytest.mark.parametrize("cloud", sorted(clouds.CLOUDS))
-@pytest.mark.parametrize("filling", [IN_TURN, Filling(way="one by one", why="asked for")], ids=lambda each: each.way)
+@pytest.mark.parametrize(
+    "filling", [IN_TURN, BinningPlan(way="one by one", why="asked for")], ids=lambda each: each.way
+)
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 def test_clouds_without_buckets(session, dim, dtype, cloud, filling, periodic, monkeypatch):
     """As CPUs fill cells, with few points and with many: whole searches, and steps to other points."""
     for module in ("cell_plan", "cells", "bins"):
-        monkeypatch.setattr(f"clfrnn.methods.{module}.plan_filling", lambda *_, **__: filling)
+        monkeypatch.setattr(f"clfrnn.methods.{module}.plan_binning", lambda *_, **__: filling)
     points = clouds.CLOUDS[cloud](400, dim, dtype=dtype, seed=8)
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
     moved = (points[::-1] * dtype.type(1.25)).copy()

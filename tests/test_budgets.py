@@ -461,9 +461,9 @@ def test_a_hint_within_a_budget(index):
     assert index.query(hint=PAIRS, max_bytes=needed).num_pairs == PAIRS
     late = index.query(hint=10, max_bytes=needed - 1)
     with pytest.raises(clfrnn.DeviceMemoryError, match="max_bytes: "):
-        late.num_pairs
+        late.num_pairs  # noqa: B018
     with pytest.raises(clfrnn.DeviceMemoryError, match="max_bytes: "):
-        late.indices
+        late.indices  # noqa: B018
     with pytest.raises(clfrnn.DeviceMemoryError, match="max_bytes: "):
         index.query(hint=10 * PAIRS, max_bytes=needed - 1).to_host()
 
@@ -485,7 +485,7 @@ def test_bad_device_points_are_reported_when_a_hinted_list_is_looked_at(session,
     found = index.query(hint=PAIRS)
 
     with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 31"):
-        found.num_pairs
+        found.num_pairs  # noqa: B018
     index.update(CLOUD)
     assert same(index.query(sort="index", hint=PAIRS), EXPECTED)
 

@@ -10,7 +10,7 @@ from conftest import FULL, POINTS, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.inputs.deferred_checks import Watch
+from clfrnn.inputs.deferred_checks import DeferredChecks
 from clfrnn.methods import METHODS
 from clfrnn.methods.fenns import coarse_sort as coarse
 from clfrnn.runtime.program import ProgramCache
@@ -189,8 +189,8 @@ def test_ctrl_c_between_new_points_and_their_box(scene, where, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Watch, "new_points", interrupted)
-        patch.setattr(Watch, "good_points", interrupted)
+        patch.setattr(DeferredChecks, "new_points", interrupted)
+        patch.setattr(DeferredChecks, "good_points", interrupted)
         with pytest.raises(KeyboardInterrupt):
             index.update(moved)
 

@@ -18,7 +18,7 @@ from clfrnn.first_pass import neighbor_buffer as stash
 from clfrnn.methods.fenns import fenns
 from clfrnn.planning import fenns as blocks
 from clfrnn.planning.configs import REAL_SIZE, VisitVariant
-from clfrnn.queries.make_request import make_ask
+from clfrnn.queries.make_request import make_request
 from clfrnn.runtime import launcher
 from clfrnn.runtime.rendering import own_function, render
 
@@ -141,8 +141,8 @@ def test_launches_in_slices(session, monkeypatch):
 def stashes(index, queries=None, *, numbers=True):
     """Whether a list has a stash, by what an index that was never asked would find."""
     vars(index).pop("_slots", None)
-    ask = make_ask(index, queries, radius=None, include_self=False)
-    return index.make_marks(ask, numbers=numbers) is not None
+    ask = make_request(index, queries, radius=None, include_self=False)
+    return index.make_hit_mask(ask, numbers=numbers) is not None
 
 
 def test_lists_that_do_without(session, monkeypatch):
@@ -195,7 +195,7 @@ def test_local_memory_is_what_kernels_declare(slots, real, size):
 
 def test_few_neighbors_do_without(session, monkeypatch):
     made = []
-    monkeypatch.setattr(stash, "make_stash", lambda *_, **asked: made.append(asked))
+    monkeypatch.setattr(stash, "make_neighbor_buffer", lambda *_, **asked: made.append(asked))
     points = clouds.uniform(N, 2, seed=4)
     units = [{"units": N, "slots": 4}]
     index = clfrnn.build_index(points, 0.01, method="fenns", coarse_shape=3, session=in_groups(session))

@@ -11,10 +11,10 @@ from conftest import FULL, POINTS, as_gpu
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.first_pass import neighbor_buffer as stash
-from clfrnn.first_pass.hit_mask import make_marks
+from clfrnn.first_pass.hit_mask import make_hit_mask
 from clfrnn.lists import columns as list_spec
 from clfrnn.lists import two_pass as lists
-from clfrnn.lists.capacity import Rooms
+from clfrnn.lists.capacity import Capacity
 from clfrnn.methods import METHODS
 from clfrnn.methods.grid import structure as cells
 from clfrnn.primitives.readback import SentTotal
@@ -293,7 +293,7 @@ def test_a_list_that_nobody_looks_at_keeps_no_marks(session, monkeypatch):
     """Only what it takes to give its pairs room after all."""
     made = []
     monkeypatch.setattr(
-        cells, "make_marks", lambda *given, **named: made.append(make_marks(*given, **named)) or made[-1]
+        cells, "make_hit_mask", lambda *given, **named: made.append(make_hit_mask(*given, **named)) or made[-1]
     )
     index = clfrnn.build_index(DENSE, RADIUS, method="strips", session=as_gpu(session))
     pairs = len(EXPECTED[id(DENSE)].indices)
@@ -391,7 +391,7 @@ def test_an_error_comes_before_a_budget_that_bad_points_would_keep(index):
 
 
 def test_rooms_keep_their_size():
-    rooms = Rooms()
+    rooms = Capacity()
     assert rooms.foreseen("a") is None
     assert rooms.settle("a", 800) == rooms.foreseen("a") == 900
     assert [rooms.settle("a", pairs) for pairs in (900, 450, 500)] == [900, 900, 900]
@@ -401,7 +401,7 @@ def test_rooms_keep_their_size():
 
 
 def test_rooms_that_stay_too_large_shrink():
-    rooms = Rooms()
+    rooms = Capacity()
     rooms.settle("a", 800)
     given = [(rooms.settle("a", 80), rooms.foreseen("a")) for _ in range(9)]
 
@@ -411,7 +411,7 @@ def test_rooms_that_stay_too_large_shrink():
 
 def test_rooms_of_other_kinds():
     """About as long as the longest they share its size, and so its memory; else each has its own."""
-    rooms = Rooms()
+    rooms = Capacity()
     rooms.settle("a", 800)
     assert [rooms.settle("b", 500), rooms.settle("c", 80)] == [900, 90]
     assert rooms.settle("d", 10_000, 10_500) == rooms.foreseen("d") == 10_500

@@ -12,7 +12,7 @@ from clfrnn.lists import columns as list_spec
 from clfrnn.methods.grid import structure as cells
 from clfrnn.planning.configs import room_for_points
 from clfrnn.planning.traversal import plan_walk
-from clfrnn.queries.make_request import make_ask
+from clfrnn.queries.make_request import make_request
 
 pytestmark = pytest.mark.core
 
@@ -39,13 +39,13 @@ def room(request, monkeypatch):
 def marked(monkeypatch):
     """What marks were made while the test ran."""
     made = []
-    make = cells.make_marks
+    make = cells.make_hit_mask
 
     def watched(*args, **options):
         made.append(make(*args, **options))
         return made[-1]
 
-    monkeypatch.setattr(cells, "make_marks", watched)
+    monkeypatch.setattr(cells, "make_hit_mask", watched)
     return made
 
 
@@ -136,8 +136,8 @@ def test_periodic_lists_of_numbers(walker, method, asked, away, marked):
         index.query(distances=True, vectors=True, sort="index", **asked),
         reference.neighbors(points, RADIUS, **asked, **domain),
     )
-    ask = make_ask(index, None, radius=None, include_self=False)
-    assert index.make_marks(ask, numbers=False) is None, "a mark does not say in which image"
+    ask = make_request(index, None, radius=None, include_self=False)
+    assert index.make_hit_mask(ask, numbers=False) is None, "a mark does not say in which image"
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -213,7 +213,7 @@ def test_a_list_of_a_hint_takes_its_memory_once(session, monkeypatch):
 @pytest.mark.parametrize("offset", ["int", "long"])
 def test_what_is_held_back_is_bounded(offset):
     """A compiler made wrong lists of it otherwise."""
-    spec = list_spec.ListSpec(
+    spec = list_spec.Columns(
         distances=False, vectors=False, sort=None, periodic=True, images=False, dim=2, dtype=np.dtype(np.float32)
     )
     dtype = np.dtype(np.int32 if offset == "int" else np.int64)
@@ -224,7 +224,7 @@ def test_what_is_held_back_is_bounded(offset):
 def test_marks_take_a_share_of_the_memory_that_is_left(session, monkeypatch):
     def left(size, word=8, spare=0):
         monkeypatch.setattr(type(session), "available", lambda _: (size, size))
-        return cells.make_marks(session, units=100, room=10, size=word, spare=spare)
+        return cells.make_hit_mask(session, units=100, room=10, size=word, spare=spare)
 
     assert left(1 << 30).room == 10
     assert left(8 * 100 * (8 * 4 + 4)).room == 4
@@ -251,7 +251,7 @@ def test_a_cpu_finds_room_for_what_few_queries_have_more_than(session):
     index = clfrnn.build_index(clouds.uniform(N, 3, seed=11), RADIUS, method="strips", session=session)
     counts = index.count().get()
 
-    room = index.make_marks(make_ask(index, None, radius=None, include_self=False), numbers=True).room
+    room = index.make_hit_mask(make_request(index, None, radius=None, include_self=False), numbers=True).room
 
     assert (counts > room).mean() < 0.05
     assert room < 4 * counts.mean() + 5

@@ -18,7 +18,7 @@ from clfrnn.planning import fenns as blocks
 from clfrnn.planning import primitives as plan
 from clfrnn.planning import tree_build as trees
 from clfrnn.planning import tree_traversal as packs
-from clfrnn.planning.binning import plan_filling
+from clfrnn.planning.binning import plan_binning
 from clfrnn.planning.problem import Problem
 from clfrnn.profile import DeviceProfile
 from clfrnn.runtime import launch_limits as limits
@@ -45,7 +45,7 @@ def local_bytes(config):
     if isinstance(config, primitive_configs.ScanConfig):
         assert config.local_memory == size * 8 * (1 + (config.items + 1) * config.through_local)
         return config.local_memory
-    if isinstance(config, primitive_configs.StashedRowsConfig):
+    if isinstance(config, primitive_configs.BufferToRowsConfig):
         return size * config.stashed * 4
     if isinstance(config, primitive_configs.SortConfig):
         pairs = size * config.items * {"uint": 8, "ulong": 12}[config.key]
@@ -86,8 +86,8 @@ def all_configs(profile):
             yield plan.plan_walk(profile, dim=dim, real=real, periodic=True, edges=True)
             yield coarse.plan_coarse(profile, dim=dim, real=real, periodic=True)
             yield buckets.plan_buckets(profile, dim=dim, real=real, periodic=True)
-            yield buckets.plan_in_turn(profile, dim=dim, real=real, periodic=True, layout="columns")
-            yield buckets.plan_picks(profile, dim=dim, real=real, periodic=True, layout="pairs")
+            yield buckets.plan_serial_cells(profile, dim=dim, real=real, periodic=True, layout="columns")
+            yield buckets.plan_select_cells(profile, dim=dim, real=real, periodic=True, layout="pairs")
             yield buckets.plan_bucket_cells(profile, dim=dim, real=real, periodic=True, layout="pairs")
             yield buckets.plan_regions(profile, dim=dim, real=real, periodic=True)
             yield fenns(profile, dim=dim, real=real).config
@@ -97,7 +97,7 @@ def all_configs(profile):
     for key in ("uint", "ulong"):
         yield plan.plan_sort(profile, key=key)
     for slots in (4, 16):
-        yield plan.plan_stashed_rows(profile, stashed=slots, offset="long")
+        yield plan.plan_buffer_to_rows(profile, stashed=slots, offset="long")
     yield plan.plan_fill(profile)
     yield plan.plan_take(profile, word="uint")
 
@@ -318,7 +318,7 @@ def filling(profile, *, n, cells, others=5.0, per_cell=1.0, wrapped=False):
     survey = Survey(n=n, low=(0.0, 0.0), high=(n / per_cell, 1.0), others=others)
     asked = Problem(n=n, dim=2, real="float", radius=1.0, survey=survey)
     grid = grid_of(low=(0.0, 0.0), sides=(1.0, 1.0), shape=(cells, 1), periods=(0, 0), real="float", wrapped=wrapped)
-    return plan_filling(profile, problem=asked, grid=grid)
+    return plan_binning(profile, problem=asked, grid=grid)
 
 
 @pytest.mark.parametrize("name", [name for name, profile in RECORDED.items() if profile.kind == "gpu"])
@@ -353,7 +353,7 @@ def test_buckets_hold_all_cells_and_are_counted_in_local_memory(profile, n, per_
         assert (found.way, found.why) == expected
         return
     few = n <= 64 * min(1024, profile.max_work_group_size)
-    picked = buckets.plan_picks(profile, dim=2, real="float", periodic=False, layout="records")
+    picked = buckets.plan_select_cells(profile, dim=2, real="float", periodic=False, layout="records")
     assert (found.way == "at once") == (few and cells <= profile.compute_units * picked.counters)
     if found.way == "at once":
         assert found.buckets << found.shift >= cells > (found.buckets - 1) << found.shift
@@ -421,7 +421,7 @@ def test_any_survey_is_answered(profile, others, side):
     survey = Survey(n=10**6, low=(0.0,) * 3, high=(side,) * 3, others=others)
     asked = Problem(n=10**6, dim=3, real="double", radius=side, survey=survey)
     grid = grid_of(low=(0.0,) * 3, sides=(side,) * 3, shape=(128,) * 3, periods=(0,) * 3, real="double", wrapped=True)
-    assert plan_filling(profile, problem=asked, grid=grid).way in ("buckets", "one by one")
+    assert plan_binning(profile, problem=asked, grid=grid).way in ("buckets", "one by one")
 
 
 def test_counts_at_the_edges_of_a_box_hold_few_registers_in_wide_groups(profile):

@@ -93,7 +93,7 @@ CONFIGS = {
     "images": configs.PointConfig(work_group_size=1, dim=3, real="float"),
     "gather": primitives.GatherConfig(work_group_size=64, dim=3, real="float"),
     "reduce": primitives.ReduceConfig(work_group_size=64, dim=3, real="float"),
-    "stashed_rows": primitives.StashedRowsConfig(work_group_size=64, stashed=12, offset="long"),
+    "stashed_rows": primitives.BufferToRowsConfig(work_group_size=64, stashed=12, offset="long"),
     "scan": primitives.ScanConfig(work_group_size=64, items=8, stashed=12, total="long", out="int", through_local=True),
     "radix_sort": primitives.SortConfig(work_group_size=64, items=8, digit_bits=4, key="uint"),
     "row_sort": primitives.RowSortConfig(

@@ -20,7 +20,7 @@ from clfrnn.lists import columns as list_spec
 from clfrnn.methods.fenns import fenns
 from clfrnn.methods.grid import structure as cells
 from clfrnn.primitives import scan
-from clfrnn.queries.make_request import make_ask
+from clfrnn.queries.make_request import make_request
 
 N = min(700, POINTS)
 RADIUS = 0.1
@@ -119,14 +119,14 @@ def test_indexes_and_lists_in_turn(index, session):
 def test_without_memory_for_the_rows(index, monkeypatch, hint):
     """Offsets are scanned instead, by the same sums."""
     index.query()
-    place, failing = stash.Stash.place, [True]
+    place, failing = stash.NeighborBuffer.place, [True]
 
     def failed(kept, session, offsets, indices):
         if failing:
             raise DeviceMemoryError("indices", needed=1, available=0)
         return place(kept, session, offsets, indices)
 
-    monkeypatch.setattr(stash.Stash, "place", failed)
+    monkeypatch.setattr(stash.NeighborBuffer, "place", failed)
     same(index.query(hint=hint), EXPECTED[id(EVEN)])
     failing.clear()
     for points in (EVEN, DENSE, EVEN):
@@ -140,7 +140,7 @@ def test_sums_that_an_int_may_not_hold_are_not_made(session, monkeypatch):
     def sums_of(m, radius=0.1, **domain):
         index = clfrnn.build_index(EVEN, radius, method="strips", session=as_gpu(session), **domain)
         return row_sums.row_sums_for(
-            index, make_ask(index, np.zeros((m, 3), np.float32), radius=None, include_self=False)
+            index, make_request(index, np.zeros((m, 3), np.float32), radius=None, include_self=False)
         )
 
     torus = {"box": (1.0, 1.0, 1.0), "periodic": True}
@@ -157,7 +157,7 @@ def test_sums_that_an_int_may_not_hold_are_not_made(session, monkeypatch):
     assert sums_of(1 << 13).shift == 13
     if session.profile.kind == "cpu":
         index = clfrnn.build_index(EVEN, 0.1, method="strips", session=session)
-        assert row_sums.row_sums_for(index, make_ask(index, None, radius=None, include_self=False)) is None
+        assert row_sums.row_sums_for(index, make_request(index, None, radius=None, include_self=False)) is None
 
 
 @pytest.mark.parametrize("shares", [1 << 10, 2], ids=["short shares", "long shares"])
@@ -303,7 +303,7 @@ def test_what_is_left_is_said_without_what_is_kept(keeping, ask):
     own = keeping.session
     pairs = len(EXPECTED[id(EVEN)].indices)
     own.profile = dataclasses.replace(own.profile, max_allocation=8 * N if ask == "array" else 4 * pairs)
-    with pytest.raises(DeviceMemoryError) as raised:
+    with pytest.raises(DeviceMemoryError) as raised:  # noqa: PT012 — one of two calls
         if ask == "list":
             keeping.query(distances=True, vectors=True)
         else:

@@ -16,7 +16,7 @@ from clfrnn.lists import columns as list_spec
 from clfrnn.lists import two_pass as lists
 from clfrnn.methods.fenns import fenns
 from clfrnn.methods.grid import structure as cells
-from clfrnn.queries.make_request import make_ask
+from clfrnn.queries.make_request import make_request
 
 N = min(700, POINTS)
 METHODS = ["strips", "uniform_grid"]
@@ -180,13 +180,13 @@ def sorted_rows(found):
 def test_rows_that_are_not_put_by_are_visited(session, asked, monkeypatch):
     """Never, where the count says that there are none; where the last list had some, without waiting for its word."""
     watch(monkeypatch, 12)
-    numbers, tell = [], stash.Stash.tell
+    numbers, tell = [], stash.NeighborBuffer.tell
 
     def telling(kept, total):
         tell(kept, total)
         numbers.append(kept.number)
 
-    monkeypatch.setattr(stash.Stash, "tell", telling)
+    monkeypatch.setattr(stash.NeighborBuffer, "tell", telling)
     even = clouds.lattice(300, 3, seed=1)
     crowd = even.copy()
     crowd[:14] = 2  # as many pairs, so that the list has room for them
@@ -294,15 +294,15 @@ def test_numbers_are_put_by_or_marked(session):
     """Up to ten neighbors put by, more marked; in a periodic box as elsewhere."""
     points = clouds.uniform(N, 3, seed=2)
     for neighbors, periodic, expected in [
-        (3, False, "Stash"),
-        (8, False, "Stash"),
-        (8, True, "Stash"),
-        (30, False, "Marks"),
+        (3, False, "NeighborBuffer"),
+        (8, False, "NeighborBuffer"),
+        (8, True, "NeighborBuffer"),
+        (30, False, "HitMask"),
     ]:
         radius = (neighbors / (4.19 * N)) ** (1 / 3)
         domain = {"box": (1.0,) * 3, "periodic": True} if periodic else {}
         index = clfrnn.build_index(points, radius, method="strips", session=as_gpu(session), **domain)
-        made = index.make_marks(make_ask(index, None, radius=None, include_self=False), numbers=True)
+        made = index.make_hit_mask(make_request(index, None, radius=None, include_self=False), numbers=True)
         assert expected == (None if made is None else type(made).__name__)
         assert np.array_equal(
             index.query(sort="index").to_host().indices, reference.neighbors(points, radius, **domain).indices
@@ -312,7 +312,7 @@ def test_numbers_are_put_by_or_marked(session):
 def test_a_stash_takes_a_share_of_the_memory_that_is_left(session, monkeypatch):
     def left(size):
         monkeypatch.setattr(type(session), "available", lambda _: (size, size))
-        return stash.make_stash(session, units=100, slots=8)
+        return stash.make_neighbor_buffer(session, units=100, slots=8)
 
     assert left(1 << 20).numbers.size == 800
     assert left(8 * 3200) is not None
@@ -325,8 +325,8 @@ def test_as_many_queries_as_have_places_in_packed_rows(session, monkeypatch, slo
     monkeypatch.setattr(type(session), "available", lambda _: (2**40, 2**40))
     monkeypatch.setattr(type(session), "scratch", lambda *_, **__: None)
 
-    assert stash.make_stash(session, units=most, slots=slots) is not None
-    assert stash.make_stash(session, units=most + 1, slots=slots) is None
+    assert stash.make_neighbor_buffer(session, units=most, slots=slots) is not None
+    assert stash.make_neighbor_buffer(session, units=most + 1, slots=slots) is None
 
 
 @pytest.mark.parametrize("wide", [False, True])

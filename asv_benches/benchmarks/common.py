@@ -150,7 +150,7 @@ def timed_in_turn(
     quick = [k for k, (once,) in enumerate(found) if once.wall < enough / 5]
     for k in quick:
         found[k].clear()
-    rounds, spent, orders = 2 - WARM_UP, 0.0, random.Random(0)
+    rounds, spent, orders = 2 - WARM_UP, 0.0, random.Random(0)  # noqa: S311 — nothing is kept secret by it
     while quick and (rounds < 5 or (rounds < repeats and spent < enough * len(quick))):
         for k in orders.sample(quick, len(quick)):
             each = timed_once(session, steps[k])

@@ -21,7 +21,7 @@ print(time.perf_counter() - started)
 
 def seconds_of(code: str, environment: dict[str, str]) -> float:
     """What a new process prints last."""
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603
         [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True, check=True
     )
     return float(done.stdout.split()[-1])

@@ -43,7 +43,7 @@ def gather(ours: Clfrnn, wanted: Sequence[str]) -> tuple[list[Peer], list[Entry]
         try:
             entry.version = kind.find()
             if wanted and kind.names().isdisjoint(wanted):
-                raise Absent("not asked for")
+                raise Absent("not asked for")  # noqa: TRY301
             peer = kind()
             if kind.place == "gpu" or peer.place == "gpu":
                 _admit(peer, ours, named=bool(wanted))
@@ -51,7 +51,7 @@ def gather(ours: Clfrnn, wanted: Sequence[str]) -> tuple[list[Peer], list[Entry]
             present.append(peer)
         except Absent as reason:
             entry.absent = str(reason)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 — whatever a driver makes of it
             entry.absent = traceback.format_exception_only(error)[-1].strip()
     return present, entries
 

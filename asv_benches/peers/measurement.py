@@ -112,7 +112,7 @@ def measure(peer: Peer, cloud: Cloud, reference: Reference, task: str, *, limit:
             return outcome
         with held(peer, reference.points, reference.radius, reference.widest):
             _compare_and_time(peer, reference, task, outcome, limit, repeats)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 — whatever a driver makes of it
         outcome.status = "failed"
         outcome.message = traceback.format_exception_only(error)[-1].strip()
     return outcome

@@ -40,7 +40,7 @@ class Clfrnn(Peer):
         """The OpenCL device."""
         return str(self.session.profile)
 
-    def hold(self, points: Array, radius: float, widest: int) -> None:
+    def hold(self, points: Array, radius: float, widest: int) -> None:  # noqa: ARG002
         """On the device, in a session of their own, whose pool tells what this cloud took; and in another for times.
 
         Both in one context: where steps in two of them take turns, a GPU goes from one to the other in each step.

@@ -14,7 +14,7 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 
-class Absent(Exception):
+class Absent(Exception):  # noqa: N818 — no error: this machine lacks the peer, or what it needs
     """The peer cannot take part here, and why."""
 
 

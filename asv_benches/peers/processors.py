@@ -26,7 +26,7 @@ class Host(Peer):
         """Cores."""
         return f"{cores()} cores"
 
-    def hold(self, points: Array, radius: float, widest: int) -> None:
+    def hold(self, points: Array, radius: float, widest: int) -> None:  # noqa: ARG002
         """In its own dtype, before the clock starts."""
         self.n, self.radius = len(points), radius
         self.points = np.ascontiguousarray(points, dtype=self.dtype)
@@ -119,7 +119,7 @@ class ScikitLearn(KdTree):
 
     def count(self) -> Any:
         """(n,)."""
-        return self.tree._tree.query_radius(self.points, self.radius, count_only=True)
+        return self.tree._tree.query_radius(self.points, self.radius, count_only=True)  # noqa: SLF001 — fit's KDTree
 
     def lists(self) -> Any:
         """An array for each point."""

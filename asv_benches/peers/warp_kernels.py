@@ -1,12 +1,12 @@
 """Warp kernels that count neighbors and list them; Warp reads the annotations, so they are no strings here."""
 
-
+# ruff: noqa: UP018, RUF046 — to Warp, int(0) is a variable and 0 a constant
 
 import warp as wp
 
 
 @wp.kernel
-def grid_count(grid: wp.uint64, points: wp.array(dtype=wp.vec3), radius: float, counts: wp.array(dtype=int)):
+def grid_count(grid: wp.uint64, points: wp.array(dtype=wp.vec3), radius: float, counts: wp.array(dtype=int)):  # noqa: ANN201
     """Neighbors of each point, in the grid's order, so that threads side by side read the same cells."""
     i = wp.hash_grid_point_id(grid, wp.tid())
     here = points[i]
@@ -20,7 +20,7 @@ def grid_count(grid: wp.uint64, points: wp.array(dtype=wp.vec3), radius: float, 
 
 
 @wp.kernel
-def grid_write(
+def grid_write(  # noqa: ANN201
     grid: wp.uint64,
     points: wp.array(dtype=wp.vec3),
     radius: float,
@@ -40,7 +40,7 @@ def grid_write(
 
 
 @wp.kernel
-def tree_count(
+def tree_count(  # noqa: ANN201
     tree: wp.uint64, points: wp.array(dtype=wp.vec3), radius: float, reach: float, counts: wp.array(dtype=int)
 ):
     """Neighbors of each point; `reach` is a little more than the radius, for the tree's own rounding."""
@@ -56,7 +56,7 @@ def tree_count(
 
 
 @wp.kernel
-def tree_write(
+def tree_write(  # noqa: ANN201
     tree: wp.uint64,
     points: wp.array(dtype=wp.vec3),
     radius: float,

@@ -42,7 +42,7 @@ class Warp(Peer):
         """Warp's name of it."""
         return str(self._device.name)
 
-    def hold(self, points: Array, radius: float, widest: int) -> None:
+    def hold(self, points: Array, radius: float, widest: int) -> None:  # noqa: ARG002
         """On the device."""
         self.n, self.radius = len(points), radius
         self.spread = points.max(axis=0) - points.min(axis=0)

@@ -54,7 +54,7 @@ def main(what: str, which: str = "") -> None:
             trials.list_all()
         else:
             trials.try_device(int(which))
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 — whatever a driver makes of it
         lines = str(error).strip().splitlines()
         tell(failure=f"{type(error).__name__}: {lines[0] if lines else 'no message'}")
         sys.exit(1)

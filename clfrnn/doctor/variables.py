@@ -52,7 +52,7 @@ def _vendor_path(facts: Facts, value: str) -> tuple[str, str]:
     return "used", f"drivers are looked for here instead of in {SYSTEM_FOLDER}"
 
 
-def _filenames(facts: Facts, value: str) -> tuple[str, str]:
+def _filenames(facts: Facts, value: str) -> tuple[str, str]:  # noqa: ARG001
     if facts.loader is not None and facts.loader.kind == "ocl-icd":
         return "ignored", "only the loader of the Khronos Group reads it; use OCL_ICD_VENDORS"
     return "used", "these drivers are loaded besides the registered ones"
@@ -61,7 +61,7 @@ def _filenames(facts: Facts, value: str) -> tuple[str, str]:
 def _of_driver(words: tuple[str, ...], driver: str, what: str) -> Callable[[Facts, str], tuple[str, str]]:
     """A variable that only one driver reads, told by words of its platform's name or its library's."""
 
-    def effect(facts: Facts, value: str) -> tuple[str, str]:
+    def effect(facts: Facts, value: str) -> tuple[str, str]:  # noqa: ARG001
         names = [each.name for each in facts.platforms] + [each.library for each in facts.entries if not each.error]
         there = any(word in name.lower() for word in words for name in names)
         return ("used", what) if there else ("ignored", f"{driver} is not loaded")
@@ -69,13 +69,13 @@ def _of_driver(words: tuple[str, ...], driver: str, what: str) -> Callable[[Fact
     return effect
 
 
-def _capabilities(facts: Facts, value: str) -> tuple[str, str]:
+def _capabilities(facts: Facts, value: str) -> tuple[str, str]:  # noqa: ARG001
     if {"all", "compute"} & set(value.replace(" ", "").split(",")):
         return "used", "lets this container have NVIDIA's OpenCL library"
     return "wrong", "without `compute` in it, this container gets no OpenCL library of NVIDIA's"
 
 
-def _clfrnn_device(facts: Facts, value: str) -> tuple[str, str]:
+def _clfrnn_device(facts: Facts, value: str) -> tuple[str, str]:  # noqa: ARG001
     if facts.default_failure:
         return "wrong", "it names no device that is present"
     return "used", "names the device that clfrnn takes by default"
@@ -87,20 +87,20 @@ def _pyopencl_ctx(facts: Facts, value: str) -> tuple[str, str]:
     return _clfrnn_device(facts, value)
 
 
-def _preload(facts: Facts, value: str) -> tuple[str, str]:
+def _preload(facts: Facts, value: str) -> tuple[str, str]:  # noqa: ARG001
     if "oclgrind" in value.lower():
         return "used", "Oclgrind stands in for the loader and is the only device, whatever else is registered"
     return "used", "these libraries are loaded first and can stand in for the loader"
 
 
-def _conda(facts: Facts, value: str) -> tuple[str, str]:
+def _conda(facts: Facts, value: str) -> tuple[str, str]:  # noqa: ARG001
     if facts.loader is not None and facts.loader.origin == "conda":
         return "used", "the loader is conda's, and reads conda's folder of drivers"
     return "ignored", "the loader is not conda's, so drivers that conda installed are not found"
 
 
 def _always(why: str) -> Callable[[Facts, str], tuple[str, str]]:
-    return lambda facts, value: ("used", why)
+    return lambda facts, value: ("used", why)  # noqa: ARG005
 
 
 #: The variables that the doctor looks at, and what decides about each.

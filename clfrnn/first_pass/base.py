@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from ..primitives.scan import Packed
     from .block_sums import Reader, RowSums
 
-__all__ = ["Handover"]
+__all__ = ["FirstPass"]
 
 
-class Handover(Protocol):
+class FirstPass(Protocol):
     """Marks of the neighbors that were found, or their numbers, on the device."""
 
     #: whether :meth:`place` does, where the count adds up rows

@@ -14,7 +14,7 @@ from ..runtime.session import Session
 
 if TYPE_CHECKING:
     from ..index import Index
-    from ..inputs.request import Ask
+    from ..inputs.request import QueryRequest
 
 __all__ = ["Reader", "RowSums", "Summing", "row_sums_for", "shared_out"]
 
@@ -66,17 +66,17 @@ class Summing:
     _sums: Scratch | None = None
 
     def add_up(self, session: Session, find: Callable[[], RowSums | None]) -> None:
-        """See :class:`~clfrnn.first_pass.base.Handover`."""
+        """See :class:`~clfrnn.first_pass.base.FirstPass`."""
         self._row_sums = self._row_sums or find()
         self._sums = None if self._row_sums is None else self._row_sums.take(session)
 
     @property
     def adds_up(self) -> bool:
-        """See :class:`~clfrnn.first_pass.base.Handover`."""
+        """See :class:`~clfrnn.first_pass.base.FirstPass`."""
         return self._sums is not None
 
     def read_sums(self, session: Session, launch: Reader) -> cl.Event | None:
-        """See :class:`~clfrnn.first_pass.base.Handover`."""
+        """See :class:`~clfrnn.first_pass.base.FirstPass`."""
         sums, self._sums = self._sums, None
         assert sums is not None, "nobody has added up rows"
         assert self._row_sums is not None
@@ -88,7 +88,7 @@ class Summing:
         return () if self._sums is None or self._row_sums is None else (self._sums.base_data, self._row_sums.shift)
 
 
-def row_sums_for(index: Index, ask: Ask) -> RowSums | None:
+def row_sums_for(index: Index, ask: QueryRequest) -> RowSums | None:
     """Sums for the rows of a list, where these are sooner than a scan, and cannot come to more than an int holds.
 
     Not on a CPU, where lists take 1.02 to 1.12 times as long with them (65,536 and 262,144 points on two cores).
@@ -106,6 +106,6 @@ def shared_out(rows: int) -> tuple[int, int]:
     return shift, -(-rows // (1 << shift))
 
 
-def _make_row_sums(session: Session, shift: int, shares: int) -> RowSums:
+def _make_row_sums(session: Session, shift: int, shares: int) -> RowSums:  # noqa: ARG001
     """One for all lists of a session, which holds it, with so many shares: two sets of 32 KiB at most."""
     return RowSums(shift, shares)

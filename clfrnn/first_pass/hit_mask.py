@@ -15,13 +15,13 @@ from .block_sums import Summing
 if TYPE_CHECKING:
     from ..index import Index
 
-__all__ = ["Marks", "make_marks"]
+__all__ = ["HitMask", "make_hit_mask"]
 
 #: Marks take no more than this share of what the device has left.
 _SHARE = 1 / 8
 
 
-class Marks(Summing):
+class HitMask(Summing):
     """Room for so many words of each unit of a launch, and how many of them it would need."""
 
     #: the visit that reads them writes rows, from where a scan says that they begin
@@ -47,7 +47,7 @@ class Marks(Summing):
     def tell(self, total: Scratch) -> None:
         """Nothing: see :meth:`has_rest`."""
 
-    def has_rest(self, told: int) -> bool:
+    def has_rest(self, told: int) -> bool:  # noqa: ARG002
         """The visit that reads them writes all rows."""
         return True
 
@@ -64,7 +64,7 @@ class Marks(Summing):
         """Nothing: marks take as much as the pool has."""
 
 
-def make_marks(session: Session, *, units: int, room: float, size: int, spare: int = 0) -> Marks | None:
+def make_hit_mask(session: Session, *, units: int, room: float, size: int, spare: int = 0) -> HitMask | None:
     """Memory for marks of `room` words of `size` bytes for each of the `units`, or fewer of them where that is much.
 
     And `spare` words more for each, which whoever writes some at once may come to write to.
@@ -75,7 +75,7 @@ def make_marks(session: Session, *, units: int, room: float, size: int, spare: i
     if words <= 0:
         return None
     try:
-        return Marks(
+        return HitMask(
             session.scratch((words + spare) * units * size // INT.itemsize, INT, purpose="the marks of candidates"),
             session.scratch(units, INT, purpose="the marks of candidates"),
             words,

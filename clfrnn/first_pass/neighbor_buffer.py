@@ -13,7 +13,7 @@ import pyopencl.array as cla
 
 from ..errors import DeviceMemoryError
 from ..planning.configs import count_bits
-from ..planning.primitives import plan_stashed_rows
+from ..planning.primitives import plan_buffer_to_rows
 from ..planning.problem import Problem
 from ..primitives.scan import Packed
 from ..runtime.program import Kernel
@@ -23,9 +23,9 @@ from .block_sums import Summing
 
 if TYPE_CHECKING:
     from ..index import Index
-    from ..inputs.request import Ask
+    from ..inputs.request import QueryRequest
 
-__all__ = ["Stash", "make_stash", "slots_for", "slots_that_pay", "stash_for"]
+__all__ = ["NeighborBuffer", "make_neighbor_buffer", "slots_for", "slots_that_pay", "stash_for"]
 
 _FLAG = np.dtype(np.uint8)
 
@@ -53,7 +53,7 @@ def _draw_number() -> int:
     return next(_NUMBERS) * _APART % _LAST_NUMBER + 1
 
 
-class Stash(Summing):
+class NeighborBuffer(Summing):
     """Room for the numbers of up to `slots` neighbors of each unit of a launch."""
 
     places_rows: ClassVar[bool] = True
@@ -65,13 +65,13 @@ class Stash(Summing):
         #: whether a unit has more of them
         self.full = full
         self.slots, self.units = slots, units
-        #: see :class:`~clfrnn.first_pass.base.Handover`
+        #: see :class:`~clfrnn.first_pass.base.FirstPass`
         self.packed = Packed(slots, numbers)
         #: the neighbors of each query, packed with its place here
         self.rows: cla.Array | None = None
         #: behind this the count leaves the stash's number when a unit has more
         self._total: Scratch | None = None
-        self.number = Stash.unsaid
+        self.number = NeighborBuffer.unsaid
         #: what writes rows, by whether their offsets are wide
         self._writers: dict[bool, tuple[Mapping[str, Kernel], int]] = {}
 
@@ -85,14 +85,14 @@ class Stash(Summing):
         return self.numbers.base_data, self.full.base_data, self.units, *told, *self.sum_arguments
 
     def tell(self, total: Scratch) -> None:
-        """See :class:`~clfrnn.first_pass.base.Handover`."""
-        self._total, self.number = total, Stash.unsaid
+        """See :class:`~clfrnn.first_pass.base.FirstPass`."""
+        self._total, self.number = total, NeighborBuffer.unsaid
 
     def has_rest(self, told: int) -> bool:
         """Whether a unit had more neighbors than slots. A number that was said is that of no stash from then on."""
         if told != self.number:
             return False
-        Stash.unsaid = _draw_number()
+        NeighborBuffer.unsaid = _draw_number()
         return True
 
     def variant(self, *, light: bool) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class Stash(Summing):
         return session.launch(kernels["stashed_rows"], self.units, size, self.units, capacity, *given)
 
     def place(self, session: Session, offsets: cla.Array, indices: cla.Array) -> cl.Event | None:
-        """See :class:`~clfrnn.first_pass.base.Handover`."""
+        """See :class:`~clfrnn.first_pass.base.FirstPass`."""
         total = self._total
         assert total is not None, "nobody has said where to tell the host"
         rows, (kernels, size), capacity = self._writer(session, offsets, indices)
@@ -144,12 +144,14 @@ class Stash(Summing):
 
     def _find_writer(self, session: Session, *, wide: bool) -> tuple[Mapping[str, Kernel], int]:
         offset = "long" if wide else "int"
-        kernels, config = session.planned("first_pass/buffer_to_rows", plan_stashed_rows, stashed=self.slots, offset=offset)
+        kernels, config = session.planned(
+            "first_pass/buffer_to_rows", plan_buffer_to_rows, stashed=self.slots, offset=offset
+        )
         self._writers[wide] = writer = kernels, config.work_group_size
         return writer
 
     def prepare(self, session: Session, offsets: cla.Array) -> None:
-        """See :class:`~clfrnn.first_pass.base.Handover`."""
+        """See :class:`~clfrnn.first_pass.base.FirstPass`."""
         self._find_writer(session, wide=offsets.dtype == LONG)
 
     @property
@@ -159,7 +161,7 @@ class Stash(Summing):
         return kept if self.rows is None else {**kept, "stash_rows": self.rows}
 
     def give_back(self, index: Index) -> None:
-        """See :class:`~clfrnn.first_pass.base.Handover`."""
+        """See :class:`~clfrnn.first_pass.base.FirstPass`."""
         self._total = None
         if self.units * (INT.itemsize * (self.slots + 1) + _FLAG.itemsize) <= _MOST_KEPT:
             index.kept_stash = self
@@ -190,7 +192,7 @@ def slots_that_pay(
     return next(filter(fits, wanted), 0)
 
 
-def stash_for(index: Index, ask: Ask, slots: int) -> Stash | None:
+def stash_for(index: Index, ask: QueryRequest, slots: int) -> NeighborBuffer | None:
     """A stash of so many slots for a list of numbers alone, where that is sooner: the one before, if it serves."""
     if not slots or (ask.queries is not None and not ask.copied):
         return None
@@ -198,10 +200,10 @@ def stash_for(index: Index, ask: Ask, slots: int) -> Stash | None:
     if kept is not None and (kept.units, kept.slots) == (ask.m, slots):
         return kept
     del kept  # back to the pool, for the next
-    return make_stash(index.session, units=ask.m, slots=slots)
+    return make_neighbor_buffer(index.session, units=ask.m, slots=slots)
 
 
-def make_stash(session: Session, *, units: int, slots: int) -> Stash | None:
+def make_neighbor_buffer(session: Session, *, units: int, slots: int) -> NeighborBuffer | None:
     """Memory for a stash, where that is not much, and all places in it can be told in packed rows."""
     largest, available = session.available()
     told = (units - 1).bit_length() + count_bits(slots) <= 32
@@ -210,6 +212,6 @@ def make_stash(session: Session, *, units: int, slots: int) -> Stash | None:
     purpose = "the numbers of neighbors"
     try:
         numbers = session.scratch(units * slots, INT, purpose=purpose)
-        return Stash(numbers, session.scratch(units, _FLAG, purpose=purpose), slots, units)
+        return NeighborBuffer(numbers, session.scratch(units, _FLAG, purpose=purpose), slots, units)
     except DeviceMemoryError:  # a list can do without
         return None

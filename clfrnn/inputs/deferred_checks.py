@@ -14,14 +14,14 @@ from ..primitives.readback import Box, BoxRoom, PendingBox, SentBoxes, SentTotal
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
 
-__all__ = ["Watch", "check_largest", "check_near"]
+__all__ = ["DeferredChecks", "check_largest", "check_near"]
 
 #: Checks of a caller who never waits are sent to the host when there are so many, and heard when there are as many
 #: more.
 _TOGETHER = 8
 
 
-class Watch:
+class DeferredChecks:
     """The checks of one index that are still running on the device, and the box of its points.
 
     A caller who never waits hears of them eight at a time, when eight more have been enqueued, so that the device does

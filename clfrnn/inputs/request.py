@@ -11,10 +11,10 @@ from ..planning.configs import VisitVariant
 from ..primitives.readback import PendingBox
 from ..runtime.session import Session
 
-__all__ = ["Ask"]
+__all__ = ["QueryRequest"]
 
 
-class Ask(NamedTuple):
+class QueryRequest(NamedTuple):
     """One checked query: where the queries are, how far they look, what they leave out, and what they look into."""
 
     queries: cla.Array | None
@@ -51,18 +51,18 @@ class Ask(NamedTuple):
             self.half,
         )
 
-    def kept(self, session: Session) -> Ask:
+    def kept(self, session: Session) -> QueryRequest:
         """The same query, of copies where arrays are the caller's own: for those who come back to it later."""
         return self._copied(session, [array for array in self._read() if self.borrowed])
 
-    def kept_for_parts(self, session: Session) -> Ask:
+    def kept_for_parts(self, session: Session) -> QueryRequest:
         """The same for those who take parts of it, of queries of its own also where walks read a copy of them."""
         try:
             return self._copied(session, [self.queries, self.radii] if self.borrowed else [])._replace(parted=True)
         except DeviceMemoryError:
             return self.kept(session)
 
-    def apart_from(self, session: Session, written: list[cla.Array]) -> Ask:
+    def apart_from(self, session: Session, written: list[cla.Array]) -> QueryRequest:
         """The same query, of copies of arrays that its function writes to while others still look at them."""
         buffers = [array.base_data for array in written]
         given = (array for array in self._read() if array is not None)
@@ -72,7 +72,7 @@ class Ask(NamedTuple):
         """What a walk reads while it is under way."""
         return (None if self.copied else self.queries, self.radii)
 
-    def _copied(self, session: Session, arrays: list[cla.Array | None]) -> Ask:
+    def _copied(self, session: Session, arrays: list[cla.Array | None]) -> QueryRequest:
         copies = {}
         for name, array in (("queries", self.queries), ("radii", self.radii)):
             if array is not None and any(array is each for each in arrays):

@@ -8,11 +8,11 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..primitives.pair_geometry import measure_pairs
-from .columns import ListSpec
+from .columns import Columns
 
 if TYPE_CHECKING:
     from ..index import Index
-    from ..inputs.request import Ask
+    from ..inputs.request import QueryRequest
 
 __all__ = ["measure", "pays_to_measure"]
 
@@ -21,7 +21,7 @@ __all__ = ["measure", "pays_to_measure"]
 _NUMBERS, _NUMBERS_OF_POINT = 6e6, 1.5
 
 
-def pays_to_measure(index: Index, ask: Ask, spec: ListSpec) -> bool:
+def pays_to_measure(index: Index, ask: QueryRequest, spec: Columns) -> bool:
     """Whether a list's numbers are better written alone, and what else it carries found by them.
 
     On a GPU one number to a row takes as long as a sector of memory: numbers alone are written by sectors, and what
@@ -33,7 +33,9 @@ def pays_to_measure(index: Index, ask: Ask, spec: ListSpec) -> bool:
     return pairs * spec.carried >= _NUMBERS + _NUMBERS_OF_POINT * index.num_points
 
 
-def measure(index: Index, ask: Ask, spec: ListSpec, points: cla.Array, arrays: dict[str, cla.Array]) -> cl.Event | None:
+def measure(
+    index: Index, ask: QueryRequest, spec: Columns, points: cla.Array, arrays: dict[str, cla.Array]
+) -> cl.Event | None:
     """What the list of `arrays` carries besides numbers, which are written; `points` are in their own order."""
     return measure_pairs(
         index.session,

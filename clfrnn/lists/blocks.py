@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import DeviceMemoryError
-from ..inputs.request import Ask
+from ..inputs.request import QueryRequest
 from ..queries.count_nearest import count_for_list
 from ..results import NeighborList
 from .budget import check_room, fits
-from .columns import ListSpec, offset_type
-from .rows import Listing, begin_listing
+from .columns import Columns, offset_type
+from .rows import Rows, begin_rows
 
 if TYPE_CHECKING:
     from ..index import Index
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 __all__ = ["list_blocks"]
 
 
-def list_blocks(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int) -> Iterator[NeighborList]:
+def list_blocks(index: Index, ask: QueryRequest, spec: Columns, *, max_bytes: int) -> Iterator[NeighborList]:
     """Lists of consecutive ranges of the queries, each of at most `max_bytes`, in order. Counts are made at once."""
     ask = ask.kept_for_parts(index.session)
     per_row = index.session.read(count_for_list(index, ask)).astype(np.int64)
     index.watch.settle()
-    listing = begin_listing(index, ask, spec)
+    listing = begin_rows(index, ask, spec)
     # Without memory for a copy, queries that walks read a copy of are still the caller's own.
     listing = listing.with_points() if ask.queries is None or ask.parted else listing.visited()
     return _blocks(listing, np.concatenate([[0], np.cumsum(per_row)]), max_bytes)
 
 
-def _blocks(listing: Listing, places: Any, max_bytes: int) -> Iterator[NeighborList]:
+def _blocks(listing: Rows, places: Any, max_bytes: int) -> Iterator[NeighborList]:
     index, ask, spec = listing.index, listing.ask, listing.spec
     first = 0
     while first < ask.m:
@@ -55,7 +55,7 @@ def _blocks(listing: Listing, places: Any, max_bytes: int) -> Iterator[NeighborL
         first = end
 
 
-def _block(listing: Listing, first: int, end: int, places: Any) -> NeighborList:
+def _block(listing: Rows, first: int, end: int, places: Any) -> NeighborList:
     """The list of queries from `first` on to `end` alone, whose rows begin at `places`."""
     index, pairs = listing.index, int(places[end] - places[first])
     offsets = (places[first : end + 1] - places[first]).astype(offset_type(pairs))
@@ -64,7 +64,7 @@ def _block(listing: Listing, first: int, end: int, places: Any) -> NeighborList:
     return part.hand_over(part.cut(part.fill(placed, pairs=pairs, room=pairs), pairs))
 
 
-def _last_row_that_fits(spec: ListSpec, places: Any, first: int, max_bytes: int) -> int:
+def _last_row_that_fits(spec: Columns, places: Any, first: int, max_bytes: int) -> int:
     """The row behind the last one of the longest block from `first` on; `first` itself where no row fits."""
     low, high = first, len(places) - 1
     while low < high:

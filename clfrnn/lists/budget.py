@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import DeviceMemoryError
-from .columns import ListSpec
+from .columns import Columns
 
 if TYPE_CHECKING:
     from ..index import Index
@@ -16,7 +16,7 @@ __all__ = ["affords", "check_budget", "check_room", "fits"]
 _LEAST_BUDGET = 1 << 12
 
 
-def fits(index: Index, spec: ListSpec, rows: int, pairs: int, *, held: int = 0) -> bool:
+def fits(index: Index, spec: Columns, rows: int, pairs: int, *, held: int = 0) -> bool:
     """Whether the device has room for the list, `held` bytes of which there are already."""
     largest, available = index.session.available()
     if spec.largest(rows, pairs) > largest:
@@ -25,12 +25,12 @@ def fits(index: Index, spec: ListSpec, rows: int, pairs: int, *, held: int = 0) 
     return needed <= available or (index.session.let_go() and needed <= index.session.available()[1])
 
 
-def affords(index: Index, spec: ListSpec, rows: int, pairs: int, max_bytes: int | None, *, held: int = 0) -> bool:
+def affords(index: Index, spec: Columns, rows: int, pairs: int, max_bytes: int | None, *, held: int = 0) -> bool:
     """Whether the list is within what the caller allows, and the device."""
     return (max_bytes is None or spec.bytes(rows, pairs) <= max_bytes) and fits(index, spec, rows, pairs, held=held)
 
 
-def check_budget(index: Index, spec: ListSpec, rows: int, pairs: int, max_bytes: int | None, *, held: int = 0) -> None:
+def check_budget(index: Index, spec: Columns, rows: int, pairs: int, max_bytes: int | None, *, held: int = 0) -> None:
     """Raise when the list would exceed what the caller allows, or the device."""
     needed = spec.bytes(rows, pairs)
     if max_bytes is not None and needed > max_bytes:
@@ -43,7 +43,7 @@ def check_budget(index: Index, spec: ListSpec, rows: int, pairs: int, max_bytes:
     check_room(index, spec, rows, pairs, held=held)
 
 
-def check_room(index: Index, spec: ListSpec, rows: int, pairs: int, *, held: int = 0) -> None:
+def check_room(index: Index, spec: Columns, rows: int, pairs: int, *, held: int = 0) -> None:
     """Raise when the list would exceed the device."""
     if fits(index, spec, rows, pairs, held=held):
         return

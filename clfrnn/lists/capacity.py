@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 
-__all__ = ["Rooms"]
+__all__ = ["Capacity"]
 
 #: A list in a loop has room for this many times as many pairs as those before it had, so that it finds it in the pool.
 _SPARE = 1.125
@@ -17,7 +17,7 @@ _PATIENCE = 8
 _MOST_KINDS = 64
 
 
-class Rooms:
+class Capacity:
     """Room for lists, by their kind: what decides about their length besides where points lie."""
 
     def __init__(self) -> None:

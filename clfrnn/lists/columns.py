@@ -18,13 +18,13 @@ from ..runtime.scratch import INT, LONG
 if TYPE_CHECKING:
     from ..index import Index
 
-__all__ = ["ListSpec", "is_wide", "most_alike", "offset_type"]
+__all__ = ["Columns", "is_wide", "most_alike", "offset_type"]
 
 _LARGEST_INT32 = 2**31 - 1
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ListSpec:
+class Columns:
     """What a list carries, and the order inside its rows."""
 
     distances: bool
@@ -71,7 +71,7 @@ class ListSpec:
         return sum(math.prod(shape) for shape, _ in self.of_pair.values()) - 1
 
     @functools.cached_property
-    def numbers(self) -> ListSpec:
+    def numbers(self) -> Columns:
         """The same of numbers alone."""
         return dataclasses.replace(self, distances=False, vectors=False, sort=None)
 
@@ -129,7 +129,7 @@ def most_alike(pairs: int) -> float:
     return math.inf if is_wide(pairs) else _LARGEST_INT32
 
 
-def make_spec(index: Index, *, distances: bool, vectors: bool, sort: str | None) -> ListSpec:
+def make_columns(index: Index, *, distances: bool, vectors: bool, sort: str | None) -> Columns:
     """Check what a list shall carry."""
     if sort not in (None, "index", "distance"):
         raise InvalidInputError(
@@ -138,7 +138,7 @@ def make_spec(index: Index, *, distances: bool, vectors: bool, sort: str | None)
     kind = bool(distances), bool(vectors), sort
     if kind not in index.specs:
         box = index.problem.box
-        index.specs[kind] = ListSpec(
+        index.specs[kind] = Columns(
             distances=kind[0],
             vectors=kind[1],
             sort=sort,

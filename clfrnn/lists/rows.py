@@ -22,33 +22,33 @@ from ..runtime.launch_limits import sorts_within_turns, turns_refusal
 from ..runtime.scratch import INT, Scratch
 from .attributes import measure, pays_to_measure
 from .budget import fits
-from .columns import ListSpec, is_wide
+from .columns import Columns, is_wide
 
 if TYPE_CHECKING:
-    from ..first_pass.base import Handover
+    from ..first_pass.base import FirstPass
     from ..index import Index
-    from ..inputs.request import Ask
+    from ..inputs.request import QueryRequest
 
-__all__ = ["Listing", "begin_listing"]
+__all__ = ["Rows", "begin_rows"]
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)  # one for each list: frozen ones take longer to make
-class Listing:
+class Rows:
     """What is listed, and what a list carries of it."""
 
     index: Index
-    ask: Ask
-    spec: ListSpec
+    ask: QueryRequest
+    spec: Columns
     #: whether the visit writes numbers alone, by which pairs are measured then
     measured: bool
     #: the points to measure by, for those who come back when the index has others
     points: cla.Array | None = None
 
-    def visited(self) -> Listing:
+    def visited(self) -> Rows:
         """The same list, of which the visit writes all."""
         return dataclasses.replace(self, measured=False, points=None)
 
-    def with_points(self) -> Listing:
+    def with_points(self) -> Rows:
         """The same with the points to measure by as they are now; visited where there is no memory for them."""
         if not self.measured or self.points is not None:
             return self
@@ -58,12 +58,12 @@ class Listing:
             points = None
         return self.visited() if points is None else dataclasses.replace(self, points=points)
 
-    def count(self, total: Scratch, *, loops: bool = False) -> tuple[Counts, Handover | None]:
+    def count(self, total: Scratch, *, loops: bool = False) -> tuple[Counts, FirstPass | None]:
         """The first visit: what it counts, and what it leaves for the second; where the sum will lie is `total`.
 
         In a loop rows are added up by it where that saves a launch, as the sums of one list are cleared by the next.
         """
-        marks = self.index.make_marks(self.ask, numbers=self.measured or not self.spec.carried)
+        marks = self.index.make_hit_mask(self.ask, numbers=self.measured or not self.spec.carried)
         if marks is not None:
             marks.tell(total)
             session = self.index.session
@@ -71,16 +71,16 @@ class Listing:
                 marks.add_up(session, lambda: row_sums_for(self.index, self.ask))
         return count_for_list(self.index, self.ask, marks), marks
 
-    def places_rows(self, marks: Handover | None, room: int) -> bool:
+    def places_rows(self, marks: FirstPass | None, room: int) -> bool:
         """Whether rows are written into so much room, and where they begin is found, by one launch: numbers alone."""
         return marks is not None and marks.adds_up and self.may_place_rows(marks) and room > 0 and not is_wide(room)
 
-    def may_place_rows(self, marks: Handover) -> bool:
+    def may_place_rows(self, marks: FirstPass) -> bool:
         """Whether they may be: where nobody waits for their number to go on with them."""
         return marks.places_rows and not (self.measured or self.spec.sort)
 
     def fill_foreseen(
-        self, offsets: cla.Array, room: int, *, marks: Handover | None, later: bool = False, scanned: bool = True
+        self, offsets: cla.Array, room: int, *, marks: FirstPass | None, later: bool = False, scanned: bool = True
     ) -> dict[str, cla.Array] | None:
         """The list, should it be no longer than foreseen; None where there is not even memory for that."""
         try:
@@ -94,7 +94,7 @@ class Listing:
         *,
         pairs: int | None,
         room: int,
-        marks: Handover | None = None,
+        marks: FirstPass | None = None,
         later: bool = False,
         scanned: bool = True,
     ) -> dict[str, cla.Array]:
@@ -117,7 +117,7 @@ class Listing:
         self.complete(arrays, event)
         return arrays
 
-    def write_rows(self, arrays: dict[str, cla.Array], *, marks: Handover | None = None) -> None:
+    def write_rows(self, arrays: dict[str, cla.Array], *, marks: FirstPass | None = None) -> None:
         """All rows, or with `marks` those that were left for later."""
         self.complete(arrays, self._visit(arrays, pairs=None, marks=marks))
 
@@ -140,7 +140,7 @@ class Listing:
             event = self._measure(arrays, tuple(name for name in spec.of_pair if name not in early)) or event
         self.index.session.publish(event, *(arrays[name] for name in spec.kept))
 
-    def _visit(self, arrays: dict[str, cla.Array], *, pairs: int | None, marks: Handover | None) -> cl.Event | None:
+    def _visit(self, arrays: dict[str, cla.Array], *, pairs: int | None, marks: FirstPass | None) -> cl.Event | None:
         """The visit that writes rows, or those that are left: their numbers alone, where these are measured."""
         index, ask, offsets, known = self.index, self.ask, arrays["offsets"], arrays["indices"].shape[0]
         write = self._writer(offsets, bounded=pairs is None or index.loops)
@@ -154,7 +154,7 @@ class Listing:
         held = SECTOR if self.index.writes_at_once() and not spec.carried else 0
         return spec.writer(offsets.dtype, bounded=bounded, held=held)
 
-    def prepare(self, offsets: cla.Array, marks: Handover) -> None:
+    def prepare(self, offsets: cla.Array, marks: FirstPass) -> None:
         """Compile what writes rows, and what a count has not put by, so that no later list of a loop has to."""
         marks.prepare(self.index.session, offsets)
         self.index.prepare(self._writer(offsets, bounded=True), self.ask, marks)
@@ -213,9 +213,9 @@ class Listing:
         )
 
 
-def begin_listing(index: Index, ask: Ask, spec: ListSpec) -> Listing:
+def begin_rows(index: Index, ask: QueryRequest, spec: Columns) -> Rows:
     """The list that is asked for."""
-    return Listing(index=index, ask=ask, spec=spec, measured=pays_to_measure(index, ask, spec))
+    return Rows(index=index, ask=ask, spec=spec, measured=pays_to_measure(index, ask, spec))
 
 
 def _some(arrays: dict[str, cla.Array], names: Iterable[str]) -> dict[str, cla.Array]:

@@ -11,14 +11,14 @@ from ..primitives.scan import Counts, Shares, counts_between, exclusive_scan
 from ..results import NeighborList
 from ..runtime.scratch import INT, LONG, Scratch
 from .budget import affords, check_budget, fits
-from .columns import ListSpec, is_wide, most_alike, offset_type
-from .rows import Listing, begin_listing
+from .columns import Columns, is_wide, most_alike, offset_type
+from .rows import Rows, begin_rows
 
 if TYPE_CHECKING:
-    from ..first_pass.base import Handover
+    from ..first_pass.base import FirstPass
     from ..first_pass.block_sums import RowSums
     from ..index import Index
-    from ..inputs.request import Ask
+    from ..inputs.request import QueryRequest
 
 __all__ = ["Counted", "list_now", "list_of_hint"]
 
@@ -29,7 +29,7 @@ class Counted(NamedTuple):
     offsets: cla.Array
     total: Scratch
     #: which candidates they are, where the count has marked them, or their numbers, where it has put them by
-    marks: Handover | None
+    marks: FirstPass | None
 
     @property
     def puts_by(self) -> bool:
@@ -55,12 +55,12 @@ class Counted(NamedTuple):
         marks.read_sums(session, launch)
 
 
-def list_now(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, spare: bool) -> NeighborList:
+def list_now(index: Index, ask: QueryRequest, spec: Columns, *, max_bytes: int | None, spare: bool) -> NeighborList:
     """The list, after one wait for its number of pairs.
 
     With `spare` it has some room to spare, and by what the lists before it had it is written before the wait.
     """
-    kind, total, listing = ask.kind, index.watch.total(), begin_listing(index, ask, spec)
+    kind, total, listing = ask.kind, index.watch.total(), begin_rows(index, ask, spec)
     counts, marks = listing.count(total, loops=spare)
     room = _room_foreseen(index, kind, ask.m, spec, max_bytes) if spare else None
     scanned = room is None or not listing.places_rows(marks, room)
@@ -106,7 +106,7 @@ def _offsets_for(index: Index, offsets: cla.Array, pairs: int) -> cla.Array:
 
 
 def _fill_foreseen(
-    listing: Listing, counted: Counted, room: int, *, counts: Counts, later: bool = False, scanned: bool = True
+    listing: Rows, counted: Counted, room: int, *, counts: Counts, later: bool = False, scanned: bool = True
 ) -> dict[str, cla.Array] | None:
     """The list, should it be no longer than foreseen; None without memory for it, but offsets all the same."""
     arrays = listing.fill_foreseen(counted.offsets, room, marks=counted.marks, later=later, scanned=scanned)
@@ -116,7 +116,7 @@ def _fill_foreseen(
 
 
 def _fill_exactly(
-    listing: Listing, counted: Counted, pairs: int, *, wanted: int, rest: bool, max_bytes: int | None
+    listing: Rows, counted: Counted, pairs: int, *, wanted: int, rest: bool, max_bytes: int | None
 ) -> dict[str, cla.Array]:
     """The list of so many pairs, with the room that is wanted if it is there, after the count has come."""
     index, spec, rows, held = listing.index, listing.spec, listing.ask.m, counted.offsets.nbytes
@@ -130,7 +130,7 @@ def _fill_exactly(
     return listing.cut(listing.fill(offsets, pairs=pairs, room=wanted, marks=marks, later=later), pairs)
 
 
-def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | None, hint: int) -> NeighborList:
+def list_of_hint(index: Index, ask: QueryRequest, spec: Columns, *, max_bytes: int | None, hint: int) -> NeighborList:
     """The list, written into room for `hint` pairs without waiting for their number.
 
     Whoever looks at it first waits. Pairs that are more than foreseen are written again, with the room they need.
@@ -139,7 +139,7 @@ def list_of_hint(index: Index, ask: Ask, spec: ListSpec, *, max_bytes: int | Non
         return list_now(index, ask, spec, max_bytes=max_bytes, spare=True)
     checks, bad = (*index.watch.of_points(), *ask.checks), index.watch.bad_points()
     ask = ask.kept(index.session)
-    listing = begin_listing(index, ask, spec)
+    listing = begin_rows(index, ask, spec)
     total = index.session.scratch(2, LONG, purpose="the number of pairs")
     counts, marks = listing.count(total, loops=index.loops)
     scanned = not listing.places_rows(marks, hint)
@@ -173,7 +173,7 @@ def _place(
     rows: int,
     counts: Counts,
     total: Scratch,
-    marks: Handover | None,
+    marks: FirstPass | None,
     *,
     wide: bool,
     scanned: bool = True,
@@ -186,7 +186,7 @@ def _place(
     return counted
 
 
-def _room_foreseen(index: Index, kind: Hashable, rows: int, spec: ListSpec, max_bytes: int | None) -> int | None:
+def _room_foreseen(index: Index, kind: Hashable, rows: int, spec: Columns, max_bytes: int | None) -> int | None:
     """Pairs that the list is given room for before their number is known; None where that has to be known first."""
     room = index.rooms.foreseen(kind)
     if room is None or not affords(index, spec, rows, room, max_bytes):

@@ -19,7 +19,7 @@ from ..runtime.launch_limits import check_turns
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
 
-__all__ = ["BruteForce", "BruteForceIndex"]
+__all__ = ["BruteForce", "BruteForceStructure"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -49,12 +49,12 @@ class BruteForce:
 
     def build(
         self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None
-    ) -> BruteForceIndex:
+    ) -> BruteForceStructure:
         """Keep a copy of the points."""
-        return BruteForceIndex(session, problem, self.plan(problem, session.profile), points, bounds)
+        return BruteForceStructure(session, problem, self.plan(problem, session.profile), points, bounds)
 
 
-class BruteForceIndex(Index):
+class BruteForceStructure(Index):
     """A copy of the points. Cost of a visit: m · n tests."""
 
     stem: ClassVar[str] = "brute_force"
@@ -75,15 +75,15 @@ class BruteForceIndex(Index):
 
     @property
     def config(self) -> TileConfig:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         return self._plan.config
 
-    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TileConfig:
+    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TileConfig:  # noqa: ARG002
         """For a user's function no tiles: idle items go through those too, and would run its ``state``."""
         return self.config if function.own else self.config.inline()
 
     def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         return [f"tiles: {self.config.tile} points at a time in local memory"]
 
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
@@ -102,7 +102,7 @@ class BruteForceIndex(Index):
         self._points, self._images, self._starts = copy, images, starts
 
     def walk_arguments(self) -> tuple[Any, ...]:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         images = () if self._images is None else (self._images.base_data,)
         return (self._n, self._points.base_data, *images)
 
@@ -113,7 +113,7 @@ class BruteForceIndex(Index):
         return {"points": self._points, **({} if self._images is None else {"images": self._images})}
 
     def positions(self) -> cla.Array:
-        """See :class:`~clfrnn.methods.structure.KeptPoints`."""
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._points
 
     def _tests_of_query(self) -> float:

@@ -13,7 +13,7 @@ from ..arrays import is_device_array
 from ..domain import CellGrid
 from ..errors import InvalidInputError
 from ..inputs.arrays import check_context, lies_ready, own_copy, take_points
-from ..inputs.deferred_checks import Watch
+from ..inputs.deferred_checks import DeferredChecks
 from ..planning.problem import Problem
 from ..primitives.gather import take_rows
 from ..primitives.periodic_images import measure_images, period_numbers
@@ -23,7 +23,7 @@ from ..runtime.program import Kernel
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
 
-__all__ = ["KeptPoints", "Readers"]
+__all__ = ["Readers", "SearchStructure"]
 
 
 class Readers(NamedTuple):
@@ -34,7 +34,7 @@ class Readers(NamedTuple):
     places: Scratch
 
 
-class KeptPoints(abc.ABC):
+class SearchStructure(abc.ABC):
     """What an index is before it is asked anything. A method says how it places points, and where."""
 
     #: the stem of the method's template
@@ -55,7 +55,9 @@ class KeptPoints(abc.ABC):
         self._measured: tuple[tuple[float, ...], PendingBox, Scratch] | None = None
         #: the box that points were placed by the last time: it is no news the next time, unless that failed
         self._served: Box | None = None
-        self.watch = Watch(session, n=problem.n, dtype=self.dtype, dim=self.dim, radius=self.radius, box=problem.box)
+        self.watch = DeferredChecks(
+            session, n=problem.n, dtype=self.dtype, dim=self.dim, radius=self.radius, box=problem.box
+        )
 
     def __repr__(self) -> str:
         return (

@@ -14,9 +14,9 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..domain import CellGrid, padded_radius
-from ..first_pass.base import Handover
+from ..first_pass.base import FirstPass
 from ..functions import NeighborFunction
-from ..inputs.request import Ask
+from ..inputs.request import QueryRequest
 from ..planning.configs import RunConfig, TileConfig, VisitVariant
 from ..planning.problem import Problem
 from ..primitives.readback import PendingBox
@@ -24,12 +24,12 @@ from ..primitives.reduce import bounding_box
 from ..runtime.program import Kernel
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
-from .structure import KeptPoints
+from .structure import SearchStructure
 
-__all__ = ["Walker"]
+__all__ = ["Traversal"]
 
 
-class Walker(KeptPoints):
+class Traversal(SearchStructure):
     """What a method says about its walk, and the one way to run it."""
 
     #: whether queries that come in an order of the walk's own do so as a copy like that of the points
@@ -48,7 +48,7 @@ class Walker(KeptPoints):
     def config(self) -> RunConfig | TileConfig:
         """What the method's programs are specialised by."""
 
-    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> RunConfig | TileConfig:
+    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> RunConfig | TileConfig:  # noqa: ARG002
         """What the program that runs `function` is specialised by, where that is not :attr:`config`."""
         return self.config
 
@@ -74,11 +74,11 @@ class Walker(KeptPoints):
     def run(
         self,
         function: NeighborFunction,
-        ask: Ask,
+        ask: QueryRequest,
         values: Sequence[Any],
         *,
         every_candidate: bool = False,
-        marks: Handover | None = None,
+        marks: FirstPass | None = None,
     ) -> cl.Event | None:
         """Run `function` for every query of `ask`. The only way in which neighbors are ever found.
 
@@ -113,14 +113,14 @@ class Walker(KeptPoints):
             )
         return event
 
-    def prepare(self, function: NeighborFunction, ask: Ask, marks: Handover) -> None:
+    def prepare(self, function: NeighborFunction, ask: QueryRequest, marks: FirstPass) -> None:
         """Compile what runs `function` for every query of `ask`, for a loop that will come to need it."""
         for images in self.passes(function, ask):
             part = ask.part is not None and not self.goes_by_number(function, ask, images)
             self._program(function, ask, images, part=part, marks=marks)
 
     def _program(
-        self, function: NeighborFunction, ask: Ask, images: str, *, part: bool, marks: Handover | None
+        self, function: NeighborFunction, ask: QueryRequest, images: str, *, part: bool, marks: FirstPass | None
     ) -> tuple[Kernel, Any]:
         """The kernel that runs `function` for such a query, and the config it was compiled for."""
         passed_on = {"shared": self.divides(function, ask.m)} if marks is None else marks.variant(light=function.light)
@@ -142,18 +142,18 @@ class Walker(KeptPoints):
             found = self._programs[kind] = kernels["frnn_visit"], config
         return found
 
-    def divides(self, function: NeighborFunction, m: int) -> bool:
+    def divides(self, function: NeighborFunction, m: int) -> bool:  # noqa: ARG002
         """Whether several work-items look for the neighbors of each of m queries, and put their sums together.
 
         :meth:`config_for` then has a variant that is ``shared``.
         """
         return False
 
-    def passes(self, function: NeighborFunction, ask: Ask) -> tuple[str, ...]:
+    def passes(self, function: NeighborFunction, ask: QueryRequest) -> tuple[str, ...]:  # noqa: ARG002
         """The kernels that serve all queries of `ask` between them: see :class:`~clfrnn.planning.configs.VisitVariant`."""
         return ask.images
 
-    def goes_by_number(self, function: NeighborFunction, ask: Ask, images: str) -> bool:
+    def goes_by_number(self, function: NeighborFunction, ask: QueryRequest, images: str) -> bool:  # noqa: ARG002
         """Whether the units of a launch are queries by their own numbers, so that some of them are a launch too."""
         return ask.queries is not None or self.config.in_order
 
@@ -161,7 +161,7 @@ class Walker(KeptPoints):
         """Whether lists of numbers alone are written some of them at once, as few take the device as long as many."""
         return False
 
-    def disorder(self, ask: Ask) -> Scratch | None:
+    def disorder(self, ask: QueryRequest) -> Scratch | None:  # noqa: ARG002
         """An int32 of the device, 0 where queries of `ask` come nearly in the order of answers, if there is one."""
         return None
 
@@ -170,11 +170,11 @@ class Walker(KeptPoints):
         """What a query is foreseen to cost, in tests of candidates, where there is such an int32."""
         return math.inf
 
-    def make_marks(self, ask: Ask, *, numbers: bool) -> Handover | None:
+    def make_hit_mask(self, ask: QueryRequest, *, numbers: bool) -> FirstPass | None:
         """Room for what a count may pass on to a list of `ask`, of neighbors' `numbers` alone or more, to be sooner."""
         return None
 
-    def units(self, ask: Ask, config: Any) -> int:
+    def units(self, ask: QueryRequest, config: Any) -> int:  # noqa: ARG002
         """Work-items of a launch for all queries of `ask`."""
         return ask.m
 
@@ -182,11 +182,11 @@ class Walker(KeptPoints):
         """The box of queries from the device: being found, or to be found by :meth:`place_queries`."""
         return bounding_box(self.session, queries, self.watch.room())
 
-    def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:
+    def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
         """What walks take of queries that they go through in an order of their own; `box` is that of device arrays."""
         return ()
 
-    def part_of(self, ask: Ask, first: int, end: int) -> Ask:
+    def part_of(self, ask: QueryRequest, first: int, end: int) -> QueryRequest:
         """The same query of those from `first` on to `end` alone."""
         return ask._replace(part=(first, end))
 
@@ -197,7 +197,7 @@ class Walker(KeptPoints):
             return ("all",)
         return (home,) if self.at_home() else (home, "away")
 
-    def served_at_home(self, *, foreign: bool) -> str | None:
+    def served_at_home(self, *, foreign: bool) -> str | None:  # noqa: ARG002
         """The kernel for points at home in a periodic box, where the method has one for them.
 
         Where candidates may each be shifted in their own way, compilers neither load nor test several at once.

@@ -15,14 +15,14 @@ from .bucket_sort import (
     most_cells_of_bucket,
     plan_bucket_cells,
     plan_buckets,
-    plan_picks,
     plan_regions,
+    plan_select_cells,
     record_size,
 )
 from .coarse_grid import most_coarse_cells
 from .problem import Problem
 
-__all__ = ["Filling", "plan_filling"]
+__all__ = ["BinningPlan", "plan_binning"]
 
 #: Buckets of an even cloud have fewer points where there would be fewer of them than so many for each compute unit, but
 #: not much fewer.
@@ -46,7 +46,7 @@ _FEW_IN_TURN, _TURNS, _LEAST_TURNS = 1 << 12, 12, 512
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Filling:
+class BinningPlan:
     """How points come into cells, and why, in words.
 
     "in turn", by one work-item; "at once", each group picking those of a bucket; by way of "buckets"; or "one by one".
@@ -72,7 +72,7 @@ class Filling:
         return self.way != "one by one"
 
 
-def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid, in_tiles: bool = False) -> Filling:
+def plan_binning(profile: DeviceProfile, *, problem: Problem, grid: CellGrid, in_tiles: bool = False) -> BinningPlan:
     """The fewest launches, with writes that lie near each other, where no group has much more to do than others.
 
     Of buckets that are sorted `in_tiles`, no group has.
@@ -82,24 +82,26 @@ def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid, in
         turns = max(_TURNS * problem.n, _LEAST_TURNS)
         # Their number alone decides: an update of the same points to other cells compiles nothing.
         if problem.n <= _FEW_IN_TURN and turns <= (profile.loop_turns or math.inf):
-            return Filling(way="in turn", why="points are few, and a launch takes longer than one work-item for them")
-        return Filling(way=one_by_one, why="the device is no GPU")
+            return BinningPlan(
+                way="in turn", why="points are few, and a launch takes longer than one work-item for them"
+            )
+        return BinningPlan(way=one_by_one, why="the device is no GPU")
     if profile.loop_turns is not None:
-        return Filling(way=one_by_one, why="the driver bounds loops")
+        return BinningPlan(way=one_by_one, why="the driver bounds loops")
     n, cells, most = problem.n, grid.cells, most_coarse_cells(profile)
     picked = _plan_picking(profile, problem=problem, grid=grid)
     if picked is not None:
         return picked
     least = math.ceil(math.log2(max(1.0, cells / most)))
     if 1 << least > most_cells_of_bucket(profile):
-        return Filling(way=one_by_one, why="local memory could not count so many cells in two steps", overfull=True)
+        return BinningPlan(way=one_by_one, why="local memory could not count so many cells in two steps", overfull=True)
     busy = min(n / _LEAST_OF_BUCKET, _BUCKETS_A_UNIT * profile.compute_units)
     wanted = max(1.0, n / OF_BUCKET, busy)
     shift = min(math.ceil(math.log2(max(1.0, cells / wanted))), int(math.log2(most_cells_of_bucket(profile))))
     if not in_tiles:
         crowd, bearable = _crowd(problem, grid), max(n * _LARGEST_SHARE, _SOON_FILLED)
         if crowd * 2**least > bearable:
-            return Filling(way=one_by_one, why="many points are expected in few cells")
+            return BinningPlan(way=one_by_one, why="many points are expected in few cells")
         shift = min(shift, math.floor(math.log2(bearable / crowd)))
     shift = max(least, shift)
     buckets = -(-cells // (1 << shift))
@@ -108,12 +110,12 @@ def plan_filling(profile: DeviceProfile, *, problem: Problem, grid: CellGrid, in
     tile = plan_bucket_cells(profile, **_facts(problem), layout="records").tile
     overfull = n > max(OF_BUCKET, tile) * buckets
     divided = {"span": span, "regions": regions, "entered": _MOST_OPEN // _LINE} if regions else {}
-    return Filling(way="buckets", why=why, shift=shift, buckets=buckets, overfull=overfull, **divided)
+    return BinningPlan(way="buckets", why=why, shift=shift, buckets=buckets, overfull=overfull, **divided)
 
 
-def _plan_picking(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> Filling | None:
+def _plan_picking(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> BinningPlan | None:
     """Buckets that are picked out of all points, as many as groups work at once; None for more points or cells."""
-    picking = plan_picks(profile, **_facts(problem), layout="records")
+    picking = plan_select_cells(profile, **_facts(problem), layout="records")
     if problem.n > _FEW_OF_ITEM * picking.work_group_size:
         return None
     wanted = max(1.0, min(profile.compute_units - 1, problem.n / PICKED))
@@ -122,7 +124,7 @@ def _plan_picking(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -
     buckets = -(-grid.cells // (1 << shift))
     if buckets >= max(2, profile.compute_units):  # and a group for their box
         return None
-    return Filling(way="at once", why="points are few, and each group reads all", shift=shift, buckets=buckets)
+    return BinningPlan(way="at once", why="points are few, and each group reads all", shift=shift, buckets=buckets)
 
 
 def _divide_buckets(profile: DeviceProfile, *, problem: Problem, buckets: int) -> tuple[int, int]:

@@ -25,9 +25,9 @@ __all__ = [
     "most_cells_of_bucket",
     "plan_bucket_cells",
     "plan_buckets",
-    "plan_in_turn",
-    "plan_picks",
     "plan_regions",
+    "plan_select_cells",
+    "plan_serial_cells",
     "record_size",
 ]
 
@@ -176,7 +176,7 @@ def _most_cells_picked(profile: DeviceProfile) -> int:
     return _power_of_two(profile.usable_local_memory // 12)
 
 
-def plan_picks(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> PickConfig:
+def plan_select_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> PickConfig:
     """Wide groups, as each reads all points; room for four times the points that a bucket shall have."""
     counters = _most_cells_picked(profile)
     left = profile.usable_local_memory - 4 * (counters + _SPREAD + 1)
@@ -193,7 +193,7 @@ def plan_picks(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, l
     )
 
 
-def plan_in_turn(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> InTurnConfig:
+def plan_serial_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> InTurnConfig:
     """One item, whatever the device."""
     return InTurnConfig(work_group_size=1, dim=dim, real=real, periodic=periodic, layout=layout)
 

@@ -56,7 +56,7 @@ class KernelConfig:
         """The names a template sees: the fields, and what follows from them."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
-    def options(self, profile: DeviceProfile) -> list[str]:
+    def options(self, profile: DeviceProfile) -> list[str]:  # noqa: ARG002
         """What its program is compiled with besides what every program of the device is."""
         return []
 

@@ -8,6 +8,7 @@ from typing import Any
 from .configs import KernelConfig, PointConfig
 
 __all__ = [
+    "BufferToRowsConfig",
     "GatherConfig",
     "PairConfig",
     "PartConfig",
@@ -15,7 +16,6 @@ __all__ = [
     "RowSortConfig",
     "ScanConfig",
     "SortConfig",
-    "StashedRowsConfig",
     "TakeConfig",
     "WidenConfig",
 ]
@@ -58,7 +58,7 @@ class PartConfig(KernelConfig):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class StashedRowsConfig(KernelConfig):
+class BufferToRowsConfig(KernelConfig):
     """Rows of up to so many numbers that a count has ``stashed``, for a list whose offsets have the type ``offset``."""
 
     stashed: int

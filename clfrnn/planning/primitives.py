@@ -8,6 +8,7 @@ from ..profile import DeviceProfile
 from .configs import REAL_SIZE, KernelConfig, PointConfig
 from .groups import group_size, square_root
 from .primitive_configs import (
+    BufferToRowsConfig,
     GatherConfig,
     PairConfig,
     PartConfig,
@@ -15,13 +16,13 @@ from .primitive_configs import (
     RowSortConfig,
     ScanConfig,
     SortConfig,
-    StashedRowsConfig,
     TakeConfig,
     WidenConfig,
 )
 
 __all__ = [
     "DIGIT_BITS",
+    "plan_buffer_to_rows",
     "plan_fill",
     "plan_gather",
     "plan_images",
@@ -32,7 +33,6 @@ __all__ = [
     "plan_scan",
     "plan_short_scan",
     "plan_sort",
-    "plan_stashed_rows",
     "plan_take",
     "plan_widen",
 ]
@@ -72,7 +72,7 @@ def plan_part(profile: DeviceProfile, *, word: str) -> PartConfig:
     return PartConfig(work_group_size=group_size(profile, 128), items=8, word=word)
 
 
-def plan_images(profile: DeviceProfile, *, dim: int, real: str) -> PointConfig:
+def plan_images(profile: DeviceProfile, *, dim: int, real: str) -> PointConfig:  # noqa: ARG001
     """One work-item: a few numbers for each axis."""
     return PointConfig(work_group_size=1, dim=dim, real=real)
 
@@ -87,12 +87,12 @@ def plan_gather(profile: DeviceProfile, *, dim: int, real: str) -> GatherConfig:
     return GatherConfig(work_group_size=group_size(profile, 128), dim=dim, real=real)
 
 
-def plan_stashed_rows(profile: DeviceProfile, *, stashed: int, offset: str) -> StashedRowsConfig:
+def plan_buffer_to_rows(profile: DeviceProfile, *, stashed: int, offset: str) -> BufferToRowsConfig:
     """Groups whose rows fit local memory, beside a sum of each."""
     size = group_size(profile, 256 if profile.kind == "gpu" else 8)
     while size > 1 and (4 * stashed + 8) * size > profile.usable_local_memory:
         size //= 2
-    return StashedRowsConfig(work_group_size=size, stashed=stashed, offset=offset)
+    return BufferToRowsConfig(work_group_size=size, stashed=stashed, offset=offset)
 
 
 def plan_scan(profile: DeviceProfile, *, total: str, out: str, stashed: int = 0) -> ScanConfig:

@@ -38,7 +38,9 @@ def take_rows(session: Session, source: cla.Array, order: cla.Array) -> cla.Arra
     n = source.shape[0]
     row = source.nbytes // max(1, n)
     word = next(size for size in (4, 2, 1) if row % size == 0)
-    kernels, config = session.planned("primitives/permute_rows", plan_take, word={4: "uint", 2: "ushort", 1: "uchar"}[word])
+    kernels, config = session.planned(
+        "primitives/permute_rows", plan_take, word={4: "uint", 2: "ushort", 1: "uchar"}[word]
+    )
     event = session.launch(
         kernels["take_rows"],
         n,

@@ -18,7 +18,9 @@ def part(session: Session, pairs: Scratch, numbers: cla.Array, reals: cla.Array,
     A pair is two integers as wide as a real, the second of which has its bits. All begin where their buffers do. One
     launch; nothing is waited for.
     """
-    kernels, config = session.planned("primitives/unpack_pairs", plan_part, word="int" if reals.dtype.itemsize == 4 else "long")
+    kernels, config = session.planned(
+        "primitives/unpack_pairs", plan_part, word="int" if reals.dtype.itemsize == 4 else "long"
+    )
     n, size = numbers.size, config.work_group_size
     items = size * -(-n // (config.items * size))
     given = pairs.base_data, numbers.base_data, reals.base_data

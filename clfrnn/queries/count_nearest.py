@@ -22,9 +22,9 @@ from ..runtime.rendering import own_function
 from ..runtime.scratch import INT, Scratch
 
 if TYPE_CHECKING:
-    from ..first_pass.base import Handover
+    from ..first_pass.base import FirstPass
     from ..index import Index
-    from ..inputs.request import Ask
+    from ..inputs.request import QueryRequest
 
 __all__ = ["answers_in_words", "count_for_list", "count_into", "find_nearest"]
 
@@ -44,7 +44,7 @@ _IN_PAIRS = {2: ((3 << 20, 60.0),), 3: ((3 << 20, 130.0), (1 << 23, 200.0))}
 _SHARE = 1 / 8
 
 
-def count_for_list(index: Index, ask: Ask, marks: Handover | None = None) -> Counts:
+def count_for_list(index: Index, ask: QueryRequest, marks: FirstPass | None = None) -> Counts:
     """Enqueue the count of a checked query: counts by themselves, or as `marks` have them."""
     if marks is None:
         counts = index.session.scratch(ask.m, INT, purpose="the neighbor counts")
@@ -55,7 +55,7 @@ def count_for_list(index: Index, ask: Ask, marks: Handover | None = None) -> Cou
     return rows
 
 
-def count_into(index: Index, ask: Ask, counts: Counts) -> cl.Event | None:
+def count_into(index: Index, ask: QueryRequest, counts: Counts) -> cl.Event | None:
     """Enqueue the count of a checked query, into (m,) int32 that begin where their buffer does."""
     disorder = _disorder(index, ask, _AS_BYTES)
     small = None if disorder is None else _room(index, ask.m, _BYTE)
@@ -65,7 +65,7 @@ def count_into(index: Index, ask: Ask, counts: Counts) -> cl.Event | None:
     return widen(index.session, small, counts, asked=disorder)
 
 
-def find_nearest(index: Index, ask: Ask, indices: cla.Array, distances: cla.Array) -> cl.Event | None:
+def find_nearest(index: Index, ask: QueryRequest, indices: cla.Array, distances: cla.Array) -> cl.Event | None:
     """Enqueue the nearest neighbors of a checked query, into (m,) int32 and (m,) of the points' dtype."""
     disorder, word = _disorder(index, ask, _IN_PAIRS), "int" if index.dtype.itemsize == INT.itemsize else "long"
     pairs = None if disorder is None else _room(index, 2 * ask.m, index.dtype)
@@ -76,14 +76,14 @@ def find_nearest(index: Index, ask: Ask, indices: cla.Array, distances: cla.Arra
     return part(index.session, pairs, indices, distances, asked=disorder)
 
 
-def answers_in_words(index: Index, ask: Ask) -> list[str]:
+def answers_in_words(index: Index, ask: QueryRequest) -> list[str]:
     """A line about what is written in another form first, if anything is."""
     forms = ("counts as bytes", _AS_BYTES), ("nearest neighbors in pairs", _IN_PAIRS)
     first = [form for form, limits in forms if _disorder(index, ask, limits) is not None]
     return [f"written first, unless points come nearly sorted: {', '.join(first)}"] if first else []
 
 
-def _disorder(index: Index, ask: Ask, limits: _Limits) -> Scratch | None:
+def _disorder(index: Index, ask: QueryRequest, limits: _Limits) -> Scratch | None:
     """What the device says of the order of queries, where that decides in what form their answers are written first."""
     tiers = limits.get(index.dim)
     if tiers is None or ask.m < tiers[0][0]:  # most steps, which this should cost nothing

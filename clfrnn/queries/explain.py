@@ -10,7 +10,7 @@ import numpy as np
 from ..planning.configs import VisitVariant
 from ..runtime.rendering import own_function
 from .count_nearest import answers_in_words
-from .make_request import make_ask
+from .make_request import make_request
 
 if TYPE_CHECKING:
     from ..index import Index
@@ -42,7 +42,7 @@ def explain(index: Index) -> str:
         axes = ", ".join(f"axis {k} of length {length:g}" for k, length in enumerate(problem.box.lengths) if length)
         lines.append(f"periodic: {axes}")
     sizes = index.nbytes
-    lines += [*index.describe(), *answers_in_words(index, make_ask(index, None, radius=None, include_self=False))]
+    lines += [*index.describe(), *answers_in_words(index, make_request(index, None, radius=None, include_self=False))]
     lines.append(f"bytes: {sum(sizes.values()):,} on the device ({', '.join(f'{k} {v:,}' for k, v in sizes.items())})")
     lines.append(f"last update: {index.last_update}")
     lines.append(_candidates(index))
@@ -55,7 +55,7 @@ def _candidates(index: Index) -> str:
         return "candidates: none, there are no points"
     first = max(0, (index.num_points - _MEASURED) // 2)
     end = min(index.num_points, first + _MEASURED)
-    ask = make_ask(index, None, radius=None, include_self=True)._replace(part=(first, end))
+    ask = make_request(index, None, radius=None, include_self=True)._replace(part=(first, end))
     found = []
     for every in (True, False):
         counts = index.session.allocate(ask.m, np.int32, purpose="the counts of a sample")

@@ -12,21 +12,21 @@ from ..errors import InvalidInputError
 from ..inputs.arrays import take_points, take_radii
 from ..inputs.deferred_checks import check_largest
 from ..inputs.periodic_box import check_host_near
-from ..inputs.request import Ask
+from ..inputs.request import QueryRequest
 from ..primitives.readback import PendingBox
 from ..primitives.reduce import bounding_box
 
 if TYPE_CHECKING:
     from ..index import Index
 
-__all__ = ["make_ask", "natural"]
+__all__ = ["make_request", "natural"]
 
 
-def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, half: bool = False) -> Ask:
+def make_request(index: Index, queries: Any, *, radius: Any, include_self: bool, half: bool = False) -> QueryRequest:
     """Check a query's arguments and bring its arrays to the device."""
     index.session.check_process()
     if queries is None and radius is None:
-        return _ask_of_points(index, include_self=bool(include_self), half=bool(half))
+        return _request_of_points(index, include_self=bool(include_self), half=bool(half))
     checks: list[tuple[str, PendingBox]] = []
     array = pending = None
     m = index.num_points
@@ -58,7 +58,7 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
         checks.append(("queries", pending))
     for check in checks:
         index.watch.other(*check)
-    return Ask(
+    return QueryRequest(
         queries=array,
         m=m,
         radius=scalar,
@@ -74,10 +74,10 @@ def make_ask(index: Index, queries: Any, *, radius: Any, include_self: bool, hal
     )
 
 
-def _ask_of_points(index: Index, *, include_self: bool, half: bool) -> Ask:
+def _request_of_points(index: Index, *, include_self: bool, half: bool) -> QueryRequest:
     """What most loops ask, once in each of their steps: by place, as names take the host twice as long."""
     of_points = index.num_points, index.radius, None, include_self, half
-    return Ask(None, *of_points, index.walk_arguments(), index.images_served(foreign=False))
+    return QueryRequest(None, *of_points, index.walk_arguments(), index.images_served(foreign=False))
 
 
 def _as_wide(index: Index, queries: cla.Array) -> cla.Array:

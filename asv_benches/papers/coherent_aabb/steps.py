@@ -14,7 +14,7 @@ import pyopencl.array as cla
 
 import clfrnn
 from clfrnn.errors import ClfrnnError
-from clfrnn.methods.tree.aabb_tree import AabbTree, AabbTreeIndex
+from clfrnn.methods.tree.aabb_tree import AabbTree, TreeStructure
 from clfrnn.methods.tree.plan import TreePlan
 from clfrnn.planning.problem import Problem
 from clfrnn.planning.tree_traversal import without_packs
@@ -84,11 +84,11 @@ def _moving(session: clfrnn.Session, n: int, reach: float, radius: float, way: s
     }
 
 
-def _scheme(session: clfrnn.Session, n: int, radius: float, way: str, steps: int) -> Numbers:
+def _scheme(session: clfrnn.Session, n: int, radius: float, way: str, steps: int) -> Numbers:  # noqa: ARG001
     """Seconds of a count, of queries by themselves or in packs."""
     points, reach = _resting(session, n), radius * diagonal()
     index = build_by(Primary() if way == "primary" else AabbTree(), session, points, reach)
-    assert isinstance(index, AabbTreeIndex)
+    assert isinstance(index, TreeStructure)
     counts = index.count().get()
     _compare(counts, _expected(session, points, reach))
     return {

@@ -11,10 +11,10 @@ import numpy as np
 import pyopencl.array as cla
 
 from ...domain import CellGrid, padded_radius
-from ...first_pass.neighbor_buffer import Stash, slots_that_pay, stash_for
+from ...first_pass.neighbor_buffer import NeighborBuffer, slots_that_pay, stash_for
 from ...functions import NeighborFunction
 from ...index import Index
-from ...inputs.request import Ask
+from ...inputs.request import QueryRequest
 from ...planning.configs import VisitVariant
 from ...planning.fenns import BlockConfig, fit_fine, holds_slots, why_no_tiles, without_tiles
 from ...planning.problem import Problem
@@ -28,7 +28,7 @@ from ..structure import Readers
 from .layout import Layout, Placed, lay_out
 from .plan import FennsPlan, plan_fenns
 
-__all__ = ["Fenns", "FennsIndex"]
+__all__ = ["Fenns", "FennsStructure"]
 
 #: The place of the grid's shape among the arguments of the walk.
 _SHAPE = 5
@@ -65,9 +65,9 @@ class Fenns:
         """As many cells as points are worth and local memory counts, none narrower than a reach; and the local grid."""
         return plan_fenns(problem, profile, problem.survey.low, problem.survey.high)
 
-    def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> FennsIndex:
+    def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> FennsStructure:
         """Sort the points into coarse cells; into others again, where these hold more or fewer than foreseen."""
-        index = FennsIndex(session, problem, self.plan(problem, session.profile), points, bounds)
+        index = FennsStructure(session, problem, self.plan(problem, session.profile), points, bounds)
         survey = dataclasses.replace(problem.survey, counted=index.density())
         foreseen = problem.survey.density(problem.radius)
         about = _AS_FORESEEN + 4 * math.sqrt(2 / index.cell_grid.cells)  # few cells say little
@@ -75,10 +75,10 @@ class Fenns:
             return index
         del index  # its memory is what the next one takes
         counted = dataclasses.replace(problem, survey=survey)
-        return FennsIndex(session, counted, self.plan(counted, session.profile), points, bounds)
+        return FennsStructure(session, counted, self.plan(counted, session.profile), points, bounds)
 
 
-class FennsIndex(Index):
+class FennsStructure(Index):
     """Points sorted by coarse cell, those at its border first; where each cell and the two parts of its border end.
 
     On the device: four lanes a point, and three int32 for each coarse cell.
@@ -105,7 +105,7 @@ class FennsIndex(Index):
 
     @property
     def config(self) -> BlockConfig:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         return self._plan.config
 
     def config_for(self, function: NeighborFunction, variant: VisitVariant) -> BlockConfig:
@@ -116,23 +116,23 @@ class FennsIndex(Index):
     def _tiled(self, function: NeighborFunction, images: str = "all") -> bool:
         return bool(self.config.tile) and function.idles and images != "far"
 
-    def passes(self, function: NeighborFunction, ask: Ask) -> tuple[str, ...]:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+    def passes(self, function: NeighborFunction, ask: QueryRequest) -> tuple[str, ...]:
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         if self.problem.box is None or not self._tiled(function):
             return ("all",)
         return ("carried",) if ask.queries is None else ("carried", "far")
 
-    def goes_by_number(self, function: NeighborFunction, ask: Ask, images: str) -> bool:
+    def goes_by_number(self, function: NeighborFunction, ask: QueryRequest, images: str) -> bool:
         """With tiles queries come in the order of cells, foreign ones too."""
         return ask.queries is not None and not self._tiled(function, images)
 
-    def units(self, ask: Ask, config: BlockConfig) -> int:
+    def units(self, ask: QueryRequest, config: BlockConfig) -> int:
         """With tiles, the items of a group for each cell, and of one for each further chunk of queries."""
         cells = math.prod(ask.walk[_SHAPE][: self.dim].tolist())
         return config.work_group_size * (cells + ask.m // config.chunk) if config.tile else ask.m
 
-    def make_marks(self, ask: Ask, *, numbers: bool) -> Stash | None:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+    def make_hit_mask(self, ask: QueryRequest, *, numbers: bool) -> NeighborBuffer | None:
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         own = ask.queries is None
         return stash_for(self, ask, self._slots) if numbers and own else None
 
@@ -151,7 +151,7 @@ class FennsIndex(Index):
         """Found while they are counted, where they are."""
         return self.watch.room() if self.config.tile else super().find_box_of_queries(queries)
 
-    def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:
+    def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
         """Foreign queries in the order of the coarse cells, for walks with tiles."""
         if queries is None or not self.config.tile:
             return ()
@@ -160,7 +160,7 @@ class FennsIndex(Index):
         return (placed.records.base_data, placed.sections.base_data)
 
     def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         plan, grid = self._plan, self._plan.grid
         sides = " x ".join(f"{side:.4g}" for side in grid.sides)
         lines = [f"coarse grid: {' x '.join(map(str, grid.shape))} cells of sides {sides}; {self._why_so_coarse()}"]
@@ -258,7 +258,7 @@ class FennsIndex(Index):
         return others / volume if volume > 0 < others and math.isfinite(others / volume) else 0.0
 
     def walk_arguments(self) -> tuple[Any, ...]:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         return self._placed.walk
 
     def _box_starts(self) -> tuple[float, ...]:

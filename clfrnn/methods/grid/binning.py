@@ -9,8 +9,8 @@ import numpy as np
 import pyopencl.array as cla
 
 from ...domain import CellGrid, torus_like
-from ...inputs.deferred_checks import Watch
-from ...planning.binning import Filling, plan_filling
+from ...inputs.deferred_checks import DeferredChecks
+from ...planning.binning import BinningPlan, plan_binning
 from ...planning.configs import VisitVariant, WalkConfig, room_for_points
 from ...planning.problem import Problem
 from ...primitives.fill import fill
@@ -24,7 +24,7 @@ from ...runtime.session import Session
 from ..grid_arguments import pack_box, pack_grid
 from .bucket_sort import BucketSort
 
-__all__ = ["Binner", "Bins", "Layout"]
+__all__ = ["Binning", "Bins", "Layout"]
 
 _UINT = np.dtype(np.uint32)
 
@@ -35,7 +35,7 @@ class Layout:
 
     grid: CellGrid
     #: None where points are sorted
-    filling: Filling | None
+    filling: BinningPlan | None
     #: the numbers of the grid, and of a periodic box, as kernels take them
     numbers: tuple[Any, ...]
     #: what brings them there together
@@ -58,16 +58,23 @@ class Bins(NamedTuple):
     walk: tuple[Any, ...]
 
 
-class Binner:
+class Binning:
     """Brings rows of coordinates into cells: points of one index, whose kernels are `stem`'s, and its queries."""
 
     def __init__(
-        self, session: Session, problem: Problem, watch: Watch, *, stem: str, config: WalkConfig, dtype: np.dtype[Any]
+        self,
+        session: Session,
+        problem: Problem,
+        watch: DeferredChecks,
+        *,
+        stem: str,
+        config: WalkConfig,
+        dtype: np.dtype[Any],
     ) -> None:
         self._session, self._problem, self._watch = session, problem, watch
         self._stem, self._config, self._dtype = stem, config, dtype
 
-    def lay_out(self, grid: CellGrid, filling: Filling | None, n: int, *, finds_starts: bool = True) -> Layout:
+    def lay_out(self, grid: CellGrid, filling: BinningPlan | None, n: int, *, finds_starts: bool = True) -> Layout:
         """How `n` rows come into the cells of `grid`; for those who want their order alone, it finds no starts."""
         problem, sort = self._problem, None
         numbers: tuple[Any, ...] = pack_grid(grid, self._dtype)
@@ -91,7 +98,7 @@ class Binner:
         """How `m` queries come into cells like those of `grid`, on a torus, as they may lie anywhere."""
         apart = torus_like(grid, m)
         problem = dataclasses.replace(self._problem, n=m)
-        filling = plan_filling(self._session.profile, problem=problem, grid=apart, in_tiles=True)
+        filling = plan_binning(self._session.profile, problem=problem, grid=apart, in_tiles=True)
         return self.lay_out(apart, filling, m, finds_starts=False)
 
     def order_queries(

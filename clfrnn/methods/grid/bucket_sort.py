@@ -13,14 +13,14 @@ import pyopencl.array as cla
 from ...arrays import REAL_OF
 from ...domain import CellGrid
 from ...errors import DeviceMemoryError
-from ...planning.binning import Filling
+from ...planning.binning import BinningPlan
 from ...planning.bucket_sort import (
     bucket_groups,
     plan_bucket_cells,
     plan_buckets,
-    plan_in_turn,
-    plan_picks,
     plan_regions,
+    plan_select_cells,
+    plan_serial_cells,
 )
 from ...planning.configs import ROOM
 from ...primitives.fill import cleared
@@ -48,7 +48,7 @@ class BucketSort:
         self,
         session: Session,
         grid: CellGrid,
-        filling: Filling,
+        filling: BinningPlan,
         *,
         n: int,
         dtype: np.dtype[Any],
@@ -65,10 +65,10 @@ class BucketSort:
         #: an int32 of the device, 0 where the last points came nearly sorted, if there are regions to ask it for
         self.disorder: Scratch | None = None
         if filling.way == "in turn":
-            self._pickers, _ = session.planned("grid/serial_cells", plan_in_turn, **facts)
+            self._pickers, _ = session.planned("grid/serial_cells", plan_serial_cells, **facts)
             return
         if filling.way == "at once":
-            self._pickers, picking = session.planned("grid/select_cells", plan_picks, **facts)
+            self._pickers, picking = session.planned("grid/select_cells", plan_select_cells, **facts)
             self._wide = picking.work_group_size
             return
         self._sorters, config = session.planned("grid/bucket_pass", plan_buckets, **read)

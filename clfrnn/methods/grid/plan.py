@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from ...domain import CellGrid, fit_cells
-from ...planning.binning import Filling, plan_filling
+from ...planning.binning import BinningPlan, plan_binning
 from ...planning.configs import WalkConfig
 from ...planning.problem import Problem
 from ...planning.traversal import plan_walk
@@ -41,7 +41,7 @@ class CellPlan:
     grid: CellGrid
     construction: str
     #: how counted points come into the cells, None where they are sorted
-    filling: Filling | None
+    filling: BinningPlan | None
 
 
 def _points_of(problem: Problem, sides: tuple[float, ...]) -> float:
@@ -76,7 +76,7 @@ def plan_cells(
     survey = problem.survey
     grid = fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real, box=problem.box)
     construction = problem.options["construction"]
-    filling = plan_filling(profile, problem=problem, grid=grid) if construction == "counting" else None
+    filling = plan_binning(profile, problem=problem, grid=grid) if construction == "counting" else None
     # In a periodic box those who look over an edge have too few registers for what pairs gain (measured).
     crowded = problem.box is None and _points_of(problem, (row or sides[0], *sides[1:])) >= _LONG_RUN
     facts: dict[str, Any] = {"dim": problem.dim, "real": problem.real, "periodic": problem.box is not None}

@@ -14,9 +14,9 @@ from ...runtime.session import Session
 from ..options import check_construction, check_width
 from .cost_model import describe_sides, rank_sides
 from .plan import CellPlan, plan_cells
-from .structure import CellIndex
+from .structure import GridStructure
 
-__all__ = ["Strips", "StripsIndex", "plan_strips"]
+__all__ = ["Strips", "StripsStructure", "plan_strips"]
 
 #: Of very many points, sides that cost so many times as much as the cheapest are as good, and cells up to so many times
 #: as long.
@@ -49,9 +49,11 @@ class Strips:
         asked = _sides_asked_for(problem)
         return plan_strips(problem, profile, asked) if asked else _plan_cheapest(problem, profile)
 
-    def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> StripsIndex:
+    def build(
+        self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None
+    ) -> StripsStructure:
         """Bin the points."""
-        return StripsIndex(session, problem, self.plan(problem, session.profile), points, bounds)
+        return StripsStructure(session, problem, self.plan(problem, session.profile), points, bounds)
 
 
 def plan_strips(problem: Problem, profile: DeviceProfile, sides: tuple[float, ...]) -> CellPlan:
@@ -88,12 +90,12 @@ def _sides_asked_for(problem: Problem) -> tuple[float, ...] | None:
     return None if width is None else (width * problem.radius,) * problem.dim
 
 
-class StripsIndex(CellIndex):
-    """See :class:`~clfrnn.methods.grid.structure.CellIndex`."""
+class StripsStructure(GridStructure):
+    """See :class:`~clfrnn.methods.grid.structure.GridStructure`."""
 
     stem: ClassVar[str] = "grid/strips"
 
     def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         profile, problem = self.session.profile, self.problem
         return super().describe() + describe_sides(problem, profile, _sides_asked_for(problem))

@@ -11,14 +11,14 @@ import pyopencl.array as cla
 
 from ...domain import CellGrid, fit_cells
 from ...errors import DeviceMemoryError
-from ...first_pass.base import Handover
-from ...first_pass.hit_mask import make_marks
+from ...first_pass.base import FirstPass
+from ...first_pass.hit_mask import make_hit_mask
 from ...first_pass.neighbor_buffer import slots_that_pay, stash_for
 from ...functions import NeighborFunction
 from ...index import Index
-from ...inputs.request import Ask
+from ...inputs.request import QueryRequest
 from ...period import PeriodicBox
-from ...planning.binning import Filling, plan_filling
+from ...planning.binning import BinningPlan, plan_binning
 from ...planning.configs import VisitVariant, WalkConfig
 from ...planning.problem import Problem
 from ...primitives.readback import Box, PendingBox
@@ -27,11 +27,11 @@ from ...runtime.launch_limits import check_turns
 from ...runtime.scratch import INT, Scratch
 from ...runtime.session import Session
 from ..structure import Readers
-from .binning import Binner, Bins, Layout
+from .binning import Binning, Bins, Layout
 from .cost_model import work_of_query
 from .plan import CellPlan, many_queries
 
-__all__ = ["CellIndex"]
+__all__ = ["GridStructure"]
 
 #: Numbers that a count puts by for a query, at most: enough for 10 neighbors in the mean; with 12 marks are as soon
 #: (measured).
@@ -46,7 +46,7 @@ _MARKS_ROOM = 1.25
 _PLACES_ROOM = 1.0
 
 
-class CellIndex(Index):
+class GridStructure(Index):
     """Points sorted by cell, and where each cell starts.
 
     On the device: the points' coordinates and ids (dim + 1 numbers a point, or four lanes), and an int32 per cell.
@@ -67,7 +67,7 @@ class CellIndex(Index):
         self._words: tuple[CellGrid, float] | None = None
         #: whether windows are near in the cells that it was asked for
         self._near: tuple[CellGrid, bool] | None = None
-        self._binner = Binner(session, problem, self.watch, stem=self.stem, config=self.config, dtype=self.dtype)
+        self._binner = Binning(session, problem, self.watch, stem=self.stem, config=self.config, dtype=self.dtype)
         #: how so many queries come into cells like those of a grid, as they were last asked for
         self._layout_of_queries: tuple[CellGrid, int, Layout] | None = None
         self._bins = self._bin(points, bounds, self._lay_out(plan.grid, plan.filling))
@@ -79,15 +79,15 @@ class CellIndex(Index):
 
     @property
     def config(self) -> WalkConfig:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         return self._plan.config
 
     def config_for(self, function: NeighborFunction, variant: VisitVariant) -> WalkConfig:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         return self._plan.edges if function.light and variant.images == "next" else self.config
 
     def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         grid = self.cell_grid
         sides = " x ".join(f"{side:.4g}" for side in grid.sides)
         kept = "wrapped around a torus" if grid.wrapped else "all held"
@@ -130,11 +130,11 @@ class CellIndex(Index):
                 box=self.problem.box,
             )
             counted = layout.filling is not None
-            filling = plan_filling(self.session.profile, problem=self.problem, grid=grid) if counted else None
+            filling = plan_binning(self.session.profile, problem=self.problem, grid=grid) if counted else None
             layout = self._lay_out(grid, filling)
         self._bins = self._bin(points, bounds, layout)
 
-    def _lay_out(self, grid: CellGrid, filling: Filling | None) -> Layout:
+    def _lay_out(self, grid: CellGrid, filling: BinningPlan | None) -> Layout:
         return self._binner.lay_out(grid, filling, self.num_points)
 
     def _bin(self, points: cla.Array, bounds: PendingBox | None, layout: Layout) -> Bins:
@@ -143,10 +143,10 @@ class CellIndex(Index):
         return self._binner.bin(points, bounds, layout, images, purpose="points")
 
     def walk_arguments(self) -> tuple[Any, ...]:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         return self._bins.walk
 
-    def goes_by_number(self, function: NeighborFunction, ask: Ask, images: str) -> bool:
+    def goes_by_number(self, function: NeighborFunction, ask: QueryRequest, images: str) -> bool:  # noqa: ARG002
         """Queries that are in no order."""
         return ask.queries is not None and not ask.placed
 
@@ -163,7 +163,7 @@ class CellIndex(Index):
     def _many_queries(self) -> int | None:
         return many_queries(self.problem, self.session.profile, layout=self.config.layout)
 
-    def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:
+    def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
         """Many queries that are no points as a copy in the order of cells: those in step then look at the same points.
 
         Not where there is no memory for that.
@@ -183,8 +183,8 @@ class CellIndex(Index):
         self._layout_of_queries = kept
         return (np.int32(m), placed.base_data)
 
-    def part_of(self, ask: Ask, first: int, end: int) -> Ask:
-        """See :class:`~clfrnn.methods.traversal.Walker`. A copy of all queries would be gone through for each part."""
+    def part_of(self, ask: QueryRequest, first: int, end: int) -> QueryRequest:
+        """See :class:`~clfrnn.methods.traversal.Traversal`. A copy of all queries would be gone through for each part."""
         whole = super().part_of(ask, first, end)
         if not (ask.copied and ask.parted):
             return whole
@@ -203,7 +203,7 @@ class CellIndex(Index):
         return rows
 
     def served_at_home(self, *, foreign: bool) -> str | None:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         if self.problem.box is None:
             return None
         if self._near is None or self._near[0] is not self.cell_grid:
@@ -222,11 +222,11 @@ class CellIndex(Index):
         return self.problem.survey.neighbors(self.radius)
 
     def writes_at_once(self) -> bool:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         return not self.config.columns and self._neighbors >= _FEW_ELSEWHERE
 
-    def disorder(self, ask: Ask) -> Scratch | None:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+    def disorder(self, ask: QueryRequest) -> Scratch | None:
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         if ask.queries is None:
             layout = self._bins.layout
         elif ask.copied and self._layout_of_queries is not None:
@@ -237,15 +237,15 @@ class CellIndex(Index):
 
     @functools.cached_property
     def work_of_query(self) -> float:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         return work_of_query(self.problem, self.session.profile, self._plan.grid.sides)
 
     @functools.cached_property
     def _slots(self) -> int:
         return slots_that_pay(self.session, self.problem, most=_MOST_PUT_BY)
 
-    def make_marks(self, ask: Ask, *, numbers: bool) -> Handover | None:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+    def make_hit_mask(self, ask: QueryRequest, *, numbers: bool) -> FirstPass | None:
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         found = self._neighbors
         if numbers and (stash := stash_for(self, ask, self._slots)) is not None:
             return stash
@@ -257,7 +257,7 @@ class CellIndex(Index):
             self._words = self.cell_grid, self._room_for_marks(found)
         config = self.config
         size, spare = (INT.itemsize, config.width) if config.columns else (2 * INT.itemsize, 0)
-        return make_marks(self.session, units=ask.m, room=self._words[1], size=size, spare=spare)
+        return make_hit_mask(self.session, units=ask.m, room=self._words[1], size=size, spare=spare)
 
     def _room_for_marks(self, found: float) -> float:
         """Words that a query of so many neighbors is given room for."""

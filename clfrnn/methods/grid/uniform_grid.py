@@ -12,9 +12,9 @@ from ...profile import DeviceProfile
 from ...runtime.session import Session
 from ..options import check_construction
 from .plan import CellPlan, plan_cells, spacing
-from .structure import CellIndex
+from .structure import GridStructure
 
-__all__ = ["UniformGrid", "UniformGridIndex"]
+__all__ = ["UniformGrid", "UniformGridStructure"]
 
 
 class UniformGrid:
@@ -37,12 +37,12 @@ class UniformGrid:
 
     def build(
         self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None
-    ) -> UniformGridIndex:
+    ) -> UniformGridStructure:
         """Bin the points."""
-        return UniformGridIndex(session, problem, self.plan(problem, session.profile), points, bounds)
+        return UniformGridStructure(session, problem, self.plan(problem, session.profile), points, bounds)
 
 
-class UniformGridIndex(CellIndex):
-    """See :class:`~clfrnn.methods.grid.structure.CellIndex`."""
+class UniformGridStructure(GridStructure):
+    """See :class:`~clfrnn.methods.grid.structure.GridStructure`."""
 
     stem: ClassVar[str] = "grid/uniform_grid"

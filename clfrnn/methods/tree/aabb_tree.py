@@ -10,7 +10,7 @@ import pyopencl.array as cla
 
 from ...functions import NeighborFunction
 from ...index import Index
-from ...inputs.request import Ask
+from ...inputs.request import QueryRequest
 from ...planning.configs import VisitVariant
 from ...planning.problem import Problem
 from ...planning.tree_build import count_leaves
@@ -27,7 +27,7 @@ from ..structure import Readers
 from .build import Tree, TreeBuilder
 from .plan import ADVICE, TREE_CONSTRUCTIONS, TreePlan, plan_of
 
-__all__ = ["AabbTree", "AabbTreeIndex"]
+__all__ = ["AabbTree", "TreeStructure"]
 
 
 class AabbTree:
@@ -51,12 +51,12 @@ class AabbTree:
         """Leaves of the size asked for, else of the device's."""
         return plan_of(problem, profile)
 
-    def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> AabbTreeIndex:
+    def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> TreeStructure:
         """Order the points, and fit boxes around them."""
-        return AabbTreeIndex(session, problem, self.plan(problem, session.profile), points, bounds)
+        return TreeStructure(session, problem, self.plan(problem, session.profile), points, bounds)
 
 
-class AabbTreeIndex(Index):
+class TreeStructure(Index):
     """Points in the order of a tree, and a box for each of its nodes.
 
     On the device: the points' coordinates and ids (dim + 1 numbers a point), two corners for each node, and a number
@@ -82,7 +82,7 @@ class AabbTreeIndex(Index):
 
     @property
     def config(self) -> TreeWalkConfig:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         return self._plan.config
 
     def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TreeWalkConfig:
@@ -98,12 +98,12 @@ class AabbTreeIndex(Index):
             return False
         return are_few(m, self.session.profile) or (pays_to_divide(self.problem.survey, m) and self._is_crowd())
 
-    def units(self, ask: Ask, config: TreeWalkConfig) -> int:
+    def units(self, ask: QueryRequest, config: TreeWalkConfig) -> int:
         """The items of a group for as many queries as it serves."""
         return config.units(ask.m)
 
     def writes_at_once(self) -> bool:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         return self.config.many
 
     def _is_crowd(self) -> bool:
@@ -117,11 +117,11 @@ class AabbTreeIndex(Index):
             self._crowd = crowd
         return growth, self._crowd
 
-    def goes_by_number(self, function: NeighborFunction, ask: Ask, images: str) -> bool:
+    def goes_by_number(self, function: NeighborFunction, ask: QueryRequest, images: str) -> bool:  # noqa: ARG002
         """Foreign queries that are not sorted."""
         return ask.queries is not None and not self.config.sorts
 
-    def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:
+    def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
         """Foreign ones along the curve; by their radii where these make much of a difference."""
         ranks = radii is not None and self._is_crowd()
         tree, builder = self._tree, self._builder
@@ -133,7 +133,7 @@ class AabbTreeIndex(Index):
         return () if order is None else (order.base_data,)
 
     def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         plan = self._plan
         levels = self._builder.leaves.bit_length() - 1
         count = own_function("count")
@@ -201,7 +201,7 @@ class AabbTreeIndex(Index):
         return () if self.problem.box is None else (self.images(starts, bounds),)
 
     def walk_arguments(self) -> tuple[Any, ...]:
-        """See :class:`~clfrnn.methods.traversal.Walker`."""
+        """See :class:`~clfrnn.methods.traversal.Traversal`."""
         tree, builder = self._tree, self._builder
         images = (each.base_data for each in tree.images)
         return (
