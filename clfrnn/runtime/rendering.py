@@ -45,7 +45,7 @@ def render(
 ) -> str:
     """The OpenCL C of the template `stem` for `config`: its build kernels, or with `function` its walk."""
     names = dataclasses.asdict(variant or VisitVariant()) | config.names()
-    names |= {"function": function, "sector": SECTOR, "count_bits": count_bits(names.get("stashed", 0))}
+    names |= {"function": function, "sector": SECTOR, "count_bits": count_bits(names.get("buffer_slots", 0))}
     return _resume_lines(str(_lookup(template_root()).get_template(f"{stem}.cl.mako").render(**names)))
 
 
