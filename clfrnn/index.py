@@ -10,7 +10,7 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from .errors import InvalidInputError
-from .functions import NeighborFunction
+from .functions import NeighborFunction, walk_function
 from .inputs.arguments import bind
 from .inputs.arrays import release_queue
 from .lists.query import query_blocks, query_list
@@ -223,9 +223,10 @@ class Index:
             )
         session = self.session
         request = make_request(self._traversal, queries, radius=radius, include_self=include_self)
-        bound = bind(session, function, arguments, dtype=self.dtype, dim=self.dim)
+        walked = walk_function(function)
+        bound = bind(session, walked, arguments, dtype=self.dtype, dim=self.dim)
         request = request.apart_from(session, bound.written)
-        event = self._traversal.run(function, request, bound.values) or cl.enqueue_marker(session.queue)
+        event = self._traversal.run(walked, request, bound.values) or cl.enqueue_marker(session.queue)
         session.publish(event, *bound.written)
         for array in bound.borrowed:
             release_queue(session, array)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInputError
-from ..functions import NeighborFunction
+from ..functions import WalkFunction
 from ..planning.configs import components
 from ..runtime.rendering import own_function
 from ..runtime.scratch import INT, LONG
@@ -87,7 +87,7 @@ class Columns:
         """Bytes of them all."""
         return (rows + 1) * offset_type(pairs).itemsize + self._widths[1] * pairs
 
-    def writer(self, offsets: np.dtype[Any], *, bounded: bool, held: int) -> NeighborFunction:
+    def writer(self, offsets: np.dtype[Any], *, bounded: bool, held: int) -> WalkFunction:
         """The function that writes such a list, by offsets of this type: see :func:`own_function`."""
         key = offsets, bounded, held
         if key not in self._writers:
@@ -107,7 +107,7 @@ class Columns:
         return self._writers[key]
 
     @functools.cached_property
-    def _writers(self) -> dict[tuple[np.dtype[Any], bool, int], NeighborFunction]:
+    def _writers(self) -> dict[tuple[np.dtype[Any], bool, int], WalkFunction]:
         return {}
 
 

@@ -12,7 +12,7 @@ import pyopencl.array as cla
 
 from ..errors import DeviceMemoryError
 from ..first_pass.base import FirstPass
-from ..functions import NeighborFunction
+from ..functions import WalkFunction
 from ..inputs.request import QueryRequest
 from ..methods.traversal import Traversal
 from ..planning.configs import SECTOR
@@ -85,7 +85,7 @@ class Rows:
         values = [given[argument.name] for argument in write.parsed_arguments]
         return self.traversal.run(write, self.request, values, first_pass=first_pass)
 
-    def _writer(self, offsets: cla.Array) -> NeighborFunction:
+    def _writer(self, offsets: cla.Array) -> WalkFunction:
         """The function that the walk runs to write rows."""
         columns = self.columns.indices_alone if self.measured else self.columns
         by_sectors = self.traversal.structure.list_facts.by_sectors and not columns.carried

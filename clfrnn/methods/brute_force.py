@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl.array as cla
 
-from ..functions import NeighborFunction
+from ..functions import WalkFunction
 from ..inputs.deferred_checks import DeferredChecks
 from ..planning.configs import TileConfig, VisitVariant
 from ..planning.problem import Problem
@@ -53,7 +53,9 @@ class BruteForce:
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> BruteForceStructure:
         """Copy the points."""
-        return BruteForceStructure(session, problem, checks, self.plan(problem, session.profile), points, bounds)
+        return BruteForceStructure(
+            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
+        )
 
 
 class BruteForceStructure(SearchStructure):
@@ -67,6 +69,7 @@ class BruteForceStructure(SearchStructure):
         problem: Problem,
         checks: DeferredChecks,
         plan: BruteForcePlan,
+        *,
         points: cla.Array,
         bounds: PendingBox | None,
     ) -> None:
@@ -116,7 +119,7 @@ class BruteForceStructure(SearchStructure):
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._plan.config
 
-    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TileConfig:  # noqa: ARG002
+    def config_for(self, function: WalkFunction, variant: VisitVariant) -> TileConfig:  # noqa: ARG002
         """For a user's function no tiles: idle items go through those too, and would run its ``state``."""
         return self.config if function.own else self.config.inline()
 

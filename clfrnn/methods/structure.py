@@ -13,7 +13,7 @@ import pyopencl.array as cla
 from ..arrays import DTYPE_OF
 from ..domain import CellGrid
 from ..first_pass.base import ListFacts
-from ..functions import NeighborFunction
+from ..functions import WalkFunction
 from ..inputs.deferred_checks import DeferredChecks
 from ..inputs.request import QueryRequest
 from ..planning.configs import RunConfig, TileConfig, VisitVariant
@@ -136,15 +136,15 @@ class SearchStructure(abc.ABC):
     def tests_of_query(self) -> float:
         """About how many pairs a query tests."""
 
-    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> RunConfig | TileConfig:  # noqa: ARG002
+    def config_for(self, function: WalkFunction, variant: VisitVariant) -> RunConfig | TileConfig:  # noqa: ARG002
         """What the program that runs `function` is specialised by, where that is not :attr:`config`."""
         return self.config
 
-    def passes(self, function: NeighborFunction, request: QueryRequest) -> tuple[str, ...]:  # noqa: ARG002
+    def passes(self, function: WalkFunction, request: QueryRequest) -> tuple[str, ...]:  # noqa: ARG002
         """The images that each launch of a visit serves: see :class:`~clfrnn.planning.configs.VisitVariant`."""
         return request.images
 
-    def by_number(self, function: NeighborFunction, request: QueryRequest, images: str) -> bool:  # noqa: ARG002
+    def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:  # noqa: ARG002
         """Whether work-items serve queries by their own numbers, so that a range of queries is a launch of its own."""
         return request.queries is not None or self.config.in_order
 
@@ -152,7 +152,7 @@ class SearchStructure(abc.ABC):
         """Work-items of a launch for all queries."""
         return request.m
 
-    def divides(self, function: NeighborFunction, m: int) -> bool:  # noqa: ARG002
+    def divides(self, function: WalkFunction, m: int) -> bool:  # noqa: ARG002
         """Whether several work-items share the neighbors of each of `m` queries and add up what they find."""
         return False
 

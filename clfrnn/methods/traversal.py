@@ -14,7 +14,7 @@ import pyopencl.array as cla
 
 from ..domain import padded_radius
 from ..first_pass.base import FirstPass
-from ..functions import NeighborFunction
+from ..functions import WalkFunction
 from ..inputs.request import QueryRequest
 from ..runtime.program import Kernel
 from ..runtime.scratch import Scratch
@@ -36,7 +36,7 @@ class Traversal:
 
     def run(
         self,
-        function: NeighborFunction,
+        function: WalkFunction,
         request: QueryRequest,
         values: Sequence[Any],
         *,
@@ -80,7 +80,7 @@ class Traversal:
             )
         return event
 
-    def prepare(self, function: NeighborFunction, request: QueryRequest, first_pass: FirstPass | None) -> None:
+    def prepare(self, function: WalkFunction, request: QueryRequest, first_pass: FirstPass | None) -> None:
         """Compile what :meth:`run` would launch, so that no later step of a loop has to."""
         for images in self.structure.passes(function, request):
             part = request.part is not None and not self.structure.by_number(function, request, images)
@@ -88,7 +88,7 @@ class Traversal:
 
     def _program(
         self,
-        function: NeighborFunction,
+        function: WalkFunction,
         request: QueryRequest,
         images: str,
         *,

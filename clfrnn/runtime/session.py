@@ -13,7 +13,7 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..errors import ClfrnnError, InvalidInputError
-from ..functions import NeighborFunction
+from ..functions import WalkFunction
 from ..planning.configs import KernelConfig, VisitVariant
 from .device import find_device, read_profile
 from .launcher import Launcher
@@ -99,6 +99,10 @@ class Session(Launcher, Memory):
     def __repr__(self) -> str:
         return f"Session({self.profile})"
 
+    def __dir__(self) -> list[str]:
+        """What users may rely on; the rest serves the library."""
+        return ["device", "profile", "queue"]
+
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Session holds an OpenCL queue and cannot be pickled; make one where it is needed")
 
@@ -114,7 +118,7 @@ class Session(Launcher, Memory):
         self,
         stem: str,
         config: Config,
-        function: NeighborFunction | None = None,
+        function: WalkFunction | None = None,
         variant: VisitVariant | None = None,
     ) -> tuple[dict[str, Kernel], Config]:
         """The compiled kernels of a template, and the config whose work-group size they were compiled for."""

@@ -10,7 +10,7 @@ import numpy as np
 import pyopencl.array as cla
 
 from ...domain import CellGrid, padded_radius
-from ...functions import NeighborFunction
+from ...functions import WalkFunction
 from ...inputs.deferred_checks import DeferredChecks
 from ...inputs.request import QueryRequest
 from ...planning.configs import VisitVariant
@@ -60,7 +60,9 @@ class Fenns:
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> FennsStructure:
         """Sort the points into coarse cells; into others again, where these hold more or fewer than foreseen."""
-        index = FennsStructure(session, problem, checks, self.plan(problem, session.profile), points, bounds)
+        index = FennsStructure(
+            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
+        )
         survey = dataclasses.replace(problem.survey, counted=index.density())
         foreseen = problem.survey.density(problem.radius)
         about = _AS_FORESEEN + 4 * math.sqrt(2 / index.cell_grid.cells)  # few cells say little
@@ -68,7 +70,9 @@ class Fenns:
             return index
         del index  # its memory is what the next one takes
         counted = dataclasses.replace(problem, survey=survey)
-        return FennsStructure(session, counted, checks, self.plan(counted, session.profile), points, bounds)
+        return FennsStructure(
+            session, counted, checks, self.plan(counted, session.profile), points=points, bounds=bounds
+        )
 
 
 class FennsStructure(SearchStructure):
@@ -85,6 +89,7 @@ class FennsStructure(SearchStructure):
         problem: Problem,
         checks: DeferredChecks,
         plan: FennsPlan,
+        *,
         points: cla.Array,
         bounds: PendingBox | None,
     ) -> None:
@@ -107,21 +112,21 @@ class FennsStructure(SearchStructure):
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._plan.config
 
-    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> BlockConfig:
+    def config_for(self, function: WalkFunction, variant: VisitVariant) -> BlockConfig:
         """Without tiles where queries lie too far from the box, and where idle items would do what others see."""
         tiled = self._tiled(function, variant.images)
         return self.config if tiled else without_tiles(self.config, self.session.profile)
 
-    def _tiled(self, function: NeighborFunction, images: str = "all") -> bool:
+    def _tiled(self, function: WalkFunction, images: str = "all") -> bool:
         return bool(self.config.tile) and function.idles and images != "far"
 
-    def passes(self, function: NeighborFunction, request: QueryRequest) -> tuple[str, ...]:
+    def passes(self, function: WalkFunction, request: QueryRequest) -> tuple[str, ...]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         if self.problem.box is None or not self._tiled(function):
             return ("all",)
         return ("per_candidate",) if request.queries is None else ("per_candidate", "far")
 
-    def by_number(self, function: NeighborFunction, request: QueryRequest, images: str) -> bool:
+    def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:
         """With tiles queries come in the order of cells, foreign ones too."""
         return request.queries is not None and not self._tiled(function, images)
 

@@ -54,7 +54,9 @@ class Strips:
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> StripsStructure:
         """Bin the points."""
-        return StripsStructure(session, problem, checks, self.plan(problem, session.profile), points, bounds)
+        return StripsStructure(
+            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
+        )
 
 
 def plan_strips(problem: Problem, profile: DeviceProfile, sides: tuple[float, ...]) -> CellPlan:

@@ -14,7 +14,7 @@ from ...domain import CellGrid, fit_cells
 from ...errors import DeviceMemoryError
 from ...first_pass.base import ListFacts
 from ...first_pass.neighbor_buffer import useful_slots
-from ...functions import NeighborFunction
+from ...functions import WalkFunction
 from ...inputs.deferred_checks import DeferredChecks
 from ...inputs.request import QueryRequest
 from ...planning.binning import BinningPlan, plan_binning
@@ -116,6 +116,7 @@ class GridStructure(SearchStructure):
         problem: Problem,
         checks: DeferredChecks,
         plan: CellPlan,
+        *,
         points: cla.Array,
         bounds: PendingBox | None,
     ) -> None:
@@ -198,11 +199,11 @@ class GridStructure(SearchStructure):
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._plan.config
 
-    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> WalkConfig:
+    def config_for(self, function: WalkFunction, variant: VisitVariant) -> WalkConfig:
         """Where windows wrap, counts have a config of their own."""
         return self._plan.edges if function.light and variant.images == "wraps_once" else self._plan.config
 
-    def by_number(self, function: NeighborFunction, request: QueryRequest, images: str) -> bool:  # noqa: ARG002
+    def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:  # noqa: ARG002
         """Queries that are in no order."""
         return request.queries is not None and not request.query_order
 

@@ -40,7 +40,9 @@ class UniformGrid:
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> UniformGridStructure:
         """Bin the points."""
-        return UniformGridStructure(session, problem, checks, self.plan(problem, session.profile), points, bounds)
+        return UniformGridStructure(
+            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
+        )
 
 
 class UniformGridStructure(GridStructure):

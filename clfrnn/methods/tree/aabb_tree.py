@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pyopencl.array as cla
 
 from ...first_pass.base import ListFacts
-from ...functions import NeighborFunction
+from ...functions import WalkFunction
 from ...inputs.deferred_checks import DeferredChecks
 from ...inputs.request import QueryRequest
 from ...planning.configs import VisitVariant
@@ -57,7 +57,9 @@ class AabbTree:
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> TreeStructure:
         """Order the points, and fit boxes around them."""
-        return TreeStructure(session, problem, checks, self.plan(problem, session.profile), points, bounds)
+        return TreeStructure(
+            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
+        )
 
 
 class TreeStructure(SearchStructure):
@@ -75,6 +77,7 @@ class TreeStructure(SearchStructure):
         problem: Problem,
         checks: DeferredChecks,
         plan: TreePlan,
+        *,
         points: cla.Array,
         bounds: PendingBox | None,
     ) -> None:
@@ -95,14 +98,14 @@ class TreeStructure(SearchStructure):
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._plan.config
 
-    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TreeWalkConfig:
+    def config_for(self, function: WalkFunction, variant: VisitVariant) -> TreeWalkConfig:
         """By themselves where close neighbors come first, and where idle items would show."""
         config = self.config.ranked() if variant.radii and self._is_crowd() else self.config
         config = dataclasses.replace(config, divided=variant.shared)
         together = function.idles and not function.lowers
         return config if together else without_packs(config, self.session.profile)
 
-    def divides(self, function: NeighborFunction, m: int) -> bool:
+    def divides(self, function: WalkFunction, m: int) -> bool:
         """Sums of few queries, and in an uneven crowd, where the last queries to end would have the device wait."""
         if not (function.light and self.config.packed):
             return False
@@ -128,7 +131,7 @@ class TreeStructure(SearchStructure):
             self._crowd = crowd
         return growth, self._crowd
 
-    def by_number(self, function: NeighborFunction, request: QueryRequest, images: str) -> bool:  # noqa: ARG002
+    def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:  # noqa: ARG002
         """Foreign queries that are not sorted."""
         return request.queries is not None and not self.config.sorts
 
