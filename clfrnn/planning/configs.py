@@ -143,10 +143,6 @@ class RunConfig(VisitConfig):
         """Whether each coordinate is a column of its own, as on a CPU."""
         return self.layout == "columns"
 
-    def words(self, rows: float, tests: float) -> float:
-        """Words of a hit mask for so many runs of places with so many candidates between them."""
-        return rows + tests / _HIT_MASK["bits"]
-
     def names(self) -> dict[str, Any]:
         """The fields, that runs are of places, and how marks are made and read: words, and how many are under way."""
         return {**super().names(), "columns": self.columns, "by_place": True, **_HIT_MASK}

@@ -35,12 +35,12 @@ __all__ = ["CellFacts", "GridStructure"]
 #: Slots of a neighbor buffer, at most: enough for 10 neighbors in the mean; with 12 a hit mask is as soon (measured).
 _MOST_SLOTS = 20
 
-#: From this many neighbors on, a list is written from a hit mask, and indices some at once (measured). There is room for
-#: so many times the words of bits that a query is expected to fill, or the places of neighbors that few queries have
-#: more than.
+#: From this many neighbors on, a list is written from a hit mask, and indices some at once (measured).
 _FEW = {"cpu": 0.0}
 _FEW_ELSEWHERE = 6.0
-_WORDS_OF_BITS = 1.25
+
+#: Words of a hit mask for each that follows from rows and runs: with fewer, queries of uniform clouds exceed them.
+_WORDS = 0.85
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -95,11 +95,27 @@ class CellFacts:
             words = min(found + 4 * survey.spread(radius), 4 * found) + 4
             size, spare = INT.itemsize, config.width
         else:
-            words = min(_WORDS_OF_BITS * config.words(*self.window), found + 4 * math.sqrt(found) + 4)
+            words = min(self._words_of_bits(found), found + 4 * math.sqrt(found) + 4)
             size, spare = 2 * INT.itemsize, 0
         return ListFacts(
             slots=self.slots, mask_words=words, mask_word_bytes=size, mask_spare=spare, by_sectors=by_sectors
         )
+
+    def _words_of_bits(self, found: float) -> float:
+        """Words of a hit mask that hardly a query of so many neighbors exceeds.
+
+        A ball meets some rows of cells, and a run of candidates in such a row takes a word for every 32 of them at
+        least. Where points crowd unevenly, runs are longer.
+        """
+        (along, *across), radius, dim = self.grid.sides, self.problem.radius, self.problem.dim
+        rows = 1.0 + sum(2.0 * radius / side for side in across)
+        if dim == 3:
+            rows += math.pi * radius * radius / math.prod(across)
+        ball = math.pi * radius * radius * (1.0 if dim == 2 else 4.0 / 3.0 * radius)
+        run = found * (2.0 * radius + 2.0 * along) * math.prod(across) / ball if ball > 0 else found
+        excess = max(0.0, self.problem.survey.spread(radius) ** 2 - found)
+        run *= 1.0 + 2.0 * math.sqrt(excess) / found
+        return _WORDS * rows * (1.0 + run / 32)
 
 
 class GridStructure(SearchStructure):
