@@ -16,9 +16,8 @@ from clfrnn.methods.grid.bucket_sort import BucketSort
 from clfrnn.methods.grid_arguments import pack_grid
 from clfrnn.planning import bucket_sort as buckets
 from clfrnn.planning.binning import BinningPlan
-from clfrnn.planning.bucket_sort import bucket_groups
 from clfrnn.primitives.readback import BoxRoom
-from clfrnn.runtime.scratch import INT, Scratch
+from clfrnn.runtime.scratch import INT
 
 N = min(1500, POINTS)
 
@@ -42,7 +41,7 @@ def way(request, monkeypatch):
 #: How the launches of a sort are named, by the way of it.
 LAUNCHES = {
     "at once": ["pick_cells"],
-    "buckets": ["share_buckets", "fill_cells"],
+    "buckets": ["count_buckets", "sort_buckets", "fill_cells"],
     "regions": ["count_buckets", "sort_buckets", "sort_regions", "sort_within_regions", "fill_cells"],
 }
 
@@ -268,8 +267,8 @@ def test_nobody_in_turn(session):
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 def test_clouds_without_buckets(session, dim, dtype, cloud, filling, periodic, monkeypatch):
     """As CPUs fill cells, with few points and with many: whole searches, and steps to other points."""
-    for module in ("cell_plan", "cells", "bins"):
-        monkeypatch.setattr(f"clfrnn.methods.{module}.plan_binning", lambda *_, **__: filling)
+    for module in ("plan", "structure", "binning"):
+        monkeypatch.setattr(f"clfrnn.methods.grid.{module}.plan_binning", lambda *_, **__: filling)
     points = clouds.CLOUDS[cloud](400, dim, dtype=dtype, seed=8)
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
     moved = (points[::-1] * dtype.type(1.25)).copy()
@@ -296,99 +295,50 @@ def test_buckets_of_any_size(session, narrow, dim, dtype, shift):
 
 
 @pytest.mark.core
-@pytest.mark.parametrize("shift", [0, 3, 6, 9])
-def test_buckets_with_room_for_what_they_had(narrow, shift):
-    """Clouds that come after others: points beyond the room of their buckets, of some buckets and of all."""
+@pytest.mark.parametrize("span", [None, 2], ids=["buckets", "regions"])
+@pytest.mark.parametrize("shift", [0, 6])
+def test_clouds_that_follow_others(narrow, shift, span):
+    """Even, clustered, all points at one place, all outside of the cells: one sort serves them all."""
     kinds = [clouds.uniform(N, 3, seed=1), clouds.clustered(N, 3, seed=2), np.full((N, 3), 0.7, np.float32)]
-    moved = kinds[0] + np.random.default_rng(3).normal(0, 0.03, (N, 3)).astype(np.float32)
     grid = fit_cells(low=(0.0,) * 3, high=(1.0,) * 3, sides=(0.15,) * 3, n=N, real="float")
-    later = (moved, moved, *kinds[1:], kinds[0], kinds[2], -kinds[1], kinds[1])
-    assert_filled(narrow, kinds[0], grid, in_buckets(grid, shift), later=later)
+    later = (*kinds[1:], kinds[0], kinds[2], -kinds[1], kinds[1])
+    assert_filled(narrow, kinds[0], grid, in_buckets(grid, shift, span), later=later)
 
 
-def test_those_who_find_no_room_are_noted(narrow, monkeypatch):
-    """By their buckets, and only they: a step after a small move notes nobody."""
-    noted = []
-    share = BucketSort._share
-
-    def watched(self, seen, ends_before, ends, memory):
-        share(self, seen, ends_before, ends, memory)
-        buckets_of = self._filling.buckets
-        noted.append({})
-        last = narrow.read(Scratch(seen[-1], 2 * buckets_of + 2, INT))[buckets_of + 2 :]
-        homeless, runs = (narrow.read(scratch) for scratch in memory[1:])
-        for bucket in np.flatnonzero(last):
-            run, found = last[bucket], []
-            while run:
-                run, begin, many = runs.reshape(-1, 3)[run - 1]
-                found.extend(homeless[begin : begin + many])
-            noted[-1][bucket] = found
-        assert narrow.read(ends)[buckets_of] == sum(map(len, noted[-1].values()))
-
-    monkeypatch.setattr(BucketSort, "_share", watched)
-    even = clouds.uniform(N, 3, seed=5)
-    grid = fit_cells(low=(0.0,) * 3, high=(1.0,) * 3, sides=(0.15,) * 3, n=N, real="float")
-    crowd = np.full((N, 3), 0.7, np.float32)
-    filling = in_buckets(grid, 6)
-    moved = even + np.float32(0.001)
-    full = addresses(crowd, grid)[0] >> 6
-    room = np.bincount(addresses(moved, grid) >> 6)[full] * 5 // 4 + 64
-    assert_filled(narrow, even, grid, filling, later=(moved, crowd, crowd, even))
-    assert noted[:2] == [{}, {}]
-    assert noted[3] == {}
-    if room + 1 >= N:
-        assert noted[2] == {}
-        return
-    of_group = 32 * -(-N // (32 * bucket_groups(narrow.profile, N, 32)))
-    assert list(noted[2]) == [full]
-    assert N - room - 1 <= len(noted[2][full]) <= N - room + of_group, "what a group has for a bucket stays together"
-    assert N < 1000 or len(noted[4]) > 1, "of few points few have no room"
-    for bucket, found in noted[4].items():
-        assert (addresses(even[found], grid) >> 6 == bucket).all(), "those who look for a bucket meet no others"
-        assert len(set(found)) == len(found)
-
-
-def test_places_behind_all_rooms_are_integers(narrow):
-    """A group may take as many places as there are points from where the room of the last bucket opens on."""
-    grid = fit_cells(low=(0.0,) * 2, high=(1.0,) * 2, sides=(0.01,) * 2, n=4000, real="float")
-    for n, gives in ((1000, True), (940_000_000, True), (970_000_000, False), (1_700_000_000, False)):
-        facts = {"numbers": (), "periodic": False, "layout": "records", "dtype": np.dtype(np.float32)}
-        sort = BucketSort(narrow, grid, in_buckets(grid, 4), n=n, **facts)
-        assert sort._gives_room == gives
-        assert not gives or sort._room + n < 2**31
-
-
-def test_rooms_that_are_kept(session, monkeypatch):
-    """They count among the bytes of an index, unless they are so large that each step hands them back."""
+def test_nothing_of_a_sort_stays_with_an_index(session, monkeypatch):
+    """Between steps the pool holds what the index names, and little more."""
     monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
     cloud = clouds.uniform(20 * N, 3, seed=1)
-    for most, names in ((1 << 25, {"bucket_records", "bucket_strays", "bucket_runs"}), (1 << 10, set())):
-        monkeypatch.setattr("clfrnn.methods.grid.bucket_sort._LITTLE", most)
-        fresh = as_narrow_gpu.__wrapped__(session)
-        index = clfrnn.build_index(cloud, 0.05, method="strips", session=fresh)
-        assert "bucket_records" not in index.nbytes, "there are none yet"
-        for _ in range(3):
-            index.update(cloud)
-        fresh.queue.finish()
-        assert {name for name in index.nbytes if name.startswith("bucket")} == names
-        assert fresh.let_go() == bool(names)
-        assert not any(name.startswith("bucket") for name in index.nbytes), "what they hold is for nobody's next step"
-        assert fresh._pool.active_bytes <= 1.3 * sum(index.nbytes.values()) + (1 << 16)
-        assert np.array_equal(index.count().get(), np.diff(reference.neighbors(cloud, 0.05).offsets))
+    fresh = as_narrow_gpu.__wrapped__(session)
+    index = clfrnn.build_index(cloud, 0.05, method="strips", session=fresh)
+    for _ in range(3):
+        index.update(cloud)
+    fresh.queue.finish()
+    assert set(index.nbytes) == {"sorted_points", "cell_starts"}
+    assert fresh._pool.active_bytes <= 1.3 * sum(index.nbytes.values()) + (1 << 16)
+    assert np.array_equal(index.count().get(), np.diff(reference.neighbors(cloud, 0.05).offsets))
 
 
-def test_no_memory_for_rooms(session, narrow, monkeypatch):
-    """A step that asks for more memory than the build did goes as that went."""
+def test_a_step_without_memory_for_its_records(session, monkeypatch):
+    """The index answers for the points it had, and takes others when there is memory again."""
     monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
-    clouds_of_steps = [clouds.uniform(N, 3, seed=seed) for seed in (1, 2, 3)]
+    before, after = (clouds.uniform(N, 3, seed=seed) for seed in (1, 2))
     scarce = as_narrow_gpu.__wrapped__(session)
-    index = clfrnn.build_index(clouds_of_steps[0], 0.15, method="strips", session=scarce)
-    scarce.profile = dataclasses.replace(scarce.profile, max_allocation=17 * N)
-    for points in clouds_of_steps:
-        with scarce.recorded() as launches:
-            index.update(points)
-        assert "count_buckets" in [name for name, _ in launches]
-        assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, 0.15).offsets))
+    index = clfrnn.build_index(before, 0.15, method="strips", session=scarce)
+    take = clfrnn.Session.scratch
+
+    def without_records(kept, size, dtype, *, purpose):
+        if purpose == "the points in the order of buckets":
+            raise clfrnn.DeviceMemoryError("none", needed=1, available=0, largest_allocation=0)
+        return take(kept, size, dtype, purpose=purpose)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(clfrnn.Session, "scratch", without_records)
+        with pytest.raises(clfrnn.DeviceMemoryError):
+            index.update(after)
+    assert np.array_equal(index.count().get(), np.diff(reference.neighbors(before, 0.15).offsets))
+    index.update(after)
+    assert np.array_equal(index.count().get(), np.diff(reference.neighbors(after, 0.15).offsets))
 
 
 @pytest.mark.core

@@ -273,7 +273,6 @@ class GridStructure(Index):
     def _buffers(self) -> dict[str, cla.Array | Scratch]:
         bins = self._bins
         kept: dict[str, cla.Array | Scratch] = {"sorted_points": bins.places, "cell_starts": bins.starts}
-        kept |= {} if bins.layout.sort is None else bins.layout.sort.kept
         return {**kept, **({} if bins.images is None else {"images": bins.images})}
 
     def _readers(self) -> Readers:
