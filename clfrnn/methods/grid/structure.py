@@ -27,7 +27,7 @@ from ...runtime.launch_limits import check_turns
 from ...runtime.scratch import INT, Scratch
 from ...runtime.session import Session
 from ..structure import Readers
-from .binning import Binning, Bins, Layout
+from .binning import Binner, Bins, Layout
 from .cost_model import work_of_query
 from .plan import CellPlan, many_queries
 
@@ -67,10 +67,10 @@ class GridStructure(Index):
         self._words: tuple[CellGrid, float] | None = None
         #: whether windows are near in the cells that it was asked for
         self._near: tuple[CellGrid, bool] | None = None
-        self._binner = Binning(session, problem, self.watch, stem=self.stem, config=self.config, dtype=self.dtype)
+        self._binner = Binner(session, problem, self.watch, stem=self.stem, config=self.config, dtype=self.dtype)
         #: how so many queries come into cells like those of a grid, as they were last asked for
         self._layout_of_queries: tuple[CellGrid, int, Layout] | None = None
-        self._bins = self._bin(points, bounds, self._lay_out(plan.grid, plan.filling))
+        self._bins = self._bin(points, bounds, self._lay_out(plan.grid, plan.binning))
 
     @property
     def cell_grid(self) -> CellGrid:
@@ -93,7 +93,7 @@ class GridStructure(Index):
         kept = "wrapped around a torus" if grid.wrapped else "all held"
         return [
             f"cells: {' x '.join(map(str, grid.shape))}, {kept}, of sides {sides}",
-            f"construction: {self._plan.construction}{self._how_filled()}",
+            f"construction: {self._plan.construction}, {self._bins.layout.plan.describe()}",
             f"queries that are no points: {self._how_queried()}",
         ]
 
@@ -103,17 +103,9 @@ class GridStructure(Index):
             return "as they come"
         return "sorted into cells first" if many == 1 else f"from {many:,} on sorted into cells first"
 
-    def _how_filled(self) -> str:
-        filling = self._bins.layout.filling
-        if filling is None:
-            return ""
-        regions = f"{filling.regions:,} regions and " if filling.regions else ""
-        buckets = f"by way of {regions}{filling.buckets:,} buckets of {1 << filling.shift:,} cells"
-        return f", {buckets if filling.way == 'buckets' else filling.way}, as {filling.why}"
-
     def _find_box(self, points: cla.Array) -> PendingBox:
         """Found while points are counted, unless that is done otherwise or their images must be known before."""
-        if self._bins.layout.sort is None or self.problem.box is not None:
+        if not self._bins.layout.binning.finds_box or self.problem.box is not None:
             return super()._find_box(points)
         return self.watch.room()
 
@@ -129,13 +121,11 @@ class GridStructure(Index):
                 real=self.problem.real,
                 box=self.problem.box,
             )
-            counted = layout.filling is not None
-            filling = plan_binning(self.session.profile, problem=self.problem, grid=grid) if counted else None
-            layout = self._lay_out(grid, filling)
+            layout = self._lay_out(grid, plan_binning(self.session.profile, problem=self.problem, grid=grid))
         self._bins = self._bin(points, bounds, layout)
 
-    def _lay_out(self, grid: CellGrid, filling: BinningPlan | None) -> Layout:
-        return self._binner.lay_out(grid, filling, self.num_points)
+    def _lay_out(self, grid: CellGrid, plan: BinningPlan) -> Layout:
+        return self._binner.lay_out(grid, plan, self.num_points)
 
     def _bin(self, points: cla.Array, bounds: PendingBox | None, layout: Layout) -> Bins:
         """The points in the cells of `layout`. The index's own bins stay as they are, whatever fails here."""
@@ -228,12 +218,10 @@ class GridStructure(Index):
     def disorder(self, ask: QueryRequest) -> Scratch | None:
         """See :class:`~clfrnn.methods.traversal.Traversal`."""
         if ask.queries is None:
-            layout = self._bins.layout
-        elif ask.copied and self._layout_of_queries is not None:
-            layout = self._layout_of_queries[2]
-        else:
-            return None
-        return None if layout.sort is None else layout.sort.disorder
+            return self._bins.layout.binning.disorder
+        if ask.copied and self._layout_of_queries is not None:
+            return self._layout_of_queries[2].binning.disorder
+        return None
 
     @functools.cached_property
     def work_of_query(self) -> float:
