@@ -8,7 +8,7 @@ import weakref
 import numpy as np
 import pyopencl as cl
 import pytest
-from conftest import POINTS, as_gpu, takes_long_as_gpu, with_profile
+from conftest import POINTS, as_gpu, with_profile
 from test_stash import watch
 
 import clfrnn
@@ -17,7 +17,6 @@ from clfrnn.errors import DeviceMemoryError
 from clfrnn.first_pass import block_sums as row_sums
 from clfrnn.first_pass import neighbor_buffer as stash
 from clfrnn.lists import columns as list_spec
-from clfrnn.methods.fenns import fenns
 from clfrnn.methods.grid import structure as cells
 from clfrnn.primitives import scan
 from clfrnn.queries.make_request import make_request
@@ -362,19 +361,3 @@ def test_offsets_of_eight_bytes_are_scanned(index, monkeypatch):
         same(found, EXPECTED[id(EVEN)])
         assert "place_stashed_rows" not in names
         assert found.offsets.dtype == np.int64
-
-
-def test_lists_of_local_grids(session, monkeypatch):
-    """FENNS puts numbers by as well."""
-    if takes_long_as_gpu(session, "fenns"):
-        pytest.skip("this driver takes long for a kernel in the arrangement for a GPU")
-    watch(monkeypatch, 12)
-    monkeypatch.setattr(fenns, "_WORTH_A_STASH", 0.0)
-    index = clfrnn.build_index(EVEN, RADIUS, method="fenns", session=as_gpu(session))
-    placed = []
-    for points in (EVEN, EVEN, DENSE, EVEN):
-        index.update(points)
-        names, found = launched(index, index.query)
-        same(found, EXPECTED[id(points)])
-        placed.append("place_stashed_rows" in names)
-    assert placed == [False, True, True, True]

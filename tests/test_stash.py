@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu, takes_long_as_gpu, with_profile
+from conftest import POINTS, as_gpu, with_profile
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -14,7 +14,6 @@ from clfrnn.first_pass import neighbor_buffer as stash
 from clfrnn.lists import attributes as measures
 from clfrnn.lists import columns as list_spec
 from clfrnn.lists import two_pass as lists
-from clfrnn.methods.fenns import fenns
 from clfrnn.methods.grid import structure as cells
 from clfrnn.queries.make_request import make_request
 
@@ -41,8 +40,7 @@ def watch(monkeypatch, many):
 
     monkeypatch.setattr(cells, "_FEW_ELSEWHERE", math.inf)
     monkeypatch.setattr(stash, "slots_for", lambda *_: (many,))
-    for walk in (cells, fenns):
-        monkeypatch.setattr(walk, "stash_for", watched)
+    monkeypatch.setattr(cells, "stash_for", watched)
     return made
 
 
@@ -255,13 +253,10 @@ def test_a_number_that_nobody_heard(session, monkeypatch):
     assert seen == [2, 2, 1, 1], "the second because the first had rows left, as it seemed"
 
 
-@pytest.mark.parametrize("method", ["strips", "fenns"])
+@pytest.mark.parametrize("method", METHODS)
 def test_slots_are_found_once_for_an_index(session, method, monkeypatch):
     """Not for each list, in a loop."""
-    if method == "fenns" and takes_long_as_gpu(session, "fenns"):
-        pytest.skip("this driver takes long for a kernel in the arrangement for a GPU")
     made = watch(monkeypatch, 4)
-    monkeypatch.setattr(fenns, "_WORTH_A_STASH", 0.0)
     asked = []
     monkeypatch.setattr(stash, "slots_for", lambda *_: asked.append(4) or (4,))
     points = clouds.uniform(min(N, 300), 2, seed=2)

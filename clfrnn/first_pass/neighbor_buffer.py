@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -178,10 +178,8 @@ def slots_for(neighbors: float, spread: float, most: int) -> tuple[int, ...]:
     return tuple(slots for slots in some if slots <= most)
 
 
-def slots_that_pay(
-    session: Session, problem: Problem, *, most: int, fits: Callable[[int], bool] = lambda _: True
-) -> int:
-    """Slots of a stash for lists of numbers alone, up to `most` that fit the walk; 0 where none is sooner.
+def slots_that_pay(session: Session, problem: Problem, *, most: int) -> int:
+    """Slots of a stash for lists of numbers alone, up to `most`; 0 where none is sooner.
 
     Not on a CPU: there points lie in columns, and writes to places anywhere wait for nobody.
     """
@@ -189,7 +187,7 @@ def slots_that_pay(
         return 0
     survey = problem.survey
     wanted = slots_for(survey.neighbors(problem.radius), survey.spread(problem.radius), most)
-    return next(filter(fits, wanted), 0)
+    return next(iter(wanted), 0)
 
 
 def stash_for(index: Index, ask: QueryRequest, slots: int) -> NeighborBuffer | None:

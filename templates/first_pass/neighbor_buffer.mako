@@ -2,8 +2,7 @@
 ## Stash: the numbers of a query's first neighbors, which a count ("stashed") puts by in the order of search, where queries
 ## side by side write side by side, for those who bring them into the order of rows. Queries with more neighbors than
 ## there are slots are left to a visit of their own ("rest"), and have their number in their first slot.
-## Until a query is laid down, its slots hold "numbers" of neighbors; or "places" in a tile that stays, which take half the local
-## memory, frnn_slots being declared elsewhere; or there are none, and neighbors go "straight" there, where tiles come and go.
+## Until a query is laid down, its slots lie in local memory.
 ## Config fields used: work_group_size, stashed, marks. In scope is frnn_unit.
 <%def name="arguments()">
 global ${"const " if marks == "rest" else ""}int4 *restrict frnn_stash, global ${"const " if marks == "rest" else ""}uchar *restrict frnn_full,
@@ -17,25 +16,20 @@ global ${"const " if marks == "rest" else ""}int4 *restrict frnn_stash, global $
 % endif
 </%def>
 
-<%def name="keep(held)" filter="trim">
-% if marks == "stashed" and held == "numbers":
+<%def name="keep()" filter="trim">
+% if marks == "stashed":
 frnn_slots[(int)get_local_id(0) * ${stashed + 1} + frnn_min(frnn_count, ${stashed})] = j;
-% elif marks == "stashed" and held == "places":
-if (frnn_count < ${stashed}) frnn_slots[frnn_count * ${work_group_size} + (int)get_local_id(0)] = (ushort)frnn_t;
-% elif marks == "stashed":
-if (frnn_count < ${stashed})
-                ((global int *)frnn_stash)[4 * ((frnn_count >> 2) * (size_t)frnn_units + frnn_unit) + (frnn_count & 3)] = j;
 % endif
 </%def>
 
-<%def name="put_by(held)">
-% if held == "numbers":
+<%def name="put_by()">
         local const int *const frnn_mine = frnn_slots + (int)get_local_id(0) * ${stashed + 1};
-        ${in_fours(stashed, [f"frnn_mine[{k}]" for k in range(stashed)])}
-% elif held == "places":
-        local const ushort *const frnn_mine = frnn_slots + (int)get_local_id(0);
-        ${in_fours(stashed, [f"FRNN_LANE_ID(frnn_tile[frnn_mine[{k * work_group_size}]].s3)" for k in range(stashed)])}
-% endif
+        // Four at a time, and whether there are more than slots.
+% for first in range(0, stashed, 4):
+        if (frnn_count > ${first})
+            frnn_stash[${first // 4} * (size_t)frnn_units + frnn_unit] =
+                (int4)(frnn_mine[${first}], ${", ".join(f"frnn_count > {k} ? frnn_mine[{k}] : 0" for k in range(first + 1, first + 4))});
+% endfor
         frnn_full[frnn_unit] = frnn_count > ${stashed};
         if (frnn_count > ${stashed}) {
             // The host hears of it with the number of pairs.
@@ -43,15 +37,6 @@ if (frnn_count < ${stashed})
             ((global int *)frnn_stash)[4 * (size_t)frnn_unit] = frnn_count;
         }
         counts[i] = ${packed_rows.pack("frnn_count", "frnn_unit")};
-</%def>
-
-<%def name="in_fours(many, slots)">
-        // Four at a time, and whether there are more than slots.
-% for first in range(0, many, 4):
-        if (frnn_count > ${first})
-            frnn_stash[${first // 4} * (size_t)frnn_units + frnn_unit] =
-                (int4)(${slots[first]}, ${", ".join(f"frnn_count > {k} ? {slots[k]} : 0" for k in range(first + 1, first + 4))});
-% endfor
 </%def>
 
 <%def name="leave_to_rows()">

@@ -163,16 +163,16 @@ ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
 % endif
 </%def>
 
-<%def name="offer(function, image, within='(d2 <= reach2)', stashed_as='numbers', place='', asked='')">
-## stashed_as: what stash.cl.mako keeps of neighbors until their query is laid down; place: where the candidate stands in the
-## sorted copy, if it comes from there; asked: whether the query asks for it, where that is known.
+<%def name="offer(function, image, within='(d2 <= reach2)', place='', asked='')">
+## place: where the candidate stands in the sorted copy, if it comes from there; asked: whether the query asks for it, where
+## that is known.
     {
         ${geometry.differences(image)}
         const real d2 = ${geometry.squared()};
         if (${within} & ${asked or kept(image, function, place)}) {
             const real_vec dx = ${geometry.difference()};
             const frnn_shift shift = ${geometry.shift(image)};
-            ${stash.keep(stashed_as)}
+            ${stash.keep()}
             do {
                 ${"//@ END" if inline else ""}
                 ${piece(function, "per_neighbor")}
@@ -181,7 +181,7 @@ ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
     }
 </%def>
 
-<%def name="lay_down(function, stashed_as='numbers')">
+<%def name="lay_down(function)">
     {
 % if sums_batches(function):
         frnn_count += (int)(${" + ".join(f"frnn_counted.s{k}" for k in range(width))});
@@ -196,7 +196,7 @@ ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
 % if marks == "made":
         ${marks_of.end()}
 % endif
-        ${stash.put_by(stashed_as) if marks == "stashed" else piece(function, "finish")}
+        ${stash.put_by() if marks == "stashed" else piece(function, "finish")}
 % if summed:
         ${row_sums.add("i", "frnn_count")}
 % endif

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 from typing import Any, ClassVar
 
@@ -11,12 +10,11 @@ import numpy as np
 import pyopencl.array as cla
 
 from ...domain import CellGrid, padded_radius
-from ...first_pass.neighbor_buffer import NeighborBuffer, slots_that_pay, stash_for
 from ...functions import NeighborFunction
 from ...index import Index
 from ...inputs.request import QueryRequest
 from ...planning.configs import VisitVariant
-from ...planning.fenns import BlockConfig, fit_fine, holds_slots, why_no_tiles, without_tiles
+from ...planning.fenns import BlockConfig, fit_fine, why_no_tiles, without_tiles
 from ...planning.problem import Problem
 from ...primitives.readback import Box, PendingBox
 from ...profile import DeviceProfile
@@ -39,13 +37,6 @@ _AS_FORESEEN = 1.25
 
 #: A grid is made anew when points fill less than this share of it on an axis: their cells would grow too full.
 _LEAST_SHARE = 0.7
-
-#: From so many neighbors on, it is sooner to put their numbers by than to look for them again (measured: with 1.5, and
-#: not with 0.4).
-_WORTH_A_STASH = 1.0
-
-#: Numbers that a count puts by for a query, at most.
-_MOST_PUT_BY = 16
 
 
 class Fenns:
@@ -130,22 +121,6 @@ class FennsStructure(Index):
         """With tiles, the items of a group for each cell, and of one for each further chunk of queries."""
         cells = math.prod(ask.walk[_SHAPE][: self.dim].tolist())
         return config.work_group_size * (cells + ask.m // config.chunk) if config.tile else ask.m
-
-    def make_hit_mask(self, ask: QueryRequest, *, numbers: bool) -> NeighborBuffer | None:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
-        own = ask.queries is None
-        return stash_for(self, ask, self._slots) if numbers and own else None
-
-    @functools.cached_property
-    def _slots(self) -> int:
-        if self.problem.box is not None:
-            return 0  # in a periodic box two kernels serve the queries between them
-        return slots_that_pay(self.session, self.problem, most=_MOST_PUT_BY, fits=self._holds)
-
-    def _holds(self, slots: int) -> bool:
-        """Whether there is enough to put by, and local memory has room for it beside the tile."""
-        enough = self.problem.survey.neighbors(self.radius) >= _WORTH_A_STASH
-        return enough and holds_slots(self.config, slots, self.session.profile)
 
     def find_box_of_queries(self, queries: cla.Array) -> PendingBox:
         """Found while they are counted, where they are."""
