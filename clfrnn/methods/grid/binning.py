@@ -65,13 +65,13 @@ class Binning:
         self,
         session: Session,
         problem: Problem,
-        watch: DeferredChecks,
+        checks: DeferredChecks,
         *,
         stem: str,
         config: WalkConfig,
         dtype: np.dtype[Any],
     ) -> None:
-        self._session, self._problem, self._watch = session, problem, watch
+        self._session, self._problem, self._checks = session, problem, checks
         self._stem, self._config, self._dtype = stem, config, dtype
 
     def lay_out(self, grid: CellGrid, filling: BinningPlan | None, n: int, *, finds_starts: bool = True) -> Layout:
@@ -108,7 +108,7 @@ class Binning:
         if layout.sort is None or layout.filling is None or layout.filling.way != "buckets":
             return self.bin(queries, bounds, layout, images, purpose="queries").places
         places = self._room_for(queries.shape[0], "queries")
-        layout.sort.tiles(queries, places, bounds or self._watch.room(), images)
+        layout.sort.tiles(queries, places, bounds or self._checks.slot(), images)
         return places
 
     def _room_for(self, n: int, purpose: str) -> Scratch:
@@ -128,7 +128,7 @@ class Binning:
         if layout.sort is None:
             self._bin_one_by_one(rows, bounds, bins)
         else:
-            layout.sort.points(rows, starts, places, bounds or self._watch.room(), images)
+            layout.sort.points(rows, starts, places, bounds or self._checks.slot(), images)
         return bins
 
     def _bin_one_by_one(self, rows: cla.Array, bounds: PendingBox | None, bins: Bins) -> None:

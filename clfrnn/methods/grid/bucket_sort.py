@@ -84,7 +84,6 @@ class BucketSort:
         self._ends: tuple[Scratch | None, Scratch | None] = None, None
         #: see :meth:`_take_rooms`, where these are kept
         self._rooms: tuple[Scratch, Scratch, Scratch] | None = None
-        session.keepers.add(self)
 
     def points(
         self, points: cla.Array, starts: Scratch, places: Scratch, box: PendingBox, images: Scratch | None = None
@@ -215,11 +214,6 @@ class BucketSort:
         if sum(scratch.size * scratch.dtype.itemsize for scratch in rooms) <= _LITTLE:
             self._rooms = rooms
         return rooms
-
-    def let_go(self) -> bool:
-        """See :class:`~clfrnn.runtime.memory.Keeper`."""
-        rooms, self._rooms = self._rooms, None
-        return rooms is not None
 
     @property
     def kept(self) -> dict[str, Scratch]:
