@@ -156,7 +156,7 @@ def search(
     )
     return query_list(
         Traversal(structure),
-        ListState(),
+        ListState(session),
         queries,
         radius=radius if per_query else None,
         include_self=include_self,

@@ -54,7 +54,7 @@ class Index:
         self._method = method
         self._traversal = Traversal(structure)
         self._updates = PointUpdates(structure)
-        self._lists = ListState()
+        self._lists = ListState(structure.session)
         self._last_update = "rebuilt"
 
     def __repr__(self) -> str:

@@ -20,8 +20,8 @@ class ListFacts:
 
     #: neighbors of a query that a neighbor buffer should have slots for; 0 where a buffer is not worth its memory
     slots: int = 0
-    #: words that a hit mask should have for each query, 0 where a mask is not worth its memory; the bytes of a word,
-    #: and the words that a batch of candidates may write beyond those
+    #: words that a hit mask should have for each query, 0 where a mask is not worth its memory
+    #: the bytes of a word, 0 where the walk writes no masks, and the words that a batch may write beyond those
     mask_words: float = 0.0
     mask_word_bytes: int = 0
     mask_spare: int = 0

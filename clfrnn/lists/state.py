@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from ..runtime.session import Session
 from .capacity import Capacity
 
 __all__ = ["ListState"]
-
-#: Serial numbers begin far from what memory happens to hold, small counts and zeros.
-_FIRST_SERIAL = 0x5EED0001
 
 
 class ListState:
     """How long the lists of an index were, and the serial number of its next neighbor buffer."""
 
-    def __init__(self) -> None:
+    def __init__(self, session: Session) -> None:
         self.capacity = Capacity()
-        #: by this number a buffer says that it overflowed: nobody has left it in the index's memory before
-        self.serial = _FIRST_SERIAL
+        self._session = session
+        #: by this number a buffer says that it overflowed: nobody has left it in memory of the session before
+        self.serial = session.draw_serial()
 
     def settle_overflow(self, kind: Hashable, overflowed: bool) -> None:
         """A list of a `kind` has heard whether its buffer overflowed; the number that it left then is used up."""
         self.capacity.settle_overflow(kind, overflowed)
-        self.serial += overflowed
+        if overflowed:
+            self.serial = self._session.draw_serial()

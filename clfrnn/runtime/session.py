@@ -35,6 +35,9 @@ _MOST_ANSWERS = 256
 #: Sessions are numbered as they are made.
 _NUMBERS = itertools.count()
 
+#: Serial numbers begin far from what memory happens to hold, small counts and zeros.
+_FIRST_SERIAL = 0x5EED0001
+
 
 class Session(Launcher, Memory):
     """One device at work. Everything below :mod:`clfrnn.api` is handed its session explicitly.
@@ -89,6 +92,7 @@ class Session(Launcher, Memory):
         self._copies: cl.CommandQueue | None = None
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
         self._answers: dict[Hashable, Any] = {}
+        self._serials = itertools.count(_FIRST_SERIAL)
         self._process = os.getpid()
         self.number = next(_NUMBERS)
         Session.living.add(self)
@@ -144,6 +148,10 @@ class Session(Launcher, Memory):
                 self._answers.clear()
             answer = self._answers[key] = find(self, *facts)
         return answer
+
+    def draw_serial(self) -> int:
+        """A number that no kernel of the session has been given before, to leave in memory that nobody clears."""
+        return next(self._serials)
 
     def publish(self, event: cl.Event | None, *arrays: cla.Array) -> None:
         """Let other queues wait for `event`, the last to fill `arrays`, and submit it, as they could not."""

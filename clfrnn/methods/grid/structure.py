@@ -88,9 +88,6 @@ class CellFacts:
         """What plans of lists depend on."""
         config, survey, radius = self.config, self.problem.survey, self.problem.radius
         found = survey.neighbors(radius)
-        by_sectors = not config.columns and found >= _FEW_ELSEWHERE
-        if not found >= _FEW.get(self.kind, _FEW_ELSEWHERE):
-            return ListFacts(slots=self.slots, by_sectors=by_sectors)
         if config.columns:
             words = min(found + 4 * survey.spread(radius), 4 * found) + 4
             size, spare = INT.itemsize, config.width
@@ -98,7 +95,11 @@ class CellFacts:
             words = min(self._words_of_bits(found), found + 4 * math.sqrt(found) + 4)
             size, spare = 2 * INT.itemsize, 0
         return ListFacts(
-            slots=self.slots, mask_words=words, mask_word_bytes=size, mask_spare=spare, by_sectors=by_sectors
+            slots=self.slots,
+            mask_words=words if found >= _FEW.get(self.kind, _FEW_ELSEWHERE) else 0.0,
+            mask_word_bytes=size,
+            mask_spare=spare,
+            by_sectors=not config.columns and found >= _FEW_ELSEWHERE,
         )
 
     def _words_of_bits(self, found: float) -> float:
@@ -114,7 +115,7 @@ class CellFacts:
         ball = math.pi * radius * radius * (1.0 if dim == 2 else 4.0 / 3.0 * radius)
         run = found * (2.0 * radius + 2.0 * along) * math.prod(across) / ball if ball > 0 else found
         excess = max(0.0, self.problem.survey.spread(radius) ** 2 - found)
-        run *= 1.0 + 2.0 * math.sqrt(excess) / found
+        run *= 1.0 + 2.0 * math.sqrt(excess) / max(found, 1.0)
         return _WORDS * rows * (1.0 + run / 32)
 
 
