@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from conftest import POINTS, as_gpu
+from conftest import POINTS, as_gpu, before_allocations
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -187,14 +187,12 @@ def test_offsets_of_eight_bytes(walker, marked, monkeypatch):
 def test_a_list_does_without_where_there_is_no_memory_for_marks(walker, hint, monkeypatch):
     points = clouds.uniform(N, 3, seed=4)
     index = clfrnn.build_index(points, RADIUS, method="strips", session=walker)
-    take = clfrnn.Session._take
 
     def sparing(session, size, purpose):
         if "marks" in purpose:
             session._refuse(size, purpose)
-        return take(session, size, purpose)
 
-    monkeypatch.setattr(clfrnn.Session, "_take", sparing)
+    before_allocations(monkeypatch, sparing)
 
     same(index.query(sort="index", hint=hint), reference.neighbors(points, RADIUS))
 

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu, takes_long_as_gpu, with_profile
+from conftest import POINTS, as_gpu, before_allocations, takes_long_as_gpu, with_profile
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -159,14 +159,12 @@ def test_offsets_of_eight_bytes(session, stashed, monkeypatch):
 def test_a_list_does_without_where_there_is_no_memory(session, hint, monkeypatch):
     points = clouds.uniform(N, 3, seed=4)
     index = clfrnn.build_index(points, 0.1, method="strips", session=as_gpu(session))
-    take = clfrnn.Session._take
 
     def sparing(session, size, purpose):
         if "numbers of neighbors" in purpose:
             session._refuse(size, purpose)
-        return take(session, size, purpose)
 
-    monkeypatch.setattr(clfrnn.Session, "_take", sparing)
+    before_allocations(monkeypatch, sparing)
 
     same(index.query(sort="index", hint=hint), reference.neighbors(points, 0.1))
 

@@ -212,8 +212,9 @@ def _make_hinted(
         # The checks of what this list is made from, whatever the index took in since.
         if bad is not None:
             raise bad
-        pairs = readback.read()[0]
-        checks.judge(running)
+        readback.start()
+        checks.judge(running)  # waits for the same kernels
+        pairs, _, _ = readback.wait()
         held = sum(array.nbytes for array in arrays.values())
         check_budget(session, columns, request.m, pairs, max_bytes, held=held)
         if pairs <= plan.pairs and offsets.dtype == offset_type(pairs):
