@@ -23,6 +23,9 @@ from clfrnn.methods import METHODS
 from clfrnn.profile import DeviceProfile
 from clfrnn.runtime.program import ProgramCache
 
+ROOT = Path(__file__).parents[1]
+PROFILES = Path(__file__).parent / "profiles"
+
 POINTS = int(os.environ.get("CLFRNN_TEST_POINTS", "1200"))
 
 #: Lists with all that they can carry: asked for alike, tests share the kernels that are compiled for them.
@@ -38,8 +41,7 @@ WAYS = {
 
 #: Profiles of devices that tests once met, and one of a device that reports the least it may.
 RECORDED = {
-    path.stem: DeviceProfile.from_dict(json.loads(path.read_text()))
-    for path in sorted((Path(__file__).parent / "profiles").glob("*.json"))
+    path.stem: DeviceProfile.from_dict(json.loads(path.read_text())) for path in sorted(PROFILES.glob("*.json"))
 }
 
 
@@ -191,6 +193,23 @@ def with_profile(session, **facts):
     fresh.profile = dataclasses.replace(fresh.profile, **facts, build_options=options)
     fresh.programs = ProgramCache(fresh.context, fresh.device, fresh.profile)
     return fresh
+
+
+class CountingPool:
+    """A memory pool that counts what it had to ask the driver for: what none of its held blocks could serve."""
+
+    def __init__(self, pool):
+        self.pool = pool
+        self.allocations = 0
+
+    def allocate(self, size):
+        held = self.pool.held_blocks
+        buffer = self.pool.allocate(size)
+        self.allocations += self.pool.held_blocks == held
+        return buffer
+
+    def __getattr__(self, name):
+        return getattr(self.pool, name)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import FULL, POINTS, as_gpu
+from conftest import FULL, POINTS, CountingPool, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -28,23 +28,6 @@ ASKED = {name: {"method": name} for name in METHODS} | {
 @pytest.fixture(params=sorted(METHODS))
 def method(request):
     return request.param
-
-
-class CountingPool:
-    """A memory pool that counts what it had to ask the driver for: what none of its held blocks could serve."""
-
-    def __init__(self, pool):
-        self.pool = pool
-        self.allocations = 0
-
-    def allocate(self, size):
-        held = self.pool.held_blocks
-        buffer = self.pool.allocate(size)
-        self.allocations += self.pool.held_blocks == held
-        return buffer
-
-    def __getattr__(self, name):
-        return getattr(self.pool, name)
 
 
 @pytest.fixture

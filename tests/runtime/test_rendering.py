@@ -3,9 +3,9 @@
 import dataclasses
 import json
 import re
-from pathlib import Path
 
 import pytest
+from conftest import PROFILES
 from mako.lexer import Lexer
 
 from clfrnn.functions import NeighborFunction
@@ -303,7 +303,7 @@ def test_work_items_agree_only_where_they_go_in_step(stem):
 
 
 def test_a_bound_on_registers_stands_instead_of_the_size_of_groups():
-    profile = DeviceProfile.from_dict(json.loads((Path(__file__).parent / "profiles" / "h200.json").read_text()))
+    profile = DeviceProfile.from_dict(json.loads((PROFILES / "h200.json").read_text()))
     step = PLAIN["strips"][0]
     bound = dataclasses.replace(step, registers=32)
 

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from clfrnn.primitives.unpack_pairs import part
 from conftest import POINTS, RECORDED, as_gpu, as_narrow_gpu
 
 import clfrnn
@@ -13,7 +14,6 @@ from clfrnn.methods.grid import cost_model as side_costs
 from clfrnn.methods.grid import structure as cells
 from clfrnn.planning.problem import Problem
 from clfrnn.primitives.unpack import widen
-from clfrnn.primitives.unpack_pairs import part
 from clfrnn.queries import count_nearest as answers
 from clfrnn.queries.make_request import make_request
 from clfrnn.runtime.scratch import Scratch

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from clfrnn.cli import main
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 #: As in doctests: `...` stands for anything, and spaces and line ends are alike.

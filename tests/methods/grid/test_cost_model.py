@@ -4,11 +4,10 @@ import dataclasses
 import itertools
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import RECORDED
+from conftest import RECORDED, ROOT
 
 import clfrnn
 from clfrnn import clouds
@@ -213,7 +212,7 @@ def test_plans_of_given_sides_have_them(profile):
 
 def measured(heading):
     """The rows of the first table below a heading of the page on performance, by their titles."""
-    page = (Path(__file__).parents[1] / "docs" / "performance.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
     lines = page.split(heading)[1].split("\n\n|", 1)[1].split("\n\n", 1)[0].splitlines()
     titles, _, *rows = ([cell.strip() for cell in line.strip("| ").split("|")] for line in lines)
     return [dict(zip(titles, row, strict=True)) for row in rows]

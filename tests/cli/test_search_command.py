@@ -3,11 +3,10 @@
 import contextlib
 import json
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import RECORDED
+from conftest import PROFILES, RECORDED
 from test_cli import run
 
 from clfrnn import clouds, reference
@@ -17,7 +16,6 @@ from clfrnn.methods import METHODS
 from clfrnn.runtime import launcher
 
 POINTS = clouds.uniform(500, 3, seed=1)
-PROFILES = Path(__file__).parent / "profiles"
 
 
 @pytest.fixture

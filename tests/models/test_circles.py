@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pyopencl as cl
 import pytest
-from conftest import POINTS
+from conftest import POINTS, CountingPool
 from scipy.sparse.csgraph import connected_components
-from test_loops import CountingPool
 
 import clfrnn
 from clfrnn import models

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from conftest import PROFILES, ROOT
 from rich.console import Console
 
 import clfrnn
@@ -25,9 +26,9 @@ from clfrnn.profile import DeviceProfile
 from clfrnn.runtime.device import list_devices, read_profile
 
 PACKAGE = Path(doctor.__file__).parent
-PAGE = Path(__file__).parent.parent / "docs/devices-and-drivers.md"
+PAGE = ROOT / "docs/devices-and-drivers.md"
 SYSTEM = places.SYSTEM_FOLDER
-AWKWARD = DeviceProfile.from_dict(json.loads((Path(__file__).parent / "profiles/awkward.json").read_text()))
+AWKWARD = DeviceProfile.from_dict(json.loads((PROFILES / "awkward.json").read_text()))
 PASSED = tuple(Check(name=name, outcome="passed") for name in CHECKS)
 
 WHEEL = Loader(path="/venv/pyopencl/.libs/libOpenCL.so.1", origin="wheel", kind="ocl-icd")

@@ -7,15 +7,13 @@ import dataclasses
 import json
 import re
 import runpy
-from pathlib import Path
 
 import pytest
-from conftest import RECORDED
+from conftest import PROFILES, RECORDED, ROOT
 
 from clfrnn.profile import DeviceProfile
 
-PROFILES = Path(__file__).parent / "profiles"
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = ROOT / "docs"
 SOURCES = {
     path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted((PROFILES / "sources").glob("*.json"))
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from conftest import PROFILES
 
 import clfrnn
 from clfrnn import cli, clouds, reference, verify
@@ -212,5 +213,5 @@ def test_verify_notices_a_window_that_is_too_narrow(place, narrowed, subnormals,
 
 def test_profiles_on_file_are_those_of_real_devices():
     """A recorded profile has the fields of today."""
-    for path in (Path(__file__).parent / "profiles").glob("*.json"):
+    for path in PROFILES.glob("*.json"):
         clfrnn.DeviceProfile.from_dict(json.loads(path.read_text()))
