@@ -223,8 +223,8 @@ def real(dtype):
     return REAL_OF[dtype]
 
 
-def _unwritten(take):
-    """`Session._take` under Oclgrind: a buffer that its check of unset memory takes for one that nothing has written.
+def _unwritten(scratch):
+    """`Session.scratch` under Oclgrind: a buffer that its check of unset memory takes for one that nothing has written.
 
     Oclgrind 21.10 makes its record of a buffer as long as the last write by the host was, forgets what kernels write
     beyond that, and keeps the record when the memory is released: a buffer of the pool that a short array was uploaded
@@ -232,17 +232,28 @@ def _unwritten(take):
     kernel replaces by one of the full length, nothing set. Buffers from the pool are checked like new ones thereby.
     """
 
-    @functools.wraps(take)
-    def taken(session, size, purpose):
-        buffer = take(session, size, purpose)
+    @functools.wraps(scratch)
+    def unwritten(session, size, dtype, *, purpose):
+        found = scratch(session, size, dtype, purpose=purpose)
         if session.profile.platform == "Oclgrind":
-            cl.enqueue_copy(session.queue, buffer, np.empty(0, np.uint8), is_blocking=False)
-        return buffer
+            cl.enqueue_copy(session.queue, found.base_data, np.empty(0, np.uint8), is_blocking=False)
+        return found
 
-    return taken
+    return unwritten
 
 
-clfrnn.Session._take = _unwritten(clfrnn.Session._take)
+clfrnn.Session.scratch = _unwritten(clfrnn.Session.scratch)
+
+
+def before_allocations(monkeypatch, called):
+    """Have ``called(session, size, purpose)`` run before each buffer of the device is allocated: it may refuse that."""
+    plain = clfrnn.Session.scratch
+
+    def scratch(session, size, dtype, *, purpose):
+        called(session, size * dtype.itemsize, purpose)
+        return plain(session, size, dtype, purpose=purpose)
+
+    monkeypatch.setattr(clfrnn.Session, "scratch", scratch)
 
 
 @pytest.hookimpl(hookwrapper=True)

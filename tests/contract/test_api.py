@@ -7,6 +7,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
+from conftest import before_allocations
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -509,27 +510,24 @@ def test_checks_of_a_caller_who_never_waits_do_not_pile_up(session):
 def test_an_update_that_fails_leaves_the_old_points(session, method, monkeypatch):
     """No memory, at whichever allocation: the index answers as before, and takes the next points."""
     moved = POINTS * np.float32(20)
-    take = clfrnn.Session._take
     failures = 0
     for device_points in (moved, cla.to_device(session.queue, moved)):
         for fails_at in range(12):
             index = clfrnn.build_index(POINTS, RADIUS, method=method, session=session)
             calls = iter(range(1000))
 
-            def failing(self, size, purpose, calls=calls, fails_at=fails_at):
+            def failing(session, size, purpose, calls=calls, fails_at=fails_at):
                 if next(calls) == fails_at:
-                    self._refuse(size, purpose)
-                return take(self, size, purpose)
+                    session._refuse(size, purpose)
 
-            monkeypatch.setattr(clfrnn.Session, "_take", failing)
             try:
-                index.update(device_points)
+                with monkeypatch.context() as patch:
+                    before_allocations(patch, failing)
+                    index.update(device_points)
             except clfrnn.DeviceMemoryError:
                 failures += 1
-                monkeypatch.setattr(clfrnn.Session, "_take", take)
                 assert indices(index.query(sort="index")) == EXPECTED.indices.tolist()
                 index.update(device_points)
-            monkeypatch.setattr(clfrnn.Session, "_take", take)
             assert np.array_equal(index.count().get(), np.diff(reference.neighbors(moved, RADIUS).offsets))
     assert failures >= 4
 

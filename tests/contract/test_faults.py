@@ -6,7 +6,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import FULL, POINTS, as_gpu
+from conftest import FULL, POINTS, as_gpu, before_allocations
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -80,20 +80,30 @@ class Fault:
         self.errors = (clfrnn.DeviceMemoryError,) if kind == "allocation" else (InjectedError, KeyboardInterrupt)
         self._step = None
         self._countdown = None
-        name = "_take" if kind == "allocation" else "launch"
-        plain = getattr(clfrnn.Session, name)
+        if kind == "allocation":
+            before_allocations(monkeypatch, self._refuse)
+            return
+        plain = clfrnn.Session.launch
 
-        def failing(session, *given, **named):
-            if self._countdown is not None:
-                self._countdown -= 1
-                if self._countdown < 0:
-                    self._countdown = None
-                    if kind == "allocation":
-                        session._refuse(given[0], "a buffer that a test does not grant")
-                    raise InjectedError if self._step % 2 else KeyboardInterrupt
-            return plain(session, *given, **named)
+        def launch(*given):
+            if self._is_due():
+                raise InjectedError if self._step % 2 else KeyboardInterrupt
+            return plain(*given)
 
-        monkeypatch.setattr(clfrnn.Session, name, failing)
+        monkeypatch.setattr(clfrnn.Session, "launch", launch)
+
+    def _is_due(self):
+        if self._countdown is None:
+            return False
+        self._countdown -= 1
+        if self._countdown < 0:
+            self._countdown = None
+            return True
+        return False
+
+    def _refuse(self, session, size, _):
+        if self._is_due():
+            session._refuse(size, "a buffer that a test does not grant")
 
     def during(self, step, call):
         """Whether `step` of `call` failed, which it may have made up for; False when it has fewer steps than that."""
@@ -158,12 +168,12 @@ def test_cells_follow_after_an_update_that_failed(session, monkeypatch):
         index.update(far)
         index.check()
         with monkeypatch.context() as patch:
-            patch.setattr(clfrnn.Session, "_take", lambda self, size, purpose: self._refuse(size, purpose))
+            before_allocations(patch, clfrnn.Session._refuse)
             with pytest.raises(clfrnn.DeviceMemoryError):
                 index.update(far)
-        assert not index.cell_grid.serves((50.0,) * 3, (51.0,) * 3)
+        assert not index._traversal.structure.cell_grid.serves((50.0,) * 3, (51.0,) * 3)
         index.update(far)
-        assert index.cell_grid.serves((50.0,) * 3, (51.0,) * 3)
+        assert index._traversal.structure.cell_grid.serves((50.0,) * 3, (51.0,) * 3)
 
 
 def test_an_update_that_fails_twice_and_lists_in_between(scene, fault):

@@ -129,14 +129,14 @@ def test_clouds_that_grow_compile_nothing(counted, method, n):
         index.update(moved)
         assert np.array_equal(index.count().get(), np.diff(reference.neighbors(moved, 0.12).offsets))
         index.query()
-        grids.add(index.cell_grid.cells)
+        grids.add(index._traversal.structure.cell_grid.cells)
     assert len(grids) > 1
     assert counted.programs.compiled == compiled
 
 
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 def test_a_loop_that_makes_no_list_does_not_wait(counted, method, periodic, waits):
-    """update, count, visit and nearest: nothing allocated, nothing compiled, and checks are heard eight at a time."""
+    """update, count, visit and nearest: nothing allocated, nothing compiled, and checks come eight at a time."""
     domain = domain_of(periodic)
     arrays = steps_of(counted.queue)
     index = clfrnn.build_index(CLOUD, RADIUS, **ASKED[method], session=counted, **domain)
@@ -158,7 +158,7 @@ def test_a_loop_that_makes_no_list_does_not_wait(counted, method, periodic, wait
     assert counted.programs.compiled == compiled
     assert counted._pool.allocations == allocated
     assert finished["read"] == read
-    assert finished["event"] <= steps // 8, "for what was sent eight checks before"
+    assert finished["event"] <= steps // 8, "for copies that were started eight checks before"
     assert finished["finish"] == 0
     expected = answers(periodic)[which]
     rows = np.repeat(np.arange(N), np.diff(expected.offsets))
@@ -190,7 +190,7 @@ def test_waits_of_each_call(session, method, periodic, waits):
         return {name: waits[name] - before[name] for name in waits}, result
 
     none = {"read": 0, "event": 0, "finish": 0}
-    one, looked = none | {"event": 1}, none | {"read": 1}
+    one, looked = none | {"event": 1}, none | {"event": 2}  # of a list made without waiting, and of its checks
     for call in (
         lambda: index.update(arrays[0]),
         index.count,
@@ -274,7 +274,7 @@ def test_a_loop_of_blocks_compiles_nothing(counted, method):
 @pytest.mark.parametrize("method", ["strips", "aabb_tree"])
 def test_numbers_that_come_beside_kernels(session, monkeypatch, method, items):
     """Pairs of lists and the growth of leaves: by a queue of their own where there are many items."""
-    monkeypatch.setattr("clfrnn.runtime.session._MANY_ITEMS", items)
+    monkeypatch.setattr("clfrnn.primitives.readback._MANY_ITEMS", items)
     fresh = as_gpu(clfrnn.Session(session.device))
     rng = np.random.default_rng(1)
     steps = [CLOUD, *(CLOUD + rng.normal(0, scale, CLOUD.shape).astype(np.float32) for scale in (0.001, 0.01, 0.4))]
@@ -296,7 +296,7 @@ def test_numbers_that_come_beside_kernels(session, monkeypatch, method, items):
 @pytest.mark.parametrize("items", [0, N + 1], ids=["beside", "between"])
 def test_checks_that_come_with_a_total_in_two_pieces(session, monkeypatch, items):
     """Boxes of updates that the host has not looked at since, some of them in memory that was full before the last."""
-    monkeypatch.setattr("clfrnn.runtime.session._MANY_ITEMS", items)
+    monkeypatch.setattr("clfrnn.primitives.readback._MANY_ITEMS", items)
     fresh = as_gpu(clfrnn.Session(session.device))
     good, bad = cla.to_device(fresh.queue, CLOUD), CLOUD.copy()
     bad[7] = np.nan
@@ -308,13 +308,13 @@ def test_checks_that_come_with_a_total_in_two_pieces(session, monkeypatch, items
     for _ in range(10):
         index.update(good)
     with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 7"):
-        index.query(half=True)  # the first of its kind, which launches nothing before it has heard
+        index.query(half=True)  # the first of its kind, which launches no walk that writes rows before the wait
     assert index.query().num_pairs == reference.neighbors(CLOUD, RADIUS).offsets[-1]
 
 
 @pytest.mark.core
-def test_checks_that_are_heard_late(session):
-    """They say nothing of points that came since; a bad array among them is told by the next call that waits."""
+def test_checks_that_come_late(session):
+    """They say nothing of points that came since; a bad array among them is named by the next call that waits."""
     index = clfrnn.build_index(CLOUD, RADIUS, method="strips", session=session)
     moved, bad = (cla.to_device(session.queue, each) for each in (MOVED[0], MOVED[1]))
     bad[7, 1] = np.nan
@@ -324,7 +324,7 @@ def test_checks_that_are_heard_late(session):
     index.update(newest)
     for _ in range(8):
         index.count(moved)
-    box = index.watch.box_of_points()
+    box = index._traversal.checks.box_of_points()
     assert box is not None
     assert np.array_equal(box.low, newest.min(0))
     with pytest.raises(clfrnn.InvalidInputError, match=r"points: .*row 7\b"):

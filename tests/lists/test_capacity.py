@@ -6,7 +6,7 @@ import gc
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import FULL, POINTS, as_gpu
+from conftest import FULL, POINTS, as_gpu, before_allocations
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -17,7 +17,7 @@ from clfrnn.lists import two_pass as lists
 from clfrnn.lists.capacity import Capacity
 from clfrnn.methods import METHODS
 from clfrnn.methods.grid import structure as cells
-from clfrnn.primitives.readback import SentTotal
+from clfrnn.primitives.readback import Readback
 
 pytestmark = pytest.mark.usefixtures("unsliced")
 
@@ -83,13 +83,13 @@ def test_all_is_enqueued_before_the_wait(index, monkeypatch):
     """The second visit too, from the second list of a kind on."""
     by_visits_alone(index)
     enqueued = []
-    receive = SentTotal.receive
+    wait = Readback.wait
 
-    def receiving(sent):
+    def waiting(readback):
         enqueued.append([name for name, _ in launches].count("frnn_visit"))
-        return receive(sent)
+        return wait(readback)
 
-    monkeypatch.setattr(SentTotal, "receive", receiving)
+    monkeypatch.setattr(Readback, "wait", waiting)
     with index.session.recorded() as launches:
         found = index.query()
         alike = index.query(distances=True)
@@ -311,16 +311,14 @@ def test_no_memory_for_what_is_foreseen(session, index, monkeypatch):
     """A pool in pieces, say: the list is made when its length is known."""
     index.update(SPARSE)
     most = index.rooms.foreseen((True, N, index.radius, False, False))
-    take = clfrnn.Session._take
     refused = []
 
     def taking(session, size, purpose):
         if f"of {most:,} pairs" in purpose:
             refused.append(purpose)
             session._refuse(size, purpose)
-        return take(session, size, purpose)
 
-    monkeypatch.setattr(clfrnn.Session, "_take", taking)
+    before_allocations(monkeypatch, taking)
 
     assert_same(index.query(), EXPECTED[id(SPARSE)])
     assert refused

@@ -12,18 +12,15 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.methods import METHODS
 from clfrnn.planning import configs
-from clfrnn.planning import primitives as plan
-from clfrnn.primitives.fill import fill
+from clfrnn.planning.traversal import plan_walk
 from clfrnn.runtime import launch_limits as limits
 from clfrnn.runtime import launcher, program
 from clfrnn.runtime.device import find_device, list_devices
-from clfrnn.runtime.scratch import INT
 
 POINTS = clouds.uniform(500, 3, seed=1)
 
@@ -68,7 +65,7 @@ def test_a_cloud_that_spreads_compiles_nothing(session, method):
         points = POINTS * np.float32(spread)
         index.update(points)
         assert index.query().num_pairs == reference.neighbors(points, 0.1).offsets[-1]
-        wrapped.add(index.cell_grid.wrapped)
+        wrapped.add(index._traversal.structure.cell_grid.wrapped)
 
     assert session.programs.compiled == compiled
     assert wrapped == {False, True}
@@ -80,22 +77,6 @@ def test_a_session_of_a_queue(session):
 
     assert mine.queue is queue
     assert clfrnn.search(POINTS, 0.1, session=mine).num_pairs == reference.neighbors(POINTS, 0.1).offsets[-1]
-
-
-def test_what_a_gpu_tells_goes_by_a_queue_of_its_own(session):
-    """After the kernels before it, and beside those behind it."""
-    gpu, owner = as_gpu(session), set()
-    much, few = (gpu.scratch(size, INT, purpose="a test") for size in (1 << 22, 5))
-    told = gpu.pinned(owner, INT, 4)
-    for k in range(1, 10):
-        fill(gpu, much, k)
-        fill(gpu, few, k)
-        sent = gpu.send(few, 1, told, items=1 << 30)
-        fill(gpu, much, -k)
-        sent.wait()
-        assert (told == k).all()
-        assert sent.start().command_queue == gpu._copies
-    assert gpu.send(few, 1, told, items=1).start().command_queue == gpu.queue
 
 
 def test_an_out_of_order_queue_is_refused(session):
@@ -280,7 +261,7 @@ def test_groups_shrink_until_the_kernel_agrees(session, monkeypatch):
     fresh = clfrnn.Session(session.device)
     monkeypatch.setattr(program.Kernel, "largest_group", lambda kernel, device: 16)
     fresh.programs._profile = dataclasses.replace(fresh.profile, required_groups=False)
-    config = plan.plan_walk(fresh.profile, dim=3, real="float", periodic=False)
+    config = plan_walk(fresh.profile, dim=3, real="float", periodic=False)
 
     _, fitted = fresh.kernels("grid/strips", config)
 

@@ -156,7 +156,7 @@ class Binner:
 
     def _place_of_box(self, layout: Layout, bounds: PendingBox | None) -> PendingBox | None:
         """Where a box comes to lie that kernels find on the way, also where nobody asked for it."""
-        return self._checks.room() if bounds is None and layout.binning.finds_box else bounds
+        return self._checks.slot() if bounds is None and layout.binning.finds_box else bounds
 
     def _take_starts(self, layout: Layout) -> Scratch:
         return self._session.scratch(layout.grid.cells + 1, INT, purpose="the starts of cells")

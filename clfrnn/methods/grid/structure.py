@@ -183,7 +183,7 @@ class GridStructure(SearchStructure):
         """Found while points are counted, unless that is done otherwise or their images must be known before."""
         if not self._bins.layout.binning.finds_box or self.image_table is not None:
             return super().find_bounds(points)
-        return self.checks.room()
+        return self.checks.slot()
 
     def arguments(self) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
@@ -242,7 +242,7 @@ class GridStructure(SearchStructure):
     def find_bounds_of_queries(self, queries: cla.Array) -> PendingBox:
         """Found while they are sorted, where they are."""
         sorted_first = self._sorts(queries.shape[0])
-        return self.checks.room() if sorted_first else super().find_bounds_of_queries(queries)
+        return self.checks.slot() if sorted_first else super().find_bounds_of_queries(queries)
 
     def _sorts(self, m: int) -> bool:
         """Whether so many queries are sorted first."""

@@ -4,11 +4,10 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu
+from conftest import POINTS, as_gpu, before_allocations
 
 import clfrnn
 from clfrnn import reference
-from clfrnn.runtime.session import Session
 
 SIDE = {2: min(34, int(POINTS**0.5) + 9), 3: min(11, int(POINTS ** (1 / 3)) + 2)}
 
@@ -148,16 +147,15 @@ def test_queries_that_are_no_points(session, monkeypatch, short):
     radius = float(np.float32(0.1 * 6**0.5))
     index = clfrnn.build_index(points, radius, method="strips", session=as_gpu(session))
     queries = points[::-3] + np.float32(0.01)
-    take, refused = Session._take, []
+    refused = []
     if short:
 
         def refuse(session, size, purpose):
             if "copy of the queries" in purpose:
                 refused.append(purpose)
-                raise clfrnn.DeviceMemoryError("none", needed=1, available=0, largest_allocation=0)
-            return take(session, size, purpose)
+                session._refuse(size, purpose)
 
-        monkeypatch.setattr(Session, "_take", refuse)
+        before_allocations(monkeypatch, refuse)
     kept = index.nbytes
     for moved in (points, points[::-1].copy()):
         index.update(moved)

@@ -3,7 +3,7 @@
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, RECORDED, as_gpu
+from conftest import POINTS, RECORDED, as_gpu, before_allocations
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -126,14 +126,12 @@ def test_parts_where_memory_is_short(device, method, few_are_many, monkeypatch, 
     points, queries = clouds.uniform(N, 3, seed=1), around(3)
     index = clfrnn.build_index(points, 0.2, method=method, session=device)
     expected = reference.neighbors(points, 0.2, queries=queries)
-    take = Session._take
 
     def short(session, size, purpose):
         if refused in purpose:
-            raise clfrnn.DeviceMemoryError("none", needed=1, available=0, largest_allocation=0)
-        return take(session, size, purpose)
+            session._refuse(size, purpose)
 
-    monkeypatch.setattr(Session, "_take", short)
+    before_allocations(monkeypatch, short)
     asked = cla.to_device(device.queue, queries) if on_device else queries
     parts = [part.to_host().indices for part in index.query_blocks(asked, sort="index", max_bytes=4096 * 4)]
     assert len(parts) > 1
