@@ -3,11 +3,12 @@
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu, takes_long_as_gpu
+from conftest import POINTS, as_gpu, structure_of, takes_long_as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.lists import attributes as measures
+from clfrnn.lists import attributes
+from clfrnn.lists import plan as list_plan
 from clfrnn.methods import METHODS
 from clfrnn.methods.grid import plan as cell_plan
 from clfrnn.primitives.pair_geometry import measure_pairs as measure
@@ -26,11 +27,13 @@ ASKED = {
 @pytest.fixture(autouse=True)
 def measured(monkeypatch):
     """Lists are measured however short they are; how many were."""
-    monkeypatch.setattr(measures, "_NUMBERS", 0)
-    monkeypatch.setattr(measures, "_NUMBERS_OF_POINT", 0)
+    monkeypatch.setattr(list_plan, "_NUMBERS", 0)
+    monkeypatch.setattr(list_plan, "_NUMBERS_OF_POINT", 0)
     made = []
     monkeypatch.setattr(
-        measures, "measure_pairs", lambda *given, **named: made.append(len(named["points"])) or measure(*given, **named)
+        attributes,
+        "measure_pairs",
+        lambda *given, **named: made.append(len(named["points"])) or measure(*given, **named),
     )
     return made
 
@@ -58,7 +61,7 @@ def test_points_are_read_back(session, method, dtype):
     index = clfrnn.build_index(points, RADIUS, method=method, session=session)
     for moved in (points, points[::-1] * dtype.type(2)):
         index.update(moved)
-        assert np.array_equal(index.positions().get(), moved)
+        assert np.array_equal(structure_of(index).positions().get(), moved)
 
 
 @pytest.mark.parametrize("domain", [{}, BOX], ids=["open", "periodic"])

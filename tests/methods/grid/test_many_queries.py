@@ -3,7 +3,7 @@
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, RECORDED, as_gpu, before_allocations
+from conftest import POINTS, RECORDED, as_gpu, before_allocations, structure_of
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -198,7 +198,7 @@ def test_few_are_taken_as_they_come(device, method, few_are_many):
 def test_all_are_sorted_where_points_lie_in_pairs(session, few_are_many):
     """So that these need no second copy."""
     index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.4, method="strips", session=as_gpu(session))
-    assert index.config.layout == "pairs"
+    assert structure_of(index).config.layout == "pairs"
     queries = around(3)
     expected = np.diff(reference.neighbors(clouds.uniform(N, 3, seed=1), 0.4, queries=queries).offsets)
     kept = index.nbytes
