@@ -273,7 +273,7 @@ def test_the_box_is_found_while_points_are_counted(arranged, dtype, memory):
                 index.check()
         else:
             index.check()
-        box = index.watch.box_of_points()
+        box = index._traversal.checks.box_of_points()
         good = np.delete(moved, list(bad), axis=0)
         assert (box.low, box.high) == (tuple(good.min(0).tolist()), tuple(good.max(0).tolist()))
 

@@ -17,7 +17,7 @@ from clfrnn.methods.grid_arguments import pack_grid
 from clfrnn.planning import bucket_sort as buckets
 from clfrnn.planning.binning import BinningPlan
 from clfrnn.planning.bucket_sort import bucket_groups
-from clfrnn.primitives.readback import BoxRoom
+from clfrnn.primitives.readback import PendingBox, Readback
 from clfrnn.runtime.scratch import INT, Scratch
 
 N = min(1500, POINTS)
@@ -81,7 +81,7 @@ def assert_filled(session, points, grid, filling, *, steps=2, later=()):
         layout="records",
     )
     for cloud in (*[points] * steps, *later):
-        box = BoxRoom(session, dim, points.dtype).take()
+        box = PendingBox(Readback(session, dim=dim, dtype=points.dtype), dim)
         sort.points(cla.to_device(session.queue, cloud), starts, places, box)
         assert_in_order(cloud, grid, session.read(starts), session.read(places).reshape(n, 4), box.read())
 
@@ -121,7 +121,7 @@ def assert_in_tiles(session, points, grid, filling, tile):
     facts = {"dtype": points.dtype, "numbers": pack_grid(grid, points.dtype), "periodic": False, "layout": "records"}
     sort = BucketSort(session, grid, filling, n=n, finds_starts=False, **facts)
     for _ in range(2):  # counters are left for the next
-        box = BoxRoom(session, dim, points.dtype).take()
+        box = PendingBox(Readback(session, dim=dim, dtype=points.dtype), dim)
         sort.tiles(cla.to_device(session.queue, points), places, box)
         records, found = session.read(places).reshape(n, 4), box.read()
         ids = records[:, 3].copy().view(np.int32 if points.dtype == np.float32 else np.int64)
@@ -174,7 +174,7 @@ def test_no_points_at_all_have_a_box(session, way, method):
     for _ in range(20):
         index.update(cla.to_device(gpu.queue, np.empty((0, 3), np.float32)))
     index.check()
-    assert index.watch.box_of_points() == ((0.0,) * 3, (0.0,) * 3, None)
+    assert index._traversal.checks.box_of_points() == ((0.0,) * 3, (0.0,) * 3, None)
 
 
 @pytest.mark.core
@@ -231,7 +231,8 @@ def test_points_in_turn(session, dim, dtype, layout):
     sort = BucketSort(session, grid, IN_TURN, n=N, **facts)
     starts = session.scratch(grid.cells + 1, INT, purpose="starts")
     places = session.scratch(4 * N, dtype, purpose="places")
-    sort.points(cla.to_device(session.queue, clustered), starts, places, BoxRoom(session, dim, dtype).take())
+    box = PendingBox(Readback(session, dim=dim, dtype=dtype), dim)
+    sort.points(cla.to_device(session.queue, clustered), starts, places, box)
     lanes = session.read(places)
     of = addresses(clustered, grid)
     ordered = np.lexsort((np.arange(N), of))
@@ -254,7 +255,7 @@ def test_nobody_in_turn(session):
     sort = BucketSort(session, grid, IN_TURN, n=0, layout="records", **facts)
     starts = session.upload(np.full(grid.cells + 1, 7, np.int32), purpose="starts")
     places = session.scratch(4, np.dtype(np.float32), purpose="places")
-    box = BoxRoom(session, 3, np.dtype(np.float32)).take()
+    box = PendingBox(Readback(session, dim=3, dtype=np.dtype(np.float32)), 3)
     sort.points(cla.to_device(session.queue, np.empty((0, 3), np.float32)), starts, places, box)
     assert not starts.get().any()
     assert box.read() == ((0.0,) * 3, (0.0,) * 3, None)
