@@ -12,7 +12,6 @@ import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.first_pass import neighbor_buffer as stash
 from clfrnn.methods.fenns import coarse_sort as coarse
-from clfrnn.methods.fenns import fenns
 from clfrnn.methods.grid import plan as cell_plan
 from clfrnn.methods.grid import structure as cells
 from clfrnn.planning import fenns as blocks
@@ -132,12 +131,10 @@ def test_offsets_from_sums_of_marked_counts(session, monkeypatch):
         assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
 
 
-def test_numbers_that_a_count_of_local_grids_puts_by(session, monkeypatch):
-    """The same in FENNS: cells with all that they see in a tile, and one with more than that."""
+def test_local_grids_that_fit_a_tile_beside_one_that_does_not(session, monkeypatch):
+    """FENNS in small groups: cells with all that they see in a tile, and one with more than that."""
     if takes_long_as_gpu(session, "fenns"):
         pytest.skip("this driver takes long for a kernel in the arrangement for a GPU")
-    monkeypatch.setattr(fenns, "_WORTH_A_STASH", 0.0)
-    monkeypatch.setattr(stash, "slots_for", lambda *_: (4,))
     monkeypatch.setattr(blocks, "_EACH", (2,))
     fresh = clfrnn.Session(session.queue)
     fresh.profile = dataclasses.replace(
@@ -150,7 +147,6 @@ def test_numbers_that_a_count_of_local_grids_puts_by(session, monkeypatch):
     assert 1 < index.config.work_group_size < index.config.tile < 90
     for radius, kept in ((0.02, False), (0.015, True)):
         expected = reference.neighbors(points, radius, include_self=kept)
-        assert 0 < (np.diff(expected.offsets) > 4).sum() < len(points)
         found = index.query(radius=radius, include_self=kept, sort="index").to_host()
         assert np.array_equal(found.indices, expected.indices)
 
@@ -185,32 +181,32 @@ def test_items_that_share_a_local_grid(session, monkeypatch, dim, periodic, loca
     assert np.array_equal(index.count(queries).get(), np.diff(foreign.offsets))
 
 
-@pytest.mark.parametrize("way", ["at once", "buckets", "regions"])
+@pytest.mark.parametrize("way", ["select_cells", "bucket_sort", "region_sort"])
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, periodic, way):
     """Cells of strips counted in local memory, by one group and by many; then all points in one of them."""
-    if dtype == np.float64 and not (periodic and dim == 3 and way != "regions"):
+    if dtype == np.float64 and not (periodic and dim == 3 and way != "region_sort"):
         pytest.skip("float64 is tested in a periodic box in 3D, but for regions; elsewhere in test_buckets.py")
     if periodic and dim == 2:
         pytest.skip("what a box adds to a sort goes axis by axis, as in 3D")
-    if way != "at once":
+    if way != "select_cells":
         monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
-    monkeypatch.setattr(cell_plan, "_LONG_RUN", 0.0 if way == "buckets" else math.inf)  # in pairs, and in records
-    if way == "regions":
+    monkeypatch.setattr(cell_plan, "_LONG_RUN", 0.0 if way == "bucket_sort" else math.inf)  # in pairs, and in records
+    if way == "region_sort":
         monkeypatch.setattr("clfrnn.planning.binning._MOST_OPEN", 0)
     fresh = as_narrow_gpu(session, fma=True)
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
     points = clouds.uniform(130, dim, dtype=dtype, seed=4)
     index = clfrnn.build_index(points, 0.2, method="strips", session=fresh, **domain)
-    filling = index._bins.layout.filling
-    assert filling.way == ("at once" if way == "at once" else "buckets")
-    assert way == "at once" or filling.buckets > 1
-    assert filling.regions > 1 if way == "regions" else filling.regions == 0
-    assert (index.config.layout == "pairs") == (way == "buckets" and not periodic)
-    for entered in (0, 1 << 30) if way == "regions" else (0,):
-        # By regions, then in one pass.
-        index._bins.layout.sort._filling = dataclasses.replace(filling, entered=entered)
-        # At the end all in one place, then all in another, where a bucket has no room for them.
+    layout = index._bins.layout
+    assert layout.plan.way == way
+    assert way == "select_cells" or layout.plan.buckets > 1
+    assert (layout.plan.regions > 1) == (way == "region_sort")
+    assert (index.config.layout == "pairs") == (way == "bucket_sort" and not periodic)
+    for entered in (0, 1 << 30) if way == "region_sort" else (0,):
+        if way == "region_sort":  # in two passes, then in one
+            layout.binning.buckets.plan = dataclasses.replace(layout.plan, entered=entered)
+        # At the end all in one place, then all in another.
         ends = (np.tile(points[at(points[:, -1])], (130, 1)) for at in (np.argmin, np.argmax))
         for moved in (points, points[::-1].copy(), *ends):
             index.update(moved)
@@ -220,19 +216,16 @@ def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, period
                 assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
             assert np.array_equal(index.count().get(), np.diff(expected.offsets))
             assert np.array_equal(np.sort(index.order.get()), np.arange(130))
-    if way == "buckets":
-        without_room = fresh.read(index._bins.layout.sort._ends[0])[filling.buckets]
-        assert without_room > 0
 
 
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
-def test_cells_that_are_filled_one_by_one(session, monkeypatch, dim, periodic):
-    """As a CPU fills those of more points than go in turn; at the end all in one place."""
-    monkeypatch.setattr("clfrnn.planning.binning._FEW_IN_TURN", 0)
+def test_cells_that_are_counted_in_global_memory(session, monkeypatch, dim, periodic):
+    """As a CPU fills those of more points than one work-item places; at the end all in one place."""
+    monkeypatch.setattr("clfrnn.planning.binning._FEW_SERIAL", 0)
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
     points = clouds.uniform(130, dim, seed=4)
     index = clfrnn.build_index(points, 0.2, method="strips", session=session, **domain)
-    assert session.profile.kind == "gpu" or index._bins.layout.filling.way == "one by one"
+    assert session.profile.kind == "gpu" or index._bins.layout.plan.way == "counting_sort"
     for moved in (points[::-1].copy(), np.tile(points[7], (130, 1))):
         index.update(moved)
         expected = reference.neighbors(moved, 0.2, **domain)
@@ -240,7 +233,7 @@ def test_cells_that_are_filled_one_by_one(session, monkeypatch, dim, periodic):
         assert np.array_equal(np.sort(index.order.get()), np.arange(130))
 
 
-@pytest.mark.parametrize("kind", ["as it is", "picked", "by buckets"])
+@pytest.mark.parametrize("kind", ["as it is", "selected", "by buckets"])
 def test_queries_that_are_sorted_into_cells(session, monkeypatch, kind):
     """A copy of the queries, which the walk goes through; on a torus, as they lie anywhere."""
     monkeypatch.setattr(cell_plan, "_MANY_QUERIES", {})
@@ -253,7 +246,7 @@ def test_queries_that_are_sorted_into_cells(session, monkeypatch, kind):
         points, 0.2, method="strips", session=session if kind == "as it is" else as_narrow_gpu(session, fma=True)
     )
     expected = reference.neighbors(points, 0.2, queries=queries)
-    for _ in range(2):  # the second time buckets have room by the first
+    for _ in range(2):  # counters are left for the second time
         with index.session.recorded() as launches:
             counts = index.count(queries).get()
         assert np.array_equal(counts, np.diff(expected.offsets))

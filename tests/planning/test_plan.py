@@ -54,7 +54,7 @@ def local_bytes(config):
         record = 4 * REAL_SIZE[config.real]
         assert config.names()["tile"] == size * config.batch
         return size * config.batch * (record + 2) + 12 * config.names()["room"] + 4
-    if isinstance(config, buckets.PickConfig):
+    if isinstance(config, buckets.SelectConfig):
         return 4 * config.names()["room"] + 4 * config.tile + 4 * (config.spread + 1)
     if isinstance(config, buckets.FillingConfig):
         return 4 * config.names()["room"] + 2 * config.tile + 4
@@ -331,10 +331,10 @@ def test_cells_of_very_many_points_are_filled_by_buckets(name, power):
     asked = Problem(n=n, dim=3, real="float", radius=radius, survey=survey, options=CELLS["strips"])
     plan = METHODS["strips"].plan(asked, profile)
     small = profile.loop_turns is not None or profile.usable_local_memory < (40_000 if power == 28 else 24_000)
-    assert plan.filling.way == "buckets" or small
+    assert plan.binning.by_buckets or small
     if name == "h200":
         filling = buckets.plan_bucket_cells(profile, dim=3, real="float", periodic=False, layout="records")
-        assert (n / plan.filling.buckets <= filling.tile) == (power <= 26)
+        assert (n / plan.binning.buckets <= filling.tile) == (power <= 26)
         along, *across = (side / radius for side in plan.grid.sides)
         assert across == pytest.approx([1, 1], rel=1e-3)
         assert along == pytest.approx({24: 1.12, 26: 2.07, 27: 2.07, 28: 4.14}[power], rel=0.01)
@@ -349,33 +349,33 @@ def test_buckets_hold_all_cells_and_are_counted_in_local_memory(profile, n, per_
     assert is_power_of_two(of_bucket)
     if profile.kind != "gpu":
         few = "points are few, and a launch takes longer than one work-item for them"
-        expected = ("in turn", few) if n <= 4096 else ("one by one", "the device is no GPU")
+        expected = ("serial_cells", few) if n <= 4096 else ("counting_sort", "the device is no GPU")
         assert (found.way, found.why) == expected
         return
     few = n <= 64 * min(1024, profile.max_work_group_size)
-    picked = buckets.plan_select_cells(profile, dim=2, real="float", periodic=False, layout="records")
-    assert (found.way == "at once") == (few and cells <= profile.compute_units * picked.counters)
-    if found.way == "at once":
+    selecting = buckets.plan_select_cells(profile, dim=2, real="float", periodic=False, layout="records")
+    assert (found.way == "select_cells") == (few and cells <= profile.compute_units * selecting.counters)
+    if found.way == "select_cells":
         assert found.buckets << found.shift >= cells > (found.buckets - 1) << found.shift
         assert found.buckets <= profile.compute_units
-        assert 1 << found.shift <= picked.counters
-    if found.way == "buckets":
+        assert 1 << found.shift <= selecting.counters
+    if found.by_buckets:
         assert found.buckets << found.shift >= cells > (found.buckets - 1) << found.shift
         assert found.buckets <= most
         assert 1 << found.shift <= of_bucket
         assert n / found.buckets <= max(2 * 1024, 2 * n / most + 1)
-    assert found.way != "one by one" or cells > most * of_bucket / 2
+    assert found.way != "counting_sort" or cells > most * of_bucket / 2
 
 
 @pytest.mark.parametrize("n", [1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 30])
 @pytest.mark.parametrize("others", [0.0, 300.0])
 def test_regions_are_as_many_as_each_has_buckets(profile, n, others):
     found = filling(profile, n=n, cells=n, others=others)
+    assert (found.way == "region_sort") == (found.regions > 0)
     if not found.regions:
         assert found.span == 0
         return
     config = buckets.plan_regions(profile, dim=2, real="float", periodic=False)
-    assert found.way == "buckets"
     assert n > 1 << 20, "middle clouds are sorted in one pass"
     assert 0 < found.entered < 1 << 30
     assert found.regions << found.span >= found.buckets > (found.regions - 1) << found.span
@@ -391,16 +391,16 @@ def test_regions_spare_open_lines():
     asked = {"n": 1 << 24, "cells": 1 << 24}
 
     assert filling(wide, **asked).regions > 1
-    assert filling(few, **asked).way == "buckets"
+    assert filling(few, **asked).way == "bucket_sort"
     assert filling(few, **asked).regions == 0
     assert filling(small, **asked).regions == 0
     # In a crowd buckets are many, but what is written is little.
     crowd = filling(wide, n=1 << 20, cells=1 << 20, others=60.0)
-    assert crowd.way == "buckets"
+    assert crowd.way == "bucket_sort"
     assert crowd.regions == 0
 
 
-def test_crowds_and_bounded_loops_go_one_by_one(profile):
+def test_crowds_and_bounded_loops_are_counted_in_global_memory(profile):
     if profile.kind != "gpu":
         pytest.skip("a CPU has no buckets")
     profile = dataclasses.replace(profile, compute_units=16)
@@ -409,10 +409,10 @@ def test_crowds_and_bounded_loops_go_one_by_one(profile):
     crowd = filling(profile, n=1 << 20, cells=1 << 18, per_cell=4.0, others=1e5)
     bounded = filling(dataclasses.replace(profile, loop_turns=1000), n=1 << 20, cells=1 << 18, per_cell=4.0)
 
-    assert even.way == some.way == "buckets"
+    assert even.way == some.way == "bucket_sort"
     assert some.shift < even.shift, "a bucket in a crowd has fewer cells"
-    assert (crowd.way, crowd.why) == ("one by one", "many points are expected in few cells")
-    assert (bounded.way, bounded.why) == ("one by one", "the driver bounds loops")
+    assert (crowd.way, crowd.why) == ("counting_sort", "many points are expected in few cells")
+    assert (bounded.way, bounded.why) == ("counting_sort", "the driver bounds loops")
 
 
 @pytest.mark.parametrize("others", [0.0, 1e-300, 1e300])
@@ -421,7 +421,7 @@ def test_any_survey_is_answered(profile, others, side):
     survey = Survey(n=10**6, low=(0.0,) * 3, high=(side,) * 3, others=others)
     asked = Problem(n=10**6, dim=3, real="double", radius=side, survey=survey)
     grid = grid_of(low=(0.0,) * 3, sides=(side,) * 3, shape=(128,) * 3, periods=(0,) * 3, real="double", wrapped=True)
-    assert plan_binning(profile, problem=asked, grid=grid).way in ("buckets", "one by one")
+    assert plan_binning(profile, problem=asked, grid=grid).way in ("bucket_sort", "region_sort", "counting_sort")
 
 
 def test_counts_at_the_edges_of_a_box_hold_few_registers_in_wide_groups(profile):

@@ -92,9 +92,9 @@ def test_every_kind_of_query(device, asked, dim, dtype):
         for each, known in zip(found, nearest_in(expected), strict=True):
             assert np.array_equal(each.get(), known)
         layout = index._layout_of_queries[2] if "queries" in kept else index._bins.layout
-        assert device.read(layout.sort.disorder)[0] == disorder
+        assert device.read(layout.binning.disorder)[0] == disorder
         # From now on they are said to come nearly sorted, however they come.
-        layout.sort._filling = dataclasses.replace(layout.filling, entered=1 << 30)
+        layout.binning.buckets.plan = dataclasses.replace(layout.plan, entered=1 << 30)
         points = points[::-1].copy()
         index.update(points)
 
@@ -217,7 +217,7 @@ def test_queries_have_an_order_of_their_own(device):
     """Points that come nearly sorted, and queries that do not."""
     index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.1, method="strips", session=device)
     layout = index._bins.layout
-    layout.sort._filling = dataclasses.replace(layout.filling, entered=1 << 30)
+    layout.binning.buckets.plan = dataclasses.replace(layout.plan, entered=1 << 30)
     index.update(clouds.uniform(N, 3, seed=2))
     queries = clouds.uniform(N // 2, 3, seed=3)
     asks = [make_request(index, given, radius=None, include_self=False) for given in (None, queries)]

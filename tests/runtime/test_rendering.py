@@ -46,7 +46,7 @@ CONFIGS = {
         work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2, spread=4
     ),
     "buckets": buckets.BucketConfig(work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2),
-    "picks": buckets.PickConfig(
+    "picks": buckets.SelectConfig(
         work_group_size=64,
         dim=3,
         real="float",
@@ -57,7 +57,7 @@ CONFIGS = {
         batch=2,
         spread=32,
     ),
-    "in_turn": buckets.InTurnConfig(work_group_size=1, dim=3, real="double", periodic=True, layout="columns"),
+    "in_turn": buckets.SerialConfig(work_group_size=1, dim=3, real="double", periodic=True, layout="columns"),
     "bucket_cells": buckets.FillingConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=4096, tile=2048, layout="pairs"
     ),

@@ -2,11 +2,12 @@
 
 import dataclasses
 import math
+import re
 
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import RECORDED, as_gpu, takes_long_as_gpu
+from conftest import POINTS, RECORDED, as_gpu, takes_long_as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -15,7 +16,10 @@ from clfrnn.methods.fenns import coarse_sort as coarse
 from clfrnn.period import PeriodicBox
 from clfrnn.planning import fenns as blocks
 from clfrnn.planning.coarse_grid import plan_coarse
+from clfrnn.planning.configs import REAL_SIZE
 from clfrnn.planning.problem import Problem
+from clfrnn.runtime import launcher
+from clfrnn.runtime.rendering import own_function, render
 from clfrnn.survey import Survey
 
 
@@ -421,6 +425,92 @@ def test_a_radius_over_very_many_images(session):
         assert "very many images" in index.explain()
         other = clfrnn.build_index(points, radius, method="strips", session=session, **domain)
         assert index.count().get().tolist() == other.count().get().tolist() != [0, 0]
+
+
+def crowded(dim, dtype):
+    """A third of the points all over the box, the others so close that no tile holds them, some in one place."""
+    n = min(500, POINTS)
+    points = clouds.uniform(n, dim, dtype=dtype, seed=3)
+    points[n // 3 :] = points[n // 3 :] * dtype.type(0.1) + dtype.type(0.45)
+    points[4:12] = points[4]
+    return points
+
+
+def in_groups(session, monkeypatch, **facts):
+    """A GPU of groups of 16 with small tiles: drivers for CPUs take a minute to compile a kernel of wide groups."""
+    monkeypatch.setattr(blocks, "_EACH", (2,))
+    fresh = clfrnn.Session(session.queue)
+    changed = {"kind": "gpu", "max_work_group_size": 16, "simd_width": 8, "loop_turns": None, **facts}
+    fresh.profile = dataclasses.replace(session.profile, **changed)
+    return fresh
+
+
+@pytest.mark.core
+def test_a_crowd_in_local_grids(session, dim, dtype, monkeypatch):
+    """Cells that a tile holds with all that they see, beside one that no tile holds; after an update, too."""
+    if (dim, dtype.itemsize) != (3, 4) and takes_long_as_gpu(session, "fenns"):
+        pytest.skip("this driver takes long for a kernel in the arrangement for a GPU; kinds of lists need these, too")
+    points, radius = crowded(dim, dtype), 0.02 if dim == 3 else 0.01
+    index = clfrnn.build_index(points, radius, method="fenns", coarse_shape=3, session=in_groups(session, monkeypatch))
+    held = index._held()
+    assert held[held > 0].min() <= 16
+    assert held.max() > index.config.tile == 32
+    for moved in (points, points[::-1].copy()):
+        index.update(moved)
+        for include_self in (False, True):
+            expected = reference.neighbors(moved, radius, include_self=include_self)
+            found = index.query(sort="index", include_self=include_self).to_host()
+            assert np.array_equal(found.offsets, expected.offsets)
+            assert np.array_equal(found.indices, expected.indices)
+
+
+@pytest.mark.parametrize("kind", ["half", "radii", "hint"])
+def test_every_kind_of_list_of_a_crowd_in_local_grids(session, kind, monkeypatch):
+    if kind != "hint" and takes_long_as_gpu(session, "fenns"):
+        pytest.skip("this driver takes long for a kernel in the arrangement for a GPU")
+    points = crowded(3, np.dtype(np.float32))
+    radii = np.random.default_rng(1).uniform(0, 0.05, len(points)).astype(np.float32)
+    index = clfrnn.build_index(points, 0.05, method="fenns", coarse_shape=3, session=in_groups(session, monkeypatch))
+    radius = radii if kind == "radii" else 0.05
+    for asked in {"half": [{"half": True}], "radii": [{"radius": radii}], "hint": [{"hint": 1}, {"hint": 10**5}]}[kind]:
+        expected = reference.neighbors(points, radius, half=kind == "half")
+        found = index.query(sort="index", **asked).to_host()
+        assert np.array_equal(found.offsets, expected.offsets)
+        assert np.array_equal(found.indices, expected.indices)
+
+
+def test_a_crowd_without_local_memory_for_tiles(session, monkeypatch):
+    points = crowded(3, np.dtype(np.float32))
+    poor = in_groups(session, monkeypatch, local_memory=600 + session.profile.local_reserve)
+    index = clfrnn.build_index(points, 0.03, method="fenns", coarse_shape=3, session=poor)
+    assert not index.config.tile
+    agree(index, points, 0.03)
+
+
+def test_groups_that_are_launched_in_slices(session, monkeypatch):
+    monkeypatch.setattr(launcher, "launch_budget", lambda profile: 500)
+    monkeypatch.setattr(launcher, "_SLICE_SECONDS", 1e-9)
+    points = crowded(3, np.dtype(np.float32))
+    index = clfrnn.build_index(points, 0.02, method="fenns", coarse_shape=3, session=in_groups(session, monkeypatch))
+    with index.session.recorded() as launches:
+        agree(index, points, 0.02)
+    assert [name for name, _ in launches].count("frnn_visit") > 4
+
+
+@pytest.mark.parametrize("real", ["float", "double"])
+@pytest.mark.parametrize("size", [1, 16, 256])
+def test_local_memory_is_what_kernels_declare(real, size):
+    from test_rendering import CONFIGS
+
+    bytes_of = {"int": 4, "real": REAL_SIZE[real], "frnn_record": 4 * REAL_SIZE[real]}
+    for dim, periodic in ((2, False), (3, False), (3, True)):
+        changed = {"dim": dim, "real": real, "periodic": periodic, "team": 1, "lockstep": 1}
+        config = dataclasses.replace(CONFIGS["fenns"], work_group_size=size, **changed)
+        source = render("fenns/fenns", config, own_function("count"))
+        declared = 0
+        for kind, names in re.findall(r"^ +local (\w+) (\w[^*;]*);", source, re.MULTILINE):
+            declared += sum(bytes_of[kind] * int(many or 1) for many in re.findall(r"\w+(?:\[(\d+)\])?(?:,|$)", names))
+        assert declared == blocks.block_memory(config)
 
 
 @pytest.mark.parametrize("size", [1, 4, 16])

@@ -12,13 +12,12 @@ from conftest import POINTS, as_gpu, as_narrow_gpu
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.domain import fit_cells
-from clfrnn.methods.grid.bucket_sort import BucketSort
-from clfrnn.methods.grid_arguments import pack_grid
+from clfrnn.methods.grid import bucket_sort, region_sort, select_cells, serial_cells
+from clfrnn.methods.grid_arguments import pack_cells
 from clfrnn.planning import bucket_sort as buckets
 from clfrnn.planning.binning import BinningPlan
-from clfrnn.planning.bucket_sort import bucket_groups
 from clfrnn.primitives.readback import PendingBox, Readback
-from clfrnn.runtime.scratch import INT, Scratch
+from clfrnn.runtime.scratch import INT
 
 N = min(1500, POINTS)
 
@@ -31,23 +30,36 @@ def dtype(dim, dtype):
     return dtype
 
 
-@pytest.fixture(params=["at once", "buckets", "regions"])
+@pytest.fixture(params=["select_cells", "bucket_sort", "region_sort"])
 def way(request, monkeypatch):
-    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", POINTS if request.param == "at once" else 0)
-    if request.param == "regions":
+    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", POINTS if request.param == "select_cells" else 0)
+    if request.param == "region_sort":
         monkeypatch.setattr("clfrnn.planning.binning._MOST_OPEN", 0)
     return request.param
 
 
 #: How the launches of a sort are named, by the way of it.
 LAUNCHES = {
-    "at once": ["pick_cells"],
-    "buckets": ["share_buckets", "fill_cells"],
-    "regions": ["count_buckets", "sort_buckets", "sort_regions", "sort_within_regions", "fill_cells"],
+    "select_cells": ["select_cells"],
+    "bucket_sort": ["count_buckets", "sort_buckets", "fill_cells"],
+    "region_sort": ["count_buckets", "sort_buckets", "sort_regions", "sort_within_regions", "fill_cells"],
 }
 
 
-IN_TURN = BinningPlan(way="in turn", why="asked for")
+SERIAL = BinningPlan(way="serial_cells", why="asked for")
+
+
+def binning_of(session, grid, plan, *, n, dtype, layout="records", **facts):
+    """What brings `n` points into the cells of `grid` by a plan that is none of a walk's own."""
+    cells = pack_cells(grid, dtype)
+    if plan.way == "serial_cells":
+        return serial_cells.SerialCells(session, cells, n=n, layout=layout)
+    classes = {
+        "select_cells": select_cells.SelectCells,
+        "bucket_sort": bucket_sort.BucketSort,
+        "region_sort": region_sort.RegionSort,
+    }
+    return classes[plan.way](session, cells, plan, n=n, layout=layout, **facts)
 
 
 @pytest.fixture
@@ -65,24 +77,15 @@ def addresses(points, grid):
     return np.mod(np.clip(cells, first, last), grid.shape) @ np.cumprod([1, *grid.shape[:-1]])
 
 
-def assert_filled(session, points, grid, filling, *, steps=2, later=()):
+def assert_filled(session, points, grid, plan, *, steps=2, later=()):
     """Starts, the sorted copy and the box are those of numpy, of `later` clouds too; counters are left for the next."""
     n, dim = points.shape
     starts = session.scratch(grid.cells + 1, INT, purpose="starts")
     places = session.scratch(4 * n, points.dtype, purpose="places")
-    sort = BucketSort(
-        session,
-        grid,
-        filling,
-        n=n,
-        dtype=points.dtype,
-        numbers=pack_grid(grid, points.dtype),
-        periodic=False,
-        layout="records",
-    )
+    binning = binning_of(session, grid, plan, n=n, dtype=points.dtype)
     for cloud in (*[points] * steps, *later):
         box = PendingBox(Readback(session, dim=dim, dtype=points.dtype), dim)
-        sort.points(cla.to_device(session.queue, cloud), starts, places, box)
+        binning.sort(cla.to_device(session.queue, cloud), starts, places, box)
         assert_in_order(cloud, grid, session.read(starts), session.read(places).reshape(n, 4), box.read())
 
 
@@ -105,30 +108,32 @@ def assert_in_order(points, grid, starts, records, box):
 def in_buckets(grid, shift, span=None):
     """In regions of two to the power of `span` buckets where that is given."""
     many = -(-grid.cells // (1 << shift))
-    regions = {} if span is None else {"span": span, "regions": -(-many // (1 << span))}
-    return BinningPlan(way="buckets", why="asked for", shift=shift, buckets=many, **regions)
+    if span is None:
+        return BinningPlan(way="bucket_sort", why="asked for", shift=shift, buckets=many)
+    regions = {"span": span, "regions": -(-many // (1 << span))}
+    return BinningPlan(way="region_sort", why="asked for", shift=shift, buckets=many, **regions)
 
 
-def picked(grid, shift):
-    """Each group picks its bucket out of all points."""
-    return BinningPlan(way="at once", why="asked for", shift=shift, buckets=-(-grid.cells // (1 << shift)))
+def selected(grid, shift):
+    """Each group selects its bucket out of all points."""
+    return BinningPlan(way="select_cells", why="asked for", shift=shift, buckets=-(-grid.cells // (1 << shift)))
 
 
-def assert_in_tiles(session, points, grid, filling, tile):
+def assert_in_tiles(session, points, grid, plan, tile):
     """The copy has every point once, by buckets, and in each tile of these by cells; and the box is that of numpy."""
     n, dim = points.shape
     places = session.scratch(4 * n, points.dtype, purpose="places")
-    facts = {"dtype": points.dtype, "numbers": pack_grid(grid, points.dtype), "periodic": False, "layout": "records"}
-    sort = BucketSort(session, grid, filling, n=n, finds_starts=False, **facts)
+    binning = binning_of(session, grid, plan, n=n, dtype=points.dtype, tiles=True)
+    assert not binning.finds_starts
     for _ in range(2):  # counters are left for the next
         box = PendingBox(Readback(session, dim=dim, dtype=points.dtype), dim)
-        sort.tiles(cla.to_device(session.queue, points), places, box)
+        binning.sort(cla.to_device(session.queue, points), None, places, box)
         records, found = session.read(places).reshape(n, 4), box.read()
         ids = records[:, 3].copy().view(np.int32 if points.dtype == np.float32 else np.int64)
         of = addresses(points, grid)[ids]
         assert np.array_equal(np.sort(ids), np.arange(n))
         assert records[:, :dim].tobytes() == points[ids].tobytes()
-        bucket = of >> filling.shift
+        bucket = of >> plan.shift
         tiles = (np.arange(n) - np.searchsorted(bucket, bucket)) // tile
         assert (np.diff(bucket) >= 0).all()
         assert ((np.diff(of) >= 0) | (np.diff(bucket) > 0) | (np.diff(tiles) != 0)).all()
@@ -138,25 +143,25 @@ def assert_in_tiles(session, points, grid, filling, tile):
 
 @pytest.mark.core
 @pytest.mark.parametrize("size", [1, 8])
-def test_points_picked_by_groups_smaller_than_planned(narrow, monkeypatch, size):
+def test_points_selected_by_groups_smaller_than_planned(narrow, monkeypatch, size):
     """As a driver may allow no wider ones: then an item has more points than bits. All lie in one row of cells."""
-    plan = buckets.plan_select_cells
+    planned = buckets.plan_select_cells
     monkeypatch.setattr(
-        "clfrnn.methods.grid.bucket_sort.plan_select_cells",
-        lambda *a, **k: dataclasses.replace(plan(*a, **k), work_group_size=size),
+        "clfrnn.methods.grid.select_cells.plan_select_cells",
+        lambda *a, **k: dataclasses.replace(planned(*a, **k), work_group_size=size),
     )
     points = clouds.uniform(N, 2, seed=3)
     points[:, 1] = 0.5
     grid = fit_cells(low=(0.0,) * 2, high=(1.0,) * 2, sides=(0.1,) * 2, n=N, real="float")
-    assert_filled(narrow, points, grid, picked(grid, 3))
+    assert_filled(narrow, points, grid, selected(grid, 3))
 
 
 @pytest.mark.core
 def test_tiles_of_groups_of_one_item(narrow, monkeypatch):
-    plan = buckets.plan_bucket_cells
+    planned = buckets.plan_bucket_cells
     monkeypatch.setattr(
         "clfrnn.methods.grid.bucket_sort.plan_bucket_cells",
-        lambda *a, **k: dataclasses.replace(plan(*a, **k), work_group_size=1, tile=32),
+        lambda *a, **k: dataclasses.replace(planned(*a, **k), work_group_size=1, tile=32),
     )
     points = clouds.uniform(300, 2, seed=3)
     grid = fit_cells(low=(0.0,) * 2, high=(1.0,) * 2, sides=(0.1,) * 2, n=300, real="float")
@@ -183,41 +188,41 @@ def test_no_points_at_all_have_a_box(session, way, method):
 @pytest.mark.parametrize("shift", [0, 3, 9])
 def test_buckets_sorted_tile_by_tile(narrow, dim, dtype, span, shift, tile, monkeypatch):
     """Many buckets and one; with tiles that crowds fill, all points at one place among them."""
-    plan = buckets.plan_bucket_cells
+    planned = buckets.plan_bucket_cells
     monkeypatch.setattr(
         "clfrnn.methods.grid.bucket_sort.plan_bucket_cells",
-        lambda *a, **k: dataclasses.replace(plan(*a, **k), tile=tile),
+        lambda *a, **k: dataclasses.replace(planned(*a, **k), tile=tile),
     )
     points = clouds.clustered(N, dim, dtype=dtype, seed=shift)
     grid = fit_cells(low=(0.0,) * dim, high=(1.0,) * dim, sides=(0.15,) * dim, n=N, real=dtype_name(dtype))
-    filling = in_buckets(grid, shift, span)
+    plan = in_buckets(grid, shift, span)
     for cloud in (points, points[:1] + 0 * points, np.where(np.arange(N)[:, None] % 3, points[0], points)):
-        assert_in_tiles(narrow, cloud, grid, filling, tile)
+        assert_in_tiles(narrow, cloud, grid, plan, tile)
 
 
 @pytest.mark.core
 @pytest.mark.parametrize("shift", [3, 6, 9])
-def test_buckets_picked_out_of_all_points(session, narrow, dim, dtype, shift):
+def test_buckets_selected_out_of_all_points(session, narrow, dim, dtype, shift):
     """Many groups and one, with room for the points of each bucket, and for some of full ones or hardly any."""
     points = clouds.clustered(N, dim, dtype=dtype, seed=shift)
     grid = fit_cells(low=(0.0,) * dim, high=(1.0,) * dim, sides=(0.15,) * dim, n=N, real=dtype_name(dtype))
-    filling = picked(grid, shift)
-    assert_filled(narrow, points, grid, filling)
+    plan = selected(grid, shift)
+    assert_filled(narrow, points, grid, plan)
     if (dim, dtype.itemsize) != (3, 4):  # room for points differs in nothing that follows dimension or dtype
         return
     tile = 8
     assert np.bincount(addresses(points, grid) >> shift).max() > tile
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(
-            "clfrnn.methods.grid.bucket_sort.plan_select_cells",
+            "clfrnn.methods.grid.select_cells.plan_select_cells",
             lambda profile, **facts: dataclasses.replace(buckets.plan_select_cells(profile, **facts), tile=tile),
         )
-        assert_filled(narrow, points, grid, filling)
+        assert_filled(narrow, points, grid, plan)
 
 
 @pytest.mark.core
 @pytest.mark.parametrize("layout", ["records", "pairs", "columns"])
-def test_points_in_turn(session, dim, dtype, layout):
+def test_points_that_one_work_item_places(session, dim, dtype, layout):
     """In each cell in the order of input; some that are not finite, and all at one place."""
     bad = clouds.uniform(N, dim, dtype=dtype, seed=2)
     bad[N // 2 :: 7, dim - 1] = np.nan
@@ -225,14 +230,13 @@ def test_points_in_turn(session, dim, dtype, layout):
     clustered = clouds.clustered(N, dim, dtype=dtype, seed=4)
     grid = fit_cells(low=(0.0,) * dim, high=(1.0,) * dim, sides=(0.15,) * dim, n=N, real=dtype_name(dtype))
     if layout == "records":
-        assert_filled(session, clustered, grid, IN_TURN, later=(bad, clustered[:1] + 0 * clustered))
-        assert_filled(session, clustered[:1], grid, IN_TURN)
-    facts = {"dtype": dtype, "numbers": pack_grid(grid, dtype), "periodic": False, "layout": layout}
-    sort = BucketSort(session, grid, IN_TURN, n=N, **facts)
+        assert_filled(session, clustered, grid, SERIAL, later=(bad, clustered[:1] + 0 * clustered))
+        assert_filled(session, clustered[:1], grid, SERIAL)
+    binning = binning_of(session, grid, SERIAL, n=N, dtype=dtype, layout=layout)
     starts = session.scratch(grid.cells + 1, INT, purpose="starts")
     places = session.scratch(4 * N, dtype, purpose="places")
     box = PendingBox(Readback(session, dim=dim, dtype=dtype), dim)
-    sort.points(cla.to_device(session.queue, clustered), starts, places, box)
+    binning.sort(cla.to_device(session.queue, clustered), starts, places, box)
     lanes = session.read(places)
     of = addresses(clustered, grid)
     ordered = np.lexsort((np.arange(N), of))
@@ -248,29 +252,26 @@ def test_points_in_turn(session, dim, dtype, layout):
 
 
 @pytest.mark.core
-def test_nobody_in_turn(session):
+def test_one_work_item_without_points(session):
     """A start for each cell all the same, and a box of nobody who is not finite."""
     grid = fit_cells(low=(0.0,) * 3, high=(1.0,) * 3, sides=(0.4,) * 3, n=100, real="float")
-    facts = {"dtype": np.dtype(np.float32), "numbers": pack_grid(grid, np.float32), "periodic": False}
-    sort = BucketSort(session, grid, IN_TURN, n=0, layout="records", **facts)
+    binning = binning_of(session, grid, SERIAL, n=0, dtype=np.dtype(np.float32))
     starts = session.upload(np.full(grid.cells + 1, 7, np.int32), purpose="starts")
     places = session.scratch(4, np.dtype(np.float32), purpose="places")
     box = PendingBox(Readback(session, dim=3, dtype=np.dtype(np.float32)), 3)
-    sort.points(cla.to_device(session.queue, np.empty((0, 3), np.float32)), starts, places, box)
+    binning.sort(cla.to_device(session.queue, np.empty((0, 3), np.float32)), starts, places, box)
     assert not starts.get().any()
     assert box.read() == ((0.0,) * 3, (0.0,) * 3, None)
 
 
 @pytest.mark.core
 @pytest.mark.parametrize("cloud", sorted(clouds.CLOUDS))
-@pytest.mark.parametrize(
-    "filling", [IN_TURN, BinningPlan(way="one by one", why="asked for")], ids=lambda each: each.way
-)
+@pytest.mark.parametrize("plan", [SERIAL, BinningPlan(way="counting_sort", why="asked for")], ids=lambda each: each.way)
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
-def test_clouds_without_buckets(session, dim, dtype, cloud, filling, periodic, monkeypatch):
+def test_clouds_without_buckets(session, dim, dtype, cloud, plan, periodic, monkeypatch):
     """As CPUs fill cells, with few points and with many: whole searches, and steps to other points."""
-    for module in ("cell_plan", "cells", "bins"):
-        monkeypatch.setattr(f"clfrnn.methods.{module}.plan_binning", lambda *_, **__: filling)
+    for module in ("plan", "structure", "binning"):
+        monkeypatch.setattr(f"clfrnn.methods.grid.{module}.plan_binning", lambda *_, **__: plan)
     points = clouds.CLOUDS[cloud](400, dim, dtype=dtype, seed=8)
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
     moved = (points[::-1] * dtype.type(1.25)).copy()
@@ -279,7 +280,7 @@ def test_clouds_without_buckets(session, dim, dtype, cloud, filling, periodic, m
         if step is moved:
             index.update(cla.to_device(session.queue, moved))
         found, expected = index.query(sort="index"), reference.neighbors(step, 0.11, **domain)
-        assert f"counting, {filling.way}, as asked for" in index.explain()
+        assert f"counting, {plan.describe()}" in index.explain()
         assert np.array_equal(found.offsets.get(), expected.offsets)
         assert np.array_equal(found.indices.get(), expected.indices)
 
@@ -297,99 +298,50 @@ def test_buckets_of_any_size(session, narrow, dim, dtype, shift):
 
 
 @pytest.mark.core
-@pytest.mark.parametrize("shift", [0, 3, 6, 9])
-def test_buckets_with_room_for_what_they_had(narrow, shift):
-    """Clouds that come after others: points beyond the room of their buckets, of some buckets and of all."""
+@pytest.mark.parametrize("span", [None, 2], ids=["buckets", "regions"])
+@pytest.mark.parametrize("shift", [0, 6])
+def test_clouds_that_follow_others(narrow, shift, span):
+    """Even, clustered, all points at one place, all outside of the cells: one sort serves them all."""
     kinds = [clouds.uniform(N, 3, seed=1), clouds.clustered(N, 3, seed=2), np.full((N, 3), 0.7, np.float32)]
-    moved = kinds[0] + np.random.default_rng(3).normal(0, 0.03, (N, 3)).astype(np.float32)
     grid = fit_cells(low=(0.0,) * 3, high=(1.0,) * 3, sides=(0.15,) * 3, n=N, real="float")
-    later = (moved, moved, *kinds[1:], kinds[0], kinds[2], -kinds[1], kinds[1])
-    assert_filled(narrow, kinds[0], grid, in_buckets(grid, shift), later=later)
+    later = (*kinds[1:], kinds[0], kinds[2], -kinds[1], kinds[1])
+    assert_filled(narrow, kinds[0], grid, in_buckets(grid, shift, span), later=later)
 
 
-def test_those_who_find_no_room_are_noted(narrow, monkeypatch):
-    """By their buckets, and only they: a step after a small move notes nobody."""
-    noted = []
-    share = BucketSort._share
-
-    def watched(self, seen, ends_before, ends, memory):
-        share(self, seen, ends_before, ends, memory)
-        buckets_of = self._filling.buckets
-        noted.append({})
-        last = narrow.read(Scratch(seen[-1], 2 * buckets_of + 2, INT))[buckets_of + 2 :]
-        homeless, runs = (narrow.read(scratch) for scratch in memory[1:])
-        for bucket in np.flatnonzero(last):
-            run, found = last[bucket], []
-            while run:
-                run, begin, many = runs.reshape(-1, 3)[run - 1]
-                found.extend(homeless[begin : begin + many])
-            noted[-1][bucket] = found
-        assert narrow.read(ends)[buckets_of] == sum(map(len, noted[-1].values()))
-
-    monkeypatch.setattr(BucketSort, "_share", watched)
-    even = clouds.uniform(N, 3, seed=5)
-    grid = fit_cells(low=(0.0,) * 3, high=(1.0,) * 3, sides=(0.15,) * 3, n=N, real="float")
-    crowd = np.full((N, 3), 0.7, np.float32)
-    filling = in_buckets(grid, 6)
-    moved = even + np.float32(0.001)
-    full = addresses(crowd, grid)[0] >> 6
-    room = np.bincount(addresses(moved, grid) >> 6)[full] * 5 // 4 + 64
-    assert_filled(narrow, even, grid, filling, later=(moved, crowd, crowd, even))
-    assert noted[:2] == [{}, {}]
-    assert noted[3] == {}
-    if room + 1 >= N:
-        assert noted[2] == {}
-        return
-    of_group = 32 * -(-N // (32 * bucket_groups(narrow.profile, N, 32)))
-    assert list(noted[2]) == [full]
-    assert N - room - 1 <= len(noted[2][full]) <= N - room + of_group, "what a group has for a bucket stays together"
-    assert N < 1000 or len(noted[4]) > 1, "of few points few have no room"
-    for bucket, found in noted[4].items():
-        assert (addresses(even[found], grid) >> 6 == bucket).all(), "those who look for a bucket meet no others"
-        assert len(set(found)) == len(found)
-
-
-def test_places_behind_all_rooms_are_integers(narrow):
-    """A group may take as many places as there are points from where the room of the last bucket opens on."""
-    grid = fit_cells(low=(0.0,) * 2, high=(1.0,) * 2, sides=(0.01,) * 2, n=4000, real="float")
-    for n, gives in ((1000, True), (940_000_000, True), (970_000_000, False), (1_700_000_000, False)):
-        facts = {"numbers": (), "periodic": False, "layout": "records", "dtype": np.dtype(np.float32)}
-        sort = BucketSort(narrow, grid, in_buckets(grid, 4), n=n, **facts)
-        assert sort._gives_room == gives
-        assert not gives or sort._room + n < 2**31
-
-
-def test_rooms_that_are_kept(session, monkeypatch):
-    """They count among the bytes of an index, unless they are so large that each step hands them back."""
+def test_nothing_of_a_sort_stays_with_an_index(session, monkeypatch):
+    """Between steps the pool holds what the index names, and little more."""
     monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
     cloud = clouds.uniform(20 * N, 3, seed=1)
-    for most, names in ((1 << 25, {"bucket_records", "bucket_strays", "bucket_runs"}), (1 << 10, set())):
-        monkeypatch.setattr("clfrnn.methods.grid.bucket_sort._LITTLE", most)
-        fresh = as_narrow_gpu.__wrapped__(session)
-        index = clfrnn.build_index(cloud, 0.05, method="strips", session=fresh)
-        assert "bucket_records" not in index.nbytes, "there are none yet"
-        for _ in range(3):
-            index.update(cloud)
-        fresh.queue.finish()
-        assert {name for name in index.nbytes if name.startswith("bucket")} == names
-        assert fresh.let_go() == bool(names)
-        assert not any(name.startswith("bucket") for name in index.nbytes), "what they hold is for nobody's next step"
-        assert fresh._pool.active_bytes <= 1.3 * sum(index.nbytes.values()) + (1 << 16)
-        assert np.array_equal(index.count().get(), np.diff(reference.neighbors(cloud, 0.05).offsets))
+    fresh = as_narrow_gpu.__wrapped__(session)
+    index = clfrnn.build_index(cloud, 0.05, method="strips", session=fresh)
+    for _ in range(3):
+        index.update(cloud)
+    fresh.queue.finish()
+    assert set(index.nbytes) == {"sorted_points", "cell_starts"}
+    assert fresh._pool.active_bytes <= 1.3 * sum(index.nbytes.values()) + (1 << 16)
+    assert np.array_equal(index.count().get(), np.diff(reference.neighbors(cloud, 0.05).offsets))
 
 
-def test_no_memory_for_rooms(session, narrow, monkeypatch):
-    """A step that asks for more memory than the build did goes as that went."""
+def test_a_step_without_memory_for_its_records(session, monkeypatch):
+    """The index answers for the points it had, and takes others when there is memory again."""
     monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
-    clouds_of_steps = [clouds.uniform(N, 3, seed=seed) for seed in (1, 2, 3)]
+    before, after = (clouds.uniform(N, 3, seed=seed) for seed in (1, 2))
     scarce = as_narrow_gpu.__wrapped__(session)
-    index = clfrnn.build_index(clouds_of_steps[0], 0.15, method="strips", session=scarce)
-    scarce.profile = dataclasses.replace(scarce.profile, max_allocation=17 * N)
-    for points in clouds_of_steps:
-        with scarce.recorded() as launches:
-            index.update(points)
-        assert "count_buckets" in [name for name, _ in launches]
-        assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, 0.15).offsets))
+    index = clfrnn.build_index(before, 0.15, method="strips", session=scarce)
+    take = clfrnn.Session.scratch
+
+    def without_records(kept, size, dtype, *, purpose):
+        if purpose == "the points in the order of buckets":
+            raise clfrnn.DeviceMemoryError("none", needed=1, available=0, largest_allocation=0)
+        return take(kept, size, dtype, purpose=purpose)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(clfrnn.Session, "scratch", without_records)
+        with pytest.raises(clfrnn.DeviceMemoryError):
+            index.update(after)
+    assert np.array_equal(index.count().get(), np.diff(reference.neighbors(before, 0.15).offsets))
+    index.update(after)
+    assert np.array_equal(index.count().get(), np.diff(reference.neighbors(after, 0.15).offsets))
 
 
 @pytest.mark.core
@@ -398,10 +350,10 @@ def test_regions_of_any_size(session, narrow, dim, dtype, shift, span):
     """Of a bucket each, of some of which the last region has fewer, of all; in small tiles and one."""
     points = clouds.clustered(N, dim, dtype=dtype, seed=shift + span)
     grid = fit_cells(low=(0.0,) * dim, high=(1.0,) * dim, sides=(0.15,) * dim, n=N, real=dtype_name(dtype))
-    filling = in_buckets(grid, shift, span)
-    assert span == 0 or filling.buckets % (1 << span), "the last region is not full"
+    plan = in_buckets(grid, shift, span)
+    assert span == 0 or plan.buckets % (1 << span), "the last region is not full"
     for one in (narrow, as_gpu(session)) if (dim, dtype.itemsize) == (3, 4) else (narrow,):
-        assert_filled(one, points, grid, filling)
+        assert_filled(one, points, grid, plan)
 
 
 @pytest.mark.parametrize("many", [255, 256, 257, 512, 600])
@@ -424,7 +376,7 @@ def test_points_that_come_nearly_sorted_go_into_buckets_at_once(narrow, monkeypa
     grid = fit_cells(low=(0.0, 0.0), high=(1.0, 1.0), sides=(0.07, 0.02), n=4000, real="float")
     points = points[np.argsort(addresses(points, grid), kind="stable")]
     points[[0, -1]] = points[[-1, 0]]
-    filling = in_buckets(grid, 2, 3)
+    plan = in_buckets(grid, 2, 3)
     size = buckets.plan_buckets(narrow.profile, dim=2, real="float", periodic=False).work_group_size
     groups = buckets.bucket_groups(narrow.profile, N, size)
     if come == "anyhow":
@@ -445,10 +397,10 @@ def test_points_that_come_nearly_sorted_go_into_buckets_at_once(narrow, monkeypa
     monkeypatch.setattr(clfrnn.Session, "scratch", watched)
     entered = [np.unique(addresses(points[np.arange(N) // size % groups == g], grid) >> 2).size for g in range(groups)]
     most, total = max(entered), sum(entered)
-    for bound in (total - 1, total, groups * ((most - 1) // 2), groups * ((most + 1) // 2), groups * filling.buckets):
-        assert_filled(narrow, points, grid, dataclasses.replace(filling, entered=bound))
+    for bound in (total - 1, total, groups * ((most - 1) // 2), groups * ((most + 1) // 2), groups * plan.buckets):
+        assert_filled(narrow, points, grid, dataclasses.replace(plan, entered=bound))
         assert narrow.read(starts[-1])[-1] == (total > bound or most > 2 * (bound // groups))
-    if filling.buckets < N:
+    if plan.buckets < N:
         assert (most * groups > 2 * total) == (come == "anyhow to one group"), "groups are not what they should be"
 
 
@@ -465,9 +417,9 @@ def test_as_many_runs_as_a_tile_tells_apart(narrow):
     grid = fit_cells(low=(0.0, 0.0), high=(1.0, 1.0), sides=(1 / 32, 1 / 32), n=4000, real="float")
     shift = (grid.cells - 1).bit_length() - 8
     for span in (0, 8):
-        filling = in_buckets(grid, shift, span)
-        assert 128 < filling.buckets <= 256
-        assert_filled(narrow, points, grid, filling)
+        plan = in_buckets(grid, shift, span)
+        assert 128 < plan.buckets <= 256
+        assert_filled(narrow, points, grid, plan)
 
 
 def test_indexes_that_take_turns(narrow, monkeypatch):
@@ -493,7 +445,7 @@ def test_few_points_and_full_buckets(narrow, many, shape):
     for shift in (2, 5):
         assert_filled(narrow, points, grid, in_buckets(grid, shift))
         assert_filled(narrow, points, grid, in_buckets(grid, shift, 2))
-        assert_filled(narrow, points, grid, picked(grid, shift))
+        assert_filled(narrow, points, grid, selected(grid, shift))
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
@@ -503,11 +455,11 @@ def test_rows_that_are_not_finite_are_found_and_placed(narrow, wrapped):
     high = (50.0,) * 3 if wrapped else (1.0,) * 3
     grid = fit_cells(low=(0.0,) * 3, high=high, sides=(0.2,) * 3, n=N, real="float")
     assert grid.wrapped == wrapped
-    for filling in (in_buckets(grid, 4), in_buckets(grid, 1, 4), picked(grid, 4), picked(grid, 9)):
-        assert_filled(narrow, points, grid, filling, steps=1)
+    for plan in (in_buckets(grid, 4), in_buckets(grid, 1, 4), selected(grid, 4), selected(grid, 9)):
+        assert_filled(narrow, points, grid, plan, steps=1)
     points[:] = np.nan
-    for filling in (in_buckets(grid, 4), in_buckets(grid, 1, 4), picked(grid, 4)):
-        assert_filled(narrow, points, grid, filling, steps=1)
+    for plan in (in_buckets(grid, 4), in_buckets(grid, 1, 4), selected(grid, 4)):
+        assert_filled(narrow, points, grid, plan, steps=1)
 
 
 # --- indexes ----------------------------------------------------------------------------------------------------------
@@ -553,7 +505,7 @@ def test_a_sorted_copy_without_room_for_records(narrow, monkeypatch, dim):
     points = clouds.uniform(N, dim, seed=12)
     index = clfrnn.build_index(points, 0.25, method="strips", session=narrow)
     assert index.config.layout == "pairs"
-    assert index._bins.layout.filling.regions
+    assert index._bins.layout.plan.regions
     assert index._bins.places.size == (dim + 1) * N
     assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, 0.25).offsets))
 
@@ -562,7 +514,7 @@ def test_one_cell(narrow, way):
     points = clouds.uniform(N, 3, seed=4)
     index = clfrnn.build_index(points, 10.0, method="strips", session=narrow)
     assert index.cell_grid.cells == 1
-    assert index._bins.layout.filling.way == ("at once" if way == "at once" else "buckets")
+    assert index._bins.layout.plan.way == way
     assert (index.count().get() == N - 1).all()
 
 
@@ -618,14 +570,14 @@ def test_points_that_spread_beyond_all_buckets(session, monkeypatch):
     fresh.profile = dataclasses.replace(fresh.profile, kind="gpu", local_memory=memory, loop_turns=None)
     points = clouds.uniform(600, 3, seed=8)
     index = clfrnn.build_index(points, 0.2, method="strips", session=fresh)
-    assert index._bins.layout.filling.way == "buckets"
+    assert index._bins.layout.plan.way == "bucket_sort"
     far = points * np.float32(1e3)
     index.update(cla.to_device(fresh.queue, far))
     index.check()  # from here on the box is known, and the next step has other cells
     bad = far.copy()
     bad[7] = np.inf
     index.update(cla.to_device(fresh.queue, bad))
-    assert index._bins.layout.filling.way == "one by one"
+    assert index._bins.layout.plan.way == "counting_sort"
     with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 7\\b"):
         index.check()
     index.update(cla.to_device(fresh.queue, far))
@@ -633,19 +585,23 @@ def test_points_that_spread_beyond_all_buckets(session, monkeypatch):
     assert np.array_equal(index.count().get(), np.diff(reference.neighbors(far, 0.2).offsets))
 
 
-def test_a_crowd_goes_one_by_one_and_says_so(narrow, way):
+def test_a_crowd_is_counted_in_global_memory_and_says_so(narrow, way):
     even = clfrnn.build_index(clouds.uniform(N, 3, seed=9), 0.1, method="strips", session=narrow)
     sort = clfrnn.build_index(clouds.uniform(N, 3), 0.1, method="strips", construction="sort", session=narrow)
-    text = {"at once": "at once, as points are few", "buckets": r"by way of [0-9,]+ buckets of"}
-    text["regions"] = r"by way of [0-9,]+ regions and [0-9,]+ buckets of"
+    text = {
+        "select_cells": "by groups that each select a bucket out of all points, as points are few",
+        "bucket_sort": r"by way of [0-9,]+ buckets of",
+        "region_sort": r"by way of [0-9,]+ regions and [0-9,]+ buckets of",
+    }
 
     assert re.search(f"construction: counting, {text[way]}", even.explain())
-    assert "construction: sort\n" in sort.explain()
-    if way != "at once":
+    assert "construction: sort, by a radix sort of the addresses of cells, as asked for\n" in sort.explain()
+    if way != "select_cells":
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr("clfrnn.planning.binning._SOON_FILLED", 10)
             crowd = clfrnn.build_index(np.full((N, 3), 0.3, np.float32), 0.1, method="strips", session=narrow)
-        assert "construction: counting, one by one, as many points are expected in few cells" in crowd.explain()
+        text = "construction: counting, by counters in global memory, as many points are expected in few cells"
+        assert text in crowd.explain()
         assert (crowd.count().get() == N - 1).all()
         crowd.update(cla.to_device(narrow.queue, clouds.uniform(N, 3, seed=9)))
         crowd.check()

@@ -19,7 +19,7 @@ N = min(700, POINTS)
 M = min(500, POINTS)
 METHODS = ["strips", "uniform_grid"]
 #: Kernels that bring rows into the order of cells, each on some devices.
-SORTING = {"gather_points", "pick_cells", "place_in_turn", "sort_tiles"}
+SORTING = {"gather_points", "select_cells", "serial_cells", "sort_tiles"}
 
 pytestmark = pytest.mark.core
 
