@@ -224,8 +224,7 @@ def test_waits_of_each_call(session, method, periodic, waits):
 def test_visits_that_write_to_one_array_do_not_wait_for_each_other(session, method, waits):
     """pyopencl waits for an array's events when five have gathered: they must not gather."""
     index = clfrnn.build_index(CLOUD, RADIUS, **ASKED[method], session=session)
-    out = cla.zeros(session.queue, N, np.int32)
-    before = waits["event"]
+    out, before = cla.zeros(session.queue, N, np.int32), waits["event"]
     for _ in range(20):
         index.visit(VISITOR, out=out)
 
