@@ -13,6 +13,7 @@ from ..index import Index
 from ..planning.configs import TileConfig, VisitVariant
 from ..planning.problem import Problem
 from ..planning.traversal import plan_tile
+from ..planning.tuning import Tuning
 from ..primitives.readback import Box, PendingBox
 from ..profile import DeviceProfile
 from ..runtime.launch_limits import check_turns
@@ -42,16 +43,17 @@ class BruteForce:
         """There are no options."""
         return options
 
-    def plan(self, problem: Problem, profile: DeviceProfile) -> BruteForcePlan:
+    def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> BruteForcePlan:
         """The tile that fits the device."""
         periodic = problem.box is not None
-        return BruteForcePlan(config=plan_tile(profile, dim=problem.dim, real=problem.real, periodic=periodic))
+        return BruteForcePlan(config=plan_tile(profile, tuning, dim=problem.dim, real=problem.real, periodic=periodic))
 
     def build(
         self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None
     ) -> BruteForceStructure:
         """Keep a copy of the points."""
-        return BruteForceStructure(session, problem, self.plan(problem, session.profile), points, bounds)
+        plan = self.plan(problem, session.profile, session.tuning)
+        return BruteForceStructure(session, problem, plan, points, bounds)
 
 
 class BruteForceStructure(Index):

@@ -66,9 +66,9 @@ class _Pass(NamedTuple):
 def _find_pass(session: Session, n: int, dim: int, dtype: np.dtype[Any]) -> _Pass:
     kernels, config = session.planned("primitives/reduce", plan_reduce, dim=dim, real=REAL_OF[dtype])
     size = config.work_group_size
-    groups, span = share_out(session.profile, n, 4 * size)
+    groups, span = share_out(session.profile, session.tuning, n, session.tuning.primitives.reduce_items * size)
     # Room for as many groups as there may be, so that arrays of all lengths share it.
-    told = most_groups(session.profile) * (2 * dim * dtype.itemsize // INT.itemsize + 1) + 1
+    told = most_groups(session.profile, session.tuning) * (2 * dim * dtype.itemsize // INT.itemsize + 1) + 1
     return _Pass(kernels=kernels, work_group_size=size, items=groups * size, n=n, span=span, told=told)
 
 
@@ -87,10 +87,13 @@ def survey_points(session: Session, points: cla.Array, radius: float, pending: P
 
     There is a point at least. Up to 2 MiB of counters.
     """
-    sample = occupancy_sample(points.shape[0])
+    numbers = session.tuning.primitives
+    sample = occupancy_sample(
+        points.shape[0], points=numbers.sampled_points, counted=numbers.counted_points, slots=numbers.sample_slots
+    )
     sums = read_along(session, _look_into_cells(session, points, radius, sample), [pending])
     box, (others, unevenness) = pending.read(), sample.crowding(*(int(value) for value in sums))
-    survey = Survey(n=points.shape[0], low=box.low, high=box.high, others=others, unevenness=unevenness)
+    survey = Survey(n=points.shape[0], low=box.low, high=box.high, others=others, unevenness=unevenness, sample=sample)
     return survey, box.first_bad
 
 
@@ -107,7 +110,8 @@ def _look_into_cells(session: Session, points: cla.Array, radius: float, sample:
     cells = points.dtype.type(1.0 / padded_radius(radius, real)), np.int32(32 - sample.bits), slots.base_data
     fill(session, slots)
     session.launch(kernels["sample_cells"], sample.sampled, size, sampled, stride, points.base_data, *cells)
-    groups, span = share_out(session.profile, sample.counted, 4 * size)
+    of_group = session.tuning.primitives.reduce_items * size
+    groups, span = share_out(session.profile, session.tuning, sample.counted, of_group)
     session.launch(
         kernels["count_in_cells"],
         groups * size,

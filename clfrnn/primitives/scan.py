@@ -16,13 +16,6 @@ from .partition import share_out
 
 __all__ = ["Counts", "Packed", "Shares", "counts_between", "exclusive_scan", "is_one_launch"]
 
-#: So many counts one group has scanned before two launches would have, where those of several do not pay (measured).
-_FEW = 1 << 14
-
-#: So many are scanned in one launch by groups of which each sums up what comes before its tile, by kind of device: on a
-#: GPU these reads take less than the launch does that they spare (measured).
-_SOME = {"gpu": 1 << 17}
-
 _CTYPE = {INT: "int", LONG: "long"}
 
 
@@ -91,7 +84,7 @@ def counts_between(session: Session, starts: cla.Array) -> Scratch:
 
 def is_one_launch(session: Session, many: int) -> bool:
     """Whether so many numbers are scanned by one launch, of which each group sums up for itself what comes before."""
-    return many <= _SOME.get(session.profile.kind, _FEW)
+    return many <= session.tuning.primitives.one_launch_counts
 
 
 class _Way(NamedTuple):
@@ -114,7 +107,8 @@ def _find_way(session: Session, lie: tuple[int, int], starts: np.dtype[Any], who
 
     Of counts that were added up by shares of ``1 << shift`` each share is a group's.
     """
-    (n, stashed), alone = lie, session.profile.kind not in _SOME
+    # A GPU shares tiles among groups in one launch, too: to read what comes before takes each less than a launch.
+    (n, stashed), alone = lie, session.profile.kind != "gpu"
     few = shift is None and is_one_launch(session, n)
     sums, out = LONG if whole else INT, _CTYPE[starts]
     plan = plan_short_scan if few else plan_scan
@@ -126,5 +120,5 @@ def _find_way(session: Session, lie: tuple[int, int], starts: np.dtype[Any], who
         span = max(1, n) if alone else tile
         groups = max(1, -(-n // span))
     else:
-        groups, span = share_out(session.profile, n, tile)
+        groups, span = share_out(session.profile, session.tuning, n, tile)
     return _Way(kernels=kernels, work_group_size=group, items=groups * group, n=n, span=span, sums=sums, few=few)

@@ -15,6 +15,7 @@ import pyopencl.array as cla
 from ..errors import ClfrnnError, InvalidInputError
 from ..functions import NeighborFunction
 from ..planning.configs import KernelConfig, VisitVariant
+from ..planning.tuning import Tuning, default_tuning
 from .device import find_device, read_profile
 from .launcher import Launcher
 from .memory import Memory
@@ -27,10 +28,6 @@ __all__ = ["Session"]
 
 Config = TypeVar("Config", bound=KernelConfig)
 Found = TypeVar("Found")
-
-#: From so many items on kernels take longer than what a copy on a queue of its own costs the host. Between two of them,
-#: on theirs, it has a GPU stand still for some eight microseconds (measured).
-_MANY_ITEMS = 1 << 18
 
 #: What was found out once is remembered of so many questions.
 _MOST_ANSWERS = 256
@@ -84,7 +81,8 @@ class Session(Launcher, Memory):
             self.device = find_device(device)
             self.context = cl.Context([self.device])
             queue = cl.CommandQueue(self.context, self.device)
-        Launcher.__init__(self, queue, read_profile(self.device))
+        profile = read_profile(self.device)
+        Launcher.__init__(self, queue, profile, default_tuning(profile))
         Memory.__init__(self, queue, self.profile)
         self.programs = ProgramCache(self.context, self.device, self.profile)
         self._pinned = PinnedNumbers(self.queue)
@@ -127,11 +125,11 @@ class Session(Launcher, Memory):
         return fitted
 
     def planned(self, stem: str, plan: Callable[..., Config], **facts: Any) -> tuple[dict[str, Kernel], Config]:
-        """The compiled kernels of a primitive: ``plan(profile, **facts)`` is asked once for the same facts."""
+        """The compiled kernels of a primitive: ``plan(profile, tuning, **facts)`` is asked once for the same facts."""
         key = (stem, plan, *facts.values())
         fitted = self._fitted.get(key)
         if fitted is None:
-            fitted = self._fitted[key] = self.kernels(stem, plan(self.profile, **facts))
+            fitted = self._fitted[key] = self.kernels(stem, plan(self.profile, self.tuning, **facts))
         return fitted
 
     def once(self, find: Callable[..., Found], *facts: Hashable) -> Found:
@@ -143,6 +141,13 @@ class Session(Launcher, Memory):
                 self._answers.clear()
             answer = self._answers[key] = find(self, *facts)
         return answer
+
+    def with_tuning(self, tuning: Tuning) -> Session:
+        """The same queue, programs and memory, for which plans are made by other numbers."""
+        other = Session.__new__(Session)
+        own = {"tuning": tuning, "number": next(_NUMBERS), "_fitted": {}, "_answers": {}, "_behind": []}
+        vars(other).update(vars(self) | own)
+        return other
 
     def publish(self, event: cl.Event | None, *arrays: cla.Array) -> None:
         """Let other queues wait for `event`, the last to fill `arrays`, and submit it, as they could not."""
@@ -201,7 +206,7 @@ class Session(Launcher, Memory):
         run beside the copy, and may not write there until it has come to pass; nor may the memory go back to the pool.
         """
         offset, after = array.offset + first * array.dtype.itemsize, self._latest
-        if items < _MANY_ITEMS or self.profile.kind != "gpu" or after is None:
+        if items < self.tuning.runtime.copy_beside_items or self.profile.kind != "gpu" or after is None:
             return Sent(cl.enqueue_copy(self.queue, told, array.base_data, src_offset=offset, is_blocking=False))
         sent = Sent(None, lambda: self._copy_beside(array, offset, told, after))
         self._behind.append(sent.start)

@@ -98,7 +98,8 @@ class Binning:
         """How `m` queries come into cells like those of `grid`, on a torus, as they may lie anywhere."""
         apart = torus_like(grid, m)
         problem = dataclasses.replace(self._problem, n=m)
-        filling = plan_binning(self._session.profile, problem=problem, grid=apart, in_tiles=True)
+        session = self._session
+        filling = plan_binning(session.profile, session.tuning, problem=problem, grid=apart, in_tiles=True)
         return self.lay_out(apart, filling, m, finds_starts=False)
 
     def order_queries(

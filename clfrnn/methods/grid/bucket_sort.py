@@ -75,7 +75,7 @@ class BucketSort:
         stem = "grid/bucket_to_cells" if finds_starts else "grid/bucket_to_tiles"
         self._fillers, narrow = session.planned(stem, plan_bucket_cells, **facts)
         self._wide, self._narrow, self._filled = config.work_group_size, narrow.work_group_size, narrow.tile
-        self._groups = bucket_groups(session.profile, n, self._wide)
+        self._groups = bucket_groups(session.profile, session.tuning, n, self._wide)
         if filling.regions:
             self._tilers, tiled = session.planned("grid/region_pass", plan_regions, **read)
             self._tiled, self._tile = tiled.work_group_size, tiled.tile

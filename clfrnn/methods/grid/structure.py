@@ -129,8 +129,10 @@ class GridStructure(Index):
                 real=self.problem.real,
                 box=self.problem.box,
             )
-            counted = layout.filling is not None
-            filling = plan_binning(self.session.profile, problem=self.problem, grid=grid) if counted else None
+            session, counted = self.session, layout.filling is not None
+            filling = (
+                plan_binning(session.profile, session.tuning, problem=self.problem, grid=grid) if counted else None
+            )
             layout = self._lay_out(grid, filling)
         self._bins = self._bin(points, bounds, layout)
 
@@ -161,7 +163,7 @@ class GridStructure(Index):
 
     @property
     def _many_queries(self) -> int | None:
-        return many_queries(self.problem, self.session.profile, layout=self.config.layout)
+        return many_queries(self.problem, self.session.tuning, layout=self.config.layout)
 
     def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
         """Many queries that are no points as a copy in the order of cells: those in step then look at the same points.
@@ -238,7 +240,7 @@ class GridStructure(Index):
     @functools.cached_property
     def work_of_query(self) -> float:
         """See :class:`~clfrnn.methods.traversal.Traversal`."""
-        return work_of_query(self.problem, self.session.profile, self._plan.grid.sides)
+        return work_of_query(self.problem, self.session.tuning, self._plan.grid.sides)
 
     @functools.cached_property
     def _slots(self) -> int:

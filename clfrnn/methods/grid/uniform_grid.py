@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import pyopencl.array as cla
 
 from ...planning.problem import Problem
+from ...planning.tuning import Tuning
 from ...primitives.readback import PendingBox
 from ...profile import DeviceProfile
 from ...runtime.session import Session
@@ -30,16 +31,17 @@ class UniformGrid:
         """The construction, counting unless said otherwise."""
         return {"construction": check_construction(options.get("construction", "counting"))}
 
-    def plan(self, problem: Problem, profile: DeviceProfile) -> CellPlan:
+    def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:
         """Cells of side r, or wider so that one holds about a point."""
         side = max(problem.radius, spacing(problem))
-        return plan_cells(problem, profile, (side,) * problem.dim)
+        return plan_cells(problem, profile, tuning, (side,) * problem.dim)
 
     def build(
         self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None
     ) -> UniformGridStructure:
         """Bin the points."""
-        return UniformGridStructure(session, problem, self.plan(problem, session.profile), points, bounds)
+        plan = self.plan(problem, session.profile, session.tuning)
+        return UniformGridStructure(session, problem, plan, points, bounds)
 
 
 class UniformGridStructure(GridStructure):

@@ -60,7 +60,7 @@ class TreeBuilder:
             dim=problem.dim,
             real=problem.real,
             periodic=problem.box is not None,
-            leaves=leaves_of_group(session.profile, self.leaves),
+            leaves=leaves_of_group(session.profile, session.tuning, self.leaves),
         )
         self.order = TreeOrder(session, self.kernels, self.config, plan.leaf_size)
         #: the largest ratio of a leaf's volumes now and when the order was made, as a logarithm; and, when the order
