@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any, TypeVar
 
 from ..profile import DeviceProfile
+from ..survey import Sample, occupancy_sample
 from .configs import REAL_SIZE, KernelConfig, PointConfig
 from .groups import group_size, square_root
 from .tuning import Tuning
@@ -30,6 +31,7 @@ __all__ = [
     "plan_part",
     "plan_reduce",
     "plan_row_sort",
+    "plan_sample",
     "plan_scan",
     "plan_short_scan",
     "plan_sort",
@@ -58,6 +60,14 @@ def plan_reduce(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str) 
     """Groups whose results fit local memory."""
     size = group_size(profile, tuning.primitives.reduce_group)
     return _fitting(profile, ReduceConfig(work_group_size=size, dim=dim, real=real))
+
+
+def plan_sample(tuning: Tuning, n: int) -> Sample:
+    """The occupancy sample of n points."""
+    numbers = tuning.primitives
+    return occupancy_sample(
+        n, points=numbers.sampled_points, counted=numbers.counted_points, slots=numbers.sample_slots
+    )
 
 
 def plan_images(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str) -> PointConfig:  # noqa: ARG001

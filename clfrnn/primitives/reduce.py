@@ -11,11 +11,11 @@ import pyopencl.array as cla
 from ..arrays import REAL_OF
 from ..domain import padded_radius
 from ..period import SLACK
-from ..planning.primitives import plan_reduce
+from ..planning.primitives import plan_reduce, plan_sample
 from ..runtime.program import Kernel
 from ..runtime.scratch import INT, Scratch
 from ..runtime.session import Session
-from ..survey import Sample, Survey, occupancy_sample
+from ..survey import Sample, Survey
 from .fill import cleared, fill
 from .partition import most_groups, share_out
 from .readback import BoxRoom, PendingBox, read_along
@@ -87,10 +87,7 @@ def survey_points(session: Session, points: cla.Array, radius: float, pending: P
 
     There is a point at least. Up to 2 MiB of counters.
     """
-    numbers = session.tuning.primitives
-    sample = occupancy_sample(
-        points.shape[0], points=numbers.sampled_points, counted=numbers.counted_points, slots=numbers.sample_slots
-    )
+    sample = plan_sample(session.tuning, points.shape[0])
     sums = read_along(session, _look_into_cells(session, points, radius, sample), [pending])
     box, (others, unevenness) = pending.read(), sample.crowding(*(int(value) for value in sums))
     survey = Survey(n=points.shape[0], low=box.low, high=box.high, others=others, unevenness=unevenness, sample=sample)
