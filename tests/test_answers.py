@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from conftest import POINTS, RECORDED, as_gpu, as_narrow_gpu
+from conftest import POINTS, RECORDED, as_gpu, as_narrow_gpu, tuned, with_tuning
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -32,12 +32,11 @@ def always(monkeypatch):
 
 
 @pytest.fixture
-def device(session, monkeypatch):
+def device(session):
     """One that sorts points and queries by regions first, however few they are."""
-    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
-    monkeypatch.setattr("clfrnn.planning.binning._MOST_OPEN", 0)
-    monkeypatch.setattr(cells, "many_queries", lambda *_, **__: 1)
-    return as_narrow_gpu(session, fma=True)
+    narrow = as_narrow_gpu(session, fma=True)
+    queries = {"many_queries": 1, "least_to_sort_for": 0}
+    return tuned(narrow, binning={"few_of_item": 0, "most_open_bytes": 0}, grid=queries)
 
 
 def launched(index, call):
@@ -203,8 +202,9 @@ def test_work_of_even_clouds(dim, neighbors, as_bytes, in_pairs):
     survey = Survey(n=n, low=(0.0,) * dim, high=(1.0,) * dim, others=neighbors / ball)
     radius = float((neighbors / (ball * n)) ** (1 / dim))
     problem = Problem(n=n, dim=dim, real="float", radius=radius, survey=survey, options={})
-    profile = RECORDED["h200"]
-    work = side_costs.work_of_query(problem, profile, side_costs.rank_sides(problem, profile)[0].sides)
+    profile, tuning = with_tuning(RECORDED["h200"])
+    cheapest = side_costs.rank_sides(problem, profile, tuning)[0]
+    work = side_costs.work_of_query(problem, tuning, cheapest.sides)
 
     def pays(limits):
         return sum(any(m << 20 >= many and work <= most for many, most in limits[dim]) for m in (3, 4, 6, 8, 16))

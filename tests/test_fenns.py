@@ -6,12 +6,11 @@ import math
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import RECORDED, as_gpu, takes_long_as_gpu
+from conftest import RECORDED, as_gpu, set_facts, takes_long_as_gpu, tuned, with_tuning
 
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.methods import METHODS
-from clfrnn.methods.fenns import coarse_sort as coarse
 from clfrnn.period import PeriodicBox
 from clfrnn.planning import fenns as blocks
 from clfrnn.planning.coarse_grid import plan_coarse
@@ -26,7 +25,7 @@ def problem(*, n=100_000, dim=3, real="float", radius=0.05, extent=1.0, others=5
 
 
 def plan(asked, profile):
-    return METHODS["fenns"].plan(asked, profile)
+    return METHODS["fenns"].plan(asked, *with_tuning(profile))
 
 
 def with_memory(profile, size):
@@ -168,7 +167,8 @@ def test_memory_beyond_the_sorted_points(session):
 def small_gpu(session):
     """As a GPU of two compute units, which few cells keep busy."""
     fresh = clfrnn.Session(session.queue)
-    fresh.profile = dataclasses.replace(as_gpu(session).profile, compute_units=2)
+    fresh.profile = as_gpu(session).profile
+    set_facts(fresh, compute_units=2)
     return fresh
 
 
@@ -178,9 +178,9 @@ def sections_of(index):
 
 
 @pytest.fixture(params=["as it is", "as a GPU", "as many points"])
-def arranged(request, session, monkeypatch):
+def arranged(request, session):
     if request.param == "as many points":
-        monkeypatch.setattr(coarse, "_FEW_OF_ITEM", 0)
+        return tuned(session, fenns={"few_of_item": 0})
     if request.param != "as a GPU":
         return session
     if session.profile.kind == "gpu" or takes_long_as_gpu(session, "fenns"):
@@ -207,7 +207,7 @@ def crowd(dim, seed):
 def starved(session):
     """The device with so little local memory that a crowd does not fit a tile."""
     fresh = clfrnn.Session(session.queue)
-    fresh.profile = dataclasses.replace(session.profile, local_memory=(6 << 10) + session.profile.local_reserve)
+    fresh.profile, fresh.tuning = with_memory(session.profile, 6 << 10), session.tuning
     return fresh
 
 
@@ -243,7 +243,7 @@ def test_a_crowd_that_no_plan_foresaw(arranged, place):
     """Points from the device come without a wait for their box: all in one cell or in eight, in more tiles than one."""
     points = clouds.uniform(1500, 3, seed=8)
     fresh = clfrnn.Session(arranged.queue)
-    fresh.profile = with_memory(arranged.profile, 24 << 10)
+    fresh.profile, fresh.tuning = with_memory(arranged.profile, 24 << 10), arranged.tuning
     index = clfrnn.build_index(points, 0.05, method="fenns", coarse_shape=7, session=fresh)
     grid = index.cell_grid
     middle = np.array(grid.low) + np.array(grid.sides) * (np.array(grid.shape) // 2 + place)
@@ -261,7 +261,7 @@ def test_a_crowd_that_no_plan_foresaw(arranged, place):
 def test_the_box_is_found_while_points_are_counted(arranged, dtype, memory):
     """Whether all items of a group can hand on what they found at once, or few at a time."""
     fresh = clfrnn.Session(arranged.queue)
-    fresh.profile = with_memory(arranged.profile, memory)
+    fresh.profile, fresh.tuning = with_memory(arranged.profile, memory), arranged.tuning
     points = clouds.uniform(3000, 3, dtype=dtype, seed=9)
     index = clfrnn.build_index(points, 0.05, method="fenns", session=fresh)
     for bad in ((), (2999,), (1234, 17, 2000)):
@@ -312,7 +312,8 @@ def test_arrays_of_another_width_are_refused_before_their_box_is_found(session, 
 def test_a_step_takes_four_launches_or_two(session, unsliced, few):
     fresh = clfrnn.Session(session.device)
     _, config = fresh.planned("fenns/coarse_sort", plan_coarse, dim=3, real="float", periodic=False)
-    points = clouds.uniform(coarse._FEW_OF_ITEM * config.work_group_size + (not few), 3, seed=9)
+    of_group = fresh.tuning.fenns.few_of_item * config.work_group_size
+    points = clouds.uniform(of_group + (not few), 3, seed=9)
     index = clfrnn.build_index(points, 0.02, method="fenns", session=fresh)
     device = cla.to_device(fresh.queue, points)
     for _ in range(2):
@@ -436,7 +437,7 @@ def test_devices_of_small_groups(profile):
     device = dataclasses.replace(profile, max_work_group_size=16)
     config = plan(problem(), device).config
     assert config.work_group_size <= 16
-    assert blocks.without_tiles(config, device).work_group_size <= 16
+    assert blocks.without_tiles(config, *with_tuning(device)).work_group_size <= 16
 
 
 def test_functions_whose_state_nobody_else_sees():

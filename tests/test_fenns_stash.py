@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 import pytest
-from conftest import POINTS, takes_long_as_gpu
+from conftest import POINTS, set_facts, takes_long_as_gpu, tuned
 from test_rendering import CONFIGS
 from test_stash import same, watch
 
@@ -19,7 +19,6 @@ from clfrnn.methods.fenns import fenns
 from clfrnn.planning import fenns as blocks
 from clfrnn.planning.configs import REAL_SIZE, VisitVariant
 from clfrnn.queries.make_request import make_request
-from clfrnn.runtime import launcher
 from clfrnn.runtime.rendering import own_function, render
 
 N = min(500, POINTS)
@@ -27,7 +26,6 @@ N = min(500, POINTS)
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
-    monkeypatch.setattr(blocks, "_EACH", (2,))
     monkeypatch.setattr(fenns, "_WORTH_A_STASH", 0.0)
 
 
@@ -35,8 +33,8 @@ def in_groups(session, items=16, **facts):
     """A session whose device is a GPU of small groups."""
     fresh = clfrnn.Session(session.queue)
     changed = {"kind": "gpu", "max_work_group_size": items, "simd_width": min(items, 8), "loop_turns": None, **facts}
-    fresh.profile = dataclasses.replace(session.profile, **changed)
-    return fresh
+    set_facts(fresh, **changed)
+    return tuned(fresh, fenns={"tile_points_of_item": (2,)})
 
 
 def crowded(dim, dtype):
@@ -127,10 +125,9 @@ def test_slots_that_take_more_than_what_is_done_with(session, monkeypatch):
 def test_launches_in_slices(session, monkeypatch):
     """Places in the stash are those of queries, whichever slice of the groups serves them."""
     made = watch(monkeypatch, 4)
-    monkeypatch.setattr(launcher, "launch_budget", lambda profile: 500)
-    monkeypatch.setattr(launcher, "_SLICE_SECONDS", 1e-9)
-    points = crowded(3, np.dtype(np.float32))
-    index = clfrnn.build_index(points, 0.02, method="fenns", coarse_shape=3, session=in_groups(session))
+    slices = {"slice_seconds": 1e-9, "least_budget": 500, "clocks_of_pair": 1 << 60}
+    points, groups = crowded(3, np.dtype(np.float32)), tuned(in_groups(session), runtime=slices)
+    index = clfrnn.build_index(points, 0.02, method="fenns", coarse_shape=3, session=groups)
     with index.session.recorded() as launches:
         found = index.query(sort="index")
     same(found, reference.neighbors(points, 0.02))

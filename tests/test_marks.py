@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from conftest import POINTS, as_gpu
+from conftest import POINTS, as_gpu, with_tuning
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -236,9 +236,9 @@ def test_marks_take_a_share_of_the_memory_that_is_left(session, monkeypatch):
 @pytest.mark.parametrize("real", ["float", "double"])
 def test_batches_stay_within_the_sorted_copy(session, real):
     """A batch that begins with the last point's number, which is the last thing there is."""
-    profile = dataclasses.replace(session.profile, kind="cpu")
+    cpu = with_tuning(dataclasses.replace(session.profile, kind="cpu"))
     for dim in (2, 3):
-        config = plan_walk(profile, dim=dim, real=real, periodic=False)
+        config = plan_walk(*cpu, dim=dim, real=real, periodic=False)
         for n in (1, 3, 100):
             assert config.columns
             assert dim * n + (n - 1) + config.width <= room_for_points(config.layout, dim, n)

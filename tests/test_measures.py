@@ -3,13 +3,12 @@
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu, takes_long_as_gpu
+from conftest import POINTS, as_gpu, takes_long_as_gpu, tuned
 
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.lists import attributes as measures
 from clfrnn.methods import METHODS
-from clfrnn.methods.grid import plan as cell_plan
 from clfrnn.primitives.pair_geometry import measure_pairs as measure
 
 N = min(500, POINTS)
@@ -126,12 +125,9 @@ def test_lists_are_of_the_points_and_queries_that_were(session, foreign, measure
 
 
 @pytest.mark.parametrize("domain", [{}, BOX], ids=["open", "periodic"])
-def test_parts_of_many_queries(session, monkeypatch, domain, measured):
+def test_parts_of_many_queries(session, domain, measured):
     """Whose walks go through a sorted copy of them, made anew for each part."""
-    monkeypatch.setattr(cell_plan, "_MANY_QUERIES", {})
-    monkeypatch.setattr(cell_plan, "_MANY_QUERIES_ELSEWHERE", 40)
-    monkeypatch.setattr(cell_plan, "_LEAST_TO_SORT_FOR", {})
-    session = gpu(session, "strips")
+    session = tuned(gpu(session, "strips"), grid={"many_queries": 40, "least_to_sort_for": 0})
     points, queries = clouds.uniform(N, 3, seed=10), clouds.uniform(N, 3, seed=11)
     on_device = cla.to_device(session.queue, queries)
     index = clfrnn.build_index(points, RADIUS, method="strips", session=session, **domain)

@@ -8,7 +8,7 @@ import weakref
 import numpy as np
 import pyopencl as cl
 import pytest
-from conftest import POINTS, as_gpu, takes_long_as_gpu, with_profile
+from conftest import POINTS, as_gpu, takes_long_as_gpu, tuned, with_profile
 from test_stash import watch
 
 import clfrnn
@@ -19,7 +19,6 @@ from clfrnn.first_pass import neighbor_buffer as stash
 from clfrnn.lists import columns as list_spec
 from clfrnn.methods.fenns import fenns
 from clfrnn.methods.grid import structure as cells
-from clfrnn.primitives import scan
 from clfrnn.queries.make_request import make_request
 
 N = min(700, POINTS)
@@ -166,9 +165,7 @@ def test_counts_that_are_scanned_by_one_launch(session, monkeypatch, shares, ask
     """Of marks, and of numbers that are put by where rows are sorted; where more rows are not added up, by two."""
     monkeypatch.setattr(row_sums, "_MOST_SHARES", shares)
     monkeypatch.setattr(cells, "_FEW_ELSEWHERE", 0.0)
-    monkeypatch.setattr(scan, "_SOME", {"gpu": 0})
-    gpu = as_gpu(session)
-    monkeypatch.setattr(gpu, "_answers", {})  # of scans that others have asked for
+    gpu = tuned(as_gpu(session), primitives={"one_launch_counts": 0})
     for few, many in itertools.product((False, True), repeat=2):
         monkeypatch.setattr(stash, "slots_for", lambda *_, few=few: (12,) if few else ())
         monkeypatch.setattr(row_sums, "_MOST_ROWS", N - 1 if many else N)
