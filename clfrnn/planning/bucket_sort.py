@@ -1,4 +1,4 @@
-"""Buckets: the programs that count and fill them, and what of them fits local memory. Pure functions.
+"""Buckets: what programs count and fill them, and what of them fits local memory. Pure, as all of planning.
 
 A bucket is a run of cells whose addresses follow each other, as many as a power of two.
 """
@@ -17,8 +17,10 @@ from .tuning import Tuning
 
 __all__ = [
     "BucketConfig",
-    "PickConfig",
+    "FillingConfig",
     "RegionConfig",
+    "SelectConfig",
+    "SerialConfig",
     "bucket_groups",
     "fewer_cells",
     "most_cells_of_bucket",
@@ -52,8 +54,8 @@ class FillingConfig(CounterConfig):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class PickConfig(FillingConfig):
-    """Picking the points of a bucket out of all, and the numbers of as many as a tile has at once."""
+class SelectConfig(FillingConfig):
+    """Selecting the points of a bucket out of all, and the numbers of as many as a tile has at once."""
 
     #: as that of :class:`BucketConfig`
     batch: int
@@ -62,8 +64,8 @@ class PickConfig(FillingConfig):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class InTurnConfig(PointConfig):
-    """Bringing points into cells one after the other."""
+class SerialConfig(PointConfig):
+    """Bringing points into cells by one work-item."""
 
     periodic: bool
     #: as that of :class:`FillingConfig`
@@ -146,12 +148,12 @@ def plan_bucket_cells(
 
 def plan_select_cells(
     profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool, layout: str
-) -> PickConfig:
+) -> SelectConfig:
     """Wide groups, as each reads all points; a third of their local memory counts cells."""
     numbers = tuning.binning
     counters = _power_of_two(tuning, profile.usable_local_memory // 12)
     left = profile.usable_local_memory - 4 * (counters + numbers.select_spread + 1)
-    return PickConfig(
+    return SelectConfig(
         work_group_size=group_size(profile, numbers.select_group),
         dim=dim,
         real=real,
@@ -172,9 +174,9 @@ def plan_serial_cells(
     real: str,
     periodic: bool,
     layout: str,
-) -> InTurnConfig:
-    """One item, whatever the device."""
-    return InTurnConfig(work_group_size=1, dim=dim, real=real, periodic=periodic, layout=layout)
+) -> SerialConfig:
+    """One work-item, whatever the device."""
+    return SerialConfig(work_group_size=1, dim=dim, real=real, periodic=periodic, layout=layout)
 
 
 def plan_regions(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool) -> RegionConfig:

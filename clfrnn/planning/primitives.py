@@ -131,21 +131,23 @@ def plan_part(profile: DeviceProfile, tuning: Tuning, *, word: str) -> PartConfi
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BufferToRowsConfig(KernelConfig):
-    """Rows of up to so many numbers that a count has ``stashed``, for a list whose offsets have the type ``offset``."""
+    """Rows from a neighbor buffer of ``buffer_slots`` for each query, by offsets of the type ``offset``."""
 
-    stashed: int
+    buffer_slots: int
     offset: str
 
     @property
     def local_memory(self) -> int:
         """Bytes of a group: the rows of its items, and a sum of each."""
-        return self.work_group_size * (4 * self.stashed + 8)
+        return self.work_group_size * (4 * self.buffer_slots + 8)
 
 
-def plan_buffer_to_rows(profile: DeviceProfile, tuning: Tuning, *, stashed: int, offset: str) -> BufferToRowsConfig:
+def plan_buffer_to_rows(
+    profile: DeviceProfile, tuning: Tuning, *, buffer_slots: int, offset: str
+) -> BufferToRowsConfig:
     """Groups whose rows fit local memory."""
     size = group_size(profile, tuning.primitives.buffer_rows_group)
-    return _fitting(profile, BufferToRowsConfig(work_group_size=size, stashed=stashed, offset=offset))
+    return _fitting(profile, BufferToRowsConfig(work_group_size=size, buffer_slots=buffer_slots, offset=offset))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -154,7 +156,7 @@ class ScanConfig(KernelConfig):
 
     items: int
     #: slots of the neighbor buffer whose rows hold the counts, see ``first_pass/packed_counts.mako``; 0 without one
-    stashed: int
+    buffer_slots: int
     total: str
     out: str
     #: counts and starts pass through local memory, so that items beside each other load and write what is
@@ -166,12 +168,12 @@ class ScanConfig(KernelConfig):
         return 8 * self.work_group_size * (1 + (self.items + 1) * self.through_local)
 
 
-def plan_scan(profile: DeviceProfile, tuning: Tuning, *, total: str, out: str, stashed: int = 0) -> ScanConfig:
+def plan_scan(profile: DeviceProfile, tuning: Tuning, *, total: str, out: str, buffer_slots: int = 0) -> ScanConfig:
     """Tiles of a few thousand counts."""
     config = ScanConfig(
         work_group_size=group_size(profile, tuning.primitives.scan_group),
         items=tuning.primitives.scan_items,
-        stashed=stashed,
+        buffer_slots=buffer_slots,
         total=total,
         out=out,
         through_local=profile.kind == "gpu",
@@ -179,14 +181,16 @@ def plan_scan(profile: DeviceProfile, tuning: Tuning, *, total: str, out: str, s
     return _fitting(profile, config)
 
 
-def plan_short_scan(profile: DeviceProfile, tuning: Tuning, *, total: str, out: str, stashed: int = 0) -> ScanConfig:
+def plan_short_scan(
+    profile: DeviceProfile, tuning: Tuning, *, total: str, out: str, buffer_slots: int = 0
+) -> ScanConfig:
     """Tiles of one size, by groups as wide as can be, smaller where these are narrow."""
     numbers = tuning.primitives
     size = group_size(profile, numbers.short_scan_group)
     config = ScanConfig(
         work_group_size=size,
         items=max(1, min(numbers.short_scan_tile // size, numbers.short_scan_items)),
-        stashed=stashed,
+        buffer_slots=buffer_slots,
         total=total,
         out=out,
         through_local=False,

@@ -11,7 +11,7 @@ from typing import Any
 from mako.lookup import TemplateLookup
 
 from ..errors import ClfrnnError
-from ..functions import PIECES, NeighborFunction
+from ..functions import PIECES, WalkFunction
 from ..planning.configs import SECTOR, KernelConfig, VisitVariant, count_bits
 
 __all__ = ["own_function", "render", "render_inline", "template_root"]
@@ -40,12 +40,12 @@ def _lookup(root: Path) -> TemplateLookup:
 def render(
     stem: str,
     config: KernelConfig,
-    function: NeighborFunction | None = None,
+    function: WalkFunction | None = None,
     variant: VisitVariant | None = None,
 ) -> str:
     """The OpenCL C of the template `stem` for `config`: its build kernels, or with `function` its walk."""
     names = dataclasses.asdict(variant or VisitVariant()) | config.names()
-    names |= {"function": function, "sector": SECTOR, "count_bits": count_bits(names.get("stashed", 0))}
+    names |= {"function": function, "sector": SECTOR, "count_bits": count_bits(names.get("buffer_slots", 0))}
     return _resume_lines(str(_lookup(template_root()).get_template(f"{stem}.cl.mako").render(**names)))
 
 
@@ -66,7 +66,7 @@ def render_inline(stem: str, config: KernelConfig) -> dict[str, str]:
     In parts: PRELUDE, what stands before kernels; PARAMETERS; POINT and POINT_ID, expressions of a place; BEGIN and
     END, the code before and behind what runs for each neighbor.
     """
-    source = render(stem, config, NeighborFunction(own=True), VisitVariant(inline=True))
+    source = render(stem, config, WalkFunction(own=True), VisitVariant(inline=True))
     pieces = re.split(r"^\s*//@ (\w+)\s*$", "//@ PRELUDE\n" + source, flags=re.MULTILINE)
     return dict(zip(pieces[1::2], pieces[2::2], strict=True))
 
@@ -84,7 +84,7 @@ def own_function(
     components: tuple[str, ...] = (),
     small: bool = False,
     pairs: str = "",
-) -> NeighborFunction:
+) -> WalkFunction:
     """The library's own function `name` ("count", "write", "nearest") from ``traversal/functions.mako``.
 
     ``offset`` is the type of list offsets, ``distances`` is "", "root" or "square", ``components`` names coordinates;
@@ -95,4 +95,4 @@ def own_function(
     flags: dict[str, Any] = {"offset": offset, "distances": distances, "vectors": vectors, "shifts": shifts}
     flags |= {"bounded": bounded, "held": held, "components": components, "small": small, "pairs": pairs}
     pieces = {piece: str(template.get_def(f"{name}_{piece}").render(**flags)).strip() for piece in PIECES[1:]}
-    return NeighborFunction(**pieces, own=True, light=name == "count", sectors=offset if held else "")
+    return WalkFunction(**pieces, own=True, light=name == "count", sectors=offset if held else "")

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import pyopencl.array as cla
 
+from ...inputs.deferred_checks import DeferredChecks
 from ...planning.bucket_sort import fewer_cells
 from ...planning.problem import Problem
 from ...planning.tuning import Tuning
@@ -47,11 +48,11 @@ class Strips:
         return plan_strips(problem, profile, tuning, asked) if asked else _plan_cheapest(problem, profile, tuning)
 
     def build(
-        self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None
+        self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> StripsStructure:
         """Bin the points."""
         plan = self.plan(problem, session.profile, session.tuning)
-        return StripsStructure(session, problem, plan, points, bounds)
+        return StripsStructure(session, problem, checks, plan, points=points, bounds=bounds)
 
 
 def plan_strips(problem: Problem, profile: DeviceProfile, tuning: Tuning, sides: tuple[float, ...]) -> CellPlan:
@@ -66,21 +67,17 @@ def _plan_cheapest(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> 
     """
     cheapest, *others = rank_sides(problem, profile, tuning)
     plans = [plan_strips(problem, profile, tuning, cheapest.sides)]
-    if not _is_overfull(plans[0]):
+    if not plans[0].binning.overfull:
         return plans[0]
     along, *across = cheapest.sides
     tried = [each.sides for each in others if each.cost <= tuning.grid.as_cheap * cheapest.cost]
     longer = fewer_cells(profile, tuning, plans[0].grid.cells, tuning.grid.longest_stretch)
     for sides in [*tried, *((times * along, *across) for times in longer)]:
         plans.append(plan_strips(problem, profile, tuning, sides))
-        if not _is_overfull(plans[-1]):
+        if not plans[-1].binning.overfull:
             return plans[-1]
-    by_buckets = [plan for plan in plans if plan.filling is not None and plan.filling.way == "buckets"]
+    by_buckets = [plan for plan in plans if plan.binning.by_buckets]
     return (by_buckets or plans)[0]
-
-
-def _is_overfull(plan: CellPlan) -> bool:
-    return plan.filling is not None and plan.filling.overfull
 
 
 def _sides_asked_for(problem: Problem) -> tuple[float, ...] | None:
@@ -94,7 +91,7 @@ class StripsStructure(GridStructure):
     stem: ClassVar[str] = "grid/strips"
 
     def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         session, problem = self.session, self.problem
         sides = describe_sides(problem, session.profile, session.tuning, _sides_asked_for(problem))
         return super().describe() + sides

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import pyopencl.array as cla
 
+from ...inputs.deferred_checks import DeferredChecks
 from ...planning.problem import Problem
 from ...planning.tuning import Tuning
 from ...primitives.readback import PendingBox
@@ -37,11 +38,11 @@ class UniformGrid:
         return plan_cells(problem, profile, tuning, (side,) * problem.dim)
 
     def build(
-        self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None
+        self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> UniformGridStructure:
         """Bin the points."""
         plan = self.plan(problem, session.profile, session.tuning)
-        return UniformGridStructure(session, problem, plan, points, bounds)
+        return UniformGridStructure(session, problem, checks, plan, points=points, bounds=bounds)
 
 
 class UniformGridStructure(GridStructure):

@@ -16,13 +16,13 @@ from .fenns import FennsTuning
 from .grid import GridTuning, Prices
 from .lists import ListTuning
 from .primitives import PrimitiveTuning
-from .queries import QueryTuning
+from .queries import QueryTuning, Tiers
 from .runtime import RuntimeTuning
 from .section import Section
 from .tree import TreeTuning
 from .walks import WalkTuning
 
-__all__ = ["Prices", "Tuning", "default_tuning"]
+__all__ = ["Prices", "Tiers", "Tuning", "default_tuning"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
