@@ -132,6 +132,11 @@ def dtype(request, session):
     return np.dtype(request.param)
 
 
+def structure_of(index):
+    """The search structure of an index, for tests of how a method keeps points."""
+    return index._traversal.structure
+
+
 def assert_same(found, expected):
     """A list sorted by index equals the reference: pairs and all columns that it has, to the last bit."""
     found = found.to_host()

@@ -1,6 +1,7 @@
 """``clfrnn search`` and ``clfrnn source``, as a user runs them; what tests/test_cli.py does not look at."""
 
 import contextlib
+import importlib
 import json
 import sys
 
@@ -11,9 +12,11 @@ from test_cli import run
 
 from clfrnn import clouds, reference
 from clfrnn.cli import memory
-from clfrnn.cli import search as command
 from clfrnn.methods import METHODS
 from clfrnn.runtime import launcher
+
+#: the module, which its command hides
+command = importlib.import_module("clfrnn.cli.search")
 
 POINTS = clouds.uniform(500, 3, seed=1)
 

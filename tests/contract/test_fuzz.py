@@ -20,7 +20,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, WAYS, as_gpu, device_id, takes_long_as_gpu, tuned, with_tuning
+from conftest import POINTS, WAYS, as_gpu, device_id, structure_of, takes_long_as_gpu, tuned, with_tuning
 from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 
@@ -416,7 +416,10 @@ class Maker:
             points, built, method=method, box=self.box, periodic=self.case.periodic, session=self.session, **options
         )
         profiles = [dataclasses.replace(self.session.profile, kind=kind) for kind in ("cpu", "gpu")]
-        return [getattr(METHODS[method].plan(index.problem, *with_tuning(each)), "grid", None) for each in profiles]
+        return [
+            getattr(METHODS[method].plan(structure_of(index).problem, *with_tuning(each)), "grid", None)
+            for each in profiles
+        ]
 
     def on_edges(self, around, plain, foreign, grids, radius):
         """`plain` and `foreign` with edges and partners in place of some; all stay within the box of `around`."""

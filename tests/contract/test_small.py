@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 import pytest
-from conftest import as_gpu, as_narrow_gpu, set_facts, takes_long_as_gpu, tuned
+from conftest import as_gpu, as_narrow_gpu, set_facts, structure_of, takes_long_as_gpu, tuned
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -60,7 +60,7 @@ def test_queries_that_go_down_a_tree_together(session, periodic):
         leaf_size=1,
         **domain,
     )
-    assert index.config.packed
+    assert structure_of(index).config.packed
     for _ in range(2):
         expected = reference.neighbors(points, 0.4, **domain)
         assert np.array_equal(index.count().get(), np.diff(expected.offsets))
@@ -142,7 +142,7 @@ def test_local_grids_that_fit_a_tile_beside_one_that_does_not(session):
     points[40:] = points[40:] * np.float32(0.1) + np.float32(0.45)
     points[50:57] = points[57]
     index = clfrnn.build_index(points, 0.02, method="fenns", coarse_shape=3, session=fresh)
-    assert 1 < index.config.work_group_size < index.config.tile < 90
+    assert 1 < structure_of(index).config.work_group_size < structure_of(index).config.tile < 90
     for radius, kept in ((0.02, False), (0.015, True)):
         expected = reference.neighbors(points, radius, include_self=kept)
         found = index.query(radius=radius, include_self=kept, sort="index").to_host()
@@ -166,8 +166,10 @@ def test_items_that_share_a_local_grid(session, dim, periodic, local_memory):
     queries = clouds.uniform(31, dim, seed=5)
     index = clfrnn.build_index(points, 0.2, method="fenns", coarse_shape=2, session=fresh, **domain)
 
-    assert index.config.work_group_size > 1
-    assert (index.config.tile < 100) == (local_memory < 10_000), "a cell and what it sees are nearly all points"
+    assert structure_of(index).config.work_group_size > 1
+    assert (structure_of(index).config.tile < 100) == (local_memory < 10_000), (
+        "a cell and what it sees are nearly all points"
+    )
     expected = reference.neighbors(points, 0.2, **domain)
     assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
     assert np.array_equal(index.count().get(), np.diff(expected.offsets))
@@ -190,11 +192,11 @@ def test_items_that_fill_cells_together(session, dim, dtype, periodic, way):
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
     points = clouds.uniform(130, dim, dtype=dtype, seed=4)
     index = clfrnn.build_index(points, 0.2, method="strips", session=fresh, **domain)
-    layout = index._bins.layout
+    layout = structure_of(index)._bins.layout
     assert layout.plan.way == way
     assert way == "select_cells" or layout.plan.buckets > 1
     assert (layout.plan.regions > 1) == (way == "region_sort")
-    assert (index.config.layout == "pairs") == (way == "bucket_sort" and not periodic)
+    assert (structure_of(index).config.layout == "pairs") == (way == "bucket_sort" and not periodic)
     for entered in (0, 1 << 30) if way == "region_sort" else (0,):
         if way == "region_sort":  # in two passes, then in one
             layout.binning.buckets.plan = dataclasses.replace(layout.plan, entered=entered)
@@ -217,7 +219,7 @@ def test_cells_that_are_counted_in_global_memory(session, dim, periodic):
     points = clouds.uniform(130, dim, seed=4)
     device = tuned(session, binning={"serial_points": 0})
     index = clfrnn.build_index(points, 0.2, method="strips", session=device, **domain)
-    assert session.profile.kind == "gpu" or index._bins.layout.plan.way == "counting_sort"
+    assert session.profile.kind == "gpu" or structure_of(index)._bins.layout.plan.way == "counting_sort"
     for moved in (points[::-1].copy(), np.tile(points[7], (130, 1))):
         index.update(moved)
         expected = reference.neighbors(moved, 0.2, **domain)

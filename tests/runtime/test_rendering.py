@@ -12,9 +12,8 @@ from clfrnn.functions import NeighborFunction
 from clfrnn.methods import METHODS
 from clfrnn.planning import bucket_sort as buckets
 from clfrnn.planning import coarse_grid as coarse
-from clfrnn.planning import configs
+from clfrnn.planning import configs, primitives
 from clfrnn.planning import fenns as blocks
-from clfrnn.planning import primitives
 from clfrnn.planning import tree_build as trees
 from clfrnn.planning import tree_traversal as packs
 from clfrnn.planning.configs import VisitVariant

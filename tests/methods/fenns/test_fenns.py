@@ -7,10 +7,11 @@ import re
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, RECORDED, as_gpu, set_facts, takes_long_as_gpu, tuned, with_tuning
+from conftest import POINTS, RECORDED, as_gpu, set_facts, structure_of, takes_long_as_gpu, tuned, with_tuning
 
 import clfrnn
 from clfrnn import clouds, reference
+from clfrnn.functions import walk_function
 from clfrnn.methods import METHODS
 from clfrnn.period import PeriodicBox
 from clfrnn.planning import fenns as blocks
@@ -139,7 +140,7 @@ def test_a_shape_is_taken_as_it_is(session):
     points = clouds.uniform(500, 3, seed=1)
     for shape, expected in ((4, (4, 4, 4)), ((2, 3, 5), (2, 3, 5)), (np.int32(2), (2, 2, 2))):
         index = clfrnn.build_index(points, 0.05, method="fenns", coarse_shape=shape, session=session)
-        assert index.cell_grid.shape == expected
+        assert structure_of(index).cell_grid.shape == expected
         assert "as asked for" in index.explain()
     wide = clfrnn.build_index(points, 0.4, method="fenns", coarse_shape=5, session=session)
     assert "not the 5 x 5 x 5 asked for" in wide.explain()
@@ -157,7 +158,7 @@ def test_memory_beyond_the_sorted_points(session):
         index = clfrnn.build_index(
             clouds.uniform(n, 3, seed=2), 0.02, method="fenns", coarse_shape=shape, session=session
         )
-        sizes, cells = index.nbytes, index.cell_grid.cells
+        sizes, cells = index.nbytes, structure_of(index).cell_grid.cells
         assert sizes.pop("sorted_points") == 16 * n
         assert sum(sizes.values()) == 12 * cells
         counters = session._cleared.get(2 * cells)
@@ -177,7 +178,7 @@ def small_gpu(session):
 
 def sections_of(index):
     """Where the two parts of the border and the cell end, cell by cell."""
-    return index.session.read(index._placed.cells.sections)
+    return index.session.read(structure_of(index)._placed.cells.sections)
 
 
 @pytest.fixture(params=["as it is", "as a GPU", "as many points"])
@@ -248,14 +249,14 @@ def test_a_crowd_that_no_plan_foresaw(arranged, place):
     fresh = clfrnn.Session(arranged.queue)
     fresh.profile, fresh.tuning = with_memory(arranged.profile, 24 << 10), arranged.tuning
     index = clfrnn.build_index(points, 0.05, method="fenns", coarse_shape=7, session=fresh)
-    grid = index.cell_grid
+    grid = structure_of(index).cell_grid
     middle = np.array(grid.low) + np.array(grid.sides) * (np.array(grid.shape) // 2 + place)
     crowded = ((points - 0.5) * 0.04 + middle).astype(np.float32)
 
     index.update(cla.to_device(fresh.queue, crowded))
 
-    assert 0 < index.config.tile < len(points)
-    assert index.cell_grid.cells > 100
+    assert 0 < structure_of(index).config.tile < len(points)
+    assert structure_of(index).cell_grid.cells > 100
     agree(index, crowded, 0.05)
     agree(index, crowded, 0.05, queries=crowded[::9])
 
@@ -276,7 +277,7 @@ def test_the_box_is_found_while_points_are_counted(arranged, dtype, memory):
                 index.check()
         else:
             index.check()
-        box = index.watch.box_of_points()
+        box = index._traversal.checks.box_of_points()
         good = np.delete(moved, list(bad), axis=0)
         assert (box.low, box.high) == (tuple(good.min(0).tolist()), tuple(good.max(0).tolist()))
 
@@ -335,11 +336,11 @@ def test_cells_are_planned_anew_when_points_are_counted(session):
     water = clfrnn.build_index(clouds.dam_break(60_000, 3, seed=1), 1e-4, method="fenns", session=shared)
     even = clfrnn.build_index(clouds.uniform(60_000, 3, seed=1), 1e-4, method="fenns", session=shared)
 
-    assert water.cell_grid.cells > 2 * even.cell_grid.cells
+    assert water.cell_grid.cells > 2 * structure_of(even).cell_grid.cells
     assert "planned anew when points were counted, about" in "\n".join(water.describe())
-    assert "planned anew" not in "\n".join(even.describe())
+    assert "planned anew" not in "\n".join(structure_of(even).describe())
     fullest = np.diff(sections_of(water)[2::3], prepend=0).max()
-    assert fullest < 4 * 60_000 / even.cell_grid.cells
+    assert fullest < 4 * 60_000 / structure_of(even).cell_grid.cells
 
 
 def test_cells_follow_points_that_draw_together(session):
@@ -349,8 +350,11 @@ def test_cells_follow_points_that_draw_together(session):
     for scale in (0.3, 1.0, 3.0):
         index.update(points * np.float32(scale))
         density = len(points) / scale**3
-        assert density * math.prod(side + 0.02 for side in index.cell_grid.sides) <= index.config.tile
-        assert 300 <= density * math.prod(index.cell_grid.sides) <= 1500 or scale < 1
+        assert (
+            density * math.prod(side + 0.02 for side in structure_of(index).cell_grid.sides)
+            <= structure_of(index).config.tile
+        )
+        assert 300 <= density * math.prod(structure_of(index).cell_grid.sides) <= 1500 or scale < 1
 
 
 def test_more_points_of_a_cell_than_half_a_number_holds(session):
@@ -408,7 +412,7 @@ def test_state_runs_once_for_each_query(arranged):
         per_neighbor="++n;",
         finish="out[i] = n;",
     )
-    assert not function.idles
+    assert not walk_function(function).idles
 
     index.visit(function, counted=counted, out=out)
 
@@ -451,9 +455,9 @@ def test_a_crowd_in_local_grids(session, dim, dtype):
         pytest.skip("this driver takes long for a kernel in the arrangement for a GPU; kinds of lists need these, too")
     points, radius = crowded(dim, dtype), 0.02 if dim == 3 else 0.01
     index = clfrnn.build_index(points, radius, method="fenns", coarse_shape=3, session=in_groups(session))
-    held = index._held()
+    held = structure_of(index)._held()
     assert held[held > 0].min() <= 16
-    assert held.max() > index.config.tile == 32
+    assert held.max() > structure_of(index).config.tile == 32
     for moved in (points, points[::-1].copy()):
         index.update(moved)
         for include_self in (False, True):
@@ -482,7 +486,7 @@ def test_a_crowd_without_local_memory_for_tiles(session):
     points = crowded(3, np.dtype(np.float32))
     poor = in_groups(session, local_memory=600 + session.profile.local_reserve)
     index = clfrnn.build_index(points, 0.03, method="fenns", coarse_shape=3, session=poor)
-    assert not index.config.tile
+    assert not structure_of(index).config.tile
     agree(index, points, 0.03)
 
 
@@ -529,7 +533,8 @@ def test_devices_of_small_groups(profile):
 
 def test_functions_whose_state_nobody_else_sees():
     def idles(**pieces):
-        return clfrnn.NeighborFunction(arguments="global float *out, global const float *mass", **pieces).idles
+        function = clfrnn.NeighborFunction(arguments="global float *out, global const float *mass", **pieces)
+        return walk_function(function).idles
 
     assert idles(state="float sum = mass[i];", finish="out[i] = sum;")
     assert not idles(state="out[i] = 0;")

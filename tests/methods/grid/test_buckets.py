@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu, as_narrow_gpu, set_facts, tuned
+from conftest import POINTS, as_gpu, as_narrow_gpu, set_facts, structure_of, tuned
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -178,7 +178,7 @@ def test_no_points_at_all_have_a_box(session, way, method):
     for _ in range(20):
         index.update(cla.to_device(gpu.queue, np.empty((0, 3), np.float32)))
     index.check()
-    assert index.watch.box_of_points() == ((0.0,) * 3, (0.0,) * 3, None)
+    assert index._traversal.checks.box_of_points() == ((0.0,) * 3, (0.0,) * 3, None)
 
 
 @pytest.mark.core
@@ -490,17 +490,17 @@ def test_a_sorted_copy_without_room_for_records(narrow, dim):
     narrow = tuned(narrow, binning=WAYS["region_sort"])
     points = clouds.uniform(N, dim, seed=12)
     index = clfrnn.build_index(points, 0.25, method="strips", session=narrow)
-    assert index.config.layout == "pairs"
-    assert index._bins.layout.plan.regions
-    assert index._bins.places.size == (dim + 1) * N
+    assert structure_of(index).config.layout == "pairs"
+    assert structure_of(index)._bins.layout.plan.regions
+    assert structure_of(index)._bins.places.size == (dim + 1) * N
     assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, 0.25).offsets))
 
 
 def test_one_cell(narrow, way):
     points = clouds.uniform(N, 3, seed=4)
     index = clfrnn.build_index(points, 10.0, method="strips", session=narrow)
-    assert index.cell_grid.cells == 1
-    assert index._bins.layout.plan.way == way
+    assert structure_of(index).cell_grid.cells == 1
+    assert structure_of(index)._bins.layout.plan.way == way
     assert (index.count().get() == N - 1).all()
 
 
@@ -555,14 +555,14 @@ def test_points_that_spread_beyond_all_buckets(session):
     fresh = tuned(fresh, binning=WAYS["bucket_sort"])
     points = clouds.uniform(600, 3, seed=8)
     index = clfrnn.build_index(points, 0.2, method="strips", session=fresh)
-    assert index._bins.layout.plan.way == "bucket_sort"
+    assert structure_of(index)._bins.layout.plan.way == "bucket_sort"
     far = points * np.float32(1e3)
     index.update(cla.to_device(fresh.queue, far))
     index.check()  # from here on the box is known, and the next step has other cells
     bad = far.copy()
     bad[7] = np.inf
     index.update(cla.to_device(fresh.queue, bad))
-    assert index._bins.layout.plan.way == "counting_sort"
+    assert structure_of(index)._bins.layout.plan.way == "counting_sort"
     with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 7\\b"):
         index.check()
     index.update(cla.to_device(fresh.queue, far))

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from conftest import RECORDED, ROOT, with_tuning
+from conftest import RECORDED, ROOT, structure_of, with_tuning
 
 import clfrnn
 from clfrnn import clouds
@@ -178,7 +178,7 @@ def described(text):
 def test_an_explanation_has_the_numbers_of_all_sides(session, dim):
     points = clouds.uniform(300, dim, seed=3)
     index = clfrnn.build_index(points, 0.1, method="strips", session=session)
-    ranked = side_costs.rank_sides(index.problem, session.profile, session.tuning)
+    ranked = side_costs.rank_sides(structure_of(index).problem, session.profile, session.tuning)
 
     head, listed = described(index.explain())
 
@@ -187,14 +187,14 @@ def test_an_explanation_has_the_numbers_of_all_sides(session, dim):
     assert [cost for cost, *_ in listed.values()] == pytest.approx([each.cost for each in ranked], abs=0.51)
     rows = [rows for _, rows, *_ in listed.values()]
     assert rows == pytest.approx([each.rows for each in ranked], abs=0.051)
-    assert index.cell_grid.sides == pytest.approx(ranked[0].sides)
+    assert structure_of(index).cell_grid.sides == pytest.approx(ranked[0].sides)
 
 
 def test_an_explanation_tells_what_was_asked_for(session):
     """And what would have been taken."""
     points = clouds.uniform(300, 3, seed=3)
     index = clfrnn.build_index(points, 0.1, method="strips", session=session, bin_width=0.7)
-    best = side_costs.rank_sides(index.problem, session.profile, session.tuning)[0]
+    best = side_costs.rank_sides(structure_of(index).problem, session.profile, session.tuning)[0]
 
     head, listed = described(index.explain())
 

@@ -4,7 +4,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu, before_allocations, tuned
+from conftest import POINTS, as_gpu, before_allocations, structure_of, tuned
 
 import clfrnn
 from clfrnn import reference
@@ -40,8 +40,8 @@ def lattice(dim, spacing):
 def built(session, points, radius, method):
     """An index that counts so."""
     index = clfrnn.build_index(points, radius, method=method, session=gpu(session))
-    assert index.config.fused
-    assert index.config.layout == "pairs"
+    assert structure_of(index).config.fused
+    assert structure_of(index).config.layout == "pairs"
     return index
 
 
@@ -109,8 +109,8 @@ def test_all_else_that_reads_pairs(session, dim, dtype):
     points = lattice(dim, 0.1).astype(dtype)
     radius = float(np.float32(0.1 * 6**0.5))
     index = clfrnn.build_index(points, radius, method="strips", session=gpu(session))
-    assert index.config.layout == "pairs"
-    assert index.config.fused == (dtype == np.float32)
+    assert structure_of(index).config.layout == "pairs"
+    assert structure_of(index).config.fused == (dtype == np.float32)
     expected = reference.neighbors(points, radius)
     counts = np.diff(expected.offsets)
     assert np.array_equal(index.count().get(), counts)
@@ -179,7 +179,7 @@ def test_points_of_a_periodic_box_lie_in_records(session, dim):
     domain = {"box": (0.1 * SIDE[dim],) * dim, "periodic": True}
     radius = float(np.float32(0.1 * 6**0.5))
     index = clfrnn.build_index(points, radius, method="strips", session=gpu(session), **domain)
-    assert index.config.layout == "records"
+    assert structure_of(index).config.layout == "records"
     if dim == 3:  # what a box adds to sorts and walks goes axis by axis
         brute = clfrnn.build_index(points, radius, method="brute_force", session=session, **domain)
         assert np.array_equal(index.count().get(), brute.count().get())
@@ -189,6 +189,6 @@ def test_points_that_are_not_crowded_lie_in_records(session):
     points = np.random.default_rng(3).random((POINTS, 3), dtype=np.float32)
     radius = (1 / POINTS) ** (1 / 3) / 2
     index = clfrnn.build_index(points, radius, method="strips", session=gpu(session))
-    assert index.config.layout == "records"
-    assert not index.config.fused
+    assert structure_of(index).config.layout == "records"
+    assert not structure_of(index).config.fused
     assert index.nbytes["sorted_points"] == 16 * POINTS

@@ -3,7 +3,7 @@
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, RECORDED, as_gpu, before_allocations, tuned
+from conftest import POINTS, RECORDED, as_gpu, before_allocations, structure_of, tuned
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -194,7 +194,7 @@ def test_all_are_sorted_where_points_lie_in_pairs(session):
     """So that these need no second copy."""
     gpu = tuned(as_gpu(session), grid=FEW_ARE_MANY)
     index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.4, method="strips", session=gpu)
-    assert index.config.layout == "pairs"
+    assert structure_of(index).config.layout == "pairs"
     queries = around(3)
     expected = np.diff(reference.neighbors(clouds.uniform(N, 3, seed=1), 0.4, queries=queries).offsets)
     kept = index.nbytes

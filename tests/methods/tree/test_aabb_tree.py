@@ -10,7 +10,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, RECORDED, as_gpu, set_facts, tuned, with_tuning
+from conftest import POINTS, RECORDED, as_gpu, set_facts, structure_of, tuned, with_tuning
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -41,7 +41,9 @@ def as_cpu(session):
 
 def boxes_of(index):
     """Low and high corners by node."""
-    corners = index.session.read(index._tree.nodes).reshape(index._builder.leaves + index._builder.held, -1)
+    corners = index.session.read(structure_of(index)._tree.nodes).reshape(
+        structure_of(index)._builder.leaves + structure_of(index)._builder.held, -1
+    )
     half = corners.shape[1] // 2
     return corners[:, : index.dim], corners[:, half : half + index.dim]
 
@@ -110,7 +112,7 @@ def test_leaves_are_narrow_in_the_tightest_clusters(session, kind):
     points = rng.permutation(points).astype(np.float32)
     index = build(points, 1e-5, session=session, leaf_size=8)
     low, high = boxes_of(index)
-    leaves, held = index._builder.leaves, index._builder.held
+    leaves, held = structure_of(index)._builder.leaves, structure_of(index)._builder.held
     sides = (high - low)[leaves : leaves + held].max(axis=1)
     assert np.median(sides) < 1.5e-4
 
@@ -124,10 +126,10 @@ def test_boxes_are_those_of_the_points(session, dim, leaf_size):
     for moved in (points, points * np.float32(1.5) + np.float32(0.1) * points[::-1]):
         index.update(moved)
         low, high = boxes_of(index)
-        order, size = index.order.get(), index._plan.leaf_size
-        leaves = index._builder.leaves
-        assert index._builder.held == -(-N // size)
-        for node in range(1, leaves + index._builder.held):
+        order, size = index.order.get(), structure_of(index)._plan.leaf_size
+        leaves = structure_of(index)._builder.leaves
+        assert structure_of(index)._builder.held == -(-N // size)
+        for node in range(1, leaves + structure_of(index)._builder.held):
             level = int(math.log2(node))
             first = (node << (int(math.log2(leaves)) - level)) - leaves
             many = leaves >> level
@@ -203,24 +205,24 @@ def test_what_groups_found_is_put_together(session, leaves):
     """How far a leaf has grown, how crowded points are, the first bad row: wherever it is, in few or many groups."""
     points = clouds.uniform(min(1200, POINTS), 3, seed=4)
     whole = build(points, session=session, leaf_size=2)
-    crowd = whole._hear(whole._tree)[1]
+    crowd = structure_of(whole)._hear(structure_of(whole)._tree)[1]
     session = in_groups_of(session, leaves)
     index = build(points, session=session, leaf_size=2, rebuild_threshold=2.0**100)
-    assert index._builder._groups >= 2
-    assert index._hear(index._tree)[1] == pytest.approx(crowd, rel=1e-4)
+    assert structure_of(index)._builder._groups >= 2
+    assert structure_of(index)._hear(structure_of(index)._tree)[1] == pytest.approx(crowd, rel=1e-4)
     order = index.order.get()
     for place in (0, len(points) // 3, len(points) // 2, len(points) - 1):
         moved, bad = points.copy(), points.copy()
         moved[order[place]] += np.float32(1000)
         index.update(moved)
-        assert 10 < index._hear(index._tree)[0] < 100
+        assert 10 < structure_of(index)._hear(structure_of(index)._tree)[0] < 100
         bad[order[place:]] = np.nan
         index.update(cla.to_device(session.queue, bad))
-        assert index._tree.bounds.read().first_bad == order[place:].min()
+        assert structure_of(index)._tree.bounds.read().first_bad == order[place:].min()
         with pytest.raises(clfrnn.InvalidInputError):
             index.check()
         index.update(points)
-        assert index._hear(index._tree)[0] == 0
+        assert structure_of(index)._hear(structure_of(index)._tree)[0] == 0
         index.check()
 
 
@@ -230,7 +232,7 @@ def test_a_box_that_is_known_stays(session):
     index = build(points, session=session, leaf_size=4, box=(1, 1, 1), periodic=True)
     for each in (points, points[::-1].copy()):
         index.update(each)
-        buffer, number = index._tree.bounds._placed
+        buffer, number = structure_of(index)._tree.bounds._placed
         box = session.read(buffer.scratch)[number * buffer.numbers :][:6].reshape(2, 3)
         assert np.array_equal(box, (each.min(axis=0), each.max(axis=0)))
 
@@ -256,7 +258,9 @@ def test_trees_by_medians_are_tighter(session, monkeypatch):
     for construction in ("morton", "median"):
         index = build(CLOUD, session=session, construction=construction, leaf_size=8)
         low, high = boxes_of(index)
-        volumes.append(np.prod(np.maximum(high - low, 0), axis=1, dtype=float)[index._builder.leaves :].sum())
+        volumes.append(
+            np.prod(np.maximum(high - low, 0), axis=1, dtype=float)[structure_of(index)._builder.leaves :].sum()
+        )
     assert volumes[1] < volumes[0]
 
 
@@ -324,7 +328,7 @@ def test_an_update_waits_for_the_step_before_alone(session, kind, monkeypatch):
     index = build(CLOUD, session=session, leaf_size=8)
     on_device = cla.to_device(session.queue, CLOUD)
     for _ in range(3):
-        before = index._tree.measured.start()
+        before = structure_of(index)._tree.measured.start()
         del waited[:]
         index.update(on_device)
         index.count()
@@ -362,7 +366,7 @@ def test_a_new_order_without_room_leaves_the_old_points(session, monkeypatch):
     for _ in range(3):
         before = points[rng.permutation(len(points))]
         index.update(before)
-    assert index._restless
+    assert structure_of(index)._restless
 
     def refuse(*_):
         raise clfrnn.DeviceMemoryError("no room", needed=1, available=0, largest_allocation=0)
@@ -381,7 +385,7 @@ def test_points_that_drift_are_not_looked_at_twice(session, monkeypatch):
     for _ in range(60):
         at = (at + rng.normal(0, 0.004, at.shape)).astype(np.float32)
         index.update(at)
-        assert not index._restless
+        assert not structure_of(index)._restless
     assert_counts(index, at, 0.05)
 
 
@@ -399,7 +403,7 @@ def test_crowds_are_told_by_leaves(session):
         for leaf_size in (4, 16):
             index = build(cloud, radius, session=as_gpu(session), leaf_size=leaf_size)
             index._is_crowd()
-            assert true / 4 <= index._crowd <= 4 * true
+            assert true / 4 <= structure_of(index)._crowd <= 4 * true
 
 
 def test_a_stray_point_spoils_no_later_tree(session):
@@ -445,7 +449,7 @@ def test_a_tree_that_is_never_built_again_asks_for_nothing(session, monkeypatch)
 def test_growth_stays_where_it_is_until_the_host_was_told(session):
     """A GPU tells it beside kernels, whose next waits to write there; where nobody asks, in their queue."""
     index = build(CLOUD, session=tuned(as_gpu(session), runtime={"copy_beside_items": 1}))
-    builder, gpu, at_wait = index._builder, index.session, []
+    builder, gpu, at_wait = structure_of(index)._builder, index.session, []
 
     class Sent:
         def wait(self):
@@ -457,13 +461,13 @@ def test_growth_stays_where_it_is_until_the_host_was_told(session):
     assert len(at_wait) == 1
     assert "fit_again" not in at_wait[0]
     assert "fit_again" in [name for name, _ in launches]
-    assert builder._sent is index._tree.measured
+    assert builder._sent is structure_of(index)._tree.measured
     assert builder._sent.start().command_queue == gpu._copies
-    builder.hear(index._tree)
+    builder.hear(structure_of(index)._tree)
     assert builder._sent is None
     index = build(CLOUD, session=gpu, rebuild_threshold=math.inf)
-    assert index._tree.measured.start().command_queue == gpu.queue
-    assert index._builder._sent is None
+    assert structure_of(index)._tree.measured.start().command_queue == gpu.queue
+    assert structure_of(index)._builder._sent is None
 
 
 def test_medians_begin_where_the_box_does(session):
@@ -471,7 +475,7 @@ def test_medians_begin_where_the_box_does(session):
     points = clouds.uniform(N, 3, seed=20) - np.float32(0.5)
     index = build(points, 0.05, session=session, construction="median", leaf_size=8, box=(1, 1, 1), periodic=True)
     low, high = boxes_of(index)
-    assert (high - low)[index._builder.leaves : index._builder.leaves + N // 8].max() < 0.9
+    assert (high - low)[structure_of(index)._builder.leaves : structure_of(index)._builder.leaves + N // 8].max() < 0.9
 
 
 @pytest.mark.parametrize("dim", [1, 4, 7, 12])

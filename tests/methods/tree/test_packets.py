@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, RECORDED, as_gpu, tuned, with_tuning
+from conftest import POINTS, RECORDED, as_gpu, structure_of, tuned, with_tuning
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -42,7 +42,7 @@ def test_packs_find_what_others_find(session, of_unit):
     """Queries that go down the tree together: of one radius, of radii of their own, halves, parts."""
     points = clouds.uniform(N, 3, seed=10)
     index = build(points, session=tuned(as_gpu(session), tree={"few_queries_a_unit": of_unit}))
-    assert index.config.packed
+    assert structure_of(index).config.packed
     assert_counts(index, points, 0.1)
     radii = (np.random.default_rng(11).random(N) ** 3 * 0.1).astype(np.float32)
     radii[::7] = 0
@@ -78,7 +78,7 @@ def test_queries_are_sorted(session, foreign, periodic):
     radii = (0.2 * 10 ** rng.uniform(-3, 0, 200 if foreign else len(points))).astype(np.float32)
     radii[:3] = 0
     index = build(points, 0.2, session=tuned(as_gpu(session), tree=CROWDED), **domain)
-    assert index.config.sorts
+    assert structure_of(index).config.sorts
     assert index._is_crowd()
     for radius in (None, radii) if foreign else (radii,):
         expected = reference.neighbors(points, 0.2 if radius is None else radius, queries=queries, **domain)
@@ -120,11 +120,11 @@ def test_radii_side_by_side_are_alike(session, foreign):
     radii = np.random.default_rng(16).random(N).astype(np.float32).round(2)
     radii[5] = np.nan
     queries = cla.to_device(index.session.queue, CLOUD) if foreign else None
-    (placed,) = index.place_queries(queries, None, cla.to_device(index.session.queue, radii))
+    (placed,) = structure_of(index).order_queries(queries, None, cla.to_device(index.session.queue, radii))
     order = index.session.read(Scratch(placed, N, np.dtype(np.int32)))
     numbers = order if foreign else index.order.get()[order]
     assert np.array_equal(np.sort(order), np.arange(N))
-    block = index._builder.config.block
+    block = structure_of(index)._builder.config.block
     assert block >= 256 or index.session.profile.usable_local_memory < 4096
     for first in range(0, N, block):
         found = np.nan_to_num(radii[numbers[first : first + block]], nan=-1)
@@ -137,7 +137,7 @@ def test_blocks_of_like_radii_keep_their_order(session):
     index = build(CLOUD, 1.0, session=tuned(as_gpu(session), tree={"crowd": 0}))
     alike = (1 - np.random.default_rng(16).random(N) * 0.3).astype(np.float32)
     for radii, stays in ((alike, True), (np.where(np.arange(N) % 7, alike, 0).astype(np.float32), False)):
-        (placed,) = index.place_queries(None, None, cla.to_device(index.session.queue, radii))
+        (placed,) = structure_of(index).order_queries(None, None, cla.to_device(index.session.queue, radii))
         order = index.session.read(Scratch(placed, N, np.dtype(np.int32)))
         assert np.array_equal(order, np.arange(N)) == stays
 
@@ -189,7 +189,7 @@ def test_packs_reach_as_far_as_their_queries(session, of_unit, dim, leaf_size):
 def test_queries_that_go_alone_are_not_divided(session):
     """However few: on a CPU, where no items share a query."""
     index = build(CLOUD[:50], session=session)
-    if not index.config.packed:
+    if not structure_of(index).config.packed:
         assert "divided False" in index.explain()
 
 
@@ -208,7 +208,7 @@ def test_wide_blocks_keep_their_order(session):
     index = build(CLOUD, 0.1, session=tuned(as_gpu(session), tree=CROWDED))
     radii = np.random.default_rng(16).random(N).astype(np.float32) * np.float32(0.01)
     radii[CLOUD.max(axis=1) > 0.9] = np.nan
-    (placed,) = index.place_queries(None, None, cla.to_device(index.session.queue, radii))
+    (placed,) = structure_of(index).order_queries(None, None, cla.to_device(index.session.queue, radii))
     assert np.array_equal(index.session.read(Scratch(placed, N, np.dtype(np.int32))), np.arange(N))
 
 
@@ -231,9 +231,9 @@ def test_crowds_are_counted_by_several_items_each(session, dim, foreign, periodi
         assert np.array_equal(index.count(queries, radius=radius).get(), expected)
         own = {} if foreign else {"include_self": True}
         assert np.array_equal(index.count(queries, radius=radius, **own).get(), expected + (not foreign))
-    assert any(each[-1] for each in index._programs), "some were shared out"
-    shares = dataclasses.replace(index.config, divided=True).shares
-    assert any(f"counts by {shares} items each" in line for line in index.describe()) == (shares > 1)
+    assert any(each[-1] for each in index._traversal._programs), "some were shared out"
+    shares = dataclasses.replace(structure_of(index).config, divided=True).shares
+    assert any(f"counts by {shares} items each" in line for line in structure_of(index).describe()) == (shares > 1)
 
 
 @pytest.mark.parametrize(("dim", "crowd"), [(1, math.inf), (3, 0), (5, 0)])
@@ -290,7 +290,7 @@ def test_more_leaves_than_a_list_holds(session):
     """Every leaf is touched by every pack: lists are emptied on the way, and the stack is not outgrown."""
     points = clouds.uniform(N, 3, seed=13)
     index = build(points, 3.0, session=as_gpu(session), leaf_size=1)
-    assert index._builder.leaves > index.config.room
+    assert structure_of(index)._builder.leaves > structure_of(index).config.room
     assert (index.count().get() == N - 1).all()
 
 
@@ -308,7 +308,7 @@ def test_the_nearest_meets_close_boxes_first(session):
     variant = VisitVariant()
     for name, first in (("nearest", True), ("count", False)):
         function = own_function(name)
-        config = index.config_for(function, variant)
+        config = structure_of(index).config_for(function, variant)
         assert config.packed != first
         assert ("frnn_right_apart < frnn_left_apart" in render("tree/aabb_tree", config, function, variant)) == first
 
@@ -318,8 +318,8 @@ def test_leaves_of_any_size_come_in_chunks(session, band, leaf_size, chunk):
     """Fewer points than a chunk, one more, a chunk and a part, several and a part; the last leaf of all is not full."""
     points = CLOUD[:-1]
     index = build(points, session=tuned(as_gpu(session), tree={"bands": ((math.inf, band),)}), leaf_size=leaf_size)
-    if index.config.work_group_size >= band:
-        assert (index.config.band, index.config.chunk) == (band, chunk)
+    if structure_of(index).config.work_group_size >= band:
+        assert (structure_of(index).config.band, structure_of(index).config.chunk) == (band, chunk)
     assert_counts(index, points, 0.1)
 
 
@@ -338,11 +338,11 @@ def test_numbers_of_points_come_with_chunks(session, dim, leaf_size):
 def test_groups_that_a_driver_makes_smaller_search_exactly(session, size, band, chunk):
     """Also those that are no whole band any more, with as many points for each band as before."""
     index = build(CLOUD, session=as_gpu(session), leaf_size=33)
-    if index.config.work_group_size < size:
+    if structure_of(index).config.work_group_size < size:
         pytest.skip("the device's groups are smaller")
-    config = dataclasses.replace(index.config, work_group_size=size, band=band, chunk=chunk)
-    index._plan = dataclasses.replace(index._plan, config=config)
-    assert index.config.names()["band"] == min(size, band)
+    config = dataclasses.replace(structure_of(index).config, work_group_size=size, band=band, chunk=chunk)
+    structure_of(index)._plan = dataclasses.replace(structure_of(index)._plan, config=config)
+    assert structure_of(index).config.names()["band"] == min(size, band)
     assert_counts(index, CLOUD, 0.1)
 
 
