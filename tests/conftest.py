@@ -8,9 +8,9 @@
 import dataclasses
 import functools
 import json
-import math
 import os
 import re
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +20,10 @@ import pytest
 import clfrnn
 from clfrnn.arrays import REAL_OF
 from clfrnn.methods import METHODS
+from clfrnn.planning.tuning import default_tuning
 from clfrnn.profile import DeviceProfile
 from clfrnn.runtime.program import ProgramCache
+from clfrnn.runtime.runs import Runs
 
 ROOT = Path(__file__).parents[1]
 PROFILES = Path(__file__).parent / "profiles"
@@ -195,9 +197,32 @@ def with_profile(session, **facts):
     options = fresh.profile.build_options
     if "Portable" in session.device.platform.name:
         options += ("-cl-opt-disable",)
-    fresh.profile = dataclasses.replace(fresh.profile, **facts, build_options=options)
+    set_facts(fresh, **facts, build_options=options)
     fresh.programs = ProgramCache(fresh.context, fresh.device, fresh.profile)
     return fresh
+
+
+def set_facts(session, **facts):
+    """Let a session's device have other facts, and the tuning of its class."""
+    session.profile = dataclasses.replace(session.profile, **facts)
+    session.tuning = default_tuning(session.profile)
+
+
+def with_tuning(profile, **sections):
+    """A profile and the tuning of its class with other numbers, as plans take them."""
+    return profile, default_tuning(profile).but(**sections)
+
+
+_TUNED = weakref.WeakKeyDictionary()
+
+
+def tuned(session, **sections):
+    """A session of the same queue, programs and memory with other numbers: ``tuned(session, grid={"long_run": 0})``."""
+    tuning = session.tuning.but(**sections)
+    known = _TUNED.setdefault(session, {})
+    if tuning not in known:
+        known[tuning] = session.with_tuning(tuning)
+    return known[tuning]
 
 
 class CountingPool:
@@ -220,7 +245,7 @@ class CountingPool:
 @pytest.fixture
 def unsliced(monkeypatch):
     """For tests that count launches: none is sliced because the machine was busy with something else."""
-    monkeypatch.setattr("clfrnn.runtime.launcher._SLICE_SECONDS", math.inf)
+    monkeypatch.setattr(Runs, "foreseen", lambda *_: 0.0)
 
 
 @pytest.fixture

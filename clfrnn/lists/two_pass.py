@@ -53,6 +53,7 @@ def list_neighbors(
         columns,
         traversal.structure.list_facts,
         session.profile,
+        session.tuning,
         memory=session.available(),
         foreseen=foreseen,
         hint=hint,

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import RECORDED, as_gpu
+from conftest import RECORDED, as_gpu, with_tuning
 
 import clfrnn
 from clfrnn import clouds
@@ -91,9 +91,9 @@ def test_hardly_a_query_of_an_even_cloud_needs_more_words(session, dim, neighbor
 @pytest.mark.parametrize("real", ["float", "double"])
 def test_batches_stay_within_the_sorted_copy(profile, real):
     """A batch that begins with the id of the last point, which is the last number there is."""
-    profile = dataclasses.replace(profile, kind="cpu")
+    cpu = with_tuning(dataclasses.replace(profile, kind="cpu"))
     for dim in (2, 3):
-        config = plan_walk(profile, dim=dim, real=real, periodic=False)
+        config = plan_walk(*cpu, dim=dim, real=real, periodic=False)
         for n in (1, 3, 100):
             assert config.columns
             assert dim * n + (n - 1) + config.width <= room_for_points(config.layout, dim, n)

@@ -133,7 +133,8 @@ class Binner:
         """How `m` queries come into cells like those of `grid`, on a torus, as they may lie anywhere."""
         torus = torus_like(grid, m)
         problem = dataclasses.replace(self._problem, n=m)
-        plan = plan_binning(self._session.profile, problem=problem, grid=torus, tiles=True)
+        session = self._session
+        plan = plan_binning(session.profile, session.tuning, problem=problem, grid=torus, tiles=True)
         return self.lay_out(torus, plan, m, tiles=True)
 
     def bin(

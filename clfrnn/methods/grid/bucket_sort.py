@@ -48,7 +48,7 @@ class BucketSort:
         stem = "grid/bucket_to_tiles" if tiles else "grid/bucket_to_cells"
         self._fillers, filling = session.planned(stem, plan_bucket_cells, **facts, layout=layout)
         self._size, self._filling_size, self._tile = config.work_group_size, filling.work_group_size, filling.tile
-        self._groups = bucket_groups(session.profile, n, self._size)
+        self._groups = bucket_groups(session.profile, session.tuning, n, self._size)
         self._boxes = session.scratch(
             self._groups * (2 * cells.dim + 1), cells.dtype, purpose="the bounding boxes of groups"
         )

@@ -32,13 +32,6 @@ from .plan import CellPlan, many_queries
 
 __all__ = ["CellFacts", "GridStructure"]
 
-#: Slots of a neighbor buffer, at most: enough for 10 neighbors in the mean; with 12 a hit mask is as soon (measured).
-_MOST_SLOTS = 20
-
-#: From this many neighbors on, a list is written from a hit mask, and indices some at once (measured).
-_FEW = {"cpu": 0.0}
-_FEW_ELSEWHERE = 6.0
-
 #: Words of a hit mask for each that follows from rows and runs: with fewer, queries of uniform clouds exceed them.
 _WORDS = 0.85
 
@@ -50,9 +43,10 @@ class CellFacts:
     problem: Problem
     grid: CellGrid
     config: WalkConfig
-    #: slots of a neighbor buffer, and the kind of the device
+    #: slots of a neighbor buffer
     slots: int
-    kind: str
+    #: neighbors from which on lists are written from a hit mask, and indices some at once
+    mask_neighbors: float
 
     @functools.cached_property
     def window(self) -> tuple[float, float]:
@@ -96,10 +90,10 @@ class CellFacts:
             size, spare = 2 * INT.itemsize, 0
         return ListFacts(
             slots=self.slots,
-            mask_words=words if found >= _FEW.get(self.kind, _FEW_ELSEWHERE) else 0.0,
+            mask_words=words if found >= self.mask_neighbors else 0.0,
             mask_word_bytes=size,
             mask_spare=spare,
-            by_sectors=not config.columns and found >= _FEW_ELSEWHERE,
+            by_sectors=not config.columns and found >= self.mask_neighbors,
         )
 
     def _words_of_bits(self, found: float) -> float:
@@ -142,8 +136,9 @@ class GridStructure(SearchStructure):
         rows = math.prod([2.0 * problem.radius / side + 3.0 for side in sides[1:]])
         check_turns(session.profile, problem=problem, side=max(sides), rows=rows)
         self._plan = plan
-        self._slots = useful_slots(session.profile, problem.survey, problem.radius, most=_MOST_SLOTS)
-        self._many_queries = many_queries(problem, session.profile, layout=plan.config.layout)
+        most = session.tuning.lists.buffer_slots
+        self._slots = useful_slots(session.profile, problem.survey, problem.radius, most=most)
+        self._many_queries = many_queries(problem, session.tuning, layout=plan.config.layout)
         self._binner = Binner(session, problem, checks, stem=self.stem, config=plan.config, dtype=self.dtype)
         #: how so many queries come into cells like those of a grid, as they were last asked for
         self._layout_of_queries: tuple[CellGrid, int, Layout] | None = None
@@ -151,7 +146,8 @@ class GridStructure(SearchStructure):
         self._bins = self._bin(points, bounds, self._lay_out(plan.grid, plan.binning))
 
     def _facts_of(self, grid: CellGrid) -> CellFacts:
-        return CellFacts(self.problem, grid, self._plan.config, self._slots, self.session.profile.kind)
+        few = self.session.tuning.lists.mask_neighbors
+        return CellFacts(self.problem, grid, self._plan.config, self._slots, few)
 
     def _lay_out(self, grid: CellGrid, plan: BinningPlan) -> Layout:
         return self._binner.lay_out(grid, plan, self.problem.n)
@@ -173,7 +169,7 @@ class GridStructure(SearchStructure):
                 real=self.problem.real,
                 box=self.problem.box,
             )
-            plan = plan_binning(self.session.profile, problem=self.problem, grid=grid)
+            plan = plan_binning(self.session.profile, self.session.tuning, problem=self.problem, grid=grid)
             layout, facts = self._lay_out(grid, plan), self._facts_of(grid)
         self._bins = self._bin(points, bounds, layout)
         self._facts = facts
@@ -298,7 +294,7 @@ class GridStructure(SearchStructure):
     @functools.cached_property
     def work_of_query(self) -> float:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        return work_of_query(self.problem, self.session.profile, self._plan.grid.sides)
+        return work_of_query(self.problem, self.session.tuning, self._plan.grid.sides)
 
     def describe(self) -> list[str]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""

@@ -17,6 +17,7 @@ from ...planning.configs import VisitVariant
 from ...planning.problem import Problem
 from ...planning.tree_build import count_leaves
 from ...planning.tree_traversal import TreeWalkConfig, are_few, is_crowd, pays_to_divide, without_packs
+from ...planning.tuning import Tuning
 from ...primitives.readback import Box, PendingBox
 from ...primitives.reduce import bounding_box
 from ...profile import DeviceProfile
@@ -49,17 +50,16 @@ class AabbTree:
             "rebuild_threshold": check_threshold(options.get("rebuild_threshold", 10)),
         }
 
-    def plan(self, problem: Problem, profile: DeviceProfile) -> TreePlan:
+    def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> TreePlan:
         """Leaves of the size asked for, else of the device's."""
-        return plan_of(problem, profile)
+        return plan_of(problem, profile, tuning)
 
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> TreeStructure:
         """Order the points, and fit boxes around them."""
-        return TreeStructure(
-            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
-        )
+        plan = self.plan(problem, session.profile, session.tuning)
+        return TreeStructure(session, problem, checks, plan, points=points, bounds=bounds)
 
 
 class TreeStructure(SearchStructure):
@@ -100,16 +100,20 @@ class TreeStructure(SearchStructure):
 
     def config_for(self, function: WalkFunction, variant: VisitVariant) -> TreeWalkConfig:
         """By themselves where close neighbors come first, and where idle items would show."""
-        config = self.config.ranked() if variant.radii and self._is_crowd() else self.config
+        session, ranked = self.session, variant.radii and self._is_crowd()
+        config = self.config.ranked(session.tuning) if ranked else self.config
         config = dataclasses.replace(config, divided=variant.shared)
         together = function.idles and not function.lowers
-        return config if together else without_packs(config, self.session.profile)
+        return config if together else without_packs(config, session.profile, session.tuning)
 
     def divides(self, function: WalkFunction, m: int) -> bool:
         """Sums of few queries, and in an uneven crowd, where the last queries to end would have the device wait."""
         if not (function.light and self.config.packed):
             return False
-        return are_few(m, self.session.profile) or (pays_to_divide(self.problem.survey, m) and self._is_crowd())
+        tuning = self.session.tuning
+        if are_few(m, self.session.profile, tuning):
+            return True
+        return pays_to_divide(self.problem.survey, m, tuning) and self._is_crowd()
 
     def units(self, request: QueryRequest, config: TreeWalkConfig) -> int:
         """The items of a group for as many queries as it serves."""
@@ -122,7 +126,9 @@ class TreeStructure(SearchStructure):
 
     def _is_crowd(self) -> bool:
         """Whether points crowd within the radius: the first who request may wait, unless an update has waited before."""
-        return self.config.packed and is_crowd(self._measure()[1] if self._crowd is None else self._crowd)
+        if not self.config.packed:
+            return False
+        return is_crowd(self._measure()[1] if self._crowd is None else self._crowd, self.session.tuning)
 
     def _measure(self) -> tuple[float, float]:
         """Wait for how far leaves have grown, and for how crowded points are, which is looked at once."""

@@ -56,7 +56,7 @@ class TreeBuilder:
             dim=problem.dim,
             real=problem.real,
             periodic=problem.box is not None,
-            leaves=leaves_of_group(session.profile, self.leaves),
+            leaves=leaves_of_group(session.profile, session.tuning, self.leaves),
         )
         self.order = TreeOrder(session, self.kernels, self.config, plan.leaf_size)
         #: whether the growth of leaves decides when points are ordered again

@@ -36,7 +36,7 @@ class TreeOrder:
         making, n = self._making, points.shape[0]
         if not making.slots(self._leaf_size) or n <= self._leaf_size:
             return self._by_place(points, bounds, images)
-        cut = cut_of(n)
+        cut = cut_of(n, self._session.tuning)
         ranges = self._cut(points, cut, bounds, images)
         keys = self._session.scratch(n, _UINT, purpose="the places of points on a curve")
         self._session.launch(
@@ -92,7 +92,7 @@ class TreeOrder:
         )
         session.launch(
             self._kernels["sort_sample"],
-            self._making.comparing(cut.sampled),
+            self._making.comparing_items(cut.sampled),
             size,
             np.int32(cut.sampled),
             keys.base_data,
