@@ -90,7 +90,7 @@ def test_local_memory_is_enough_and_more_of_it_never_hurts(profile, dim, real):
             for size in (1 << 10, 4 << 10, 16 << 10, 48 << 10, 256 << 10):
                 device = with_memory(profile, size)
                 decided = plan(problem(dim=dim, real=real, radius=radius, others=others), device)
-                config, sort = decided.config, plan_coarse(device, dim=dim, real=real, periodic=False)
+                config, sort = decided.config, plan_coarse(*with_tuning(device), dim=dim, real=real, periodic=False)
                 assert 4 * sort.counters <= device.usable_local_memory
                 assert decided.grid.cells <= sort.counters
                 assert blocks.block_memory(config) <= device.usable_local_memory or not config.tile
