@@ -168,7 +168,7 @@ class TreeStructure(SearchStructure):
         neighbors, threshold = self.problem.survey.neighbors(self.problem.radius), plan.rebuild_threshold
         anew = "never again" if math.isinf(threshold) else f"again when a leaf has {threshold:g} times its volume"
         return [
-            f"tree: {self._builder.held:,} leaves of {plan.leaf_size} points, {levels} levels above them",
+            f"tree: {self._builder.used_leaves:,} leaves of {plan.leaf_size} points, {levels} levels above them",
             f"queries: {going}, as on a {self.session.profile.kind}; about {neighbors:.3g} neighbors were foreseen",
             f"construction: {plan.construction}, {anew}",
         ]

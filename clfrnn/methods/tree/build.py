@@ -46,7 +46,9 @@ class TreeBuilder:
         #: the number of leaves that hold points
         self.used_leaves = needed_leaves(problem.n, plan.leaf_size)
         #: the number of points, of leaves, of the last node, and of points in a leaf, as walks take them
-        self.numbers = tuple(map(np.int32, (problem.n, self.leaves, self.leaves + self.used_leaves - 1, plan.leaf_size)))
+        self.numbers = tuple(
+            map(np.int32, (problem.n, self.leaves, self.leaves + self.used_leaves - 1, plan.leaf_size))
+        )
         tiny = float(np.finfo(dtype).tiny)
         #: the smallest side of a leaf that counts, and the radius
         self._lengths = dtype.type(max(_LEAST_SIDE * problem.radius, tiny)), dtype.type(problem.radius)
@@ -119,7 +121,9 @@ class TreeBuilder:
             self._dtype,
             purpose="the points in the order of a tree",
         )
-        nodes = session.scratch((leaves + self.used_leaves) * config.corners, self._dtype, purpose="the nodes of a tree")
+        nodes = session.scratch(
+            (leaves + self.used_leaves) * config.corners, self._dtype, purpose="the nodes of a tree"
+        )
         reordered = kernel == "fit_ordered"
         if self._watches_growth:
             self._growth.wait()  # a copy that is under way may still read what the next launch writes
