@@ -44,10 +44,8 @@ class Strips:
 
     def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:
         """Plan cells of the sides of ``bin_width``, or of the sides that are expected to cost least."""
-        requested = _requested_sides(problem)
-        return (
-            plan_strips(problem, profile, tuning, requested) if requested else _plan_cheapest(problem, profile, tuning)
-        )
+        sides = _requested_sides(problem)
+        return plan_strips(problem, profile, tuning, sides) if sides else _plan_cheapest(problem, profile, tuning)
 
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None

@@ -45,7 +45,7 @@ class TreeBuilder:
         self.leaves = count_leaves(problem.n, plan.leaf_size)
         #: the number of leaves that hold points
         self.used_leaves = needed_leaves(problem.n, plan.leaf_size)
-        #: the number of points, of leaves, of the last node, and of points in a leaf, as walks take them
+        #: the numbers of points and of leaves, the last node, and the number of points in a leaf, as walks take them
         self.numbers = tuple(
             map(np.int32, (problem.n, self.leaves, self.leaves + self.used_leaves - 1, plan.leaf_size))
         )
@@ -126,7 +126,8 @@ class TreeBuilder:
         )
         reordered = kernel == "fit_ordered"
         if self._watches_growth:
-            self._growth.wait()  # a copy that is under way may still read what the next launch writes
+            # A copy that is under way may still read what the next launch writes.
+            self._growth.wait()
         session.launch(
             self.kernels[kernel],
             self._groups * size,
