@@ -38,11 +38,11 @@ _IN_WORDS: dict[Way, str] = {
     "radix_sort": "by a radix sort of the addresses of cells",
 }
 
-#: Buckets of an even cloud have fewer points where there would be fewer of them than so many for each compute unit, but
-#: not much fewer.
+#: Buckets for each compute unit, at least, which makes the buckets of small clouds smaller; and points that a bucket of
+#: an even cloud then has, at least.
 _BUCKETS_A_UNIT, _LEAST_OF_BUCKET = 4, 64
 
-#: One group has to fill a bucket: no more of the points may be expected in one than this share, or so many.
+#: One group has to fill a bucket: the share of the points that may be expected in one, or their number.
 _LARGEST_SHARE, _SOON_FILLED = 1 / 32, 4096
 
 #: Bytes that memory is written in at once, and bytes of them that groups may have begun and not filled before they sort
@@ -50,12 +50,13 @@ _LARGEST_SHARE, _SOON_FILLED = 1 / 32, 4096
 #: full is written in parts (measured on an H200, whose caches hold as much: too soon with 32 MiB, worth it with 64).
 _LINE, _MOST_OPEN = 128, 48 << 20
 
-#: So few points for an item of a group go in one launch instead of three: each group reads all of them (measured).
+#: Points for each work-item of a group up to which one launch takes less than three: each group reads all points
+#: (measured).
 _FEW_OF_ITEM = 64
 
-#: So few points one work-item of a CPU has brought into cells before six launches would have (measured). The item takes
-#: no more turns than so many for each of them, or of a few: they are counted and placed, and their cells, four for each
-#: at most, are cleared and summed up.
+#: Points up to which one work-item of a CPU takes less time than six launches (measured); turns of loops that the item
+#: takes for each point, and at least: it counts and places points, and clears and sums up their cells, at most four for
+#: each point.
 _FEW_SERIAL, _TURNS, _LEAST_TURNS = 1 << 12, 12, 512
 
 
@@ -91,8 +92,8 @@ class BinningPlan:
 def plan_binning(profile: DeviceProfile, *, problem: Problem, grid: CellGrid, tiles: bool = False) -> BinningPlan:
     """The fewest launches, with writes that lie near each other, where no group has much more to do than others.
 
-    With `tiles`, of which each group takes one, no group has; and the order inside a cell, which ``construction``
-    asks for, is nobody's concern.
+    With `tiles` each group sorts one, so that crowds need no other way. The order inside a cell is then left open,
+    whatever the ``construction``.
     """
     if problem.options.get("construction") == "sort" and not tiles:
         return BinningPlan(way="radix_sort", why="asked for")
@@ -128,7 +129,7 @@ def _plan_buckets(profile: DeviceProfile, *, problem: Problem, grid: CellGrid, t
     n, cells, most = problem.n, grid.cells, most_coarse_cells(profile)
     least = math.ceil(math.log2(max(1.0, cells / most)))
     if 1 << least > most_cells_of_bucket(profile):
-        why = "local memory could not count so many cells in two steps"
+        why = "local memory could not count these cells in two steps"
         return BinningPlan(way="counting_sort", why=why, overfull=True)
     busy = min(n / _LEAST_OF_BUCKET, _BUCKETS_A_UNIT * profile.compute_units)
     wanted = max(1.0, n / OF_BUCKET, busy)
@@ -177,5 +178,5 @@ def _crowd(problem: Problem, grid: CellGrid) -> float:
     """Points expected for each cell of a point's bucket; all of them where that is beyond numbers."""
     n = max(1.0, float(problem.n))
     crowd = problem.survey.density(problem.radius) * math.prod(grid.sides)
-    folded = n / grid.cells if grid.wrapped else 0.0  # far points share addresses
+    folded = n / grid.cells if grid.wrapped else 0.0  # points far apart share addresses
     return max(crowd + folded, n / grid.cells) if crowd < n else n

@@ -50,7 +50,7 @@ OF_BUCKET, OF_SELECTED = 1024, 256
 #: Cells in a bucket, at most: with more counters fewer groups are in flight.
 _MOST_CELLS = 8192
 
-#: Where cells are made fewer, for so many of the buckets that a group can count, as whole cells are a little more.
+#: Where cells are made fewer, the share of the buckets that a group can count: whole cells are a little more.
 _NEARLY = 0.97
 
 #: Work-items of a group that sorts a tile by regions, points of it for each of them (measured), and runs that it can
@@ -72,7 +72,7 @@ class BucketConfig(CounterConfig):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FillingConfig(CounterConfig):
-    """Filling the cells of a bucket, of which so many points are written in one go; their places are shorts."""
+    """Filling the cells of a bucket: ``tile`` points of it are written in one go; their places are shorts."""
 
     tile: int
     #: how the sorted copy keeps points: see :func:`~clfrnn.planning.configs.numbers_of_point`
@@ -133,7 +133,7 @@ def fewer_cells(profile: DeviceProfile, cells: int, most: float) -> list[float]:
 
 
 def _power_of_two(cells: int) -> int:
-    """The largest that is no more than so many cells, nor than a bucket may have."""
+    """The largest that is no more than `cells`, nor than a bucket may have."""
     return int(2 ** math.floor(math.log2(max(1, min(_MOST_CELLS, cells)))))
 
 
@@ -157,9 +157,9 @@ def bucket_groups(profile: DeviceProfile, n: int, size: int) -> int:
 
 
 def plan_bucket_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> FillingConfig:
-    """Groups for about two points of a bucket to an item; room for eight times the points that a bucket shall have.
+    """Groups for about two points of a bucket to a work-item; tiles for eight times the points of a planned bucket.
 
-    So many there are where cells are too many for smaller buckets.
+    Buckets hold as many where cells are too many for smaller buckets.
     """
     counters = most_cells_of_bucket(profile)
     return FillingConfig(

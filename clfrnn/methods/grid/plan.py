@@ -16,16 +16,15 @@ from ...profile import DeviceProfile
 __all__ = ["CellPlan", "many_queries", "plan_cells", "spacing"]
 
 
-#: From so many points in a run on, a GPU waits for the bytes of candidates rather than for rows to be looked up
-#: (measured).
+#: Points of a run beyond which a GPU waits for the bytes of candidates rather than for rows to be looked up (measured).
 _LONG_RUN = 8.0
 
 
-#: From so many queries that are no points on, sorting them takes less than going through cells anywhere (measured with
-#: random ones, on an H200 and on two cores); and on a CPU where points and their neighbors are so many together that no
-#: cache holds what is gone through (measured with 100,000 to 1,000,000 points and 0.4 to 49 neighbors). Where points
-#: lie in pairs any number of queries is: those in step then load the same ones (256 random ones with 49 neighbors took
-#: an H100 0.083 ms, and 0.115 unsorted by a copy of the points in records).
+#: The number of queries that are no points from which on sorting them takes less than going through cells anywhere
+#: (measured with random ones, on an H200 and on two cores). On a CPU, the sum of points and neighbors from which on no
+#: cache holds what is gone through, so that sorting pays (measured with 100,000 to 1,000,000 points and 0.4 to 49
+#: neighbors). Where points lie in pairs, queries of any number are sorted: those in step then load the same points (256
+#: random ones with 49 neighbors took an H100 0.083 ms, and 0.115 unsorted by a copy of the points in records).
 _MANY_QUERIES = {"cpu": 1 << 14}
 _MANY_QUERIES_ELSEWHERE = 1 << 17
 _LEAST_TO_SORT_FOR = {"cpu": 3e6}
@@ -36,7 +35,7 @@ class CellPlan:
     """What is compiled in, the cells, and the way of binning."""
 
     config: WalkConfig
-    #: the same for counts of points at home in a periodic box
+    #: the same for counts of points that lie in a periodic box
     edges: WalkConfig
     grid: CellGrid
     construction: str
@@ -72,7 +71,7 @@ def spacing(problem: Problem) -> float:
 def plan_cells(
     problem: Problem, profile: DeviceProfile, sides: tuple[float, ...], *, row: float | None = None
 ) -> CellPlan:
-    """Cells of the given sides or the next that the domain allows; `row` is the length of a run, if not a cell."""
+    """Cells of these sides, or of the nearest that the domain allows; `row` is the length of a run, if not a cell."""
     survey = problem.survey
     grid = fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real, box=problem.box)
     # In a periodic box those who look over an edge have too few registers for what pairs gain (measured).

@@ -19,8 +19,8 @@ from .structure import GridStructure
 
 __all__ = ["Strips", "StripsStructure", "plan_strips"]
 
-#: Of very many points, sides that cost so many times as much as the cheapest are as good, and cells up to so many times
-#: as long.
+#: Of very many points, the price up to which sides are as good as the cheapest, in prices of the cheapest; and the length
+#: up to which cells are, in lengths of the cheapest.
 _AS_CHEAP, _LONGER = 1.05, 8
 
 
