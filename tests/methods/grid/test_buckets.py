@@ -16,7 +16,7 @@ from clfrnn.methods.grid import bucket_sort, region_sort, select_cells, serial_c
 from clfrnn.methods.grid_arguments import pack_cells
 from clfrnn.planning import bucket_sort as buckets
 from clfrnn.planning.binning import BinningPlan
-from clfrnn.primitives.readback import BoxRoom
+from clfrnn.primitives.readback import PendingBox, Readback
 from clfrnn.runtime.scratch import INT
 
 N = min(1500, POINTS)
@@ -84,7 +84,7 @@ def assert_filled(session, points, grid, plan, *, steps=2, later=()):
     places = session.scratch(4 * n, points.dtype, purpose="places")
     binning = binning_of(session, grid, plan, n=n, dtype=points.dtype)
     for cloud in (*[points] * steps, *later):
-        box = BoxRoom(session, dim, points.dtype).take()
+        box = PendingBox(Readback(session, dim=dim, dtype=points.dtype), dim)
         binning.sort(cla.to_device(session.queue, cloud), starts, places, box)
         assert_in_order(cloud, grid, session.read(starts), session.read(places).reshape(n, 4), box.read())
 
@@ -126,7 +126,7 @@ def assert_in_tiles(session, points, grid, plan, tile):
     binning = binning_of(session, grid, plan, n=n, dtype=points.dtype, tiles=True)
     assert not binning.finds_starts
     for _ in range(2):  # counters are left for the next
-        box = BoxRoom(session, dim, points.dtype).take()
+        box = PendingBox(Readback(session, dim=dim, dtype=points.dtype), dim)
         binning.sort(cla.to_device(session.queue, points), None, places, box)
         records, found = session.read(places).reshape(n, 4), box.read()
         ids = records[:, 3].copy().view(np.int32 if points.dtype == np.float32 else np.int64)
@@ -235,7 +235,8 @@ def test_points_that_one_work_item_places(session, dim, dtype, layout):
     binning = binning_of(session, grid, SERIAL, n=N, dtype=dtype, layout=layout)
     starts = session.scratch(grid.cells + 1, INT, purpose="starts")
     places = session.scratch(4 * N, dtype, purpose="places")
-    binning.sort(cla.to_device(session.queue, clustered), starts, places, BoxRoom(session, dim, dtype).take())
+    box = PendingBox(Readback(session, dim=dim, dtype=dtype), dim)
+    binning.sort(cla.to_device(session.queue, clustered), starts, places, box)
     lanes = session.read(places)
     of = addresses(clustered, grid)
     ordered = np.lexsort((np.arange(N), of))
@@ -257,7 +258,7 @@ def test_one_work_item_without_points(session):
     binning = binning_of(session, grid, SERIAL, n=0, dtype=np.dtype(np.float32))
     starts = session.upload(np.full(grid.cells + 1, 7, np.int32), purpose="starts")
     places = session.scratch(4, np.dtype(np.float32), purpose="places")
-    box = BoxRoom(session, 3, np.dtype(np.float32)).take()
+    box = PendingBox(Readback(session, dim=3, dtype=np.dtype(np.float32)), 3)
     binning.sort(cla.to_device(session.queue, np.empty((0, 3), np.float32)), starts, places, box)
     assert not starts.get().any()
     assert box.read() == ((0.0,) * 3, (0.0,) * 3, None)

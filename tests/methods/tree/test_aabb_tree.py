@@ -10,7 +10,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, RECORDED, as_gpu, structure_of
+from conftest import POINTS, RECORDED, as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -21,6 +21,7 @@ from clfrnn.methods.tree.order import TreeOrder
 from clfrnn.planning import tree_build as trees
 from clfrnn.planning import tree_traversal as packs
 from clfrnn.planning.configs import REAL_SIZE, VisitVariant
+from clfrnn.primitives.readback import Readback
 from clfrnn.runtime.rendering import own_function, render
 from clfrnn.survey import Survey
 
@@ -32,6 +33,11 @@ def build(points, radius=0.1, *, session, **options):
     return clfrnn.build_index(points, radius, method="aabb_tree", session=session, **options)
 
 
+def tree_of(index):
+    """The search structure."""
+    return index._traversal.structure
+
+
 def as_cpu(session):
     """A session on the same queue that plans as for a CPU."""
     other = clfrnn.Session(session.queue)
@@ -41,8 +47,8 @@ def as_cpu(session):
 
 def boxes_of(index):
     """Low and high corners by node."""
-    corners = index.session.read(structure_of(index)._tree.nodes).reshape(
-        structure_of(index)._builder.leaves + structure_of(index)._builder.held, -1
+    corners = index.session.read(tree_of(index)._tree.nodes).reshape(
+        tree_of(index)._builder.leaves + tree_of(index)._builder.held, -1
     )
     half = corners.shape[1] // 2
     return corners[:, : index.dim], corners[:, half : half + index.dim]
@@ -112,7 +118,7 @@ def test_leaves_are_narrow_in_the_tightest_clusters(session, kind):
     points = rng.permutation(points).astype(np.float32)
     index = build(points, 1e-5, session=session, leaf_size=8)
     low, high = boxes_of(index)
-    leaves, held = structure_of(index)._builder.leaves, structure_of(index)._builder.held
+    leaves, held = tree_of(index)._builder.leaves, tree_of(index)._builder.held
     sides = (high - low)[leaves : leaves + held].max(axis=1)
     assert np.median(sides) < 1.5e-4
 
@@ -126,10 +132,10 @@ def test_boxes_are_those_of_the_points(session, dim, leaf_size):
     for moved in (points, points * np.float32(1.5) + np.float32(0.1) * points[::-1]):
         index.update(moved)
         low, high = boxes_of(index)
-        order, size = index.order.get(), structure_of(index)._plan.leaf_size
-        leaves = structure_of(index)._builder.leaves
-        assert structure_of(index)._builder.held == -(-N // size)
-        for node in range(1, leaves + structure_of(index)._builder.held):
+        order, size = index.order.get(), tree_of(index)._plan.leaf_size
+        leaves = tree_of(index)._builder.leaves
+        assert tree_of(index)._builder.held == -(-N // size)
+        for node in range(1, leaves + tree_of(index)._builder.held):
             level = int(math.log2(node))
             first = (node << (int(math.log2(leaves)) - level)) - leaves
             many = leaves >> level
@@ -200,25 +206,25 @@ def test_what_groups_found_is_put_together(session, monkeypatch, leaves):
     """How far a leaf has grown, how crowded points are, the first bad row: wherever it is, in few or many groups."""
     points = clouds.uniform(min(1200, POINTS), 3, seed=4)
     whole = build(points, session=session, leaf_size=2)
-    crowd = structure_of(whole)._hear(structure_of(whole)._tree)[1]
+    crowd = tree_of(whole)._measure()[1]
     monkeypatch.setattr(tree, "leaves_of_group", lambda *_: leaves)
     session = clfrnn.Session(session.device)
     index = build(points, session=session, leaf_size=2, rebuild_threshold=2.0**100)
-    assert structure_of(index)._builder._groups >= 2
-    assert structure_of(index)._hear(structure_of(index)._tree)[1] == pytest.approx(crowd, rel=1e-4)
+    assert tree_of(index)._builder._groups >= 2
+    assert tree_of(index)._measure()[1] == pytest.approx(crowd, rel=1e-4)
     order = index.order.get()
     for place in (0, len(points) // 3, len(points) // 2, len(points) - 1):
         moved, bad = points.copy(), points.copy()
         moved[order[place]] += np.float32(1000)
         index.update(moved)
-        assert 10 < structure_of(index)._hear(structure_of(index)._tree)[0] < 100
+        assert 10 < tree_of(index)._measure()[0] < 100
         bad[order[place:]] = np.nan
         index.update(cla.to_device(session.queue, bad))
-        assert structure_of(index)._tree.bounds.read().first_bad == order[place:].min()
+        assert index._traversal.checks._points.read().first_bad == order[place:].min()
         with pytest.raises(clfrnn.InvalidInputError):
             index.check()
         index.update(points)
-        assert structure_of(index)._hear(structure_of(index)._tree)[0] == 0
+        assert tree_of(index)._measure()[0] == 0
         index.check()
 
 
@@ -228,9 +234,8 @@ def test_a_box_that_is_known_stays(session):
     index = build(points, session=session, leaf_size=4, box=(1, 1, 1), periodic=True)
     for each in (points, points[::-1].copy()):
         index.update(each)
-        buffer, number = structure_of(index)._tree.bounds._placed
-        box = session.read(buffer.scratch)[number * buffer.numbers :][:6].reshape(2, 3)
-        assert np.array_equal(box, (each.min(axis=0), each.max(axis=0)))
+        box = index._traversal.checks.box_of_points()
+        assert np.array_equal(box[:2], (each.min(axis=0), each.max(axis=0)))
 
 
 def test_medians_divide_points_evenly():
@@ -254,9 +259,7 @@ def test_trees_by_medians_are_tighter(session, monkeypatch):
     for construction in ("morton", "median"):
         index = build(CLOUD, session=session, construction=construction, leaf_size=8)
         low, high = boxes_of(index)
-        volumes.append(
-            np.prod(np.maximum(high - low, 0), axis=1, dtype=float)[structure_of(index)._builder.leaves :].sum()
-        )
+        volumes.append(np.prod(np.maximum(high - low, 0), axis=1, dtype=float)[tree_of(index)._builder.leaves :].sum())
     assert volumes[1] < volumes[0]
 
 
@@ -324,7 +327,7 @@ def test_an_update_waits_for_the_step_before_alone(session, kind, monkeypatch):
     index = build(CLOUD, session=session, leaf_size=8)
     on_device = cla.to_device(session.queue, CLOUD)
     for _ in range(3):
-        before = structure_of(index)._tree.measured.start()
+        before = tree_of(index)._builder._growth._copy[0]
         del waited[:]
         index.update(on_device)
         index.count()
@@ -362,12 +365,12 @@ def test_a_new_order_without_room_leaves_the_old_points(session, monkeypatch):
     for _ in range(3):
         before = points[rng.permutation(len(points))]
         index.update(before)
-    assert structure_of(index)._restless
+    assert tree_of(index)._restless
 
     def refuse(*_):
         raise clfrnn.DeviceMemoryError("no room", needed=1, available=0, largest_allocation=0)
 
-    monkeypatch.setattr(index, "_grow", refuse)
+    monkeypatch.setattr(tree_of(index), "_grow", refuse)
     with pytest.raises(clfrnn.DeviceMemoryError):
         index.update(clouds.uniform(len(points), 3, seed=31))
     assert_counts(index, before, 0.05)
@@ -381,11 +384,11 @@ def test_points_that_drift_are_not_looked_at_twice(session, monkeypatch):
     for _ in range(60):
         at = (at + rng.normal(0, 0.004, at.shape)).astype(np.float32)
         index.update(at)
-        assert not structure_of(index)._restless
+        assert not tree_of(index)._restless
     assert_counts(index, at, 0.05)
 
 
-def test_crowds_are_told_by_leaves(session):
+def test_leaves_show_how_crowded_points_are(session):
     """About as many as there are, whatever the shape of leaves."""
     n, rng = 4000, np.random.default_rng(28)
     flat = rng.random((n, 3), dtype=np.float32) * np.array([1, 1, 0], np.float32)
@@ -398,8 +401,8 @@ def test_crowds_are_told_by_leaves(session):
     ):
         for leaf_size in (4, 16):
             index = build(cloud, radius, session=as_gpu(session), leaf_size=leaf_size)
-            index._is_crowd()
-            assert true / 4 <= structure_of(index)._crowd <= 4 * true
+            tree_of(index)._is_crowd()
+            assert true / 4 <= tree_of(index)._crowd <= 4 * true
 
 
 def test_a_stray_point_spoils_no_later_tree(session):
@@ -442,29 +445,32 @@ def test_a_tree_that_is_never_built_again_asks_for_nothing(session, monkeypatch)
     assert index.last_update == "refit"
 
 
-def test_growth_stays_where_it_is_until_the_host_was_told(session, monkeypatch):
-    """A GPU tells it beside kernels, whose next waits to write there; where nobody asks, in their queue."""
-    monkeypatch.setattr("clfrnn.runtime.session._MANY_ITEMS", 1)
+def test_growth_stays_where_it_is_until_the_host_has_it(session, monkeypatch):
+    """A GPU copies it beside kernels, whose next waits to write there; where it decides nothing, between them."""
+    monkeypatch.setattr("clfrnn.primitives.readback._MANY_ITEMS", 1)
     index = build(CLOUD, session=as_gpu(session))
-    builder, gpu, at_wait = structure_of(index)._builder, index.session, []
+    growth, gpu, at_wait, wait = tree_of(index)._builder._growth, index.session, [], Readback.wait
+    event = growth._copy[0]
+    assert event.command_queue == gpu._copies
 
-    class Sent:
-        def wait(self):
-            at_wait.append([name for name, _ in launches])
+    def waiting(readback):
+        if readback is growth and readback._copy is not None:
+            at_wait.append((readback._copy[0], [name for name, _ in launches]))
+        return wait(readback)
 
-    builder._sent = Sent()
+    monkeypatch.setattr(Readback, "wait", waiting)
     with gpu.recorded() as launches:
         index.update(CLOUD)
-    assert len(at_wait) == 1
-    assert "fit_again" not in at_wait[0]
+    ((waited, launched),) = at_wait
+    assert waited == event
+    assert "fit_again" not in launched
     assert "fit_again" in [name for name, _ in launches]
-    assert builder._sent is structure_of(index)._tree.measured
-    assert builder._sent.start().command_queue == gpu._copies
-    builder.hear(structure_of(index)._tree)
-    assert builder._sent is None
+    tree_of(index)._measure()
+    assert growth._copy is None
     index = build(CLOUD, session=gpu, rebuild_threshold=math.inf)
-    assert structure_of(index)._tree.measured.start().command_queue == gpu.queue
-    assert structure_of(index)._builder._sent is None
+    assert tree_of(index)._builder._growth._copy[0].command_queue == gpu.queue
+    index.update(CLOUD)
+    assert len(at_wait) == 2, "for the growth of the first index alone"
 
 
 def test_medians_begin_where_the_box_does(session):
@@ -472,7 +478,7 @@ def test_medians_begin_where_the_box_does(session):
     points = clouds.uniform(N, 3, seed=20) - np.float32(0.5)
     index = build(points, 0.05, session=session, construction="median", leaf_size=8, box=(1, 1, 1), periodic=True)
     low, high = boxes_of(index)
-    assert (high - low)[structure_of(index)._builder.leaves : structure_of(index)._builder.leaves + N // 8].max() < 0.9
+    assert (high - low)[tree_of(index)._builder.leaves : tree_of(index)._builder.leaves + N // 8].max() < 0.9
 
 
 @pytest.mark.parametrize("dim", [1, 4, 7, 12])
