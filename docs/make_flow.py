@@ -40,6 +40,12 @@ COLUMNS = (
     ),
 )
 
+#: What every step has in common.
+BELOW = (
+    "Every step launches through a session: templates are rendered and compiled once,",
+    "memory comes from a pool, long launches are cut into slices (runtime/)",
+)
+
 WIDTH, BOX, HIGH, GAP, TOP = 860, 264, 46, 20, 44
 LEFT = (10, 298, 586)
 
@@ -48,11 +54,11 @@ def figure() -> str:
     """The text of the picture."""
     steps = max(len(column) for _, column in COLUMNS)
     below = TOP + steps * (HIGH + GAP)
-    parts = [
+    head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {below + 56}" width="{WIDTH}" '
-        f'height="{below + 56}" font-family="sans-serif" font-size="13" text-anchor="middle">',
-        f'<rect width="{WIDTH}" height="{below + 56}" fill="#ffffff"/>',
-    ]
+        f'height="{below + 56}" font-family="sans-serif" font-size="13" text-anchor="middle">'
+    )
+    parts = [head, f'<rect width="{WIDTH}" height="{below + 56}" fill="#ffffff"/>']
     for x, (heading, column) in zip(LEFT, COLUMNS, strict=True):
         middle = x + BOX // 2
         parts.append(_text(middle, 26, heading, 'font-weight="bold" fill="#1f2d3d"'))
@@ -67,13 +73,8 @@ def figure() -> str:
                 parts.append(_arrow(middle, y - GAP, middle, y - 2))
     parts += [
         f'<rect x="10" y="{below + 4}" width="{WIDTH - 20}" height="42" rx="5" fill="#f3f3ee" stroke="#8a8a78"/>',
-        _text(
-            WIDTH // 2,
-            below + 22,
-            "Every step launches through a session: templates are rendered and compiled once,",
-            'fill="#1f2d3d"',
-        ),
-        _text(WIDTH // 2, below + 38, "memory comes from a pool, long launches are cut into slices (runtime/)", 'fill="#1f2d3d"'),
+        _text(WIDTH // 2, below + 22, BELOW[0], 'fill="#1f2d3d"'),
+        _text(WIDTH // 2, below + 38, BELOW[1], 'fill="#1f2d3d"'),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
