@@ -18,6 +18,7 @@ from clfrnn.planning.problem import Problem
 from clfrnn.planning.traversal import plan_tile, plan_walk
 from clfrnn.planning.tree_build import default_leaf_size
 from clfrnn.planning.tree_traversal import plan_tree_walk
+from clfrnn.planning.tuning import default_tuning
 from clfrnn.profile import DeviceProfile
 from clfrnn.runtime.launch_limits import launch_budget
 from clfrnn.runtime.quirks import QUIRKS
@@ -162,24 +163,25 @@ def _facts(profile: DeviceProfile) -> dict[str, str]:
 
 
 def _plans(profile: DeviceProfile) -> dict[str, str]:
-    problem = _problem()
-    fenns = METHODS["fenns"].plan(problem, profile)
-    walk = plan_walk(profile, dim=DIM, real="float", periodic=False)
-    pairs = plan_tile(profile, dim=DIM, real="float", periodic=False)
-    tree = plan_tree_walk(profile, dim=DIM, real="float", periodic=False)
-    sort = plan_sort(profile, key="uint")
-    block, most = fenns.config, plan_coarse(profile, dim=DIM, real="float", periodic=False).counters
+    problem, tuning = _problem(), default_tuning(profile)
+    fenns = METHODS["fenns"].plan(problem, profile, tuning)
+    facts = {"dim": DIM, "real": "float", "periodic": False}
+    walk = plan_walk(profile, tuning, **facts)
+    pairs = plan_tile(profile, tuning, **facts)
+    of_leaf = default_leaf_size(tuning, POINTS, NEIGHBORS)
+    tree = plan_tree_walk(profile, tuning, **facts, leaf_size=of_leaf)
+    sort = plan_sort(profile, tuning, key="uint")
+    block, most = fenns.config, plan_coarse(profile, tuning, **facts).counters
     return {
         "": "",
-        "auto": f"`{choose_method(problem, profile).method.name}`",
+        "auto": f"`{choose_method(problem, profile, tuning).method.name}`",
         "walk": f"{walk.work_group_size}",
         "all pairs": f"{pairs.work_group_size}, {pairs.tile}",
         "FENNS": f"{block.work_group_size}, {block.tile or 'none'}",
         "coarse grid": f"{' x '.join(map(str, fenns.grid.shape))} of {most:,}",
-        "tree": f"{f'packets of {tree.work_group_size}' if tree.packed else 'one by one'}, "
-        f"{default_leaf_size(profile, POINTS, NEIGHBORS)}",
+        "tree": f"{f'packets of {tree.work_group_size}' if tree.packed else 'one by one'}, {of_leaf}",
         "sort": f"{sort.work_group_size}, {sort.work_group_size * sort.items:,}",
-        "launch": f"{launch_budget(profile):.1e}".replace("e+", "e"),
+        "launch": f"{launch_budget(profile, tuning):.1e}".replace("e+", "e"),
     }
 
 

@@ -8,9 +8,9 @@
 import dataclasses
 import functools
 import json
-import math
 import os
 import re
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +20,13 @@ import pytest
 import clfrnn
 from clfrnn.arrays import REAL_OF
 from clfrnn.methods import METHODS
+from clfrnn.planning.tuning import default_tuning
 from clfrnn.profile import DeviceProfile
 from clfrnn.runtime.program import ProgramCache
+from clfrnn.runtime.runs import Runs
+
+ROOT = Path(__file__).parents[1]
+PROFILES = Path(__file__).parent / "profiles"
 
 POINTS = int(os.environ.get("CLFRNN_TEST_POINTS", "1200"))
 
@@ -38,8 +43,7 @@ WAYS = {
 
 #: Profiles of devices that tests once met, and one of a device that reports the least it may.
 RECORDED = {
-    path.stem: DeviceProfile.from_dict(json.loads(path.read_text()))
-    for path in sorted((Path(__file__).parent / "profiles").glob("*.json"))
+    path.stem: DeviceProfile.from_dict(json.loads(path.read_text())) for path in sorted(PROFILES.glob("*.json"))
 }
 
 
@@ -128,6 +132,11 @@ def dtype(request, session):
     return np.dtype(request.param)
 
 
+def structure_of(index):
+    """The search structure of an index, for tests of how a method keeps points."""
+    return index._traversal.structure
+
+
 def assert_same(found, expected):
     """A list sorted by index equals the reference: pairs and all columns that it has, to the last bit."""
     found = found.to_host()
@@ -188,15 +197,55 @@ def with_profile(session, **facts):
     options = fresh.profile.build_options
     if "Portable" in session.device.platform.name:
         options += ("-cl-opt-disable",)
-    fresh.profile = dataclasses.replace(fresh.profile, **facts, build_options=options)
+    set_facts(fresh, **facts, build_options=options)
     fresh.programs = ProgramCache(fresh.context, fresh.device, fresh.profile)
     return fresh
+
+
+def set_facts(session, **facts):
+    """Let a session's device have other facts, and the tuning of its class."""
+    session.profile = dataclasses.replace(session.profile, **facts)
+    session.tuning = default_tuning(session.profile)
+
+
+def with_tuning(profile, **sections):
+    """A profile and the tuning of its class with other numbers, as plans take them."""
+    return profile, default_tuning(profile).but(**sections)
+
+
+_TUNED = weakref.WeakKeyDictionary()
+
+
+def tuned(session, **sections):
+    """A session of the same queue, programs and memory with other numbers: ``tuned(session, grid={"long_run": 0})``."""
+    tuning = session.tuning.but(**sections)
+    known = _TUNED.setdefault(session, {})
+    if tuning not in known:
+        known[tuning] = session.with_tuning(tuning)
+    return known[tuning]
+
+
+class CountingPool:
+    """A memory pool that counts what it had to ask the driver for: what none of its held blocks could serve."""
+
+    def __init__(self, pool):
+        self.pool = pool
+        self.allocations = 0
+
+    def allocate(self, size):
+        held = self.pool.held_blocks
+        buffer = self.pool.allocate(size)
+        self.allocations += self.pool.held_blocks == held
+        return buffer
+
+    def __getattr__(self, name):
+        return getattr(self.pool, name)
 
 
 @pytest.fixture
 def unsliced(monkeypatch):
     """For tests that count launches: none is sliced because the machine was busy with something else."""
-    monkeypatch.setattr("clfrnn.runtime.launcher._SLICE_SECONDS", math.inf)
+    monkeypatch.setattr(Runs, "foreseen", lambda *_: 0.0)
 
 
 @pytest.fixture
@@ -204,8 +253,8 @@ def real(dtype):
     return REAL_OF[dtype]
 
 
-def _unwritten(take):
-    """`Session._take` under Oclgrind: a buffer that its check of unset memory takes for one that nothing has written.
+def _unwritten(scratch):
+    """`Session.scratch` under Oclgrind: a buffer that its check of unset memory takes for one that nothing has written.
 
     Oclgrind 21.10 makes its record of a buffer as long as the last write by the host was, forgets what kernels write
     beyond that, and keeps the record when the memory is released: a buffer of the pool that a short array was uploaded
@@ -213,17 +262,28 @@ def _unwritten(take):
     kernel replaces by one of the full length, nothing set. Buffers from the pool are checked like new ones thereby.
     """
 
-    @functools.wraps(take)
-    def taken(session, size, purpose):
-        buffer = take(session, size, purpose)
+    @functools.wraps(scratch)
+    def unwritten(session, size, dtype, *, purpose):
+        found = scratch(session, size, dtype, purpose=purpose)
         if session.profile.platform == "Oclgrind":
-            cl.enqueue_copy(session.queue, buffer, np.empty(0, np.uint8), is_blocking=False)
-        return buffer
+            cl.enqueue_copy(session.queue, found.base_data, np.empty(0, np.uint8), is_blocking=False)
+        return found
 
-    return taken
+    return unwritten
 
 
-clfrnn.Session._take = _unwritten(clfrnn.Session._take)
+clfrnn.Session.scratch = _unwritten(clfrnn.Session.scratch)
+
+
+def before_allocations(monkeypatch, called):
+    """Have ``called(session, size, purpose)`` run before each buffer of the device is allocated: it may refuse that."""
+    plain = clfrnn.Session.scratch
+
+    def scratch(session, size, dtype, *, purpose):
+        called(session, size * dtype.itemsize, purpose)
+        return plain(session, size, dtype, purpose=purpose)
+
+    monkeypatch.setattr(clfrnn.Session, "scratch", scratch)
 
 
 @pytest.hookimpl(hookwrapper=True)

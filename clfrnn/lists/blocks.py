@@ -31,7 +31,7 @@ def list_blocks(
     per_row = session.read(count_for_list(traversal, request)).astype(np.int64)
     traversal.checks.settle()
     facts, problem = traversal.structure.list_facts, list_problem(traversal, request)
-    plan = plan_list(problem, columns, facts, session.profile, memory=session.available())
+    plan = plan_list(problem, columns, facts, session.profile, session.tuning, memory=session.available())
     measured = plan.attributes == "measured"
     rows = Rows(traversal=traversal, request=request, columns=columns, measured=measured, bounded=True)
     # Without memory for a copy, queries that walks read a copy of are still the caller's own.

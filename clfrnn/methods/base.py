@@ -9,6 +9,7 @@ import pyopencl.array as cla
 from ..inputs.deferred_checks import DeferredChecks
 from ..planning.configs import KernelConfig
 from ..planning.problem import Problem
+from ..planning.tuning import Tuning
 from ..primitives.readback import PendingBox
 from ..profile import DeviceProfile
 from ..runtime.session import Session
@@ -40,7 +41,7 @@ class Method(Protocol):
     def check(self, options: dict[str, Any]) -> dict[str, Any]:
         """The options with defaults filled in; an error for a value that makes no sense."""
 
-    def plan(self, problem: Problem, profile: DeviceProfile) -> MethodPlan:
+    def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> MethodPlan:
         """Decide, from facts alone: pure, needs no device."""
 
     def build(

@@ -14,6 +14,7 @@ from ..inputs.deferred_checks import DeferredChecks
 from ..planning.configs import TileConfig, VisitVariant
 from ..planning.problem import Problem
 from ..planning.traversal import plan_tile
+from ..planning.tuning import Tuning
 from ..primitives.readback import Box, PendingBox
 from ..profile import DeviceProfile
 from ..runtime.launch_limits import check_turns
@@ -44,18 +45,17 @@ class BruteForce:
         """There are no options."""
         return options
 
-    def plan(self, problem: Problem, profile: DeviceProfile) -> BruteForcePlan:
+    def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> BruteForcePlan:
         """The tile that fits the device."""
         periodic = problem.box is not None
-        return BruteForcePlan(config=plan_tile(profile, dim=problem.dim, real=problem.real, periodic=periodic))
+        return BruteForcePlan(config=plan_tile(profile, tuning, dim=problem.dim, real=problem.real, periodic=periodic))
 
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> BruteForceStructure:
         """Copy the points."""
-        return BruteForceStructure(
-            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
-        )
+        plan = self.plan(problem, session.profile, session.tuning)
+        return BruteForceStructure(session, problem, checks, plan, points=points, bounds=bounds)
 
 
 class BruteForceStructure(SearchStructure):

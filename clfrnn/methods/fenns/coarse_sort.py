@@ -24,9 +24,6 @@ __all__ = ["CoarseCells", "CoarseSort"]
 #: Points that one group counts, at most: its counters are halves of numbers.
 _MOST_OF_GROUP = 65535
 
-#: Points for each item of the group that sorts few points alone, in one launch instead of three.
-_FEW_OF_ITEM = 32
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CoarseCells:
@@ -76,7 +73,7 @@ class CoarseSort:
         records = session.scratch(4 * n, self.dtype, purpose="the sorted copy of the points")
         placed = (sections.base_data, records.base_data)
         seen = (n, of, widest, rows.base_data, *self.numbers, *(each.base_data for each in images))
-        if n <= _FEW_OF_ITEM * size and 3 * self.cells <= config.counters:
+        if n <= session.tuning.fenns.few_of_item * size and 3 * self.cells <= config.counters:
             session.launch(self._kernels["place_coarse"], size, size, *seen, *placed, *box.arguments)
         else:
             inner = self._count(n, seen, sections, box)
@@ -117,5 +114,5 @@ class CoarseSort:
 
     def _groups(self, n: int) -> int:
         """As many groups as count at once, or as it takes for their counters."""
-        size = self._config.work_group_size
-        return max(-(-n // (_MOST_OF_GROUP - size)), counting_groups(self.session.profile, n, size))
+        session, size = self.session, self._config.work_group_size
+        return max(-(-n // (_MOST_OF_GROUP - size)), counting_groups(session.profile, session.tuning, n, size))

@@ -16,6 +16,7 @@ from ...inputs.request import QueryRequest
 from ...planning.configs import VisitVariant
 from ...planning.fenns import BlockConfig, fit_fine, why_no_tiles, without_tiles
 from ...planning.problem import Problem
+from ...planning.tuning import Tuning
 from ...primitives.readback import Box, PendingBox
 from ...profile import DeviceProfile
 from ...runtime.launch_limits import check_turns
@@ -31,13 +32,6 @@ __all__ = ["Fenns", "FennsStructure"]
 #: The place of the grid's shape among the arguments of the walk.
 _SHAPE = 5
 
-#: Cells are planned anew when a count of points finds their density so many times as great or as small as foreseen, and
-#: what chance may add to that.
-_AS_FORESEEN = 1.25
-
-#: A grid is made anew when points fill less than this share of it on an axis: their cells would grow too full.
-_LEAST_SHARE = 0.7
-
 
 class Fenns:
     """The method: coarse cells, no more than a group can count in local memory, and fine ones made there."""
@@ -52,27 +46,26 @@ class Fenns:
         """The coarse shape when it is given."""
         return {"coarse_shape": check_shape(options.get("coarse_shape"))}
 
-    def plan(self, problem: Problem, profile: DeviceProfile) -> FennsPlan:
+    def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> FennsPlan:
         """As many cells as points are worth and local memory counts, none narrower than a reach; and the local grid."""
-        return plan_fenns(problem, profile, problem.survey.low, problem.survey.high)
+        survey = problem.survey
+        return plan_fenns(problem, profile, tuning, low=survey.low, high=survey.high)
 
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> FennsStructure:
         """Sort the points into coarse cells; into others again, where these hold more or fewer than foreseen."""
-        index = FennsStructure(
-            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
-        )
+        plan = self.plan(problem, session.profile, session.tuning)
+        index = FennsStructure(session, problem, checks, plan, points=points, bounds=bounds)
         survey = dataclasses.replace(problem.survey, counted=index.density())
         foreseen = problem.survey.density(problem.radius)
-        about = _AS_FORESEEN + 4 * math.sqrt(2 / index.cell_grid.cells)  # few cells say little
+        about = session.tuning.fenns.as_foreseen + 4 * math.sqrt(2 / index.cell_grid.cells)  # few cells say little
         if not survey.counted or foreseen / about <= survey.counted <= foreseen * about:
             return index
         del index  # its memory is what the next one takes
         counted = dataclasses.replace(problem, survey=survey)
-        return FennsStructure(
-            session, counted, checks, self.plan(counted, session.profile), points=points, bounds=bounds
-        )
+        plan = self.plan(counted, session.profile, session.tuning)
+        return FennsStructure(session, counted, checks, plan, points=points, bounds=bounds)
 
 
 class FennsStructure(SearchStructure):
@@ -115,7 +108,7 @@ class FennsStructure(SearchStructure):
     def config_for(self, function: WalkFunction, variant: VisitVariant) -> BlockConfig:
         """Without tiles where queries lie too far from the box, and where idle items would do what others see."""
         tiled = self._tiled(function, variant.images)
-        return self.config if tiled else without_tiles(self.config, self.session.profile)
+        return self.config if tiled else without_tiles(self.config, self.session.profile, self.session.tuning)
 
     def _tiled(self, function: WalkFunction, images: str = "all") -> bool:
         return bool(self.config.tile) and function.idles and images != "far"
@@ -137,14 +130,14 @@ class FennsStructure(SearchStructure):
 
     def find_bounds_of_queries(self, queries: cla.Array) -> PendingBox:
         """Found while they are counted, where they are."""
-        return self.checks.room() if self.config.tile else super().find_bounds_of_queries(queries)
+        return self.checks.slot() if self.config.tile else super().find_bounds_of_queries(queries)
 
     def order_queries(self, queries: cla.Array | None, bounds: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
         """Foreign queries in the order of the coarse cells, for walks with tiles."""
         if queries is None or not self.config.tile:
             return ()
         held = self._placed
-        placed = held.layout.sort.queries(queries, bounds or self.checks.room(), *held.images)
+        placed = held.layout.sort.queries(queries, bounds or self.checks.slot(), *held.images)
         return (placed.records.base_data, placed.sections.base_data)
 
     def describe(self) -> list[str]:
@@ -177,15 +170,17 @@ class FennsStructure(SearchStructure):
         """Found while points are counted, unless their images must be known before that."""
         if self.problem.box is not None:
             return super().find_bounds(points)
-        return self.checks.room()
+        return self.checks.slot()
 
     def update(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
         """Into the cells there are, or others where points in `box` would fill these too much or too little."""
         layout = self._placed.layout
         if box is not None and not self._serves(box):
-            plan = plan_fenns(self._moved(box), self.session.profile, box.low, box.high, tile=self.config.tile or None)
+            session, tile = self.session, self.config.tile or None
+            around = {"low": box.low, "high": box.high}
+            plan = plan_fenns(self._moved(box), session.profile, session.tuning, **around, tile=tile)
             # What is compiled stays: a loop over points compiles nothing after its first step.
-            shape, inverses = fit_fine(plan.grid, problem=self.problem, most=self.config.fine)
+            shape, inverses = fit_fine(plan.grid, session.tuning, problem=self.problem, most=self.config.fine)
             layout = self._lay_out(
                 dataclasses.replace(plan, config=self.config, fine_shape=shape, fine_inverses=inverses)
             )
@@ -213,11 +208,11 @@ class FennsStructure(SearchStructure):
 
     def _serves(self, box: Box) -> bool:
         """Whether the cells there are still fit points in `box`: border cells would fill up, or all if they shrank."""
-        grid = self._plan.grid
+        grid, least = self._plan.grid, self.session.tuning.fenns.least_filled
         if not grid.serves(box.low, box.high):
             return False
         return all(
-            many == 1 or period or high - low >= _LEAST_SHARE * many * side
+            many == 1 or period or high - low >= least * many * side
             for low, high, many, side, period in zip(
                 box.low, box.high, grid.shape, grid.sides, grid.periods, strict=True
             )

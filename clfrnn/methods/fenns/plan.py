@@ -10,6 +10,7 @@ from ...errors import InvalidInputError
 from ...planning.coarse_grid import fit_coarse, most_coarse_cells
 from ...planning.fenns import BlockConfig, fit_fine, plan_block, useful_cells
 from ...planning.problem import Problem
+from ...planning.tuning import Tuning
 from ...profile import DeviceProfile
 
 __all__ = ["FennsPlan", "plan_fenns"]
@@ -51,6 +52,8 @@ def _fit_shape(shape: tuple[int, ...] | None, dim: int, profile: DeviceProfile) 
 def plan_fenns(
     problem: Problem,
     profile: DeviceProfile,
+    tuning: Tuning,
+    *,
     low: tuple[float, ...],
     high: tuple[float, ...],
     tile: int | None = None,
@@ -63,12 +66,14 @@ def plan_fenns(
         high=high,
         radius=problem.radius,
         real=problem.real,
-        most=most if asked else min(most, useful_cells(profile, problem=problem, low=low, high=high, tile=tile)),
+        most=most
+        if asked
+        else min(most, useful_cells(profile, tuning, problem=problem, low=low, high=high, tile=tile)),
         shape=asked,
         box=problem.box,
     )
-    config = plan_block(profile, problem=problem, grid=grid)
-    fine_shape, fine_inverses = fit_fine(grid, problem=problem, most=config.fine)
+    config = plan_block(profile, tuning, problem=problem, grid=grid)
+    fine_shape, fine_inverses = fit_fine(grid, tuning, problem=problem, most=config.fine)
     return FennsPlan(
         config=config, grid=grid, most=most, fine_shape=fine_shape, fine_inverses=fine_inverses, asked=asked
     )

@@ -9,6 +9,7 @@ import pyopencl.array as cla
 from ...inputs.deferred_checks import DeferredChecks
 from ...planning.bucket_sort import fewer_cells
 from ...planning.problem import Problem
+from ...planning.tuning import Tuning
 from ...primitives.readback import PendingBox
 from ...profile import DeviceProfile
 from ...runtime.session import Session
@@ -18,10 +19,6 @@ from .plan import CellPlan, plan_cells
 from .structure import GridStructure
 
 __all__ = ["Strips", "StripsStructure", "plan_strips"]
-
-#: Of very many points, sides that cost so many times as much as the cheapest are as good, and cells up to so many times
-#: as long.
-_AS_CHEAP, _LONGER = 1.05, 8
 
 
 class Strips:
@@ -45,47 +42,42 @@ class Strips:
             "bin_width": check_width(options.get("bin_width")),
         }
 
-    def plan(self, problem: Problem, profile: DeviceProfile) -> CellPlan:
+    def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:
         """Cells of the sides asked for, else of those that are foreseen to cost least."""
         asked = _sides_asked_for(problem)
-        return plan_strips(problem, profile, asked) if asked else _plan_cheapest(problem, profile)
+        return plan_strips(problem, profile, tuning, asked) if asked else _plan_cheapest(problem, profile, tuning)
 
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> StripsStructure:
         """Bin the points."""
-        return StripsStructure(
-            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
-        )
+        plan = self.plan(problem, session.profile, session.tuning)
+        return StripsStructure(session, problem, checks, plan, points=points, bounds=bounds)
 
 
-def plan_strips(problem: Problem, profile: DeviceProfile, sides: tuple[float, ...]) -> CellPlan:
+def plan_strips(problem: Problem, profile: DeviceProfile, tuning: Tuning, sides: tuple[float, ...]) -> CellPlan:
     """Cells of such sides, whose rows reach over a query's window."""
-    return plan_cells(problem, profile, sides, row=2 * problem.radius + sides[0])
+    return plan_cells(problem, profile, tuning, sides, row=2 * problem.radius + sides[0])
 
 
-def _plan_cheapest(problem: Problem, profile: DeviceProfile) -> CellPlan:
+def _plan_cheapest(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:
     """Cells of the cheapest sides; of very many points others, or longer ones, where these are sooner filled.
 
     To count 2^27 points took no longer by cells twice as long, and an update half as long (measured).
     """
-    cheapest, *others = rank_sides(problem, profile)
-    plans = [plan_strips(problem, profile, cheapest.sides)]
-    if not _is_overfull(plans[0]):
+    cheapest, *others = rank_sides(problem, profile, tuning)
+    plans = [plan_strips(problem, profile, tuning, cheapest.sides)]
+    if not plans[0].binning.overfull:
         return plans[0]
     along, *across = cheapest.sides
-    tried = [each.sides for each in others if each.cost <= _AS_CHEAP * cheapest.cost]
-    longer = fewer_cells(profile, plans[0].grid.cells, _LONGER)
+    tried = [each.sides for each in others if each.cost <= tuning.grid.as_cheap * cheapest.cost]
+    longer = fewer_cells(profile, tuning, plans[0].grid.cells, tuning.grid.longest_stretch)
     for sides in [*tried, *((times * along, *across) for times in longer)]:
-        plans.append(plan_strips(problem, profile, sides))
-        if not _is_overfull(plans[-1]):
+        plans.append(plan_strips(problem, profile, tuning, sides))
+        if not plans[-1].binning.overfull:
             return plans[-1]
-    by_buckets = [plan for plan in plans if plan.filling is not None and plan.filling.way == "buckets"]
+    by_buckets = [plan for plan in plans if plan.binning.by_buckets]
     return (by_buckets or plans)[0]
-
-
-def _is_overfull(plan: CellPlan) -> bool:
-    return plan.filling is not None and plan.filling.overfull
 
 
 def _sides_asked_for(problem: Problem) -> tuple[float, ...] | None:
@@ -100,5 +92,6 @@ class StripsStructure(GridStructure):
 
     def describe(self) -> list[str]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        profile, problem = self.session.profile, self.problem
-        return super().describe() + describe_sides(problem, profile, _sides_asked_for(problem))
+        session, problem = self.session, self.problem
+        sides = describe_sides(problem, session.profile, session.tuning, _sides_asked_for(problem))
+        return super().describe() + sides

@@ -8,6 +8,7 @@ import pyopencl.array as cla
 
 from ...inputs.deferred_checks import DeferredChecks
 from ...planning.problem import Problem
+from ...planning.tuning import Tuning
 from ...primitives.readback import PendingBox
 from ...profile import DeviceProfile
 from ...runtime.session import Session
@@ -31,18 +32,17 @@ class UniformGrid:
         """The construction, counting unless said otherwise."""
         return {"construction": check_construction(options.get("construction", "counting"))}
 
-    def plan(self, problem: Problem, profile: DeviceProfile) -> CellPlan:
+    def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:
         """Cells of side r, or wider so that one holds about a point."""
         side = max(problem.radius, spacing(problem))
-        return plan_cells(problem, profile, (side,) * problem.dim)
+        return plan_cells(problem, profile, tuning, (side,) * problem.dim)
 
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> UniformGridStructure:
         """Bin the points."""
-        return UniformGridStructure(
-            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
-        )
+        plan = self.plan(problem, session.profile, session.tuning)
+        return UniformGridStructure(session, problem, checks, plan, points=points, bounds=bounds)
 
 
 class UniformGridStructure(GridStructure):

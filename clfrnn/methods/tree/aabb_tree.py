@@ -17,6 +17,7 @@ from ...planning.configs import VisitVariant
 from ...planning.problem import Problem
 from ...planning.tree_build import count_leaves
 from ...planning.tree_traversal import TreeWalkConfig, are_few, is_crowd, pays_to_divide, without_packs
+from ...planning.tuning import Tuning
 from ...primitives.readback import Box, PendingBox
 from ...primitives.reduce import bounding_box
 from ...profile import DeviceProfile
@@ -49,17 +50,16 @@ class AabbTree:
             "rebuild_threshold": check_threshold(options.get("rebuild_threshold", 10)),
         }
 
-    def plan(self, problem: Problem, profile: DeviceProfile) -> TreePlan:
+    def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> TreePlan:
         """Leaves of the size asked for, else of the device's."""
-        return plan_of(problem, profile)
+        return plan_of(problem, profile, tuning)
 
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> TreeStructure:
         """Order the points, and fit boxes around them."""
-        return TreeStructure(
-            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
-        )
+        plan = self.plan(problem, session.profile, session.tuning)
+        return TreeStructure(session, problem, checks, plan, points=points, bounds=bounds)
 
 
 class TreeStructure(SearchStructure):
@@ -100,16 +100,20 @@ class TreeStructure(SearchStructure):
 
     def config_for(self, function: WalkFunction, variant: VisitVariant) -> TreeWalkConfig:
         """By themselves where close neighbors come first, and where idle items would show."""
-        config = self.config.ranked() if variant.radii and self._is_crowd() else self.config
+        session, ranked = self.session, variant.radii and self._is_crowd()
+        config = self.config.ranked(session.tuning) if ranked else self.config
         config = dataclasses.replace(config, divided=variant.shared)
         together = function.idles and not function.lowers
-        return config if together else without_packs(config, self.session.profile)
+        return config if together else without_packs(config, session.profile, session.tuning)
 
     def divides(self, function: WalkFunction, m: int) -> bool:
         """Sums of few queries, and in an uneven crowd, where the last queries to end would have the device wait."""
         if not (function.light and self.config.packed):
             return False
-        return are_few(m, self.session.profile) or (pays_to_divide(self.problem.survey, m) and self._is_crowd())
+        tuning = self.session.tuning
+        if are_few(m, self.session.profile, tuning):
+            return True
+        return pays_to_divide(self.problem.survey, m, tuning) and self._is_crowd()
 
     def units(self, request: QueryRequest, config: TreeWalkConfig) -> int:
         """The items of a group for as many queries as it serves."""
@@ -122,11 +126,13 @@ class TreeStructure(SearchStructure):
 
     def _is_crowd(self) -> bool:
         """Whether points crowd within the radius: the first who request may wait, unless an update has waited before."""
-        return self.config.packed and is_crowd(self._hear(self._tree)[1] if self._crowd is None else self._crowd)
+        if not self.config.packed:
+            return False
+        return is_crowd(self._measure()[1] if self._crowd is None else self._crowd, self.session.tuning)
 
-    def _hear(self, tree: Tree) -> tuple[float, float]:
-        """Wait for how far a tree's leaves have grown, and how crowded points are, which the first who hear settle."""
-        growth, crowd = self._builder.hear(tree)
+    def _measure(self) -> tuple[float, float]:
+        """Wait for how far leaves have grown, and for how crowded points are, which is looked at once."""
+        growth, crowd = self._builder.growth()
         if self._crowd is None:
             self._crowd = crowd
         return growth, self._crowd
@@ -141,7 +147,7 @@ class TreeStructure(SearchStructure):
         tree, builder = self._tree, self._builder
         order = None
         if queries is not None and self.config.sorts:
-            order = builder.order.of_queries(queries, tree.bounds, tree.images)
+            order = builder.order.of_queries(queries, tree.nodes, tree.images)
         if ranks:
             order = builder.order.by_radii(radii, tree.points, self.problem.n, queries, order)
         return () if order is None else (order.base_data,)
@@ -171,7 +177,7 @@ class TreeStructure(SearchStructure):
         """Found with the boxes of the tree, unless images or a new order must be known before that."""
         if self.problem.box is not None:
             return super().find_bounds(points)
-        return self.checks.room()
+        return self.checks.slot()
 
     def update(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
         """In the order there is, unless a leaf has grown too far in the step before."""
@@ -179,11 +185,11 @@ class TreeStructure(SearchStructure):
         starts = tree.starts
         if periodic is not None and box is not None:
             starts = periodic.starts(box.low, box.high)
-        outgrown = self._outgrown(tree)
+        outgrown = self._outgrown()
         if not outgrown:
             refitted = self._builder.refit(tree, points, bounds, starts, self.images(starts, bounds))
             # Where one step was enough to outgrow an order, it may be again: look at the boxes before a query does.
-            outgrown = self._restless = self._restless and self._outgrown(refitted)
+            outgrown = self._restless = self._restless and self._outgrown()
             if not outgrown:
                 self._tree = refitted
             del refitted  # its memory is what a new order takes; the old tree answers until that stands
@@ -192,14 +198,14 @@ class TreeStructure(SearchStructure):
             self._grown = 0.0
         return "rebuilt" if outgrown else "refit"
 
-    def _outgrown(self, tree: Tree) -> bool:
-        """Whether a leaf has grown more than it may; waits for the boxes to be fitted.
+    def _outgrown(self) -> bool:
+        """Whether a leaf of the newest tree has grown more than it may; waits for its boxes to be fitted.
 
         The index is restless from then on when half of that had been too much for the update before.
         """
-        if tree.measured is None or math.isinf(self._plan.rebuild_threshold):
+        if math.isinf(self._plan.rebuild_threshold):
             return False
-        before, (self._grown, _) = self._grown, self._hear(tree)
+        before, (self._grown, _) = self._grown, self._measure()
         most = math.log2(self._plan.rebuild_threshold)
         if self._grown > most:
             self._restless = before <= most / 2

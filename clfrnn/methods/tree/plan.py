@@ -7,6 +7,7 @@ import dataclasses
 from ...planning.problem import Problem
 from ...planning.tree_build import MOST_LEAVES, default_leaf_size
 from ...planning.tree_traversal import TreeWalkConfig, plan_tree_walk
+from ...planning.tuning import Tuning
 from ...profile import DeviceProfile
 
 __all__ = ["ADVICE", "TREE_CONSTRUCTIONS", "TreePlan", "plan_of"]
@@ -26,15 +27,16 @@ class TreePlan:
     rebuild_threshold: float
 
 
-def plan_of(problem: Problem, profile: DeviceProfile) -> TreePlan:
+def plan_of(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> TreePlan:
     """Leaves of the size asked for, else of the device's; packs where it has them."""
     neighbors = problem.survey.neighbors(problem.radius)
     of_leaf = problem.options["leaf_size"]
     if of_leaf is None:
-        of_leaf = default_leaf_size(profile, problem.n, neighbors)
+        of_leaf = default_leaf_size(tuning, problem.n, neighbors)
     of_leaf = max(of_leaf, -(-problem.n // MOST_LEAVES))
     config = plan_tree_walk(
         profile,
+        tuning,
         dim=problem.dim,
         real=problem.real,
         periodic=problem.box is not None,

@@ -1,0 +1,139 @@
+"""README and docs: their code runs, and what they list is what there is."""
+
+import re
+import runpy
+import typing
+
+import numpy as np
+import pytest
+from pages import DOCS, ROOT, blocks, run
+
+import clfrnn
+from clfrnn import clouds
+from clfrnn.lists.plan import ListPlan
+from clfrnn.methods import METHODS
+
+README = ROOT / "README.md"
+
+pytestmark = pytest.mark.skipif(not README.is_file(), reason="runs in a checkout")
+
+#: Pages whose blocks are run by tests of their own, and one that shows the definition in signs, with dots in it.
+ELSEWHERE = {"coming-from.md": "test_coming_from", "how-to-add-a-method.md": "test_how_to", "exactness.md": None}
+
+
+def test_the_example_of_the_readme_is_the_example_on_file():
+    assert blocks(README, "python")[0] == (ROOT / "docs/examples/first_search.py").read_text(encoding="utf-8")
+
+
+def test_the_readme_runs(capsys):
+    scope = {}
+    for block in blocks(README, "python"):
+        exec(block, scope)
+
+    assert "pairs of 100,000 queries, distances, float32, on " in capsys.readouterr().out
+    assert isinstance(scope["found"], clfrnn.NeighborList)
+    assert scope["counts"].dtype == np.int32
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs/examples").glob("*.py")), ids=lambda path: path.name)
+def test_examples_run(path, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # where pictures go
+    runpy.run_path(str(path))
+
+    assert capsys.readouterr().out
+
+
+def pages_that_run():
+    found = [path for path in sorted(DOCS.glob("*.md")) if {"python", "console"} & {name for name, _ in blocks(path)}]
+    return [path for path in found if path.name not in ELSEWHERE]
+
+
+@pytest.mark.parametrize("path", pages_that_run(), ids=lambda path: path.name)
+def test_the_blocks_of_a_page_run_and_print_what_it_says(path, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    points = clouds.uniform(64, 3)
+    scope = {"np": np, "clfrnn": clfrnn, "points": points, "radius": 0.3, "index": clfrnn.build_index(points, 0.3)}
+
+    run(blocks(path), scope, path.name)
+
+
+def test_pages_with_tests_of_their_own_have_them():
+    assert {path.name for path in pages_that_run()} >= {"tutorial.md", "loops.md", "periodic.md", "choosing.md"}
+    for page, test in ELSEWHERE.items():
+        assert blocks(DOCS / page, "python"), page
+        assert test is None or page in (ROOT / f"tests/docs/{test}.py").read_text(encoding="utf-8")
+
+
+def test_every_page_is_in_the_table_of_contents():
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
+    for path in [*DOCS.glob("*.md"), *DOCS.glob("papers/*.md")]:
+        name = path.relative_to(DOCS).with_suffix("").as_posix()
+        assert name == "index" or re.search(rf"^{name}$", text, re.MULTILINE), name
+
+
+def test_every_method_and_option_is_described():
+    for path in (README, ROOT / "docs/methods.md"):
+        text = path.read_text(encoding="utf-8")
+        for method in METHODS.values():
+            assert method.name in text, path
+            assert all(option in text for option in method.options), path
+
+
+def test_the_architecture_page_names_every_folder():
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    for folder in [*(ROOT / "clfrnn").iterdir(), *(ROOT / "templates").iterdir()]:
+        if folder.is_dir() and folder.name != "__pycache__":
+            assert f"`{folder.name}/`" in text, folder
+    for module in ("api.py", "index.py", "verify.py"):
+        assert f"`{module}`" in text
+        assert (ROOT / "clfrnn" / module).is_file()
+
+
+def test_the_architecture_page_names_every_value_of_a_list_plan():
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    for decision in ("first_pass", "attributes", "capacity"):
+        for value in typing.get_args(typing.get_type_hints(ListPlan)[decision]):
+            assert f"`{value}`" in text, f"{decision} {value}"
+
+
+def test_the_figure_of_the_architecture_page_is_what_its_script_draws():
+    drawn = runpy.run_path(str(DOCS / "make_flow.py"))
+
+    assert drawn["PICTURE"].read_text(encoding="utf-8") == drawn["figure"]()
+    for _, steps in drawn["COLUMNS"]:
+        for path in (path for _, where in steps for path in where.split(", ")):
+            assert (ROOT / "clfrnn" / path).exists(), path
+
+
+def test_paths_on_pages_exist():
+    """In code marks, a path that begins with a folder of the checkout or of the package."""
+    for page in [README, ROOT / "asv_benches/README.md", *DOCS.glob("*.md")]:
+        text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        for path in re.findall(r"`((?:clfrnn|templates|tests|docs|asv_benches)/[\w./-]+)`", text):
+            example = "sweep" in path or "NAME" in path
+            assert example or (ROOT / path).exists(), f"{page.name}: {path}"
+
+
+def test_the_project_has_what_its_metadata_names():
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    for extra in ("pocl", "intel", "plot", "test", "docs", "bench", "dev"):
+        assert re.search(rf"^{extra} = \[", text, re.MULTILINE)
+    assert (ROOT / "LICENSE").read_text(encoding="utf-8").startswith("MIT License")
+    assert "Unreleased" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert (ROOT / "clfrnn/py.typed").is_file()
+
+
+@pytest.mark.skipif(not (ROOT / ".ci/run").is_file(), reason="runs in a checkout")
+def test_the_tools_of_developers_are_those_of_ci():
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    for tool in ("ruff", "mypy"):
+        (pinned,) = re.findall(rf'"({tool}==[\d.]+)"', text)
+        assert pinned in (ROOT / ".ci/run").read_text(encoding="utf-8"), tool
+
+
+@pytest.mark.skipif(not (ROOT / "CITATION.cff").is_file(), reason="runs in a checkout")
+def test_the_citation_names_the_four_papers_and_the_version():
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {clfrnn.__version__}\n" in text
+    assert all(f"family-names: {name}\n" in text for name in ("Green", "Chisholm", "Groß", "Xing"))
+    assert text.count("  - type: ") == 4
