@@ -1,4 +1,4 @@
-<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%namespace name="neighborhood" file="/fenns/neighborhood.mako"/>
 <%namespace name="sections" file="/fenns/sections.mako"/>
 <%namespace name="tiles" file="/fenns/tiles.mako"/>
@@ -8,7 +8,7 @@
 ## equally often, never behind a condition or an early return, which some compilers for CPUs get wrong.
 <%def name="functions()">
 // Behind a user's state, names of built-in functions may be those of a user's own.
-void frnn_meet(void)
+void frnn_barrier(void)
 {
 % if work_group_size > 1:
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -48,10 +48,10 @@ real frnn_below(const real x)
 % if first_pass == "fill_buffer":
     // The slots of queries that find all candidates in the tile lie in the same memory: groups are more, the less they take.
 <% bytes, offset = max(sum(many * size[kind] for kind, _, many in passing), 2 * work_group_size * stashed), 0 %>\
-    local real frnn_room[${-(-bytes // size["real"])}];
-    local ushort *const frnn_slots = (local ushort *)frnn_room;
+    local real frnn_memory[${-(-bytes // size["real"])}];
+    local ushort *const frnn_slots = (local ushort *)frnn_memory;
 % for kind, name, many in passing:
-    local ${kind} *const ${name} = (local ${kind} *)frnn_room + ${offset // size[kind]};
+    local ${kind} *const ${name} = (local ${kind} *)frnn_memory + ${offset // size[kind]};
 <% offset += many * size[kind] %>\
 % endfor
 % else:
@@ -91,18 +91,18 @@ real frnn_below(const real x)
 % if first_pass == "overflow":
     // Where the stash has served all of them, nothing is loaded.
     if (frnn_l == 0) frnn_accepted = 0;
-    frnn_meet();
+    frnn_barrier();
     for (int frnn_k = frnn_begin + frnn_l; frnn_k < frnn_finish; frnn_k += ${work_group_size})
         if (frnn_full[frnn_k]) frnn_next(&frnn_accepted);
-    frnn_meet();
+    frnn_barrier();
     if (!frnn_accepted) frnn_finish = frnn_begin;
-    frnn_meet();
+    frnn_barrier();
 % endif
     const int frnn_rounds = (frnn_finish - frnn_begin + ${work_group_size - 1}) / ${work_group_size};
 % if periodic:
     // So many cells are looked at to each side: more than one where the reach is longer than the box.
 % for k in range(dim):
-    const real frnn_sight${k} = ${periodic_box.widest(k, "frnn_widest", "frnn_images")} * frnn_inverse.s${k};
+    const real frnn_sight${k} = ${periodic_images.widest_reach(k, "frnn_widest", "frnn_images")} * frnn_inverse.s${k};
     const int frnn_around${k} = frnn_sight${k} < (real)0.995 ? 1 : (int)frnn_sight${k} + 2;
 % endfor
     const int frnn_neighbors = ${" * ".join(f"(2 * frnn_around{k} + 1)" for k in range(dim))};
@@ -138,10 +138,10 @@ real frnn_below(const real x)
             }
         }
     }
-    frnn_meet();
+    frnn_barrier();
     const int frnn_held = frnn_own + frnn_accepted;
     frnn_whole = frnn_held <= ${tile};
-    frnn_meet();
+    frnn_barrier();
     for (int frnn_fits = frnn_whole; frnn_fits; --frnn_fits) {
         ${tiles.arrange("frnn_own")}
     }
@@ -150,7 +150,7 @@ real frnn_below(const real x)
 <%def name="load_tile()">
     // As many candidates as surely fit, from where the last tile ended: neighbor after neighbor, a batch of places for all
     // items at a time, while there is room for another.
-    frnn_meet();
+    frnn_barrier();
     if (frnn_l == 0) frnn_accepted = 0;
     int frnn_filled = 0;
     while (frnn_number < frnn_neighbors && !frnn_filled) {
@@ -164,9 +164,9 @@ real frnn_below(const real x)
                 if (frnn_u < frnn_last) {
                     ${neighborhood.take_in("frnn_u", "frnn_next(&frnn_accepted)")}
                 }
-                frnn_meet();
+                frnn_barrier();
                 frnn_filled = frnn_accepted > ${tile - work_group_size};
-                frnn_meet();
+                frnn_barrier();
             }
             if (frnn_first_here + frnn_s >= frnn_last) {
                 ++frnn_number;

@@ -1,9 +1,9 @@
 <%include file="/grid/cells.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
-<%namespace name="places" file="/common/point_layout.mako"/>
-<%namespace name="runs" file="/traversal/candidate_run.mako"/>
+<%namespace name="point_layout" file="/common/point_layout.mako"/>
+<%namespace name="candidate_run" file="/traversal/candidate_run.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%namespace name="blocks" file="/fenns/blocks.mako"/>
 <%namespace name="sections" file="/fenns/sections.mako"/>
 <%namespace name="tiles" file="/fenns/tiles.mako"/>
@@ -40,9 +40,9 @@
     for (int frnn_round = 0; frnn_round < (frnn_whole ? frnn_rounds : 0); ++frnn_round) {
         ${take_query()}
         if (frnn_active) {
-            ${visit.take_up(function)}
+            ${visit.begin_query(function)}
             ${fine_window(function, "places")}
-            ${visit.lay_down(function, "places")}
+            ${visit.end_query(function, "places")}
         }
     }
     for (int frnn_round = 0; frnn_round < (frnn_whole ? 0 : frnn_rounds); ++frnn_round) {
@@ -55,23 +55,23 @@
     }
 % endif
 % else:
-    ${visit.take_up(function)}
-    <%visit:each_image args="image" split="${runs.splits(function)}">
+    ${visit.begin_query(function)}
+    <%visit:each_image args="image" split="${candidate_run.splits(function)}">
         ${cells.window()}
         <%cells:rows image="${image}">
             // All of a row's points, borders or not: cells that follow each other hold theirs in one run.
             int frnn_t = ${sections.start("frnn_sections", "frnn_row + frnn_from0")};
             const int frnn_stop = ${sections.end("frnn_sections", "frnn_row + frnn_to0")};
-            ${runs.run(function, image)}
+            ${candidate_run.run(function, image)}
         </%cells:rows>
     </%visit:each_image>
-    ${visit.lay_down(function)}
+    ${visit.end_query(function)}
 % endif
 </%def>
 
 <%def name="by_tiles(function, load)">
         ${take_query()}
-        ${visit.take_up(function, "frnn_active")}
+        ${visit.begin_query(function, "frnn_active")}
         int frnn_number = 0, frnn_s = 0;
         for (int frnn_more = 1; frnn_more;) {
             for (int frnn_turn = ${load}; frnn_turn; --frnn_turn) {
@@ -88,7 +88,7 @@
             }
             frnn_more = ${load} && frnn_number < frnn_neighbors;
         }
-        if (frnn_active) ${visit.lay_down(function, "straight")}
+        if (frnn_active) ${visit.end_query(function, "straight")}
 </%def>
 
 <%def name="take_query()">
@@ -104,7 +104,7 @@
         const real_vec frnn_q = ${geometry.point_of("frnn_own_record")};
         int i = FRNN_LANE_ID(frnn_own_record.s3);
 % if foreign and periodic:
-        if (${periodic_box.far_off()}) frnn_active = 0;
+        if (${periodic_images.is_far()}) frnn_active = 0;
 % endif
 % if part:
         frnn_active &= i >= frnn_part_first & i < frnn_part_end;
@@ -141,14 +141,14 @@
     // Without tiles: a place in sorted order, or a query by its number.
     ${cells.take_query(function)}
 % if images == "far":
-    if (!(${periodic_box.far_off()})) return;
+    if (!(${periodic_images.is_far()})) return;
 % endif
 </%def>
 
 % if tile:
 ${blocks.functions()}
 % endif
-<%visit:program function="${function}" arguments="${arguments}" walk="${walk}" point="${places.point}" point_id="${places.point_id}">
+<%visit:program function="${function}" arguments="${arguments}" walk="${walk}" point="${point_layout.point}" point_id="${point_layout.point_id}">
 % if tile:
     ${blocks.declare()}
     ${blocks.take_cell()}

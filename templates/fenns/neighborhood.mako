@@ -1,4 +1,4 @@
-<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%namespace name="sections" file="/fenns/sections.mako"/>
 ## The coarse cells around a block's own, and which points at their borders the queries of the own cell may see.
 ## Config fields used: dim, periodic, work_group_size, tile.
@@ -7,13 +7,13 @@
     // part for these, and of these the points that a query of the own cell may see. On an axis where the neighbor lies
     // behind or before, that is a point which less or plus the reach has a cell as far back as the own one: one comparison,
     // times the side, the bound being the largest number below the next cell. Elsewhere nothing is above infinity.
-    frnn_meet();
+    frnn_barrier();
     for (int frnn_n_ = frnn_l; frnn_n_ < ${3 ** dim}; frnn_n_ += ${work_group_size}) {
         const int frnn_which = (${page}) * ${3 ** dim} + frnn_n_;
         int frnn_there = frnn_which < frnn_neighbors, frnn_rest = (frnn_which + frnn_neighbors / 2) % frnn_neighbors;
         int frnn_cell_rest = frnn_cell_here;
 % for k in range(dim):
-        const real frnn_wide${k} = ${periodic_box.widest(k, "frnn_widest", "frnn_images")};
+        const real frnn_wide${k} = ${periodic_images.widest_reach(k, "frnn_widest", "frnn_images")};
         const int frnn_c${k} = frnn_cell_rest % frnn_shape.s${k}, frnn_span${k} = ${f"2 * frnn_around{k} + 1" if periodic else "3"};
         int frnn_g${k} = frnn_c${k} + frnn_rest % frnn_span${k} - frnn_span${k} / 2;
         frnn_cell_rest /= frnn_shape.s${k};
@@ -41,7 +41,7 @@
         frnn_firsts[frnn_n_] = frnn_start;
         frnn_lasts[frnn_n_] = frnn_there ? frnn_sections[3 * frnn_g + frnn_section] : frnn_start;
     }
-    frnn_meet();
+    frnn_barrier();
 </%def>
 
 <%def name="take_neighbor(number)">

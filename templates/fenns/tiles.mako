@@ -1,4 +1,4 @@
-<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 ## The local grid over a block: candidates of a tile in the order of its fine cells.
 ## Config fields used: dim, components, periodic, work_group_size, tile, foreign.
 <%def name="fine_cell(k, x)" filter="trim">
@@ -15,7 +15,7 @@ ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine
 <% each = -(-tile // work_group_size) %>\
     const int frnn_places = ${" * ".join(f"frnn_fine_shape.s{k}" for k in range(dim))} + 1;
     for (int frnn_k = frnn_l; frnn_k < frnn_places; frnn_k += ${work_group_size}) frnn_fine[frnn_k] = 0;
-    frnn_meet();
+    frnn_barrier();
     // Of each candidate: where it comes from, and its fine cell and its rank there in the halves of a number.
     int frnn_origin[${each}], frnn_rank[${each}];
 % if periodic:
@@ -47,7 +47,7 @@ ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine
             frnn_rank[frnn_m] = frnn_f << 16 | frnn_next(&frnn_fine[frnn_f]);
         }
     }
-    frnn_meet();
+    frnn_barrier();
     ${scan_fine()}
 % if work_group_size > 1:
 #pragma unroll
@@ -64,7 +64,7 @@ ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine
 % endif
         }
     }
-    frnn_meet();
+    frnn_barrier();
 </%def>
 
 <%def name="scan_fine()">
@@ -76,14 +76,14 @@ ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine
     int frnn_sum = 0;
     for (int frnn_k = frnn_lowest; frnn_k < frnn_highest; ++frnn_k) frnn_sum += frnn_fine[frnn_k];
     frnn_sums[frnn_l] = frnn_sum;
-    frnn_meet();
+    frnn_barrier();
     for (int frnn_b = frnn_l; frnn_b < ${-(-work_group_size // 16)}; frnn_b += ${work_group_size}) {
         int frnn_block = 0;
         for (int frnn_k = frnn_b * 16; frnn_k < frnn_min(${work_group_size}, frnn_b * 16 + 16); ++frnn_k)
             frnn_block += frnn_sums[frnn_k];
         frnn_blocks[frnn_b] = frnn_block;
     }
-    frnn_meet();
+    frnn_barrier();
     int frnn_before = 0;
     for (int frnn_b = 0; frnn_b < frnn_l / 16; ++frnn_b) frnn_before += frnn_blocks[frnn_b];
     for (int frnn_k = frnn_l / 16 * 16; frnn_k < frnn_l; ++frnn_k) frnn_before += frnn_sums[frnn_k];
@@ -92,7 +92,7 @@ ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine
         frnn_fine[frnn_k] = frnn_before;
         frnn_before += frnn_here;
     }
-    frnn_meet();
+    frnn_barrier();
 </%def>
 
 <%def name="take_candidate()">
@@ -102,10 +102,10 @@ ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine
     const real frnn_p${k} = frnn_candidate.s${k};
 % if periodic:
     const int frnn_base${k} = frnn_shifts[frnn_t * ${dim} + ${k}] + frnn_own${k};
-    const real frnn_carry${k} = (real)frnn_base${k} * frnn_length${k};
+    const real frnn_displacement${k} = (real)frnn_base${k} * frnn_length${k};
 % endif
 % endfor
 % if periodic and not foreign:
-    const int frnn_out_here = ${periodic_box.left_out("frnn_base")};
+    const int frnn_excluded_here = ${periodic_images.excluded_id("frnn_base")};
 % endif
 </%def>

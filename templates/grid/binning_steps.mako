@@ -1,5 +1,5 @@
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 ## Steps that the kernels of the coarse grid share: a point's cell, who sees it there, and the sums of counts.
 ## Config fields used: dim, components, periodic, work_group_size, batch.
 <%def name="cell(p, turns)">
@@ -10,9 +10,9 @@
 % else:
     const real at${k} = ${p}${component};
 % endif
-    const int lane${k} = frnn_cell(at${k}, low.s${k}, inverse.s${k}, foremost.s${k}, hindmost.s${k});
+    const int index${k} = frnn_cell(at${k}, low.s${k}, inverse.s${k}, foremost.s${k}, hindmost.s${k});
 % endfor
-    const int address = ${"(lane2 * shape.s1 + lane1)" if dim == 3 else "lane1"} * shape.s0 + lane0;
+    const int address = ${"(index2 * shape.s1 + index1)" if dim == 3 else "index1"} * shape.s0 + index0;
 </%def>
 
 <%def name="show(axes)">
@@ -20,7 +20,7 @@
 % for k in axes:
     int shown${k};
     {
-        const real reach = ${periodic_box.widest(k, "widest", "images")};
+        const real reach = ${periodic_images.widest_reach(k, "widest", "images")};
         const int from = frnn_coordinate(at${k} - reach, low.s${k}, inverse.s${k});
         const int to = frnn_coordinate(at${k} + reach, low.s${k}, inverse.s${k});
 % if periodic:
@@ -28,7 +28,7 @@
 % else:
         const int first = foremost.s${k}, last = hindmost.s${k};
 % endif
-        shown${k} = clamp(from, first, last) != lane${k} | clamp(to, first, last) != lane${k};
+        shown${k} = clamp(from, first, last) != index${k} | clamp(to, first, last) != index${k};
     }
 % endfor
 </%def>
@@ -87,7 +87,7 @@ int room_of(global const int *restrict ends_before, const int bucket)
 
 <%def name="counters_of_group()">
     // Once they have been read, what items hand to each other takes their place.
-    local int found[${room}], *const handed = found;
+    local int found[${room}], *const exchange = found;
 </%def>
 
 <%def name="record(p)" filter="trim">

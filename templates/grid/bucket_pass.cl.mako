@@ -1,15 +1,15 @@
 <%include file="/common/geometry.mako"/>
 <%include file="/common/cell_coordinate.mako"/>
-<%namespace name="bounds" file="/common/bounding_box.mako"/>
+<%namespace name="bounding_box" file="/common/bounding_box.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
-<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
-<%namespace name="steps" file="/grid/binning_steps.mako"/>
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="binning_steps" file="/grid/binning_binning_steps.mako"/>
 // Sorting into buckets, runs of addresses so long that a work-group counts all of them in local memory: bucket b holds the
 // cells from b << shift on. What is left for a group to sort is then no more than it can count and write beside each other.
 // Config fields used: dim, components, periodic, work_group_size, batch, and room and slots, which follow from counters.
 // Source: Stehle, Jacobsen (2017), "A memory bandwidth-efficient hybrid radix sort on GPUs", §4: buckets first, then each at once.
-${periodic_box.numbers()}
-${steps.rooms()}
+${periodic_images.functions()}
+${binning_steps.rooms()}
 
 // The points of each bucket, counted in local memory; and their box.
 // Launch: any number of groups, which stride over the points. In: points (n, dim); most: where there are regions, in how many
@@ -24,18 +24,18 @@ void count_buckets(const int n, const int shift, const int buckets, global const
                    global int *restrict counts, global int *restrict before, global real *restrict boxes,
                    const int regions, const int span, const int most)
 {
-    ${steps.counters_of_group()}
-    ${bounds.begin()}
+    ${binning_steps.counters_of_group()}
+    ${bounding_box.begin()}
     local int entered;
     const int stride = get_global_size(0);
     for (int k = get_local_id(0); k < buckets; k += ${work_group_size}) found[k] = 0;
     if (get_local_id(0) == 0) entered = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    <%steps:each_point batch="${batch}">
-        ${bounds.take("p.s", "i")}
+    <%binning_steps:each_point batch="${batch}">
+        ${bounding_box.include_point("p.s", "i")}
         ${cells.address("p")}
         atomic_inc(&found[address >> shift]);
-    </%steps:each_point>
+    </%binning_steps:each_point>
     barrier(CLK_LOCAL_MEM_FENCE);
     // A group that enters twice as many buckets as groups may on average has regions serve all: then nobody asks who came
     // before, and atomic operations that need not answer take less.
@@ -71,7 +71,7 @@ void count_buckets(const int n, const int shift, const int buckets, global const
             atomic_add(&counts[buckets + 2 * regions], entered);
         }
     }
-    ${bounds.fold(slots, "boxes", "(int)get_group_id(0)")}
+    ${bounding_box.reduce_and_store(slots, "boxes", "(int)get_group_id(0)")}
 }
 
 // Points into the order of buckets. Each group adds the counts up for itself, which takes less than another launch.
@@ -84,21 +84,21 @@ void sort_buckets(const int n, const int shift, const int buckets, global const 
                   global const int *restrict counts, global const int *restrict before, global int *restrict ends,
                   global frnn_record *restrict sorted, const int regions, const int most)
 {
-    ${steps.counters_of_group()}
+    ${binning_steps.counters_of_group()}
     if (regions && counts[buckets + 2 * regions] > most) return;
     const int l = get_local_id(0), stride = get_global_size(0), cells = buckets;
     for (int k = l; k < cells; k += ${work_group_size}) found[k] = counts[k];
-    ${steps.sum_up()}
+    ${binning_steps.sum_up()}
     // The places of this group in a bucket are taken from the right.
     for (int k = l; k < cells; k += ${work_group_size}) {
         if (get_group_id(0) == 0) ends[k] = found[k];
         found[k] -= before[(int)get_group_id(0) * buckets + k];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    <%steps:each_point batch="${batch}">
+    <%binning_steps:each_point batch="${batch}">
         ${cells.address("p")}
-        sorted[atomic_dec(&found[address >> shift]) - 1] = ${steps.record("p")};
-    </%steps:each_point>
+        sorted[atomic_dec(&found[address >> shift]) - 1] = ${binning_steps.record("p")};
+    </%binning_steps:each_point>
 }
 
 // Both at once, by groups that take places in buckets when they have counted. Each bucket has room for somewhat more points
@@ -116,17 +116,17 @@ void share_buckets(const int n, const int shift, const int buckets, global const
                    global frnn_record *restrict records, global int *restrict homeless, global int *restrict runs,
                    global real *restrict boxes)
 {
-    ${steps.counters_of_group()}
-    ${bounds.begin()}
+    ${binning_steps.counters_of_group()}
+    ${bounding_box.begin()}
     local int done;
     const int l = get_local_id(0), stride = get_global_size(0), rooms = room_of(ends_before, buckets);
     for (int k = l; k < buckets; k += ${work_group_size}) found[k] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    <%steps:each_point batch="${batch}">
-        ${bounds.take("p.s", "i")}
+    <%binning_steps:each_point batch="${batch}">
+        ${bounding_box.include_point("p.s", "i")}
         ${cells.address("p")}
         atomic_inc(&found[address >> shift]);
-    </%steps:each_point>
+    </%binning_steps:each_point>
     barrier(CLK_LOCAL_MEM_FENCE);
     // The next place of the group in each bucket, or behind all rooms.
     for (int k = l; k < buckets; k += ${work_group_size}) {
@@ -140,26 +140,26 @@ void share_buckets(const int n, const int shift, const int buckets, global const
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    <%steps:each_point batch="${batch}">
+    <%binning_steps:each_point batch="${batch}">
         ${cells.address("p")}
         const int place = atomic_inc(&found[address >> shift]);
         if (place < rooms) {
-            records[place] = ${steps.record("p")};
+            records[place] = ${binning_steps.record("p")};
         } else {
             homeless[place - rooms] = i;
         }
-    </%steps:each_point>
+    </%binning_steps:each_point>
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if (l == 0) done = atomic_inc(&counts[buckets]) + 1;
     barrier(CLK_LOCAL_MEM_FENCE);
     // By atomic operations, as no cache may answer for others.
     const int cells = done == (int)get_num_groups(0) ? buckets : 0;
     for (int k = l; k < cells; k += ${work_group_size}) found[k] = atomic_add(&counts[k], 0);
-    ${steps.sum_up()}
+    ${binning_steps.sum_up()}
     for (int k = l; k < cells; k += ${work_group_size}) ends[k] = found[k];
     if (cells && l == 0) {
         ends[buckets] = atomic_xchg(&counts[buckets + 1], 0);
         atomic_xchg(&counts[buckets], 0);
     }
-    ${bounds.fold(slots, "boxes", "(int)get_group_id(0)")}
+    ${bounding_box.reduce_and_store(slots, "boxes", "(int)get_group_id(0)")}
 }

@@ -1,15 +1,15 @@
 <%include file="/common/geometry.mako"/>
 <%include file="/common/cell_coordinate.mako"/>
-<%namespace name="bounds" file="/common/bounding_box.mako"/>
+<%namespace name="bounding_box" file="/common/bounding_box.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
-<%namespace name="places" file="/common/point_layout.mako"/>
-<%namespace name="steps" file="/grid/binning_steps.mako"/>
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="point_layout" file="/common/point_layout.mako"/>
+<%namespace name="binning_steps" file="/grid/binning_binning_steps.mako"/>
 // The cells of buckets, as `buckets` sorts points into them.
 // Config fields used: dim, components, periodic, layout, work_group_size, tile, and room and slots, which follow from counters.
-${periodic_box.numbers()}
-${steps.rooms()}
+${periodic_images.functions()}
+${binning_steps.rooms()}
 <%def name="each_record()">
     {
         // What the bucket had room for, then run by run what it had none for.
@@ -22,7 +22,7 @@ ${steps.rooms()}
                 } else {
                     const int i = homeless[begin + t];
                     const real_vec own = ${geometry.load("points", "i")};
-                    record = ${steps.record("own")};
+                    record = ${binning_steps.record("own")};
                 }
                 const real_vec p = ${geometry.point_of("record")};
                 ${cells.address("p")}
@@ -46,10 +46,10 @@ kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void fill_cells(const int n, const int shift, const int all, const int groups, ${cells.grid("")}, global const int *restrict ends,
                 global const frnn_record *restrict records, const int shared, global const int *restrict ends_before,
                 global const int *restrict homeless, global const int *restrict runs, global const real *restrict points,
-                global const real *restrict boxes, global int *restrict starts, ${places.array("sorted")},
+                global const real *restrict boxes, global int *restrict starts, ${point_layout.array("sorted")},
                 global int *restrict counts, global real *restrict box, const int place)
 {
-    ${steps.counters_of_group()}
+    ${binning_steps.counters_of_group()}
     // Where the points of the bucket come from, in the order of cells, so that they are written one behind the other: a
     // record by itself takes the memory of GPUs as long as some of them.
     local ushort sources[${tile}];
@@ -71,7 +71,7 @@ void fill_cells(const int n, const int shift, const int all, const int groups, $
     <%self:each_record>
         atomic_inc(&found[address - origin]);
     </%self:each_record>
-    ${steps.sum_up()}
+    ${binning_steps.sum_up()}
     for (int k = l; k < cells; k += ${work_group_size}) starts[origin + k + 1] = from + found[k];
     if (l == 0) {
         counts[bucket] = 0;
@@ -85,18 +85,18 @@ void fill_cells(const int n, const int shift, const int all, const int groups, $
         if (held) {
             sources[slot] = (ushort)t;
         } else {
-            ${places.put_record("sorted", "n", "from + slot", "record")}
+            ${point_layout.store_record("sorted", "n", "from + slot", "record")}
         }
     </%self:each_record>
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int k = l; k < held; k += ${work_group_size}) {
-        ${places.put_record("sorted", "n", "from + k", "records[opens + sources[k]]")}
+        ${point_layout.store_record("sorted", "n", "from + k", "records[opens + sources[k]]")}
     }
     if (bucket == 0) {
-        ${bounds.begin()}
+        ${bounding_box.begin()}
         for (int g = l; g < groups; g += ${work_group_size}) {
-            ${bounds.take_box("boxes", "g")}
+            ${bounding_box.include_box("boxes", "g")}
         }
-        ${bounds.fold(slots, "box + place", "0")}
+        ${bounding_box.reduce_and_store(slots, "box + place", "0")}
     }
 }

@@ -2,8 +2,8 @@
 <%include file="/common/cell_coordinate.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
-<%namespace name="steps" file="/grid/binning_steps.mako"/>
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="binning_steps" file="/grid/binning_binning_steps.mako"/>
 // Sorting into buckets in two passes, for points so many that memory holds more lines which groups have begun than caches
 // do: first into regions, runs of 1 << span buckets, then each region into its buckets. A group sorts a tile in local memory, so
 // that what goes to one run is written by items beside each other, and takes places for it behind all that other groups have
@@ -12,7 +12,7 @@
 // Config fields used: dim, components, periodic, work_group_size, batch, and room and tile, which follow from counters and
 // batch.
 // Source: Stehle, Jacobsen (2017), "A memory bandwidth-efficient hybrid radix sort on GPUs", §4.
-${periodic_box.numbers()}
+${periodic_images.functions()}
 ## Runs that an item looks after.
 <% own_runs = -(-room // work_group_size) %>\
 <%def name="memory_of_tile()">
@@ -45,7 +45,7 @@ ${periodic_box.numbers()}
         const int k = m * ${work_group_size} + l;
         taken[m] = k < ${all_runs} && found[k] ? atomic_add(&(${cursors})[k], found[k]) : 0;
     }
-    ${steps.sum_up()}
+    ${binning_steps.sum_up()}
     for (int m = 0; m < ${own_runs}; ++m) {
         const int k = m * ${work_group_size} + l;
         if (k < ${all_runs}) places[k] = ${base} + taken[m] - (k ? found[k - 1] : 0);
@@ -91,7 +91,7 @@ void sort_regions(const int n, const int shift, const int span, const int bucket
         const real_vec p = some[m];
         ${cells.address("p")}
         of[m] = address >> (shift + span);
-        mine[m] = ${steps.record("p")};
+        mine[m] = ${binning_steps.record("p")};
     </%self:each_of_item>
     ${write_tile("regions", "counts + (buckets + regions)", "found[regions + k - 1] - many")}
     // A region has few buckets, and items beside each other add up the same.

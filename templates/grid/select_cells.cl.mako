@@ -1,22 +1,22 @@
 <%include file="/common/geometry.mako"/>
 <%include file="/common/cell_coordinate.mako"/>
-<%namespace name="bounds" file="/common/bounding_box.mako"/>
+<%namespace name="bounding_box" file="/common/bounding_box.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
-<%namespace name="places" file="/common/point_layout.mako"/>
-<%namespace name="steps" file="/grid/binning_steps.mako"/>
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="point_layout" file="/common/point_layout.mako"/>
+<%namespace name="binning_steps" file="/grid/binning_binning_steps.mako"/>
 // Few points into the order of cells in one launch, as launches cost more than they do: every group reads all points,
 // and picks those of its own bucket, the cells from bucket << shift on. Most are told by one coordinate.
 // Config fields used: dim, components, periodic, layout, work_group_size, batch, tile, spread, and room and slots, which follow
 // from counters.
-${periodic_box.numbers()}
+${periodic_images.functions()}
 <%def name="put_point()">
         const real_vec p = ${geometry.load("points", "i")};
         ${cells.address("p")}
         if (address >> shift == bucket) {
             const int slot = from + atomic_dec(&found[address - origin]) - 1;
-            ${places.put("sorted", "n", "slot", "p", "i")}
+            ${point_layout.store("sorted", "n", "slot", "p", "i")}
         }
 </%def>
 
@@ -25,9 +25,9 @@ ${periodic_box.numbers()}
 // Exact because a group counts the points of lower buckets, too, so that it knows where its own begin.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void pick_cells(const int n, const int shift, const int all, global const real *restrict points, ${cells.grid("")},
-                global int *restrict starts, ${places.array("sorted")}, global real *restrict box, const int place)
+                global int *restrict starts, ${point_layout.array("sorted")}, global real *restrict box, const int place)
 {
-    ${steps.counters_of_group()}
+    ${binning_steps.counters_of_group()}
     // The points of the bucket as they are met; counts of lower ones, by many counters, as all items add to them.
     local int picked[${tile}], lower[${spread}], met;
     const int l = get_local_id(0), stride = ${work_group_size}, bucket = get_group_id(0), origin = bucket << shift;
@@ -37,22 +37,22 @@ void pick_cells(const int n, const int shift, const int all, global const real *
     for (int k = l; k < ${spread}; k += stride) lower[k] = 0;
     if (l == 0) met = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    ${bounds.begin()}
-    <%steps:each_point batch="${batch}" first="l" n="(n - looked)">
-        ${bounds.take("p.s", "i")}
-    </%steps:each_point>
+    ${bounding_box.begin()}
+    <%binning_steps:each_point batch="${batch}" first="l" n="(n - looked)">
+        ${bounding_box.include_point("p.s", "i")}
+    </%binning_steps:each_point>
     // As many points at a time as an item has bits, one for each in a row of cells that the bucket has a part of; others are
     // in other buckets.
     const int of_row = ${"shape.s1 * shape.s0" if dim == 3 else "shape.s0"}, first_row = origin / of_row, last_row = (origin + cells - 1) / of_row;
     int below = 0;
     for (int begin = 0; begin < looked; begin += 64 * stride) {
         ulong near = 0, bit = 1;
-        <%steps:each_point batch="${batch}" first="(begin + l)" n="min(looked, begin + 64 * stride)">
+        <%binning_steps:each_point batch="${batch}" first="(begin + l)" n="min(looked, begin + 64 * stride)">
             ${cells.row("p")}
             below += row < first_row;
             near |= row >= first_row & row <= last_row ? bit : 0;
             bit <<= 1;
-        </%steps:each_point>
+        </%binning_steps:each_point>
         for (; near; near &= near - 1) {
             const int i = begin + l + (63 - (int)clz(near & -near)) * stride;
             const real_vec p = ${geometry.load("points", "i")};
@@ -67,7 +67,7 @@ void pick_cells(const int n, const int shift, const int all, global const real *
         }
     }
     if (below) atomic_add(&lower[l % ${spread}], below);
-    ${steps.sum_up()}
+    ${binning_steps.sum_up()}
     int from = 0;
     for (int k = 0; k < ${spread}; ++k) from += lower[k];
     for (int k = l; k < cells; k += stride) starts[origin + k + 1] = from + found[k];
@@ -83,6 +83,6 @@ void pick_cells(const int n, const int shift, const int all, global const real *
         ${put_point()}
     }
     if (!picks) {
-        ${bounds.fold(slots, "box + place", "0")}
+        ${bounding_box.reduce_and_store(slots, "box + place", "0")}
     }
 }
