@@ -13,8 +13,9 @@ from clfrnn.errors import DeviceMemoryError
 from clfrnn.first_pass.base import ListFacts
 from clfrnn.lists.columns import make_columns
 from clfrnn.lists.plan import ListPlan, ListProblem, plan_list
+from clfrnn.lists.rows import Rows
 from clfrnn.lists.state import ListState
-from clfrnn.lists.two_pass import make_list
+from clfrnn.lists.two_pass import _offsets_for, make_list
 from clfrnn.queries.make_request import make_request
 from clfrnn.runtime.scratch import INT, LONG
 
@@ -198,6 +199,32 @@ def test_a_first_pass_without_memory_is_done_without(device, monkeypatch):
     monkeypatch.setattr(device, "scratch", refuse)
     for first_pass in FIRST_PASSES:
         case.check(case.list(plan_of(first_pass)), {})
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["int32", "int64"])
+def test_offsets_that_have_wrapped_are_scanned_again(session, wide):
+    """Of more pairs than int32 offsets count, and of fewer than int64 offsets could."""
+    index = clfrnn.build_index(clouds.uniform(5, 3, seed=3), 0.1, method="strips", session=session)
+    counts = np.array([7, 0, 5, 3, 9] if wide else [2**30, 2**31 - 1, 0, 2**30 + 5, 2**31 - 1, 3])
+    exact = np.concatenate([[0], np.cumsum(counts)])
+    given = exact if wide else (exact % 2**32).astype(np.uint32).view(np.int32)
+    offsets = session.upload(given, purpose="a test")
+    rows = Rows(traversal=index._traversal, request=None, columns=None, measured=False, bounded=True)
+
+    assert _offsets_for(rows, offsets, 2**40 if wide else 5) is offsets
+    found = _offsets_for(rows, offsets, int(exact[-1])).get()
+    assert found.dtype == (np.int32 if wide else np.int64)
+    assert np.array_equal(found, exact)
+
+
+@pytest.mark.parametrize("offset", [np.int32, np.int64])
+def test_rows_written_by_sectors_are_bounded(offset):
+    """A compiler made wrong lists of them otherwise."""
+    columns = make_columns(
+        distances=False, vectors=False, sort=None, periodic=True, images=False, dim=2, dtype=np.dtype(np.float32)
+    )
+    assert "capacity" in columns.writer(np.dtype(offset), bounded=False, held=8).arguments
+    assert "capacity" not in columns.writer(np.dtype(offset), bounded=False, held=0).arguments
 
 
 # What is decided, from facts alone.
