@@ -5,7 +5,7 @@
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
-<%namespace name="binning_steps" file="/grid/binning_binning_steps.mako"/>
+<%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
 // Sorting into a grid so coarse that a work-group counts all of its cells in local memory.
 // Config fields used: dim, components, periodic, work_group_size, batch, spread, and room and slots, which follow from
 // counters.

@@ -80,10 +80,10 @@
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int frnn_k = frnn_l; frnn_k < ${work_group_size * stage // 4}; frnn_k += ${work_group_size}) {
-            const int frnn_row = frnn_k / ${stage // 4}, frnn_part = frnn_k % ${stage // 4} * 4;
-            const ${offset} frnn_opens = frnn_row_starts[frnn_row], frnn_closes = frnn_row_ends[frnn_row];
+            const int frnn_list_row = frnn_k / ${stage // 4}, frnn_part = frnn_k % ${stage // 4} * 4;
+            const ${offset} frnn_opens = frnn_row_starts[frnn_list_row], frnn_closes = frnn_row_ends[frnn_list_row];
             const ${offset} frnn_to = (frnn_opens & ~(${offset})7) + frnn_written + frnn_part;
-            local const int *const frnn_four = frnn_stage + frnn_row * ${stage + 4} + frnn_part;
+            local const int *const frnn_four = frnn_stage + frnn_list_row * ${stage + 4} + frnn_part;
             if ((frnn_to >= frnn_opens) & (frnn_closes - frnn_to >= 4)) {
                 *(global int4 *)(indices + frnn_to) = *(local const int4 *)frnn_four;
             } else {

@@ -3,7 +3,7 @@
 <%namespace name="bounding_box" file="/common/bounding_box.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
-<%namespace name="binning_steps" file="/grid/binning_binning_steps.mako"/>
+<%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
 // Sorting into buckets, runs of addresses so long that a work-group counts all of them in local memory: bucket b holds the
 // cells from b << shift on. What is left for a group to sort is then no more than it can count and write beside each other.
 // Config fields used: dim, components, periodic, work_group_size, batch, and room and slots, which follow from counters.

@@ -5,7 +5,7 @@
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
-<%namespace name="binning_steps" file="/grid/binning_binning_steps.mako"/>
+<%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
 // The cells of buckets, whose records `bucket_pass` and `region_pass` have sorted.
 // Config fields used: dim, components, periodic, layout, work_group_size, tile, and room and slots, which follow from counters.
 ${periodic_images.functions()}

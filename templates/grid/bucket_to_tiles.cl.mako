@@ -5,7 +5,7 @@
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
-<%namespace name="binning_steps" file="/grid/binning_binning_steps.mako"/>
+<%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
 // Tiles of buckets in the order of cells, of records that `bucket_pass` and `region_pass` have sorted: for queries, of which
 // nobody looks up where a cell starts. However many lie in one bucket, groups share them.
 // Config fields used: dim, components, periodic, layout, work_group_size, tile, and room and slots, which follow from counters.

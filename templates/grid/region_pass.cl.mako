@@ -3,7 +3,7 @@
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
-<%namespace name="binning_steps" file="/grid/binning_binning_steps.mako"/>
+<%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
 // Sorting into buckets in two passes, for points so many that memory holds more lines which groups have begun than caches
 // do: first into regions, runs of 1 << span buckets, then each region into its buckets. A group sorts a tile in local memory, so
 // that what goes to one run is written by items beside each other, and takes places for it behind all that other groups have

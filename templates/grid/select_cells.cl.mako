@@ -5,7 +5,7 @@
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
-<%namespace name="binning_steps" file="/grid/binning_binning_steps.mako"/>
+<%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
 // Few points into the order of cells in one launch, as launches cost more than they do: every group reads all points,
 // and selects those of its own bucket, the cells from bucket << shift on. One coordinate decides for most points.
 // Config fields used: dim, components, periodic, layout, work_group_size, batch, tile, spread, and room and slots, which follow

@@ -40,7 +40,7 @@ global const ${offset} *offsets, const int first_row, global int *indices\
 ${offset} frnn_entry = offsets[i - first_row];
 % if held:
 // The last ${held} neighbors of the row stay in registers until they fill a whole sector of memory.
-const ${offset} frnn_row_start = frnn_entry;
+const ${offset} frnn_opening = frnn_entry;
 int${held} frnn_last = 0;
 % endif
 </%def>
@@ -53,12 +53,12 @@ if ((u${offset})frnn_entry >= (u${offset})capacity) break;
 frnn_last = (int${held})(${", ".join(f"frnn_last.s{k:x}" for k in range(1, held))}, j);
 ++frnn_entry;
 if (!(frnn_entry & ${held - 1})) {
-    if (frnn_entry - frnn_row_start >= ${held}) {
+    if (frnn_entry - frnn_opening >= ${held}) {
 % for k in range(0, held, 4):
         *(global int4 *)(indices + frnn_entry - ${held - k}) = frnn_last.s${"".join(f"{k + m:x}" for m in range(4))};
 % endfor
     } else {
-        ${write_last("frnn_entry - frnn_row_start")}
+        ${write_last("frnn_entry - frnn_opening")}
     }
 }
 % else:
@@ -83,7 +83,7 @@ shifts[(size_t)frnn_entry * ${len(components)} + ${loop.index}] = shift${compone
 </%def>
 <%def name="write_finish()">
 % if held:
-const int frnn_left = min((int)(frnn_entry & ${held - 1}), (int)(frnn_entry - frnn_row_start));
+const int frnn_left = min((int)(frnn_entry & ${held - 1}), (int)(frnn_entry - frnn_opening));
 ${write_last("frnn_left")}
 % endif
 </%def>

@@ -77,7 +77,7 @@ ${column(k, first)} - frnn_q${component}
 <% turn = f"(frnn_s{k} != 0 ? frnn_s{k} : {turn})" if k < dim - 1 else f"frnn_s{k}" %>\
 % endfor
     const ${f"double{width}" if real == "double" else capture(integers)} frnn_turn = ${turn};
-    const ${integers()} frnn_excluded_here =
+    const ${integers()} frnn_least_ids =
         i + (frnn_turn > 0 ? (${integers()})0 : frnn_turn < 0 ? (${integers()})1 : (${integers()})(1 - frnn_keep_self));
 % endif
 </%def>
@@ -86,7 +86,7 @@ ${column(k, first)} - frnn_q${component}
 ## As included of /traversal/visit.mako.
 % if foreign or counts_itself:
 % elif image == "any" and half:
-& (${ids(first)} >= frnn_excluded_here)
+& (${ids(first)} >= frnn_least_ids)
 % elif image == "any":
 & ((${ids(first)} != frnn_self) | ${" | ".join(f"(frnn_s{k} != 0)" for k in range(dim))})
 % elif periodic and image != "plain" and images != "wraps_once":
