@@ -2,10 +2,10 @@
 <%namespace name="visit" file="/traversal/visit.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 // Runs a function for every neighbor of each query, by a test of every point.
-// Launch: one work-item per query, groups of ${work_group_size}. With `tile`, points pass through local memory, ${tile} at a time, and
-// all queries of a group test each tile.
-// In: frnn_points (n, dim); frnn_queries (m, dim), where these are not the points; frnn_images, with periodic axes. Out: what the
-// function writes.
+// Launch: one work-item per query, groups of ${work_group_size}. With `tile`, points pass through local memory, ${tile}
+// at a time, and all queries of a group test each tile.
+// In: frnn_points (n, dim); frnn_queries (m, dim), where these are not the points; frnn_images, with periodic axes.
+// Out: what the function writes.
 // Config fields used: work_group_size, dim, tile, periodic, foreign.
 // Exact because no point is left out.
 <%def name="arguments()">

@@ -53,8 +53,8 @@ ${f"as_double(vload2({number}, exchange))" if real == "double" else f"as_float(e
 </%def>
 
 <%def name="reduce(slots)">
-    // The boxes of the group's work-items are joined until the first work-item has the box of all. In each round the last
-    // work-items write their boxes to local memory, at most as many as fit there, and others read them.
+    // The boxes of the group's work-items are joined until the first work-item has the box of all. In each round the
+    // last work-items write their boxes to local memory, at most as many as fit there, and others read them.
     for (int left = ${work_group_size}; left > 1;) {
         const int writers = min(${slots}, left / 2);
         const int slot = (int)get_local_id(0) - left;

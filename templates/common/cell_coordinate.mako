@@ -18,8 +18,8 @@ int frnn_coordinate(const real x, const real low, const real inverse)
 % endif
 }
 
-// The cell coordinate of x, clamped to the cells from first to last. These are the cells of a grid that holds its domain, or
-// of one period; they are all integers where addresses wrap.
+// The cell coordinate of x, clamped to the cells from first to last. These are the cells of a grid that holds its
+// domain, or of one period; they are all integers where addresses wrap.
 int frnn_cell(const real x, const real low, const real inverse, const int first, const int last)
 {
 % if in_columns:

@@ -1,7 +1,7 @@
-## Defines how a point is loaded, and differences, squared distances and square roots, which are rounded as numpy rounds them.
-## Including this file also includes the types of a program.
-## In scope for differences: the query frnn_q and the candidate's coordinates frnn_p0, frnn_p1, ...; with periodic axes also
-## what /common/periodic_images.mako declares.
+## Defines how a point is loaded, and differences, squared distances and square roots, which are rounded as numpy rounds
+## them. Including this file also includes the types of a program.
+## In scope for differences: the query frnn_q and the candidate's coordinates frnn_p0, frnn_p1, ...; with periodic axes
+## also what /common/periodic_images.mako declares.
 ## Config fields used: dim, components, vector_length, periodic, foreign, images; root uses square_root.
 <%include file="/common/types.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
@@ -23,13 +23,13 @@ ${record}.s${k}${"" if loop.last else ", "}\
 </%def>
 
 <%def name="differences(image)">
-## `image` says how candidates are shifted. "plain": not at all. "along": all by one shift on the first axis. "moved": all by
-## one shift on every axis. "any": each by a shift of its own.
-    // The difference from the query to a candidate. Coordinates are separate variables, so that a compiler for CPUs can test
-    // many candidates at once.
+## `image` says how candidates are shifted. "plain": not at all. "along": all by one shift on the first axis. "moved":
+## all by one shift on every axis. "any": each by a shift of its own.
+    // The difference from the query to a candidate. Coordinates are separate variables, so that a compiler for CPUs can
+    // test many candidates at once.
 % if periodic and image != "plain":
-    // The shift is that of the image that the walk is in, less the image that the candidate itself lies in. Candidates that
-    // lie outside the box are rare; what they need is loaded only for them, because it would occupy registers otherwise.
+    // The shift is that of the image that the walk is in, less the image that the candidate itself lies in. Candidates that lie
+    // outside the box are rare; what they need is loaded only for them, because it would occupy registers otherwise.
 % for k, component in enumerate(components):
 % if k and image == "along":
     const int frnn_s${k} = 0;
@@ -90,8 +90,9 @@ ${"".join(f"fma(frnn_d{k}, frnn_d{k}, " for k in reversed(range(dim)))}-reach2${
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define frnn_sqrt(x) ((float)sqrt((double)(x)))
 % else:
-// The device's sqrt may be wrong by 3 ulp, and the device has no doubles. Its result is a first guess, whose last bits are
-// corrected in integers. x = X * 2^(2h), where X is an integer of 47 or 48 bits; the integer nearest to the root of X has 24 bits.
+// The device's sqrt may be wrong by 3 ulp, and the device has no doubles. Its result is a first guess, whose last bits
+// are corrected in integers. x = X * 2^(2h), where X is an integer of 47 or 48 bits; the integer nearest to the root of
+// X has 24 bits.
 float frnn_sqrt(float x)
 {
     if (!(x > 0.0f)) return x;

@@ -1,7 +1,7 @@
-## Defines the numbers by which a periodic walk finds the images of points: `images`, (7 * dim + 1,). They are the lengths of the
-## box, 0 where an axis is not periodic; the inverse lengths; the inverse lengths again, or zeros where all points lie in the
-## box, so that no point has another image; the starts of the box; the pads of windows; the low and the high edges of the box,
-## infinitely far apart where an axis is not periodic; and 1 where all points lie in the box, else 0.
+## Defines the numbers by which a periodic walk finds the images of points: `images`, (7 * dim + 1,). They are the lengths of
+## the box, 0 where an axis is not periodic; the inverse lengths; the inverse lengths again, or zeros where all points lie in
+## the box, so that no point has another image; the starts of the box; the pads of windows; the low and the high edges of the
+## box, infinitely far apart where an axis is not periodic; and 1 where all points lie in the box, else 0.
 ## In scope: period, (3, dim): lengths, inverse lengths, starts; share: the share of a length by which a point may lie outside.
 ## Config fields used: dim.
 <%def name="measure(low, high)">

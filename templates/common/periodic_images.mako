@@ -1,20 +1,20 @@
-## Defines the periodic images of a search: which images of the box a query looks into, and its position as seen from each.
-## Without periodic axes nearly all of it renders to nothing.
+## Defines the periodic images of a search: which images of the box a query looks into, and its position as seen from
+## each. Without periodic axes nearly all of it renders to nothing.
 ## In scope: frnn_images, the numbers of /common/period_numbers.mako; for begin_query also frnn_q and frnn_reach.
 ## Config fields used: dim, components, periodic, foreign, half, inline, images.
 <%def name="functions()">
 % if periodic:
-// The number of the image of the box in which x lies: 0 between start and start + length. `turns` is the inverse length, or 0
-// where every x counts as in image 0.
+// The number of the image of the box in which x lies: 0 between start and start + length. `turns` is the inverse
+// length, or 0 where every x counts as in image 0.
 int frnn_image(const real x, const real start, const real turns)
 {
     const real range = 268435456;
     return (int)floor(fmin(fmax((x - start) * turns, -range), range));
 }
 
-// Number n of the images of the box along an axis, which begin `before` images before the box. The box itself, image 0, comes
-// first. Image number 1 is a neighboring image, whether before or behind the box: work-items in lockstep that look over
-// different edges then do so together.
+// Number n of the images of the box along an axis, which begin `before` images before the box. The box itself, image 0,
+// comes first. Image number 1 is a neighboring image, whether before or behind the box: work-items in lockstep that
+// look over different edges then do so together.
 int frnn_nth_image(const int n, const int before)
 {
     return n == 0 ? 0 : before + n - 1 + (before + n - 1 >= 0);
@@ -60,12 +60,12 @@ int frnn_nth_image(const int n, const int before)
 </%def>
 
 <%def name="begin_query()">
-## Declares for each axis: frnn_reach, the radius of the window with its pad; frnn_inside, the position of the query's image in
-## the box; frnn_own, the number of the image in which the query lies; and frnn_before and frnn_behind, the first and the last image
-## that the window meets. frnn_near says whether the query can have neighbors.
+## Declares for each axis: frnn_reach, the radius of the window with its pad; frnn_inside, the position of the query's
+## image in the box; frnn_own, the number of the image in which the query lies; and frnn_before and frnn_behind, the
+## first and the last image that the window meets. frnn_near says whether the query can have neighbors.
 % if images == "wraps_once":
-    // All points lie in the box, and every window is shorter than the box. The numbers of the box are arguments by value,
-    // which cost neither loads nor registers. See /grid/cell_window.mako.
+    // All points lie in the box, and every window is shorter than the box. The numbers of the box are arguments by
+    // value, which cost neither loads nor registers. See /grid/cell_window.mako.
 % for k in range(dim):
     const real frnn_reach${k} = frnn_reach * (1 + 8 * FRNN_EPSILON) + frnn_pads.s${k};
 % endfor
@@ -85,8 +85,8 @@ int frnn_nth_image(const int n, const int before)
     frnn_near &= fabs(frnn_q${component} - frnn_start${k}) * frnn_images[${dim + k}] <= FRNN_FARTHEST;
 % endfor
 % elif periodic:
-    // The reach on each axis has a pad that grows with the coordinates, as rounding does. The windows of most queries lie in
-    // the box; these queries need nothing else.
+    // The reach on each axis has a pad that grows with the coordinates, as rounding does. The windows of most queries
+    // lie in the box; these queries need nothing else.
     const int frnn_all_in_box = ${{"in_box": "1", "out_of_box": "0"}.get(images, f"frnn_images[{7 * dim}] != 0")};
     const real frnn_padded = frnn_reach * (1 + 8 * FRNN_EPSILON);
     int frnn_window_in_box = 1;
@@ -126,14 +126,15 @@ int frnn_nth_image(const int n, const int before)
 </%def>
 
 <%def name="each_image(body, split)">
-## body(image) is the walk through one image of the box. `image` says how candidates are shifted there: see differences in
-## /common/geometry.mako. With `split`, the image without a shift has a body of its own; the function then stands in the kernel
-## twice.
+## body(image) is the walk through one image of the box. `image` says how candidates are shifted there: see differences
+## in /common/geometry.mako. With `split`, the image without a shift has a body of its own; the function then stands in
+## the kernel twice.
 % if not periodic:
     ${body(image="plain")}
 % else:
 % if split:
-    // The image in which query and points both lie comes first. Nothing is shifted there, and all queries go through it together.
+    // The image in which query and points both lie comes first. Nothing is shifted there, and all queries go through it
+    // together.
     const int frnn_first_done = frnn_all_in_box && (${" | ".join(f"frnn_own{k}" for k in range(dim))}) == 0;
     if (frnn_first_done) {
 % for k in range(dim):
@@ -169,9 +170,9 @@ int frnn_nth_image(const int n, const int before)
 </%def>
 
 <%def name="excluded_id(shift)" filter="trim">
-## Which points a query excludes when they are seen with this shift. Of a full list: the id of the query's own point, where the
-## shift is zero. Of a half list: the lowest id that the query includes, because one of two mirrored pairs counts: i < j, or
-## i == j and the first shift that is not zero is positive.
+## Which points a query excludes when they are seen with this shift. Of a full list: the id of the query's own point,
+## where the shift is zero. Of a half list: the lowest id that the query includes, because one of two mirrored pairs
+## counts: i < j, or i == j and the first shift that is not zero is positive.
 % if half:
 <% turn = "0" %>\
 % for k in reversed(range(dim)):

@@ -18,8 +18,8 @@ typedef ${real} real;
 typedef ${real}${lanes} real_vec;
 typedef int${lanes} frnn_shift;
 
-// Sorted copies hold a point of two or three coordinates as a record, whose last lane is the point's id; or they hold the
-// first two coordinates of each point as a pair.
+// Sorted copies hold a point of two or three coordinates as a record, whose last lane is the point's id; or they hold
+// the first two coordinates of each point as a pair.
 typedef ${real}4 frnn_record;
 typedef ${real}2 frnn_pair;
 % if real == "double":

@@ -2,8 +2,8 @@
 <%namespace name="packed_counts" file="/first_pass/packed_counts.mako"/>
 // Copies the rows of a list from a neighbor buffer, for the queries that did not overflow.
 // Launch: one work-item per row, groups of ${work_group_size}.
-// In: packed (m,), packed counts; buffer (slots / 4, m) of int4; offsets (m + 1,). Out: indices (capacity,); a list with more
-// pairs than its capacity is written up to the capacity.
+// In: packed (m,), packed counts; buffer (slots / 4, m) of int4; offsets (m + 1,). Out: indices (capacity,); a list
+// with more pairs than its capacity is written up to the capacity.
 // Config fields used: work_group_size, buffer_slots, offset.
 ${packed_counts.functions()}
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))

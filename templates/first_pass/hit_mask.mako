@@ -1,8 +1,8 @@
-## Defines the hit mask, which says which candidates of a query are its neighbors. A count writes it ("write_mask"); the walk behind
-## the count reads it and goes from neighbor to neighbor ("read_mask"). A query that needs more words than it has goes through its
-## candidates again.
-## On a GPU a word holds the first of `bits` places and a bit for each of them; words without a neighbor are not written. On a CPU,
-## where points lie in columns, a word is the place of one neighbor, and the words of a query follow each other.
+## Defines the hit mask, which says which candidates of a query are its neighbors. A count writes it ("write_mask"); the
+## walk behind the count reads it and goes from neighbor to neighbor ("read_mask"). A query that needs more words than
+## it has goes through its candidates again. On a GPU a word holds the first of `bits` places and a bit for each of
+## them; words without a neighbor are not written. On a CPU, where points lie in columns, a word is the place of one
+## neighbor, and the words of a query follow each other.
 ## In scope: frnn_unit, the number of the query in the launch.
 ## Config fields used: work_group_size, bits, held, ahead, stage, width, columns, first_pass.
 <%def name="types()">
@@ -16,7 +16,8 @@ typedef uint2 frnn_word;
 </%def>
 
 <%def name="arguments()">
-## frnn_words: the words of all queries; frnn_used (frnn_units,): how many words each query needs; frnn_mask_words: how many it has.
+## frnn_words: the words of all queries; frnn_used (frnn_units,): how many words each query needs; frnn_mask_words: how
+## many it has.
 global ${"const " if first_pass == "read_mask" else ""}frnn_word *restrict frnn_words, global ${"const " if first_pass == "read_mask" else ""}int *restrict frnn_used,
     const int frnn_mask_words, const int frnn_units
 </%def>
@@ -36,8 +37,8 @@ frnn_words + frnn_unit * ((size_t)frnn_mask_words + ${width})
     global frnn_word *const frnn_query_words = ${query_words()};
 % else:
     int frnn_many_words = 0;
-    // The first words of a query are written at its end, together with those of neighboring queries: a GPU takes as long to
-    // write a few bytes as to write a sector of memory.
+    // The first words of a query are written at its end, together with those of neighboring queries: a GPU takes as
+    // long to write a few bytes as to write a sector of memory.
     frnn_word ${", ".join(f"frnn_word{k} = 0" for k in range(held))};
 % endif
 </%def>

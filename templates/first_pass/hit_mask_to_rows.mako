@@ -1,5 +1,5 @@
-## Defines how the rows of a list are written from a hit mask. Queries that need more words than they have are left to the walk that
-## stands behind this.
+## Defines how the rows of a list are written from a hit mask. Queries that need more words than they have are left to
+## the walk that stands behind this.
 ## In scope: what the pieces of the list's own function declare: see write_state of /traversal/functions.mako.
 ## Config fields used: work_group_size, width, stage, columns.
 <%namespace name="hit_mask" file="/first_pass/hit_mask.mako"/>
@@ -42,7 +42,8 @@
     name in function.arguments for name in ("distances", "vectors", "shifts")) %></%def>
 
 <%def name="write_batches(function)">
-        // The last batch overlaps the one before it, so that every batch is full. Rows shorter than a batch are written one by one.
+        // The last batch overlaps the one before it, so that every batch is full. Rows shorter than a batch are written
+        // one by one.
         if (frnn_all_words >= ${width}${" && frnn_entry >= 0 && capacity - frnn_entry >= frnn_all_words" if "capacity" in function.arguments else ""}) {
             while (frnn_k < frnn_all_words) {
                 const int frnn_from = frnn_min(frnn_k, frnn_all_words - ${width});
@@ -56,8 +57,8 @@
 
 <%def name="write_together(function)">
 <% offset, bounded = function.sectors, "capacity" in function.arguments %>\
-    // Rows pass through local memory, ${stage} entries of each row at a time. Neighboring work-items then write neighboring entries:
-    // writing a part of a sector of memory takes as long as writing all of it.
+    // Rows pass through local memory, ${stage} entries of each row at a time. Neighboring work-items then write
+    // neighboring entries: writing a part of a sector of memory takes as long as writing all of it.
     const int frnn_l = get_local_id(0), frnn_masked = !frnn_idle & (frnn_used[frnn_unit] <= frnn_mask_words);
     ${hit_mask.begin_reading()}
     ${offset} frnn_row_end = frnn_masked ? offsets[i - first_row + 1] : frnn_entry;

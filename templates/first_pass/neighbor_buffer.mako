@@ -1,12 +1,12 @@
-## Defines the neighbor buffer, which holds the indices of a query's first neighbors in search order. A count fills it ("fill_buffer"),
-## and a launch behind the count copies it into rows: /first_pass/buffer_to_rows.cl.mako. A walk behind that serves the queries that
-## overflow, because they have more neighbors than slots ("overflow").
+## Defines the neighbor buffer, which holds the indices of a query's first neighbors in search order. A count fills it
+## ("fill_buffer"), and a launch behind the count copies it into rows: /first_pass/buffer_to_rows.cl.mako. A walk behind
+## that serves the queries that overflow, because they have more neighbors than slots ("overflow").
 ## In scope: frnn_unit, the place of the query.
 ## Config fields used: work_group_size, buffer_slots, first_pass.
 <%namespace name="packed_counts" file="/first_pass/packed_counts.mako"/>
 <%def name="arguments()">
-## frnn_buffer (slots / 4, frnn_units) of int4; frnn_overflowing (frnn_units,): whether a query overflows; frnn_totals: what the host
-## reads with the number of pairs; a query that overflows writes frnn_serial to its element frnn_overflow_word.
+## frnn_buffer (slots / 4, frnn_units) of int4; frnn_overflowing (frnn_units,): whether a query overflows; frnn_totals: what the
+## host reads with the number of pairs; a query that overflows writes frnn_serial to its element frnn_overflow_word.
 <% const = "const " if first_pass == "overflow" else "" %>\
 global ${const}int4 *restrict frnn_buffer, global ${const}uchar *restrict frnn_overflowing, const int frnn_units,
     global ${const}long *restrict frnn_totals, const int frnn_overflow_word, const int frnn_serial
@@ -14,8 +14,8 @@ global ${const}int4 *restrict frnn_buffer, global ${const}uchar *restrict frnn_o
 
 <%def name="declare()">
 % if first_pass == "fill_buffer":
-    // The slots of each query of the group. One more slot takes all neighbors that overflow, so that no neighbor needs a branch;
-    // it also puts the slots of neighboring queries into different banks.
+    // The slots of each query of the group. One more slot takes all neighbors that overflow, so that no neighbor needs
+    // a branch; it also puts the slots of neighboring queries into different banks.
     local int frnn_slots[${work_group_size * (buffer_slots + 1)}];
 % endif
 </%def>

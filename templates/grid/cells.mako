@@ -1,5 +1,5 @@
-## Defines cells on a torus: the address of a point, the window of a query, and the loops over the rows of a window.
-## Including this file includes what the definitions call. Must be in scope for address and row: the parameters of grid("").
+## Defines cells on a torus: the address of a point, the window of a query, and the loops over the rows of a window. Including
+## this file includes what the definitions call. Must be in scope for address and row: the parameters of grid("").
 ## Config fields used: dim, components, columns, periodic, lockstep, foreign, placed, part, images, first_pass.
 <%include file="/common/geometry.mako"/>
 <%include file="/common/cell_coordinate.mako"/>
@@ -12,7 +12,8 @@
 ${cell_window.functions()}
 ${periodic_images.functions() if function is None else ""}
 <%def name="grid(name)" filter="trim">
-## The parameters of a CellGrid. A cell's index on its axis is its coordinate & mask: the coordinate, or its remainder on a torus.
+## The parameters of a CellGrid. A cell's index on its axis is its coordinate & mask: the coordinate, or its remainder
+## on a torus.
 const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${name}shape, const int4 ${name}mask,
     const int4 ${name}foremost, const int4 ${name}hindmost\
 % if periodic:
@@ -94,8 +95,8 @@ frnn_low.s${k}, frnn_inverse.s${k}, frnn_foremost.s${k}, frnn_hindmost.s${k}
 </%def>
 
 <%def name="window()">
-    // The cells within the reach of the query. The reach is the radius, padded for rounding. A window that is wider than the torus
-    // ends after one turn, so that each address is visited once.
+    // The cells within the reach of the query. The reach is the radius, padded for rounding. A window that is wider
+    // than the torus ends after one turn, so that each address is visited once.
 % for k, component in enumerate(components):
 <% window = f"frnn_seen{k}, frnn_reach{k}" if periodic else f"frnn_q{component}, frnn_reach" %>\
     const int frnn_from${k} = frnn_window_from(${window}, ${cell(k)});

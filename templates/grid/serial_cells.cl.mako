@@ -5,15 +5,18 @@
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
-// Few points into the order of cells by one work-item, on a device that takes longer for a launch than an item for these.
+// Sorts few points into cells by one work-item, on a device that takes longer for another launch than one work-item for
+// the sort.
 // Config fields used: dim, components, periodic, layout, work_group_size.
 ${periodic_images.functions()}
-// Launch: one work-item. In: points (n, dim). Out: starts (all + 1,), of all cells; sorted, in each cell in the order of
-// input; box (2 * dim + 1,) of the points from place on.
-// Exact because a point is counted and placed by the same address.
+// Writes the points in the order of cells, those of one cell in the order of their numbers; and finds their bounding box.
+// Launch: one work-item.
+// In: points (n, dim). Out: starts (all + 1,) of all cells; sorted, n points in the layout of the config; box: from box_start
+// on the bounding box of the points.
+// Exact because a point is counted and written by the same address.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void serial_cells(const int n, const int all, global const real *restrict points, ${cells.grid("")},
-                  global int *restrict starts, ${point_layout.array("sorted")}, global real *restrict box, const int place)
+                  global int *restrict starts, ${point_layout.array("sorted")}, global real *restrict box, const int box_start)
 {
     for (int k = 0; k <= all; ++k) starts[k] = 0;
     ${bounding_box.begin()}
@@ -26,7 +29,7 @@ void serial_cells(const int n, const int all, global const real *restrict points
         ${cells.address("p")}
         ++starts[address];
     }
-    // Where each cell ends, from which its last point goes down to where it starts.
+    // starts holds the end of each cell at first, and decreases to its start as the points of the cell are written.
     int sum = 0;
     for (int k = 0; k <= all; ++k) {
         sum += starts[k];
@@ -38,5 +41,5 @@ void serial_cells(const int n, const int all, global const real *restrict points
         const int slot = --starts[address];
         ${point_layout.store("sorted", "n", "slot", "p", "i")}
     }
-    ${bounding_box.store("box + place", "0")}
+    ${bounding_box.store("box + box_start", "0")}
 }

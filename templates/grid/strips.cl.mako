@@ -6,13 +6,14 @@
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="candidate_run" file="/traversal/candidate_run.mako"/>
 <%namespace name="visit" file="/traversal/visit.mako"/>
-// Runs a function for every neighbor of each query, strip by strip over the window of the query.
-// A strip is the cells of a row of the window. The points of cells that follow each other on the first axis are one run, so a strip
-// costs two lookups, whatever its length. A strip that passes the end of the torus is two runs. Where an axis is periodic, there
-// is a strip for each image of the box.
-// Launch: one work-item per query, groups of ${work_group_size}. Queries that are the points, or have a sorted copy, come in search order.
-// In: frnn_sorted, the n points by cells; frnn_starts (cells + 1,); frnn_queries (m, dim), where these are not the points; with
-// periodic axes frnn_images. Out: what the function writes.
+// Runs a function for every neighbor of each query, strip by strip over the window of the query. A strip is the cells
+// of a row of the window. The points of cells that follow each other on the first axis are one run, so a strip costs
+// two lookups, whatever its length. A strip that passes the end of the torus is two runs. Where an axis is periodic,
+// there is a strip for each image of the box.
+// Launch: one work-item per query, groups of ${work_group_size}. Queries that are the points, or have a sorted copy,
+// come in search order.
+// In: frnn_sorted, the n points by cells; frnn_starts (cells + 1,); frnn_queries (m, dim), where these are not the
+// points; with periodic axes frnn_images. Out: what the function writes.
 // Config fields used: dim, images, first_pass.
 // Exact because the window holds every cell in which a neighbor can lie.
 // Source: Chisholm (2020), §3, algorithms 2 to 5.
@@ -23,8 +24,8 @@
 % endif
 % if images == "wraps_once":
     ${cell_window.wrapped(cells.cell)}
-    // A strip is at most two runs: the part in the box, and the part beyond an edge of the box. Where it passes no edge, these are
-    // the parts before and after the end of the torus. The torus ends at the edges of the box, so there is no third run.
+    // A strip is at most two runs: the part in the box, and the part beyond an edge of the box. Where it passes no edge, these
+    // are the parts before and after the end of the torus. The torus ends at the edges of the box, so there is no third run.
     const int frnn_begin = (frnn_from0 + (frnn_below0 ? frnn_hindmost.s0 + 1 : 0)) & frnn_mask.s0;
     const int frnn_finish = frnn_begin + (frnn_to0 - frnn_from0) + 1;
     const int frnn_over = frnn_min(frnn_finish - frnn_shape.s0, frnn_shape.s0);
@@ -71,8 +72,8 @@
 </%def>
 
 <%def name="both_runs(function, image)">
-    // One loop takes both runs of a strip, two candidates at a time, so that work-items in lockstep do not wait while some of them
-    // go through a second run. The first candidate of a run of odd length is tested before the loop.
+    // One loop takes both runs of a strip, two candidates at a time, so that work-items in lockstep do not wait while
+    // some of them go through a second run. The first candidate of a run of odd length is tested before the loop.
     int frnn_second = 0, frnn_second_stop = 0;
     if (frnn_over > 0) {
         frnn_second = frnn_starts[frnn_row + frnn_second_from];

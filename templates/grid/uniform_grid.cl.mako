@@ -7,9 +7,10 @@
 <%namespace name="candidate_run" file="/traversal/candidate_run.mako"/>
 <%namespace name="visit" file="/traversal/visit.mako"/>
 // Runs a function for every neighbor of each query, cell by cell over the window of the query.
-// Launch: one work-item per query, groups of ${work_group_size}. Queries that are the points, or have a sorted copy, come in search order.
-// In: frnn_sorted, the n points by cells; frnn_starts (cells + 1,); frnn_queries (m, dim), where these are not the points; with
-// periodic axes frnn_images. Out: what the function writes.
+// Launch: one work-item per query, groups of ${work_group_size}. Queries that are the points, or have a sorted copy,
+// come in search order.
+// In: frnn_sorted, the n points by cells; frnn_starts (cells + 1,); frnn_queries (m, dim), where these are not the
+// points; with periodic axes frnn_images. Out: what the function writes.
 // Config fields used: dim, images, first_pass.
 // Exact because the window holds every cell in which a neighbor can lie.
 // Source: Green (2010), "Processing collisions".

@@ -1,6 +1,6 @@
 ## Defines, where it is included, which points belong to a sample. Nothing must be in scope.
-// The number of the k-th point of a sample that takes one point out of every `apart`, chosen by a hash of k. Every apart-th point
-// would follow the rows of points that come from a lattice.
+// The number of the k-th point of a sample that takes one point out of every `apart`, chosen by a hash of k. Every
+// apart-th point would follow the rows of points that come from a lattice.
 uint sampled_point(const int k, const int apart)
 {
     uint hash = k;

@@ -37,10 +37,11 @@ int row_of(global const ${offset} *restrict offsets, int row, int end, const ${o
 </%def>
 
 // Writes the distance, the vector and the shift of each pair.
-// Launch: a group of ${work_group_size} for every ${work_group_size * items} pairs; this launch has the work-items from first up to end.
-// In: offsets (rows + 1,); capacity, the number of pairs that fit the list; points (n, dim); queries, of which number first_row has
-// the first row; indices (capacity,); period (3, dim). Out: distances (capacity,), vectors and shifts (capacity, dim). A list with
-// more pairs than its capacity is discarded, so what is written to it does not matter.
+// Launch: a group of ${work_group_size} for every ${work_group_size * items} pairs; this launch has the work-items from
+// first up to end.
+// In: offsets (rows + 1,); capacity, the number of pairs that fit the list; points (n, dim); queries, of which number
+// first_row has the first row; indices (capacity,); period (3, dim). Out: distances (capacity,), vectors and shifts
+// (capacity, dim). A list with more pairs than its capacity is discarded, so what is written to it does not matter.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void measure_pairs(const int first, const int end, const int rows, global const ${offset} *restrict offsets, const long capacity,
                    const int n, global const real *restrict points, const int first_row, global const real *restrict queries,

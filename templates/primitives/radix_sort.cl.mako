@@ -1,8 +1,8 @@
 <%include file="/common/contract.mako"/>
 // Sorts key-value pairs stably by ${digit_bits} bits of the key. The passes of a sort begin with the least significant bits.
-// Config fields used: work_group_size, items, digit_bits, key, held.
-// Each work-item owns ${items} neighboring pairs of a tile, and a counter for every digit. A scan of the counters in the order of
-// (digit, work-item) gives the ranks. The sort is stable, and it needs no atomics because no counter has two writers.
+// Config fields used: work_group_size, items, digit_bits, key, held. Each work-item owns ${items} neighboring pairs of a tile,
+// and a counter for every digit. A scan of the counters in the order of (digit, work-item) gives the ranks. The sort is stable,
+// and it needs no atomics because no counter has two writers.
 // Source: Satish, Harris, Garland (2009), §4; without the sort in local memory on a CPU.
 typedef ${key} key_t;
 
@@ -112,8 +112,8 @@ void count_digits(const int n, const int shift, global const key_t *restrict key
 
 // Moves each pair to where its digit starts for this tile, plus its rank among the pairs of the tile with that digit.
 // Launch: one group of ${work_group_size} per tile of ${tile} pairs, as count_digits.
-// In: keys, values (n,); starts (${digits}, tiles), the exclusive scan of table; first: whether the value of a pair is its
-// position, as in the first pass. Out: moved_keys, moved_values (n,).
+// In: keys, values (n,); starts (${digits}, tiles), the exclusive scan of table; first: whether the value of a pair is
+// its position, as in the first pass. Out: moved_keys, moved_values (n,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void move_pairs(const int n, const int shift, const int first, global const key_t *restrict keys,
                 global const int *restrict values, global const int *restrict starts,
@@ -125,8 +125,8 @@ void move_pairs(const int n, const int shift, const int first, global const key_
 }
 % if held:
 
-// Moves each pair as move_pairs does, with the table itself in place of its scan. Each group adds up the counts before its own
-// digits, which takes less time than the launch of a scan where tiles are few.
+// Moves each pair as move_pairs does, with the table itself in place of its scan. Each group adds up the counts before
+// its own digits, which takes less time than the launch of a scan where tiles are few.
 // Launch: one group of ${work_group_size} per tile of ${tile} pairs.
 // In: keys, values (n,); table (${digits}, tiles); first. Out: moved_keys, moved_values (n,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))

@@ -7,9 +7,9 @@
 // Config fields used: work_group_size, dim, real.
 <%def name="reduce_points()">
 <% last_int, slots = 2 * dim * (2 if real == "double" else 1), max(1, work_group_size // 2) %>\
-    // The group reduces its rows, publishes their box and counts itself as done. The group that is done last collects all boxes.
-    // Nothing orders the atomic operations of one group for another. The count is therefore computed from the old values that
-    // all of them return, which are zero: it cannot be added before the box has arrived.
+    // The group reduces its rows, publishes their box and counts itself as done. The group that is done last collects
+    // all boxes. Nothing orders the atomic operations of one group for another. The count is therefore computed from
+    // the old values that all of them return, which are zero: it cannot be added before the box has arrived.
     local int exchange[${slots * (2 * dim + 1) * (2 if real == "double" else 1)}];
     ${bounding_box.begin()}
     local int done;
@@ -51,9 +51,9 @@
 
 // Finds the bounding box of the finite rows of an array, and its first row that is not finite.
 // Launch: groups of ${work_group_size}; group g reads the rows from g * span up to (g + 1) * span.
-// In: points (n, dim). In and out: partials: a column of ints for each group, and the number of groups that are done; all zero
-// before and after. Out: boxes, from box_start on: low corner, high corner, and the row in the form of an id, INT_MAX where all
-// rows are finite.
+// In: points (n, dim). In and out: partials: a column of ints for each group, and the number of groups that are done;
+// all zero before and after. Out: boxes, from box_start on: low corner, high corner, and the row in the form of an id,
+// INT_MAX where all rows are finite.
 // Correct because the group that is done last has seen that the boxes of all groups have arrived.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void bounding_box(const int n, const int span, global const real *restrict points, global int *restrict partials,
@@ -94,8 +94,8 @@ void box_and_images(const int n, const int span, global const real *restrict poi
     const uint slot = hash * 0x9e3779b1u >> shift;
 </%def>
 
-// Assigns a counter to the cell of each sampled point, by a hash of the cell. Where several cells share a slot, the largest hash
-// has the counter.
+// Assigns a counter to the cell of each sampled point, by a hash of the cell. Where several cells share a slot, the
+// largest hash has the counter.
 // Launch: one work-item per sampled point, groups of ${work_group_size}.
 // In: points (n, dim), of which one out of every `stride` is sampled; inverse: the inverse side of a cell. Out: slots
 // (2, 1 << (32 - shift)): the first row takes hashes; zero before.
@@ -111,7 +111,8 @@ void sample_cells(const int sampled, const int stride, global const real *restri
 
 // Counts the points in the cells that have a counter.
 // Launch: groups of ${work_group_size}; group g counts the sampled points from number g * span up to (g + 1) * span.
-// In: points (n, dim), of which one out of every `step` is counted. In and out: slots: the second row takes counts; zero before.
+// In: points (n, dim), of which one out of every `step` is counted. In and out: slots: the second row takes counts;
+// zero before.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void count_in_cells(const int n, const int counted, const int span, const int step, global const real *restrict points,
                     const real inverse, const int shift, global uint *restrict slots)
@@ -125,8 +126,8 @@ void count_in_cells(const int n, const int counted, const int span, const int st
     }
 }
 
-// Adds up what the sampled points find: how many of their cells have a counter, how many other points were counted in these cells,
-// and the squares of these numbers.
+// Adds up what the sampled points find: how many of their cells have a counter, how many other points were counted in
+// these cells, and the squares of these numbers.
 // Launch: one group of ${work_group_size}.
 // In: points (n, dim); slots. Out: sums (3,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))

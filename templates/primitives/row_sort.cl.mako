@@ -1,8 +1,8 @@
 <%include file="/common/types.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 // Sorts the entries of each row of a list by point, or by squared distance and then by point; entries of one point by shift.
-// Config fields used: work_group_size, tile, dim, real, by_distance, offset, distances, vectors, shifts, square_root; moved follows
-// from these.
+// Config fields used: work_group_size, tile, dim, real, by_distance, offset, distances, vectors, shifts, square_root; moved
+// follows from these.
 % if by_distance:
 ${geometry.root()}
 % endif
@@ -40,9 +40,9 @@ int nearer_image(global const int *restrict shifts, const long a, const long b)
 </%def>
 // Sorts each row by heapsort, which works in place and takes n log n steps whatever the order of the row was.
 // Launch: one work-item per row, groups of ${work_group_size}; this launch has the rows from first up to end.
-// In: offsets (m + 1,). In and out: indices (capacity,), and the arrays that are moved with them. With by_distance, keys
-// (capacity,) are squared distances, which become distances when the row is sorted. A row that ends beyond capacity stays
-// unsorted, because its list is made again.
+// In: offsets (m + 1,). In and out: indices (capacity,), and the arrays that are moved with them. With by_distance,
+// keys (capacity,) are squared distances, which become distances when the row is sorted. A row that ends beyond
+// capacity stays unsorted, because its list is made again.
 % if tile:
 // Rows of up to ${tile} entries are left to sort_short_rows.
 % endif
@@ -77,7 +77,8 @@ void sort_rows(const int first, const int end, global const ${offset} *restrict 
             root = 0;
             ${swap("begin", "begin + heap")}
         }
-        // As long as the root has a child. The root is compared, because the number of a child may overflow in the longest rows.
+        // As long as the root has a child. The root is compared, because the number of a child may overflow in the
+        // longest rows.
         while (root < heap / 2) {
             int child = 2 * root + 1;
             if (child + 1 < heap && ${before("begin + child", "begin + child + 1")}) ++child;
@@ -115,7 +116,8 @@ numbers[${entry}] < own
 </%def>
 
 // Sorts the rows of up to ${tile} entries: each entry counts the entries of its row that come before it.
-// Launch: a group of ${work_group_size} for the rows that begin in each ${tile} pairs; this launch has the work-items from first up to end.
+// Launch: a group of ${work_group_size} for the rows that begin in each ${tile} pairs; this launch has the work-items
+// from first up to end.
 // In and out: as sort_rows.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void sort_short_rows(const int first, const int end, const int rows, global const ${offset} *restrict offsets,
@@ -126,7 +128,8 @@ void sort_short_rows(const int first, const int end, const int rows, global cons
                      )
 {
 % if by_distance and real == "float":
-    // The bits of a squared distance and, below them, of a point's number. Squares are not negative, so their bits have their order.
+    // The bits of a squared distance and, below them, of a point's number. Squares are not negative, so their bits have
+    // their order.
     local ulong row_keys[${pairs_of_group}];
 % else:
     local int numbers[${pairs_of_group}];

@@ -1,8 +1,8 @@
 <%include file="/common/contract.mako"/>
 <%namespace name="group_scan" file="/common/group_scan.mako"/>
 <%namespace name="packed_counts" file="/first_pass/packed_counts.mako"/>
-// Scans int32 counts exclusively: in two launches, which sum and then scan shares of the counts, or in one where counts are few.
-// A total of type long is also written to totals[total_start], so that it is right where the type of starts overflows.
+// Scans int32 counts exclusively: in two launches, which sum and then scan shares of the counts, or in one where counts are
+// few. A total of type long is also written to totals[total_start], so that it is right where the type of starts overflows.
 // Config fields used: work_group_size, items, buffer_slots, total, out, through_local.
 <%def name="each_of_tile(limit)">
         // Neighboring work-items access neighboring elements, whichever work-item scans these.
@@ -115,8 +115,8 @@ void counts_between(const int n, global const ${out} *restrict starts, global in
 }
 
 // Scans few counts exclusively. Each group first sums all counts before its share, which takes less time than another launch.
-// Launch: groups of ${work_group_size}; group g scans the counts from g * span up to (g + 1) * span. With several groups, span is
-// a multiple of four.
+// Launch: groups of ${work_group_size}; group g scans the counts from g * span up to (g + 1) * span. With several groups, span
+// is a multiple of four.
 // In: counts (n,), aligned as int4. Out: starts (n + 1,), with the total at the end; totals[total_start].
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void scan_few(const int n, const int span, global const int *restrict counts${buffer}, global ${out} *restrict starts${out_total})

@@ -1,5 +1,5 @@
-## Defines how a run of candidates is tested. A run is candidates at places that follow each other in the sorted copy; they are
-## tested one by one, or a vector at a time.
+## Defines how a run of candidates is tested. A run is candidates at places that follow each other in the sorted copy;
+## they are tested one by one, or a vector at a time.
 ## In scope: frnn_t and frnn_stop, the first place of the run and the place behind its last; what begin_query of
 ## /traversal/visit.mako declares.
 ## Config fields used: width, unrolled, fused, bits, inline, images, first_pass.
@@ -66,8 +66,8 @@
         frnn_counted -= frnn_near;
     }
 % else:
-    // Some batches at a time: the places of the candidates within reach are stored beside each other without a branch, and only
-    // these candidates are offered one by one.
+    // Some batches at a time: the places of the candidates within reach are stored beside each other without a branch,
+    // and only these candidates are offered one by one.
     while (frnn_t < frnn_stop) {
         const int frnn_end_of_some = frnn_min(frnn_stop - frnn_t, ${16 * width}) + frnn_t;
         int frnn_found[${17 * width}], frnn_many = 0;

@@ -1,7 +1,7 @@
-## Defines the text of the library's own functions: a def for each piece of a function, named FUNCTION_PIECE.
-## Rendered by own_function of clfrnn/runtime/rendering.py, whose arguments are the flags: offset ("int" or "long"), distances ("",
-## "root" or "square"), vectors, shifts, bounded, held, components, small, pairs ("", "int" or "long").
-## Why counts are first written as bytes and nearest neighbors as pairs: see clfrnn/queries/count_nearest.py.
+## Defines the text of the library's own functions: a def for each piece of a function, named FUNCTION_PIECE. Rendered
+## by own_function of clfrnn/runtime/rendering.py, whose arguments are the flags: offset ("int" or "long"), distances
+## ("", "root" or "square"), vectors, shifts, bounded, held, components, small, pairs ("", "int" or "long"). Why counts
+## are first written as bytes and nearest neighbors as pairs: see clfrnn/queries/count_nearest.py.
 <%def name="count_arguments()">
 global int *counts\
 % if small:
@@ -46,7 +46,8 @@ int${held} frnn_last = 0;
 </%def>
 <%def name="write_per_neighbor()">
 % if bounded:
-## A list with more pairs than its capacity is written up to the capacity and then discarded. An offset below zero has overflowed.
+## A list with more pairs than its capacity is written up to the capacity and then discarded. An offset below zero has
+## overflowed.
 if ((u${offset})frnn_entry >= (u${offset})capacity) break;
 % endif
 % if held:
@@ -93,8 +94,8 @@ if (${many} >= ${k}) indices[frnn_entry - ${k}] = frnn_last.s${f"{held - k:x}"};
 % endfor
 </%def>
 
-## Of neighbors at the same distance, the one with the lowest id counts. Each closer neighbor lowers reach2, so that the walk may
-## leave out candidates beyond it.
+## Of neighbors at the same distance, the one with the lowest id counts. Each closer neighbor lowers reach2, so that the
+## walk may leave out candidates beyond it.
 <%def name="nearest_arguments()">
 global int *indices, global real *distances\
 % if pairs:

@@ -1,8 +1,7 @@
 ## Defines the test of a batch: `width` candidates, at places that follow each other, which a CPU tests in one vector.
 ## In scope: frnn_sorted, in columns, and frnn_n, the number of its points; what begin_query of /traversal/visit.mako declares.
-## A batch may begin with the last candidate of a run. What it then loads behind the run does not count.
-## No built-in function is called for loads, stores or bits: PoCL 3.0 compiles each of them as a call, which takes as long as a
-## batch.
+## A batch may begin with the last candidate of a run. What it then loads behind the run does not count. No built-in function is
+## called for loads, stores or bits: PoCL 3.0 compiles each of them as a call, which takes as long as a batch.
 ## Config fields used: dim, real, components, width, foreign, half, periodic, images.
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%def name="types(chosen)">
@@ -61,8 +60,8 @@ ${column(k, first)} - frnn_q${component}
     frnn_at${k} = frnn_at${k} > (${real})268435456 ? (${real}${width})268435456 : frnn_at${k};
     frnn_at${k} = frnn_at${k} < (${real})-268435456 ? (${real}${width})-268435456 : frnn_at${k};
 % if real == "double":
-    // Rounded to a whole number in floating point, because few processors convert to integers of eight bytes: a sum as large
-    // as this one has no digits behind the point.
+    // Rounded to a whole number in floating point, because few processors convert to integers of eight bytes: a sum as
+    // large as this one has no digits behind the point.
     const double${width} frnn_whole${k} = (frnn_at${k} + 0x1.8p52) - 0x1.8p52;
     const double${width} frnn_s${k} = frnn_base${k} - (frnn_whole${k} - (frnn_whole${k} > frnn_at${k} ? (double${width})1 : (double${width})0));
 % else:
@@ -113,8 +112,8 @@ as_${integers()}(${column(dim, first)})
 </%def>
 
 <%def name="store_places(first, array, found, guard='1')">
-    // The places of the neighbors are stored beside each other from array + found on, and found grows by their number. One
-    // product collects the lowest bits of all bytes in its highest byte; another adds them up there.
+    // The places of the neighbors are stored beside each other from array + found on, and found grows by their number.
+    // One product collects the lowest bits of all bytes in its highest byte; another adds them up there.
 <% gather, add = {8: ("0x0102040810204080", "0x0101010101010101"), 4: ("0x01020408", "0x01010101")}[width] %>\
     const ${bytes_type()} frnn_each = as_${bytes_type()}(convert_uchar${width}(frnn_near) & (uchar${width})1);
     const int frnn_choice = (int)(frnn_each * (${bytes_type()})${gather} >> ${8 * width - 8}) & ${(1 << width) - 1};

@@ -1,17 +1,17 @@
-## Defines what every walk over neighbors shares: the program around the walk, the beginning of a query, the offer of a candidate
-## and the end of a query.
-## A walk declares `int i` and `real_vec frnn_q` before begin_query, and `int j` and the candidate's coordinates frnn_p0, frnn_p1, ...
-## before offer. A user's code sees i, j, d2, dx, shift, r2, reach2, real and real_vec.
-## Config fields used: dim, components, work_group_size, registers, width, fused, by_place, periodic, packed, foreign, radii, half,
-## part, inline, images, first_pass.
+## Defines what every walk over neighbors shares: the program around the walk, the beginning of a query, the offer of a
+## candidate and the end of a query. A walk declares `int i` and `real_vec frnn_q` before begin_query, and `int j` and
+## the candidate's coordinates frnn_p0, frnn_p1, ... before offer. A user's code sees i, j, d2, dx, shift, r2, reach2,
+## real and real_vec.
+## Config fields used: dim, components, work_group_size, registers, width, fused, by_place, periodic, packed, foreign,
+## radii, half, part, inline, images, first_pass.
 <%namespace name="simd_batch" file="/traversal/simd_batch.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="hit_mask" file="/first_pass/hit_mask.mako"/>
 <%namespace name="neighbor_buffer" file="/first_pass/neighbor_buffer.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%def name="program(function, arguments, walk, point, point_id)">
-## The body of the caller is the body of the kernel. The other arguments are defs: the walk's own parameters, the walk itself, and
-## the position and the number of the point at a place.
+## The body of the caller is the body of the kernel. The other arguments are defs: the walk's own parameters, the walk itself,
+## and the position and the number of the point at a place.
 ## Kernel frnn_visit runs `function` for every neighbor of each query from frnn_first up to frnn_end.
 ## Parameters of every walk: frnn_first, frnn_end: the queries of this launch, by place or by number; frnn_keep_self: whether a
 ## query's own point is its neighbor; frnn_part_first, frnn_part_end: the numbers of the queries to serve; frnn_radii (m,) and
@@ -112,9 +112,9 @@ ${getattr(function, name)}
     const real r2 = (${active}) && frnn_radius >= 0${near} ? frnn_radius * frnn_radius : (real)-1;
     real reach2 = r2;
 % if fused and function.light and not inline:
-    // Fused and exact operations may disagree about a candidate whose squared distance is nearer than frnn_margin to the squared
-    // radius. Up to twice the squared radius neither errs by more than that; beyond, both are right. The margin is infinite where
-    // squares are nearly subnormal, and for a query at infinity, whose distance to a point at infinity is NaN.
+    // Fused and exact operations may disagree about a candidate whose squared distance is nearer than frnn_margin to the
+    // squared radius. Up to twice the squared radius neither errs by more than that; beyond, both are right. The margin is
+    // infinite where squares are nearly subnormal, and for a query at infinity, whose distance to a point at infinity is NaN.
     const int frnn_finite = ${" & ".join(f"isfinite(frnn_q{component})" for component in components)};
     const real frnn_margin =
         reach2 >= 0 & (reach2 < (real)0x1p-90 | !frnn_finite) ? INFINITY : 8 * FRNN_EPSILON * fabs(reach2);
@@ -140,8 +140,8 @@ ${getattr(function, name)}
 </%def>
 
 <%def name="counts_itself(function)">
-## Whether the query's own point is counted as any other and subtracted at the end, which spares a test for each candidate. Not
-## where each query has a radius and goes by itself: counts over cells are slower that way.
+## Whether the query's own point is counted as any other and subtracted at the end, which spares a test for each
+## candidate. Not where each query has a radius and goes by itself: counts over cells are slower that way.
 <% return function.light and (packed or not radii) and not (foreign or half or inline or periodic or first_pass) %></%def>
 
 <%def name="sums_batches(function)">
@@ -168,8 +168,8 @@ ${"(j >= frnn_excluded)" if half else "(j != frnn_excluded)"}
 </%def>
 
 <%def name="offer(function, image, within='(d2 <= reach2)', place='', known='')">
-## Runs the function for a candidate that is a neighbor. `within` and `known` replace the tests of its distance and of whether it
-## is included, where their results are known. place: the candidate's place, if it has one.
+## Runs the function for a candidate that is a neighbor. `within` and `known` replace the tests of its distance and of
+## whether it is included, where their results are known. place: the candidate's place, if it has one.
     {
         ${geometry.differences(image)}
         const real d2 = ${geometry.squared_distance()};

@@ -7,14 +7,15 @@
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="candidate_run" file="/traversal/candidate_run.mako"/>
 <%namespace name="visit" file="/traversal/visit.mako"/>
-// Runs a function for every neighbor of each query, through a balanced tree of bounding boxes over points in the order of a
-// space-filling curve.
-// Launch: one work-item per query, groups of ${work_group_size}. In packets, all queries of a group go down the tree together, and each
-// has a work-item for each share of its leaves. Queries that are the points come in search order; others come in the order of the
-// curve, of their radii, or of their numbers.
-// In: frnn_sorted, n points in search order; frnn_boxes, the nodes; frnn_queries (m, dim), where these are not the points;
-// frnn_order (m,), where queries are sorted; with periodic axes frnn_images. Out: what the function writes.
-// Config fields used: work_group_size, dim, periodic, packed, many, shares, sorts, ranks, foreign, radii, half, part, first_pass.
+// Runs a function for every neighbor of each query, through a balanced tree of bounding boxes over points in the order
+// of a space-filling curve.
+// Launch: one work-item per query, groups of ${work_group_size}. In packets, all queries of a group go down the tree
+// together, and each has a work-item for each share of its leaves. Queries that are the points come in search order;
+// others come in the order of the curve, of their radii, or of their numbers.
+// In: frnn_sorted, n points in search order; frnn_boxes, the nodes; frnn_queries (m, dim), where these are not the
+// points; frnn_order (m,), where queries are sorted; with periodic axes frnn_images. Out: what the function writes.
+// Config fields used: work_group_size, dim, periodic, packed, many, shares, sorts, ranks, foreign, radii, half, part,
+// first_pass.
 // Exact because no box is farther from a query than a point in it: see bound of /tree/node_boxes.mako.
 // Source: Xing, Wang, Hui (2016), algorithm 1; without its stack.
 ${node_boxes.functions()}
@@ -45,7 +46,8 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
     const int frnn_l = get_local_id(0), frnn_unit = frnn_first + (int)get_global_id(0);
 % if shares > 1:
 <% of_group = work_group_size // shares %>\
-    // Work-item l of each share serves the same query. A query is active only if the work-item of its last share belongs to the launch.
+    // Work-item l of each share serves the same query. A query is active only if the work-item of its last share
+    // belongs to the launch.
     int frnn_active = (frnn_unit | ${work_group_size - of_group}) < frnn_end;
     const int frnn_query_unit = (frnn_active ? frnn_unit : frnn_first) / ${work_group_size} * ${of_group} + (frnn_active ? frnn_l % ${of_group} : 0);
 % else:
@@ -76,7 +78,8 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
 </%def>
 
 <%def name="leaf(function, image, node)">
-            // A leaf behind the last point is empty, and where it would begin may overflow an int. Its box is that of the last leaf.
+            // A leaf behind the last point is empty, and where it would begin may overflow an int. Its box is that of
+            // the last leaf.
             const long frnn_begin = (long)(${node} - frnn_leaves) * frnn_leaf_size;
             int frnn_t = frnn_begin < frnn_n ? (int)frnn_begin : frnn_n;
             const int frnn_stop = frnn_t + frnn_min(frnn_leaf_size, frnn_n - frnn_t);
@@ -100,8 +103,9 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
 </%def>
 
 <%def name="closest_first(function, image)">
-    // Of two children the closer one comes first, because its points may lower reach2 so far that the other is left out.
-    // frnn_path has a bit for each level on the way down, the lowest bit for the last level: whether the other child is done as well.
+    // Of two children the closer one comes first, because its points may lower reach2 so far that the other is left
+    // out. frnn_path has a bit for each level on the way down, the lowest bit for the last level: whether the other
+    // child is done as well.
     int frnn_node = 1, frnn_path = 1, frnn_touches = 1;
     while (frnn_node) {
         if (frnn_touches & (frnn_node < frnn_leaves)) {
@@ -137,8 +141,8 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
     ${visit.begin_query(function, "frnn_active")}
     ${packets.begin_packet()}
 % if whole:
-    // The leaves before frnn_full hold frnn_leaf_size points each, all within their boxes. These are all leaves but a last one that
-    // is not full, and none where some point is not finite.
+    // The leaves before frnn_full hold frnn_leaf_size points each, all within their boxes. These are all leaves but a
+    // last one that is not full, and none where some point is not finite.
     const int frnn_full = ${node_boxes.all_finite("frnn_boxes")} > 0 ? frnn_n / frnn_leaf_size * frnn_leaf_size : 0;
 % endif
     <%visit:each_image args="image">

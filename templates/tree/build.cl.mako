@@ -31,13 +31,14 @@ void curve_places(const int n, global const real *restrict points, global const 
 {
     const int i = get_global_id(0);
     if (i >= n) return;
-    ${hilbert_curve.key_of("points", of=2)}
+    ${hilbert_curve.key_of("points", inverse_row=2)}
     keys[i] = key;
 }
 
 // Computes the leading bits of the key of each query on the curve.
 // Launch: one work-item per query, groups of ${work_group_size}.
-// In: queries (n, dim); nodes of the tree, whose root is the box of its points; dropped: how many trailing bits are left out; images.
+// In: queries (n, dim); nodes of the tree, whose root is the box of its points; dropped: how many trailing bits are
+// left out; images.
 // Out: keys (n,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void curve_keys(const int n, const int dropped, global const real *restrict queries,
@@ -45,7 +46,7 @@ void curve_keys(const int n, const int dropped, global const real *restrict quer
 {
     const int i = get_global_id(0);
     if (i >= n) return;
-    ${hilbert_curve.key_of("queries", of=1, nodes="nodes")}
+    ${hilbert_curve.key_of("queries", inverse_row=1, nodes="nodes")}
     keys[i] = (uint)(key >> dropped);
 }
 
@@ -66,12 +67,13 @@ const int frnn_n, const int frnn_leaves, const int frnn_leaf_size, const int fre
 
 // Builds the leaves of a tree over points in a given order, and fits the boxes of all nodes.
 // Launch: a group of ${work_group_size} for each ${leaves} leaves.
-// In: order (n,), the number of the point at each place; frnn_leaves, a power of two; fresh: whether volumes are written, otherwise
-// they are compared with; least: the shortest side that counts; radius: the largest radius of queries; points (n, dim); images; known:
-// whether boxes is left as it is. In and out: partials: a column of ints for each group, and the number of groups that are done; all zero
-// before and after; volumes: the logarithms of the volumes of leaves that hold points. Out: sorted, the n points in search order;
-// nodes; growths (2,): the logarithm of the largest growth of a leaf, and the sum over points of how many points a cube of side
-// radius holds around them; boxes: from box_start on the low corner, the high corner and the first row that is not finite.
+// In: order (n,), the number of the point at each place; frnn_leaves, a power of two; fresh: whether volumes are
+// written, otherwise they are compared with; least: the shortest side that counts; radius: the largest radius of
+// queries; points (n, dim); images; known: whether boxes is left as it is. In and out: partials: a column of ints for
+// each group, and the number of groups that are done; all zero before and after; volumes: the logarithms of the volumes
+// of leaves that hold points. Out: sorted, the n points in search order; nodes; growths (2,): the logarithm of the
+// largest growth of a leaf, and the sum over points of how many points a cube of side radius holds around them; boxes:
+// from box_start on the low corner, the high corner and the first row that is not finite.
 // Correct because the group that is done last has seen that the results of all groups have arrived.
 // Source: Xing, Wang, Hui (2016), §4.3.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))

@@ -1,5 +1,5 @@
-## Defines the key of a position: the number along a Hilbert curve of the small cube in which the position lies. The curve has no
-## jumps, so that points with neighboring keys lie together and leaves are compact.
+## Defines the key of a position: the number along a Hilbert curve of the small cube in which the position lies. The
+## curve has no jumps, so that points with neighboring keys lie together and leaves are compact.
 ## In scope for key_of: i; images, with periodic axes; boxes and box_start, or the nodes of a tree.
 ## Config fields used: dim, periodic, curve_bits.
 <%namespace name="geometry" file="/common/geometry.mako"/>
@@ -34,8 +34,8 @@ uint frnn_apart(uint bits)
 // The number along the curve of the cube with these integer coordinates.
 ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
 {
-    // Each bit, from the highest on, turns the curve in the half that it selects (Skilling 2004). The loop is written out without
-    // branches, because work-items in lockstep would take both sides of most branches.
+    // Each bit, from the highest on, turns the curve in the half that it selects (Skilling 2004). The loop is written
+    // out without branches, because work-items in lockstep would take both sides of most branches.
 % for bit in reversed(range(1, curve_bits)):
 % for k in range(dim):
     {
@@ -69,7 +69,7 @@ ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
 }
 </%def>
 
-<%def name="key_of(positions, of, nodes=None)">
+<%def name="key_of(positions, inverse_row, nodes=None)">
 <%
     # The corners of the box that the curve fills: of the root of a tree, or of a box in memory.
     low = "root_low{0}" if nodes else "boxes[box_start + {0}]"
@@ -79,9 +79,9 @@ ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
     ${node_boxes.load(nodes, "1", "root_")}
 % endif
     const real_vec p = ${geometry.load(positions, "i")};
-    ${refit.into_box("p", str(of))}
-    // The integer coordinates of the cube, of which there are ${1 << curve_bits} on a side. All lengths are halved, because the side of the
-    // box may overflow.
+    ${refit.into_box("p", str(inverse_row))}
+    // The integer coordinates of the cube, of which there are ${1 << curve_bits} on a side. All lengths are halved,
+    // because the side of the box may overflow.
     real widest = 0;
 % for k in range(dim):
 % if periodic:

@@ -5,17 +5,19 @@
 <%! most_bits = 22 %>\
 <%def name="kernels(images)">
 <% each = halved // work_group_size %>\
-// Sorts each block of points, which follow each other on the curve: the block is halved at the median of its longest axis, and each
-// half again, down to the leaves, whose points stay sorted. All leaves but the last are full, so that leaves begin where they did.
+// Sorts each block of points, which follow each other on the curve: the block is halved at the median of its longest
+// axis, and each half again, down to the leaves, whose points stay sorted. All leaves but the last are full, so that
+// leaves begin where they did.
 // Launch: a group of ${work_group_size} for each ${halved} / slots leaves.
-// In: leaf_size; slots: a power of two, no less than leaf_size nor than ${each}, the slots of a work-item; points (n, dim). In and out:
-// order (n,), the number of the point at each place.
+// In: leaf_size; slots: a power of two, no less than leaf_size nor than ${each}, the slots of a work-item; points (n,
+// dim). In and out: order (n,), the number of the point at each place.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void order_by_halves(const int n, const int leaf_size, const int slots, global const real *restrict points
                      ${images()}, global int *restrict order)
 {
-    // The coordinates and the numbers of the block's points, and a key for each slot: the position of a point on the longest axis, and
-    // below it the point's number in the block. No two keys are equal, so the order is unique. An empty slot has the largest key.
+    // The coordinates and the numbers of the block's points, and a key for each slot: the position of a point on the
+    // longest axis, and below it the point's number in the block. No two keys are equal, so the order is unique. An
+    // empty slot has the largest key.
     local real all[${dim * halved}], lows[${dim * work_group_size}], highs[${dim * work_group_size}];
     local uint keys[${halved + work_group_size}];
     local int ids[${halved}];
@@ -47,7 +49,8 @@ void order_by_halves(const int n, const int leaf_size, const int slots, global c
 </%def>
 
 <%def name="slot(place)" filter="trim">
-## The slots of a work-item are shifted, because those of neighboring work-items would lie in one bank of local memory otherwise.
+## The slots of a work-item are shifted, because those of neighboring work-items would lie in one bank of local memory
+## otherwise.
 <% bits = (halved // work_group_size).bit_length() - 1 %>\
 (${place}) + ((${place}) >> ${bits})
 </%def>
@@ -122,10 +125,10 @@ void order_by_halves(const int n, const int leaf_size, const int slots, global c
     each = halved // work_group_size
     bits = each.bit_length() - 1
 %>\
-        // A bitonic sort of each part by its keys (Batcher 1968): in each step, sorted runs, every second of them descending, are
-        // merged into runs twice as long. A work-item takes ${each} keys that lie `apart` slots apart, and makes all comparisons among
-        // them before the next barrier. A comparison that is made once more than needed changes nothing. There is one loop, because
-        // compilers take long for nested loops with barriers.
+        // A bitonic sort of each part by its keys (Batcher 1968): in each step, sorted runs, every second of them
+        // descending, are merged into runs twice as long. A work-item takes ${each} keys that lie `apart` slots apart,
+        // and makes all comparisons among them before the next barrier. A comparison that is made once more than needed
+        // changes nothing. There is one loop, because compilers take long for nested loops with barriers.
 % for run in (2 << s for s in range(bits)):
         if (${run} <= size) {
 % for near in (run >> s for s in range(1, run.bit_length())):

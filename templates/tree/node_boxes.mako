@@ -1,8 +1,8 @@
-## Defines the boxes of the nodes of a tree and their distance from a query.
-## Nodes are stored in breadth-first order: node 1 is the root, and the children of node k are 2 k and 2 k + 1. Element 0, which is not
-## a node, says whether all points are finite. Leaves behind the last point are not stored. A walk reads the last stored node in
-## place of them, which is harmless because they hold no points.
-## In two to four dimensions a box is one or two vectors, otherwise its low corner and then its high corner.
+## Defines the boxes of the nodes of a tree and their distance from a query. Nodes are stored in breadth-first order:
+## node 1 is the root, and the children of node k are 2 k and 2 k + 1. Element 0, which is not a node, says whether all
+## points are finite. Leaves behind the last point are not stored. A walk reads the last stored node in place of them,
+## which is harmless because they hold no points. In two to four dimensions a box is one or two vectors, otherwise its
+## low corner and then its high corner.
 ## In scope for bound and apart: frnn_q, reach2 and what begin_query of /traversal/visit.mako declares.
 ## Config fields used: dim, components, periodic.
 <%def name="array(name)" filter="trim">
@@ -13,7 +13,8 @@ global ${"frnn_record" if 2 <= dim <= 4 else "real"} *restrict ${name}
 global const ${"frnn_record" if 2 <= dim <= 4 else "real"} *restrict ${name}
 </%def>
 
-## In local memory a box of three dimensions takes a vector and a half, because loads from there take as long as they have bytes.
+## In local memory a box of three dimensions takes a vector and a half, because loads from there take as long as they
+## have bytes.
 <%def name="local_array(name, many)" filter="trim">
 % if dim == 3:
 local frnn_record ${name}[${many}];
@@ -95,8 +96,8 @@ int frnn_behind_subtree(const int node) { return (node + 1) >> (31 - (int)clz((n
 </%def>
 
 <%def name="bound()" filter="trim">
-## The largest squared distance from a query to a box that holds a neighbor. It is no more than the squared distance to the neighbor,
-## because both are computed by the same operations in the same order; with periodic axes rounding may add a little.
+## The largest squared distance from a query to a box that holds a neighbor. It is no more than the squared distance to the
+## neighbor, because both are computed by the same operations in the same order; with periodic axes rounding may add a little.
 % if periodic:
 (frnn_smaller(reach2, frnn_reach * frnn_reach) * (1 + 16 * FRNN_EPSILON))
 % else:
@@ -105,8 +106,8 @@ frnn_smaller(reach2, frnn_reach * frnn_reach)
 </%def>
 
 <%def name="apart(array, node, name, local=False)">
-## Declares NAMEapart, the squared distance from the query to a node's box. With periodic axes, the query is seen from the image, and
-## the box is extended by the pads, so that rounding never makes the distance too large.
+## Declares NAMEapart, the squared distance from the query to a node's box. With periodic axes, the query is seen from
+## the image, and the box is extended by the pads, so that rounding never makes the distance too large.
     ${load_local(array, node, name) if local else load(array, node, name)}
 % for k, component in enumerate(components):
 % if periodic:

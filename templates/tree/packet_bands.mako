@@ -1,6 +1,6 @@
-## Defines how the leaves that a packet has found are divided among bands. A band is neighboring work-items; in lockstep, they visit
-## every leaf that one of their queries touches, so that the loads of a band have one address. Bands have different queries; with
-## shares, they have the same queries and different shares of the leaves.
+## Defines how the leaves that a packet has found are divided among bands. A band is neighboring work-items; in
+## lockstep, they visit every leaf that one of their queries touches, so that the loads of a band have one address.
+## Bands have different queries; with shares, they have the same queries and different shares of the leaves.
 ## In scope: what /tree/packets.mako declares.
 ## Config fields used: work_group_size, dim, components, periodic, room, band, bands, word, shares.
 <%namespace name="node_boxes" file="/tree/node_boxes.mako"/>
@@ -19,10 +19,11 @@ ${f"({k} * {shares} + frnn_l / {work_group_size // shares})" if shares > 1 else 
 <% arrays = ("frnn_touched_bits", "frnn_partial_bits") if whole else ("frnn_touched_bits",) %>\
         // A bit for each leaf on the list that a query touches; the bits of all queries of a band are joined.
 % if whole:
-        // And a bit for each leaf that may hold a point which is not a neighbor. There is none where the leaf is full and the query
-        // reaches the far corner of its box, because no point in the box is farther than that corner.
+        // And a bit for each leaf that may hold a point which is not a neighbor. There is none where the leaf is full
+        // and the query reaches the far corner of its box, because no point in the box is farther than that corner.
 % endif
-        // The loop is written out: a driver for CPUs assumes that all work-items enter a loop that stands first between two barriers.
+        // The loop is written out: a driver for CPUs assumes that all work-items enter a loop that stands first between
+        // two barriers.
 <% number = bands * words() %>\
 % for array in arrays:
 % for first in range(0, number, work_group_size):

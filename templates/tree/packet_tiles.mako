@@ -1,6 +1,6 @@
-## Defines how bands test the points of their leaves, a chunk at a time. The work-items of a band load a chunk into local memory
-## together, and each of them tests all of it. A load of several bands takes one line of memory for each band. A work-item loads only
-## the points that it fetches; without chunks it would load every candidate.
+## Defines how bands test the points of their leaves, a chunk at a time. The work-items of a band load a chunk into
+## local memory together, and each of them tests all of it. A load of several bands takes one line of memory for each
+## band. A work-item loads only the points that it fetches; without chunks it would load every candidate.
 ## In scope: what /tree/packets.mako and /tree/packet_bands.mako declare.
 ## Barriers stand in a loop that all bands run equally often.
 ## Config fields used: dim, layout, unrolled, foreign, images, band, bands, chunk, word.
@@ -10,8 +10,8 @@
 ## Whether the numbers of candidates are loaded.
 <%def name="needs_ids(function)"><% return not function.light or not (foreign or visit.counts_itself(function)) %></%def>
 <%def name="columns(function)"><% return range(dim + needs_ids(function)) %></%def>
-## What a work-item fetches of the next chunk: for each point the point's position in the chunk, and the variable and the column of
-## each of its numbers.
+## What a work-item fetches of the next chunk: for each point the point's position in the chunk, and the variable and
+## the column of each of its numbers.
 <%def name="fetched(function)"><%
     of_point = [("", 0)] if layout == "records" else [(f"_{c}", c) for c in columns(function)]
     return [(k * band, [(f"frnn_fetched{k}{name}", c) for name, c in of_point]) for k in range(chunk // band)]
@@ -82,7 +82,8 @@ ${point_layout.coordinate(column, f"frnn_t + {at} + frnn_in_band", "frnn_sorted"
             frnn_leaves_of_band += frnn_count_bits(frnn_some);
         }
         frnn_barrier();
-        // The work-items of a band write different elements, because atomic operations on one element would wait for each other.
+        // The work-items of a band write different elements, because atomic operations on one element would wait for
+        // each other.
         frnn_raise_to(frnn_rounds + frnn_l % ${band}, frnn_leaves_of_band * ((frnn_leaf_size + ${chunk - 1}) / ${chunk}));
         frnn_barrier();
 </%def>

@@ -1,6 +1,6 @@
-## Defines packets. The queries of a group, which lie near each other, are a packet and go down the tree together: the group tests
-## several nodes at a time against the box around the packet. The leaves that it finds are divided among bands of work-items: see
-## /tree/packet_bands.mako.
+## Defines packets. The queries of a group, which lie near each other, are a packet and go down the tree together: the
+## group tests several nodes at a time against the box around the packet. The leaves that it finds are divided among
+## bands of work-items: see /tree/packet_bands.mako.
 ## In scope: what take_query of /tree/aabb_tree.cl.mako and begin_query of /traversal/visit.mako declare.
 ## Barriers stand in loops that all work-items of a group run equally often.
 ## Config fields used: work_group_size, dim, components, periodic, room, stack, bands, sides, parts, wide, ranks, radii,
@@ -9,7 +9,7 @@
 <%namespace name="packet_bands" file="/tree/packet_bands.mako"/>
 <%! levels = 3 %>\
 <%def name="functions()">
-// A user's function may redefine the names of built-in functions. Code that stands behind its state calls these instead.
+// A user's function may redefine built-in functions. Code that stands behind its state calls these instead.
 void frnn_barrier(void) { barrier(CLK_LOCAL_MEM_FENCE); }
 void frnn_set_bit(local uint *bits, const int number) { atomic_or(bits, 1u << number); }
 void frnn_or_bits(local uint *bits, const uint more) { atomic_or(bits, more); }
@@ -58,7 +58,8 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
     ${stage_query(3 * dim + 1, "frnn_reach", "0")}
 % endif
     frnn_barrier();
-    // The group reduces each number in two steps: ${parts} work-items reduce a part of the queries each, then one reduces the parts.
+    // The group reduces each number in two steps: ${parts} work-items reduce a part of the queries each, then one
+    // reduces the parts.
     for (int frnn_c = frnn_l; frnn_c < ${sides * parts}; frnn_c += ${work_group_size}) {
         const int frnn_side = frnn_c % ${sides}, frnn_from = frnn_side * ${apart} + frnn_c / ${sides} * ${work_group_size // parts};
         ${farthest_of("frnn_side", "frnn_shared", "frnn_from", 1, work_group_size // parts)}
@@ -102,7 +103,8 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
     ${find_box()}
 % endif
 % if not (ranks and radii):
-    // The box around a wide packet touches many nodes that no query touches. The group then tests each node against every query.
+    // The box around a wide packet touches many nodes that no query touches. The group then tests each node against
+    // every query.
 % for k in range(dim):
     const real frnn_side${k} = frnn_packet_high${k} - frnn_packet_low${k};
 % endfor
@@ -160,9 +162,10 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 </%def>
 
 <%def name="descend()">
-    // In each round the group takes several nodes from the top of the stack and tests their descendants ${levels} levels down. Nodes that
-    // are touched go to the stack, leaves to a list. The first round may go down by more levels, so that the last round ends at the
-    // leaves. Where a node or a leaf is stored follows from the number of its work-item, so that every run has the same order.
+    // In each round the group takes several nodes from the top of the stack and tests their descendants ${levels}
+    // levels down. Nodes that are touched go to the stack, leaves to a list. The first round may go down by more
+    // levels, so that the last round ends at the leaves. Where a node or a leaf is stored follows from the number of
+    // its work-item, so that every run has the same order.
 <% widest = work_group_size.bit_length() - 1 %>\
     const int frnn_depth = frnn_levels(frnn_leaves);
     const int frnn_first_down = frnn_depth < ${widest} ? frnn_depth : ${widest} - (${widest} - frnn_depth % ${levels}) % ${levels};
@@ -184,7 +187,8 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
         frnn_height -= frnn_take;
         if (frnn_hit & frnn_is_leaf) {
             const int frnn_at = frnn_found + frnn_count_bits(frnn_leaf_hits & frnn_below);
-            // A leaf behind the last point is empty, and where it would begin may overflow an int. Its box is that of the last leaf.
+            // A leaf behind the last point is empty, and where it would begin may overflow an int. Its box is that of
+            // the last leaf.
             const long frnn_begin = (long)(frnn_child - frnn_leaves) * frnn_leaf_size;
             frnn_list[frnn_at] = frnn_begin < frnn_n ? (int)frnn_begin : frnn_n;
             ${node_boxes.store_local("frnn_leaf_boxes", "frnn_at", "frnn_node_")}

@@ -16,13 +16,13 @@
 </%def>
 
 <%def name="kernels()">
-// Sorts the queries of each block, which follow each other on the curve, by their radii, the largest first. The queries of a packet
-// then have similar work and still lie near each other. The ${pack} queries of a packet stay in the order of the curve. A whole block
-// stays in that order where it is wide compared with its largest radius, because a packet from all over it would touch too many
-// boxes, and where its radii are similar already.
+// Sorts the queries of each block, which follow each other on the curve, by their radii, the largest first. The queries of a
+// packet then have similar work and still lie near each other. The ${pack} queries of a packet stay in the order of the curve.
+// A whole block stays in that order where it is wide compared with its largest radius, because a packet from all over it would
+// touch too many boxes, and where its radii are similar already.
 // Launch: a group of ${work_group_size} for each ${block} queries.
-// In: own: whether the queries are the points, in the order of frnn_sorted; otherwise before (m,), numbers of queries in the order of
-// the curve, and queries (m, dim); radii (m,), by number. Out: order (m,): places of points, or numbers of queries.
+// In: own: whether the queries are the points, in the order of frnn_sorted; otherwise before (m,), numbers of queries in the
+// order of the curve, and queries (m, dim); radii (m,), by number. Out: order (m,): places of points, or numbers of queries.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void order_by_radii(const int m, const int frnn_n, const int own, ${point_layout.constant_array("frnn_sorted")},
                     global const int *restrict before, global const real *restrict queries,

@@ -1,4 +1,5 @@
-## Defines how a group stores the points of its leaves in search order and fits the boxes of these leaves and of the nodes above.
+## Defines how a group stores the points of its leaves in search order and fits the boxes of these leaves and of the
+## nodes above.
 ## In scope: the parameters of the kernels of /tree/build.cl.mako.
 ## Config fields used: work_group_size, dim, components, real, periodic, leaves.
 <%namespace name="geometry" file="/common/geometry.mako"/>
@@ -6,15 +7,15 @@
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%namespace name="upper_nodes" file="/tree/upper_nodes.mako"/>
-<%def name="into_box(p, of='2')">
-    // x0, x1, ...: the image of ${p} in the periodic box. of: the row of images with the inverse lengths to use: those of the points,
-    // which are zero where all of them lie in the box (2), or those of any position (1).
+<%def name="into_box(p, inverse_row='2')">
+    // x0, x1, ...: the image of ${p} in the periodic box. inverse_row: the row of images with the inverse lengths to
+    // use: those of the points, which are zero where all of them lie in the box (2), or those of any position (1).
 % if periodic:
     ${periodic_images.load_box("images")}
 % endif
 % for k, component in enumerate(components):
 % if periodic:
-    const real x${k} = ${p}${component} - (real)frnn_image(${p}${component}, frnn_start${k}, images[${of} * ${dim} + ${k}]) * frnn_length${k};
+    const real x${k} = ${p}${component} - (real)frnn_image(${p}${component}, frnn_start${k}, images[${inverse_row} * ${dim} + ${k}]) * frnn_length${k};
 % else:
     const real x${k} = ${p}${component};
 % endif
@@ -63,16 +64,16 @@
         if (stored) {
             ${node_boxes.store("nodes", "frnn_leaves + first_leaf + leaf", "")}
         }
-        // The logarithm of the volume, because a product of many sides may overflow. A side counts as no shorter than `least`. The
-        // volume of a leaf without points is zero, so its growth is infinite when points come to it.
+        // The logarithm of the volume, because a product of many sides may overflow. A side counts as no shorter than
+        // `least`. The volume of a leaf without points is zero, so its growth is infinite when points come to it.
         real volume = -INFINITY, crowd = 0;
         if (low0 <= high0) {
             volume = 0;
 % for k in range(dim):
             volume += log2(fmax(high${k} - low${k}, least));
 % endfor
-            // A side much shorter than the longest is the thickness of a sheet or a line, all of which a cube of the radius holds.
-            // The box around few points is smaller than the space that belongs to them, hence the last factor.
+            // A side much shorter than the longest is the thickness of a sheet or a line, all of which a cube of the radius
+            // holds. The box around few points is smaller than the space that belongs to them, hence the last factor.
             const real many = finish - begin;
             const real longest = ${"high0 - low0" if dim == 1 else "".join("fmax(" for _ in range(dim - 1)) + "high0 - low0, " + ", ".join(f"high{k} - low{k})" for k in range(1, dim))};
             crowd = many * many;

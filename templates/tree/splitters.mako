@@ -1,5 +1,5 @@
-## Defines the kernels that cut the curve into ranges by splitters, which are the sorted keys of a sample of the points. The number of
-## a range is a short key, and ranges hold similar numbers of points however these crowd.
+## Defines the kernels that cut the curve into ranges by splitters, which are the sorted keys of a sample of the points.
+## The number of a range is a short key, and ranges hold similar numbers of points however these crowd.
 ## In scope: sampled_point of /primitives/occupancy_sample.mako and the functions of /tree/hilbert_curve.mako.
 ## Config fields used: work_group_size, dim, periodic, curve_bits, comparing, compared.
 <%namespace name="hilbert_curve" file="/tree/hilbert_curve.mako"/>
@@ -13,7 +13,7 @@ void sample_keys(const int sampled, const int apart, global const real *restrict
 {
     if (get_global_id(0) >= sampled) return;
     const int i = sampled_point(get_global_id(0), apart);
-    ${hilbert_curve.key_of("points", of=2)}
+    ${hilbert_curve.key_of("points", inverse_row=2)}
     keys[get_global_id(0)] = key;
 }
 
@@ -65,9 +65,11 @@ void sort_sample(const int sampled, global const ulong *restrict keys, global ul
     if (get_global_id(0) == 0) bounds[sampled] = ${1 << curve_bits * dim}ul;
 }
 
-// Computes a short key for each point: the range of the curve in which the point lies, and which of 1 << parts equal parts of that range.
+// Computes a short key for each point: the range of the curve in which the point lies, and which of 1 << parts equal
+// parts of that range.
 // Launch: one work-item per point, groups of ${work_group_size}.
-// In: points (n, dim); boxes, box_start and images as above; bounds (sampled + 1,), where sampled is a power of two. Out: keys (n,).
+// In: points (n, dim); boxes, box_start and images as above; bounds (sampled + 1,), where sampled is a power of two.
+// Out: keys (n,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void curve_parts(const int n, global const real *restrict points, global const real *restrict boxes,
                  const int box_start${images()}, const int sampled, const int parts, global const ulong *restrict bounds,
@@ -75,7 +77,7 @@ void curve_parts(const int n, global const real *restrict points, global const r
 {
     const int i = get_global_id(0);
     if (i >= n) return;
-    ${hilbert_curve.key_of("points", of=2)}
+    ${hilbert_curve.key_of("points", inverse_row=2)}
     int range = 0;
     for (int step = sampled / 2; step > 0; step /= 2)
         if (bounds[range + step] <= key) range += step;

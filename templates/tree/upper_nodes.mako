@@ -1,13 +1,13 @@
-## Defines the upper nodes of a tree: the nodes above a row of boxes in local memory, and the top of the tree above the nodes of all
-## groups, which the group that is done last fits.
-## In scope: l and g, the numbers of the work-item and of the group; the local arrays of fit_leaves of /tree/refit.mako; the
-## parameters of the kernels of /tree/build.cl.mako.
+## Defines the upper nodes of a tree: the nodes above a row of boxes in local memory, and the top of the tree above the
+## nodes of all groups, which the group that is done last fits.
+## In scope: l and g, the numbers of the work-item and of the group; the local arrays of fit_leaves of /tree/refit.mako;
+## the parameters of the kernels of /tree/build.cl.mako.
 ## Config fields used: work_group_size, dim, real, leaves.
 <%namespace name="node_boxes" file="/tree/node_boxes.mako"/>
 <%namespace name="group_exchange" file="/common/group_exchange.mako"/>
 <%def name="join_slots(many, first, least)">
-    // The nodes above `${many}` neighboring nodes, whose boxes are in the slots from 0 on and whose first number is `${first}`. Levels
-    // of at least ${least} nodes are stored. The box of the topmost node ends in slot 0.
+    // The nodes above `${many}` neighboring nodes, whose boxes are in the slots from 0 on and whose first number is
+    // `${first}`. Levels of at least ${least} nodes are stored. The box of the topmost node ends in slot 0.
     for (int wide = ${many} / 2, apart = 1; wide > 0; wide /= 2, apart *= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int k = l; k < wide; k += ${work_group_size}) {
@@ -34,9 +34,9 @@
     found = 2 * dim + 2
     last_int = found * (2 if real == "double" else 1)
 %>\
-    // The group publishes its results and counts itself as done. The group that is done last collects the results of all groups.
-    // Nothing orders the atomic operations of one group for another. The count is therefore computed from the old values that
-    // all of them return, which are zero: it cannot be added before the results have arrived.
+    // The group publishes its results and counts itself as done. The group that is done last collects the results of
+    // all groups. Nothing orders the atomic operations of one group for another. The count is therefore computed from
+    // the old values that all of them return, which are zero: it cannot be added before the results have arrived.
     local int done, old_values[${found + 1}];
     const int groups = get_num_groups(0);
     for (int number = l; number < ${found}; number += ${work_group_size}) {
