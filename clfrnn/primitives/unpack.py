@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..planning.primitives import plan_part, plan_widen
+from ..planning.primitives import plan_unpack_bytes, plan_unpack_pairs
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
 from .scan import Counts
@@ -18,7 +18,7 @@ def unpack_bytes(session: Session, packed: Scratch, numbers: Counts, *, unless_z
 
     Where a byte is 255 a number stays as it is. Both begin where their buffers do. One launch; nothing is waited for.
     """
-    kernels, config = session.planned("primitives/unpack_bytes", plan_widen)
+    kernels, config = session.planned("primitives/unpack_bytes", plan_unpack_bytes)
     n, size = numbers.size, config.work_group_size
     items = size * -(-n // (4 * config.items * size))
     given = packed.base_data, numbers.base_data
@@ -34,7 +34,7 @@ def unpack_pairs(
     launch; nothing is waited for.
     """
     kernels, config = session.planned(
-        "primitives/unpack_pairs", plan_part, word="int" if reals.dtype.itemsize == 4 else "long"
+        "primitives/unpack_pairs", plan_unpack_pairs, word="int" if reals.dtype.itemsize == 4 else "long"
     )
     n, size = numbers.size, config.work_group_size
     items = size * -(-n // (config.items * size))

@@ -63,9 +63,9 @@ class FennsTuning(Section):
     #: points of a tile, at least: smaller ones are no quicker, and each size is compiled
     least_tile: int = number(256, least=1)
     #: room of a tile, in points that a block is expected to hold
-    tile_room: float = number(1.1, least=1)
+    tile_margin: float = number(1.1, least=1)
     #: the same where points were counted, as they did not lie as foreseen: they lie unevenly
-    tile_room_uneven: float = number(1.6, least=1)
+    tile_margin_uneven: float = number(1.6, least=1)
     #: queries of a crowded cell that one group serves, at least
     least_chunk: int = number(256, least=1)
     #: the same in tiles

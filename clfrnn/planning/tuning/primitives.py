@@ -28,7 +28,7 @@ class PrimitiveTuning(Section):
     #: work-items of a group that copies, gathers, fills or unpacks rows
     copy_group: int = number(128, least=1)
     #: fours of bytes that an item widens to integers
-    widen_items: int = number(4, least=1)
+    unpack_byte_items: int = number(4, least=1)
     #: pairs of an integer and a real that an item takes apart
     unpack_items: int = number(8, least=1)
     #: work-items of a group that brings rows out of a neighbor buffer, a row each
