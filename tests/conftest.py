@@ -20,6 +20,7 @@ import pytest
 import clfrnn
 from clfrnn.arrays import REAL_OF
 from clfrnn.methods import METHODS
+from clfrnn.methods.grid.structure import GridStructure
 from clfrnn.planning.tuning import default_tuning
 from clfrnn.profile import DeviceProfile
 from clfrnn.runtime.program import ProgramCache
@@ -137,6 +138,15 @@ def structure_of(index):
     return index._traversal.structure
 
 
+def with_slots(index, slots):
+    """The same index, whose cells ask for a neighbor buffer of so many slots, 0 for none."""
+    structure = structure_of(index)
+    if isinstance(structure, GridStructure):
+        structure._slots = slots
+        structure._facts = structure._facts_of(structure.cell_grid)
+    return index
+
+
 def assert_same(found, expected):
     """A list sorted by index equals the reference: pairs and all columns that it has, to the last bit."""
     found = found.to_host()
@@ -147,7 +157,7 @@ def assert_same(found, expected):
 
 
 def same_rows(found, expected, *, by_distance=False):
-    """The rows of a list are those of the reference, whatever the order inside them, with their distances if it has any."""
+    """The rows of a list are those of the reference, in any order, with their distances if it has any."""
     found = found.to_host()
     assert np.array_equal(found.offsets, expected.offsets)
     rows = np.repeat(np.arange(len(found)), np.diff(expected.offsets))

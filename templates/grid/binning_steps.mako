@@ -3,7 +3,7 @@
 ## Steps that the kernels of the coarse grid share: a point's cell, who sees it there, and the sums of counts.
 ## Config fields used: dim, components, periodic, work_group_size, batch.
 <%def name="cell(p, turns)">
-    // The cell that holds p, or in a periodic box its image at home; turns: where the numbers that find the image begin.
+    // The cell that holds p, or in a periodic box its image in the box; turns: where the numbers that find the image begin.
 % for k, component in enumerate(components):
 % if periodic:
     const real at${k} = ${p}${component} - (real)frnn_image(${p}${component}, images[${3 * dim + k}], images[${turns} * ${dim} + ${k}]) * images[${k}];

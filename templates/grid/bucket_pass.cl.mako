@@ -36,8 +36,8 @@ void count_buckets(const int n, const int shift, const int buckets, global const
         atomic_inc(&found[address >> shift]);
     </%steps:each_point>
     barrier(CLK_LOCAL_MEM_FENCE);
-    // A group that enters twice as many buckets as groups may on average has regions serve all: then nobody asks who came
-    // before, and atomic operations that need not answer take less.
+    // A group that enters twice as many buckets as groups may on average has regions serve all: then nobody reads `before`,
+    // and atomic operations whose result is not used take less.
     int own = 0, crowded = 0;
     for (int k = get_local_id(0); k < (regions ? buckets : 0); k += ${work_group_size}) own += found[k] > 0;
     if (regions) {
@@ -55,7 +55,7 @@ void count_buckets(const int n, const int shift, const int buckets, global const
     }
     for (int k = get_local_id(0); k < regions; k += ${work_group_size}) {
         int counted = 0;
-        // Items that go in step begin at different places, as else all would ask the same bank of the memory.
+        // Items that go in step begin at different places, as else all would read the same bank of the memory.
         for (int turn = 0; turn < 1 << span; ++turn) {
             const int b = (k << span) + ((turn + k) & ((1 << span) - 1));
             if (b < buckets) counted += found[b];

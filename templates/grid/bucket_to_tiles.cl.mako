@@ -28,7 +28,7 @@ void sort_tiles(const int all, const int shift, const int buckets, const int gro
     local ushort sources[${tile}];
     local int chosen;
     const int l = get_local_id(0), group = get_group_id(0);
-    // All items ask together between which buckets the group's own lies, then between which of these.
+    // All items look together between which buckets the group's own lies, then between which of these.
     int bucket = 0;
     for (int many = buckets; many > 1;) {
 <% parts = max(2, work_group_size) %>\

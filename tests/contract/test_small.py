@@ -6,11 +6,10 @@ import os
 
 import numpy as np
 import pytest
-from conftest import as_gpu, as_narrow_gpu, set_facts, structure_of, takes_long_as_gpu, tuned
+from conftest import as_gpu, as_narrow_gpu, set_facts, structure_of, takes_long_as_gpu, tuned, with_slots
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.first_pass import neighbor_buffer as stash
 
 pytestmark = pytest.mark.core
 
@@ -86,15 +85,13 @@ def test_a_crowd_is_counted_by_several_items_each(session):
         assert np.array_equal(index.count(radius=radius).get(), np.diff(expected.offsets))
 
 
-def test_numbers_that_a_count_puts_by(session, monkeypatch):
+def test_rows_from_a_neighbor_buffer(session):
     """Rows of a list, of as many as there are slots and of more."""
-    monkeypatch.setattr(stash, "slots_for", lambda *_: (4,))
     points = clouds.duplicates(130, 3, seed=8)
     expected = reference.neighbors(points, 0.15)
     assert 0 < (np.diff(expected.offsets) > 4).sum() < len(points)
-    index = clfrnn.build_index(
-        points, 0.15, method="strips", session=tuned(as_gpu(session), lists={"mask_neighbors": np.inf})
-    )
+    gpu = tuned(as_gpu(session), lists={"mask_neighbors": np.inf})
+    index = with_slots(clfrnn.build_index(points, 0.15, method="strips", session=gpu), 4)
     assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
     for _ in range(3):  # the first has no room before; the others are written while their offsets are found
         found = index.query().to_host()
@@ -120,13 +117,12 @@ def test_answers_in_another_form_first(session):
     assert np.array_equal(found.distances.get()[:257], np.zeros(257))
 
 
-def test_offsets_from_sums_of_marked_counts(session, monkeypatch):
-    """A list by marks, whose scan goes from sums that the count has added up."""
-    monkeypatch.setattr(stash, "slots_for", lambda *_: ())
+def test_rows_from_a_hit_mask(session):
+    """A list from a mask, whose offsets are scanned by several launches."""
     points = clouds.duplicates(300, 3, seed=8)
     expected = reference.neighbors(points, 0.1)
     several = tuned(as_gpu(session), primitives={"one_launch_counts": 0}, lists={"mask_neighbors": 0})
-    index = clfrnn.build_index(points, 0.1, method="strips", session=several)
+    index = with_slots(clfrnn.build_index(points, 0.1, method="strips", session=several), 0)
     for _ in range(3):
         assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
 

@@ -30,7 +30,9 @@ def radius_for(neighbors, dim=3, n=N):
 def slots_of(neighbors, *, crowd=1.0, most=20, profile="h200"):
     """Slots for points that have so many others in a cell, unevenly many where they crowd."""
     others = neighbors * 3 / (4 * math.pi)
-    survey = Survey(n=10**6, low=(0.0,) * 3, high=(1.0,) * 3, others=others, unevenness=(1 + 1 / others) * crowd)
+    survey = Survey(
+        n=10**6, low=(0.0,) * 3, high=(1e3,) * 3, others=others, unevenness=1 + 1 / others if crowd == 1 else crowd
+    )
     return useful_slots(RECORDED[profile], survey, 0.01, most=most)
 
 

@@ -493,8 +493,8 @@ def test_bad_device_points_are_reported_when_a_hinted_list_is_looked_at(session,
 
 def test_len_does_not_look_but_repr_does(index, monkeypatch):
     reads = []
-    read = Readback.read
-    monkeypatch.setattr(Readback, "read", lambda *given: (reads.append(given), read(*given))[1])
+    wait = Readback.wait
+    monkeypatch.setattr(Readback, "wait", lambda *given: (reads.append(given), wait(*given))[1])
 
     found = index.query(hint=2 * PAIRS)
 

@@ -48,7 +48,7 @@ def local_bytes(config):
         assert config.local_memory == size * 8 * (1 + (config.items + 1) * config.through_local)
         return config.local_memory
     if isinstance(config, plan.BufferToRowsConfig):
-        return size * config.stashed * 4
+        return size * config.buffer_slots * 4
     if isinstance(config, plan.SortConfig):
         pairs = size * config.items * {"uint": 8, "ulong": 12}[config.key]
         return 4 * ((size << config.digit_bits) + size + (1 << config.digit_bits)) + (pairs if config.held else 0)
@@ -100,7 +100,7 @@ def all_configs(profile):
     for key in ("uint", "ulong"):
         yield plan.plan_sort(*with_tuning(profile), key=key)
     for slots in (4, 16):
-        yield plan.plan_buffer_to_rows(*with_tuning(profile), stashed=slots, offset="long")
+        yield plan.plan_buffer_to_rows(*with_tuning(profile), buffer_slots=slots, offset="long")
     yield plan.plan_fill(*with_tuning(profile))
     yield plan.plan_take(*with_tuning(profile), word="uint")
 

@@ -393,7 +393,7 @@ def test_packed_rows_hold_every_place(session, slots):
     """From the first one to the last that the bits are enough for, as kernels pack and read them."""
     bits = count_bits(slots)
     defs = TemplateLookup([str(template_root())], strict_undefined=True).get_template("first_pass/packed_counts.mako")
-    flags = {"stashed": slots, "count_bits": bits}
+    flags = {"buffer_slots": slots, "count_bits": bits}
     row, place = (
         defs.get_def(name).render(*of, **flags).strip()
         for name, of in (("pack", ("counts[k]", "places[k]")), ("place", ("row",)))

@@ -102,12 +102,15 @@ class CellFacts:
         A ball meets some rows of cells, and a run of candidates in such a row takes a word for every 32 of them at
         least. Where points crowd unevenly, runs are longer.
         """
-        (along, *across), radius, dim = self.grid.sides, self.problem.radius, self.problem.dim
-        rows = 1.0 + sum(2.0 * radius / side for side in across)
-        if dim == 3:
-            rows += math.pi * radius * radius / math.prod(across)
-        ball = math.pi * radius * radius * (1.0 if dim == 2 else 4.0 / 3.0 * radius)
-        run = found * (2.0 * radius + 2.0 * along) * math.prod(across) / ball if ball > 0 else found
+        along, *across = [side / max(self.problem.radius, max(self.grid.sides) * 1e-6) for side in self.grid.sides]
+        radius, area = self.problem.radius, math.prod(across)
+        # Rows that a disc meets, and the share of the candidates in a ball that lie in a row through it.
+        rows = 1.0 + sum([2.0 / side for side in across])
+        ball = math.pi
+        if self.problem.dim == 3:
+            rows += math.pi / area
+            ball *= 4.0 / 3.0
+        run = found * (2.0 + 2.0 * along) * area / ball
         excess = max(0.0, self.problem.survey.spread(radius) ** 2 - found)
         run *= 1.0 + 2.0 * math.sqrt(excess) / max(found, 1.0)
         return _WORDS * rows * (1.0 + run / 32)

@@ -3,11 +3,10 @@
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, RECORDED, as_gpu, before_allocations, structure_of, tuned
+from conftest import POINTS, RECORDED, as_gpu, before_allocations, structure_of, tuned, with_slots
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.first_pass import neighbor_buffer as stash
 from clfrnn.methods.grid import plan as cell_plan
 from clfrnn.planning.problem import Problem
 from clfrnn.planning.tuning import default_tuning
@@ -158,16 +157,15 @@ def test_a_function_finishes_each_query_once(device, method):
     assert (finished.get() == 1).all()
 
 
-def test_numbers_of_few_neighbors_are_put_by(session, monkeypatch):
+def test_indices_of_few_neighbors_are_buffered(session):
     """Rows of queries in order, of those with more neighbors than slots, too."""
-    monkeypatch.setattr(stash, "slots_for", lambda *_: (4,))
     gpu = tuned(as_gpu(session), grid=FEW_ARE_MANY, lists={"mask_neighbors": np.inf})
     points, queries = clouds.uniform(N, 3, seed=1), around(3)
-    index = clfrnn.build_index(points, 0.12, method="strips", session=gpu)
+    index = with_slots(clfrnn.build_index(points, 0.12, method="strips", session=gpu), 4)
     expected = reference.neighbors(points, 0.12, queries=queries)
     assert 0 < (np.diff(expected.offsets) > 4).sum() < M
     found = []
-    assert "stashed_rows" in launched(gpu, lambda: found.append(index.query(queries)))
+    assert "buffer_to_rows" in launched(gpu, lambda: found.append(index.query(queries)))
     assert_rows(found[0].to_host(), expected)
 
 
