@@ -94,12 +94,14 @@ class Survey:
             local = math.log(self.others) - self.dim * math.log(cell_side)
         return max(local, mean)
 
+    @functools.lru_cache(maxsize=64)  # noqa: B019 — as above
     def neighbors(self, radius: float) -> float:
         """Points in a ball of that radius around a point, where `others` was counted in cells of side `radius`."""
         if not radius > 0:
             return 0.0
-        unit = math.pi ** (self.dim / 2) / math.gamma(self.dim / 2 + 1)
-        found = self._log_density(radius) + math.log(unit) + self.dim * math.log(radius)
+        dim = len(self.low)
+        unit = math.pi ** (dim / 2) / math.gamma(dim / 2 + 1)
+        found = self._log_density(radius) + math.log(unit) + dim * math.log(radius)
         return min(float(self.n), math.exp(min(700.0, found)))
 
     def spread(self, radius: float) -> float:

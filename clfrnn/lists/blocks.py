@@ -47,7 +47,7 @@ def _blocks(rows: Rows, places: Any, max_bytes: int) -> Iterator[NeighborList]:
         pairs = int(places[end] - places[first])
         if end == first:
             pairs = int(places[first + 1] - places[first])
-            needed = columns.bytes(1, pairs)
+            needed = columns.footprint(1, pairs)[1]
             raise DeviceMemoryError(
                 f"max_bytes: row {first} alone has {pairs:,} pairs and needs {needed:,} bytes, {max_bytes:,} were "
                 f"allowed. Nothing was truncated. Pass max_bytes={needed}, or take a smaller radius",
@@ -75,7 +75,7 @@ def _last_row_that_fits(columns: Columns, places: Any, first: int, max_bytes: in
     low, high = first, len(places) - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if columns.bytes(middle - first, int(places[middle] - places[first])) <= max_bytes:
+        if columns.footprint(middle - first, int(places[middle] - places[first]))[1] <= max_bytes:
             low = middle
         else:
             high = middle - 1

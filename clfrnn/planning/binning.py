@@ -76,8 +76,8 @@ def plan_binning(
 ) -> BinningPlan:
     """The fewest launches, with writes that lie near each other, where no group has much more to do than others.
 
-    With `tiles`, of which each group takes one, no group has; and the order inside a cell, which ``construction``
-    asks for, is nobody's concern.
+    With `tiles` each group sorts one, so that crowds need no other way. The order inside a cell is then left open,
+    whatever the ``construction``.
     """
     if problem.options.get("construction") == "sort" and not tiles:
         return BinningPlan(way="radix_sort", why="asked for")
@@ -116,7 +116,7 @@ def _plan_buckets(
     most, of_bucket = most_coarse_cells(profile), most_cells_of_bucket(profile, tuning)
     least = math.ceil(math.log2(max(1.0, cells / most)))
     if 1 << least > of_bucket:
-        why = "local memory could not count so many cells in two steps"
+        why = "local memory could not count these cells in two steps"
         return BinningPlan(way="counting_sort", why=why, overfull=True)
     busy = min(n / numbers.least_bucket_points, numbers.buckets_a_unit * profile.compute_units)
     wanted = max(1.0, n / numbers.bucket_points, busy)
@@ -167,5 +167,5 @@ def _crowd(problem: Problem, grid: CellGrid) -> float:
     """Points expected for each cell of a point's bucket; all of them where that is beyond numbers."""
     n = max(1.0, float(problem.n))
     crowd = problem.survey.density(problem.radius) * math.prod(grid.sides)
-    folded = n / grid.cells if grid.wrapped else 0.0  # far points share addresses
+    folded = n / grid.cells if grid.wrapped else 0.0  # points far apart share addresses
     return max(crowd + folded, n / grid.cells) if crowd < n else n

@@ -46,7 +46,7 @@ class BucketConfig(CounterConfig):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FillingConfig(CounterConfig):
-    """Filling the cells of a bucket, of which so many points are written in one go; their places are shorts."""
+    """Filling the cells of a bucket: ``tile`` points of it are written in one go; their places are shorts."""
 
     tile: int
     #: how the sorted copy keeps points: see :func:`~clfrnn.planning.configs.numbers_of_point`
@@ -107,7 +107,7 @@ def fewer_cells(profile: DeviceProfile, tuning: Tuning, cells: int, most: float)
 
 
 def _power_of_two(tuning: Tuning, cells: int) -> int:
-    """The largest that is no more than these cells, nor than a bucket may have."""
+    """The largest power of two that is no more than `cells`, nor than a bucket may have."""
     return int(2 ** math.floor(math.log2(max(1, min(tuning.binning.most_bucket_cells, cells)))))
 
 
@@ -133,7 +133,10 @@ def bucket_groups(profile: DeviceProfile, tuning: Tuning, n: int, size: int) -> 
 def plan_bucket_cells(
     profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool, layout: str
 ) -> FillingConfig:
-    """A tile that has room for more points than a bucket shall have, as cells may be too many for smaller buckets."""
+    """Groups for about two points of a bucket to a work-item; tiles for eight times the points of a planned bucket.
+
+    Buckets hold as many where cells are too many for smaller buckets.
+    """
     counters = most_cells_of_bucket(profile, tuning)
     return FillingConfig(
         work_group_size=group_size(profile, tuning.binning.fill_group),

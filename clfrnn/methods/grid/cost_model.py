@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 from typing import NamedTuple
 
 from ...domain import count_cells
@@ -61,8 +62,11 @@ def rank_sides(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> list
     """
     prices = prices_for(tuning, dim=problem.dim, real=problem.real)
     density = problem.survey.density(problem.radius)  # once, as it takes as long as all else
-    costs = [cost_of_sides(problem, prices, sides, density) for sides in sides_to_try(problem, profile, tuning)]
-    return sorted({each.sides: each for each in costs}.values(), key=lambda each: (each.wrapped, each.cost))
+    different: dict[tuple[float, ...], SideCost] = {}
+    for sides in sides_to_try(problem, profile, tuning):
+        cost = cost_of_sides(problem, prices, sides, density)
+        different[cost.sides] = cost
+    return sorted(different.values(), key=operator.attrgetter("wrapped", "cost"))
 
 
 def sides_to_try(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> list[tuple[float, ...]]:
@@ -79,15 +83,15 @@ def cost_of_sides(problem: Problem, prices: Prices, sides: tuple[float, ...], de
     images = 1.0 if problem.box is None else problem.box.images(problem.radius)
     reach = 2.0 * problem.radius
     # A window of length 2 r meets the cells that it begins and ends in, and so one more than fit into it.
-    windows = [reach / side + 1.0 for side in counts.sides]
-    for k, (many, period) in enumerate(zip(counts.shape, counts.periods, strict=True)):
-        if not period and windows[k] > many:
-            windows[k] = float(many)
-    rows, cells = math.prod(windows[1:]), counts.addresses / n
-    density = survey.density(problem.radius) if density is None else density
-    candidates = min(math.prod([density, *[reach + side for side in counts.sides]]), images * n)
+    windows, candidates = [], survey.density(problem.radius) if density is None else density
+    for side, many, period in zip(counts.sides, counts.shape, counts.periods, strict=True):
+        window = reach / side + 1.0
+        windows.append(window if period else min(window, float(many)))
+        candidates *= reach + side
+    rows, cells = math.prod(windows[1:]), (counts.torus or math.prod(counts.shape)) / n
+    candidates = min(candidates, images * n)
     strangers = min(math.prod(windows) / cells, images * n) if counts.torus else 0.0
-    cost = prices.cost(rows=rows, candidates=candidates, strangers=strangers, cells=cells)
+    cost = prices.query + prices.row * rows + candidates + prices.stranger * strangers + prices.cell * cells
     return SideCost(counts.sides, rows, candidates, strangers, cells, counts.torus > 0, cost)
 
 

@@ -22,7 +22,7 @@ class CellPlan:
     """What is compiled in, the cells, and the way of binning."""
 
     config: WalkConfig
-    #: the same for counts of points at home in a periodic box
+    #: the same for counts of points that lie in a periodic box
     edges: WalkConfig
     grid: CellGrid
     construction: str
@@ -58,7 +58,7 @@ def spacing(problem: Problem) -> float:
 def plan_cells(
     problem: Problem, profile: DeviceProfile, tuning: Tuning, sides: tuple[float, ...], *, row: float | None = None
 ) -> CellPlan:
-    """Cells of the given sides or the next that the domain allows; `row` is the length of a run, if not a cell."""
+    """Cells of these sides, or of the nearest that the domain allows; `row` is the length of a run, if not a cell."""
     survey = problem.survey
     grid = fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real, box=problem.box)
     # In a periodic box those who look over an edge have too few registers for what pairs gain (measured).

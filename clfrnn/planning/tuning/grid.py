@@ -20,10 +20,6 @@ class Prices(Section):
     #: a cell is cleared, summed up and read
     cell: float = number(0.0)
 
-    def cost(self, *, rows: float, candidates: float, strangers: float, cells: float) -> float:
-        """What a query costs that meets as many of each."""
-        return self.query + self.row * rows + candidates + self.stranger * strangers + self.cell * cells
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GridTuning(Section):

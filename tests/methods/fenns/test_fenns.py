@@ -336,8 +336,8 @@ def test_cells_are_planned_anew_when_points_are_counted(session):
     water = clfrnn.build_index(clouds.dam_break(60_000, 3, seed=1), 1e-4, method="fenns", session=shared)
     even = clfrnn.build_index(clouds.uniform(60_000, 3, seed=1), 1e-4, method="fenns", session=shared)
 
-    assert water.cell_grid.cells > 2 * structure_of(even).cell_grid.cells
-    assert "planned anew when points were counted, about" in "\n".join(water.describe())
+    assert structure_of(water).cell_grid.cells > 2 * structure_of(even).cell_grid.cells
+    assert "planned anew when points were counted, about" in "\n".join(structure_of(water).describe())
     assert "planned anew" not in "\n".join(structure_of(even).describe())
     fullest = np.diff(sections_of(water)[2::3], prepend=0).max()
     assert fullest < 4 * 60_000 / structure_of(even).cell_grid.cells
@@ -502,12 +502,11 @@ def test_groups_that_are_launched_in_slices(session):
 @pytest.mark.parametrize("real", ["float", "double"])
 @pytest.mark.parametrize("size", [1, 16, 256])
 def test_local_memory_is_what_kernels_declare(real, size):
-    from test_rendering import CONFIGS
-
     bytes_of = {"int": 4, "real": REAL_SIZE[real], "frnn_record": 4 * REAL_SIZE[real]}
     for dim, periodic in ((2, False), (3, False), (3, True)):
-        changed = {"dim": dim, "real": real, "periodic": periodic, "team": 1, "lockstep": 1}
-        config = dataclasses.replace(CONFIGS["fenns"], work_group_size=size, **changed)
+        box = PeriodicBox(lengths=(1.0,) * dim, low=None) if periodic else None
+        planned = plan(problem(dim=dim, real=real, box=box), RECORDED["h200"]).config
+        config = dataclasses.replace(planned, work_group_size=size, tile=256, fine=256, team=1)
         source = render("fenns/fenns", config, own_function("count"))
         declared = 0
         for kind, names in re.findall(r"^ +local (\w+) (\w[^*;]*);", source, re.MULTILINE):
@@ -518,9 +517,7 @@ def test_local_memory_is_what_kernels_declare(real, size):
 @pytest.mark.parametrize("size", [1, 4, 16])
 def test_groups_smaller_than_their_teams(size):
     """A driver may allow a kernel fewer work-items than were planned: teams shrink with the group."""
-    from test_rendering import CONFIGS
-
-    config = dataclasses.replace(CONFIGS["fenns"], work_group_size=size, team=32)
+    config = dataclasses.replace(plan(problem(), RECORDED["h200"]).config, work_group_size=size, team=32)
     assert config.names()["team"] == size
 
 
