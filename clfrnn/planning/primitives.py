@@ -14,7 +14,6 @@ from .tuning import Tuning
 __all__ = [
     "DIGIT_BITS",
     "BufferToRowsConfig",
-    "GatherConfig",
     "PairConfig",
     "PartConfig",
     "ReduceConfig",
@@ -80,14 +79,9 @@ def plan_fill(profile: DeviceProfile, tuning: Tuning) -> KernelConfig:
     return KernelConfig(work_group_size=group_size(profile, tuning.primitives.copy_group))
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class GatherConfig(PointConfig):
-    """Copies of points in another order or layout."""
-
-
-def plan_gather(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str) -> GatherConfig:
+def plan_gather(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str) -> PointConfig:
     """One work-item per row, nothing shared."""
-    return GatherConfig(work_group_size=group_size(profile, tuning.primitives.copy_group), dim=dim, real=real)
+    return PointConfig(work_group_size=group_size(profile, tuning.primitives.copy_group), dim=dim, real=real)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
