@@ -1,4 +1,4 @@
-"""Choice: the method that "auto" takes, and why. A pure function of the points' survey and the device."""
+"""The choice of "auto": a pure function of the survey of the points and the facts of the device."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ __all__ = ["Choice", "choose_method", "is_worth_binning"]
 def is_worth_binning(
     n: int, profile: DeviceProfile, tuning: Tuning, *, dim: int, queries: int | None, periodic: bool
 ) -> bool:
-    """Whether the choice depends on more than how many points of how many coordinates there are, and on what device.
+    """Whether the choice depends on more than the numbers of points and coordinates and the device.
 
-    `queries` is their number where these are searched once and for all, None where an index is kept.
+    `queries` is the number of queries of a single search, or None where an index serves several calls.
     """
     few = _few_points(profile, tuning, dim=dim, queries=queries, periodic=periodic)
     if queries is None:
         return n > few
     if profile.kind == "gpu":
         return n > few or n * queries > tuning.auto.most_pairs
-    # Fewer queries take no less time, as items of a group go in step.
+    # Fewer queries take as long, because work-items in lockstep wait for each other.
     return n * max(queries, tuning.auto.least_queries) > few * few
 
 
 def _few_points(profile: DeviceProfile, tuning: Tuning, *, dim: int, queries: int | None, periodic: bool) -> int:
-    """Points up to which all pairs are tested, whatever lies where."""
+    """The largest number of points for which brute force is fastest, whatever their positions."""
     numbers = tuning.auto
     if queries is None:
         in_grids = numbers.pairs_in_loop, numbers.pairs_in_loop_periodic
@@ -45,7 +45,7 @@ def _few_points(profile: DeviceProfile, tuning: Tuning, *, dim: int, queries: in
 
 
 class Choice(NamedTuple):
-    """A method and why it is taken."""
+    """A method and the reason for it."""
 
     method: Method
     why: str
@@ -54,9 +54,9 @@ class Choice(NamedTuple):
 def choose_method(
     problem: Problem, profile: DeviceProfile, tuning: Tuning, *, queries: int | None = None, varied: bool = False
 ) -> Choice:
-    """What "auto" takes for a problem whose options and reason are not settled yet; `queries` as above.
+    """Choose the method for a problem whose options are not settled yet; `queries` is that of :func:`is_worth_binning`.
 
-    `varied` says that queries have radii of their own, of which the problem's is the largest.
+    `varied` says that queries have radii of their own, the largest of which is the radius of the problem.
     """
     n, dim = problem.n, problem.dim
     if not n:
@@ -81,14 +81,14 @@ def choose_method(
 
 
 def _is_done_unweighed(problem: Problem, profile: DeviceProfile, tuning: Tuning, queries: int) -> bool:
-    """Whether a single search by cells of any side is over before the best side is known."""
+    """Whether a single search over cells of any side takes less time than a survey that finds the best side."""
     if profile.kind != "gpu" or max(problem.n, queries) > tuning.auto.most_unweighed:
         return False
     return problem.survey.neighbors(problem.radius) <= tuning.auto.most_neighbors_unweighed
 
 
 def _choose_without_grids(problem: Problem, tuning: Tuning, too_few: str | None) -> Choice:
-    """A tree, unless there are too few points, in words, or it would leave out little."""
+    """A tree, unless there are few points, as `too_few` says in words, or most points are neighbors of each other."""
     why = f"chosen by auto, as no grid serves {problem.dim} dimensions"
     if too_few is not None:
         return Choice(BruteForce(), f"{why} and {too_few} are not worth a tree")
@@ -98,7 +98,7 @@ def _choose_without_grids(problem: Problem, tuning: Tuning, too_few: str | None)
 
 
 def _crowd(problem: Problem, tuning: Tuning, of_few: bool) -> str | None:
-    """How points crowd, in words, where a device would wait for the few queries that have most neighbors."""
+    """A description of uneven crowding, where a device would wait for the few queries with most neighbors."""
     survey = problem.survey
     uneven, crowds = survey.unevenness_beyond_chance, tuning.auto.crowds_of_few if of_few else tuning.auto.crowds
     if not any(survey.others >= others and uneven >= unevenness for others, unevenness in crowds):
@@ -107,7 +107,7 @@ def _crowd(problem: Problem, tuning: Tuning, of_few: bool) -> str | None:
 
 
 def _many_neighbors(problem: Problem, tuning: Tuning, of_few: bool, queries: int | None, varied: bool) -> str | None:
-    """How many neighbors points have, in words, where a device goes through leaves sooner than through cells."""
+    """A description of the number of neighbors, where a device tests leaves of a tree faster than cells."""
     numbers = tuning.auto
     least = numbers.tree_neighbors_in_loop if queries is None else numbers.tree_neighbors_once
     if varied:

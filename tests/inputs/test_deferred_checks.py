@@ -134,7 +134,7 @@ def found(session, checks, points):
 def test_bad_points_raise_until_others_take_their_place(session, checks):
     checks.settle()
     checks.new_points(found(session, checks, spoilt(CLOUD, 7)))
-    assert checks.box_of_points() is checks.known_box() is checks.bad_points() is None
+    assert checks.box_of_points() is checks.newest_box() is checks.bad_points() is None
     for _ in range(3):
         with pytest.raises(clfrnn.InvalidInputError, match=r"points: .*row 7\b"):
             checks.settle()
@@ -168,7 +168,7 @@ def test_a_box_of_points_that_were_replaced_is_no_news(session, checks):
     checks.good_points(new)
     checks.settle()
     assert checks.of_points() == []
-    assert checks.known_box() is checks.box_of_points() is new.box
+    assert checks.newest_box() is checks.box_of_points() is new.box
 
 
 def test_checks_are_judged_by_themselves(session, checks):

@@ -1,6 +1,6 @@
-"""Side costs: what a step over cells of some sides is foreseen to cost, by measured prices, and the cheapest sides.
+"""The cost model of cell sides: the expected cost of an update and a count, by measured prices.
 
-An update and a count take so many rows of cells looked up, candidates tested and cells kept; each of these has a price.
+A step looks up rows of cells, tests candidates and fills cells; each of these has a price.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ __all__ = [
 
 
 class SideCost(NamedTuple):
-    """What a query is foreseen to meet among cells of such sides, and what that costs, in tests of one candidate."""
+    """What a query is expected to meet among cells of some sides, and its cost in tests of one candidate."""
 
     sides: tuple[float, ...]
     rows: float
     #: points in the cells of its window
     candidates: float
-    #: points from elsewhere that share an address with one of them
+    #: points outside the window that share an address with one of its cells
     strangers: float
     #: cells for each point
     cells: float
@@ -44,7 +44,7 @@ class SideCost(NamedTuple):
 
 
 def prices_for(tuning: Tuning, *, dim: int, real: str) -> Prices:
-    """The prices of a device, in tests of points of that type."""
+    """The prices of a device, in tests of one candidate of the type `real`."""
     numbers = tuning.grid
     prices, of_double = numbers.prices_2d if dim == 2 else numbers.prices_3d, numbers.tests_of_double
     if real == "float":
@@ -55,13 +55,13 @@ def prices_for(tuning: Tuning, *, dim: int, real: str) -> Prices:
 
 
 def rank_sides(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> list[SideCost]:
-    """What all sides to choose from are foreseen to cost, the cheapest first; those that the domain makes equal once.
+    """The expected costs of all sides to choose from, the cheapest first, without duplicates.
 
-    Those that need a torus come last: where points take up little of their box, strangers come in crowds, which costs
-    items in step more than is foreseen of so many (measured on a shell: 13 to 28 %).
+    Sides that need a torus come last: where points fill little of their box, points that share addresses come in
+    groups, which costs work-items in lockstep more than the model says (measured on a shell: 13 to 28 %).
     """
     prices = prices_for(tuning, dim=problem.dim, real=problem.real)
-    density = problem.survey.density(problem.radius)  # once, as it takes as long as all else
+    density = problem.survey.density(problem.radius)  # computed once, as it takes as long as all else
     different: dict[tuple[float, ...], SideCost] = {}
     for sides in sides_to_try(problem, profile, tuning):
         cost = cost_of_sides(problem, prices, sides, density)
@@ -70,19 +70,19 @@ def rank_sides(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> list
 
 
 def sides_to_try(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> list[tuple[float, ...]]:
-    """Parts of the radius, and where points are sparse also sides that hold about one."""
+    """Sides that are parts of the radius, and where points are sparse also sides of cells that hold about one point."""
     radius, across = problem.radius, problem.dim - 1
     tried = [(along * radius,) + (side * radius,) * across for along, side in tuning.grid.sides_in_radii]
     return [_sides_of_sparse(problem, profile, tuning), *tried] if spacing(problem) > radius else tried
 
 
 def cost_of_sides(problem: Problem, prices: Prices, sides: tuple[float, ...], density: float | None = None) -> SideCost:
-    """What cells of such sides, or of the next that the domain allows, cost a query: its share of all in a step."""
+    """The cost of a query with cells of such sides, or of the next larger ones that the domain allows."""
     survey, n = problem.survey, max(1, problem.n)
     counts = count_cells(low=survey.low, high=survey.high, sides=sides, n=n, real=problem.real, box=problem.box)
     images = 1.0 if problem.box is None else problem.box.images(problem.radius)
     reach = 2.0 * problem.radius
-    # A window of length 2 r meets the cells that it begins and ends in, and so one more than fit into it.
+    # A window of length 2 r meets one cell more than fit into it.
     windows, candidates = [], survey.density(problem.radius) if density is None else density
     for side, many, period in zip(counts.sides, counts.shape, counts.periods, strict=True):
         window = reach / side + 1.0
@@ -96,28 +96,28 @@ def cost_of_sides(problem: Problem, prices: Prices, sides: tuple[float, ...], de
 
 
 def work_of_query(problem: Problem, tuning: Tuning, sides: tuple[float, ...]) -> float:
-    """What the window of a query costs among cells of such sides, in tests of one candidate."""
+    """The cost of a query's window with cells of such sides, in tests of one candidate."""
     prices = prices_for(tuning, dim=problem.dim, real=problem.real)
     return cost_of_sides(problem, dataclasses.replace(prices, query=0.0, cell=0.0), sides).cost
 
 
 def describe_sides(
-    problem: Problem, profile: DeviceProfile, tuning: Tuning, asked: tuple[float, ...] | None
+    problem: Problem, profile: DeviceProfile, tuning: Tuning, requested: tuple[float, ...] | None
 ) -> list[str]:
-    """The model's numbers in words: of the sides `asked` for, if any were, and of all that there are to choose from."""
+    """The numbers of the model in words, for the `requested` sides if any and for all sides to choose from."""
     ranked = rank_sides(problem, profile, tuning)
     own = ranked[0]
     why = "foreseen to cost least"
     if min(each.cost for each in ranked) < own.cost:
         why += " of those that need no torus"
-    if asked is not None:
-        own = cost_of_sides(problem, prices_for(tuning, dim=problem.dim, real=problem.real), asked)
+    if requested is not None:
+        own = cost_of_sides(problem, prices_for(tuning, dim=problem.dim, real=problem.real), requested)
         why = "asked for by bin_width"
-    told = [own, *(each for each in ranked if each.sides != own.sides)]
+    listed = [own, *(each for each in ranked if each.sides != own.sides)]
     unit = " in radii" if problem.radius else ""
     return [
         f"sides: {_sides_in_words(own, problem.radius)}{unit}, {why}, where testing a candidate costs 1:",
-        *(f"    {_sides_in_words(each, problem.radius)}: {_cost_in_words(each)}" for each in told),
+        *(f"    {_sides_in_words(each, problem.radius)}: {_cost_in_words(each)}" for each in listed),
     ]
 
 
@@ -132,7 +132,7 @@ def _sides_in_words(cost: SideCost, radius: float) -> str:
 
 
 def _side_in_words(side: float, radius: float) -> str:
-    """A side in radii, as a fraction where it is one; as it is where the radius is 0."""
+    """A side in radii, as a fraction where it is one, or the side itself where the radius is 0."""
     if not radius:
         return f"{side:.3g}"
     part = radius / side
@@ -142,7 +142,8 @@ def _side_in_words(side: float, radius: float) -> str:
 def _sides_of_sparse(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> tuple[float, ...]:
     """The sides of cells with about one point each.
 
-    On a GPU whole radii across the strips, for then windows of work-items in step have as many rows each (measured).
+    On a GPU the sides across the strips are whole radii, so that the windows of work-items in lockstep have the same
+    number of rows (measured).
     """
     radius, side = problem.radius, spacing(problem)
     if profile.kind == "cpu" or side > tuning.grid.widest_in_radii * radius:

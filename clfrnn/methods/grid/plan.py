@@ -1,4 +1,4 @@
-"""The plan of points in cells: options, cells, the way of binning, and what is compiled in."""
+"""The plan of points in cells: the configs of the walk, the grid, and the way of binning."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ __all__ = ["CellPlan", "many_queries", "plan_cells", "spacing"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CellPlan:
-    """What is compiled in, the cells, and the way of binning."""
+    """The configs of the walk, the grid, and the way of binning."""
 
     config: WalkConfig
-    #: the same for counts of points that lie in a periodic box
+    #: the config of counts whose windows cross one edge of a periodic box
     edges: WalkConfig
     grid: CellGrid
     construction: str
-    #: how the points come into the cells
+    #: the way in which points are sorted into cells
     binning: BinningPlan
 
 
 def _points_of(problem: Problem, sides: tuple[float, ...]) -> float:
-    """Points expected in a box of such sides where points are."""
+    """The expected number of points in a box of such sides around a point."""
     density = problem.survey.density(problem.radius) if problem.radius > 0 else 0.0
     return density * math.prod(sides)
 
 
 def many_queries(problem: Problem, tuning: Tuning, *, layout: str) -> int | None:
-    """From how many queries on that are no points these are sorted into cells first; None where they never are.
+    """The number of foreign queries from which on these are sorted into cells first; None where they never are.
 
-    `layout` is that of the sorted copy of the points: see :class:`~clfrnn.planning.configs.WalkConfig`. By a copy in
-    pairs any number of queries is sorted, as those in step then load the same points: 256 random ones with 49 neighbors
-    took an H100 0.083 ms, and 0.115 unsorted by a copy in records.
+    `layout` is that of the sorted copy of the points: see :func:`~clfrnn.planning.configs.numbers_of_point`. With the
+    layout "pairs" any number of queries is sorted, so that work-items in lockstep load the same points: 256 random
+    queries with 49 neighbors took an H100 0.083 ms, and 0.115 ms unsorted with the layout "records".
     """
     if layout == "pairs":
         return 1
@@ -50,7 +50,7 @@ def many_queries(problem: Problem, tuning: Tuning, *, layout: str) -> int | None
 
 
 def spacing(problem: Problem) -> float:
-    """The side of a cube that holds one point on average, where points are."""
+    """The side of a cube that holds one point in the mean over points; 0 where the density is not known."""
     density = problem.survey.density(problem.radius)
     return float(density ** (-1.0 / problem.dim)) if 0 < density < math.inf else 0.0
 
@@ -58,10 +58,13 @@ def spacing(problem: Problem) -> float:
 def plan_cells(
     problem: Problem, profile: DeviceProfile, tuning: Tuning, sides: tuple[float, ...], *, row: float | None = None
 ) -> CellPlan:
-    """Cells of these sides, or of the nearest that the domain allows; `row` is the length of a run, if not a cell."""
+    """Plan cells of the given sides, or of the next larger ones that the domain allows.
+
+    `row` is the length of a run of candidates along the first axis, where that is not the side of a cell.
+    """
     survey = problem.survey
     grid = fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real, box=problem.box)
-    # In a periodic box those who look over an edge have too few registers for what pairs gain (measured).
+    # Not in a periodic box: queries whose windows cross an edge have too few registers for it (measured).
     run = (row or sides[0], *sides[1:])
     crowded = problem.box is None and _points_of(problem, run) >= tuning.grid.long_run
     facts: dict[str, Any] = {"dim": problem.dim, "real": problem.real, "periodic": problem.box is not None}

@@ -1,4 +1,4 @@
-"""Strips: the uniform grid visited row by row, with cells of a chosen proportion of the radius (Chisholm 2020)."""
+"""Strips: the uniform grid visited row by row, with cells whose sides are chosen by cost (Chisholm 2020)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Strips", "StripsStructure", "plan_strips"]
 
 
 class Strips:
-    """The method: a row of cells is one run of points."""
+    """The method: the points of a row of cells are one run of candidates."""
 
     name = "strips"
     dims = frozenset({2, 3})
@@ -36,16 +36,16 @@ class Strips:
     )
 
     def check(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The construction, and the bin width when it is given."""
+        """Return the options; the bin width is None unless it is given."""
         return {
             "construction": check_construction(options.get("construction", "counting")),
             "bin_width": check_width(options.get("bin_width")),
         }
 
     def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:
-        """Cells of the sides asked for, else of those that are foreseen to cost least."""
-        asked = _sides_asked_for(problem)
-        return plan_strips(problem, profile, tuning, asked) if asked else _plan_cheapest(problem, profile, tuning)
+        """Plan cells of the sides of ``bin_width``, or of the sides that are expected to cost least."""
+        sides = _requested_sides(problem)
+        return plan_strips(problem, profile, tuning, sides) if sides else _plan_cheapest(problem, profile, tuning)
 
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
@@ -56,23 +56,23 @@ class Strips:
 
 
 def plan_strips(problem: Problem, profile: DeviceProfile, tuning: Tuning, sides: tuple[float, ...]) -> CellPlan:
-    """Cells of such sides, whose rows reach over a query's window."""
+    """Plan cells of such sides; a run of candidates is as long as a query's window."""
     return plan_cells(problem, profile, tuning, sides, row=2 * problem.radius + sides[0])
 
 
 def _plan_cheapest(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:
-    """Cells of the cheapest sides; of very many points others, or longer ones, where these are sooner filled.
+    """Plan cells of the cheapest sides, or of others for which fewer cells make points faster to sort.
 
-    To count 2^27 points took no longer by cells twice as long, and an update half as long (measured).
+    A count of 2^27 points took as long with cells of twice the length, and an update half as long (measured).
     """
     cheapest, *others = rank_sides(problem, profile, tuning)
     plans = [plan_strips(problem, profile, tuning, cheapest.sides)]
     if not plans[0].binning.overfull:
         return plans[0]
     along, *across = cheapest.sides
-    tried = [each.sides for each in others if each.cost <= tuning.grid.as_cheap * cheapest.cost]
+    candidates = [each.sides for each in others if each.cost <= tuning.grid.as_cheap * cheapest.cost]
     longer = fewer_cells(profile, tuning, plans[0].grid.cells, tuning.grid.longest_stretch)
-    for sides in [*tried, *((times * along, *across) for times in longer)]:
+    for sides in [*candidates, *((times * along, *across) for times in longer)]:
         plans.append(plan_strips(problem, profile, tuning, sides))
         if not plans[-1].binning.overfull:
             return plans[-1]
@@ -80,7 +80,7 @@ def _plan_cheapest(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> 
     return (by_buckets or plans)[0]
 
 
-def _sides_asked_for(problem: Problem) -> tuple[float, ...] | None:
+def _requested_sides(problem: Problem) -> tuple[float, ...] | None:
     width = problem.options["bin_width"]
     return None if width is None else (width * problem.radius,) * problem.dim
 
@@ -93,5 +93,5 @@ class StripsStructure(GridStructure):
     def describe(self) -> list[str]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         session, problem = self.session, self.problem
-        sides = describe_sides(problem, session.profile, session.tuning, _sides_asked_for(problem))
+        sides = describe_sides(problem, session.profile, session.tuning, _requested_sides(problem))
         return super().describe() + sides

@@ -20,7 +20,7 @@ __all__ = ["UniformGrid", "UniformGridStructure"]
 
 
 class UniformGrid:
-    """The method: cells of one radius, wider where points are sparse."""
+    """The method: cells of side r, or wider ones where points are sparse."""
 
     name = "uniform_grid"
     dims = frozenset({2, 3})
@@ -29,11 +29,11 @@ class UniformGrid:
     variations: tuple[dict[str, Any], ...] = ({}, {"construction": "sort"})
 
     def check(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The construction, counting unless said otherwise."""
+        """Return the options; the default construction is "counting"."""
         return {"construction": check_construction(options.get("construction", "counting"))}
 
     def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:
-        """Cells of side r, or wider so that one holds about a point."""
+        """Plan cells of side r, or wider ones so that a cell holds about one point."""
         side = max(problem.radius, spacing(problem))
         return plan_cells(problem, profile, tuning, (side,) * problem.dim)
 

@@ -455,7 +455,7 @@ def test_a_crowd_in_local_grids(session, dim, dtype):
         pytest.skip("this driver takes long for a kernel in the arrangement for a GPU; kinds of lists need these, too")
     points, radius = crowded(dim, dtype), 0.02 if dim == 3 else 0.01
     index = clfrnn.build_index(points, radius, method="fenns", coarse_shape=3, session=in_groups(session))
-    held = structure_of(index)._held()
+    held = structure_of(index)._counts()
     assert held[held > 0].min() <= 16
     assert held.max() > structure_of(index).config.tile == 32
     for moved in (points, points[::-1].copy()):

@@ -48,7 +48,7 @@ def as_cpu(session):
 def boxes_of(index):
     """Low and high corners by node."""
     corners = index.session.read(tree_of(index)._tree.nodes).reshape(
-        tree_of(index)._builder.leaves + tree_of(index)._builder.held, -1
+        tree_of(index)._builder.leaves + tree_of(index)._builder.used_leaves, -1
     )
     half = corners.shape[1] // 2
     return corners[:, : index.dim], corners[:, half : half + index.dim]
@@ -118,7 +118,7 @@ def test_leaves_are_narrow_in_the_tightest_clusters(session, kind):
     points = rng.permutation(points).astype(np.float32)
     index = build(points, 1e-5, session=session, leaf_size=8)
     low, high = boxes_of(index)
-    leaves, held = tree_of(index)._builder.leaves, tree_of(index)._builder.held
+    leaves, held = tree_of(index)._builder.leaves, tree_of(index)._builder.used_leaves
     sides = (high - low)[leaves : leaves + held].max(axis=1)
     assert np.median(sides) < 1.5e-4
 
@@ -134,8 +134,8 @@ def test_boxes_are_those_of_the_points(session, dim, leaf_size):
         low, high = boxes_of(index)
         order, size = index.order.get(), tree_of(index)._plan.leaf_size
         leaves = tree_of(index)._builder.leaves
-        assert tree_of(index)._builder.held == -(-N // size)
-        for node in range(1, leaves + tree_of(index)._builder.held):
+        assert tree_of(index)._builder.used_leaves == -(-N // size)
+        for node in range(1, leaves + tree_of(index)._builder.used_leaves):
             level = int(math.log2(node))
             first = (node << (int(math.log2(leaves)) - level)) - leaves
             many = leaves >> level
@@ -369,7 +369,7 @@ def test_a_new_order_without_room_leaves_the_old_points(session, monkeypatch):
     for _ in range(3):
         before = points[rng.permutation(len(points))]
         index.update(before)
-    assert tree_of(index)._restless
+    assert tree_of(index)._outgrown_at_once
 
     def refuse(*_):
         raise clfrnn.DeviceMemoryError("no room", needed=1, available=0, largest_allocation=0)
@@ -388,7 +388,7 @@ def test_points_that_drift_are_not_looked_at_twice(session, monkeypatch):
     for _ in range(60):
         at = (at + rng.normal(0, 0.004, at.shape)).astype(np.float32)
         index.update(at)
-        assert not tree_of(index)._restless
+        assert not tree_of(index)._outgrown_at_once
     assert_counts(index, at, 0.05)
 
 
@@ -405,8 +405,8 @@ def test_leaves_show_how_crowded_points_are(session):
     ):
         for leaf_size in (4, 16):
             index = build(cloud, radius, session=as_gpu(session), leaf_size=leaf_size)
-            tree_of(index)._is_crowd()
-            assert true / 4 <= tree_of(index)._crowd <= 4 * true
+            tree_of(index)._is_crowded()
+            assert true / 4 <= tree_of(index)._crowding <= 4 * true
 
 
 def test_a_stray_point_spoils_no_later_tree(session):
