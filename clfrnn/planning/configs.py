@@ -197,8 +197,8 @@ class VisitVariant:
     #: most. Walks through tiles have "per_candidate", whose candidates come with their images, and "far" for the
     #: queries that lie too far from the box for that
     images: str = "all"
-    #: what the walk does with a first pass: a count writes a hit mask ("write_mask"), or fills a neighbor buffer of some
-    #: slots for each query ("fill_buffer"); the walk behind it reads the mask ("read_mask"), or serves the queries with
+    #: what the walk does with a first pass: a count writes a hit mask ("write_mask"), or fills a neighbor buffer of
+    #: some slots for each query ("fill_buffer"); the walk behind it reads the mask ("read_mask"), or serves those with
     #: more neighbors than slots ("overflow"); "" where there is none
     first_pass: str = ""
     buffer_slots: int = 0
