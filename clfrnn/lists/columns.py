@@ -97,7 +97,7 @@ class Columns:
                 vectors=self.vectors,
                 shifts=shifts,
                 # What is held back is bounded where it need not be, too: a compiler made wrong lists of it otherwise
-                # (see docs/performance.md).
+                # (see asv_benches/lab-book.md).
                 bounded=bounded or held > 0,
                 held=held,
                 components=components(self.dim) if self.vectors or shifts else (),

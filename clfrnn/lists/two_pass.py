@@ -191,7 +191,7 @@ def _make_hinted(
 ) -> NeighborList:
     """The list in memory for the pairs of a hint, without a wait for their number.
 
-    Whoever looks at the list first waits. Where there are more pairs, rows are written again, into the memory they need.
+    Whoever looks at the list first waits. Where there are more pairs, rows are written again, into more memory.
     """
     session, checks = traversal.session, traversal.checks
     running, bad = (*checks.of_points(), *request.checks), checks.bad_points()

@@ -52,7 +52,8 @@ def count_for_list(traversal: Traversal, request: QueryRequest, first_pass: Firs
 
 def count_into(traversal: Traversal, request: QueryRequest, counts: Counts) -> cl.Event | None:
     """Enqueue the number of neighbors of each query, into (m,) int32 that begin where their buffer does."""
-    encoding = _encoding(traversal, request, _as_bytes(traversal), size=request.m, dtype=_BYTE)
+    tiers = traversal.session.tuning.queries.as_bytes(traversal.dim)
+    encoding = _encoding(traversal, request, tiers, size=request.m, dtype=_BYTE)
     if encoding is None:
         return traversal.run(own_function("count"), request, [counts])
     given = [counts, encoding.packed, *encoding.disorder.arguments]
@@ -65,7 +66,8 @@ def find_nearest(
 ) -> cl.Event | None:
     """Enqueue the nearest neighbor of each query, into (m,) int32 and (m,) of the points' dtype."""
     dtype = traversal.dtype
-    encoding = _encoding(traversal, request, _in_pairs(traversal), size=2 * request.m, dtype=dtype)
+    tiers = traversal.session.tuning.queries.in_pairs(traversal.dim)
+    encoding = _encoding(traversal, request, tiers, size=2 * request.m, dtype=dtype)
     if encoding is None:
         return traversal.run(own_function("nearest"), request, [indices, distances])
     word = "int" if dtype.itemsize == INT.itemsize else "long"
@@ -76,19 +78,10 @@ def find_nearest(
 
 def describe_encodings(traversal: Traversal, request: QueryRequest) -> list[str]:
     """A line about what is written in another encoding first, if anything is."""
-    forms = ("counts as bytes", _as_bytes(traversal)), ("nearest neighbors in pairs", _in_pairs(traversal))
+    numbers, dim = traversal.session.tuning.queries, traversal.dim
+    forms = ("counts as bytes", numbers.as_bytes(dim)), ("nearest neighbors in pairs", numbers.in_pairs(dim))
     first = [form for form, tiers in forms if _disorder(traversal, request, tiers) is not None]
     return [f"written first, unless points come nearly sorted: {', '.join(first)}"] if first else []
-
-
-def _as_bytes(traversal: Traversal) -> Tiers:
-    """Where counts are written as bytes first."""
-    return traversal.session.tuning.queries.as_bytes(traversal.dim)
-
-
-def _in_pairs(traversal: Traversal) -> Tiers:
-    """Where nearest neighbors are written in pairs with their distances first."""
-    return traversal.session.tuning.queries.in_pairs(traversal.dim)
 
 
 def _encoding(

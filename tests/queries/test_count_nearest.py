@@ -219,7 +219,7 @@ def test_queries_have_an_order_of_their_own(device):
     layout.binning.buckets.plan = dataclasses.replace(layout.plan, entered=1 << 30)
     index.update(clouds.uniform(N, 3, seed=2))
     queries = clouds.uniform(N // 2, 3, seed=3)
-    asks = [make_request(index, given, radius=None, include_self=False) for given in (None, queries)]
+    asks = [make_request(index._traversal, given, radius=None, include_self=False) for given in (None, queries)]
 
     assert [device.read(structure_of(index).disorder(ask))[0] for ask in asks] == [0, 1]
 
@@ -237,8 +237,8 @@ def test_without_memory_for_another_form(device, monkeypatch):
     scratch = type(device).scratch
 
     def failing(kept, size, dtype, *, purpose):
-        if purpose == "answers in the order of search":
-            raise DeviceMemoryError("answers", needed=1, available=0)
+        if purpose == "results in search order":
+            raise DeviceMemoryError("results", needed=1, available=0)
         return scratch(kept, size, dtype, purpose=purpose)
 
     monkeypatch.setattr(type(device), "scratch", failing)

@@ -98,7 +98,7 @@ CONFIGS = {
     "part": primitives.UnpackPairsConfig(work_group_size=64, items=8, word="int"),
     "take_rows": primitives.PermuteRowsConfig(work_group_size=64, word="uint"),
     "images": configs.PointConfig(work_group_size=1, dim=3, real="float"),
-    "gather": primitives.PointConfig(work_group_size=64, dim=3, real="float"),
+    "gather": configs.PointConfig(work_group_size=64, dim=3, real="float"),
     "reduce": primitives.ReduceConfig(work_group_size=64, dim=3, real="float"),
     "stashed_rows": primitives.BufferToRowsConfig(work_group_size=64, buffer_slots=12, offset="long"),
     "scan": primitives.ScanConfig(
