@@ -225,7 +225,7 @@ class Index:
         request = make_request(self._traversal, queries, radius=radius, include_self=include_self)
         walked = walk_function(function)
         bound = bind(session, walked, arguments, dtype=self.dtype, dim=self.dim)
-        request = request.apart_from(session, bound.written)
+        request = request.without_shared(session, bound.written)
         event = self._traversal.run(walked, request, bound.values) or cl.enqueue_marker(session.queue)
         session.publish(event, *bound.written)
         for array in bound.borrowed:

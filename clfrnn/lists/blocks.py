@@ -27,7 +27,7 @@ def list_blocks(
 ) -> Iterator[NeighborList]:
     """Lists of consecutive ranges of the queries, each of at most `max_bytes`, in order. Counts are made at once."""
     session = traversal.session
-    request = request.owned_for_parts(session)
+    request = request.owned_for_blocks(session)
     per_row = session.read(count_for_list(traversal, request)).astype(np.int64)
     traversal.checks.settle()
     facts, problem = traversal.structure.list_facts, list_problem(traversal, request)

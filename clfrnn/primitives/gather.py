@@ -1,4 +1,4 @@
-"""Gather: rows copied into the layout that kernels read."""
+"""Gather: copies rows into the layout or order that kernels read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["pack", "take_rows"]
 
 
 def pack(session: Session, source: cla.Array) -> cla.Array:
-    """A contiguous copy of the two-dimensional float array `source`, whatever its strides."""
+    """A contiguous copy of the two-dimensional float array `source` with any strides."""
     n, dim = source.shape
     packed = session.allocate((n, dim), source.dtype, purpose="a packed copy of the points")
     size = source.dtype.itemsize
