@@ -92,7 +92,7 @@ class Rows:
         return columns.writer(offsets.dtype, bounded=self.bounded, held=SECTOR if by_sectors else 0)
 
     def prepare(self, offsets: cla.Array, first_pass: FirstPass) -> None:
-        """Compile what writes rows from a first pass, and the walk behind it, so that no later list of a loop has to."""
+        """Compile what writes rows from a first pass, and the walk behind it, for later lists of a loop."""
         first_pass.prepare(self.traversal.session, offsets)
         self.traversal.prepare(self._writer(offsets), self.request, first_pass)
 

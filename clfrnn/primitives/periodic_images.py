@@ -27,7 +27,8 @@ def period_numbers(session: Session, box: PeriodicBox, starts: tuple[float, ...]
 def measure_images(session: Session, period: cla.Array, bounds: PendingBox) -> Scratch:
     """Enqueue what periodic kernels read: for points between `bounds` in the box of `period`.
 
-    Returns (7 * dim + 1,) numbers, see ``primitives/periodic_images.cl.mako``. One launch of one work-item; nothing is waited for.
+    Returns (7 * dim + 1,) numbers, see ``primitives/periodic_images.cl.mako``. One launch of one work-item; nothing
+    is waited for.
     """
     dim = period.size // 3
     kernels, config = session.planned("primitives/periodic_images", plan_images, dim=dim, real=REAL_OF[period.dtype])

@@ -16,13 +16,6 @@ from .partition import share_out
 
 __all__ = ["Counts", "Packed", "counts_between", "exclusive_scan"]
 
-#: So many counts one group has scanned before two launches would have, where those of several do not pay (measured).
-_FEW = 1 << 14
-
-#: So many are scanned in one launch by groups of which each sums up what comes before its tile, by kind of device: on a
-#: GPU these reads take less than the launch does that they spare (measured).
-_SOME = {"gpu": 1 << 17}
-
 _CTYPE = {INT: "int", LONG: "long"}
 
 
@@ -83,8 +76,9 @@ class _Way(NamedTuple):
 
 def _find_way(session: Session, n: int, buffer_slots: int, starts: np.dtype[Any], whole: bool) -> _Way:
     """The way of `n` counts, packed where a buffer has slots; the `whole` sum is written apart, too."""
-    alone = session.profile.kind not in _SOME
-    few = n <= _SOME.get(session.profile.kind, _FEW)
+    # A GPU shares tiles among groups in one launch, too: to read what comes before takes each less than a launch.
+    alone = session.profile.kind != "gpu"
+    few = n <= session.tuning.primitives.one_launch_counts
     sums, out = LONG if whole else INT, _CTYPE[starts]
     plan = plan_short_scan if few else plan_scan
     kernels, config = session.planned("primitives/scan", plan, total=_CTYPE[sums], out=out, buffer_slots=buffer_slots)
@@ -93,5 +87,5 @@ def _find_way(session: Session, n: int, buffer_slots: int, starts: np.dtype[Any]
         span = max(1, n) if alone else tile
         groups = max(1, -(-n // span))
     else:
-        groups, span = share_out(session.profile, n, tile)
+        groups, span = share_out(session.profile, session.tuning, n, tile)
     return _Way(kernels=kernels, work_group_size=group, items=groups * group, n=n, span=span, sums=sums, few=few)

@@ -62,7 +62,11 @@ stage[${k} + ${k} / ${items}]
 typedef ${total} sum_t;
 ${packed_counts.functions() if buffer_slots else ""}
 <%def name="count(k)" filter="trim">
-${f"neighbors_of(counts[{k}], buffer)" if buffer_slots else f"counts[{k}]"}
+${length(f"counts[{k}]")}
+</%def>
+<%def name="length(packed)" filter="trim">
+## The count itself, or the number of neighbors that a packed count stands for.
+${f"neighbors_of({packed}, buffer)" if buffer_slots else packed}
 </%def>
 
 // Sums the counts of each group's share.
@@ -126,12 +130,12 @@ void scan_few(const int n, const int span, global const int *restrict counts${bu
     const int end = min((long)n, (long)origin + span);
     sum_t sum = 0;
     // One loop adds all counts. With two loops, tile by tile, the result of a compiler for CPUs was a total of zero.
-% if not buffer_slots and items % 4 == 0:
+% if items % 4 == 0:
     global const int4 *restrict fours = (global const int4 *)counts;
 #pragma unroll 4
     for (int k = l; k < origin / 4; k += ${work_group_size}) {
         const int4 four = fours[k];
-        sum += (sum_t)four.s0 + four.s1 + four.s2 + four.s3;
+        sum += (sum_t)${length("four.s0")} + ${length("four.s1")} + ${length("four.s2")} + ${length("four.s3")};
     }
 % else:
     for (int k = l; k < origin; k += ${work_group_size}) sum += ${count("k")};

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import FULL, POINTS, WAYS, as_gpu, takes_long_as_gpu
+from conftest import FULL, POINTS, WAYS, as_gpu, structure_of, takes_long_as_gpu
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -264,7 +264,7 @@ def test_cells_of_a_large_box_wrap(session, way, dim, length):
 
         index = build(inside, 2.0, way, session, **domain)
 
-        assert index.cell_grid is None or index.cell_grid.wrapped or index.method == "fenns"
+        assert structure_of(index).cell_grid is None or structure_of(index).cell_grid.wrapped or index.method == "fenns"
         assert expected.shifts.any()
         assert_same(index.query(**FULL), expected)
         queries = np.concatenate([inside[::3] + np.float32(length), inside[1::3]])
@@ -491,14 +491,14 @@ def test_cells_of_a_periodic_box_stay_as_many(session, dim, where):
     for name in sorted(METHODS):
         points = sample("uniform", N, dim, np.float32)
         index = clfrnn.build_index(points, 0.15, method=name, session=session, **unit(dim))
-        if index.cell_grid is None:
+        if structure_of(index).cell_grid is None:
             continue
-        shape = index.cell_grid.shape
+        shape = structure_of(index).cell_grid.shape
         for step in range(8):
             moved = points + np.float32(0.01 * (step + 1) * (-1) ** step)
             index.update(moved if where == "host" else cla.to_device(session.queue, moved))
             index.query(**FULL)
-            assert index.cell_grid.shape == shape
+            assert structure_of(index).cell_grid.shape == shape
 
 
 # --- count, nearest, visit --------------------------------------------------------------------------------------------
@@ -608,7 +608,7 @@ def test_pairs_on_the_edges_of_periodic_cells(arranged, way, dim, dtype, seed):
         points = np.concatenate([edge, nudged(draw, partner, dtype)])
         turns = draw.integers(-2, 3, points.shape) * (draw.random((2 * count, 1)) < 0.3 * seed)
         points = nudged(draw, points + turns * length, dtype)
-        grid = build(points, radius, way, arranged, **domain).cell_grid
+        grid = structure_of(build(points, radius, way, arranged, **domain)).cell_grid
         if grid is None or (grid.sides == sides and grid.low == low):
             break
         sides, low = grid.sides, grid.low
@@ -641,13 +641,13 @@ def test_pairs_on_the_edges_of_cells_with_all_points_at_home(session, arranged, 
         points = np.clip(nudged(draw, np.concatenate([edge, partner]) % dtype.type(1), dtype), 0, 1).astype(dtype)
         points[0], points[1] = 0, 1
         index = build(points, radius, way, arranged, **unit(dim))
-        grid = index.cell_grid
+        grid = structure_of(index).cell_grid
         if grid is None or (grid.sides == sides and grid.low == low):
             break
         sides, low = grid.sides, grid.low
     expected = truth(points, radius, **unit(dim))
 
-    assert index.at_home()
+    assert structure_of(index)._is_in_box()
     assert expected.shifts.any()
     assert_same(search(points, radius, way, arranged, **unit(dim)), expected)
     if dtype == np.float64 and arranged is not session:
@@ -673,13 +673,13 @@ def test_host_and_device_agree_on_who_is_at_home(arranged, name, share, start):
     domain = {"box": [(start,) * 2, (start + 1,) * 2], "periodic": True}
     index = clfrnn.build_index(points, 0.3, method=name, session=arranged, **domain)
 
-    assert device_says_home(arranged, index) or not index.at_home()
+    assert device_says_home(arranged, index) or not structure_of(index)._is_in_box()
     assert np.array_equal(index.count().get(), counts_of(truth(points, 0.3, **domain)))
 
 
 def device_says_home(session, index):
     """The last number that a periodic walk reads."""
-    images = index._buffers()["images"]
+    images = structure_of(index).buffers()["images"]
     return bool(session.read(images)[-1])
 
 
@@ -690,7 +690,7 @@ def test_pairs_of_points_a_hair_outside(arranged, name):
     points = np.float32([[1 + hair, 0.3], [0.1 + 6e-6, 0.3], [-hair, 0.7], [0.9 - 6e-6, 0.7]])
     index = clfrnn.build_index(points, 0.1, method=name, session=arranged, **unit(2))
 
-    assert index.at_home()
+    assert structure_of(index)._is_in_box()
     assert index.count().get().tolist() == [1, 1, 1, 1]
     assert_same(search(points, 0.1, (name, {}), arranged, **unit(2)), truth(points, 0.1, **unit(2)))
 
@@ -702,8 +702,8 @@ def test_the_host_bounds_the_pads_of_the_device(session, start, dtype, real):
     index = clfrnn.build_index(points, 0.01, method="strips", box=box, periodic=[True, True, False], session=session)
 
     assert device_says_home(session, index)
-    measured = session.read(index._buffers()["images"])[12:15]
-    bounded = index.problem.box.pads(index.cell_grid.low, real)
+    measured = session.read(structure_of(index).buffers()["images"])[12:15]
+    bounded = structure_of(index).problem.box.pads(structure_of(index).cell_grid.low, real)
     assert (np.asarray(bounded) >= measured).all()
     assert measured[:2].all()
     assert bounded[2] == measured[2] == 0
@@ -913,10 +913,10 @@ def test_the_arrangement_for_a_gpu(gpu_like, name, dimension, domain):
         points = (np.random.default_rng(2).choice([-1.0, 15_000.0], (n, dimension)) + 2 * points).astype(np.float32)
         queries = points[::5] + np.float32(0.25)
     index = clfrnn.build_index(points, radius, method=name, session=gpu_like, **asked)
-    if index.cell_grid is not None:
-        assert not index.config.columns
-    if domain == "torus" and index.cell_grid is not None:
-        assert index.cell_grid.wrapped
+    if structure_of(index).cell_grid is not None:
+        assert not structure_of(index).config.columns
+    if domain == "torus" and structure_of(index).cell_grid is not None:
+        assert structure_of(index).cell_grid.wrapped
 
     own = truth(points, radius, **asked)
     foreign = truth(points, radius, queries=queries, **asked)
@@ -948,7 +948,7 @@ def test_windows_nearly_as_long_as_the_box(gpu_like, name, radius, start, dim):
     index = clfrnn.build_index(points, radius, method=name, session=gpu_like, **domain)
 
     expected = truth(points, radius, **domain)
-    assert index.at_home()
+    assert structure_of(index)._is_in_box()
     assert np.array_equal(index.count().get(), counts_of(expected))
     assert_same(search(points, radius, (name, {}), gpu_like, **domain), expected)
     half = search(points, radius, (name, {}), gpu_like, half=True, **domain)
@@ -963,12 +963,12 @@ def test_points_at_home_have_a_kernel_of_their_own(session, name, dim):
 
     def served(radius, given=points, box=1.0):
         index = clfrnn.build_index(given, radius, method=name, session=session, box=(box,) * dim, periodic=True)
-        return [index.images_served(foreign=foreign) for foreign in (False, True)]
+        return [structure_of(index).images_served(foreign=foreign) for foreign in (False, True)]
 
-    assert served(0.2) == [("next",), ("home",)]
-    assert served(0.49) == [("next",), ("home",)]
-    assert served(0.51) == served(1.7) == [("home",), ("home",)]
-    assert served(0.2, points * np.float32(2)) == [("next", "away"), ("home", "away")]
+    assert served(0.2) == [("wraps_once",), ("in_box",)]
+    assert served(0.49) == [("wraps_once",), ("in_box",)]
+    assert served(0.51) == served(1.7) == [("in_box",), ("in_box",)]
+    assert served(0.2, points * np.float32(2)) == [("wraps_once", "out_of_box"), ("in_box", "out_of_box")]
 
 
 @pytest.mark.parametrize("name", ["strips", "uniform_grid"])
@@ -985,10 +985,10 @@ def test_clusters_over_the_edges_of_a_torus(arranged, name, radius, start, dim):
     index = clfrnn.build_index(points, radius, method=name, session=arranged, **domain)
 
     expected = truth(points, radius, **domain)
-    assert index.cell_grid.wrapped
+    assert structure_of(index).cell_grid.wrapped
     assert len(expected.indices) > 100
     if start == 0:
-        assert index.images_served(foreign=False) == (("next",) if radius > 1e-4 else ("home",))
+        assert structure_of(index).images_served(foreign=False) == (("wraps_once",) if radius > 1e-4 else ("in_box",))
     assert np.array_equal(index.count().get(), counts_of(expected))
     assert_same(search(points, radius, (name, {}), arranged, **domain), expected)
 
@@ -1020,7 +1020,7 @@ def test_crowds_count_as_such_although_points_have_left_the_box(session):
     points[0, 0] = 1.2
     outside = clfrnn.build_index(points, 0.002, session=session, method="strips", **unit(3))
 
-    assert max(outside.cell_grid.sides) <= 2 * max(inside.cell_grid.sides)
+    assert max(outside.cell_grid.sides) <= 2 * max(structure_of(inside).cell_grid.sides)
     assert np.array_equal(outside.count().get(), counts_of(truth(points, 0.002, **unit(3))))
 
 
@@ -1030,8 +1030,8 @@ def test_even_points_that_have_left_the_box_are_no_uneven_crowd(session):
     points = (rng.random((3000, 3)) + rng.integers(-5, 5, (3000, 3))).astype(np.float32)
     index = clfrnn.build_index(points, 0.3, session=as_gpu(session), **unit(3))
 
-    assert index.problem.survey.others > 50
-    assert index.problem.survey.unevenness == pytest.approx(1, abs=0.2)
+    assert structure_of(index).problem.survey.others > 50
+    assert structure_of(index).problem.survey.unevenness == pytest.approx(1, abs=0.2)
     assert index.method != "aabb_tree"
 
 

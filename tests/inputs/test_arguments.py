@@ -7,7 +7,7 @@ import pytest
 from pyopencl import cltypes
 
 import clfrnn
-from clfrnn.functions import Argument
+from clfrnn.functions import Argument, walk_function
 
 POINTS = np.float32([[0, 0, 0], [1, 0, 0], [0, 2, 0], [5, 5, 5]])
 
@@ -394,7 +394,7 @@ def test_a_visit_of_nothing_is_an_event_too(session):
     ],
 )
 def test_declarations_are_read(text, expected):
-    assert list(clfrnn.NeighborFunction(arguments=text).parsed_arguments) == expected
+    assert list(walk_function(clfrnn.NeighborFunction(arguments=text)).parsed_arguments) == expected
 
 
 @pytest.mark.parametrize(

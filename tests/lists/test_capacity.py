@@ -6,17 +6,15 @@ import gc
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import FULL, POINTS, as_gpu, before_allocations
+from conftest import FULL, POINTS, as_gpu, before_allocations, with_slots
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.first_pass import neighbor_buffer as stash
 from clfrnn.first_pass.hit_mask import make_hit_mask
 from clfrnn.lists import columns as list_spec
 from clfrnn.lists import two_pass as lists
 from clfrnn.lists.capacity import Capacity
 from clfrnn.methods import METHODS
-from clfrnn.methods.grid import structure as cells
 from clfrnn.primitives.readback import Readback
 
 pytestmark = pytest.mark.usefixtures("unsliced")
@@ -54,9 +52,9 @@ def strips(session):
     return made
 
 
-def by_visits_alone(index):
-    """Nothing is put by, whose rows take no second visit."""
-    vars(index)["_slots"] = 0
+def by_walks_alone(index):
+    """No neighbor buffer, from which rows are written without a second walk."""
+    return with_slots(index, 0)
 
 
 def assert_same(found, expected):
@@ -81,7 +79,7 @@ def visits(session, call):
 @pytest.mark.core
 def test_all_is_enqueued_before_the_wait(index, monkeypatch):
     """The second visit too, from the second list of a kind on."""
-    by_visits_alone(index)
+    by_walks_alone(index)
     enqueued = []
     wait = Readback.wait
 
@@ -100,22 +98,6 @@ def test_all_is_enqueued_before_the_wait(index, monkeypatch):
     assert [sorted(row) for row in alike] == [sorted(row) for row in index.query(sort="index")]
 
 
-def test_the_count_is_on_its_way_before_room_is_foreseen(index, monkeypatch):
-    """The device is busy while the host finds out what the list may take."""
-    foreseen, enqueued = lists._room_foreseen, []
-
-    def foresee(*asked):
-        enqueued.append([name for name, _ in launches].count("frnn_visit"))
-        return foreseen(*asked)
-
-    monkeypatch.setattr(lists, "_room_foreseen", foresee)
-    with index.session.recorded() as launches:
-        index.query()
-
-    assert len(enqueued) == 1
-    assert enqueued[0] > 0
-
-
 def test_a_driver_that_ends_loops_sorts_nothing_unseen(session):
     """There the longest row is looked at before it is sorted, when there is nothing else to wait for."""
     small = clfrnn.Session(session.device)
@@ -123,7 +105,7 @@ def test_a_driver_that_ends_loops_sorts_nothing_unseen(session):
     index = clfrnn.build_index(EVEN, RADIUS, method="strips", session=small)
     for _ in range(3):
         assert_same(index.query(**FULL), EXPECTED[id(EVEN)])
-        assert index.rooms.foreseen((True, N, index.radius, False, False)) >= PAIRS
+        assert index._lists.capacity.foreseen((True, N, index.radius, False, False)) >= PAIRS
     small.profile = dataclasses.replace(small.profile, loop_turns=1)
     with pytest.raises(clfrnn.NoDeviceError, match="sorting a row"):
         index.query(**FULL)
@@ -145,7 +127,7 @@ def test_a_list_much_longer_or_shorter_than_foreseen(index, carried, where):
 
 def test_visits_that_a_list_takes(strips):
     """Two; a third where more is found than there is room for, once; never one for pairs that are fewer."""
-    by_visits_alone(strips)
+    by_walks_alone(strips)
     taken = []
     for points in (EVEN, DENSE, DENSE, EVEN, SPARSE, DENSE):
         strips.update(points)
@@ -159,10 +141,9 @@ def test_visits_that_a_list_takes(strips):
 @pytest.mark.core
 @pytest.mark.parametrize("domain", [{}, UNIT], ids=["open", "periodic"])
 @pytest.mark.parametrize("asked", [{}, {"half": True}, FULL], ids=str)
-def test_clouds_that_draw_together_and_apart_on_a_gpu(session, domain, asked, monkeypatch):
+def test_clouds_that_draw_together_and_apart_on_a_gpu(session, domain, asked):
     """By cells filled together: beyond the room that the list before left, within it, and with room to spare."""
-    monkeypatch.setattr(stash, "slots_for", lambda *_: ())  # each list visits twice
-    index = clfrnn.build_index(EVEN, RADIUS, method="strips", session=as_gpu(session), **domain)
+    index = by_walks_alone(clfrnn.build_index(EVEN, RADIUS, method="strips", session=as_gpu(session), **domain))
     index.query(**asked)
     taken = []
     for points in (EVEN, DENSE, DENSE, EVEN, SPARSE):
@@ -212,7 +193,7 @@ def test_what_differs_between_lists_is_no_kind_of_the_others(session, method):
             many, found = visits(session, lambda: index.query(**call, **FULL))
             assert many == 2
             assert_same(found, reference.neighbors(EVEN, call.get("radius", RADIUS), **known))
-    assert len(index.rooms._kinds) == len(asked)
+    assert len(index._lists.capacity._kinds) == len(asked)
     index.query(radius=radii / 4)
 
     assert_same(index.query(radius=radii, **FULL), reference.neighbors(EVEN, radii))
@@ -289,13 +270,14 @@ def test_a_list_has_no_more_than_twice_its_memory(session):
     assert found.num_pairs == few
 
 
-def test_a_list_that_nobody_looks_at_keeps_no_marks(session, monkeypatch):
+def test_a_list_that_nobody_looks_at_keeps_no_first_pass(session, monkeypatch):
     """Only what it takes to give its pairs room after all."""
     made = []
     monkeypatch.setattr(
-        cells, "make_hit_mask", lambda *given, **named: made.append(make_hit_mask(*given, **named)) or made[-1]
+        lists, "make_hit_mask", lambda *given, **named: made.append(make_hit_mask(*given, **named)) or made[-1]
     )
     index = clfrnn.build_index(DENSE, RADIUS, method="strips", session=as_gpu(session))
+    by_walks_alone(index)
     pairs = len(EXPECTED[id(DENSE)].indices)
     before = index.session._pool.active_bytes
 
@@ -310,7 +292,7 @@ def test_a_list_that_nobody_looks_at_keeps_no_marks(session, monkeypatch):
 def test_no_memory_for_what_is_foreseen(session, index, monkeypatch):
     """A pool in pieces, say: the list is made when its length is known."""
     index.update(SPARSE)
-    most = index.rooms.foreseen((True, N, index.radius, False, False))
+    most = index._lists.capacity.foreseen((True, N, index.radius, False, False))
     refused = []
 
     def taking(session, size, purpose):
@@ -324,7 +306,7 @@ def test_no_memory_for_what_is_foreseen(session, index, monkeypatch):
     assert refused
 
 
-def test_offsets_stay_narrow_where_only_the_room_is_wide(strips, monkeypatch):
+def test_offsets_stay_narrow_where_only_the_capacity_is_wide(strips, monkeypatch):
     """Room to spare may be for more pairs than int32 counts."""
     monkeypatch.setattr(list_spec, "_LARGEST_INT32", PAIRS + 1)
     for _ in range(3):
@@ -385,38 +367,38 @@ def test_an_error_comes_before_a_budget_that_bad_points_would_keep(index):
         index.query(max_bytes=10)
 
 
-# --- rooms ------------------------------------------------------------------------------------------------------------
+# --- capacity ---------------------------------------------------------------------------------------------------------
 
 
-def test_rooms_keep_their_size():
-    rooms = Capacity()
-    assert rooms.foreseen("a") is None
-    assert rooms.settle("a", 800) == rooms.foreseen("a") == 900
-    assert [rooms.settle("a", pairs) for pairs in (900, 450, 500)] == [900, 900, 900]
-    assert rooms.settle("a", 449) == 449, "not one more than it has"
-    assert rooms.foreseen("a") == 900, "the next may be long again"
-    assert rooms.settle("a", 1000) == rooms.foreseen("a") == 1125
+def test_capacities_keep_their_size():
+    capacity = Capacity()
+    assert capacity.foreseen("a") is None
+    assert capacity.settle("a", 800) == capacity.foreseen("a") == 900
+    assert [capacity.settle("a", pairs) for pairs in (900, 450, 500)] == [900, 900, 900]
+    assert capacity.settle("a", 449) == 449, "not one more than it has"
+    assert capacity.foreseen("a") == 900, "the next may be long again"
+    assert capacity.settle("a", 1000) == capacity.foreseen("a") == 1125
 
 
-def test_rooms_that_stay_too_large_shrink():
-    rooms = Capacity()
-    rooms.settle("a", 800)
-    given = [(rooms.settle("a", 80), rooms.foreseen("a")) for _ in range(9)]
+def test_capacities_that_stay_too_large_shrink():
+    capacity = Capacity()
+    capacity.settle("a", 800)
+    given = [(capacity.settle("a", 80), capacity.foreseen("a")) for _ in range(9)]
 
     assert given[:7] == [(80, 900)] * 7
     assert given[7:] == [(90, 90)] * 2
 
 
-def test_rooms_of_other_kinds():
+def test_capacities_of_other_kinds():
     """About as long as the longest they share its size, and so its memory; else each has its own."""
-    rooms = Capacity()
-    rooms.settle("a", 800)
-    assert [rooms.settle("b", 500), rooms.settle("c", 80)] == [900, 90]
-    assert rooms.settle("d", 10_000, 10_500) == rooms.foreseen("d") == 10_500
-    assert rooms.foreseen("a") == 900
+    capacity = Capacity()
+    capacity.settle("a", 800)
+    assert [capacity.settle("b", 500), capacity.settle("c", 80)] == [900, 90]
+    assert capacity.settle("d", 10_000, 10_500) == capacity.foreseen("d") == 10_500
+    assert capacity.foreseen("a") == 900
     for kind in range(1000):
-        rooms.settle(kind, 10)
-    assert len(rooms._kinds) < 100
+        capacity.settle(kind, 10)
+    assert len(capacity._kinds) < 100
 
 
 @pytest.mark.core

@@ -6,7 +6,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS
+from conftest import POINTS, structure_of
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -57,9 +57,9 @@ def test_points_of_a_cell_stand_together(session, way, dim, periodic):
     points = clouds.uniform(N, dim, seed=3)
     domain = {"box": (1,) * dim, "periodic": True} if periodic else {}
     index = build(points, 0.13, way, session, **domain)
-    if index.cell_grid is None:
+    if structure_of(index).cell_grid is None:
         pytest.skip("the method has no cells")
-    grid = index.cell_grid
+    grid = structure_of(index).cell_grid
     order = index.order.get()
 
     real = np.float32
@@ -101,7 +101,7 @@ def test_the_order_follows_an_update(session, method):
     rank[before.get()] = np.arange(N)
     moved = np.empty(N, int)
     moved[after] = np.arange(N)
-    together = 1 if index.cell_grid is None else N / min(N, index.cell_grid.cells)
+    together = 1 if structure_of(index).cell_grid is None else N / min(N, structure_of(index).cell_grid.cells)
     assert np.abs(rank - moved[::-1]).max() <= together * 20 + 20, "the same places in space at about the same ranks"
 
 
@@ -231,9 +231,9 @@ def test_bytes_by_buffer(session, way, dim, dtype, periodic):
     # Records, columns of what there is, or columns that a batch of candidates may be loaded from the end of.
     numbers = {N * 4, N * (dim + 1), N * (dim + 1) + 7}
     assert sizes["sorted_points"] in {many * dtype.itemsize for many in numbers}
-    if index.cell_grid is not None:
-        starts = {"cell_sections": 12 * index.cell_grid.cells} if way[0] == "fenns" else {}
-        starts = starts or {"cell_starts": 4 * (index.cell_grid.cells + 1)}
+    if structure_of(index).cell_grid is not None:
+        starts = {"cell_sections": 12 * structure_of(index).cell_grid.cells} if way[0] == "fenns" else {}
+        starts = starts or {"cell_starts": 4 * (structure_of(index).cell_grid.cells + 1)}
         assert starts.items() <= sizes.items()
 
 
@@ -263,19 +263,19 @@ def test_an_explanation_names_what_was_decided(session, way, dim):
     assert text.splitlines()[0] == f"{way[0]}: asked for by name"
     assert f"points: {N} in {dim}D, float32, radius 0.12" in text
     assert str(session.profile) in text
-    assert f"work_group_size {index.config.work_group_size}" in text
+    assert f"work_group_size {structure_of(index).config.work_group_size}" in text
     assert f"bytes: {sum(index.nbytes.values()):,} on the device" in text
     for name, size in index.nbytes.items():
         assert f"{name} {size:,}" in text
     assert "last update: rebuilt" in text
     if way[0] == "brute_force":
-        assert f"tiles: {index.config.tile} points at a time" in text
+        assert f"tiles: {structure_of(index).config.tile} points at a time" in text
     elif way[0] == "aabb_tree":
-        assert f"leaves of {index._plan.leaf_size} points" in text
+        assert f"leaves of {structure_of(index)._plan.leaf_size} points" in text
         assert f"construction: {way[1].get('construction', 'morton')}" in text
-        assert ("queries: in packs of" if index.config.packed else "queries: each by itself") in text
+        assert ("queries: in packs of" if structure_of(index).config.packed else "queries: each by itself") in text
     else:
-        assert " x ".join(map(str, index.cell_grid.shape)) in text
+        assert " x ".join(map(str, structure_of(index).cell_grid.shape)) in text
         built = "that local memory could count" if way[0] == "fenns" else way[1].get("construction", "counting")
         assert built in text
 

@@ -16,9 +16,8 @@ from clfrnn.functions import WalkFunction
 from clfrnn.methods import METHODS
 from clfrnn.planning import bucket_sort as buckets
 from clfrnn.planning import coarse_grid as coarse
-from clfrnn.planning import configs
+from clfrnn.planning import configs, primitives
 from clfrnn.planning import fenns as blocks
-from clfrnn.planning import primitive_configs as primitives
 from clfrnn.planning import tree_build as trees
 from clfrnn.planning import tree_traversal as packs
 from clfrnn.planning.configs import VisitVariant
@@ -37,6 +36,9 @@ WALK = {
     "unrolled": None,
     "fused": False,
     "lockstep": 1,
+    "held": 4,
+    "ahead": 6,
+    "stage": 16,
 }
 ROWS = {"by_distance": True, "offset": "long", "distances": True, "vectors": True, "shifts": True}
 CONFIGS = {
@@ -84,6 +86,7 @@ CONFIGS = {
         band=8,
         chunk=16,
         divided=True,
+        wide=32,
     ),
     "tree/build": trees.TreeConfig(
         work_group_size=64,
@@ -95,19 +98,23 @@ CONFIGS = {
         halved=1024,
         block=1024,
         pack=32,
+        wide=8.0,
+        alike=1.5,
+        comparing=64,
+        compared=4,
     ),
     "primitives/fill": configs.KernelConfig(work_group_size=64),
     "primitives/unpack_bytes": primitives.WidenConfig(work_group_size=64, items=4),
     "primitives/unpack_pairs": primitives.PartConfig(work_group_size=64, items=8, word="int"),
     "primitives/permute_rows": primitives.TakeConfig(work_group_size=64, word="uint"),
     "primitives/periodic_images": configs.PointConfig(work_group_size=1, dim=3, real="float"),
-    "primitives/gather": primitives.GatherConfig(work_group_size=64, dim=3, real="float"),
+    "primitives/gather": configs.PointConfig(work_group_size=64, dim=3, real="float"),
     "primitives/reduce": primitives.ReduceConfig(work_group_size=64, dim=3, real="float"),
     "first_pass/buffer_to_rows": primitives.BufferToRowsConfig(work_group_size=64, buffer_slots=12, offset="long"),
     "primitives/scan": primitives.ScanConfig(
         work_group_size=64, items=8, buffer_slots=12, total="long", out="int", through_local=True
     ),
-    "primitives/radix_sort": primitives.SortConfig(work_group_size=64, items=8, digit_bits=4, key="uint"),
+    "primitives/radix_sort": primitives.SortConfig(work_group_size=64, items=8, digit_bits=4, key="uint", held=True),
     "primitives/row_sort": primitives.RowSortConfig(
         work_group_size=64, tile=512, dim=3, real="float", square_root="integer", **ROWS
     ),

@@ -12,6 +12,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
+from conftest import tuned
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -19,7 +20,7 @@ from clfrnn.methods import METHODS
 from clfrnn.planning import configs
 from clfrnn.planning.traversal import plan_walk
 from clfrnn.runtime import launch_limits as limits
-from clfrnn.runtime import launcher, program
+from clfrnn.runtime import program
 from clfrnn.runtime.device import find_device, list_devices
 
 POINTS = clouds.uniform(500, 3, seed=1)
@@ -190,14 +191,17 @@ def test_sessions_are_not_pickled(session):
         pickle.dumps(session)
 
 
+#: A budget of almost nothing for each launch.
+OF_NOTHING = {"slice_seconds": 1e-9, "least_budget": 500, "clocks_of_pair": 1 << 60}
+
+
 @pytest.mark.parametrize("method", sorted(METHODS))
 @pytest.mark.parametrize("foreign", [False, True])
 def test_long_launches_are_sliced(session, monkeypatch, method, foreign):
     """With a budget of almost nothing every visit is cut up, and still exact."""
     launches = []
     launch = clfrnn.Session.launch
-    monkeypatch.setattr(launcher, "launch_budget", lambda profile: 500)
-    monkeypatch.setattr(launcher, "_SLICE_SECONDS", 1e-9)
+    session = tuned(session, runtime=OF_NOTHING)
     monkeypatch.setattr(
         clfrnn.Session,
         "launch",
@@ -213,18 +217,19 @@ def test_long_launches_are_sliced(session, monkeypatch, method, foreign):
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
-def test_a_launch_that_took_too_long_is_sliced_the_next_time(session, monkeypatch, method):
+def test_a_launch_that_took_too_long_is_sliced_the_next_time(session, method):
     """Though nothing was foreseen: a cloud may have drawn together since it was surveyed."""
-    index = clfrnn.build_index(POINTS, 0.1, method=method, session=clfrnn.Session(session.device))
+    fresh = clfrnn.Session(session.device)
+    index = clfrnn.build_index(POINTS, 0.1, method=method, session=fresh)
     expected = np.diff(reference.neighbors(POINTS, 0.1).offsets)
-    monkeypatch.setattr(launcher, "_SLICE_SECONDS", 1e-9)
-    monkeypatch.setattr(launcher, "_DEAREST", np.inf)  # so that few points count too
+    # However few points there are.
+    fresh.tuning = fresh.tuning.but(runtime={"slice_seconds": 1e-9, "surely_short": np.inf})
     runs = []
     for _ in range(3):
         with index.session.recorded() as launches:
             assert np.array_equal(index.count().get(), expected)
         runs.append(len(launches))
-    monkeypatch.setattr(launcher, "_SLICE_SECONDS", np.inf)
+    fresh.tuning = fresh.tuning.but(runtime={"slice_seconds": np.inf})
     with index.session.recorded() as launches:
         index.count()
 
@@ -251,7 +256,8 @@ def test_launches_that_cannot_be_long_are_not_watched(session):
     fresh = clfrnn.Session(session.device)
     index = clfrnn.build_index(POINTS, 0.1, method="strips", session=fresh)
     index.count()
-    assert not fresh._runs or len(POINTS) ** 2 > limits.launch_budget(fresh.profile) / launcher._DEAREST
+    short = limits.launch_budget(fresh.profile, fresh.tuning) / fresh.tuning.runtime.surely_short
+    assert not fresh._runs or len(POINTS) ** 2 > short
     index.visit(clfrnn.NeighborFunction(state="int c = 0;", per_neighbor="++c;"))
     assert fresh._runs
 
@@ -261,7 +267,7 @@ def test_groups_shrink_until_the_kernel_agrees(session, monkeypatch):
     fresh = clfrnn.Session(session.device)
     monkeypatch.setattr(program.Kernel, "largest_group", lambda kernel, device: 16)
     fresh.programs._profile = dataclasses.replace(fresh.profile, required_groups=False)
-    config = plan_walk(fresh.profile, dim=3, real="float", periodic=False)
+    config = plan_walk(fresh.profile, fresh.tuning, dim=3, real="float", periodic=False)
 
     _, fitted = fresh.kernels("grid/strips", config)
 
