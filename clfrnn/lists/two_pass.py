@@ -36,10 +36,10 @@ def list_neighbors(
     hint: int | None = None,
     loops: bool,
 ) -> NeighborList:
-    """The list that is asked for, made as its plan says.
+    """Make a list for a request.
 
-    A `hint` is about how many pairs there will be, at least. An index that is kept `loops`: its lists are made in the
-    memory that the lists before them lead to expect, and nothing is compiled after the first. A single search does not.
+    A `hint` is the approximate number of pairs, at least. `loops` says that an index makes lists repeatedly: their
+    memory is that which earlier lists lead to expect, and nothing is compiled after the first list.
     """
     session, kind, m = traversal.session, request.kind, request.m
     foreseen = state.capacity.foreseen(kind) if loops else None
@@ -71,7 +71,7 @@ def make_list(
     max_bytes: int | None = None,
     loops: bool = True,
 ) -> NeighborList:
-    """The list by a plan."""
+    """Make a list by a plan."""
     if plan.capacity == "hinted":
         return _make_hinted(traversal, state, request, columns, plan, max_bytes=max_bytes)
     checks, kind = traversal.checks, request.kind
@@ -91,30 +91,30 @@ def make_list(
     overflowed = first_pass is None or first_pass.overflowed(word)
     if first_pass is not None and first_pass.writes_rows:
         state.settle_overflow(kind, overflowed)
-    room = state.capacity.settle(kind, pairs, most_alike(pairs)) if loops else pairs
+    capacity = state.capacity.settle(kind, pairs, most_alike(pairs)) if loops else pairs
     if arrays is not None and pairs <= plan.pairs and offsets.dtype == offset_type(pairs):
         if plan.overflow_waits and overflowed:
             rows.finish(arrays, rows.walk(arrays, first_pass=first_pass))
         return rows.as_list(rows.cut(arrays, pairs, copied=2 * pairs < plan.pairs))
-    del arrays  # its memory is what the list takes that is written now
+    del arrays  # the pool gives its memory to the list that is written now
     session, held = traversal.session, offsets.nbytes
     if not fits(session, columns, request.m, pairs, held=held):
-        # The memory of the first pass, or of points to measure by, may be what is missing.
+        # The memory of the first pass, or of points to compute attributes from, may be what is missing.
         first_pass, rows, overflowed = None, rows.with_row(), True
         check_budget(session, columns, request.m, pairs, max_bytes, held=held)
     elif max_bytes is not None:
         check_budget(session, columns, request.m, pairs, max_bytes, held=held)
-    if room > pairs and not affords(session, columns, request.m, room, max_bytes, held=held):
-        room = pairs
+    if capacity > pairs and not affords(session, columns, request.m, capacity, max_bytes, held=held):
+        capacity = pairs
     offsets = _offsets_for(rows, offsets, pairs)
     if first_pass is not None and not overflowed and loops:
         rows.prepare(offsets, first_pass)
-    arrays = rows.fill(rows.allocate(offsets, pairs, room=room), first_pass=first_pass, walk=overflowed)
+    arrays = rows.fill(rows.allocate(offsets, pairs, capacity=capacity), first_pass=first_pass, walk=overflowed)
     return rows.as_list(rows.cut(arrays, pairs))
 
 
 def list_problem(traversal: Traversal, request: QueryRequest) -> ListProblem:
-    """What plans of the list of a request depend on."""
+    """The facts that the plan of a request's list depends on."""
     problem = traversal.problem
     return ListProblem(
         m=request.m,
@@ -150,14 +150,14 @@ def _fill_foreseen(
 ) -> dict[str, cla.Array] | None:
     """The list, should it be no longer than the plan has it; None where there is not even memory for that."""
     try:
-        arrays = rows.allocate(offsets, plan.pairs, room=plan.pairs)
+        arrays = rows.allocate(offsets, plan.pairs, capacity=plan.pairs)
         return rows.fill(arrays, first_pass=first_pass, walk=not plan.overflow_waits)
     except DeviceMemoryError:
         return None
 
 
 def _offsets_for(rows: Rows, offsets: cla.Array, pairs: int) -> cla.Array:
-    """The `offsets`, anew where they cannot count so many pairs, or could count more than they need."""
+    """The `offsets`, scanned again where their dtype is too small or larger than needed."""
     exact, session = offset_type(pairs), rows.traversal.session
     if offsets.dtype == exact:
         return offsets
@@ -176,9 +176,9 @@ def _make_hinted(
     *,
     max_bytes: int | None,
 ) -> NeighborList:
-    """The list in memory for the pairs of a hint, without a wait for their number.
+    """Make a list in memory for the pairs of a hint, without waiting for their number.
 
-    Whoever looks at the list first waits. Where there are more pairs, rows are written again, into more memory.
+    The list waits when it is first read. Where there are more pairs, rows are written again, into more memory.
     """
     session, checks = traversal.session, traversal.checks
     running, bad = (*checks.of_points(), *request.checks), checks.bad_points()
@@ -192,14 +192,14 @@ def _make_hinted(
     readback = Readback(session)
     offsets, first_pass = _count(rows, state, plan, readback.front)
     written = _fill_foreseen(rows, offsets, first_pass, plan)
-    # The first pass is not held, however long nobody looks at the list; and where there was no memory, its own, or that
-    # of points to measure by, may be what was missing.
+    # The list does not hold the first pass until it is read. Where there was no memory, that of the first pass or of
+    # points to compute attributes from may be what was missing.
     del first_pass
     rows = rows.with_row()
-    arrays = written or rows.fill(rows.allocate(offsets, plan.pairs, room=plan.pairs))
+    arrays = written or rows.fill(rows.allocate(offsets, plan.pairs, capacity=plan.pairs))
 
     def settle() -> dict[str, Any]:
-        # The checks of what this list is made from, whatever the index took in since.
+        # These are the checks of the arrays that this list is made from, not of later ones.
         if bad is not None:
             raise bad
         readback.start()
@@ -209,8 +209,8 @@ def _make_hinted(
         check_budget(session, columns, request.m, pairs, max_bytes, held=held)
         if pairs <= plan.pairs and offsets.dtype == offset_type(pairs):
             return rows.cut(arrays, pairs)
-        arrays.clear()  # its memory is what the list takes that is written now
-        again = rows.allocate(_offsets_for(rows, offsets, pairs), pairs, room=pairs)
+        arrays.clear()  # the pool gives its memory to the list that is written now
+        again = rows.allocate(_offsets_for(rows, offsets, pairs), pairs, capacity=pairs)
         return rows.cut(rows.fill(again), pairs)
 
     return rows.as_list(settle)

@@ -8,7 +8,7 @@
 <%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
 // Sorts points into a grid so coarse that a work-group counts all of its cells in local memory. The border of a cell is
 // the points that queries in other cells may see. A layer is the cells with one index on the last axis.
-// Config fields used: dim, components, periodic, layout, work_group_size, batch, spread; room and slots, which follow
+// Config fields used: dim, components, periodic, layout, work_group_size, batch, spread; local_ints and slots, which follow
 // from counters.
 // Source: Groß, Köster, Krüger (2019), §3.1.
 ${cell_coordinate.functions(False)}

@@ -7,7 +7,7 @@
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
 // Sorts the points of each bucket into cells.
-// Config fields used: dim, components, periodic, layout, work_group_size, tile; room and slots, which follow from counters.
+// Config fields used: dim, components, periodic, layout, work_group_size, tile; local_ints and slots, which follow from counters.
 ${cell_coordinate.functions(layout == "columns")}
 ${periodic_images.functions()}
 <%def name="each_record()">

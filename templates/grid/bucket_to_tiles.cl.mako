@@ -8,7 +8,7 @@
 <%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
 // Sorts each tile of a bucket into cells. This serves queries, for which the starts of cells are not needed. Several groups
 // share a bucket, so that a bucket with many queries takes no longer.
-// Config fields used: dim, components, periodic, layout, work_group_size, tile; room and slots, which follow from counters.
+// Config fields used: dim, components, periodic, layout, work_group_size, tile; local_ints and slots, which follow from counters.
 ${cell_coordinate.functions(layout == "columns")}
 ${periodic_images.functions()}
 // The first group of a bucket. A bucket has as many groups as it has tiles, or one more.

@@ -10,14 +10,14 @@
 // bucket, to what other groups have written, so that only one line is being written for each run.
 // Nothing is done where points come nearly sorted and groups enter few buckets: sort_buckets of /grid/bucket_pass.cl.mako
 // sorts these in one pass.
-// Config fields used: dim, components, periodic, work_group_size, batch; room and tile, which follow from counters and batch.
+// Config fields used: dim, components, periodic, work_group_size, batch; local_ints and tile, which follow from counters and batch.
 // Source: Stehle, Jacobsen (2017), "A memory bandwidth-efficient hybrid radix sort on GPUs", §4.
 ${cell_coordinate.functions(False)}
 ${periodic_images.functions()}
 ## Runs for each work-item.
-<% own_runs = -(-room // work_group_size) %>\
+<% own_runs = -(-local_ints // work_group_size) %>\
 <%def name="memory_of_tile()">
-    local int found[${2 * room}], targets[${room}];
+    local int found[${2 * local_ints}], targets[${local_ints}];
     local ushort runs[${tile}];
     local frnn_record held[${tile}];
 </%def>

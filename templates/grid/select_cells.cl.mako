@@ -7,7 +7,7 @@
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
 // Sorts few points into cells in one launch, because launches would take longer than the sort.
-// Config fields used: dim, components, periodic, layout, work_group_size, batch, tile, spread; room and slots, which
+// Config fields used: dim, components, periodic, layout, work_group_size, batch, tile, spread; local_ints and slots, which
 // follow from counters.
 ${cell_coordinate.functions(layout == "columns")}
 ${periodic_images.functions()}

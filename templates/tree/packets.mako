@@ -3,7 +3,7 @@
 ## bands of work-items: see /tree/packet_bands.mako.
 ## In scope: what take_query of /tree/aabb_tree.cl.mako and begin_query of /traversal/visit.mako declare.
 ## Barriers stand in loops that all work-items of a group run equally often.
-## Config fields used: work_group_size, dim, components, periodic, room, stack, bands, sides, parts, wide, ranks, radii,
+## Config fields used: work_group_size, dim, components, periodic, leaf_capacity, stack, bands, sides, parts, wide, ranks, radii,
 ## foreign, part, shares.
 <%namespace name="node_boxes" file="/tree/node_boxes.mako"/>
 <%namespace name="packet_bands" file="/tree/packet_bands.mako"/>
@@ -22,10 +22,10 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 <%def name="declare()">
     local real frnn_shared[${sides * (work_group_size + 1)}], frnn_parts[${sides * parts}], frnn_packet[${sides}];
     // The nodes that are still to be opened, and the first place of each leaf on the list.
-    local int frnn_stack[${stack}], frnn_list[${room}];
+    local int frnn_stack[${stack}], frnn_list[${leaf_capacity}];
     local uint frnn_hits[4], frnn_touched_bits[${bands} * ${packet_bands.words()}], frnn_partial_bits[${bands} * ${packet_bands.words()}];
     // The box of each leaf on the list, against which every query is tested.
-    ${node_boxes.local_array("frnn_leaf_boxes", room)};
+    ${node_boxes.local_array("frnn_leaf_boxes", leaf_capacity)};
 </%def>
 
 <%def name="farthest_of(side, array, first, apart, many)">
@@ -195,7 +195,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
         frnn_found += frnn_count_bits(frnn_leaf_hits);
         ++frnn_round;
         frnn_barrier();
-        if (!frnn_height | (frnn_found > ${room - work_group_size})) {
+        if (!frnn_height | (frnn_found > ${leaf_capacity - work_group_size})) {
 ${caller.body()}
             frnn_found = 0;
         }

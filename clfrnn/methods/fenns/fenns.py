@@ -112,13 +112,13 @@ class FennsStructure(SearchStructure):
         return self.config if tiled else without_tiles(self.config, self.session.profile, self.session.tuning)
 
     def _tiled(self, function: WalkFunction, images: str = "all") -> bool:
-        return bool(self.config.tile) and function.idles and images != "far"
+        return bool(self.config.tile) and function.idles and images != "far_from_box"
 
     def passes(self, function: WalkFunction, request: QueryRequest) -> tuple[str, ...]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         if self.problem.box is None or not self._tiled(function):
             return ("all",)
-        return ("per_candidate",) if request.queries is None else ("per_candidate", "far")
+        return ("per_candidate",) if request.queries is None else ("per_candidate", "far_from_box")
 
     def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:
         """A walk with tiles serves foreign queries in the order of cells."""
