@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyopencl.array as cla
 
@@ -84,23 +83,34 @@ def make_list(
         bounded=loops or plan.capacity == "foreseen",
     )
     readback = checks.readback
-    counted = _count(rows, state, plan, readback.front)
+    offsets, first_pass = _count(rows, state, plan, readback.front)
     readback.start()
-    arrays = _fill_foreseen(rows, counted, plan) if plan.capacity == "foreseen" else None
-    first_pass = counted.first_pass
+    arrays = _fill_foreseen(rows, offsets, first_pass, plan) if plan.capacity == "foreseen" else None
     pairs, word, _ = readback.wait()
     checks.settle()
     overflowed = first_pass is None or first_pass.overflowed(word)
     if first_pass is not None and first_pass.writes_rows:
         state.settle_overflow(kind, overflowed)
     capacity = state.capacity.settle(kind, pairs, most_alike(pairs)) if loops else pairs
-    if arrays is not None and pairs <= plan.pairs and counted.offsets.dtype == offset_type(pairs):
+    if arrays is not None and pairs <= plan.pairs and offsets.dtype == offset_type(pairs):
         if plan.overflow_waits and overflowed:
             rows.finish(arrays, rows.walk(arrays, first_pass=first_pass))
         return rows.as_list(rows.cut(arrays, pairs, copied=2 * pairs < plan.pairs))
     del arrays  # the pool gives its memory to the list that is written now
-    arrays = _fill_exactly(rows, counted, pairs, capacity=capacity, walk=overflowed, max_bytes=max_bytes, loops=loops)
-    return rows.as_list(arrays)
+    session, held = traversal.session, offsets.nbytes
+    if not fits(session, columns, request.m, pairs, held=held):
+        # The memory of the first pass, or of points to compute attributes from, may be what is missing.
+        first_pass, rows, overflowed = None, rows.with_row(), True
+        check_budget(session, columns, request.m, pairs, max_bytes, held=held)
+    elif max_bytes is not None:
+        check_budget(session, columns, request.m, pairs, max_bytes, held=held)
+    if capacity > pairs and not affords(session, columns, request.m, capacity, max_bytes, held=held):
+        capacity = pairs
+    offsets = _offsets_for(rows, offsets, pairs)
+    if first_pass is not None and not overflowed and loops:
+        rows.prepare(offsets, first_pass)
+    arrays = rows.fill(rows.allocate(offsets, pairs, capacity=capacity), first_pass=first_pass, walk=overflowed)
+    return rows.as_list(rows.cut(arrays, pairs))
 
 
 def list_problem(traversal: Traversal, request: QueryRequest) -> ListProblem:
@@ -116,15 +126,11 @@ def list_problem(traversal: Traversal, request: QueryRequest) -> ListProblem:
     )
 
 
-class _Counted(NamedTuple):
-    """The offsets of rows, and what the count stored for the rows."""
+def _count(rows: Rows, state: ListState, plan: ListPlan, total: Scratch) -> tuple[cla.Array, FirstPass | None]:
+    """Enqueue the count and the scan of a list: its offsets, and what the count left for the rows.
 
-    offsets: cla.Array
-    first_pass: FirstPass | None
-
-
-def _count(rows: Rows, state: ListState, plan: ListPlan, total: Scratch) -> _Counted:
-    """Enqueue the count and the scan of a list; the number of pairs is written to `total`."""
+    The number of pairs comes to lie in `total`.
+    """
     traversal, request = rows.traversal, rows.request
     session, facts, m = traversal.session, traversal.structure.list_facts, request.m
     first_pass: FirstPass | None = None
@@ -136,37 +142,18 @@ def _count(rows: Rows, state: ListState, plan: ListPlan, total: Scratch) -> _Cou
     counts = count_for_list(traversal, request, first_pass)
     offsets = session.allocate(m + 1, plan.offsets, purpose="the offsets of the list")
     exclusive_scan(session, counts, offsets, total, packed=None if first_pass is None else first_pass.packed)
-    return _Counted(offsets, first_pass)
+    return offsets, first_pass
 
 
-def _fill_foreseen(rows: Rows, counted: _Counted, plan: ListPlan) -> dict[str, cla.Array] | None:
-    """Enqueue the list for the planned number of pairs; None where there is no memory for it."""
+def _fill_foreseen(
+    rows: Rows, offsets: cla.Array, first_pass: FirstPass | None, plan: ListPlan
+) -> dict[str, cla.Array] | None:
+    """The list, should it be no longer than the plan has it; None where there is not even memory for that."""
     try:
-        arrays = rows.allocate(counted.offsets, plan.pairs, capacity=plan.pairs)
-        return rows.fill(arrays, first_pass=counted.first_pass, walk=not plan.overflow_waits)
+        arrays = rows.allocate(offsets, plan.pairs, capacity=plan.pairs)
+        return rows.fill(arrays, first_pass=first_pass, walk=not plan.overflow_waits)
     except DeviceMemoryError:
         return None
-
-
-def _fill_exactly(
-    rows: Rows, counted: _Counted, pairs: int, *, capacity: int, walk: bool, max_bytes: int | None, loops: bool
-) -> dict[str, cla.Array]:
-    """Enqueue the list of `pairs`, whose number is known now, in memory for up to `capacity` pairs."""
-    session, columns, m, held = rows.traversal.session, rows.columns, rows.request.m, counted.offsets.nbytes
-    first_pass = counted.first_pass
-    fitting = fits(session, columns, m, pairs, held=held)
-    if not fitting:
-        # The memory of the first pass, or of points to compute attributes from, may be what is missing.
-        counted, first_pass, rows, walk = counted._replace(first_pass=None), None, rows.with_row(), True
-    if not fitting or max_bytes is not None:
-        check_budget(session, columns, m, pairs, max_bytes, held=held)
-    if capacity > pairs and not affords(session, columns, m, capacity, max_bytes, held=held):
-        capacity = pairs
-    offsets = _offsets_for(rows, counted.offsets, pairs)
-    if first_pass is not None and not walk and loops:
-        rows.prepare(offsets, first_pass)
-    arrays = rows.allocate(offsets, pairs, capacity=capacity)
-    return rows.cut(rows.fill(arrays, first_pass=first_pass, walk=walk), pairs)
 
 
 def _offsets_for(rows: Rows, offsets: cla.Array, pairs: int) -> cla.Array:
@@ -203,12 +190,12 @@ def _make_hinted(
         bounded=True,
     )
     readback = Readback(session)
-    counted = _count(rows, state, plan, readback.front)
-    written = _fill_foreseen(rows, counted, plan)
+    offsets, first_pass = _count(rows, state, plan, readback.front)
+    written = _fill_foreseen(rows, offsets, first_pass, plan)
     # The list does not hold the first pass until it is read. Where there was no memory, that of the first pass or of
     # points to compute attributes from may be what was missing.
-    offsets, rows = counted.offsets, dataclasses.replace(rows.with_row(), bounded=True)
-    del counted
+    del first_pass
+    rows = rows.with_row()
     arrays = written or rows.fill(rows.allocate(offsets, plan.pairs, capacity=plan.pairs))
 
     def settle() -> dict[str, Any]:

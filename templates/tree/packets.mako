@@ -58,8 +58,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
     ${stage_query(3 * dim + 1, "frnn_reach", "0")}
 % endif
     frnn_barrier();
-    // The group reduces each number in two steps: ${parts} work-items reduce a part of the queries each, then one
-    // reduces the parts.
+    // The group reduces each number in two steps: ${parts} work-items reduce a part of the queries each, and one the parts.
     for (int frnn_c = frnn_l; frnn_c < ${sides * parts}; frnn_c += ${work_group_size}) {
         const int frnn_side = frnn_c % ${sides}, frnn_from = frnn_side * ${apart} + frnn_c / ${sides} * ${work_group_size // parts};
         ${farthest_of("frnn_side", "frnn_shared", "frnn_from", 1, work_group_size // parts)}
@@ -103,8 +102,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
     ${find_box()}
 % endif
 % if not (ranks and radii):
-    // The box around a wide packet touches many nodes that no query touches. The group then tests each node against
-    // every query.
+    // The box around a wide packet touches many nodes that no query touches. Each node is then tested against every query.
 % for k in range(dim):
     const real frnn_side${k} = frnn_packet_high${k} - frnn_packet_low${k};
 % endfor
@@ -187,8 +185,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
         frnn_height -= frnn_take;
         if (frnn_hit & frnn_is_leaf) {
             const int frnn_at = frnn_found + frnn_count_bits(frnn_leaf_hits & frnn_below);
-            // A leaf behind the last point is empty, and where it would begin may overflow an int. Its box is that of
-            // the last leaf.
+            // A leaf behind the last point is empty and has the box of the last leaf. Its begin may overflow an int.
             const long frnn_begin = (long)(frnn_child - frnn_leaves) * frnn_leaf_size;
             frnn_list[frnn_at] = frnn_begin < frnn_n ? (int)frnn_begin : frnn_n;
             ${node_boxes.store_local("frnn_leaf_boxes", "frnn_at", "frnn_node_")}

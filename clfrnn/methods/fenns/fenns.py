@@ -37,6 +37,7 @@ class Fenns:
     """The method: points are sorted into coarse cells, and each work-group sorts one of them into fine cells."""
 
     name = "fenns"
+    stem = "fenns/fenns"
     dims = frozenset({2, 3})
     options = frozenset({"coarse_shape"})
     surveys_occupancy = True
@@ -74,7 +75,7 @@ class FennsStructure(SearchStructure):
     On the device: four numbers for each point, and three int32 for each coarse cell, see :class:`CoarseCells`.
     """
 
-    stem: ClassVar[str] = "fenns/fenns"
+    stem: ClassVar[str] = Fenns.stem
 
     def __init__(
         self,

@@ -43,6 +43,7 @@ class AabbTree:
     """The method: a balanced tree of bounding boxes over points in the order of a space-filling curve."""
 
     name = "aabb_tree"
+    stem = "tree/aabb_tree"
     dims = frozenset(range(1, 13))
     options = frozenset({"construction", "leaf_size", "rebuild_threshold"})
     surveys_occupancy = True
@@ -77,7 +78,7 @@ class TreeStructure(SearchStructure):
     for each leaf.
     """
 
-    stem: ClassVar[str] = "tree/aabb_tree"
+    stem: ClassVar[str] = AabbTree.stem
 
     def __init__(
         self,

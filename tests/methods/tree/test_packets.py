@@ -79,7 +79,7 @@ def test_queries_are_sorted(session, foreign, periodic):
     radii[:3] = 0
     index = build(points, 0.2, session=tuned(as_gpu(session), tree=CROWDED), **domain)
     assert structure_of(index).config.sorts
-    assert index._is_crowded()
+    assert structure_of(index)._is_crowded()
     for radius in (None, radii) if foreign else (radii,):
         expected = reference.neighbors(points, 0.2 if radius is None else radius, queries=queries, **domain)
         found = index.query(queries, radius=radius, sort="index").to_host()
@@ -104,13 +104,14 @@ def test_crowds_have_their_radii_sorted(session):
                 cloud, 0.1, session=tuned(as_gpu(session), tree={"crowd": n * 0.1**3 * 20}), rebuild_threshold=threshold
             )
             if threshold == 10:
-                assert index._is_crowded() == ranks
+                assert structure_of(index)._is_crowded() == ranks
             for _ in range(2):
                 index.update(points)
             radii = np.full(n, 0.1, np.float32)
             assert np.array_equal(index.count(radius=radii).get(), index.count().get())
-            assert index._is_crowded() == ranks
-    assert not build(points * np.float32(0.1), 0.1, session=session)._is_crowded() or session.profile.kind == "gpu"
+            assert structure_of(index)._is_crowded() == ranks
+    index = build(points * np.float32(0.1), 0.1, session=session)
+    assert not structure_of(index)._is_crowded() or session.profile.kind == "gpu"
 
 
 @pytest.mark.parametrize("foreign", [False, True], ids=["self", "foreign"])
