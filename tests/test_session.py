@@ -12,20 +12,24 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import as_gpu
+from conftest import as_gpu, with_profile
 
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.methods import METHODS
 from clfrnn.planning import configs
 from clfrnn.planning import primitives as plan
-from clfrnn.primitives.fill import fill
+from clfrnn.planning import traversal
+from clfrnn.primitives.fill import fill, fill_selection
 from clfrnn.runtime import launch_limits as limits
 from clfrnn.runtime import launcher, program
 from clfrnn.runtime.device import find_device, list_devices
 from clfrnn.runtime.scratch import INT
+from clfrnn.runtime.session import Selection
 
 POINTS = clouds.uniform(500, 3, seed=1)
+
+REQUIRING = "kernel __attribute__((reqd_work_group_size(8, 1, 1))) void f() {}"
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
@@ -280,7 +284,7 @@ def test_groups_shrink_until_the_kernel_agrees(session, monkeypatch):
     fresh = clfrnn.Session(session.device)
     monkeypatch.setattr(program.Kernel, "largest_group", lambda kernel, device: 16)
     fresh.programs._profile = dataclasses.replace(fresh.profile, required_groups=False)
-    config = plan.plan_walk(fresh.profile, dim=3, real="float", periodic=False)
+    config = traversal.plan_walk(fresh.profile, dim=3, real="float", periodic=False)
 
     _, fitted = fresh.kernels("grid/strips", config)
 
@@ -296,12 +300,62 @@ def test_groups_stay_where_kernels_run_in_what_they_require(session, monkeypatch
     cache._profile = dataclasses.replace(session.profile, required_groups=True)
     config = configs.KernelConfig(work_group_size=8)
 
-    _, required = cache.build_to_fit(
-        config, lambda _: "kernel __attribute__((reqd_work_group_size(8, 1, 1))) void f() {}"
-    )
-    _, any_size = cache.build_to_fit(config, lambda _: "kernel void f() {}")
+    ((_, required),) = cache.build_to_fit(program.Part(config, lambda _: REQUIRING))
+    ((_, any_size),) = cache.build_to_fit(program.Part(config, lambda _: "kernel void f() {}"))
 
     assert (required.work_group_size, any_size.work_group_size) == (8, 4)
+
+
+def test_parts_of_a_program_shrink_by_themselves(session, monkeypatch):
+    """One compilation; the group of each part is what its own kernels allow."""
+    cache = clfrnn.Session(session.device).programs
+    monkeypatch.setattr(program.Kernel, "largest_group", lambda kernel, device: 4 if kernel.name == "f" else 64)
+    cache._profile = dataclasses.replace(session.profile, required_groups=False)
+    wide, narrow = configs.KernelConfig(work_group_size=64), configs.KernelConfig(work_group_size=8)
+
+    fitted = cache.build_to_fit(
+        program.Part(narrow, lambda _: "kernel void f() {}", ("f",)),
+        program.Part(wide, lambda _: "kernel void g() {}\nkernel void h() {}", ("g", "h")),
+    )
+
+    assert [sorted(kernels) for kernels, _ in fitted] == [["f"], ["g", "h"]]
+    assert [config.work_group_size for _, config in fitted] == [4, 64]
+    assert cache.compiled == 1, "the text does not depend on the size here"
+
+
+def test_selections_are_compiled_once_and_together(session):
+    """Whoever selects kernels that some program has takes them from there."""
+    fresh = clfrnn.Session(session.device)
+    config = plan.plan_reduce(fresh.profile, dim=3, real="float")
+    boxes = Selection("primitives/reduce", config, ("bounding_box",))
+    samples = Selection("primitives/reduce", config, ("bounding_box", "sample_cells"))
+
+    fresh.compile_together(samples, fill_selection(fresh))
+    kernels, fitted = fresh.selected(boxes)
+    fill(fresh, fresh.scratch(5, INT, purpose="a test"))
+
+    assert fresh.programs.compiled == 1
+    assert sorted(kernels) == ["bounding_box", "sample_cells"]
+    assert fitted == config
+    everything, _ = fresh.selected(Selection("primitives/reduce", config))
+    assert "box_and_images" in everything
+    assert fresh.programs.compiled == 2
+    with pytest.raises(KeyError, match="no kernel missing among bounding_box"):
+        fresh.selected(Selection("primitives/reduce", config, ("missing",)))
+
+
+@pytest.mark.parametrize("as_device", ["cpu", "gpu"])
+def test_a_first_search_compiles_what_it_launches(session, as_device):
+    """But for the pass of a sort in buckets that comes with the second step."""
+    fresh = clfrnn.Session(session.device) if as_device == "cpu" else with_profile(session, kind="gpu", fma=True)
+    with fresh.recorded() as launches:
+        found = clfrnn.search(clouds.uniform(30_000, 3, seed=1), 0.03, session=fresh)
+
+    assert found.num_pairs
+    launched = {name for name, _ in launches}
+    compiled = {name for kernels in fresh.programs._kernels.values() for name in kernels}
+    assert compiled - launched <= {"share_buckets", "place_stashed_rows"}
+    assert fresh.programs.compiled <= (4 if session.profile.kind == "cpu" and as_device == "cpu" else 6)
 
 
 def test_a_kernel_that_does_not_compile(session):
@@ -309,7 +363,7 @@ def test_a_kernel_that_does_not_compile(session):
     config = configs.KernelConfig(work_group_size=1)
 
     with pytest.raises(clfrnn.KernelBuildError) as caught:
-        cache.build_to_fit(config, lambda _: "kernel void broken(global int *a)\n{ a[0] = nonsense; }")
+        cache.build_to_fit(program.Part(config, lambda _: "kernel void broken(global int *a)\n{ a[0] = nonsense; }"))
 
     assert caught.value.config is config
     assert caught.value.source.splitlines()[1] == "   2 { a[0] = nonsense; }"

@@ -11,12 +11,13 @@ import pyopencl.array as cla
 from ..arrays import REAL_OF
 from ..domain import padded_radius
 from ..period import SLACK
+from ..planning.primitive_configs import ReduceConfig
 from ..planning.primitives import plan_reduce
 from ..runtime.program import Kernel
 from ..runtime.scratch import INT, Scratch
-from ..runtime.session import Session
+from ..runtime.session import Selection, Session
 from ..survey import Sample, Survey, occupancy_sample
-from .fill import cleared, fill
+from .fill import cleared, fill, fill_selection
 from .partition import most_groups, share_out
 from .readback import BoxRoom, PendingBox, read_along
 
@@ -28,6 +29,9 @@ __all__ = [
 ]
 
 _ULONG = np.dtype(np.uint64)
+
+#: The kernels that survey points.
+_SURVEY = "bounding_box", "sample_cells", "count_in_cells", "sum_samples"
 
 #: A share of a length, as kernels take it.
 _SLACK_OF = {dtype: dtype.type(SLACK) for dtype in REAL_OF}
@@ -63,8 +67,16 @@ class _Pass(NamedTuple):
     told: int
 
 
-def _find_pass(session: Session, n: int, dim: int, dtype: np.dtype[Any]) -> _Pass:
-    kernels, config = session.planned("primitives/reduce", plan_reduce, dim=dim, real=REAL_OF[dtype])
+def _kernels(session: Session, dim: int, real: str, periodic: bool = False) -> tuple[dict[str, Kernel], ReduceConfig]:
+    """Those of a survey, compiled together and with the one that clears their counters; or that of periodic boxes."""
+    config = plan_reduce(session.profile, dim=dim, real=real)
+    selection = Selection("primitives/reduce", config, ("box_and_images",) if periodic else _SURVEY)
+    session.compile_together(selection, fill_selection(session))
+    return session.selected(selection)
+
+
+def _find_pass(session: Session, n: int, dim: int, dtype: np.dtype[Any], periodic: bool) -> _Pass:
+    kernels, config = _kernels(session, dim, REAL_OF[dtype], periodic)
     size = config.work_group_size
     groups, span = share_out(session.profile, n, 4 * size)
     # Room for as many groups as there may be, so that arrays of all lengths share it.
@@ -75,7 +87,7 @@ def _find_pass(session: Session, n: int, dim: int, dtype: np.dtype[Any]) -> _Pas
 def _reduce(session: Session, kernel: str, points: cla.Array, box: PendingBox, *arguments: Any) -> None:
     """Launch a kernel that finds the box of points; its own arguments come before those of the box."""
     n, dim = points.shape if points.ndim == 2 else (points.size, 1)
-    found = session.once(_find_pass, n, dim, points.dtype)
+    found = session.once(_find_pass, n, dim, points.dtype, kernel == "box_and_images")
     told = cleared(session, found.told, purpose="what groups found of a box")
     given = found.n, found.span, points.base_data, told.base_data, *arguments, *box.arguments
     session.launch(found.kernels[kernel], found.items, found.work_group_size, *given)
@@ -98,7 +110,7 @@ def _look_into_cells(session: Session, points: cla.Array, radius: float, sample:
     """Enqueue the occupancy sample of cells of side `radius`: the three sums that `sample` makes its crowding of."""
     n, dim = points.shape
     real = REAL_OF[points.dtype]
-    kernels, config = session.planned("primitives/reduce", plan_reduce, dim=dim, real=real)
+    kernels, config = _kernels(session, dim, real)
     size = config.work_group_size
     slots = session.scratch(2 << sample.bits, INT, purpose="the occupancy sample")
     sums = session.scratch(3, _ULONG, purpose="the occupancy sums")

@@ -11,10 +11,10 @@ import pyopencl.array as cla
 from ..planning.primitives import plan_scan, plan_short_scan
 from ..runtime.program import Kernel
 from ..runtime.scratch import INT, LONG, Scratch
-from ..runtime.session import Session
+from ..runtime.session import Selection, Session
 from .partition import share_out
 
-__all__ = ["Counts", "Packed", "Shares", "counts_between", "exclusive_scan", "is_one_launch"]
+__all__ = ["Counts", "Packed", "Shares", "counts_between", "exclusive_scan", "is_one_launch", "scan_selection"]
 
 #: So many counts one group has scanned before two launches would have, where those of several do not pay (measured).
 _FEW = 1 << 14
@@ -66,6 +66,8 @@ def exclusive_scan(
     """
     lie = counts.size, packed.slots if packed else 0
     way = session.once(_find_way, lie, starts.dtype, total is not None, shares and shares.shift)
+    if total is None and way.sums is LONG:
+        total = session.scratch(1, LONG, purpose="a total that the starts end with")
     told: tuple[Any, ...] = () if total is None else total.arguments
     read = (counts.base_data,) if packed is None else (counts.base_data, packed.stash.base_data)
     kernels, size, spans = way.kernels, way.work_group_size, (way.n, way.span, *read)
@@ -82,7 +84,9 @@ def exclusive_scan(
 
 def counts_between(session: Session, starts: cla.Array) -> Scratch:
     """Enqueue the counts that `starts`, (n + 1,), were found from, int32 ones that have come round 2**32 too."""
-    kernels, config = session.planned("primitives/scan", plan_scan, total="long", out=_CTYPE[starts.dtype], stashed=0)
+    kernels, config = session.planned(
+        "primitives/scan", plan_scan, "counts_between", total="long", out=_CTYPE[starts.dtype], stashed=0
+    )
     n = starts.size - 1
     counts = session.scratch(n, INT, purpose="the lengths of rows")
     session.launch(kernels["counts_between"], n, config.work_group_size, n, starts.base_data, counts.base_data)
@@ -109,16 +113,36 @@ class _Way(NamedTuple):
     few: bool
 
 
+def scan_selection(session: Session, n: int, starts: np.dtype[Any]) -> Selection:
+    """What :func:`exclusive_scan` launches for n counts without a `total`, to be compiled with other kernels."""
+    return _select(session, (n, 0), starts, whole=False, shift=None)[0]
+
+
+def _select(
+    session: Session, lie: tuple[int, int], starts: np.dtype[Any], whole: bool, shift: int | None
+) -> tuple[Selection, np.dtype[Any]]:
+    """The kernels that scan so many counts, see :func:`_find_way`, and the type of their sums.
+
+    That is long on a CPU in any case: one program then serves all scans there, and they take no longer.
+    """
+    (n, stashed), profile = lie, session.profile
+    few = shift is None and is_one_launch(session, n)
+    names = ("scan_summed",) if shift is not None else ("scan_few",) if few else ("sum_shares", "scan_shares")
+    sums = LONG if whole or profile.kind == "cpu" else INT
+    plan = plan_short_scan if few else plan_scan
+    config = plan(profile, total=_CTYPE[sums], out=_CTYPE[starts], stashed=stashed)
+    return Selection("primitives/scan", config, names), sums
+
+
 def _find_way(session: Session, lie: tuple[int, int], starts: np.dtype[Any], whole: bool, shift: int | None) -> _Way:
     """For so many counts, in packed rows of a stash of so many slots; the `whole` sum is written apart, too.
 
     Of counts that were added up by shares of ``1 << shift`` each share is a group's.
     """
-    (n, stashed), alone = lie, session.profile.kind not in _SOME
-    few = shift is None and is_one_launch(session, n)
-    sums, out = LONG if whole else INT, _CTYPE[starts]
-    plan = plan_short_scan if few else plan_scan
-    kernels, config = session.planned("primitives/scan", plan, total=_CTYPE[sums], out=out, stashed=stashed)
+    n, alone = lie[0], session.profile.kind not in _SOME
+    selection, sums = _select(session, lie, starts, whole, shift)
+    few = "scan_few" in selection.names
+    kernels, config = session.selected(selection)
     group, tile = config.work_group_size, config.work_group_size * config.items
     if shift is not None:
         span, groups = shift, -(-n >> shift)

@@ -11,22 +11,26 @@ import pyopencl.array as cla
 from ...domain import CellGrid, torus_like
 from ...inputs.deferred_checks import DeferredChecks
 from ...planning.binning import BinningPlan, plan_binning
-from ...planning.configs import VisitVariant, WalkConfig, room_for_points
+from ...planning.configs import WalkConfig, room_for_points
 from ...planning.problem import Problem
 from ...primitives.fill import fill
 from ...primitives.radix_sort import sort_positions
 from ...primitives.readback import PendingBox
 from ...primitives.reduce import bounding_box
-from ...primitives.scan import exclusive_scan
+from ...primitives.scan import exclusive_scan, scan_selection
 from ...runtime.program import Kernel
 from ...runtime.scratch import INT, Scratch
-from ...runtime.session import Session
+from ...runtime.session import Selection, Session
 from ..grid_arguments import pack_box, pack_grid
 from .bucket_sort import BucketSort
 
 __all__ = ["Binning", "Bins", "Layout"]
 
 _UINT = np.dtype(np.uint32)
+
+#: The kernels that are launched for points whose order is found by counting, and by sorting.
+_COUNTING = "count_cells", "order_points", "gather_points"
+_SORTING = "cell_keys", "cell_starts", "gather_points"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -134,10 +138,14 @@ class Binning:
     def _bin_one_by_one(self, rows: cla.Array, bounds: PendingBox | None, bins: Bins) -> None:
         """Find the order of the rows, and gather them in it."""
         session, n = self._session, rows.shape[0]
-        kernels, config = session.kernels(self._stem, self._config, None, VisitVariant())
         if bounds is not None and not bounds.placed:
             bounding_box(session, rows, bounds)
-        find_order = self._sort if bins.layout.filling is None else self._count
+        counted = bins.layout.filling is not None
+        find_order = self._count if counted else self._sort
+        selection = Selection(self._stem, self._config, _COUNTING if counted else _SORTING)
+        if counted:
+            session.compile_together(selection, scan_selection(session, bins.layout.grid.cells, INT))
+        kernels, config = session.selected(selection)
         order = find_order(rows, bins, kernels, config.work_group_size)
         session.launch(
             kernels["gather_points"],
