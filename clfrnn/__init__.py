@@ -54,7 +54,7 @@ _HOME = {
     "ClfrnnError": "errors",
     "DeviceMemoryError": "errors",
     "DeviceProfile": "profile",
-    "Index": "api",
+    "Index": "index",
     "InvalidInputError": "errors",
     "KernelBuildError": "errors",
     "KernelSource": "queries.kernel_source",

@@ -13,10 +13,15 @@ import pyopencl.array as cla
 
 from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, raise_non_finite, round_radii
 from .errors import InvalidInputError
-from .methods import METHODS, Method, choose_method, is_worth_binning  # isort: skip
-from .index import Index  # isort: skip
+from .index import Index
 from .inputs.arrays import check_context, fetch, take_points
+from .inputs.deferred_checks import DeferredChecks
 from .inputs.periodic_box import check_box, check_images, survey_in_box
+from .lists.query import query_list
+from .lists.state import ListState
+from .methods import METHODS, Method, choose_method, is_worth_binning
+from .methods.structure import SearchStructure
+from .methods.traversal import Traversal
 from .planning.problem import Problem
 from .primitives.readback import PendingBox
 from .primitives.reduce import bounding_box, survey_points
@@ -139,19 +144,19 @@ def search(
         check_context(session, radius, "radius")
         radius = fetch(session, radius)
     per_query = not is_scalar(radius)
-    domain = (box, periodic)
-    index = _build(
+    structure, _ = _build(
         points,
         radius,
         method=method,
-        domain=domain,
+        domain=(box, periodic),
         session=session,
         options=options,
         per_query=per_query,
         queried_once=points if queries is None else queries,
     )
-    index.loops = False
-    return index.query(
+    return query_list(
+        Traversal(structure),
+        ListState(session),
         queries,
         radius=radius if per_query else None,
         include_self=include_self,
@@ -160,6 +165,7 @@ def search(
         sort=sort,
         half=half,
         max_bytes=max_bytes,
+        loops=False,
     )
 
 
@@ -207,8 +213,10 @@ def build_index(
     [0, 0]
     """
     session = _choose_session(session, points)
-    domain = (box, periodic)
-    return _build(points, radius, method=method, domain=domain, session=session, options=options, per_query=False)
+    structure, name = _build(
+        points, radius, method=method, domain=(box, periodic), session=session, options=options, per_query=False
+    )
+    return Index(name, structure)
 
 
 def _build(
@@ -221,8 +229,8 @@ def _build(
     options: dict[str, Any],
     per_query: bool,
     queried_once: Any = None,
-) -> Index:
-    """The index; `queried_once` is what a search asks for, None where the index is kept."""
+) -> tuple[SearchStructure, str]:
+    """The structure and its method; `queried_once` is what a search asks for, None where an index is kept."""
     session.check_process()
     chosen = _check_method(method, options)
     array, pending, _ = take_points(session, points, "points")
@@ -264,10 +272,11 @@ def _build(
     if chosen is None:
         chosen, why = choose_method(problem, session.profile, queries=m, varied=varied)
         problem = dataclasses.replace(problem, options=chosen.check({}), why=why)
-    index = chosen.build(session, problem, array, pending)
+    checks = DeferredChecks(session, n=n, dtype=array.dtype, dim=dim, radius=largest, box=box)
+    structure = chosen.build(session, problem, checks, array, pending)
     if pending is not None:
-        index.watch.good_points(pending.read())
-    return index
+        checks.good_points(pending.read())
+    return structure, chosen.name
 
 
 def _survey(session: Session, array: cla.Array, radius: float, pending: PendingBox | None, *, crowding: bool) -> Survey:

@@ -12,6 +12,7 @@ import pyopencl.array as cla
 from .errors import InvalidInputError
 
 __all__ = [
+    "DTYPE_OF",
     "REAL_OF",
     "check_finite",
     "check_radii",
@@ -25,6 +26,7 @@ __all__ = [
 
 #: OpenCL C's name of each dtype that is computed in.
 REAL_OF: dict[np.dtype[Any], str] = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
+DTYPE_OF: dict[str, np.dtype[Any]] = {real: dtype for dtype, real in REAL_OF.items()}
 
 #: Rows are counted in int32, with room for kernels to round up.
 MOST_ROWS = 2**31 - 2**22

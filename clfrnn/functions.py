@@ -9,7 +9,7 @@ import re
 from .errors import InvalidInputError
 from .scanner import check_leaving, check_piece, check_preamble, forbidden_macros
 
-__all__ = ["PIECES", "Argument", "NeighborFunction"]
+__all__ = ["PIECES", "Argument", "NeighborFunction", "WalkFunction", "walk_function"]
 
 #: The pieces of a function, in the order in which they stand in a kernel.
 PIECES = ("preamble", "arguments", "state", "per_neighbor", "finish")
@@ -88,32 +88,38 @@ class NeighborFunction:
     per_neighbor: str = ""
     finish: str = ""
     preamble: str = ""
-    #: of the library itself: its text is not numbered for error messages
-    own: bool = dataclasses.field(default=False, repr=False)
-    #: ``per_neighbor`` is a plain sum, which compilers test a vector at a time as it stands, and may stand there
-    #: more than once
-    light: bool = dataclasses.field(default=False, repr=False)
-    #: the type of the places that it writes neighbors' numbers to, a whole sector of memory at once and nothing else
-    sectors: str = dataclasses.field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        for piece in PIECES:
-            if not isinstance(getattr(self, piece), str):
+        pieces = {piece: getattr(self, piece) for piece in PIECES}
+        for name, text in pieces.items():
+            if not isinstance(text, str):
                 raise InvalidInputError(
-                    f"{piece}: expected OpenCL C in a str, got {type(getattr(self, piece)).__name__}; "
-                    "pass the text of the code"
+                    f"{name}: expected OpenCL C in a str, got {type(text).__name__}; pass the text of the code"
                 )
-        if problem := check_preamble(self.preamble):
-            raise InvalidInputError(f"preamble: {problem}")
-        macros = forbidden_macros(self.preamble)
-        for piece in ("state", "per_neighbor", "finish"):
-            if problem := check_piece(getattr(self, piece), macros):
-                raise InvalidInputError(f"{piece}: {problem}")
-        if problem := check_leaving(self.state, self.preamble):
-            raise InvalidInputError(f"state: {problem}")
-        if problem := check_leaving(self.finish, self.preamble, self.state, self.per_neighbor):
-            raise InvalidInputError(f"finish: {problem}")
-        _ = self.parsed_arguments
+        _check_code(**{name: text for name, text in pieces.items() if name != "arguments"})
+        walked = WalkFunction(**pieces)
+        for argument in walked.parsed_arguments:
+            _check_name(argument.name)
+        object.__setattr__(self, "_walked", walked)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WalkFunction:
+    """A function as walks run it: a user's, or one of the library's own, which says more of itself."""
+
+    arguments: str = ""
+    state: str = ""
+    per_neighbor: str = ""
+    finish: str = ""
+    preamble: str = ""
+    #: of the library itself: its lines are not numbered for error messages
+    own: bool = False
+    #: ``per_neighbor`` is a plain sum, which compilers test a vector at a time as it stands, and which may stand in a
+    #: kernel more than once
+    light: bool = False
+    #: the type of the places to which it writes the indices of neighbors, a whole sector of memory at once and nothing
+    #: else; "" for other functions
+    sectors: str = ""
 
     def __hash__(self) -> int:
         return self._hash
@@ -131,9 +137,6 @@ class NeighborFunction:
         for name in names:
             if names.count(name) > 1:
                 raise InvalidInputError(f"arguments: {name!r} is declared {names.count(name)} times; rename one")
-            if not self.own and (name in _TAKEN_BY_CALLS | _IN_SCOPE or name.lower().startswith("frnn_")):
-                why = "a keyword of visit()" if name in _TAKEN_BY_CALLS else "a name of the library's"
-                raise InvalidInputError(f"arguments: {name!r} is {why}; choose another name")
         return found
 
     @functools.cached_property
@@ -148,6 +151,33 @@ class NeighborFunction:
         text = f"{self.state} {self.preamble}"
         words = set(re.findall(r"[A-Za-z_]\w*", text))
         return self.own or not (words & {"printf", *written} or "##" in text)
+
+
+def walk_function(function: NeighborFunction) -> WalkFunction:
+    """A user's function as walks run it."""
+    walked: WalkFunction = function._walked  # type: ignore[attr-defined]  # noqa: SLF001 — users see five pieces alone
+    return walked
+
+
+def _check_code(*, preamble: str, state: str, per_neighbor: str, finish: str) -> None:
+    """Raise for code that would break the walk around it."""
+    if problem := check_preamble(preamble):
+        raise InvalidInputError(f"preamble: {problem}")
+    macros = forbidden_macros(preamble)
+    for name, text in (("state", state), ("per_neighbor", per_neighbor), ("finish", finish)):
+        if problem := check_piece(text, macros):
+            raise InvalidInputError(f"{name}: {problem}")
+    if problem := check_leaving(state, preamble):
+        raise InvalidInputError(f"state: {problem}")
+    if problem := check_leaving(finish, preamble, state, per_neighbor):
+        raise InvalidInputError(f"finish: {problem}")
+
+
+def _check_name(name: str) -> None:
+    """Raise for an argument whose name is a keyword of :meth:`clfrnn.Index.visit`, or one of the library's."""
+    if name in _TAKEN_BY_CALLS | _IN_SCOPE or name.lower().startswith("frnn_"):
+        why = "a keyword of visit()" if name in _TAKEN_BY_CALLS else "a name of the library's"
+        raise InvalidInputError(f"arguments: {name!r} is {why}; choose another name")
 
 
 def _parse(declaration: str) -> Argument:

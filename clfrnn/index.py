@@ -1,31 +1,29 @@
-"""Index: what users hold. Everything that it answers comes from one ``visit``, which each method provides."""
+"""Index: what users hold. It has a search structure, which a method made, and the state of its lists."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn, final
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
 from .errors import InvalidInputError
-from .first_pass.neighbor_buffer import NeighborBuffer
-from .functions import NeighborFunction
+from .functions import NeighborFunction, walk_function
 from .inputs.arguments import bind
 from .inputs.arrays import release_queue
-from .lists.blocks import list_blocks
-from .lists.capacity import Capacity
-from .lists.columns import Columns, make_columns
-from .lists.two_pass import list_now, list_of_hint
+from .lists.query import query_blocks, query_list
+from .lists.state import ListState
+from .methods.structure import SearchStructure
 from .methods.traversal import Traversal
-from .planning.problem import Problem
+from .methods.updates import PointUpdates
 from .queries.count_nearest import count_into, find_nearest
 from .queries.explain import explain
 from .queries.kernel_source import KernelSource, make_kernel_source
-from .queries.make_request import make_request, natural
+from .queries.make_request import make_request
+from .queries.reorder import reorder
 from .results import NeighborList
-from .runtime.scratch import Scratch
 from .runtime.session import Session
 
 __all__ = ["Index", "Nearest"]
@@ -38,15 +36,9 @@ class Nearest(NamedTuple):
     distances: cla.Array
 
 
-class Index(Traversal):
+@final
+class Index:
     """Points made ready for many queries. Made by :func:`clfrnn.build_index`.
-
-    Attributes
-    ----------
-    session, method, radius, num_points, dim, dtype
-        What the index was built with; `radius` is rounded to `dtype`.
-    last_update : "rebuilt" or "refit"
-        What the last :meth:`update` did.
 
     Examples
     --------
@@ -58,24 +50,78 @@ class Index(Traversal):
     [1.0, 4.242640687119285]
     """
 
-    def __init__(self, session: Session, problem: Problem) -> None:
-        super().__init__(session, problem)
-        #: whether lists leave room for the next ones, which a single search has no use for
-        self.loops = True
-        self.rooms = Capacity()
-        #: what the last list put numbers by in, for the next
-        self.kept_stash: NeighborBuffer | None = None
-        session.keepers.add(self)
-        #: what its lists carry, by what was asked for
-        self.specs: dict[tuple[bool, bool, str | None], Columns] = {}
+    def __init__(self, method: str, structure: SearchStructure) -> None:
+        self._method = method
+        self._traversal = Traversal(structure)
+        self._updates = PointUpdates(structure)
+        self._lists = ListState(structure.session)
+        self._last_update = "rebuilt"
 
-    def let_go(self) -> bool:
-        """See :class:`~clfrnn.runtime.memory.Keeper`: what is kept for the next list alone."""
-        kept, self.kept_stash = self.kept_stash, None
-        return kept is not None
+    def __repr__(self) -> str:
+        return (
+            f"<{self.method} index: {self.num_points:,} points in {self.dim}D, {self.dtype}, "
+            f"radius {self.radius:g}, on {self.session.profile.name}>"
+        )
 
-    def _buffers_of_lists(self) -> dict[str, cla.Array | Scratch]:
-        return {} if self.kept_stash is None else self.kept_stash.buffers
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an index lies on a device and cannot be pickled; pickle the points and build it again")
+
+    @property
+    def session(self) -> Session:
+        """The session of the device that holds the index."""
+        return self._traversal.session
+
+    @property
+    def method(self) -> str:
+        """The name of the method that searches."""
+        return self._method
+
+    @property
+    def radius(self) -> float:
+        """The largest radius of a query, rounded to the points' dtype."""
+        return self._traversal.radius
+
+    @property
+    def num_points(self) -> int:
+        """The number of points."""
+        return self._traversal.num_points
+
+    @property
+    def dim(self) -> int:
+        """The number of coordinates of a point."""
+        return self._traversal.dim
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype that distances are computed in: that of the points."""
+        return self._traversal.dtype
+
+    @property
+    def last_update(self) -> str:
+        """What the last :meth:`update` did: "refit", where the order of points could stay, or "rebuilt"."""
+        return self._last_update
+
+    def update(self, points: Any) -> None:
+        """Take new positions of the same points in.
+
+        Parameters
+        ----------
+        points : same shape and dtype as before — a host array is checked at once, a device array by :meth:`check`
+
+        Raises
+        ------
+        InvalidInputError
+            Another shape or dtype, or a host array that is not finite; the index then still answers for the old points.
+        DeviceMemoryError
+            There is no room for the new cells; the index then still answers for the old points.
+
+        Notes
+        -----
+        Cost: that of building, without its survey. Nothing is compiled. A device array is not waited for, save that a
+        caller who never waits comes to wait for what is more than eight checks behind; ``aabb_tree`` waits for a number
+        of the step before, and where points jump for one of its own.
+        """
+        self._last_update = self._updates.take(points)
 
     def count(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> cla.Array:
         """The number of neighbors of each query.
@@ -100,9 +146,9 @@ class Index(Traversal):
         Cost: one visit; no list is made. Of millions with few neighbors on a GPU one launch more, which has nothing to
         do where they come nearly sorted, and m bytes.
         """
-        ask = make_request(self, queries, radius=radius, include_self=include_self)
-        counts = self.session.allocate(ask.m, np.int32, purpose="the neighbor counts")
-        self.session.publish(count_into(self, ask, counts), counts)
+        request = make_request(self._traversal, queries, radius=radius, include_self=include_self)
+        counts = self.session.allocate(request.m, np.int32, purpose="the neighbor counts")
+        self.session.publish(count_into(self._traversal, request, counts), counts)
         return counts
 
     def nearest(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> Nearest:
@@ -128,10 +174,10 @@ class Index(Traversal):
         Cost: one visit, which leaves out what lies beyond the nearest so far. Of millions with few neighbors on a
         GPU one launch more, which has nothing to do where they come nearly sorted, and two numbers a query.
         """
-        ask = make_request(self, queries, radius=radius, include_self=include_self)
-        indices = self.session.allocate(ask.m, np.int32, purpose="the nearest neighbors")
-        distances = self.session.allocate(ask.m, self.dtype, purpose="the nearest neighbors' distances")
-        self.session.publish(find_nearest(self, ask, indices, distances), indices, distances)
+        request = make_request(self._traversal, queries, radius=radius, include_self=include_self)
+        indices = self.session.allocate(request.m, np.int32, purpose="the nearest neighbors")
+        distances = self.session.allocate(request.m, self.dtype, purpose="the nearest neighbors' distances")
+        self.session.publish(find_nearest(self._traversal, request, indices, distances), indices, distances)
         return Nearest(indices, distances)
 
     def visit(
@@ -175,13 +221,15 @@ class Index(Traversal):
                 f"function: expected a clfrnn.NeighborFunction, got {type(function).__name__}; "
                 "wrap the code: clfrnn.NeighborFunction(per_neighbor=...)"
             )
-        ask = make_request(self, queries, radius=radius, include_self=include_self)
-        bound = bind(self.session, function, arguments, dtype=self.dtype, dim=self.dim)
-        ask = ask.apart_from(self.session, bound.written)
-        event = self.run(function, ask, bound.values) or cl.enqueue_marker(self.session.queue)
-        self.session.publish(event, *bound.written)
+        session = self.session
+        request = make_request(self._traversal, queries, radius=radius, include_self=include_self)
+        walked = walk_function(function)
+        bound = bind(session, walked, arguments, dtype=self.dtype, dim=self.dim)
+        request = request.apart_from(session, bound.written)
+        event = self._traversal.run(walked, request, bound.values) or cl.enqueue_marker(session.queue)
+        session.publish(event, *bound.written)
         for array in bound.borrowed:
-            release_queue(self.session, array)
+            release_queue(session, array)
         return event
 
     def query(
@@ -219,19 +267,26 @@ class Index(Traversal):
 
         Notes
         -----
-        Cost: two visits, a scan, and one wait for the number of pairs, after the second visit was enqueued if there was
-        such a list before. Of few neighbors on a GPU the first visit keeps their numbers, which a launch brings into
-        rows instead of a second visit; from the second list on, up to 2¹⁹ rows of numbers alone that are not sorted
-        need no scan. With a `hint`, the wait comes when the list is first looked at. When there are more pairs than the
-        hint said, or the lists before had and an eighth, rows are written once more. Up to 32 MiB are then kept for the
-        next list (:attr:`nbytes` says), until something else of the session needs them.
+        Cost: a count, a scan, a walk that writes the rows, and one wait for the number of pairs, after the walk was
+        enqueued if there was such a list before. Of few neighbors on a GPU the count writes their indices to a buffer,
+        which a launch copies into rows instead of the walk. With a `hint`, the wait comes when the list is first looked
+        at. When there are more pairs than the hint said, or the lists before had and an eighth, rows are written once
+        more.
         """
-        ask = make_request(self, queries, radius=radius, include_self=include_self, half=half)
-        spec = make_columns(self, distances=distances, vectors=vectors, sort=sort)
-        budget = natural("max_bytes", max_bytes)
-        if (pairs := natural("hint", hint)) is not None:
-            return list_of_hint(self, ask, spec, max_bytes=budget, hint=pairs)
-        return list_now(self, ask, spec, max_bytes=budget, spare=self.loops)
+        return query_list(
+            self._traversal,
+            self._lists,
+            queries,
+            radius=radius,
+            include_self=include_self,
+            distances=distances,
+            vectors=vectors,
+            sort=sort,
+            half=half,
+            max_bytes=max_bytes,
+            hint=hint,
+            loops=True,
+        )
 
     def query_blocks(
         self,
@@ -267,14 +322,69 @@ class Index(Traversal):
         Notes
         -----
         Cost: one visit for the counts, a visit for each part, and 12 bytes for each query on the host; on a GPU, where
-        the list carries more than numbers, also a copy of the points until the last part.
+        the list carries more than indices, also a copy of the points until the last part.
         """
-        ask = make_request(self, queries, radius=radius, include_self=include_self, half=half)
-        spec = make_columns(self, distances=distances, vectors=vectors, sort=sort)
-        budget = natural("max_bytes", max_bytes)
-        if budget is None:
-            raise InvalidInputError("max_bytes: expected a number of bytes, got None; query() needs no budget")
-        return list_blocks(self, ask, spec, max_bytes=budget)
+        return query_blocks(
+            self._traversal,
+            queries,
+            max_bytes=max_bytes,
+            radius=radius,
+            include_self=include_self,
+            distances=distances,
+            vectors=vectors,
+            sort=sort,
+            half=half,
+        )
+
+    def check(self) -> None:
+        """Wait for the device, and raise what earlier calls that did not wait have found.
+
+        Raises
+        ------
+        InvalidInputError
+            Points, queries or radii on the device held a NaN or an infinity, or a radius was too large.
+        """
+        self.session.check_process()
+        self.session.queue.finish()
+        self._traversal.checks.settle()
+
+    @property
+    def order(self) -> cla.Array:
+        """The number of the point at each place of the search order, (n,) int32 on the device.
+
+        Points that are near each other in it are near in space. The order of input where a method does not sort.
+        """
+        self.session.check_process()
+        return self._traversal.structure.order()
+
+    def reorder(self, *arrays: Any) -> Any:
+        """Rows of `arrays`, one for each point, in the index's own order: ``array[order]``, on the device.
+
+        Parameters
+        ----------
+        *arrays : (n, ...) of any dtype, on the device or on the host
+
+        Returns
+        -------
+        A new device array, or a tuple of them when several were given.
+
+        Raises
+        ------
+        InvalidInputError
+            An array does not have one row for each point.
+
+        Notes
+        -----
+        Cost: one read and one write of each array. Not waited for.
+        """
+        self.session.check_process()
+        return reorder(self._traversal, arrays)
+
+    @property
+    def nbytes(self) -> dict[str, int]:
+        """Bytes that the index keeps on the device, by buffer."""
+        buffers = self._traversal.structure.buffers()
+        return {name: int(buffer.size) * buffer.dtype.itemsize for name, buffer in buffers.items()}
 
     def explain(self) -> str:
         """How this index searches and why, in words: method, kernels, cells, bytes, candidates per neighbor.
@@ -282,7 +392,7 @@ class Index(Traversal):
         The last is measured, on at most a thousand of the points.
         """
         self.session.check_process()
-        return explain(self)
+        return explain(self._traversal, method=self.method, sizes=self.nbytes, last_update=self.last_update)
 
     def kernel_source(self) -> KernelSource:
         """The walk over neighbors, for kernels of your own.
@@ -297,4 +407,4 @@ class Index(Traversal):
         The arguments are the points as they are now: ask again after an :meth:`update`.
         """
         self.session.check_process()
-        return make_kernel_source(self)
+        return make_kernel_source(self._traversal, self.method)

@@ -114,7 +114,8 @@ def edge_cloud(session: Session, case: Case, *, radius: float, seed: int, far: b
         points = clouds.edges(case.points, case.dim, dtype=case.dtype, seed=seed, radius=radius, sides=sides, low=low)
         if far:
             points = np.concatenate([points, np.full((1, case.dim), 1e5, case.dtype)])
-        grid = build_index(points, radius, method=case.method, session=session, **case.options).cell_grid
+        index = build_index(points, radius, method=case.method, session=session, **case.options)
+        grid = index._traversal.structure.cell_grid  # noqa: SLF001 — nobody else has use for the cells
         if grid is None or grid.sides == sides:
             return points
         sides = grid.sides

@@ -128,6 +128,30 @@ def dtype(request, session):
     return np.dtype(request.param)
 
 
+def assert_same(found, expected):
+    """A list sorted by index equals the reference: pairs and all columns that it has, to the last bit."""
+    found = found.to_host()
+    for name in ("offsets", "indices", "distances", "vectors", "shifts"):
+        values = getattr(found, name)
+        if values is not None:
+            assert np.array_equal(values, getattr(expected, name)), name
+
+
+def same_rows(found, expected, *, by_distance=False):
+    """The rows of a list are those of the reference, whatever the order inside them, with their distances if it has any."""
+    found = found.to_host()
+    assert np.array_equal(found.offsets, expected.offsets)
+    rows = np.repeat(np.arange(len(found)), np.diff(expected.offsets))
+    distances = found.distances
+    if by_distance:
+        assert not ((np.diff(rows) == 0) & (np.diff(distances) < 0)).any()
+    keys = [found.indices, rows] if distances is None else [distances, found.indices, rows]
+    truth = [expected.indices, rows] if distances is None else [expected.distances, expected.indices, rows]
+    order, right = np.lexsort(keys), np.lexsort(truth)
+    for key, true in zip(keys, truth, strict=True):
+        assert np.array_equal(key[order], true[right])
+
+
 def takes_long_as_gpu(session, method):
     """Whether kernels that share much, among items that wait for each other, take a minute to compile here."""
     return method == "fenns" and session.profile.platform == "Portable Computing Language"

@@ -1,68 +1,59 @@
-"""Handover: what a count leaves for the visit that writes its list, so that this is sooner."""
+"""FirstPass: what a count leaves on the device so that the list behind it is written sooner."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+import dataclasses
+from typing import Any, ClassVar, Protocol
 
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..runtime.scratch import Scratch
+from ..primitives.scan import Packed
 from ..runtime.session import Session
 
-if TYPE_CHECKING:
-    from ..index import Index
-    from ..primitives.scan import Packed
-    from .block_sums import Reader, RowSums
+__all__ = ["FirstPass", "ListFacts"]
 
-__all__ = ["FirstPass"]
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ListFacts:
+    """What a search structure says about its lists, for plans of them."""
+
+    #: neighbors of a query that a neighbor buffer should have slots for; 0 where a buffer is not worth its memory
+    slots: int = 0
+    #: words that a hit mask should have for each query, 0 where a mask is not worth its memory
+    #: the bytes of a word, 0 where the walk writes no masks, and the words that a batch may write beyond those
+    mask_words: float = 0.0
+    mask_word_bytes: int = 0
+    mask_spare: int = 0
+    #: the walk writes several indices of a row at once, a sector of memory
+    by_sectors: bool = False
 
 
 class FirstPass(Protocol):
-    """Marks of the neighbors that were found, or their numbers, on the device."""
+    """The hits of a count, on the device: a :mod:`~.hit_mask` or a :mod:`~.neighbor_buffer`."""
 
-    #: whether :meth:`place` does, where the count adds up rows
-    places_rows: ClassVar[bool]
-
-    @property
-    def arguments(self) -> tuple[Any, ...]:
-        """As kernels take them."""
-
-    def variant(self, *, light: bool) -> dict[str, Any]:
-        """What is compiled into a visit that leaves them, which is a light one, or into the one behind it."""
-
-    def counts(self, session: Session, m: int) -> cla.Array:
-        """Room for the counts of m queries, or for rows that they are packed in with something else."""
+    #: rows are written from it by a launch of its own, and the walk serves only what overflowed
+    writes_rows: ClassVar[bool]
 
     @property
     def packed(self) -> Packed | None:
-        """What scans need to know where counts are packed in rows."""
-
-    def tell(self, total: Scratch) -> None:
-        """Where the number of pairs will lie, with room behind it for a word to the host from the count."""
-
-    def add_up(self, session: Session, find: Callable[[], RowSums | None]) -> None:
-        """Let the count add up its rows in what is found, if anything is, so that who places them need not."""
+        """How counts are packed with something else, for the scan; None where they are not."""
 
     @property
-    def adds_up(self) -> bool:
-        """Whether the count does, and nobody has read its sums."""
+    def arguments(self) -> tuple[Any, ...]:
+        """As kernels take it."""
 
-    def read_sums(self, session: Session, launch: Reader) -> cl.Event | None:
-        """Launch what reads the sums of the count, and clears others."""
+    def variant(self, *, light: bool) -> dict[str, Any]:
+        """What is compiled into the count that fills it, which is light, or into the walk behind it."""
 
-    def has_rest(self, told: int) -> bool:
-        """Whether the second visit has anything to do, by what was `told` behind that number; nobody says 0."""
+    def counts(self, session: Session, m: int) -> cla.Array:
+        """Memory for the counts of `m` queries, or for what they are packed in."""
+
+    def overflowed(self, word: int) -> bool:
+        """Whether the walk behind it has anything to do, by the word that came to the host with the total."""
 
     def write(self, session: Session, offsets: cla.Array, indices: cla.Array) -> cl.Event | None:
-        """Enqueue what may be written of the list ahead of the second visit, as far as `indices` go."""
-
-    def place(self, session: Session, offsets: cla.Array, indices: cla.Array) -> cl.Event | None:
-        """The same without a scan: `offsets` and the number of pairs are written, too."""
+        """Enqueue the rows that can be written without the walk, as far as `indices` reach."""
 
     def prepare(self, session: Session, offsets: cla.Array) -> None:
-        """Compile what :meth:`write` and :meth:`place` launch for such offsets."""
-
-    def give_back(self, index: Index) -> None:
-        """All that reads it is enqueued: another list of the index may have its room."""
+        """Compile what :meth:`write` launches for such offsets."""

@@ -1,31 +1,30 @@
-"""Marks: which candidates of a query are its neighbors, from a count for the visit that writes a list."""
+"""HitMask: which candidates of a query are its neighbors, from a count for the walk that writes the list.
+
+On a GPU a word holds the first place of 32 candidates in a row, and a bit for each that is a neighbor. On a CPU a word
+is the place of one neighbor. The walk behind the count goes from word to word and tests no candidate again; queries
+that need more words than there are go through their candidates once more.
+"""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+import pyopencl as cl
 import pyopencl.array as cla
 
 from ..errors import DeviceMemoryError
 from ..runtime.scratch import INT, Scratch
 from ..runtime.session import Session
-from .block_sums import Summing
-
-if TYPE_CHECKING:
-    from ..index import Index
 
 __all__ = ["HitMask", "make_hit_mask"]
 
-#: Marks take no more than this share of what the device has left.
-_SHARE = 1 / 8
+_PURPOSE = "the hit mask"
 
 
-class HitMask(Summing):
-    """Room for so many words of each unit of a launch, and how many of them it would need."""
+class HitMask:
+    """Memory for some words of each query, and how many of them the query needs."""
 
-    #: the visit that reads them writes rows, from where a scan says that they begin
-    places_rows: ClassVar[bool] = False
+    writes_rows: ClassVar[bool] = False
     packed = None
 
     def __init__(self, words: Scratch, used: Scratch, room: int, units: int) -> None:
@@ -33,53 +32,36 @@ class HitMask(Summing):
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """As kernels take them."""
-        return self.words.base_data, self.used.base_data, self.room, self.units, *self.sum_arguments
+        """As kernels take it."""
+        return self.words.base_data, self.used.base_data, self.room, self.units
 
     def variant(self, *, light: bool) -> dict[str, Any]:
-        """What is compiled into a visit that makes them, or into one that reads them."""
-        return {"marks": "made" if light else "read", "summed": self.adds_up}
+        """What is compiled into the count that writes the mask, or into the walk that reads it."""
+        return {"first_pass": "write_mask" if light else "read_mask"}
 
     def counts(self, session: Session, m: int) -> cla.Array:
-        """Room for counts."""
+        """Memory for plain counts."""
         return session.allocate(m, INT, purpose="the neighbor counts")
 
-    def tell(self, total: Scratch) -> None:
-        """Nothing: see :meth:`has_rest`."""
-
-    def has_rest(self, told: int) -> bool:  # noqa: ARG002
-        """The visit that reads them writes all rows."""
+    def overflowed(self, word: int) -> bool:  # noqa: ARG002
+        """The walk writes all rows."""
         return True
 
-    def write(self, session: Session, offsets: cla.Array, indices: cla.Array) -> None:
-        """Nothing: see :meth:`has_rest`."""
-
-    def place(self, session: Session, offsets: cla.Array, indices: cla.Array) -> None:
-        """Nothing: see :attr:`places_rows`."""
+    def write(self, session: Session, offsets: cla.Array, indices: cla.Array) -> cl.Event | None:
+        """Nothing: the walk writes all rows."""
 
     def prepare(self, session: Session, offsets: cla.Array) -> None:
-        """Nothing: see :attr:`places_rows`."""
-
-    def give_back(self, index: Index) -> None:
-        """Nothing: marks take as much as the pool has."""
+        """Nothing: the walk writes all rows."""
 
 
-def make_hit_mask(session: Session, *, units: int, room: float, size: int, spare: int = 0) -> HitMask | None:
-    """Memory for marks of `room` words of `size` bytes for each of the `units`, or fewer of them where that is much.
-
-    And `spare` words more for each, which whoever writes some at once may come to write to.
-    """
-    largest, available = session.available()
-    most = int(min(largest, available * _SHARE - units * INT.itemsize)) // (units * size) - spare if units else 0
-    words = min(most, math.ceil(room))
-    if words <= 0:
-        return None
+def make_hit_mask(session: Session, *, queries: int, words: int, word_bytes: int, spare: int) -> HitMask | None:
+    """Memory for so many `words` of each query and some to spare behind them; None where it cannot be had."""
     try:
         return HitMask(
-            session.scratch((words + spare) * units * size // INT.itemsize, INT, purpose="the marks of candidates"),
-            session.scratch(units, INT, purpose="the marks of candidates"),
+            session.scratch((words + spare) * queries * word_bytes // INT.itemsize, INT, purpose=_PURPOSE),
+            session.scratch(queries, INT, purpose=_PURPOSE),
             words,
-            units,
+            queries,
         )
     except DeviceMemoryError:  # a list can do without
         return None

@@ -13,7 +13,7 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..errors import ArgumentError
-from ..functions import Argument, NeighborFunction
+from ..functions import Argument, WalkFunction
 from ..planning.configs import LANES, vector_length
 from ..runtime.session import Session
 from .arrays import await_queue, check_context
@@ -58,7 +58,7 @@ class _Kind:
 
 
 def bind(
-    session: Session, function: NeighborFunction, given: Mapping[str, Any], *, dtype: np.dtype[Any], dim: int
+    session: Session, function: WalkFunction, given: Mapping[str, Any], *, dtype: np.dtype[Any], dim: int
 ) -> Bound:
     """The values `given` for the arguments of `function`; ArgumentError for what does not fit its declaration."""
     declared = {argument.name: argument for argument in function.parsed_arguments}

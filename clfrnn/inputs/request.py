@@ -1,4 +1,4 @@
-"""Ask: one query of an index after its arguments were checked."""
+"""QueryRequest: one query of an index after its arguments were checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["QueryRequest"]
 
 
 class QueryRequest(NamedTuple):
-    """One checked query: where the queries are, how far they look, what they leave out, and what they look into."""
+    """Where queries are, how far they look, what they leave out, and which points they look into."""
 
     queries: cla.Array | None
     m: int
@@ -23,26 +23,26 @@ class QueryRequest(NamedTuple):
     radii: cla.Array | None
     include_self: bool
     half: bool
-    #: the walk's own arguments: the points as they were when the query was asked, whatever the index does since
-    walk: tuple[Any, ...]
-    #: the kernels that serve it between them: see :class:`~clfrnn.planning.configs.VisitVariant`
+    #: the walk's own arguments: the points as they were when the request was made, whatever the index does since
+    arguments: tuple[Any, ...]
+    #: the images of a periodic box that each launch serves: see :class:`~clfrnn.planning.configs.VisitVariant`
     images: tuple[str, ...]
-    #: what the walk takes of queries in an order of their own
-    placed: tuple[Any, ...] = ()
-    #: the first of the queries that are served and the one behind the last, or None for all
+    #: what the walk takes of queries that it serves in an order of their own
+    query_order: tuple[Any, ...] = ()
+    #: the first query that is served and the one behind the last, or None for all
     part: tuple[int, int] | None = None
-    #: arrays are the caller's own, who may write to them after the call
+    #: the arrays are the caller's, who may write to them after the call
     borrowed: bool = False
-    #: what is placed is a copy of the queries, and walks read nothing else of them
-    copied: bool = False
-    #: its queries and radii are its own, for those who take parts of them
-    parted: bool = False
-    #: what is being checked of its arrays
+    #: the order of the queries is a copy of them, and walks read nothing else
+    reads_copy: bool = False
+    #: queries and radii are the request's own, so that parts can be taken of them later
+    divisible: bool = False
+    #: the checks of its arrays that are still running on the device
     checks: tuple[tuple[str, PendingBox], ...] = ()
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """What decides about the number of pairs besides where points and queries lie, and radii of their own."""
+        """What decides about the number of pairs besides positions and radii of the queries' own."""
         return (
             self.queries is None,
             self.m,
@@ -51,26 +51,25 @@ class QueryRequest(NamedTuple):
             self.half,
         )
 
-    def kept(self, session: Session) -> QueryRequest:
-        """The same query, of copies where arrays are the caller's own: for those who come back to it later."""
-        return self._copied(session, [array for array in self._read() if self.borrowed])
+    def owned(self, session: Session) -> QueryRequest:
+        """The same request over copies of the caller's arrays, for lists that may be written again later."""
+        return self._copied(session, [array for array in self._read_by_walks() if self.borrowed])
 
-    def kept_for_parts(self, session: Session) -> QueryRequest:
-        """The same for those who take parts of it, of queries of its own also where walks read a copy of them."""
+    def owned_for_parts(self, session: Session) -> QueryRequest:
+        """The same for lists in blocks, which read the queries themselves also where a walk reads a copy of them."""
         try:
-            return self._copied(session, [self.queries, self.radii] if self.borrowed else [])._replace(parted=True)
+            return self._copied(session, [self.queries, self.radii] if self.borrowed else [])._replace(divisible=True)
         except DeviceMemoryError:
-            return self.kept(session)
+            return self.owned(session)
 
     def apart_from(self, session: Session, written: list[cla.Array]) -> QueryRequest:
-        """The same query, of copies of arrays that its function writes to while others still look at them."""
+        """The same request over copies of those of its arrays that a user's function writes to."""
         buffers = [array.base_data for array in written]
-        given = (array for array in self._read() if array is not None)
+        given = (array for array in self._read_by_walks() if array is not None)
         return self._copied(session, [array for array in given if array.base_data in buffers])
 
-    def _read(self) -> tuple[cla.Array | None, ...]:
-        """What a walk reads while it is under way."""
-        return (None if self.copied else self.queries, self.radii)
+    def _read_by_walks(self) -> tuple[cla.Array | None, ...]:
+        return (None if self.reads_copy else self.queries, self.radii)
 
     def _copied(self, session: Session, arrays: list[cla.Array | None]) -> QueryRequest:
         copies = {}
@@ -81,10 +80,11 @@ class QueryRequest(NamedTuple):
         return self._replace(**copies)
 
     def variant(self, images: str, *, part: bool) -> VisitVariant:
-        """What is compiled in for this query, served in those `images` of a periodic box."""
+        """What is compiled into the walk for this request, in a launch that serves those `images`."""
         return VisitVariant(
             images=images,
             foreign=self.queries is not None,
+            placed=self.reads_copy,
             radii=self.radii is not None,
             half=self.half,
             part=part,

@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..errors import DeviceMemoryError
+from ..runtime.session import Session
 from .columns import Columns
-
-if TYPE_CHECKING:
-    from ..index import Index
 
 __all__ = ["affords", "check_budget", "check_room", "fits"]
 
-#: With less than this, parts are no way out.
+#: With fewer bytes than this, a list in parts is no way out.
 _LEAST_BUDGET = 1 << 12
 
 
-def fits(index: Index, spec: Columns, rows: int, pairs: int, *, held: int = 0) -> bool:
-    """Whether the device has room for the list, `held` bytes of which there are already."""
-    largest, available = index.session.available()
-    if spec.largest(rows, pairs) > largest:
-        return False
-    needed = spec.bytes(rows, pairs) - held
-    return needed <= available or (index.session.let_go() and needed <= index.session.available()[1])
+def fits(session: Session, columns: Columns, rows: int, pairs: int, *, held: int = 0) -> bool:
+    """Whether the device has room for the list, of which it holds `held` bytes already."""
+    largest, available = session.available()
+    return columns.largest(rows, pairs) <= largest and columns.bytes(rows, pairs) - held <= available
 
 
-def affords(index: Index, spec: Columns, rows: int, pairs: int, max_bytes: int | None, *, held: int = 0) -> bool:
+def affords(session: Session, columns: Columns, rows: int, pairs: int, max_bytes: int | None, *, held: int = 0) -> bool:
     """Whether the list is within what the caller allows, and the device."""
-    return (max_bytes is None or spec.bytes(rows, pairs) <= max_bytes) and fits(index, spec, rows, pairs, held=held)
+    allowed = max_bytes is None or columns.bytes(rows, pairs) <= max_bytes
+    return allowed and fits(session, columns, rows, pairs, held=held)
 
 
-def check_budget(index: Index, spec: Columns, rows: int, pairs: int, max_bytes: int | None, *, held: int = 0) -> None:
+def check_budget(
+    session: Session, columns: Columns, rows: int, pairs: int, max_bytes: int | None, *, held: int = 0
+) -> None:
     """Raise when the list would exceed what the caller allows, or the device."""
-    needed = spec.bytes(rows, pairs)
+    needed = columns.bytes(rows, pairs)
     if max_bytes is not None and needed > max_bytes:
         raise DeviceMemoryError(
             f"max_bytes: the list of {pairs:,} pairs needs {needed:,} bytes, {max_bytes:,} were allowed. Nothing was "
@@ -40,16 +36,15 @@ def check_budget(index: Index, spec: Columns, rows: int, pairs: int, max_bytes: 
             needed=needed,
             available=max_bytes,
         )
-    check_room(index, spec, rows, pairs, held=held)
+    check_room(session, columns, rows, pairs, held=held)
 
 
-def check_room(index: Index, spec: Columns, rows: int, pairs: int, *, held: int = 0) -> None:
+def check_room(session: Session, columns: Columns, rows: int, pairs: int, *, held: int = 0) -> None:
     """Raise when the list would exceed the device."""
-    if fits(index, spec, rows, pairs, held=held):
+    if fits(session, columns, rows, pairs, held=held):
         return
-    sizes = spec.sizes(rows, pairs)
-    index.session.let_go()  # what is left then is what the parts may have
-    largest, available = index.session.available()
+    sizes = columns.sizes(rows, pairs)
+    largest, available = session.available()
     greatest = max(sizes, key=lambda name: sizes[name])
     budget = min(largest, available // 2)
     advice = f"index.query_blocks(max_bytes={budget}) gives it in parts"
@@ -57,7 +52,7 @@ def check_room(index: Index, spec: Columns, rows: int, pairs: int, *, held: int 
         advice = "Drop arrays and lists that are no longer needed"
     raise DeviceMemoryError(
         f"the list of {pairs:,} pairs needs {sum(sizes.values()):,} bytes, {sizes[greatest]:,} of them in one "
-        f"allocation for its {greatest}; {index.session.profile} allows {largest:,} bytes in one and has about "
+        f"allocation for its {greatest}; {session.profile} allows {largest:,} bytes in one and has about "
         f"{available:,} left. Nothing was truncated. {advice}; index.count() needs no list; a smaller radius finds "
         "fewer pairs",
         needed=sum(sizes.values()),

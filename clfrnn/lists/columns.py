@@ -5,18 +5,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import InvalidInputError
-from ..functions import NeighborFunction
+from ..functions import WalkFunction
 from ..planning.configs import components
 from ..runtime.rendering import own_function
 from ..runtime.scratch import INT, LONG
-
-if TYPE_CHECKING:
-    from ..index import Index
 
 __all__ = ["Columns", "is_wide", "most_alike", "offset_type"]
 
@@ -50,7 +47,7 @@ class Columns:
         return found
 
     @functools.cached_property
-    def kept(self) -> tuple[str, ...]:
+    def returned(self) -> tuple[str, ...]:
         """The names of the arrays that the caller gets."""
         asked = {"distances": self.distances, "vectors": self.vectors, "shifts": self.vectors and self.periodic}
         return ("offsets", *(name for name in self.of_pair if asked.get(name, True)))
@@ -71,8 +68,8 @@ class Columns:
         return sum(math.prod(shape) for shape, _ in self.of_pair.values()) - 1
 
     @functools.cached_property
-    def numbers(self) -> Columns:
-        """The same of numbers alone."""
+    def indices_alone(self) -> Columns:
+        """The same of indices alone."""
         return dataclasses.replace(self, distances=False, vectors=False, sort=None)
 
     def sizes(self, rows: int, pairs: int) -> dict[str, int]:
@@ -90,7 +87,7 @@ class Columns:
         """Bytes of them all."""
         return (rows + 1) * offset_type(pairs).itemsize + self._widths[1] * pairs
 
-    def writer(self, offsets: np.dtype[Any], *, bounded: bool, held: int) -> NeighborFunction:
+    def writer(self, offsets: np.dtype[Any], *, bounded: bool, held: int) -> WalkFunction:
         """The function that writes such a list, by offsets of this type: see :func:`own_function`."""
         key = offsets, bounded, held
         if key not in self._writers:
@@ -110,7 +107,7 @@ class Columns:
         return self._writers[key]
 
     @functools.cached_property
-    def _writers(self) -> dict[tuple[np.dtype[Any], bool, int], NeighborFunction]:
+    def _writers(self) -> dict[tuple[np.dtype[Any], bool, int], WalkFunction]:
         return {}
 
 
@@ -129,22 +126,22 @@ def most_alike(pairs: int) -> float:
     return math.inf if is_wide(pairs) else _LARGEST_INT32
 
 
-def make_columns(index: Index, *, distances: bool, vectors: bool, sort: str | None) -> Columns:
-    """Check what a list shall carry."""
+@functools.lru_cache(maxsize=64)
+def make_columns(
+    *,
+    distances: bool,
+    vectors: bool,
+    sort: str | None,
+    periodic: bool,
+    images: bool,
+    dim: int,
+    dtype: np.dtype[Any],
+) -> Columns:
+    """The columns that are asked for: one object for the same ones, which finds its sizes and functions once."""
     if sort not in (None, "index", "distance"):
         raise InvalidInputError(
             f"sort: expected None, 'index' or 'distance', got {sort!r}; take None where the order does not matter"
         )
-    kind = bool(distances), bool(vectors), sort
-    if kind not in index.specs:
-        box = index.problem.box
-        index.specs[kind] = Columns(
-            distances=kind[0],
-            vectors=kind[1],
-            sort=sort,
-            periodic=box is not None,
-            images=box is not None and box.repeats(index.radius),
-            dim=index.dim,
-            dtype=index.dtype,
-        )
-    return index.specs[kind]
+    return Columns(
+        distances=distances, vectors=vectors, sort=sort, periodic=periodic, images=images, dim=dim, dtype=dtype
+    )

@@ -1,102 +1,172 @@
-"""Lists: from a checked query to a NeighborList: counted, given places by a scan, written, within a budget."""
+"""Lists in two passes: a count, a scan of the counts into offsets, and a walk or a launch that writes the rows."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any, NamedTuple
+import dataclasses
+from typing import Any, NamedTuple
 
 import pyopencl.array as cla
 
-from ..primitives.scan import Counts, Shares, counts_between, exclusive_scan
+from ..errors import DeviceMemoryError
+from ..first_pass.base import FirstPass
+from ..first_pass.hit_mask import make_hit_mask
+from ..first_pass.neighbor_buffer import make_neighbor_buffer
+from ..inputs.request import QueryRequest
+from ..methods.traversal import Traversal
+from ..primitives.scan import counts_between, exclusive_scan
+from ..queries.count_nearest import count_for_list
 from ..results import NeighborList
-from ..runtime.scratch import INT, LONG, Scratch
+from ..runtime.scratch import LONG, Scratch
 from .budget import affords, check_budget, fits
-from .columns import Columns, is_wide, most_alike, offset_type
-from .rows import Rows, begin_rows
+from .columns import Columns, most_alike, offset_type
+from .plan import ListPlan, ListProblem, plan_list
+from .rows import Rows
+from .state import ListState
 
-if TYPE_CHECKING:
-    from ..first_pass.base import FirstPass
-    from ..first_pass.block_sums import RowSums
-    from ..index import Index
-    from ..inputs.request import QueryRequest
-
-__all__ = ["Counted", "list_now", "list_of_hint"]
+__all__ = ["list_neighbors", "list_problem", "make_list"]
 
 
-class Counted(NamedTuple):
-    """Room for where rows begin, where the sum of their neighbors lies, and what else the count has left of these."""
+def list_neighbors(
+    traversal: Traversal,
+    state: ListState,
+    request: QueryRequest,
+    columns: Columns,
+    *,
+    max_bytes: int | None,
+    hint: int | None = None,
+    loops: bool,
+) -> NeighborList:
+    """The list that is asked for, made as its plan says.
+
+    A `hint` is about how many pairs there will be, at least. An index that is kept `loops`: its lists are made in the
+    memory that the lists before them lead to expect, and nothing is compiled after the first. A single search does not.
+    """
+    session, kind, m = traversal.session, request.kind, request.m
+    foreseen = state.capacity.foreseen(kind) if loops else None
+    if foreseen is not None and not affords(session, columns, m, foreseen, max_bytes):
+        foreseen = None
+    if hint is not None and not affords(session, columns, m, hint, max_bytes):
+        hint = None
+    plan = plan_list(
+        list_problem(traversal, request),
+        columns,
+        traversal.structure.list_facts,
+        session.profile,
+        memory=session.available(),
+        foreseen=foreseen,
+        hint=hint,
+        overflows=state.capacity.overflows(kind),
+    )
+    return make_list(traversal, state, request, columns, plan, max_bytes=max_bytes, loops=loops)
+
+
+def make_list(
+    traversal: Traversal,
+    state: ListState,
+    request: QueryRequest,
+    columns: Columns,
+    plan: ListPlan,
+    *,
+    max_bytes: int | None = None,
+    loops: bool = True,
+) -> NeighborList:
+    """The list by a plan."""
+    if plan.capacity == "hinted":
+        return _make_hinted(traversal, state, request, columns, plan, max_bytes=max_bytes)
+    checks, kind = traversal.checks, request.kind
+    rows = Rows(
+        traversal=traversal,
+        request=request,
+        columns=columns,
+        measured=plan.attributes == "measured",
+        bounded=loops or plan.capacity == "foreseen",
+    )
+    total = checks.total()
+    counted = _count(rows, state, plan, total)
+    sent = checks.send(request.m)
+    arrays = _fill_foreseen(rows, counted, plan) if plan.capacity == "foreseen" else None
+    first_pass = counted.first_pass
+    pairs, word = checks.receive(sent)
+    overflowed = first_pass is None or first_pass.overflowed(word)
+    if first_pass is not None and first_pass.writes_rows:
+        state.settle_overflow(kind, overflowed)
+    room = state.capacity.settle(kind, pairs, most_alike(pairs)) if loops else pairs
+    if arrays is not None and pairs <= plan.pairs and counted.offsets.dtype == offset_type(pairs):
+        if plan.overflow_waits and overflowed:
+            rows.finish(arrays, rows.walk(arrays, first_pass=first_pass))
+        return rows.as_list(rows.cut(arrays, pairs, copied=2 * pairs < plan.pairs))
+    del arrays  # its memory is what the list takes that is written now
+    arrays = _fill_exactly(rows, counted, pairs, room=room, walk=overflowed, max_bytes=max_bytes, loops=loops)
+    return rows.as_list(arrays)
+
+
+def list_problem(traversal: Traversal, request: QueryRequest) -> ListProblem:
+    """What plans of the list of a request depend on."""
+    problem = traversal.problem
+    return ListProblem(
+        m=request.m,
+        n=problem.n,
+        foreign=request.queries is not None,
+        reads_copy=request.reads_copy,
+        pairs=request.m * problem.survey.neighbors(request.radius),
+        periodic=problem.box is not None,
+    )
+
+
+class _Counted(NamedTuple):
+    """Offsets of rows, whose total is on its way into memory of its own, and what the count left for the rows."""
 
     offsets: cla.Array
-    total: Scratch
-    #: which candidates they are, where the count has marked them, or their numbers, where it has put them by
-    marks: FirstPass | None
-
-    @property
-    def puts_by(self) -> bool:
-        """Whether the count says when it has put by all numbers there are."""
-        return self.marks is not None and not self.marks.has_rest(0)
-
-    def has_rest(self, told: int) -> bool:
-        """Whether another visit is needed, by what came to the host with the sum."""
-        return self.marks is None or self.marks.has_rest(told)
-
-    def scan(self, index: Index, counts: Counts) -> None:
-        """Find out where rows begin, and their sum: of counts that were added up by one launch."""
-        session, total, marks = index.session, self.total, self.marks
-        packed = None if marks is None else marks.packed
-        if marks is None or not marks.adds_up:
-            exclusive_scan(session, counts, self.offsets, total, packed=packed)
-            return
-
-        def launch(found: RowSums, sums: Scratch, last: Scratch) -> None:
-            shares = Shares(found.shift, sums, last)
-            exclusive_scan(session, counts, self.offsets, total, packed=packed, shares=shares)
-
-        marks.read_sums(session, launch)
+    first_pass: FirstPass | None
 
 
-def list_now(index: Index, ask: QueryRequest, spec: Columns, *, max_bytes: int | None, spare: bool) -> NeighborList:
-    """The list, after one wait for its number of pairs.
-
-    With `spare` it has some room to spare, and by what the lists before it had it is written before the wait.
-    """
-    kind, total, listing = ask.kind, index.watch.total(), begin_rows(index, ask, spec)
-    counts, marks = listing.count(total, loops=spare)
-    room = _room_foreseen(index, kind, ask.m, spec, max_bytes) if spare else None
-    scanned = room is None or not listing.places_rows(marks, room)
-    counted = _place(index, ask.m, counts, total, marks, wide=room is not None and is_wide(room), scanned=scanned)
-    sent = index.watch.send(ask.m) if scanned else None
-    # Rows that the count has put by are written ahead of others, if there are any: seldom where the last list had none.
-    later = room is not None and not spec.sort and counted.puts_by and not index.rooms.overflows(kind)
-    arrays = None
-    if room is not None:
-        arrays = _fill_foreseen(listing, counted, room, counts=counts, later=later, scanned=scanned)
-    del counts  # nothing needs them any more
-    if sent is None:  # whoever wrote rows has found their number, too
-        sent = index.watch.send(0)  # behind them on the session's own queue, as no kernel is left to run beside it
-    pairs, told = index.watch.receive(sent)
-    rest = counted.has_rest(told)
-    if counted.puts_by:
-        index.rooms.settle_overflow(kind, rest)
-    wanted = index.rooms.settle(kind, pairs, most_alike(pairs)) if spare else pairs
-    if room is not None and arrays is not None and pairs <= room and counted.offsets.dtype == offset_type(pairs):
-        if later and rest:
-            listing.write_rows(arrays, marks=marks)
-        arrays = listing.cut(arrays, pairs, copied=2 * pairs < room)
-    else:
-        arrays = None  # its memory is what the list takes that is written now
-        if not fits(index, spec, ask.m, pairs, held=counted.offsets.nbytes):
-            # Memory of marks, or for points, may be what is missing.
-            counted, marks, listing = counted._replace(marks=None), None, listing.visited()
-        arrays = _fill_exactly(listing, counted, pairs, wanted=wanted, rest=rest, max_bytes=max_bytes)
-    if marks is not None:
-        marks.give_back(index)
-    return listing.hand_over(arrays)
+def _count(rows: Rows, state: ListState, plan: ListPlan, total: Scratch) -> _Counted:
+    """Enqueue the count and the scan of a list; the number of pairs comes to lie in `total`."""
+    traversal, request = rows.traversal, rows.request
+    session, facts, m = traversal.session, traversal.structure.list_facts, request.m
+    first_pass: FirstPass | None = None
+    if plan.first_pass == "hit_mask":
+        size = facts.mask_word_bytes
+        first_pass = make_hit_mask(session, queries=m, words=plan.size, word_bytes=size, spare=facts.mask_spare)
+    elif plan.first_pass == "neighbor_buffer":
+        first_pass = make_neighbor_buffer(session, queries=m, slots=plan.size, total=total, serial=state.serial)
+    counts = count_for_list(traversal, request, first_pass)
+    offsets = session.allocate(m + 1, plan.offsets, purpose="the offsets of the list")
+    exclusive_scan(session, counts, offsets, total, packed=None if first_pass is None else first_pass.packed)
+    return _Counted(offsets, first_pass)
 
 
-def _offsets_for(index: Index, offsets: cla.Array, pairs: int) -> cla.Array:
+def _fill_foreseen(rows: Rows, counted: _Counted, plan: ListPlan) -> dict[str, cla.Array] | None:
+    """The list, should it be no longer than the plan has it; None where there is not even memory for that."""
+    try:
+        arrays = rows.allocate(counted.offsets, plan.pairs, room=plan.pairs)
+        return rows.fill(arrays, first_pass=counted.first_pass, walk=not plan.overflow_waits)
+    except DeviceMemoryError:
+        return None
+
+
+def _fill_exactly(
+    rows: Rows, counted: _Counted, pairs: int, *, room: int, walk: bool, max_bytes: int | None, loops: bool
+) -> dict[str, cla.Array]:
+    """The list of so many pairs, in memory with `room` for more if there is any, after their number has come."""
+    session, columns, m, held = rows.traversal.session, rows.columns, rows.request.m, counted.offsets.nbytes
+    first_pass = counted.first_pass
+    if not fits(session, columns, m, pairs, held=held):
+        # The memory of the first pass, or of points to measure by, may be what is missing.
+        counted, first_pass, rows, walk = counted._replace(first_pass=None), None, rows.with_row(), True
+    check_budget(session, columns, m, pairs, max_bytes, held=held)
+    if not affords(session, columns, m, room, max_bytes, held=held):
+        room = pairs
+    offsets = _offsets_for(rows, counted.offsets, pairs)
+    if first_pass is not None and not walk and loops:
+        rows.prepare(offsets, first_pass)
+    arrays = rows.allocate(offsets, pairs, room=room)
+    return rows.cut(rows.fill(arrays, first_pass=first_pass, walk=walk), pairs)
+
+
+def _offsets_for(rows: Rows, offsets: cla.Array, pairs: int) -> cla.Array:
     """The `offsets`, anew where they cannot count so many pairs, or could count more than they need."""
-    exact, session = offset_type(pairs), index.session
+    exact, session = offset_type(pairs), rows.traversal.session
     if offsets.dtype == exact:
         return offsets
     found = session.allocate(offsets.shape[0], exact, purpose="the offsets of the list")
@@ -105,91 +175,48 @@ def _offsets_for(index: Index, offsets: cla.Array, pairs: int) -> cla.Array:
     return found
 
 
-def _fill_foreseen(
-    listing: Rows, counted: Counted, room: int, *, counts: Counts, later: bool = False, scanned: bool = True
-) -> dict[str, cla.Array] | None:
-    """The list, should it be no longer than foreseen; None without memory for it, but offsets all the same."""
-    arrays = listing.fill_foreseen(counted.offsets, room, marks=counted.marks, later=later, scanned=scanned)
-    if arrays is None and not scanned:
-        counted.scan(listing.index, counts)
-    return arrays
+def _make_hinted(
+    traversal: Traversal,
+    state: ListState,
+    request: QueryRequest,
+    columns: Columns,
+    plan: ListPlan,
+    *,
+    max_bytes: int | None,
+) -> NeighborList:
+    """The list in memory for the pairs of a hint, without a wait for their number.
 
-
-def _fill_exactly(
-    listing: Rows, counted: Counted, pairs: int, *, wanted: int, rest: bool, max_bytes: int | None
-) -> dict[str, cla.Array]:
-    """The list of so many pairs, with the room that is wanted if it is there, after the count has come."""
-    index, spec, rows, held = listing.index, listing.spec, listing.ask.m, counted.offsets.nbytes
-    check_budget(index, spec, rows, pairs, max_bytes, held=held)
-    if not affords(index, spec, rows, wanted, max_bytes, held=held):
-        wanted = pairs
-    offsets, marks = _offsets_for(index, counted.offsets, pairs), counted.marks
-    if marks is not None and not rest and index.loops:
-        listing.prepare(offsets, marks)
-    later = not rest and marks is not None
-    return listing.cut(listing.fill(offsets, pairs=pairs, room=wanted, marks=marks, later=later), pairs)
-
-
-def list_of_hint(index: Index, ask: QueryRequest, spec: Columns, *, max_bytes: int | None, hint: int) -> NeighborList:
-    """The list, written into room for `hint` pairs without waiting for their number.
-
-    Whoever looks at it first waits. Pairs that are more than foreseen are written again, with the room they need.
+    Whoever looks at the list first waits. Where there are more pairs, rows are written again, into the memory they need.
     """
-    if not affords(index, spec, ask.m, hint, max_bytes):
-        return list_now(index, ask, spec, max_bytes=max_bytes, spare=True)
-    checks, bad = (*index.watch.of_points(), *ask.checks), index.watch.bad_points()
-    ask = ask.kept(index.session)
-    listing = begin_rows(index, ask, spec)
-    total = index.session.scratch(2, LONG, purpose="the number of pairs")
-    counts, marks = listing.count(total, loops=index.loops)
-    scanned = not listing.places_rows(marks, hint)
-    counted = _place(index, ask.m, counts, total, marks, wide=is_wide(hint), scanned=scanned)
-    written = _fill_foreseen(listing, counted, hint, counts=counts, scanned=scanned)
-    if marks is not None:
-        marks.give_back(index)
-    # Not held, however long nobody looks at the list; and where there was no memory, that of the marks, or of points to
-    # measure by, may be what was missing.
-    offsets, listing = counted.offsets, listing.visited()
-    del counts, counted, marks
-    arrays = written or listing.fill(offsets, pairs=None, room=hint)
+    session, checks = traversal.session, traversal.checks
+    running, bad = (*checks.of_points(), *request.checks), checks.bad_points()
+    rows = Rows(
+        traversal=traversal,
+        request=request.owned(session),
+        columns=columns,
+        measured=plan.attributes == "measured",
+        bounded=True,
+    )
+    total = session.scratch(2, LONG, purpose="the number of pairs")
+    counted = _count(rows, state, plan, total)
+    written = _fill_foreseen(rows, counted, plan)
+    # The first pass is not held, however long nobody looks at the list; and where there was no memory, its own, or that
+    # of points to measure by, may be what was missing.
+    offsets, rows = counted.offsets, dataclasses.replace(rows.with_row(), bounded=True)
+    del counted
+    arrays = written or rows.fill(rows.allocate(offsets, plan.pairs, room=plan.pairs))
 
     def settle() -> dict[str, Any]:
         # The checks of what this list is made from, whatever the index took in since.
         if bad is not None:
             raise bad
-        pairs = int(index.watch.judge(index.session, checks, total)[0])
+        pairs = int(checks.judge(session, running, total)[0])
         held = sum(array.nbytes for array in arrays.values())
-        check_budget(index, spec, ask.m, pairs, max_bytes, held=held)
-        if pairs <= hint and offsets.dtype == offset_type(pairs):
-            return listing.cut(arrays, pairs)
+        check_budget(session, columns, request.m, pairs, max_bytes, held=held)
+        if pairs <= plan.pairs and offsets.dtype == offset_type(pairs):
+            return rows.cut(arrays, pairs)
         arrays.clear()  # its memory is what the list takes that is written now
-        return listing.cut(listing.fill(_offsets_for(index, offsets, pairs), pairs=pairs, room=pairs), pairs)
+        again = rows.allocate(_offsets_for(rows, offsets, pairs), pairs, room=pairs)
+        return rows.cut(rows.fill(again), pairs)
 
-    return listing.hand_over(settle)
-
-
-def _place(
-    index: Index,
-    rows: int,
-    counts: Counts,
-    total: Scratch,
-    marks: FirstPass | None,
-    *,
-    wide: bool,
-    scanned: bool = True,
-) -> Counted:
-    """What was counted, with room for offsets, `scanned` unless rows do without; the sum comes to lie in `total`."""
-    offsets = index.session.allocate(rows + 1, LONG if wide else INT, purpose="the offsets of the list")
-    counted = Counted(offsets=offsets, total=total, marks=marks)
-    if scanned:
-        counted.scan(index, counts)
-    return counted
-
-
-def _room_foreseen(index: Index, kind: Hashable, rows: int, spec: Columns, max_bytes: int | None) -> int | None:
-    """Pairs that the list is given room for before their number is known; None where that has to be known first."""
-    room = index.rooms.foreseen(kind)
-    if room is None or not affords(index, spec, rows, room, max_bytes):
-        return None
-    # Where the driver ends loops too early, sorting waits for offsets: better for a total, and what it tells.
-    return None if spec.sort and index.session.profile.loop_turns is not None else room
+    return rows.as_list(settle)

@@ -1,4 +1,4 @@
-"""The protocol of a method: from a problem to a plan, from a plan to an index."""
+"""The protocol of a method: from a problem to a plan, from a plan to a search structure."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import Any, Protocol
 
 import pyopencl.array as cla
 
-from ..index import Index
+from ..inputs.deferred_checks import DeferredChecks
 from ..planning.configs import KernelConfig
 from ..planning.problem import Problem
 from ..primitives.readback import PendingBox
 from ..profile import DeviceProfile
 from ..runtime.session import Session
+from .structure import SearchStructure
 
 __all__ = ["Method", "MethodPlan"]
 
@@ -25,7 +26,7 @@ class MethodPlan(Protocol):
 
 
 class Method(Protocol):
-    """A way to search. Its name is also the stem of its template, its test id and its choice on the command line."""
+    """A way to search. Its name is also its test id and its choice on the command line."""
 
     name: str
     dims: frozenset[int]
@@ -42,5 +43,7 @@ class Method(Protocol):
     def plan(self, problem: Problem, profile: DeviceProfile) -> MethodPlan:
         """Decide, from facts alone: pure, needs no device."""
 
-    def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> Index:
-        """The index over `points`, which `bounds` surrounds where it is known: always where an axis is periodic."""
+    def build(
+        self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
+    ) -> SearchStructure:
+        """The structure over `points`, whose `bounds` are known where the survey needed them, or an axis is periodic."""

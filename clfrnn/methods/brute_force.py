@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any, ClassVar
 
 import numpy as np
 import pyopencl.array as cla
 
-from ..functions import NeighborFunction
-from ..index import Index
+from ..functions import WalkFunction
+from ..inputs.deferred_checks import DeferredChecks
 from ..planning.configs import TileConfig, VisitVariant
 from ..planning.problem import Problem
 from ..planning.traversal import plan_tile
@@ -18,6 +19,7 @@ from ..profile import DeviceProfile
 from ..runtime.launch_limits import check_turns
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
+from .structure import SearchStructure
 
 __all__ = ["BruteForce", "BruteForceStructure"]
 
@@ -48,13 +50,15 @@ class BruteForce:
         return BruteForcePlan(config=plan_tile(profile, dim=problem.dim, real=problem.real, periodic=periodic))
 
     def build(
-        self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None
+        self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> BruteForceStructure:
-        """Keep a copy of the points."""
-        return BruteForceStructure(session, problem, self.plan(problem, session.profile), points, bounds)
+        """Copy the points."""
+        return BruteForceStructure(
+            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
+        )
 
 
-class BruteForceStructure(Index):
+class BruteForceStructure(SearchStructure):
     """A copy of the points. Cost of a visit: m · n tests."""
 
     stem: ClassVar[str] = "brute_force"
@@ -63,59 +67,64 @@ class BruteForceStructure(Index):
         self,
         session: Session,
         problem: Problem,
+        checks: DeferredChecks,
         plan: BruteForcePlan,
+        *,
         points: cla.Array,
         bounds: PendingBox | None,
     ) -> None:
-        super().__init__(session, problem)
+        super().__init__(session, problem, checks)
         check_turns(session.profile, problem=problem, side=problem.radius, rows=0)
         self._plan = plan
-        self._n = np.int32(self.num_points)
-        self._take(points, bounds, problem.survey.low)
+        self._n = np.int32(problem.n)
+        self._copy(points, bounds, problem.survey.low)
 
-    @property
-    def config(self) -> TileConfig:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
-        return self._plan.config
-
-    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> TileConfig:  # noqa: ARG002
-        """For a user's function no tiles: idle items go through those too, and would run its ``state``."""
-        return self.config if function.own else self.config.inline()
-
-    def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
-        return [f"tiles: {self.config.tile} points at a time in local memory"]
-
-    def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
-        periodic = self.problem.box
-        starts = periodic.starts(box.low, box.high) if periodic is not None and box is not None else self._starts
-        self._take(points, bounds, starts)
-
-    def _take(self, points: cla.Array, bounds: PendingBox | None, starts: tuple[float, ...]) -> None:
-        """New buffers for new points, so that a query asked before still finds the old ones."""
-        session, periodic = self.session, self.problem.box
-        copy = session.allocate((self.num_points, self.dim), self.dtype, purpose="the index's copy of the points")
-        session.copy(points, copy)
-        images = None
-        if periodic is not None:
-            images = self.images(starts, bounds)
+    def _copy(self, points: cla.Array, bounds: PendingBox | None, starts: tuple[float, ...]) -> None:
+        """New buffers for new points, so that a request made before still finds the old ones."""
+        shape = self.problem.n, self.problem.dim
+        copy = self.session.allocate(shape, self.dtype, purpose="the index's copy of the points")
+        self.session.copy(points, copy)
+        images = self.images(starts, bounds)
         self._points, self._images, self._starts = copy, images, starts
 
-    def walk_arguments(self) -> tuple[Any, ...]:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
-        images = () if self._images is None else (self._images.base_data,)
-        return (self._n, self._points.base_data, *images)
+    def update(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        periodic = self.problem.box
+        starts = periodic.starts(box.low, box.high) if periodic is not None and box is not None else self._starts
+        self._copy(points, bounds, starts)
+        return "rebuilt"
 
-    def _box_starts(self) -> tuple[float, ...]:
+    def arguments(self) -> tuple[Any, ...]:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        return (self._n, self._points.base_data, *(images.base_data for images in self._images))
+
+    def box_starts(self) -> tuple[float, ...]:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._starts
 
-    def _buffers(self) -> dict[str, cla.Array | Scratch]:
-        return {"points": self._points, **({} if self._images is None else {"images": self._images})}
+    def buffers(self) -> dict[str, cla.Array | Scratch]:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        return {"points": self._points, **({"images": self._images[0]} if self._images else {})}
 
     def positions(self) -> cla.Array:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._points
 
-    def _tests_of_query(self) -> float:
+    def describe(self) -> list[str]:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        return [f"tiles: {self.config.tile} points at a time in local memory"]
+
+    @property
+    def config(self) -> TileConfig:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        return self._plan.config
+
+    def config_for(self, function: WalkFunction, variant: VisitVariant) -> TileConfig:  # noqa: ARG002
+        """For a user's function no tiles: idle items go through those too, and would run its ``state``."""
+        return self.config if function.own else self.config.inline()
+
+    @functools.cached_property
+    def tests_of_query(self) -> float:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         box = self.problem.box
-        return self.num_points * (1.0 if box is None else box.images(self.radius))
+        return self.problem.n * (1.0 if box is None else box.images(self.problem.radius))

@@ -43,7 +43,7 @@ _MOST_AT_ONCE = 8
 #: Of a query's marks: candidates that have a bit in a word; words that wait for those of its neighbors when they are
 #: made, and that are under way when they are read; and the neighbors that a group takes of each row at a time, some
 #: sectors of memory (measured on an H200).
-_MARKS = {"bits": 32, "held": 4, "ahead": 6, "stage": 16}
+_HIT_MASK = {"bits": 32, "held": 4, "ahead": 6, "stage": 16}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -143,13 +143,9 @@ class RunConfig(VisitConfig):
         """Whether each coordinate is a column of its own, as on a CPU."""
         return self.layout == "columns"
 
-    def words(self, rows: float, tests: float) -> float:
-        """Words of marks for so many rows of places with so many candidates between them."""
-        return rows + tests / _MARKS["bits"]
-
     def names(self) -> dict[str, Any]:
         """The fields, that runs are of places, and how marks are made and read: words, and how many are under way."""
-        return {**super().names(), "columns": self.columns, "by_place": True, **_MARKS}
+        return {**super().names(), "columns": self.columns, "by_place": True, **_HIT_MASK}
 
     def inline(self) -> RunConfig:
         """The same walk as a piece of another kernel."""
@@ -195,26 +191,25 @@ class VisitVariant:
     shared: bool = False
     #: the walk is a piece of a user's own kernel
     inline: bool = False
-    #: in a periodic box: "all", or where the method divides them, "home", which does nothing unless all points lie in
-    #: the box, and "away", which does nothing if they do; "next" is "home" for the points' own queries where their
-    #: windows meet no image but the next on an axis. Of walks by tiles "carried", whose candidates carry their
-    #: images, and "far", which serves the queries that lie too far from the box for them
+    #: the images of a periodic box that a launch serves: "all"; or, where the method has walks for some of them,
+    #: "in_box", which does nothing unless all points lie in the box, and "out_of_box", which does nothing if they
+    #: do; "wraps_once" is "in_box" for the points' own queries where their windows pass one edge of each axis at
+    #: most. Walks through tiles have "per_candidate", whose candidates come with their images, and "far" for the
+    #: queries that lie too far from the box for that
     images: str = "all"
-    #: one bit for each candidate of a query, of those that are its neighbors: "made" by a count, or "read" by a visit
-    #: that need not test them again; or the numbers of up to so many neighbors "stashed" by a count, and a visit of the
-    #: "rest" of the queries, which have more
-    marks: str = ""
-    stashed: int = 0
-    #: and the neighbors of shares of rows added up
-    summed: bool = False
+    #: what the walk does with a first pass: a count writes a hit mask ("write_mask"), or fills a neighbor buffer of some
+    #: slots for each query ("fill_buffer"); the walk behind it reads the mask ("read_mask"), or serves the queries with
+    #: more neighbors than slots ("overflow"); "" where there is none
+    first_pass: str = ""
+    buffer_slots: int = 0
 
 
-def count_bits(stashed: int) -> int:
-    """Bits of a packed row that say how many neighbors it has: up to so many that are stashed, or more.
+def count_bits(slots: int) -> int:
+    """Bits of a packed count that hold the number of neighbors, up to the slots of a buffer or one more.
 
-    The others are those of its place.
+    The other bits of the integer hold the query's place in the buffer.
     """
-    return (stashed + 1).bit_length()
+    return (slots + 1).bit_length()
 
 
 def numbers_of_point(layout: str, dim: int) -> int:

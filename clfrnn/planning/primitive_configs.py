@@ -59,9 +59,9 @@ class PartConfig(KernelConfig):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BufferToRowsConfig(KernelConfig):
-    """Rows of up to so many numbers that a count has ``stashed``, for a list whose offsets have the type ``offset``."""
+    """Rows of up to so many numbers that a count has ``buffer_slots``, for a list whose offsets have the type ``offset``."""
 
-    stashed: int
+    buffer_slots: int
     offset: str
 
 
@@ -71,7 +71,7 @@ class ScanConfig(KernelConfig):
 
     items: int
     #: slots of the stash whose rows hold the counts, see ``first_pass/packed_counts.mako``; 0 of counts by themselves
-    stashed: int
+    buffer_slots: int
     total: str
     out: str
     #: counts and starts pass through local memory, so that items beside each other load and write what is

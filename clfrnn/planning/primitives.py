@@ -93,31 +93,36 @@ def plan_gather(profile: DeviceProfile, *, dim: int, real: str) -> GatherConfig:
     return GatherConfig(work_group_size=group_size(profile, 128), dim=dim, real=real)
 
 
-def plan_buffer_to_rows(profile: DeviceProfile, *, stashed: int, offset: str) -> BufferToRowsConfig:
+def plan_buffer_to_rows(profile: DeviceProfile, *, buffer_slots: int, offset: str) -> BufferToRowsConfig:
     """Groups whose rows fit local memory, beside a sum of each."""
     size = group_size(profile, 256 if profile.kind == "gpu" else 8)
-    while size > 1 and (4 * stashed + 8) * size > profile.usable_local_memory:
+    while size > 1 and (4 * buffer_slots + 8) * size > profile.usable_local_memory:
         size //= 2
-    return BufferToRowsConfig(work_group_size=size, stashed=stashed, offset=offset)
+    return BufferToRowsConfig(work_group_size=size, buffer_slots=buffer_slots, offset=offset)
 
 
-def plan_scan(profile: DeviceProfile, *, total: str, out: str, stashed: int = 0) -> ScanConfig:
+def plan_scan(profile: DeviceProfile, *, total: str, out: str, buffer_slots: int = 0) -> ScanConfig:
     """Tiles of a few thousand counts; on a CPU work-items by themselves, with many counts each."""
     gpu = profile.kind == "gpu"
     size, items = group_size(profile, 256 if gpu else _ALONE), 8 if gpu else 64
     return _fitting(
-        profile, ScanConfig(work_group_size=size, items=items, stashed=stashed, total=total, out=out, through_local=gpu)
+        profile,
+        ScanConfig(
+            work_group_size=size, items=items, buffer_slots=buffer_slots, total=total, out=out, through_local=gpu
+        ),
     )
 
 
-def plan_short_scan(profile: DeviceProfile, *, total: str, out: str, stashed: int = 0) -> ScanConfig:
+def plan_short_scan(profile: DeviceProfile, *, total: str, out: str, buffer_slots: int = 0) -> ScanConfig:
     """On a GPU tiles of one size, by groups as wide as can be, smaller where these are narrow; else one group."""
     gpu = profile.kind == "gpu"
     size = group_size(profile, _SHORT_TILE // 4 if gpu else _ALONE)
     items = min(_SHORT_TILE // size, _MOST_SCANNED) if gpu else 512
     return _fitting(
         profile,
-        ScanConfig(work_group_size=size, items=items, stashed=stashed, total=total, out=out, through_local=False),
+        ScanConfig(
+            work_group_size=size, items=items, buffer_slots=buffer_slots, total=total, out=out, through_local=False
+        ),
     )
 
 

@@ -1,32 +1,29 @@
-"""Answers: counts and nearest neighbors; of millions of queries in no order in a form first that is written sooner.
+"""Counts and nearest neighbors, and in what encoding a walk writes them first.
 
-A GPU writes memory in sectors, and what goes to places anywhere leaves its caches before the rest of a sector has come:
-each number then costs a sector read and written. As a byte four times as many stay; as a pair an index and its distance
-cost one sector instead of two. A launch behind makes of them what the caller gets.
+A GPU writes memory in sectors, and what goes to scattered places leaves its caches before the rest of a sector has
+come: each number then costs a sector read and written. Of counts as bytes four times as many stay in the caches; an
+index and its distance as a pair cost one sector instead of two. A launch behind the walk unpacks them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
 from ..errors import DeviceMemoryError
+from ..first_pass.base import FirstPass
+from ..inputs.request import QueryRequest
+from ..methods.traversal import Traversal
 from ..primitives.scan import Counts
-from ..primitives.unpack import widen
-from ..primitives.unpack_pairs import part
+from ..primitives.unpack import unpack_bytes, unpack_pairs
 from ..runtime.rendering import own_function
 from ..runtime.scratch import INT, Scratch
 
-if TYPE_CHECKING:
-    from ..first_pass.base import FirstPass
-    from ..index import Index
-    from ..inputs.request import QueryRequest
-
-__all__ = ["answers_in_words", "count_for_list", "count_into", "find_nearest"]
+__all__ = ["count_for_list", "count_into", "describe_encodings", "find_nearest"]
 
 _BYTE = np.dtype(np.uint8)
 
@@ -40,65 +37,84 @@ _AS_BYTES = {
 }
 _IN_PAIRS = {2: ((3 << 20, 60.0),), 3: ((3 << 20, 130.0), (1 << 23, 200.0))}
 
-#: Answers in their first form take no more than this share of the memory that the device has left.
+#: Results in their first encoding take no more than this share of the memory that the device has left.
 _SHARE = 1 / 8
 
 
-def count_for_list(index: Index, ask: QueryRequest, marks: FirstPass | None = None) -> Counts:
-    """Enqueue the count of a checked query: counts by themselves, or as `marks` have them."""
-    if marks is None:
-        counts = index.session.scratch(ask.m, INT, purpose="the neighbor counts")
-        count_into(index, ask, counts)
+class OutputEncoding(NamedTuple):
+    """The first encoding of results: memory for them, and an int32 that is 0 where they are final at once.
+
+    The walk looks at that int32 as it starts: where queries come nearly in search order, caches hold what is written,
+    and the results go where they belong.
+    """
+
+    packed: Scratch
+    disorder: Scratch
+
+
+def count_for_list(traversal: Traversal, request: QueryRequest, first_pass: FirstPass | None = None) -> Counts:
+    """Enqueue the count for a list: plain counts, or as the first pass packs them."""
+    if first_pass is None:
+        counts = traversal.session.scratch(request.m, INT, purpose="the neighbor counts")
+        count_into(traversal, request, counts)
         return counts
-    rows = marks.counts(index.session, ask.m)
-    index.run(own_function("count"), ask, [rows], marks=marks)
+    rows = first_pass.counts(traversal.session, request.m)
+    traversal.run(own_function("count"), request, [rows], first_pass=first_pass)
     return rows
 
 
-def count_into(index: Index, ask: QueryRequest, counts: Counts) -> cl.Event | None:
-    """Enqueue the count of a checked query, into (m,) int32 that begin where their buffer does."""
-    disorder = _disorder(index, ask, _AS_BYTES)
-    small = None if disorder is None else _room(index, ask.m, _BYTE)
-    if disorder is None or small is None:
-        return index.run(own_function("count"), ask, [counts])
-    index.run(own_function("count", small=True), ask, [counts, small, *disorder.arguments])
-    return widen(index.session, small, counts, asked=disorder)
+def count_into(traversal: Traversal, request: QueryRequest, counts: Counts) -> cl.Event | None:
+    """Enqueue the number of neighbors of each query, into (m,) int32 that begin where their buffer does."""
+    encoding = _encoding(traversal, request, _AS_BYTES, size=request.m, dtype=_BYTE)
+    if encoding is None:
+        return traversal.run(own_function("count"), request, [counts])
+    given = [counts, encoding.packed, *encoding.disorder.arguments]
+    traversal.run(own_function("count", small=True), request, given)
+    return unpack_bytes(traversal.session, encoding.packed, counts, unless_zero=encoding.disorder)
 
 
-def find_nearest(index: Index, ask: QueryRequest, indices: cla.Array, distances: cla.Array) -> cl.Event | None:
-    """Enqueue the nearest neighbors of a checked query, into (m,) int32 and (m,) of the points' dtype."""
-    disorder, word = _disorder(index, ask, _IN_PAIRS), "int" if index.dtype.itemsize == INT.itemsize else "long"
-    pairs = None if disorder is None else _room(index, 2 * ask.m, index.dtype)
-    if disorder is None or pairs is None:
-        return index.run(own_function("nearest"), ask, [indices, distances])
-    given = [indices, distances, pairs, *disorder.arguments]
-    index.run(own_function("nearest", pairs=word), ask, given)
-    return part(index.session, pairs, indices, distances, asked=disorder)
+def find_nearest(
+    traversal: Traversal, request: QueryRequest, indices: cla.Array, distances: cla.Array
+) -> cl.Event | None:
+    """Enqueue the nearest neighbor of each query, into (m,) int32 and (m,) of the points' dtype."""
+    dtype = traversal.dtype
+    encoding = _encoding(traversal, request, _IN_PAIRS, size=2 * request.m, dtype=dtype)
+    if encoding is None:
+        return traversal.run(own_function("nearest"), request, [indices, distances])
+    word = "int" if dtype.itemsize == INT.itemsize else "long"
+    given = [indices, distances, encoding.packed, *encoding.disorder.arguments]
+    traversal.run(own_function("nearest", pairs=word), request, given)
+    return unpack_pairs(traversal.session, encoding.packed, indices, distances, unless_zero=encoding.disorder)
 
 
-def answers_in_words(index: Index, ask: QueryRequest) -> list[str]:
-    """A line about what is written in another form first, if anything is."""
+def describe_encodings(traversal: Traversal, request: QueryRequest) -> list[str]:
+    """A line about what is written in another encoding first, if anything is."""
     forms = ("counts as bytes", _AS_BYTES), ("nearest neighbors in pairs", _IN_PAIRS)
-    first = [form for form, limits in forms if _disorder(index, ask, limits) is not None]
+    first = [form for form, limits in forms if _disorder(traversal, request, limits) is not None]
     return [f"written first, unless points come nearly sorted: {', '.join(first)}"] if first else []
 
 
-def _disorder(index: Index, ask: QueryRequest, limits: _Limits) -> Scratch | None:
-    """What the device says of the order of queries, where that decides in what form their answers are written first."""
-    tiers = limits.get(index.dim)
-    if tiers is None or ask.m < tiers[0][0]:  # most steps, which this should cost nothing
+def _encoding(
+    traversal: Traversal, request: QueryRequest, limits: _Limits, *, size: int, dtype: np.dtype[Any]
+) -> OutputEncoding | None:
+    """The encoding of `size` numbers; None where results are written as they are, or there is no memory for others."""
+    disorder = _disorder(traversal, request, limits)
+    if disorder is None:
         return None
-    most = max(work for many, work in tiers if ask.m >= many)
-    disorder = index.disorder(ask)
-    return disorder if disorder is not None and index.work_of_query <= most else None
-
-
-def _room(index: Index, size: int, dtype: np.dtype[Any]) -> Scratch | None:
-    """Memory for answers in their first form; None where that is too much, as they can do without."""
-    _, available = index.session.available()
+    _, available = traversal.session.available()
     if size * dtype.itemsize > available * _SHARE:
         return None
     try:
-        return index.session.scratch(size, dtype, purpose="answers in the order of search")
+        return OutputEncoding(traversal.session.scratch(size, dtype, purpose="results in search order"), disorder)
     except DeviceMemoryError:
         return None
+
+
+def _disorder(traversal: Traversal, request: QueryRequest, limits: _Limits) -> Scratch | None:
+    """What the device knows of the order of queries, where that decides about the encoding of their results."""
+    tiers = limits.get(traversal.dim)
+    if tiers is None or request.m < tiers[0][0]:  # most steps, which this should cost nothing
+        return None
+    most = max(work for many, work in tiers if request.m >= many)
+    disorder = traversal.structure.disorder(request)
+    return disorder if disorder is not None and traversal.structure.work_of_query <= most else None

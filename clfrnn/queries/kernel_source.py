@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from pyopencl import cltypes
 
+from ..methods.traversal import Traversal
 from ..runtime.rendering import render_inline
-
-if TYPE_CHECKING:
-    from ..index import Index
 
 __all__ = ["KernelSource", "make_kernel_source"]
 
@@ -54,12 +52,13 @@ class KernelSource(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-def make_kernel_source(index: Index) -> KernelSource:
-    """The walk of `index`, over the points that it holds now."""
-    parts = render_inline(index.stem, index.config.inline())
+def make_kernel_source(traversal: Traversal, method: str) -> KernelSource:
+    """The walk of a `method`, over the points that its structure holds now."""
+    structure = traversal.structure
+    parts = render_inline(structure.stem, structure.config.inline())
     header = "\n".join(
         (
-            _USAGE.format(method=index.method, dim=index.dim, real=index.problem.real),
+            _USAGE.format(method=method, dim=traversal.dim, real=traversal.problem.real),
             parts["PRELUDE"],
             _macro("FRNN_PARAMETERS", parts["PARAMETERS"]),
             _macro("FRNN_POINT(frnn_place_)", parts["POINT"]),
@@ -69,7 +68,7 @@ def make_kernel_source(index: Index) -> KernelSource:
             "",
         )
     )
-    return KernelSource(header, tuple(_vector(argument) for argument in index.walk_arguments()))
+    return KernelSource(header, tuple(_vector(argument) for argument in structure.arguments()))
 
 
 def _macro(name: str, body: str) -> str:

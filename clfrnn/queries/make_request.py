@@ -1,9 +1,9 @@
-"""From the arguments of a query to a request: checked, and its arrays on the device."""
+"""From the arguments of a query to a request: they are checked, and its arrays are brought to the device."""
 
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyopencl.array as cla
 
@@ -13,36 +13,37 @@ from ..inputs.arrays import take_points, take_radii
 from ..inputs.deferred_checks import check_largest
 from ..inputs.periodic_box import check_host_near
 from ..inputs.request import QueryRequest
+from ..methods.traversal import Traversal
 from ..primitives.readback import PendingBox
 from ..primitives.reduce import bounding_box
 
-if TYPE_CHECKING:
-    from ..index import Index
-
-__all__ = ["make_request", "natural"]
+__all__ = ["make_request", "natural", "request_of_points"]
 
 
-def make_request(index: Index, queries: Any, *, radius: Any, include_self: bool, half: bool = False) -> QueryRequest:
+def make_request(
+    traversal: Traversal, queries: Any, *, radius: Any, include_self: bool, half: bool = False
+) -> QueryRequest:
     """Check a query's arguments and bring its arrays to the device."""
-    index.session.check_process()
+    structure, session, checks = traversal.structure, traversal.session, traversal.checks
+    session.check_process()
     if queries is None and radius is None:
-        return _request_of_points(index, include_self=bool(include_self), half=bool(half))
-    checks: list[tuple[str, PendingBox]] = []
-    array = pending = None
-    m = index.num_points
+        return request_of_points(traversal, include_self=bool(include_self), half=bool(half))
+    running: list[tuple[str, PendingBox]] = []
+    array = bounds = None
+    m = traversal.num_points
     if queries is not None:
-        array, pending, host = take_points(
-            index.session,
+        array, bounds, host = take_points(
+            session,
             queries,
             "queries",
-            real=index.dtype,
-            find_box=lambda taken: index.find_box_of_queries(_as_wide(index, taken)),
+            real=traversal.dtype,
+            find_box=lambda taken: structure.find_bounds_of_queries(_as_wide(traversal, taken)),
         )
-        _as_wide(index, array)
-        if host is not None and host.size and index.problem.box is not None:
-            check_host_near("queries", index.problem.box, host)
+        _as_wide(traversal, array)
+        if host is not None and host.size and traversal.problem.box is not None:
+            check_host_near("queries", traversal.problem.box, host)
         m = array.shape[0]
-    scalar, radii = _take_radius(index, radius, m, checks)
+    scalar, radii = _take_radius(traversal, radius, m, running)
     if half and array is not None:
         raise InvalidInputError(
             f"half: expected no queries, got {array.shape[0]:,} of them; pairs between queries and points have no "
@@ -53,11 +54,11 @@ def make_request(index: Index, queries: Any, *, radius: Any, include_self: bool,
             f"half: expected one radius for all, got one per query, of shape ({m},), and the relation is not symmetric "
             "then; pass one radius, or leave half out"
         )
-    placed = index.place_queries(array, pending, radii)
-    if pending is not None:
-        checks.append(("queries", pending))
-    for check in checks:
-        index.watch.other(*check)
+    order = structure.order_queries(array, bounds, radii)
+    if bounds is not None:
+        running.append(("queries", bounds))
+    for check in running:
+        checks.other(*check)
     return QueryRequest(
         queries=array,
         m=m,
@@ -65,48 +66,50 @@ def make_request(index: Index, queries: Any, *, radius: Any, include_self: bool,
         radii=radii,
         include_self=bool(include_self),
         half=bool(half),
-        walk=index.walk_arguments(),
-        images=index.images_served(foreign=array is not None),
-        placed=placed,
-        copied=index.copies_queries and array is not None and bool(placed),
+        arguments=structure.arguments(),
+        images=structure.images_served(foreign=array is not None),
+        query_order=order,
+        reads_copy=structure.copies_queries and array is not None and bool(order),
         borrowed=is_device_array(queries) or is_device_array(radius),
-        checks=tuple(checks),
+        checks=tuple(running),
     )
 
 
-def _request_of_points(index: Index, *, include_self: bool, half: bool) -> QueryRequest:
-    """What most loops ask, once in each of their steps: by place, as names take the host twice as long."""
-    of_points = index.num_points, index.radius, None, include_self, half
-    return QueryRequest(None, *of_points, index.walk_arguments(), index.images_served(foreign=False))
+def request_of_points(traversal: Traversal, *, include_self: bool = False, half: bool = False) -> QueryRequest:
+    """The request of most loops, for the points themselves; by place, as names take the host twice as long."""
+    structure = traversal.structure
+    of_points = traversal.num_points, traversal.radius, None, include_self, half
+    return QueryRequest(None, *of_points, structure.arguments(), structure.images_served(foreign=False))
 
 
-def _as_wide(index: Index, queries: cla.Array) -> cla.Array:
+def _as_wide(traversal: Traversal, queries: cla.Array) -> cla.Array:
     """The queries, when they have as many coordinates as the points."""
-    if queries.shape[1] != index.dim:
+    if queries.shape[1] != traversal.dim:
         raise InvalidInputError(
-            f"queries: expected shape (m, {index.dim}), as the points have, got {queries.shape}; "
-            f"pass {index.dim} coordinates for each query"
+            f"queries: expected shape (m, {traversal.dim}), as the points have, got {queries.shape}; "
+            f"pass {traversal.dim} coordinates for each query"
         )
     return queries
 
 
 def _take_radius(
-    index: Index, radius: Any, m: int, checks: list[tuple[str, PendingBox]]
+    traversal: Traversal, radius: Any, m: int, running: list[tuple[str, PendingBox]]
 ) -> tuple[float, cla.Array | None]:
-    """A scalar, or a device array of one radius per query; what is being checked of it joins the `checks`."""
+    """A scalar, or a device array of one radius per query; a check that the device makes of it joins the `running`."""
+    session, largest, dtype = traversal.session, traversal.radius, traversal.dtype
     if radius is None:
-        return index.radius, None
+        return largest, None
     if is_device_array(radius):
-        radii = take_radii(index.session, radius, m, index.dtype)
-        checks.append(("radius", bounding_box(index.session, radii, index.watch.room_of_radii())))
-        return index.radius, radii
+        radii = take_radii(session, radius, m, dtype)
+        running.append(("radius", bounding_box(session, radii, traversal.checks.room_of_radii())))
+        return largest, radii
     if is_scalar(radius):
-        scalar = one_radius(radius, index.dtype)
-        check_largest(scalar, index.radius)
+        scalar = one_radius(radius, dtype)
+        check_largest(scalar, largest)
         return scalar, None
-    values = round_radii(radius, m, index.dtype)
-    check_largest(float(values.max(initial=0)), index.radius)
-    return index.radius, index.session.upload(values, purpose="the radii")
+    values = round_radii(radius, m, dtype)
+    check_largest(float(values.max(initial=0)), largest)
+    return largest, session.upload(values, purpose="the radii")
 
 
 def natural(name: str, value: Any) -> int | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import mako
 
 from ..errors import ClfrnnError
-from ..functions import PIECES, NeighborFunction
+from ..functions import PIECES, WalkFunction
 from ..planning.configs import SECTOR, KernelConfig, VisitVariant, count_bits
 from .text_cache import cached_text, digest
 
@@ -59,11 +59,11 @@ def _edition(root: Path) -> str:
 def _cached(what: str, names: Mapping[str, Any], fill_in: Callable[[TemplateLookup], str]) -> str:
     """The text that `fill_in` makes of templates: a function of these and of `names`, and of nothing else."""
     root = template_root()
-    plain = {name: _seen_of(value) if isinstance(value, NeighborFunction) else value for name, value in names.items()}
+    plain = {name: _seen_of(value) if isinstance(value, WalkFunction) else value for name, value in names.items()}
     return cached_text(repr((_edition(root), what, sorted(plain.items()))), lambda: str(fill_in(_lookup(root))))
 
 
-def _seen_of(function: NeighborFunction) -> tuple[Any, ...]:
+def _seen_of(function: WalkFunction) -> tuple[Any, ...]:
     """All that templates see of a function."""
     return dataclasses.astuple(function), function.parsed_arguments, function.lowers, function.idles
 
@@ -71,12 +71,12 @@ def _seen_of(function: NeighborFunction) -> tuple[Any, ...]:
 def render(
     stem: str,
     config: KernelConfig,
-    function: NeighborFunction | None = None,
+    function: WalkFunction | None = None,
     variant: VisitVariant | None = None,
 ) -> str:
     """The OpenCL C of the template `stem` for `config`: its build kernels, or with `function` its walk."""
     names = dataclasses.asdict(variant or VisitVariant()) | config.names()
-    names |= {"function": function, "sector": SECTOR, "count_bits": count_bits(names.get("stashed", 0))}
+    names |= {"function": function, "sector": SECTOR, "count_bits": count_bits(names.get("buffer_slots", 0))}
     path = f"{stem}.cl.mako"
     return _resume_lines(_cached(path, names, lambda templates: templates.get_template(path).render(**names)))
 
@@ -109,7 +109,7 @@ def render_inline(stem: str, config: KernelConfig) -> dict[str, str]:
     In parts: PRELUDE, what stands before kernels; PARAMETERS; POINT and POINT_ID, expressions of a place; BEGIN and
     END, the code before and behind what runs for each neighbor.
     """
-    source = render(stem, config, NeighborFunction(own=True), VisitVariant(inline=True))
+    source = render(stem, config, WalkFunction(own=True), VisitVariant(inline=True))
     pieces = re.split(r"^\s*//@ (\w+)\s*$", "//@ PRELUDE\n" + source, flags=re.MULTILINE)
     return dict(zip(pieces[1::2], pieces[2::2], strict=True))
 
@@ -127,7 +127,7 @@ def own_function(
     components: tuple[str, ...] = (),
     small: bool = False,
     pairs: str = "",
-) -> NeighborFunction:
+) -> WalkFunction:
     """The library's own function `name` ("count", "write", "nearest") from ``traversal/functions.mako``.
 
     ``offset`` is the type of list offsets, ``distances`` is "", "root" or "square", ``components`` names coordinates;
@@ -142,4 +142,4 @@ def own_function(
         return json.dumps([template.get_def(f"{name}_{piece}").render(**flags).strip() for piece in PIECES[1:]])
 
     pieces = dict(zip(PIECES[1:], json.loads(_cached(name, flags, fill_in)), strict=True))
-    return NeighborFunction(**pieces, own=True, light=name == "count", sectors=offset if held else "")
+    return WalkFunction(**pieces, own=True, light=name == "count", sectors=offset if held else "")

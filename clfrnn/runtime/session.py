@@ -14,7 +14,7 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..errors import ClfrnnError, InvalidInputError
-from ..functions import NeighborFunction
+from ..functions import WalkFunction
 from ..planning.configs import KernelConfig, VisitVariant
 from .device import find_device, read_profile
 from .launcher import Launcher
@@ -38,6 +38,9 @@ _MOST_ANSWERS = 256
 
 #: Sessions are numbered as they are made.
 _NUMBERS = itertools.count()
+
+#: Serial numbers begin far from what memory happens to hold, small counts and zeros.
+_FIRST_SERIAL = 0x5EED0001
 
 
 class Selection(NamedTuple):
@@ -108,12 +111,17 @@ class Session(Launcher, Memory):
         #: programs of some kernels of a template for a config: which were selected, all that it has, the config
         self._selected: defaultdict[Hashable, list[tuple[tuple[str, ...], dict[str, Kernel], Any]]] = defaultdict(list)
         self._answers: dict[Hashable, Any] = {}
+        self._serials = itertools.count(_FIRST_SERIAL)
         self._process = os.getpid()
         self.number = next(_NUMBERS)
         Session.living.add(self)
 
     def __repr__(self) -> str:
         return f"Session({self.profile})"
+
+    def __dir__(self) -> list[str]:
+        """What users may rely on; the rest serves the library."""
+        return ["device", "profile", "queue"]
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Session holds an OpenCL queue and cannot be pickled; make one where it is needed")
@@ -130,7 +138,7 @@ class Session(Launcher, Memory):
         self,
         stem: str,
         config: Config,
-        function: NeighborFunction | None = None,
+        function: WalkFunction | None = None,
         variant: VisitVariant | None = None,
     ) -> tuple[dict[str, Kernel], Config]:
         """The compiled kernels of a template, and the config whose work-group size they were compiled for."""
@@ -188,6 +196,10 @@ class Session(Launcher, Memory):
                 self._answers.clear()
             answer = self._answers[key] = find(self, *facts)
         return answer
+
+    def draw_serial(self) -> int:
+        """A number that no kernel of the session has been given before, to leave in memory that nobody clears."""
+        return next(self._serials)
 
     def publish(self, event: cl.Event | None, *arrays: cla.Array) -> None:
         """Let other queues wait for `event`, the last to fill `arrays`, and submit it, as they could not."""

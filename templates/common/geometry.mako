@@ -35,7 +35,7 @@ ${record}.s${k}${"" if loop.last else ", "}\
     real frnn_d${k} = (frnn_p${k} - frnn_q${component}) + frnn_carry${k};
 % endif
 % endfor
-% if not foreign and images != "next":
+% if not foreign and images != "wraps_once":
     int frnn_out = frnn_out_here;
 % endif
 % if image == "any":

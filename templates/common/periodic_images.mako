@@ -19,7 +19,7 @@ int frnn_nth_image(const int n, const int before)
 </%def>
 
 <%def name="home(array)">
-## The numbers that place a point in the box; ${array} is written by the kernel of images.cl.mako.
+## The numbers that place a point in the box; ${array} is written by the kernel of periodic_images.cl.mako.
 % for k in range(dim):
     const real frnn_length${k} = ${array}[${k}], frnn_turns${k} = ${array}[${2 * dim + k}];
     const real frnn_start${k} = ${array}[${3 * dim + k}];
@@ -44,7 +44,7 @@ int frnn_nth_image(const int n, const int before)
 
 <%def name="left_to_others()"><%
     """When a kernel has nothing to do for which VisitVariant.images says that this may be."""
-    compared = {"home": "==", "next": "==", "away": "!="}.get(images)
+    compared = {"in_box": "==", "wraps_once": "==", "out_of_box": "!="}.get(images)
     return f"frnn_images[{7 * dim}] {compared} 0" if compared else ""
 %></%def>
 
@@ -56,13 +56,13 @@ int frnn_nth_image(const int n, const int before)
 </%def>
 
 <%def name="take_up()">
-% if images == "next":
+% if images == "wraps_once":
     // All points lie in the box and a window is shorter than it: what there is to know comes by value, which costs neither
-    // loads nor registers. See seams.cl.mako.
+    // loads nor registers. See grid/wrapped_window.mako.
 % for k in range(dim):
     const real frnn_reach${k} = frnn_reach * (1 + 8 * FRNN_EPSILON) + frnn_pads.s${k};
 % endfor
-% elif images == "carried":
+% elif images == "per_candidate":
     // Candidates carry their images along. The query is seen in the cell that it was sorted into.
     ${home("frnn_images")}
     int frnn_near = 1;
@@ -80,7 +80,7 @@ int frnn_nth_image(const int n, const int before)
 % elif periodic:
     // How far the window reaches on each axis, padded as rounding scales with the coordinates, and whether it stays in the
     // box, as that of most queries does.
-    const int frnn_home = ${{"home": "1", "away": "0"}.get(images, f"frnn_images[{7 * dim}] != 0")};
+    const int frnn_home = ${{"in_box": "1", "out_of_box": "0"}.get(images, f"frnn_images[{7 * dim}] != 0")};
     const real frnn_padded = frnn_reach * (1 + 8 * FRNN_EPSILON);
     int frnn_inner = 1;
 % for k, component in enumerate(components):
@@ -155,7 +155,7 @@ int frnn_nth_image(const int n, const int before)
 % if not foreign:
     const int frnn_out_here = ${left_out("frnn_base")};
 % endif
-    ${body(image="moved" if images == "home" else "any")}
+    ${body(image="moved" if images == "in_box" else "any")}
     }
 % endif
 </%def>

@@ -3,7 +3,7 @@
 <%namespace name="sections" file="/fenns/sections.mako"/>
 <%namespace name="tiles" file="/fenns/tiles.mako"/>
 ## One block: a coarse cell, the cells around it, and the fine grid over them in local memory.
-## Config fields used: dim, periodic, real, work_group_size, tile, fine, chunk, team, foreign, marks, stashed.
+## Config fields used: dim, periodic, real, work_group_size, tile, fine, chunk, team, foreign, first_pass, stashed.
 ## All definitions here are for a group whose items stay together: barriers stand in loops that all of them go through
 ## equally often, never behind a condition or an early return, which some compilers for CPUs get wrong.
 <%def name="functions()">
@@ -45,7 +45,7 @@ real frnn_below(const real x)
     local int frnn_fine[${fine + 1}];
     local int frnn_accepted;
     // The neighboring cells, a page of them: where their candidates lie, and which of them may be seen; and sums of counts.
-% if marks == "stashed":
+% if first_pass == "fill_buffer":
     // The slots of queries that find all candidates in the tile lie in the same memory: groups are more, the less they take.
 <% bytes, offset = max(sum(many * size[kind] for kind, _, many in passing), 2 * work_group_size * stashed), 0 %>\
     local real frnn_room[${-(-bytes // size["real"])}];
@@ -88,7 +88,7 @@ real frnn_below(const real x)
         const int frnn_opening = ${sections.start("frnn_served", "frnn_cell_here")};
         if (frnn_begin < ${first_end("frnn_opening")}) frnn_finish = frnn_begin;
     }
-% if marks == "rest":
+% if first_pass == "overflow":
     // Where the stash has served all of them, nothing is loaded.
     if (frnn_l == 0) frnn_accepted = 0;
     frnn_meet();

@@ -78,7 +78,7 @@
 % if work_group_size == 1:
                 const int frnn_anew = frnn_number == 0 & frnn_s == 0;
                 ${blocks.load_tile()}
-                frnn_whole = frnn_anew & frnn_number >= frnn_neighbors;
+                frnn_whole = frnn_anew & (frnn_number >= frnn_neighbors);
 % else:
                 ${blocks.load_tile()}
 % endif
@@ -94,9 +94,9 @@
 <%def name="take_query()">
         const int frnn_k = frnn_begin + frnn_round * ${work_group_size} + frnn_l;
         int frnn_active = frnn_k < frnn_finish;
-% if marks == "stashed":
+% if first_pass == "fill_buffer":
         const int frnn_unit = frnn_k;
-% elif marks == "rest":
+% elif first_pass == "overflow":
         frnn_active = frnn_active && frnn_full[frnn_k];
 % endif
         const frnn_record frnn_own_record =

@@ -1,8 +1,8 @@
-## Marks: words that say which candidates are neighbors of a query. A count makes them ("made"), and who comes after goes from
-## neighbor to neighbor ("read"), but for queries that have more words than there is room for.
-## On a GPU a word has a bit for each of the candidates at so many places in a row; words without a neighbor are left out. On
-## a CPU, where points lie in columns, it is the place of a neighbor: those of a query stand in a row of memory of their own.
-## Config fields used: work_group_size, bits, held, ahead, stage, width, columns, marks. In scope is frnn_unit.
+## Hit mask: which candidates of a query are its neighbors. A count writes it ("write_mask"), and the walk behind it goes from
+## neighbor to neighbor ("read_mask"); queries that need more words than there is room for go through candidates again.
+## On a GPU a word has the first of bits places in a row, and a bit for each of them; words without a neighbor are left out.
+## On a CPU, where points lie in columns, a word is the place of a neighbor, and the words of a query lie in a row.
+## Config fields used: work_group_size, bits, held, ahead, stage, width, columns, first_pass. In scope is frnn_unit.
 <%def name="types()">
 % if columns:
 typedef int frnn_word;
@@ -14,7 +14,7 @@ typedef uint2 frnn_word;
 </%def>
 
 <%def name="arguments()">
-global ${"const " if marks == "read" else ""}frnn_word *restrict frnn_words, global ${"const " if marks == "read" else ""}int *restrict frnn_used,
+global ${"const " if first_pass == "read_mask" else ""}frnn_word *restrict frnn_words, global ${"const " if first_pass == "read_mask" else ""}int *restrict frnn_used,
     const int frnn_room, const int frnn_units
 </%def>
 
@@ -86,7 +86,7 @@ frnn_words + frnn_unit * ((size_t)frnn_room + ${width})
     const int frnn_t = frnn_from + frnn_ahead;
 </%def>
 
-<%def name="meets(function)"><% return marks == "read" and function.sectors and not columns %></%def>
+<%def name="meets(function)"><% return first_pass == "read_mask" and function.sectors and not columns %></%def>
 
 <%def name="declare(function)">
 % if meets(function):

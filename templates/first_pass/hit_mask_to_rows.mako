@@ -1,16 +1,15 @@
-<%namespace name="marks_of" file="/first_pass/hit_mask.mako"/>
+<%namespace name="hit_mask" file="/first_pass/hit_mask.mako"/>
 <%namespace name="places" file="/common/point_layout.mako"/>
 <%namespace name="visit" file="/traversal/visit.mako"/>
-## Rows of a list, written by the marks that a count has made. Those of queries with more words than there is room for are
-## left to the walk that follows.
-## Config fields used: work_group_size, stage, columns, marks. In scope is what the list's own function declares.
+## Rows of a list from a hit mask. Queries that need more words than there is room for are left to the walk that follows.
+## Config fields used: work_group_size, stage, columns, first_pass. In scope is what the list's own function declares.
 <%def name="read(function)">
-% if marks_of.meets(function):
+% if hit_mask.meets(function):
     ${write_together(function)}
 % elif columns:
     const int frnn_all_words = frnn_used[frnn_unit];
     if (frnn_all_words <= frnn_room) {
-        global const frnn_word *const frnn_row_of_words = ${marks_of.row()};
+        global const frnn_word *const frnn_row_of_words = ${hit_mask.row()};
         int frnn_k = 0;
         ${write_batches(function) if writes_numbers(function) else ""}
         for (; frnn_k < frnn_all_words; ++frnn_k) {
@@ -23,9 +22,9 @@
     }
 % else:
     if (frnn_used[frnn_unit] <= frnn_room) {
-        ${marks_of.open()}
+        ${hit_mask.open()}
         for (int frnn_left = (int)(offsets[i - first_row + 1] - offsets[i - first_row]); frnn_left > 0; --frnn_left) {
-            ${marks_of.next_neighbor()}
+            ${hit_mask.next_neighbor()}
             ${places.take_candidate("frnn_t")}
             ${visit.offer(function, "plain", within="1", asked="1")}
         }
@@ -57,9 +56,9 @@
 <% offset, bounded = function.sectors, "capacity" in function.arguments %>\
     // Rows pass through local memory, so many neighbors of each at a time, from where items beside each other write what is
     // beside each other: part of a sector of the device's memory takes as long as all of it.
-    const int frnn_l = get_local_id(0), frnn_marked = !frnn_idle & (frnn_used[frnn_unit] <= frnn_room);
-    ${marks_of.open()}
-    ${offset} frnn_closing = frnn_marked ? offsets[i - first_row + 1] : frnn_place;
+    const int frnn_l = get_local_id(0), frnn_masked = !frnn_idle & (frnn_used[frnn_unit] <= frnn_room);
+    ${hit_mask.open()}
+    ${offset} frnn_closing = frnn_masked ? offsets[i - first_row + 1] : frnn_place;
 % if bounded:
     frnn_closing = frnn_place < 0 ? frnn_place : min(frnn_closing, capacity);
 % endif
@@ -74,7 +73,7 @@
     for (int frnn_behind = 0; frnn_behind < frnn_end_of_all; frnn_behind += ${stage}) {
         const int frnn_until = (int)min(frnn_closing - frnn_base - frnn_behind, (${offset})${stage});
         for (int frnn_slot = (int)max(frnn_place - frnn_base - frnn_behind, (${offset})0); frnn_slot < frnn_until; ++frnn_slot) {
-            ${marks_of.next_neighbor()}
+            ${hit_mask.next_neighbor()}
             frnn_stage[frnn_l * ${stage + 4} + frnn_slot] = ${places.point_id("frnn_t")};
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -93,5 +92,5 @@
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    if (frnn_idle | frnn_marked) return;
+    if (frnn_idle | frnn_masked) return;
 </%def>

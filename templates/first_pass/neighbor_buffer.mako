@@ -1,61 +1,46 @@
-<%namespace name="packed_rows" file="/first_pass/packed_counts.mako"/>
-## Stash: the numbers of a query's first neighbors, which a count ("stashed") puts by in the order of search, where queries
-## side by side write side by side, for those who bring them into the order of rows. Queries with more neighbors than
-## there are slots are left to a visit of their own ("rest"), and have their number in their first slot.
-## Until a query is laid down, its slots hold "numbers" of neighbors; or "places" in a tile that stays, which take half the local
-## memory, frnn_slots being declared elsewhere; or there are none, and neighbors go "straight" there, where tiles come and go.
-## Config fields used: work_group_size, stashed, marks. In scope is frnn_unit.
+<%namespace name="packed_counts" file="/first_pass/packed_counts.mako"/>
+## Neighbor buffer: the indices of a query's first neighbors in search order, which a count writes ("fill_buffer") for the
+## launch that copies them into rows. The walk behind it serves the queries with more neighbors than slots ("overflow").
+## Config fields used: work_group_size, buffer_slots, first_pass. In scope is frnn_unit, the query's place in search order.
 <%def name="arguments()">
-global ${"const " if marks == "rest" else ""}int4 *restrict frnn_stash, global ${"const " if marks == "rest" else ""}uchar *restrict frnn_full,
-    const int frnn_units, global ${"const " if marks == "rest" else ""}long *restrict frnn_told, const int frnn_told_at, const int frnn_stash_number
+<% const = "const " if first_pass == "overflow" else "" %>\
+global ${const}int4 *restrict frnn_buffer, global ${const}uchar *restrict frnn_overflowing, const int frnn_units,
+    global ${const}long *restrict frnn_totals, const int frnn_overflow_word, const int frnn_serial
 </%def>
 
 <%def name="declare()">
-% if marks == "stashed":
-    // A slot more than are used for those behind the last, so that none needs a branch; rows in banks of their own.
-    local int frnn_slots[${work_group_size * (stashed + 1)}];
+% if first_pass == "fill_buffer":
+    // One slot more takes the neighbors beyond the last, so that none needs a branch, and puts rows into other banks.
+    local int frnn_slots[${work_group_size * (buffer_slots + 1)}];
 % endif
 </%def>
 
-<%def name="keep(held)" filter="trim">
-% if marks == "stashed" and held == "numbers":
-frnn_slots[(int)get_local_id(0) * ${stashed + 1} + frnn_min(frnn_count, ${stashed})] = j;
-% elif marks == "stashed" and held == "places":
-if (frnn_count < ${stashed}) frnn_slots[frnn_count * ${work_group_size} + (int)get_local_id(0)] = (ushort)frnn_t;
-% elif marks == "stashed":
-if (frnn_count < ${stashed})
-                ((global int *)frnn_stash)[4 * ((frnn_count >> 2) * (size_t)frnn_units + frnn_unit) + (frnn_count & 3)] = j;
+<%def name="hold()" filter="trim">
+## What a neighbor leaves.
+% if first_pass == "fill_buffer":
+frnn_slots[(int)get_local_id(0) * ${buffer_slots + 1} + frnn_min(frnn_count, ${buffer_slots})] = j;
 % endif
 </%def>
 
-<%def name="put_by(held)">
-% if held == "numbers":
-        local const int *const frnn_mine = frnn_slots + (int)get_local_id(0) * ${stashed + 1};
-        ${in_fours(stashed, [f"frnn_mine[{k}]" for k in range(stashed)])}
-% elif held == "places":
-        local const ushort *const frnn_mine = frnn_slots + (int)get_local_id(0);
-        ${in_fours(stashed, [f"FRNN_LANE_ID(frnn_tile[frnn_mine[{k * work_group_size}]].s3)" for k in range(stashed)])}
-% endif
-        frnn_full[frnn_unit] = frnn_count > ${stashed};
-        if (frnn_count > ${stashed}) {
-            // The host hears of it with the number of pairs.
-            frnn_told[frnn_told_at] = frnn_stash_number;
-            ((global int *)frnn_stash)[4 * (size_t)frnn_unit] = frnn_count;
-        }
-        counts[i] = ${packed_rows.pack("frnn_count", "frnn_unit")};
-</%def>
-
-<%def name="in_fours(many, slots)">
-        // Four at a time, and whether there are more than slots.
-% for first in range(0, many, 4):
+<%def name="store()">
+## What a query leaves, in place of its count.
+        local const int *const frnn_mine = frnn_slots + (int)get_local_id(0) * ${buffer_slots + 1};
+% for first in range(0, buffer_slots, 4):
         if (frnn_count > ${first})
-            frnn_stash[${first // 4} * (size_t)frnn_units + frnn_unit] =
-                (int4)(${slots[first]}, ${", ".join(f"frnn_count > {k} ? {slots[k]} : 0" for k in range(first + 1, first + 4))});
+            frnn_buffer[${first // 4} * (size_t)frnn_units + frnn_unit] = (int4)(frnn_mine[${first}],
+                ${", ".join(f"frnn_count > {k} ? frnn_mine[{k}] : 0" for k in range(first + 1, first + 4))});
 % endfor
+        frnn_overflowing[frnn_unit] = frnn_count > ${buffer_slots};
+        if (frnn_count > ${buffer_slots}) {
+            // The host reads the word behind the number of pairs together with that.
+            frnn_totals[frnn_overflow_word] = frnn_serial;
+            ((global int *)frnn_buffer)[4 * (size_t)frnn_unit] = frnn_count;
+        }
+        counts[i] = ${packed_counts.pack("frnn_count", "frnn_unit")};
 </%def>
 
-<%def name="leave_to_rows()">
-% if marks == "rest":
-    if (!frnn_full[frnn_unit]) return;
+<%def name="leave_stored()">
+% if first_pass == "overflow":
+    if (!frnn_overflowing[frnn_unit]) return;
 % endif
 </%def>

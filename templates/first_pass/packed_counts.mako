@@ -1,21 +1,22 @@
-## Packed rows: of a query how many neighbors it has, in the low bits, and its place in a stash, in one integer. Queries come in
-## another order than rows, and of half as many bytes caches keep more, until those beside them have come. A query with more
-## neighbors than slots says one more than slots; their number stands in the stash, where its first neighbor would.
-## Config fields used: stashed; count_bits follows from it.
+## Packed counts: the number of a query's neighbors in the low bits of an integer, and the query's place in the neighbor buffer
+## in the others. Counts are written in the order of the caller's queries, which is another than that of search: half as many
+## bytes stay in the caches of a GPU until the sector around them is full. A query that overflows says one more than there
+## are slots; its number of neighbors stands in the first of its slots.
+## Config fields used: buffer_slots; count_bits follows from it.
 <%def name="pack(count, place)" filter="trim">
-(int)((uint)(${place}) << ${count_bits} | (uint)frnn_min(${count}, ${stashed + 1}))
+(int)((uint)(${place}) << ${count_bits} | (uint)frnn_min(${count}, ${buffer_slots + 1}))
 </%def>
 
-<%def name="place(row)" filter="trim">
-(int)((uint)(${row}) >> ${count_bits})
+<%def name="place(packed)" filter="trim">
+(int)((uint)(${packed}) >> ${count_bits})
 </%def>
 
 <%def name="functions()">
-int neighbors_of(const int row, global const int *restrict stash)
+int neighbors_of(const int packed, global const int *restrict buffer)
 {
-    // Without a branch: a compiler for CPUs leaves rows out of sums behind one.
-    const int count = row & ${(1 << count_bits) - 1}, whole = count <= ${stashed};
-    const int more = stash[whole ? 0 : 4 * (size_t)${place("row")}];
-    return whole ? count : more;
+    // Without a branch: a compiler for CPUs leaves counts out of sums behind one.
+    const int count = packed & ${(1 << count_bits) - 1}, fits = count <= ${buffer_slots};
+    const int more = buffer[fits ? 0 : 4 * (size_t)${place("packed")}];
+    return fits ? count : more;
 }
 </%def>

@@ -2,13 +2,13 @@
 <%include file="/common/cell_coordinate.mako"/>
 <%include file="/grid/cell_window.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="marks_of" file="/first_pass/hit_mask.mako"/>
+<%namespace name="hit_mask" file="/first_pass/hit_mask.mako"/>
 <%namespace name="places" file="/common/point_layout.mako"/>
 <%namespace name="periodic_box" file="/common/periodic_images.mako"/>
 <%namespace name="seams" file="/grid/wrapped_window.mako"/>
-<%namespace name="stash" file="/first_pass/neighbor_buffer.mako"/>
+<%namespace name="neighbor_buffer" file="/first_pass/neighbor_buffer.mako"/>
 // Cells on a torus: the address of a point, and the window of a query.
-// Config fields used: dim, components, columns, periodic, lockstep, foreign, placed, part, images, marks.
+// Config fields used: dim, components, columns, periodic, lockstep, foreign, placed, part, images, first_pass.
 
 ${periodic_box.numbers() if function is None else ""}
 <%def name="grid(name)" filter="trim">
@@ -62,8 +62,8 @@ const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${nam
 </%def>
 
 <%def name="take_query(function)">
-    ${stash.declare()}
-% if seams.agree(function) or marks_of.meets(function):
+    ${neighbor_buffer.declare()}
+% if seams.agree(function) or hit_mask.meets(function):
     // Idle items stay for the barriers, in the first one's place.
     int frnn_idle = frnn_first + (int)get_global_id(0) >= frnn_end;
 % if periodic_box.left_to_others():
@@ -73,13 +73,13 @@ const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${nam
     const int frnn_own_place = frnn_unit;
     ${places.query("frnn_own_place")}
 % if part:
-    frnn_idle |= i < frnn_part_first | i >= frnn_part_end;
+    frnn_idle |= (i < frnn_part_first) | (i >= frnn_part_end);
 % endif
 % else:
     ${periodic_box.leave_to_others()}
     const int frnn_unit = frnn_first + (int)get_global_id(0);
     if (frnn_unit >= frnn_end) return;
-    ${stash.leave_to_rows()}
+    ${neighbor_buffer.leave_stored()}
     const int frnn_own_place = frnn_unit;
     ${places.query("frnn_own_place")}
 % if part:
@@ -106,7 +106,7 @@ frnn_low.s${k}, frnn_inverse.s${k}, frnn_foremost.s${k}, frnn_hindmost.s${k}
     // Rows of cells along the first axis; in the body, frnn_row is the address of the row's first cell.
 % for k in reversed(range(1, dim)):
     for (int frnn_at${k} = frnn_from${k}; frnn_at${k} <= frnn_to${k}; ++frnn_at${k}) {
-% if images == "next" and image == "moved":
+% if images == "wraps_once" and image == "moved":
     ${seams.place(k)}
 % else:
     const int frnn_lane${k} = frnn_at${k} & frnn_mask.s${k};

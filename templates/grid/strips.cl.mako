@@ -13,10 +13,10 @@
 // Exact because the window holds every cell of a neighbor. Source: Chisholm (2020), §3, algorithms 2 to 5.
 <%def name="walk(function)">
     ${visit.take_up(function)}
-% if marks == "read":
+% if first_pass == "read_mask":
     ${marked_rows.read(function)}
 % endif
-% if images == "next":
+% if images == "wraps_once":
     ${seams.window(cells.cell)}
     // The strip in the box and what lies behind an edge that it passes, or else behind the seam of the torus: edges are
     // seams too, so there are two runs at most.
@@ -33,7 +33,7 @@
             int frnn_t = frnn_starts[frnn_row + frnn_here0], frnn_stop = frnn_starts[frnn_row + frnn_here1];
 % if image == "plain":
             ${runs.run(function, image)}
-% elif seams.agree(function) and marks != "made":
+% elif seams.agree(function) and first_pass != "write_mask":
             ${both(function, image)}
 % else:
             for (int frnn_part = 0;;) {

@@ -11,10 +11,10 @@
 // Exact because the window holds every cell of a neighbor. Source: Green (2010), "Processing collisions".
 <%def name="walk(function)">
     ${visit.take_up(function)}
-% if marks == "read":
+% if first_pass == "read_mask":
     ${marked_rows.read(function)}
 % endif
-% if images == "next":
+% if images == "wraps_once":
     ${seams.window(cells.cell)}
     <%seams:each_nest args="image" function="${function}" cut="frnn_below0 | frnn_above0">
         ${nest(function, image)}
@@ -31,7 +31,7 @@
 <%def name="nest(function, image)">
     <%cells:rows image="${image}">
         for (int frnn_at0 = frnn_from0; frnn_at0 <= frnn_to0; ++frnn_at0) {
-% if images == "next" and image != "plain":
+% if images == "wraps_once" and image != "plain":
             ${seams.place(0)}
 % else:
             const int frnn_lane0 = frnn_at0 & frnn_mask.s0;

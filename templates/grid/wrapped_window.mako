@@ -6,7 +6,7 @@
 ## Source: Chisholm (2020), §3, for strips; the images are this library's own.
 
 ## Whether work-items that go in step agree on their way: barriers then stand in the kernel, and nobody leaves early.
-<%def name="agree(function)"><% return images == "next" and function.light and lockstep > 1 %></%def>
+<%def name="agree(function)"><% return images == "wraps_once" and function.light and lockstep > 1 %></%def>
 
 <%def name="window(cell)">
 ## cell(k) names the numbers of cells on an axis.

@@ -1,11 +1,9 @@
 <%include file="/common/contract.mako"/>
 <%namespace name="group_sums" file="/common/group_scan.mako"/>
-<%namespace name="packed_rows" file="/first_pass/packed_counts.mako"/>
-<%namespace name="row_sums" file="/first_pass/block_sums.mako"/>
-// Exclusive scan of int32 counts in two launches, sums of shares and a scan of each share, or in one where counts are few or
-// were added up.
-// Totals of type long are also written beside, to be read as they are, whatever the type of starts makes of them.
-// Config fields used: work_group_size, items, stashed, total, out, through_local.
+<%namespace name="packed_counts" file="/first_pass/packed_counts.mako"/>
+// Exclusive scan of int32 counts: in two launches, the sums of shares and a scan of each share, or in one where counts are few.
+// A total of type long is also written to totals[place], whatever the type of starts makes of it.
+// Config fields used: work_group_size, items, buffer_slots, total, out, through_local.
 <%def name="each_of_tile(limit)">
         // Items beside each other touch what is beside each other, whichever of them it is for.
         for (int k = l; k < ${work_group_size * items}; k += ${work_group_size}) {
@@ -59,18 +57,18 @@ stage[${k} + ${k} / ${items}]
     totals[place] = carry;
 % endif
 </%def>
-<% stash = ", global const int *restrict stash" if stashed else "" %>
-<% told = ", global long *restrict totals, const int place" if total == "long" else "" %>
+<% buffer = ", global const int *restrict buffer" if buffer_slots else "" %>
+<% out_total = ", global long *restrict totals, const int place" if total == "long" else "" %>
 typedef ${total} sum_t;
-${packed_rows.functions() if stashed else ""}
+${packed_counts.functions() if buffer_slots else ""}
 <%def name="count(k)" filter="trim">
-${f"neighbors_of(counts[{k}], stash)" if stashed else f"counts[{k}]"}
+${f"neighbors_of(counts[{k}], buffer)" if buffer_slots else f"counts[{k}]"}
 </%def>
 
 // The sum of each group's share. Launch: groups of ${work_group_size}, group g reads g * span up to (g + 1) * span.
 // In: counts (n,). Out: partials (groups,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void sum_shares(const int n, const int span, global const int *restrict counts${stash}, global sum_t *restrict partials)
+void sum_shares(const int n, const int span, global const int *restrict counts${buffer}, global sum_t *restrict partials)
 {
     local sum_t sums[${work_group_size}];
     const int l = get_local_id(0);
@@ -85,8 +83,8 @@ void sum_shares(const int n, const int span, global const int *restrict counts${
 // Exclusive scan of each share, from where the shares before it end: each group sums those up for itself.
 // Launch: as sum_shares. In: counts (n,), partials (groups,). Out: starts (n + 1,), the total last; totals[place].
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void scan_shares(const int n, const int span, global const int *restrict counts${stash},
-                 global const sum_t *restrict partials, global ${out} *restrict starts${told})
+void scan_shares(const int n, const int span, global const int *restrict counts${buffer},
+                 global const sum_t *restrict partials, global ${out} *restrict starts${out_total})
 {
     local sum_t sums[${work_group_size}];
     const int l = get_local_id(0), g = get_group_id(0);
@@ -104,27 +102,6 @@ void scan_shares(const int n, const int span, global const int *restrict counts$
     }
 }
 
-// Exclusive scan of counts that were added up, by shares of 1 << shift. Launch: a group of ${work_group_size} for each share.
-// In: counts (n,), shares (groups,), each sum in a sector. Out: starts (n + 1,), the total last; totals[place]; last, as
-// shares, at zero.
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void scan_summed(const int n, const int shift, global const int *restrict counts${stash}, global const int *restrict shares,
-                 global int *restrict last, global ${out} *restrict starts${told})
-{
-    local sum_t sums[${work_group_size}];
-    const int l = get_local_id(0), g = get_group_id(0), end = min((long)n, (long)(g + 1) << shift);
-    ${row_sums.before("sum_t")}
-    sums[l] = sum;
-    ${group_sums.whole("sums")}
-    barrier(CLK_LOCAL_MEM_FENCE);
-    sum_t carry = sums[0];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    ${scan_tiles("(g << shift)", "end")}
-    if (l == 0 && end == n) {
-        ${end_scan()}
-    }
-}
-
 // The counts whose scan starts are, which may have come round. Launch: one work-item per count. In: starts (n + 1,). Out:
 // counts (n,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
@@ -138,14 +115,14 @@ void counts_between(const int n, global const ${out} *restrict starts, global in
 // launch. Launch: groups of ${work_group_size}, of which group g scans g * span up to (g + 1) * span, a multiple
 // of four where there are several groups. In: counts (n,), aligned as int4 is. Out: starts (n + 1,), the total last; totals[place].
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void scan_few(const int n, const int span, global const int *restrict counts${stash}, global ${out} *restrict starts${told})
+void scan_few(const int n, const int span, global const int *restrict counts${buffer}, global ${out} *restrict starts${out_total})
 {
     local sum_t sums[${work_group_size}];
     const int l = get_local_id(0), origin = (int)get_group_id(0) * span;
     const int end = min((long)n, (long)origin + span);
     sum_t sum = 0;
     // By one loop: tile by tile, in two, a compiler for CPUs leaves a total of nothing.
-% if not stashed and items % 4 == 0:
+% if not buffer_slots and items % 4 == 0:
     global const int4 *restrict fours = (global const int4 *)counts;
 #pragma unroll 4
     for (int k = l; k < origin / 4; k += ${work_group_size}) {

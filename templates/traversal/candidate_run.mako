@@ -1,19 +1,19 @@
 <%namespace name="batches" file="/traversal/simd_batch.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="marks_of" file="/first_pass/hit_mask.mako"/>
+<%namespace name="hit_mask" file="/first_pass/hit_mask.mako"/>
 <%namespace name="places" file="/common/point_layout.mako"/>
 <%namespace name="visit" file="/traversal/visit.mako"/>
 ## Runs of candidates, at places that follow each other in the sorted copy: how they are tested, a few or a vector at a time.
-## Config fields used: width, unrolled, fused, bits, inline, images, marks.
-<%def name="splits(function)"><% return function.light and images == "home" %></%def>
+## Config fields used: width, unrolled, fused, bits, inline, images, first_pass.
+<%def name="splits(function)"><% return function.light and images == "in_box" %></%def>
 
 <%def name="run(function, image)">
     // The candidates of one run of places, frnn_t up to frnn_stop, in an image as periodic.cl.mako names it.
 % if width > 1:
     ${batched_run(function, image)}
-% elif marks == "made":
+% elif first_pass == "write_mask":
     ${marked_run(function, image)}
-% elif fused and function.light and not (inline or marks):
+% elif fused and function.light and not (inline or first_pass):
     ${fused_run(function, image)}
 % else:
     ${pinned_run(function, image)}
@@ -22,7 +22,7 @@
 
 <%def name="pinned_run(function, image)">
 % if function.light and unrolled:
-#pragma unroll ${unrolled[image != "plain" and images != "next"]}
+#pragma unroll ${unrolled[image != "plain" and images != "wraps_once"]}
 % endif
     for (; frnn_t < frnn_stop; ++frnn_t) {
         ${places.take_candidate("frnn_t")}
@@ -34,7 +34,7 @@
     // By fused operations; a run with a candidate so near the border that rounding may decide is counted once more.
     const int frnn_begin_of_run = frnn_t, frnn_before_run = frnn_count;
     real frnn_closest = INFINITY;
-#pragma unroll ${unrolled[image != "plain" and images != "next"]}
+#pragma unroll ${unrolled[image != "plain" and images != "wraps_once"]}
     for (; frnn_t < frnn_stop; ++frnn_t) {
         ${places.take_candidate("frnn_t")}
         ${geometry.differences(image)}
@@ -50,7 +50,7 @@
 </%def>
 
 <%def name="batched_run(function, image)">
-% if marks == "made":
+% if first_pass == "write_mask":
     // Whoever has more neighbors than room loses words, and is told by their number.
     for (; frnn_t < frnn_stop; frnn_t += ${width}) {
         ${batches.test(image, "frnn_t", "frnn_stop", visit.counts_itself(function), visit.known_by_place(function))}
@@ -91,7 +91,7 @@
 % endif
         frnn_hits <<= ${bits} - frnn_many;
         frnn_count += (int)popcount(frnn_hits);
-        ${marks_of.keep("frnn_t", "frnn_hits")}
+        ${hit_mask.keep("frnn_t", "frnn_hits")}
     }
 </%def>
 
@@ -123,6 +123,6 @@
         }
 % if later:
         const int frnn_behind = frnn_t + frnn_many - 1 - frnn_self_place;
-        if (frnn_self_place >= frnn_t & frnn_behind >= 0) frnn_hits &= ~((frnn_bits)1 << frnn_behind);
+        if ((frnn_self_place >= frnn_t) & (frnn_behind >= 0)) frnn_hits &= ~((frnn_bits)1 << frnn_behind);
 % endif
 </%def>

@@ -87,7 +87,7 @@ ${column(k, first)} - frnn_q${component}
 & (${ids(first)} >= frnn_least_here)
 % elif image == "any":
 & ((${ids(first)} != frnn_self) | ${" | ".join(f"(frnn_s{k} != 0)" for k in range(dim))})
-% elif periodic and image != "plain" and images != "next":
+% elif periodic and image != "plain" and images != "wraps_once":
 & (${ids(first)} ${">=" if half else "!="} frnn_out_here)
 % elif half:
 & (${ids(first)} >= frnn_least)

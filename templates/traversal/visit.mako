@@ -1,12 +1,11 @@
 <%namespace name="batches" file="/traversal/simd_batch.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="marks_of" file="/first_pass/hit_mask.mako"/>
-<%namespace name="stash" file="/first_pass/neighbor_buffer.mako"/>
+<%namespace name="hit_mask" file="/first_pass/hit_mask.mako"/>
+<%namespace name="neighbor_buffer" file="/first_pass/neighbor_buffer.mako"/>
 <%namespace name="periodic_box" file="/common/periodic_images.mako"/>
-<%namespace name="row_sums" file="/first_pass/block_sums.mako"/>
 ## What every walk over neighbors shares: the program around it, taking up a query, offering a candidate, laying the
 ## query down. Config fields used: dim, components, work_group_size, registers, periodic, packed, foreign, radii, half,
-## part, inline, images, marks.
+## part, inline, images, first_pass.
 ## A walk provides `int i` and `real_vec frnn_q` before `take_up`, `int j` and the coordinates frnn_p0, frnn_p1, ... before
 ## `offer`. User code sees i, j, d2, dx, shift, r2, reach2, real and real_vec.
 <%def name="program(function, arguments, walk, point, point_id)">
@@ -39,10 +38,10 @@ ${walk(function)}
 }
 % else:
 % if width > 1:
-${batches.types(chosen=marks == "made" or not function.light)}
+${batches.types(chosen=first_pass == "write_mask" or not function.light)}
 % endif
-% if marks in ("made", "read"):
-${marks_of.types()}
+% if first_pass in ("write_mask", "read_mask"):
+${hit_mask.types()}
 % endif
 % if registers:
 // At most ${registers} registers a work-item: compilers take no such bound from a kernel that also says its group's size.
@@ -65,11 +64,8 @@ void frnn_visit(
     global const real *restrict frnn_queries,
 % endif
 ${arguments()}
-% if marks:
-    , ${marks_of.arguments() if marks in ("made", "read") else stash.arguments()}
-% endif
-% if summed:
-    ${row_sums.arguments()}
+% if first_pass:
+    , ${hit_mask.arguments() if first_pass in ("write_mask", "read_mask") else neighbor_buffer.arguments()}
 % endif
 % if function.parsed_arguments:
     ,
@@ -77,8 +73,8 @@ ${piece(function, "arguments")}
 % endif
 )
 {
-% if marks in ("made", "read"):
-    ${marks_of.declare(function)}
+% if first_pass in ("write_mask", "read_mask"):
+    ${hit_mask.declare(function)}
 % endif
 ${caller.body()}
 }
@@ -104,7 +100,7 @@ ${getattr(function, name)}
     const real frnn_reach = fmax(nextafter(frnn_radius, (real)INFINITY), (real)FRNN_LEAST_REACH);
 % endif
     ${periodic_box.take_up()}
-<% near = " && frnn_near" if periodic and images != "next" else "" %>\
+<% near = " && frnn_near" if periodic and images != "wraps_once" else "" %>\
     const real r2 = (${active}) && frnn_radius >= 0${near} ? frnn_radius * frnn_radius : (real)-1;
     real reach2 = r2;
 % if fused and function.light and not inline:
@@ -113,7 +109,7 @@ ${getattr(function, name)}
     // for a query at infinity, whose distance to another there is no number.
     const int frnn_somewhere = ${" & ".join(f"isfinite(frnn_q{component})" for component in components)};
     const real frnn_margin =
-        reach2 >= 0 & (reach2 < (real)0x1p-90 | !frnn_somewhere) ? INFINITY : 8 * FRNN_EPSILON * fabs(reach2);
+        (reach2 >= 0) & ((reach2 < (real)0x1p-90) | !frnn_somewhere) ? INFINITY : 8 * FRNN_EPSILON * fabs(reach2);
 % endif
 % if half:
     const int frnn_least = frnn_keep_self ? i : i + 1;
@@ -124,8 +120,8 @@ ${getattr(function, name)}
 % endif
 % endif
     ${piece(function, "state")}
-% if marks == "made":
-    ${marks_of.begin()}
+% if first_pass == "write_mask":
+    ${hit_mask.begin()}
 % elif sums_batches(function):
     ${batches.integers()} frnn_counted = 0;
 % endif
@@ -138,11 +134,11 @@ ${getattr(function, name)}
 <%def name="counts_itself(function)">
 ## Whether a point is counted as any other, and taken off at the end: that spares a test for each candidate. Not by radii of
 ## their own, where counts over cells were slower by it.
-<% return function.light and (packed or not radii) and not (foreign or half or inline or periodic or marks) %></%def>
+<% return function.light and (packed or not radii) and not (foreign or half or inline or periodic or first_pass) %></%def>
 
 <%def name="sums_batches(function)">
 ## Whether candidates are counted as they are tested, a sum for each place in a batch.
-<% return function.light and width > 1 and marks != "made" %></%def>
+<% return function.light and width > 1 and first_pass != "write_mask" %></%def>
 
 <%def name="known_by_place(function)">
 ## Whether a point tells itself from candidates by its place, so that nobody loads ids.
@@ -152,7 +148,7 @@ ${getattr(function, name)}
 ## Whether a candidate within reach is one that the query asks for.
 % if foreign or (function is not None and counts_itself(function)):
 1
-% elif periodic and image != "plain" and images != "next":
+% elif periodic and image != "plain" and images != "wraps_once":
 ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
 % elif half:
 (j >= frnn_least)
@@ -163,16 +159,16 @@ ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
 % endif
 </%def>
 
-<%def name="offer(function, image, within='(d2 <= reach2)', stashed_as='numbers', place='', asked='')">
-## stashed_as: what stash.cl.mako keeps of neighbors until their query is laid down; place: where the candidate stands in the
-## sorted copy, if it comes from there; asked: whether the query asks for it, where that is known.
+<%def name="offer(function, image, within='(d2 <= reach2)', place='', asked='')">
+## place: where the candidate stands in the sorted copy, if it comes from there; asked: whether the query asks for it, where
+## that is known.
     {
         ${geometry.differences(image)}
         const real d2 = ${geometry.squared()};
         if (${within} & ${asked or kept(image, function, place)}) {
             const real_vec dx = ${geometry.difference()};
             const frnn_shift shift = ${geometry.shift(image)};
-            ${stash.keep(stashed_as)}
+            ${neighbor_buffer.hold()}
             do {
                 ${"//@ END" if inline else ""}
                 ${piece(function, "per_neighbor")}
@@ -181,7 +177,7 @@ ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
     }
 </%def>
 
-<%def name="lay_down(function, stashed_as='numbers')">
+<%def name="lay_down(function)">
     {
 % if sums_batches(function):
         frnn_count += (int)(${" + ".join(f"frnn_counted.s{k}" for k in range(width))});
@@ -193,12 +189,9 @@ ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
 % endfor
         frnn_count -= !frnn_keep_self & (${geometry.squared()} <= reach2);
 % endif
-% if marks == "made":
-        ${marks_of.end()}
+% if first_pass == "write_mask":
+        ${hit_mask.end()}
 % endif
-        ${stash.put_by(stashed_as) if marks == "stashed" else piece(function, "finish")}
-% if summed:
-        ${row_sums.add("i", "frnn_count")}
-% endif
+        ${neighbor_buffer.store() if first_pass == "fill_buffer" else piece(function, "finish")}
     }
 </%def>

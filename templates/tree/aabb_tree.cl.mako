@@ -129,7 +129,7 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
 
 <%def name="together(function)">
 ## Leaves that nothing of is out of reach are counted as they are.
-<% whole = many and function.light and not (half or periodic or marks) %>\
+<% whole = many and function.light and not (half or periodic or first_pass) %>\
     ${visit.take_up(function, "frnn_active")}
     ${packs.gather()}
 % if whole:

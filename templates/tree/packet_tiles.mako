@@ -106,7 +106,7 @@ ${places.coordinate(column, f"frnn_t + {at} + frnn_in_band", "frnn_sorted")};
             ${fetch(function, whole)}
             if (frnn_here) {
 % if function.light:
-#pragma unroll ${unrolled[image != "plain" and images != "next"]}
+#pragma unroll ${unrolled[image != "plain" and images != "wraps_once"]}
 % endif
                 for (int frnn_k = 0; frnn_k < ${chunk}; ++frnn_k) {
                     ${take_candidate(function, "frnn_k")}

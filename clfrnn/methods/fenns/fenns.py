@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 from typing import Any, ClassVar
 
@@ -11,12 +10,11 @@ import numpy as np
 import pyopencl.array as cla
 
 from ...domain import CellGrid, padded_radius
-from ...first_pass.neighbor_buffer import NeighborBuffer, slots_that_pay, stash_for
-from ...functions import NeighborFunction
-from ...index import Index
+from ...functions import WalkFunction
+from ...inputs.deferred_checks import DeferredChecks
 from ...inputs.request import QueryRequest
 from ...planning.configs import VisitVariant
-from ...planning.fenns import BlockConfig, fit_fine, holds_slots, why_no_tiles, without_tiles
+from ...planning.fenns import BlockConfig, fit_fine, why_no_tiles, without_tiles
 from ...planning.problem import Problem
 from ...primitives.readback import Box, PendingBox
 from ...profile import DeviceProfile
@@ -24,7 +22,7 @@ from ...runtime.launch_limits import check_turns
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from ..options import check_shape
-from ..structure import Readers
+from ..structure import Readers, SearchStructure
 from .layout import Layout, Placed, lay_out
 from .plan import FennsPlan, plan_fenns
 
@@ -39,13 +37,6 @@ _AS_FORESEEN = 1.25
 
 #: A grid is made anew when points fill less than this share of it on an axis: their cells would grow too full.
 _LEAST_SHARE = 0.7
-
-#: From so many neighbors on, it is sooner to put their numbers by than to look for them again (measured: with 1.5, and
-#: not with 0.4).
-_WORTH_A_STASH = 1.0
-
-#: Numbers that a count puts by for a query, at most.
-_MOST_PUT_BY = 16
 
 
 class Fenns:
@@ -65,9 +56,13 @@ class Fenns:
         """As many cells as points are worth and local memory counts, none narrower than a reach; and the local grid."""
         return plan_fenns(problem, profile, problem.survey.low, problem.survey.high)
 
-    def build(self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None) -> FennsStructure:
+    def build(
+        self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
+    ) -> FennsStructure:
         """Sort the points into coarse cells; into others again, where these hold more or fewer than foreseen."""
-        index = FennsStructure(session, problem, self.plan(problem, session.profile), points, bounds)
+        index = FennsStructure(
+            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
+        )
         survey = dataclasses.replace(problem.survey, counted=index.density())
         foreseen = problem.survey.density(problem.radius)
         about = _AS_FORESEEN + 4 * math.sqrt(2 / index.cell_grid.cells)  # few cells say little
@@ -75,10 +70,12 @@ class Fenns:
             return index
         del index  # its memory is what the next one takes
         counted = dataclasses.replace(problem, survey=survey)
-        return FennsStructure(session, counted, self.plan(counted, session.profile), points, bounds)
+        return FennsStructure(
+            session, counted, checks, self.plan(counted, session.profile), points=points, bounds=bounds
+        )
 
 
-class FennsStructure(Index):
+class FennsStructure(SearchStructure):
     """Points sorted by coarse cell, those at its border first; where each cell and the two parts of its border end.
 
     On the device: four lanes a point, and three int32 for each coarse cell.
@@ -87,9 +84,16 @@ class FennsStructure(Index):
     stem: ClassVar[str] = "fenns/fenns"
 
     def __init__(
-        self, session: Session, problem: Problem, plan: FennsPlan, points: cla.Array, bounds: PendingBox | None
+        self,
+        session: Session,
+        problem: Problem,
+        checks: DeferredChecks,
+        plan: FennsPlan,
+        *,
+        points: cla.Array,
+        bounds: PendingBox | None,
     ) -> None:
-        super().__init__(session, problem)
+        super().__init__(session, problem, checks)
         check_turns(session.profile, problem=problem, side=max(plan.grid.sides), rows=5.0 ** (problem.dim - 1))
         assert bounds is not None, "cells follow the box of the points"
         self._placed = self._sort(points, bounds, self._lay_out(plan))
@@ -105,62 +109,46 @@ class FennsStructure(Index):
 
     @property
     def config(self) -> BlockConfig:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._plan.config
 
-    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> BlockConfig:
+    def config_for(self, function: WalkFunction, variant: VisitVariant) -> BlockConfig:
         """Without tiles where queries lie too far from the box, and where idle items would do what others see."""
         tiled = self._tiled(function, variant.images)
         return self.config if tiled else without_tiles(self.config, self.session.profile)
 
-    def _tiled(self, function: NeighborFunction, images: str = "all") -> bool:
+    def _tiled(self, function: WalkFunction, images: str = "all") -> bool:
         return bool(self.config.tile) and function.idles and images != "far"
 
-    def passes(self, function: NeighborFunction, ask: QueryRequest) -> tuple[str, ...]:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
+    def passes(self, function: WalkFunction, request: QueryRequest) -> tuple[str, ...]:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         if self.problem.box is None or not self._tiled(function):
             return ("all",)
-        return ("carried",) if ask.queries is None else ("carried", "far")
+        return ("per_candidate",) if request.queries is None else ("per_candidate", "far")
 
-    def goes_by_number(self, function: NeighborFunction, ask: QueryRequest, images: str) -> bool:
+    def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:
         """With tiles queries come in the order of cells, foreign ones too."""
-        return ask.queries is not None and not self._tiled(function, images)
+        return request.queries is not None and not self._tiled(function, images)
 
-    def units(self, ask: QueryRequest, config: BlockConfig) -> int:
+    def units(self, request: QueryRequest, config: BlockConfig) -> int:
         """With tiles, the items of a group for each cell, and of one for each further chunk of queries."""
-        cells = math.prod(ask.walk[_SHAPE][: self.dim].tolist())
-        return config.work_group_size * (cells + ask.m // config.chunk) if config.tile else ask.m
+        cells = math.prod(request.arguments[_SHAPE][: self.problem.dim].tolist())
+        return config.work_group_size * (cells + request.m // config.chunk) if config.tile else request.m
 
-    def make_hit_mask(self, ask: QueryRequest, *, numbers: bool) -> NeighborBuffer | None:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
-        own = ask.queries is None
-        return stash_for(self, ask, self._slots) if numbers and own else None
-
-    @functools.cached_property
-    def _slots(self) -> int:
-        if self.problem.box is not None:
-            return 0  # in a periodic box two kernels serve the queries between them
-        return slots_that_pay(self.session, self.problem, most=_MOST_PUT_BY, fits=self._holds)
-
-    def _holds(self, slots: int) -> bool:
-        """Whether there is enough to put by, and local memory has room for it beside the tile."""
-        enough = self.problem.survey.neighbors(self.radius) >= _WORTH_A_STASH
-        return enough and holds_slots(self.config, slots, self.session.profile)
-
-    def find_box_of_queries(self, queries: cla.Array) -> PendingBox:
+    def find_bounds_of_queries(self, queries: cla.Array) -> PendingBox:
         """Found while they are counted, where they are."""
-        return self.watch.room() if self.config.tile else super().find_box_of_queries(queries)
+        return self.checks.room() if self.config.tile else super().find_bounds_of_queries(queries)
 
-    def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
+    def order_queries(self, queries: cla.Array | None, bounds: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
         """Foreign queries in the order of the coarse cells, for walks with tiles."""
         if queries is None or not self.config.tile:
             return ()
         held = self._placed
-        placed = held.layout.sort.queries(queries, box or self.watch.room(), *held.images)
+        placed = held.layout.sort.queries(queries, bounds or self.checks.room(), *held.images)
         return (placed.records.base_data, placed.sections.base_data)
 
     def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         plan, grid = self._plan, self._plan.grid
         sides = " x ".join(f"{side:.4g}" for side in grid.sides)
         lines = [f"coarse grid: {' x '.join(map(str, grid.shape))} cells of sides {sides}; {self._why_so_coarse()}"]
@@ -179,19 +167,20 @@ class FennsStructure(Index):
         if plan.asked == grid.shape:
             return "as asked for"
         limit = f"not the {asked} asked for" if asked else f"of {plan.most:,} that local memory could count"
-        if asked or any(side < 2 * self.radius for side in grid.sides):
+        if asked or any(side < 2 * self.problem.radius for side in grid.sides):
             if grid.cells == 1:
                 return f"{limit}, as no side of the domain is twice the radius: every query goes through all points"
             return f"{limit}, as none may be narrower than the radius"
         return limit if grid.cells > plan.most / 2 else f"{limit}, as points are not worth more"
 
-    def _find_box(self, points: cla.Array) -> PendingBox:
+    def find_bounds(self, points: cla.Array) -> PendingBox:
         """Found while points are counted, unless their images must be known before that."""
         if self.problem.box is not None:
-            return super()._find_box(points)
-        return self.watch.room()
+            return super().find_bounds(points)
+        return self.checks.room()
 
-    def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
+    def update(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
+        """Into the cells there are, or others where points in `box` would fill these too much or too little."""
         layout = self._placed.layout
         if box is not None and not self._serves(box):
             plan = plan_fenns(self._moved(box), self.session.profile, box.low, box.high, tile=self.config.tile or None)
@@ -201,6 +190,7 @@ class FennsStructure(Index):
                 dataclasses.replace(plan, config=self.config, fine_shape=shape, fine_inverses=inverses)
             )
         self._placed = self._sort(points, bounds, layout)
+        return "rebuilt"
 
     def _moved(self, box: Box) -> Problem:
         """The problem for points that lie in `box` now: as many in another volume, crowded as they were in theirs."""
@@ -216,7 +206,7 @@ class FennsStructure(Index):
                 survey,
                 low=box.low,
                 high=box.high,
-                others=min(float(self.num_points), survey.others * times),
+                others=min(float(self.problem.n), survey.others * times),
                 counted=min(survey.counted * times, 1e300),
             ),
         )
@@ -235,16 +225,15 @@ class FennsStructure(Index):
 
     def _lay_out(self, plan: FennsPlan) -> Layout:
         return lay_out(
-            self.session, plan, n=self.num_points, dtype=self.dtype, box=self.problem.box, widest=self._widest
+            self.session, plan, n=self.problem.n, dtype=self.dtype, box=self.problem.box, widest=self._widest
         )
 
     def _sort(self, points: cla.Array, bounds: PendingBox, layout: Layout) -> Placed:
-        images = () if self.problem.box is None else (self.images(layout.plan.grid.low, bounds),)
-        return layout.place(points, bounds, images)
+        return layout.place(points, bounds, self.images(layout.plan.grid.low, bounds))
 
     @property
     def _widest(self) -> float:
-        return padded_radius(self.radius, self.problem.real)
+        return padded_radius(self.problem.radius, self.problem.real)
 
     def _held(self) -> np.ndarray[Any, Any]:
         """The points of each coarse cell; waits for them to be counted."""
@@ -254,33 +243,37 @@ class FennsStructure(Index):
     def density(self) -> float:
         """Others per unit of volume in a point's coarse cell, in the mean; waits for the cells to be counted."""
         held, volume = self._held(), math.prod(self._plan.grid.sides)
-        others = float(held @ held) / max(1, self.num_points) - 1
+        others = float(held @ held) / max(1, self.problem.n) - 1
         return others / volume if volume > 0 < others and math.isfinite(others / volume) else 0.0
 
-    def walk_arguments(self) -> tuple[Any, ...]:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
+    def arguments(self) -> tuple[Any, ...]:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._placed.walk
 
-    def _box_starts(self) -> tuple[float, ...]:
+    def box_starts(self) -> tuple[float, ...]:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._plan.grid.low
 
-    def _buffers(self) -> dict[str, cla.Array | Scratch]:
+    def buffers(self) -> dict[str, cla.Array | Scratch]:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         cells, images = self._placed.cells, self._placed.images
         kept = {"sorted_points": cells.records, "cell_sections": cells.sections}
         return {**kept, "images": images[0]} if images else kept
 
-    def _readers(self) -> Readers:
+    def readers(self) -> Readers:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._placed.layout.sort.readers(self._placed.cells.records)
 
-    def _tests_of_query(self) -> float:
+    @property
+    def tests_of_query(self) -> float:
         """Points in the fine cells of a query's window, and its share of what its group goes through for them."""
         plan, survey = self._plan, self.problem.survey
-        density = survey.density(self.radius) if self.radius > 0 else 0.0
-        images = 1.0 if self.problem.box is None else self.problem.box.images(self.radius)
-        most = images * self.num_points
-        around = min(most, density * math.prod(side + 2 * self.radius for side in plan.grid.sides))
+        density = survey.density(self.problem.radius) if self.problem.radius > 0 else 0.0
+        images = 1.0 if self.problem.box is None else self.problem.box.images(self.problem.radius)
+        most = images * self.problem.n
+        around = min(most, density * math.prod(side + 2 * self.problem.radius for side in plan.grid.sides))
         fine = math.prod(
-            min(1.0, (2 * self.radius * inverse + 2) / many)
+            min(1.0, (2 * self.problem.radius * inverse + 2) / many)
             for inverse, many in zip(plan.fine_inverses, plan.fine_shape, strict=True)
         )
         passed = around * 10 / plan.config.work_group_size if around > plan.config.tile else 0.0

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import pyopencl.array as cla
 
+from ...inputs.deferred_checks import DeferredChecks
 from ...planning.bucket_sort import fewer_cells
 from ...planning.problem import Problem
 from ...primitives.readback import PendingBox
@@ -50,10 +51,12 @@ class Strips:
         return plan_strips(problem, profile, asked) if asked else _plan_cheapest(problem, profile)
 
     def build(
-        self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None
+        self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> StripsStructure:
         """Bin the points."""
-        return StripsStructure(session, problem, self.plan(problem, session.profile), points, bounds)
+        return StripsStructure(
+            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
+        )
 
 
 def plan_strips(problem: Problem, profile: DeviceProfile, sides: tuple[float, ...]) -> CellPlan:
@@ -96,6 +99,6 @@ class StripsStructure(GridStructure):
     stem: ClassVar[str] = "grid/strips"
 
     def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         profile, problem = self.session.profile, self.problem
         return super().describe() + describe_sides(problem, profile, _sides_asked_for(problem))

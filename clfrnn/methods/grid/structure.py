@@ -1,7 +1,8 @@
-"""Points in the order of their cells: what uniform_grid and strips build."""
+"""GridStructure: points in the order of their cells, which uniform_grid and strips search."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from typing import Any, ClassVar
@@ -11,13 +12,11 @@ import pyopencl.array as cla
 
 from ...domain import CellGrid, fit_cells
 from ...errors import DeviceMemoryError
-from ...first_pass.base import FirstPass
-from ...first_pass.hit_mask import make_hit_mask
-from ...first_pass.neighbor_buffer import slots_that_pay, stash_for
-from ...functions import NeighborFunction
-from ...index import Index
+from ...first_pass.base import ListFacts
+from ...first_pass.neighbor_buffer import useful_slots
+from ...functions import WalkFunction
+from ...inputs.deferred_checks import DeferredChecks
 from ...inputs.request import QueryRequest
-from ...period import PeriodicBox
 from ...planning.binning import BinningPlan, plan_binning
 from ...planning.configs import VisitVariant, WalkConfig
 from ...planning.problem import Problem
@@ -26,51 +25,186 @@ from ...primitives.reduce import bounding_box
 from ...runtime.launch_limits import check_turns
 from ...runtime.scratch import INT, Scratch
 from ...runtime.session import Session
-from ..structure import Readers
+from ..structure import Readers, SearchStructure
 from .binning import Binning, Bins, Layout
 from .cost_model import work_of_query
 from .plan import CellPlan, many_queries
 
-__all__ = ["GridStructure"]
+__all__ = ["CellFacts", "GridStructure"]
 
-#: Numbers that a count puts by for a query, at most: enough for 10 neighbors in the mean; with 12 marks are as soon
-#: (measured).
-_MOST_PUT_BY = 20
+#: Slots of a neighbor buffer, at most: enough for 10 neighbors in the mean; with 12 a hit mask is as soon (measured).
+_MOST_SLOTS = 20
 
-#: From so many neighbors on, a list is written by the marks of the count, without testing candidates again, and numbers
-#: some at once (measured). There is room for so many times the words of bits that a query is expected to fill, or the
-#: places of neighbors that few queries have more than.
+#: From this many neighbors on, a list is written from a hit mask, and indices some at once (measured).
 _FEW = {"cpu": 0.0}
 _FEW_ELSEWHERE = 6.0
-_MARKS_ROOM = 1.25
-_PLACES_ROOM = 1.0
+
+#: Words of a hit mask for each that follows from rows and runs: with fewer, queries of uniform clouds exceed them.
+_WORDS = 0.85
 
 
-class GridStructure(Index):
+@dataclasses.dataclass(frozen=True, eq=False)
+class CellFacts:
+    """What follows from the cells there are, each found when it is first needed."""
+
+    problem: Problem
+    grid: CellGrid
+    config: WalkConfig
+    #: slots of a neighbor buffer, and the kind of the device
+    slots: int
+    kind: str
+
+    @functools.cached_property
+    def window(self) -> tuple[float, float]:
+        """Rows and points in a query's window: by the survey's crowding, and on a torus also by the share of it."""
+        grid, survey, problem = self.grid, self.problem.survey, self.problem
+        radius = max(problem.radius, max(grid.sides) * 1e-6)
+        windows = [2.0 * radius / side + 2.0 for side in grid.sides]
+        crowded = (1.0 + survey.others) * math.prod(
+            [window * side / radius for window, side in zip(windows, grid.sides, strict=True)]
+        )
+        images = 1.0 if problem.box is None else problem.box.images(problem.radius)
+        share = math.prod([min(1.0, window / many) for window, many in zip(windows, grid.shape, strict=True)])
+        rows = math.prod(
+            [
+                window if period else min(window, many)
+                for window, many, period in zip(windows[1:], grid.shape[1:], grid.periods[1:], strict=True)
+            ]
+        )
+        most = images * problem.n
+        return rows, min(most, crowded + share * most * grid.wrapped)
+
+    @functools.cached_property
+    def wraps_once(self) -> bool:
+        """Whether the window of a query in the box passes one edge of each axis at most, and meets no cell twice."""
+        box, radius = self.problem.box, self.problem.radius
+        assert box is not None, "windows wrap in a periodic box"
+        # Half a pad more for what rounding does to the window itself.
+        reaches = [radius + 1.5 * pad for pad in box.pads(self.grid.low, self.problem.real)]
+        return box.exceeds_windows(reaches) and self.grid.tells_apart(reaches)
+
+    @functools.cached_property
+    def lists(self) -> ListFacts:
+        """What plans of lists depend on."""
+        config, survey, radius = self.config, self.problem.survey, self.problem.radius
+        found = survey.neighbors(radius)
+        if config.columns:
+            words = min(found + 4 * survey.spread(radius), 4 * found) + 4
+            size, spare = INT.itemsize, config.width
+        else:
+            words = min(self._words_of_bits(found), found + 4 * math.sqrt(found) + 4)
+            size, spare = 2 * INT.itemsize, 0
+        return ListFacts(
+            slots=self.slots,
+            mask_words=words if found >= _FEW.get(self.kind, _FEW_ELSEWHERE) else 0.0,
+            mask_word_bytes=size,
+            mask_spare=spare,
+            by_sectors=not config.columns and found >= _FEW_ELSEWHERE,
+        )
+
+    def _words_of_bits(self, found: float) -> float:
+        """Words of a hit mask that hardly a query of so many neighbors exceeds.
+
+        A ball meets some rows of cells, and a run of candidates in such a row takes a word for every 32 of them at
+        least. Where points crowd unevenly, runs are longer.
+        """
+        (along, *across), radius, dim = self.grid.sides, self.problem.radius, self.problem.dim
+        rows = 1.0 + sum(2.0 * radius / side for side in across)
+        if dim == 3:
+            rows += math.pi * radius * radius / math.prod(across)
+        ball = math.pi * radius * radius * (1.0 if dim == 2 else 4.0 / 3.0 * radius)
+        run = found * (2.0 * radius + 2.0 * along) * math.prod(across) / ball if ball > 0 else found
+        excess = max(0.0, self.problem.survey.spread(radius) ** 2 - found)
+        run *= 1.0 + 2.0 * math.sqrt(excess) / max(found, 1.0)
+        return _WORDS * rows * (1.0 + run / 32)
+
+
+class GridStructure(SearchStructure):
     """Points sorted by cell, and where each cell starts.
 
     On the device: the points' coordinates and ids (dim + 1 numbers a point, or four lanes), and an int32 per cell.
     """
 
-    stem: ClassVar[str]
     copies_queries: ClassVar[bool] = True
 
     def __init__(
-        self, session: Session, problem: Problem, plan: CellPlan, points: cla.Array, bounds: PendingBox | None
+        self,
+        session: Session,
+        problem: Problem,
+        checks: DeferredChecks,
+        plan: CellPlan,
+        *,
+        points: cla.Array,
+        bounds: PendingBox | None,
     ) -> None:
-        super().__init__(session, problem)
+        super().__init__(session, problem, checks)
         sides = plan.grid.sides  # cells of later steps are never narrower
-        rows = math.prod(2.0 * problem.radius / side + 3.0 for side in sides[1:])
+        rows = math.prod([2.0 * problem.radius / side + 3.0 for side in sides[1:]])
         check_turns(session.profile, problem=problem, side=max(sides), rows=rows)
         self._plan = plan
-        #: words of marks that a query takes in the cells that it was asked for
-        self._words: tuple[CellGrid, float] | None = None
-        #: whether windows are near in the cells that it was asked for
-        self._near: tuple[CellGrid, bool] | None = None
-        self._binner = Binning(session, problem, self.watch, stem=self.stem, config=self.config, dtype=self.dtype)
+        self._slots = useful_slots(session.profile, problem.survey, problem.radius, most=_MOST_SLOTS)
+        self._many_queries = many_queries(problem, session.profile, layout=plan.config.layout)
+        self._binning = Binning(session, problem, checks, stem=self.stem, config=plan.config, dtype=self.dtype)
         #: how so many queries come into cells like those of a grid, as they were last asked for
         self._layout_of_queries: tuple[CellGrid, int, Layout] | None = None
+        self._facts = self._facts_of(plan.grid)
         self._bins = self._bin(points, bounds, self._lay_out(plan.grid, plan.filling))
+
+    def _facts_of(self, grid: CellGrid) -> CellFacts:
+        return CellFacts(self.problem, grid, self._plan.config, self._slots, self.session.profile.kind)
+
+    def _lay_out(self, grid: CellGrid, filling: BinningPlan | None) -> Layout:
+        return self._binning.lay_out(grid, filling, self.problem.n)
+
+    def _bin(self, points: cla.Array, bounds: PendingBox | None, layout: Layout) -> Bins:
+        """The points in the cells of `layout`. The structure's own bins stay as they are, whatever fails here."""
+        images = next(iter(self.images(layout.grid.low, bounds)), None)
+        return self._binning.bin(points, bounds, layout, images, purpose="points")
+
+    def update(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
+        """Into the cells there are, or cells of the same sides around `box` where these serve it no longer."""
+        layout, facts = self._bins.layout, self._facts
+        if box is not None and not layout.grid.serves(box.low, box.high):
+            grid = fit_cells(
+                low=box.low,
+                high=box.high,
+                sides=layout.grid.sides,
+                n=self.problem.n,
+                real=self.problem.real,
+                box=self.problem.box,
+            )
+            counted = layout.filling is not None
+            filling = plan_binning(self.session.profile, problem=self.problem, grid=grid) if counted else None
+            layout, facts = self._lay_out(grid, filling), self._facts_of(grid)
+        self._bins = self._bin(points, bounds, layout)
+        self._facts = facts
+        return "rebuilt"
+
+    def find_bounds(self, points: cla.Array) -> PendingBox:
+        """Found while points are counted, unless that is done otherwise or their images must be known before."""
+        if self._bins.layout.sort is None or self.image_table is not None:
+            return super().find_bounds(points)
+        return self.checks.room()
+
+    def arguments(self) -> tuple[Any, ...]:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        return self._bins.walk
+
+    def box_starts(self) -> tuple[float, ...]:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        return self._bins.layout.grid.low
+
+    def buffers(self) -> dict[str, cla.Array | Scratch]:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        bins = self._bins
+        kept: dict[str, cla.Array | Scratch] = {"sorted_points": bins.places, "cell_starts": bins.starts}
+        kept |= {} if bins.layout.sort is None else bins.layout.sort.kept
+        return kept if bins.images is None else {**kept, "images": bins.images}
+
+    def readers(self) -> Readers:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        kernels, config = self.session.kernels(self.stem, self.config, None, VisitVariant())
+        return Readers(kernels, config.work_group_size, self._bins.places)
 
     @property
     def cell_grid(self) -> CellGrid:
@@ -79,15 +213,99 @@ class GridStructure(Index):
 
     @property
     def config(self) -> WalkConfig:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._plan.config
 
-    def config_for(self, function: NeighborFunction, variant: VisitVariant) -> WalkConfig:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
-        return self._plan.edges if function.light and variant.images == "next" else self.config
+    def config_for(self, function: WalkFunction, variant: VisitVariant) -> WalkConfig:
+        """Where windows wrap, counts have a config of their own."""
+        return self._plan.edges if function.light and variant.images == "wraps_once" else self._plan.config
+
+    def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:  # noqa: ARG002
+        """Queries that are in no order."""
+        return request.queries is not None and not request.query_order
+
+    def images_in_box(self, *, foreign: bool) -> str | None:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        if self.image_table is None:
+            return None
+        return "in_box" if foreign or not self._facts.wraps_once else "wraps_once"
+
+    @property
+    def tests_of_query(self) -> float:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        rows, points = self._facts.window
+        return rows + points
+
+    @property
+    def list_facts(self) -> ListFacts:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        return self._facts.lists
+
+    def find_bounds_of_queries(self, queries: cla.Array) -> PendingBox:
+        """Found while they are sorted, where they are."""
+        sorted_first = self._sorts(queries.shape[0])
+        return self.checks.room() if sorted_first else super().find_bounds_of_queries(queries)
+
+    def _sorts(self, m: int) -> bool:
+        """Whether so many queries are sorted first."""
+        return self._many_queries is not None and m >= self._many_queries
+
+    def order_queries(self, queries: cla.Array | None, bounds: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
+        """Many queries that are no points as a copy in the order of cells: those in step then look at the same points.
+
+        Not where there is no memory for that.
+        """
+        if queries is None or not self._sorts(queries.shape[0]):
+            return ()
+        bins, m = self._bins, queries.shape[0]
+        known = self._layout_of_queries
+        try:
+            if known is None or known[0] is not bins.layout.grid or known[1] != m:
+                known = (bins.layout.grid, m, self._binning.lay_out_queries(bins.layout.grid, m))
+            placed = self._binning.order_queries(queries, bounds, known[2], bins.images)
+        except DeviceMemoryError:
+            if bounds is not None and not bounds.placed:
+                bounding_box(self.session, queries, bounds)
+            return ()
+        self._layout_of_queries = known
+        return (np.int32(m), placed.base_data)
+
+    def part_of(self, request: QueryRequest, first: int, end: int) -> QueryRequest:
+        """A part of the queries has a copy of its own: that of all would be gone through for each part."""
+        whole = super().part_of(request, first, end)
+        if not (request.reads_copy and request.divisible):
+            return whole
+        try:
+            queries, radii = (
+                None if array is None else self._rows(array, first, end) for array in (request.queries, request.radii)
+            )
+        except DeviceMemoryError:
+            return whole
+        order = self.order_queries(queries, None, radii)
+        return request._replace(queries=queries, m=end - first, radii=radii, query_order=order, reads_copy=bool(order))
+
+    def _rows(self, array: cla.Array, first: int, end: int) -> cla.Array:
+        rows = self.session.allocate((end - first, *array.shape[1:]), array.dtype, purpose="a part of the queries")
+        self.session.copy(array, rows, first)
+        return rows
+
+    def disorder(self, request: QueryRequest) -> Scratch | None:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        if request.queries is None:
+            layout = self._bins.layout
+        elif request.reads_copy and self._layout_of_queries is not None:
+            layout = self._layout_of_queries[2]
+        else:
+            return None
+        return None if layout.sort is None else layout.sort.disorder
+
+    @functools.cached_property
+    def work_of_query(self) -> float:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        return work_of_query(self.problem, self.session.profile, self._plan.grid.sides)
 
     def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         grid = self.cell_grid
         sides = " x ".join(f"{side:.4g}" for side in grid.sides)
         kept = "wrapped around a torus" if grid.wrapped else "all held"
@@ -110,192 +328,3 @@ class GridStructure(Index):
         regions = f"{filling.regions:,} regions and " if filling.regions else ""
         buckets = f"by way of {regions}{filling.buckets:,} buckets of {1 << filling.shift:,} cells"
         return f", {buckets if filling.way == 'buckets' else filling.way}, as {filling.why}"
-
-    def _find_box(self, points: cla.Array) -> PendingBox:
-        """Found while points are counted, unless that is done otherwise or their images must be known before."""
-        if self._bins.layout.sort is None or self.problem.box is not None:
-            return super()._find_box(points)
-        return self.watch.room()
-
-    def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> None:
-        """Into the cells there are, or cells of the same sides around `box` where these serve it no longer."""
-        layout = self._bins.layout
-        if box is not None and not layout.grid.serves(box.low, box.high):
-            grid = fit_cells(
-                low=box.low,
-                high=box.high,
-                sides=layout.grid.sides,
-                n=self.num_points,
-                real=self.problem.real,
-                box=self.problem.box,
-            )
-            counted = layout.filling is not None
-            filling = plan_binning(self.session.profile, problem=self.problem, grid=grid) if counted else None
-            layout = self._lay_out(grid, filling)
-        self._bins = self._bin(points, bounds, layout)
-
-    def _lay_out(self, grid: CellGrid, filling: BinningPlan | None) -> Layout:
-        return self._binner.lay_out(grid, filling, self.num_points)
-
-    def _bin(self, points: cla.Array, bounds: PendingBox | None, layout: Layout) -> Bins:
-        """The points in the cells of `layout`. The index's own bins stay as they are, whatever fails here."""
-        images = None if self.problem.box is None else self.images(layout.grid.low, bounds)
-        return self._binner.bin(points, bounds, layout, images, purpose="points")
-
-    def walk_arguments(self) -> tuple[Any, ...]:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
-        return self._bins.walk
-
-    def goes_by_number(self, function: NeighborFunction, ask: QueryRequest, images: str) -> bool:  # noqa: ARG002
-        """Queries that are in no order."""
-        return ask.queries is not None and not ask.placed
-
-    def find_box_of_queries(self, queries: cla.Array) -> PendingBox:
-        """Found while they are sorted, where they are."""
-        sorted_first = self._sorts(queries.shape[0])
-        return self.watch.room() if sorted_first else super().find_box_of_queries(queries)
-
-    def _sorts(self, m: int) -> bool:
-        """Whether so many queries are sorted first."""
-        return self._many_queries is not None and m >= self._many_queries
-
-    @property
-    def _many_queries(self) -> int | None:
-        return many_queries(self.problem, self.session.profile, layout=self.config.layout)
-
-    def place_queries(self, queries: cla.Array | None, box: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
-        """Many queries that are no points as a copy in the order of cells: those in step then look at the same points.
-
-        Not where there is no memory for that.
-        """
-        if queries is None or not self._sorts(queries.shape[0]):
-            return ()
-        bins, m = self._bins, queries.shape[0]
-        kept = self._layout_of_queries
-        try:
-            if kept is None or kept[0] is not bins.layout.grid or kept[1] != m:
-                kept = (bins.layout.grid, m, self._binner.lay_out_queries(bins.layout.grid, m))
-            placed = self._binner.order_queries(queries, box, kept[2], bins.images)
-        except DeviceMemoryError:
-            if box is not None and not box.placed:
-                bounding_box(self.session, queries, box)
-            return ()
-        self._layout_of_queries = kept
-        return (np.int32(m), placed.base_data)
-
-    def part_of(self, ask: QueryRequest, first: int, end: int) -> QueryRequest:
-        """See :class:`~clfrnn.methods.traversal.Traversal`. A copy of all queries would be gone through for each part."""
-        whole = super().part_of(ask, first, end)
-        if not (ask.copied and ask.parted):
-            return whole
-        try:
-            queries, radii = (
-                None if array is None else self._rows(array, first, end) for array in (ask.queries, ask.radii)
-            )
-        except DeviceMemoryError:
-            return whole
-        placed = self.place_queries(queries, None, radii)
-        return ask._replace(queries=queries, m=end - first, radii=radii, placed=placed, copied=bool(placed))
-
-    def _rows(self, array: cla.Array, first: int, end: int) -> cla.Array:
-        rows = self.session.allocate((end - first, *array.shape[1:]), array.dtype, purpose="a part of the queries")
-        self.session.copy(array, rows, first)
-        return rows
-
-    def served_at_home(self, *, foreign: bool) -> str | None:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
-        if self.problem.box is None:
-            return None
-        if self._near is None or self._near[0] is not self.cell_grid:
-            self._near = self.cell_grid, self._is_near(self.problem.box, self.cell_grid)
-        return "next" if self._near[1] and not foreign else "home"
-
-    def _is_near(self, box: PeriodicBox, grid: CellGrid) -> bool:
-        """Whether the window of a query at home passes one edge of each axis at most, and meets no cell twice."""
-        # Half a pad more for what rounding does to the window itself.
-        reaches = [self.radius + 1.5 * pad for pad in box.pads(grid.low, self.problem.real)]
-        return box.exceeds_windows(reaches) and grid.tells_apart(reaches)
-
-    @functools.cached_property
-    def _neighbors(self) -> float:
-        """As many as a point was expected to have when the index was made."""
-        return self.problem.survey.neighbors(self.radius)
-
-    def writes_at_once(self) -> bool:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
-        return not self.config.columns and self._neighbors >= _FEW_ELSEWHERE
-
-    def disorder(self, ask: QueryRequest) -> Scratch | None:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
-        if ask.queries is None:
-            layout = self._bins.layout
-        elif ask.copied and self._layout_of_queries is not None:
-            layout = self._layout_of_queries[2]
-        else:
-            return None
-        return None if layout.sort is None else layout.sort.disorder
-
-    @functools.cached_property
-    def work_of_query(self) -> float:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
-        return work_of_query(self.problem, self.session.profile, self._plan.grid.sides)
-
-    @functools.cached_property
-    def _slots(self) -> int:
-        return slots_that_pay(self.session, self.problem, most=_MOST_PUT_BY)
-
-    def make_hit_mask(self, ask: QueryRequest, *, numbers: bool) -> FirstPass | None:
-        """See :class:`~clfrnn.methods.traversal.Traversal`."""
-        found = self._neighbors
-        if numbers and (stash := stash_for(self, ask, self._slots)) is not None:
-            return stash
-        few = not found >= _FEW.get(self.session.profile.kind, _FEW_ELSEWHERE)
-        # A mark says which candidate, and not in what image.
-        if few or (self.problem.box is not None and not numbers):
-            return None
-        if self._words is None or self._words[0] is not self.cell_grid:
-            self._words = self.cell_grid, self._room_for_marks(found)
-        config = self.config
-        size, spare = (INT.itemsize, config.width) if config.columns else (2 * INT.itemsize, 0)
-        return make_hit_mask(self.session, units=ask.m, room=self._words[1], size=size, spare=spare)
-
-    def _room_for_marks(self, found: float) -> float:
-        """Words that a query of so many neighbors is given room for."""
-        if self.config.columns:
-            spread = self.problem.survey.spread(self.radius)
-            return _PLACES_ROOM * (min(found + 4 * spread, 4 * found) + 4)
-        rows, tests = self._window()
-        return min(_MARKS_ROOM * self.config.words(rows, tests), found + 4 * math.sqrt(found) + 4)
-
-    def _box_starts(self) -> tuple[float, ...]:
-        return self.cell_grid.low
-
-    def _buffers(self) -> dict[str, cla.Array | Scratch]:
-        bins = self._bins
-        kept: dict[str, cla.Array | Scratch] = {"sorted_points": bins.places, "cell_starts": bins.starts}
-        kept |= {} if bins.layout.sort is None else bins.layout.sort.kept
-        return {**kept, **({} if bins.images is None else {"images": bins.images})}
-
-    def _readers(self) -> Readers:
-        kernels, config = self.session.kernels(self.stem, self.config, None, VisitVariant())
-        return Readers(kernels, config.work_group_size, self._bins.places)
-
-    def _tests_of_query(self) -> float:
-        return sum(self._window())
-
-    def _window(self) -> tuple[float, float]:
-        """Rows and points in a query's window: by the survey's crowding, and on a torus also by the share of it."""
-        grid, survey = self.cell_grid, self.problem.survey
-        radius = max(self.radius, max(grid.sides) * 1e-6)
-        windows = [2.0 * radius / side + 2.0 for side in grid.sides]
-        crowded = (1.0 + survey.others) * math.prod(
-            window * side / radius for window, side in zip(windows, grid.sides, strict=True)
-        )
-        images = 1.0 if self.problem.box is None else self.problem.box.images(self.radius)
-        share = math.prod(min(1.0, window / many) for window, many in zip(windows, grid.shape, strict=True))
-        rows = math.prod(
-            window if period else min(window, many)
-            for window, many, period in zip(windows[1:], grid.shape[1:], grid.periods[1:], strict=True)
-        )
-        most = images * self.num_points
-        return rows, min(most, crowded + share * most * grid.wrapped)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import pyopencl.array as cla
 
+from ...inputs.deferred_checks import DeferredChecks
 from ...planning.problem import Problem
 from ...primitives.readback import PendingBox
 from ...profile import DeviceProfile
@@ -36,10 +37,12 @@ class UniformGrid:
         return plan_cells(problem, profile, (side,) * problem.dim)
 
     def build(
-        self, session: Session, problem: Problem, points: cla.Array, bounds: PendingBox | None
+        self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> UniformGridStructure:
         """Bin the points."""
-        return UniformGridStructure(session, problem, self.plan(problem, session.profile), points, bounds)
+        return UniformGridStructure(
+            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
+        )
 
 
 class UniformGridStructure(GridStructure):

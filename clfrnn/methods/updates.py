@@ -1,0 +1,84 @@
+"""PointUpdates: new positions of the points of an index, checked and given to its search structure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyopencl.array as cla
+
+from ..errors import InvalidInputError
+from ..inputs.arrays import lies_ready, take_points
+from ..primitives.readback import Box, PendingBox
+from ..primitives.reduce import bounding_box
+from .structure import SearchStructure
+
+__all__ = ["PointUpdates"]
+
+
+class PointUpdates:
+    """Takes new points in, one array after another."""
+
+    def __init__(self, structure: SearchStructure) -> None:
+        self._structure, self._checks = structure, structure.checks
+        #: the box that the structure placed points by the last time: it is no news the next time, unless that failed
+        self._placed_by: Box | None = None
+
+    def take(self, points: Any) -> str:
+        """Place `points`, of the shape and dtype of those before: "refit" or "rebuilt", whichever it took.
+
+        A host array is checked at once. A device array is checked on the device, and not waited for.
+        """
+        self._structure.session.check_process()
+        array, bounds = self._receive(points)
+        if bounds is not None:
+            update = self._place(array, bounds, self._checks.known_box())
+            self._checks.new_points(bounds)
+            return update
+        bounds = bounding_box(self._structure.session, array)
+        box = bounds.read()  # a host array: copying it has waited already
+        self._checks.check_near("points", box)
+        update = self._place(array, bounds, box)
+        self._checks.good_points(box)
+        return update
+
+    def _receive(self, points: Any) -> tuple[cla.Array, PendingBox | None]:
+        """New points on the device, and their bounds, unless they came over the host."""
+        structure = self._structure
+        if lies_ready(structure.session, points, structure.dtype) and points.shape == self._shape:
+            return points, structure.find_bounds(points)
+        array, bounds, _ = take_points(
+            structure.session,
+            points,
+            "points",
+            real=structure.dtype,
+            exact=True,
+            find_box=lambda taken: structure.find_bounds(self._of_this_shape(taken)),
+        )
+        return self._of_this_shape(array), bounds
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self._structure.problem.n, self._structure.problem.dim
+
+    def _of_this_shape(self, points: cla.Array) -> cla.Array:
+        """New points, when they are as many as before, in as many dimensions."""
+        if points.shape != self._shape:
+            raise InvalidInputError(
+                f"points: expected the shape of the index, {self._shape}, got {points.shape}; "
+                "build a new index for another number of points or of coordinates"
+            )
+        return points
+
+    def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
+        """Place new points. Until the checks hear which points are held, nothing is known of their box."""
+        structure = self._structure
+        before, known = structure.arguments(), self._checks.points_change()
+        try:
+            update = structure.update(points, bounds, None if box is self._placed_by else box)
+        except BaseException:
+            buffers = ((old, new) for old, new in zip(before, structure.arguments(), strict=True))
+            if all(old is new for old, new in buffers if hasattr(old, "int_ptr")):
+                self._checks.points_stay(known)
+            raise
+        self._placed_by = box
+        return update
