@@ -106,7 +106,7 @@ int first_row_from(global const ${offset} *restrict offsets, const int rows, con
 % if by_distance and real == "float":
 keys_of_rows[${entry}] < own_key
 % elif by_distance:
-(keys_of_rows[${entry}] < own_key | keys_of_rows[${entry}] == own_key & numbers[${entry}] < own)
+((keys_of_rows[${entry}] < own_key) | ((keys_of_rows[${entry}] == own_key) & (numbers[${entry}] < own)))
 % else:
 numbers[${entry}] < own
 % endif
