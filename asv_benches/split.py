@@ -21,7 +21,6 @@ import pyopencl as cl
 
 import clfrnn
 from clfrnn.errors import ClfrnnError
-from clfrnn.runtime.scratch import Sent
 
 from .benchmarks.common import WARM_UP, has_event_times, profiled
 from .named import LARGE, STEPS, Step, milliseconds
@@ -33,7 +32,7 @@ CALLS: dict[str, list[tuple[Any, str]]] = {
     "launches": [(cl, "enqueue_nd_range_kernel")],
     "copies": [(cl, "enqueue_copy")],
     "submitting": [(cl.CommandQueue, "flush")],
-    "waiting": [(cl.CommandQueue, "finish"), (Sent, "wait")],
+    "waiting": [(cl.CommandQueue, "finish"), (cl.Event, "wait")],
 }
 
 #: Steps that are waited for, and loops of some.

@@ -272,11 +272,8 @@ def _build(
     if chosen is None:
         chosen, why = choose_method(problem, session.profile, queries=m, varied=varied)
         problem = dataclasses.replace(problem, options=chosen.check({}), why=why)
-    checks = DeferredChecks(session, n=n, dtype=array.dtype, dim=dim, radius=largest, box=box)
-    structure = chosen.build(session, problem, checks, array, pending)
-    if pending is not None:
-        checks.good_points(pending.read())
-    return structure, chosen.name
+    checks = DeferredChecks(session, n=n, dtype=array.dtype, dim=dim, radius=largest, box=box, points=pending)
+    return chosen.build(session, problem, checks, array, pending), chosen.name
 
 
 def _survey(session: Session, array: cla.Array, radius: float, pending: PendingBox | None, *, crowding: bool) -> Survey:

@@ -133,7 +133,7 @@ class CellCounts(NamedTuple):
 
     @property
     def addresses(self) -> int:
-        """As many as an index keeps."""
+        """Addresses of cells, which is how many starts of cells an index holds."""
         return self.torus or math.prod(self.shape)
 
 
@@ -157,7 +157,7 @@ def count_cells(
     return CellCounts(sides=whole, shape=shape, periods=periods, torus=torus)
 
 
-@functools.lru_cache(maxsize=64)  # sides that are weighed against each other share most of their axes
+@functools.lru_cache(maxsize=64)  # sides that are compared against each other share most of their axes
 def _count_on_axis(low: float, high: float, side: float, length: float, real: str) -> tuple[float, int, int]:
     """The side of cells, how many there are, and how many fill the length of a periodic axis, 0 where that is 0."""
     side = _fit_side(low, high, side, real)
@@ -182,8 +182,8 @@ def fit_cells(
 
     Memory is bounded by the number of points, whatever the extent: a domain of up to four cells a point is held whole,
     a larger one wraps around a torus of about two cells a point. The sides are kept either way, save that whole cells
-    fill the length of a periodic axis, and whole turns of a torus that of the first: the edge of the box is then a seam
-    of the torus too, and cuts a row of cells no further.
+    fill the length of a periodic axis, and whole turns of a torus fill that of the first: where a row of cells passes
+    the edge of the box it then also passes the edge of the torus, and is divided there once.
     """
     counts = count_cells(low=low, high=high, sides=sides, n=n, real=real, box=box)
     shape, periods = counts.shape, list(counts.periods)
@@ -192,7 +192,10 @@ def fit_cells(
         periods[0] -= periods[0] % shape[0]
     lengths = box.lengths if box is not None else (0.0,) * len(sides)
     sides = tuple(
-        length / period if period else side for length, period, side in zip(lengths, periods, counts.sides, strict=True)
+        [
+            length / period if period else side
+            for length, period, side in zip(lengths, periods, counts.sides, strict=True)
+        ]
     )
     low = low if box is None else box.domain(low, high)[0]
     wrapped = counts.torus > 0
@@ -222,13 +225,15 @@ def grid_of(
 ) -> CellGrid:
     """The grid of `shape` cells from `low` on, their sides rounded; the rest as in :class:`CellGrid`."""
     rounded = tuple(
-        float(_DTYPE[real](side if period else min(side, _LARGEST_SIDE[real])))
-        for side, period in zip(sides, periods, strict=True)
+        [
+            float(_DTYPE[real](side if period else min(side, _LARGEST_SIDE[real])))
+            for side, period in zip(sides, periods, strict=True)
+        ]
     )
     return CellGrid(
         low=low,
         sides=rounded,
-        inverses=tuple(_inverse(side, real) for side in rounded),
+        inverses=tuple([_inverse(side, real) for side in rounded]),
         shape=shape,
         wrapped=wrapped,
         periods=periods,

@@ -23,6 +23,9 @@ from clfrnn.methods import METHODS
 from clfrnn.profile import DeviceProfile
 from clfrnn.runtime.program import ProgramCache
 
+ROOT = Path(__file__).parents[1]
+PROFILES = Path(__file__).parent / "profiles"
+
 POINTS = int(os.environ.get("CLFRNN_TEST_POINTS", "1200"))
 
 #: Lists with all that they can carry: asked for alike, tests share the kernels that are compiled for them.
@@ -38,8 +41,7 @@ WAYS = {
 
 #: Profiles of devices that tests once met, and one of a device that reports the least it may.
 RECORDED = {
-    path.stem: DeviceProfile.from_dict(json.loads(path.read_text()))
-    for path in sorted((Path(__file__).parent / "profiles").glob("*.json"))
+    path.stem: DeviceProfile.from_dict(json.loads(path.read_text())) for path in sorted(PROFILES.glob("*.json"))
 }
 
 
@@ -128,6 +130,11 @@ def dtype(request, session):
     return np.dtype(request.param)
 
 
+def structure_of(index):
+    """The search structure of an index, for tests of how a method keeps points."""
+    return index._traversal.structure
+
+
 def assert_same(found, expected):
     """A list sorted by index equals the reference: pairs and all columns that it has, to the last bit."""
     found = found.to_host()
@@ -193,6 +200,23 @@ def with_profile(session, **facts):
     return fresh
 
 
+class CountingPool:
+    """A memory pool that counts what it had to ask the driver for: what none of its held blocks could serve."""
+
+    def __init__(self, pool):
+        self.pool = pool
+        self.allocations = 0
+
+    def allocate(self, size):
+        held = self.pool.held_blocks
+        buffer = self.pool.allocate(size)
+        self.allocations += self.pool.held_blocks == held
+        return buffer
+
+    def __getattr__(self, name):
+        return getattr(self.pool, name)
+
+
 @pytest.fixture
 def unsliced(monkeypatch):
     """For tests that count launches: none is sliced because the machine was busy with something else."""
@@ -204,8 +228,8 @@ def real(dtype):
     return REAL_OF[dtype]
 
 
-def _unwritten(take):
-    """`Session._take` under Oclgrind: a buffer that its check of unset memory takes for one that nothing has written.
+def _unwritten(scratch):
+    """`Session.scratch` under Oclgrind: a buffer that its check of unset memory takes for one that nothing has written.
 
     Oclgrind 21.10 makes its record of a buffer as long as the last write by the host was, forgets what kernels write
     beyond that, and keeps the record when the memory is released: a buffer of the pool that a short array was uploaded
@@ -213,17 +237,28 @@ def _unwritten(take):
     kernel replaces by one of the full length, nothing set. Buffers from the pool are checked like new ones thereby.
     """
 
-    @functools.wraps(take)
-    def taken(session, size, purpose):
-        buffer = take(session, size, purpose)
+    @functools.wraps(scratch)
+    def unwritten(session, size, dtype, *, purpose):
+        found = scratch(session, size, dtype, purpose=purpose)
         if session.profile.platform == "Oclgrind":
-            cl.enqueue_copy(session.queue, buffer, np.empty(0, np.uint8), is_blocking=False)
-        return buffer
+            cl.enqueue_copy(session.queue, found.base_data, np.empty(0, np.uint8), is_blocking=False)
+        return found
 
-    return taken
+    return unwritten
 
 
-clfrnn.Session._take = _unwritten(clfrnn.Session._take)
+clfrnn.Session.scratch = _unwritten(clfrnn.Session.scratch)
+
+
+def before_allocations(monkeypatch, called):
+    """Have ``called(session, size, purpose)`` run before each buffer of the device is allocated: it may refuse that."""
+    plain = clfrnn.Session.scratch
+
+    def scratch(session, size, dtype, *, purpose):
+        called(session, size * dtype.itemsize, purpose)
+        return plain(session, size, dtype, purpose=purpose)
+
+    monkeypatch.setattr(clfrnn.Session, "scratch", scratch)
 
 
 @pytest.hookimpl(hookwrapper=True)

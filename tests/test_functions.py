@@ -2,13 +2,12 @@
 
 import re
 import runpy
-from pathlib import Path
 
 import numpy as np
 import pyopencl.array as cla
 import pytest
 from conftest import POINTS as MOST_POINTS
-from conftest import WAYS
+from conftest import ROOT, WAYS
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -16,7 +15,7 @@ from clfrnn.methods import METHODS
 from clfrnn.runtime import launcher
 from clfrnn.runtime.program import complaints
 
-EXAMPLES = Path(__file__).parent.parent / "docs/examples"
+EXAMPLES = ROOT / "docs/examples"
 MINE = ("sph_density", "radial_distribution", "own_kernel")
 N = min(300, MOST_POINTS)
 RADIUS = 0.2

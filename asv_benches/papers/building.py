@@ -31,5 +31,5 @@ def build_by(method: Method, session: clfrnn.Session, points: cla.Array, radius:
         why="asked for with a plan of its own",
     )
     built = method.build(session, problem, points, bounds)
-    built.watch.good_points(box)
+    built.checks.good_points(bounds)
     return built

@@ -1,180 +1,150 @@
-"""Watch: arrays that an index took from the device without waiting, and what was found in them since."""
+"""DeferredChecks: arrays that an index took from the device without waiting, and what is wrong with them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import REAL_OF, check_radii, raise_non_finite
-from ..errors import DeviceMemoryError, InvalidInputError
+from ..errors import InvalidInputError
 from ..period import PeriodicBox, far_coordinate
-from ..primitives.readback import Box, BoxRoom, PendingBox, SentBoxes, SentTotal, read_along, read_boxes
-from ..runtime.scratch import Scratch
+from ..primitives.readback import Box, PendingBox, Readback
 from ..runtime.session import Session
 
-__all__ = ["DeferredChecks", "check_largest", "check_near"]
+__all__ = ["Check", "DeferredChecks", "check_largest", "check_near"]
 
-#: Checks of a caller who never waits are sent to the host when there are so many, and heard when there are as many
-#: more.
-_TOGETHER = 8
+#: Errors that are remembered until a call raises them.
+_MOST_FOUND = 16
+
+
+class Check(NamedTuple):
+    """An array that is checked by its bounding box: its name in messages, and the box, which may still be pending."""
+
+    name: str
+    pending: PendingBox
 
 
 class DeferredChecks:
-    """The checks of one index that are still running on the device, and the box of its points.
+    """The checks of one index that are still running on the device, and the bounding box of its points.
 
-    A caller who never waits hears of them eight at a time, when eight more have been enqueued, so that the device does
-    not stand still for it. When boxes are looked at depends on the caller's own calls alone, never on how far the
-    device has come, so that the same program plans the same cells in every run.
+    A caller who never waits has the boxes come to the host eight at a time: see
+    :class:`~clfrnn.primitives.readback.Readback`, which also says why a program plans the same cells in every run.
+
+    Parameters
+    ----------
+    points : the box of the points that the index is built over, where it was read and found good
     """
 
     def __init__(
-        self, session: Session, *, n: int, dtype: np.dtype[Any], dim: int, radius: float, box: PeriodicBox | None
+        self,
+        session: Session,
+        *,
+        n: int,
+        dtype: np.dtype[Any],
+        dim: int,
+        radius: float,
+        box: PeriodicBox | None,
+        points: PendingBox | None = None,
     ) -> None:
-        self._n = n
-        self._dtype = dtype
-        self._radius = radius
-        self._periodic = box
-        self._session = session
-        self._room = BoxRoom(session, dim, dtype, 2 * _TOGETHER)
-        self._room_of_radii = BoxRoom(session, 1, dtype, 2 * _TOGETHER)
-        # A loop finds the memory of both rooms that it comes to hold in the pool from its first step on.
-        _ = [BoxRoom(session, dim, dtype, 2 * _TOGETHER).place() for _ in range(2)]
-        self._points: PendingBox | None = None
-        #: of the last points whose check was heard
-        self._box: Box | None = None
-        #: whether `_box` is that of the points that the index holds now
-        self._current = False
-        self._unread: list[tuple[str, PendingBox]] = []
-        #: those before them that are on their way to the host
-        self._sent: SentBoxes | None = None
-        self._under_way: list[tuple[str, PendingBox]] = []
+        self._dtype, self._radius, self._periodic = dtype, radius, box
+        self.readback = Readback(session, items=n, dim=dim, dtype=dtype) if points is None else points.readback
+        #: the box of the points that the index holds, or None where none was looked for
+        self._points = points
+        #: whether that box was judged, and something is wrong with it
+        self._points_are_bad = False
+        self._known = None if points is None else points.box
+        #: checks that are not judged, in the order of calls
+        self._running: list[Check] = []
+        #: what the others found, until a call raises it
         self._found: list[InvalidInputError] = []
 
-    def room(self) -> PendingBox:
-        """Room for the box of an array of points, beside others that will be read with it."""
-        return self._room.take()
+    def slot(self) -> PendingBox:
+        """For the box of points or queries that a kernel is to find."""
+        return PendingBox(self.readback, self.readback.dim)
 
-    def room_of_radii(self) -> PendingBox:
+    def slot_of_radii(self) -> PendingBox:
         """The same for an array of radii."""
-        return self._room_of_radii.take()
+        return PendingBox(self.readback, 1)
 
     def new_points(self, pending: PendingBox) -> None:
-        """The index took new points from the device."""
-        self._points = pending
-        self._current = False
-        self.other("points", pending)
+        """The index has taken new points from the device."""
+        self._points, self._points_are_bad = pending, False
+        self.add(Check("points", pending))
 
-    def good_points(self, box: Box) -> None:
-        """The index took points that were checked before; `box` is theirs."""
-        self._points = None
-        self._box = box
-        self._current = True
+    def good_points(self, bounds: PendingBox) -> None:
+        """The index has taken new points whose box was read and found good."""
+        self._points, self._points_are_bad, self._known = bounds, False, bounds.box
 
     def points_change(self) -> tuple[PendingBox | None, bool]:
-        """The index is about to take new points: until it says which, nothing is known of their box.
+        """The index is about to take new points: nothing is known of their box until it says which.
 
         Returns what was known, for :meth:`points_stay`.
         """
-        known = self._points, self._current
-        self._points, self._current = None, False
+        known = self._points, self._points_are_bad
+        self._points, self._points_are_bad = None, False
         return known
 
     def points_stay(self, known: tuple[PendingBox | None, bool]) -> None:
-        """The index has kept the points it had."""
-        self._points, self._current = known
+        """The index still holds the points that it had."""
+        self._points, self._points_are_bad = known
 
-    def other(self, name: str, pending: PendingBox) -> None:
-        """The index took `name`: points, queries or radii from the device."""
-        self._unread.append((name, pending))
-        if len(self._unread) < _TOGETHER:
-            return
-        self._hear()
-        try:
-            self._sent = SentBoxes(self._session, [pending for _, pending in self._unread], self._n)
-        except DeviceMemoryError:  # for numbers of the host
-            self._read()
-        else:
-            self._under_way, self._unread = self._unread, []
+    def add(self, check: Check) -> None:
+        """The index has taken points, queries or radii from the device: their box is judged when it comes."""
+        self._running.append(check)
+        self._judge_those_read()
 
     def box_of_points(self) -> Box | None:
-        """The box of the points that the index holds now, where it is known."""
-        return self._box if self._current else None
+        """The box of the points that the index holds, where it has come to the host."""
+        return None if self._points is None else self._points.box
 
     def known_box(self) -> Box | None:
-        """The box of the last points whose check was read."""
-        return self._box
+        """The newest box of points that has come to the host, of those that the index holds or held before."""
+        return self._known
 
-    def total(self) -> Scratch:
-        """Where a kernel leaves a total, and one before it a word, for :meth:`send`."""
-        return self._room.total()
-
-    def send(self, items: int) -> SentTotal:
-        """Let the total over so many `items` come to the host, together with the checks, so that it waits once."""
-        return self._room.send([pending for _, pending in (*self._under_way, *self._unread)], items)
-
-    def receive(self, sent: SentTotal) -> tuple[int, int]:
-        """Wait for a total and a word, and raise what the checks have found."""
-        received = sent.receive()
-        self.settle()
-        return received
-
-    def of_points(self) -> list[tuple[str, PendingBox]]:
-        """The check of the points that the index holds now, while it is still running."""
-        return [] if self._points is None else [("points", self._points)]
-
-    def judge(
-        self, session: Session, checks: Sequence[tuple[str, PendingBox]], wanted: Scratch
-    ) -> np.ndarray[Any, Any]:
-        """What lies in `wanted`, read together with these checks alone; raise what they found."""
-        values = read_along(session, wanted, [pending for _, pending in checks])
-        for name, pending in checks:
-            if (error := self._judge(name, pending.read())) is not None:
-                raise error
-        return values
+    def of_points(self) -> list[Check]:
+        """The check of the points that the index holds, while it is running."""
+        return [check for check in self._running if check.pending is self._points]
 
     def settle(self) -> None:
         """Wait for all checks, and raise what they found, the earliest first.
 
         What was raised is forgotten, except that bad points raise again until others take their place.
         """
-        self._read()
+        if self._running:
+            for check in self._running:
+                check.pending.read()
+            self._judge_those_read()
         if self._found:
             raise self._found.pop(0)
-        if (error := self.bad_points()) is not None:
+        if self._points_are_bad and (error := self.bad_points()) is not None:
             raise error
 
+    def judge(self, checks: Sequence[Check]) -> None:
+        """Wait for these checks, and raise what the first of them finds."""
+        for check in checks:
+            if (error := self._judge(check.name, check.pending.read())) is not None:
+                raise error
+
     def bad_points(self) -> InvalidInputError | None:
-        """What was found wrong with the points that the index holds now."""
-        return self._judge("points", self._box) if self._current and self._box is not None else None
+        """What is wrong with the points that the index holds, as far as it is known."""
+        box = self.box_of_points() if self._points_are_bad else None
+        return None if box is None else self._judge("points", box)
 
-    def _read(self) -> None:
-        """Wait for all checks."""
-        self._hear()
-        unread, self._unread = self._unread, []
-        read_boxes(self._session, [pending for _, pending in unread])
-        self._judge_all(unread)
-
-    def _hear(self) -> None:
-        """Those that were sent."""
-        if self._sent is None:
-            return
-        self._sent.receive()
-        self._sent, under_way, self._under_way = None, self._under_way, []
-        self._judge_all(under_way)
-
-    def _judge_all(self, checks: Sequence[tuple[str, PendingBox]]) -> None:
-        for name, pending in checks:
-            box = pending.read()
-            current = pending is self._points
-            if current or (name == "points" and not self._current):
-                self._box, self._current = box, current
-            if current:
-                self._points = None
+    def _judge_those_read(self) -> None:
+        """Judge the checks whose boxes have come to the host, which do so in order."""
+        while self._running and (box := self._running[0].pending.box) is not None:
+            name, pending = self._running[0]
             error = self._judge(name, box)
-            if error is not None and len(self._found) < 2 * _TOGETHER:
+            if pending is self._points:
+                self._points_are_bad = error is not None
+            # A box of points that were replaced is no news where that of the newer ones is known.
+            if name == "points" and (pending is self._points or self.box_of_points() is None):
+                self._known = box
+            if error is not None and len(self._found) < _MOST_FOUND:
                 self._found.append(error)
+            del self._running[0]
 
     def _judge(self, name: str, box: Box) -> InvalidInputError | None:
         """What is wrong with an array of that box."""

@@ -8,8 +8,8 @@ import pyopencl.array as cla
 
 from ..errors import DeviceMemoryError
 from ..planning.configs import VisitVariant
-from ..primitives.readback import PendingBox
 from ..runtime.session import Session
+from .deferred_checks import Check
 
 __all__ = ["QueryRequest"]
 
@@ -38,7 +38,7 @@ class QueryRequest(NamedTuple):
     #: queries and radii are the request's own, so that parts can be taken of them later
     divisible: bool = False
     #: the checks of its arrays that are still running on the device
-    checks: tuple[tuple[str, PendingBox], ...] = ()
+    checks: tuple[Check, ...] = ()
 
     @property
     def kind(self) -> tuple[Any, ...]:

@@ -13,6 +13,7 @@ from ..first_pass.hit_mask import make_hit_mask
 from ..first_pass.neighbor_buffer import make_neighbor_buffer
 from ..inputs.request import QueryRequest
 from ..methods.traversal import Traversal
+from ..primitives.readback import Readback
 from ..primitives.scan import counts_between, exclusive_scan
 from ..queries.count_nearest import count_for_list
 from ..results import NeighborList
@@ -81,12 +82,13 @@ def make_list(
         measured=plan.attributes == "measured",
         bounded=loops or plan.capacity == "foreseen",
     )
-    total = checks.total()
-    counted = _count(rows, state, plan, total)
-    sent = checks.send(request.m)
+    readback = checks.readback
+    counted = _count(rows, state, plan, readback.front)
+    readback.start()
     arrays = _fill_foreseen(rows, counted, plan) if plan.capacity == "foreseen" else None
     first_pass = counted.first_pass
-    pairs, word = checks.receive(sent)
+    pairs, word, _ = readback.wait()
+    checks.settle()
     overflowed = first_pass is None or first_pass.overflowed(word)
     if first_pass is not None and first_pass.writes_rows:
         state.settle_overflow(kind, overflowed)
@@ -197,8 +199,8 @@ def _make_hinted(
         measured=plan.attributes == "measured",
         bounded=True,
     )
-    total = session.scratch(2, LONG, purpose="the number of pairs")
-    counted = _count(rows, state, plan, total)
+    readback = Readback(session)
+    counted = _count(rows, state, plan, readback.front)
     written = _fill_foreseen(rows, counted, plan)
     # The first pass is not held, however long nobody looks at the list; and where there was no memory, its own, or that
     # of points to measure by, may be what was missing.
@@ -210,7 +212,9 @@ def _make_hinted(
         # The checks of what this list is made from, whatever the index took in since.
         if bad is not None:
             raise bad
-        pairs = int(checks.judge(session, running, total)[0])
+        readback.start()
+        checks.judge(running)  # waits for the same kernels
+        pairs, _, _ = readback.wait()
         held = sum(array.nbytes for array in arrays.values())
         check_budget(session, columns, request.m, pairs, max_bytes, held=held)
         if pairs <= plan.pairs and offsets.dtype == offset_type(pairs):

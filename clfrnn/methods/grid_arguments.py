@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
 import numpy as np
 
+from ..arrays import REAL_OF
 from ..domain import CellGrid
 from ..period import PeriodicBox
+from ..runtime.scratch import Scratch
 
-__all__ = ["Lanes", "pack_box", "pack_grid", "pack_lanes"]
+__all__ = ["Lanes", "PackedGrid", "pack_box", "pack_cells", "pack_grid", "pack_lanes"]
 
 Lanes = np.ndarray[Any, Any]
 
@@ -43,3 +46,36 @@ def pack_box(box: PeriodicBox, low: tuple[float, ...], real: str, dtype: np.dtyp
         last = first + lengths
     free = lengths == 0
     return lengths, pads, np.where(free, -np.inf, first).astype(dtype), np.where(free, np.inf, last).astype(dtype)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PackedGrid:
+    """The cells of a grid, and the periodic box around them if there is one, as kernels take them."""
+
+    grid: CellGrid
+    dtype: np.dtype[Any]
+    periodic: bool
+    #: the numbers of the grid, and behind them those of the box
+    numbers: tuple[Any, ...]
+
+    @property
+    def dim(self) -> int:
+        """The number of coordinates."""
+        return len(self.grid.shape)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the programs that read points in these cells are planned by."""
+        return {"dim": self.dim, "real": REAL_OF[self.dtype], "periodic": self.periodic}
+
+    def arguments(self, images: Scratch | None) -> tuple[Any, ...]:
+        """The numbers, and behind them those by which the periodic images of points are found, where there are any."""
+        return self.numbers if images is None else (*self.numbers, images.base_data)
+
+
+def pack_cells(grid: CellGrid, dtype: np.dtype[Any], box: PeriodicBox | None = None) -> PackedGrid:
+    """The cells of `grid` for coordinates of `dtype`, and the periodic `box` around them."""
+    numbers: tuple[Any, ...] = pack_grid(grid, dtype)
+    if box is not None:
+        numbers = (*numbers, *pack_box(box, grid.low, REAL_OF[dtype], dtype))
+    return PackedGrid(grid=grid, dtype=dtype, periodic=box is not None, numbers=numbers)

@@ -86,7 +86,7 @@ class SearchStructure(abc.ABC):
 
     def find_bounds(self, points: cla.Array) -> PendingBox:
         """The bounds of new points on the device: being found, or left for :meth:`update` to find."""
-        bounds = self.checks.room()
+        bounds = self.checks.slot()
         if self.image_table is None:
             return bounding_box(self.session, points, bounds)
         # Most likely the points will be placed in the box as it begins now.
@@ -184,7 +184,7 @@ class SearchStructure(abc.ABC):
 
     def find_bounds_of_queries(self, queries: cla.Array) -> PendingBox:
         """The bounds of queries on the device: being found, or left for :meth:`order_queries` to find."""
-        return bounding_box(self.session, queries, self.checks.room())
+        return bounding_box(self.session, queries, self.checks.slot())
 
     def order_queries(self, queries: cla.Array | None, bounds: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
         """What walks take of queries that they serve in an order of their own; `bounds` are those of device arrays."""

@@ -34,11 +34,11 @@ class PointUpdates:
             update = self._place(array, bounds, self._checks.known_box())
             self._checks.new_points(bounds)
             return update
-        bounds = bounding_box(self._structure.session, array)
-        box = bounds.read()  # a host array: copying it has waited already
+        bounds = bounding_box(self._structure.session, array, self._checks.slot())
+        box = bounds.read()  # a host array: its copy to the device was waited for
         self._checks.check_near("points", box)
         update = self._place(array, bounds, box)
-        self._checks.good_points(box)
+        self._checks.good_points(bounds)
         return update
 
     def _receive(self, points: Any) -> tuple[cla.Array, PendingBox | None]:
@@ -70,7 +70,7 @@ class PointUpdates:
         return points
 
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
-        """Place new points. Until the checks hear which points are held, nothing is known of their box."""
+        """Place new points. Nothing is known of their box until the checks are given it."""
         structure = self._structure
         before, known = structure.arguments(), self._checks.points_change()
         try:

@@ -1,16 +1,16 @@
-"""Filling: by which of its ways points come into the cells of a grid, and why. Pure, as :mod:`clfrnn.planning.primitives`."""
+"""Binning plans: by which way points come into the cells of a grid, and why. Pure, as all of planning."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from ..domain import CellGrid
 from ..profile import DeviceProfile
 from .bucket_sort import (
     OF_BUCKET,
-    PICKED,
+    OF_SELECTED,
     bucket_groups,
     most_cells_of_bucket,
     plan_bucket_cells,
@@ -22,7 +22,21 @@ from .bucket_sort import (
 from .coarse_grid import most_coarse_cells
 from .problem import Problem
 
-__all__ = ["BinningPlan", "plan_binning"]
+__all__ = ["BinningPlan", "Way", "plan_binning"]
+
+#: A class of :mod:`clfrnn.methods.grid` for each: one work-item counts and places all points; each group selects the
+#: points of its bucket out of all; points go into buckets first; into regions of buckets first; the order by cell is
+#: found by counters in global memory; or by a radix sort.
+Way: TypeAlias = Literal["serial_cells", "select_cells", "bucket_sort", "region_sort", "counting_sort", "radix_sort"]
+
+_IN_WORDS: dict[Way, str] = {
+    "serial_cells": "by one work-item",
+    "select_cells": "by groups that each select a bucket out of all points",
+    "bucket_sort": "by way of {buckets:,} buckets of {cells:,} cells",
+    "region_sort": "by way of {regions:,} regions and {buckets:,} buckets of {cells:,} cells",
+    "counting_sort": "by counters in global memory",
+    "radix_sort": "by a radix sort of the addresses of cells",
+}
 
 #: Buckets of an even cloud have fewer points where there would be fewer of them than so many for each compute unit, but
 #: not much fewer.
@@ -39,20 +53,17 @@ _LINE, _MOST_OPEN = 128, 48 << 20
 #: So few points for an item of a group go in one launch instead of three: each group reads all of them (measured).
 _FEW_OF_ITEM = 64
 
-#: So few points one item of a CPU has brought into cells before six launches would have (measured). It takes no more
-#: turns than so many for each of them, or of a few: they are counted and placed, and their cells, four for each at
-#: most, are cleared and summed up.
-_FEW_IN_TURN, _TURNS, _LEAST_TURNS = 1 << 12, 12, 512
+#: So few points one work-item of a CPU has brought into cells before six launches would have (measured). The item takes
+#: no more turns than so many for each of them, or of a few: they are counted and placed, and their cells, four for each
+#: at most, are cleared and summed up.
+_FEW_SERIAL, _TURNS, _LEAST_TURNS = 1 << 12, 12, 512
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BinningPlan:
-    """How points come into cells, and why, in words.
+    """The way in which points come into cells, and why, in words."""
 
-    "in turn", by one work-item; "at once", each group picking those of a bucket; by way of "buckets"; or "one by one".
-    """
-
-    way: str
+    way: Way
     why: str
     #: a bucket has two to this power cells
     shift: int = 0
@@ -60,71 +71,87 @@ class BinningPlan:
     #: a region has two to this power buckets; there are none where points go into buckets at once
     span: int = 0
     regions: int = 0
-    #: buckets that groups enter, added up over groups, with which the device goes by buckets at once all the same, as
-    #: long as no group enters twice as many as the mean of these
+    #: buckets that groups enter, added up over groups, up to which the device leaves regions out, as long as no group
+    #: enters twice as many as the mean of these
     entered: int = 0
     #: points would come sooner into fewer cells
     overfull: bool = False
 
     @property
-    def together(self) -> bool:
-        """Whether there are kernels for all of it, those of ``in_turn``, ``picks`` or ``grid/bucket_pass.cl.mako``."""
-        return self.way != "one by one"
+    def by_buckets(self) -> bool:
+        """Whether points go into buckets before they go into cells."""
+        return self.way in ("bucket_sort", "region_sort")
+
+    def describe(self) -> str:
+        """The way and why, in words."""
+        way = _IN_WORDS[self.way].format(regions=self.regions, buckets=self.buckets, cells=1 << self.shift)
+        return f"{way}, as {self.why}"
 
 
-def plan_binning(profile: DeviceProfile, *, problem: Problem, grid: CellGrid, in_tiles: bool = False) -> BinningPlan:
+def plan_binning(profile: DeviceProfile, *, problem: Problem, grid: CellGrid, tiles: bool = False) -> BinningPlan:
     """The fewest launches, with writes that lie near each other, where no group has much more to do than others.
 
-    Of buckets that are sorted `in_tiles`, no group has.
+    With `tiles`, of which each group takes one, no group has; and the order inside a cell, which ``construction``
+    asks for, is nobody's concern.
     """
-    one_by_one = "one by one"
+    if problem.options.get("construction") == "sort" and not tiles:
+        return BinningPlan(way="radix_sort", why="asked for")
     if profile.kind != "gpu":
         turns = max(_TURNS * problem.n, _LEAST_TURNS)
         # Their number alone decides: an update of the same points to other cells compiles nothing.
-        if problem.n <= _FEW_IN_TURN and turns <= (profile.loop_turns or math.inf):
-            return BinningPlan(
-                way="in turn", why="points are few, and a launch takes longer than one work-item for them"
-            )
-        return BinningPlan(way=one_by_one, why="the device is no GPU")
+        if problem.n <= _FEW_SERIAL and turns <= (profile.loop_turns or math.inf):
+            why = "points are few, and a launch takes longer than one work-item for them"
+            return BinningPlan(way="serial_cells", why=why)
+        return BinningPlan(way="counting_sort", why="the device is no GPU")
     if profile.loop_turns is not None:
-        return BinningPlan(way=one_by_one, why="the driver bounds loops")
-    n, cells, most = problem.n, grid.cells, most_coarse_cells(profile)
-    picked = _plan_picking(profile, problem=problem, grid=grid)
-    if picked is not None:
-        return picked
-    least = math.ceil(math.log2(max(1.0, cells / most)))
-    if 1 << least > most_cells_of_bucket(profile):
-        return BinningPlan(way=one_by_one, why="local memory could not count so many cells in two steps", overfull=True)
-    busy = min(n / _LEAST_OF_BUCKET, _BUCKETS_A_UNIT * profile.compute_units)
-    wanted = max(1.0, n / OF_BUCKET, busy)
-    shift = min(math.ceil(math.log2(max(1.0, cells / wanted))), int(math.log2(most_cells_of_bucket(profile))))
-    if not in_tiles:
-        crowd, bearable = _crowd(problem, grid), max(n * _LARGEST_SHARE, _SOON_FILLED)
-        if crowd * 2**least > bearable:
-            return BinningPlan(way=one_by_one, why="many points are expected in few cells")
-        shift = min(shift, math.floor(math.log2(bearable / crowd)))
-    shift = max(least, shift)
-    buckets = -(-cells // (1 << shift))
-    span, regions = _divide_buckets(profile, problem=problem, buckets=buckets)
-    why = "a group fills one in local memory"
-    tile = plan_bucket_cells(profile, **_facts(problem), layout="records").tile
-    overfull = n > max(OF_BUCKET, tile) * buckets
-    divided = {"span": span, "regions": regions, "entered": _MOST_OPEN // _LINE} if regions else {}
-    return BinningPlan(way="buckets", why=why, shift=shift, buckets=buckets, overfull=overfull, **divided)
+        return BinningPlan(way="counting_sort", why="the driver bounds loops")
+    selection = _plan_selection(profile, problem=problem, grid=grid)
+    return selection or _plan_buckets(profile, problem=problem, grid=grid, tiles=tiles)
 
 
-def _plan_picking(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> BinningPlan | None:
-    """Buckets that are picked out of all points, as many as groups work at once; None for more points or cells."""
-    picking = plan_select_cells(profile, **_facts(problem), layout="records")
-    if problem.n > _FEW_OF_ITEM * picking.work_group_size:
+def _plan_selection(profile: DeviceProfile, *, problem: Problem, grid: CellGrid) -> BinningPlan | None:
+    """Buckets that are selected out of all points, as many as groups work at once; None for more points or cells."""
+    config = plan_select_cells(profile, **_facts(problem), layout="records")
+    if problem.n > _FEW_OF_ITEM * config.work_group_size:
         return None
-    wanted = max(1.0, min(profile.compute_units - 1, problem.n / PICKED))
-    most = int(math.log2(picking.counters))
+    wanted = max(1.0, min(profile.compute_units - 1, problem.n / OF_SELECTED))
+    most = int(math.log2(config.counters))
     shift = min(most, math.ceil(math.log2(max(1.0, grid.cells / wanted))))
     buckets = -(-grid.cells // (1 << shift))
     if buckets >= max(2, profile.compute_units):  # and a group for their box
         return None
-    return BinningPlan(way="at once", why="points are few, and each group reads all", shift=shift, buckets=buckets)
+    return BinningPlan(way="select_cells", why="points are few, and each group reads all", shift=shift, buckets=buckets)
+
+
+def _plan_buckets(profile: DeviceProfile, *, problem: Problem, grid: CellGrid, tiles: bool) -> BinningPlan:
+    """Buckets that a group counts, in regions where they are very many; else counters in global memory."""
+    n, cells, most = problem.n, grid.cells, most_coarse_cells(profile)
+    least = math.ceil(math.log2(max(1.0, cells / most)))
+    if 1 << least > most_cells_of_bucket(profile):
+        why = "local memory could not count so many cells in two steps"
+        return BinningPlan(way="counting_sort", why=why, overfull=True)
+    busy = min(n / _LEAST_OF_BUCKET, _BUCKETS_A_UNIT * profile.compute_units)
+    wanted = max(1.0, n / OF_BUCKET, busy)
+    shift = min(math.ceil(math.log2(max(1.0, cells / wanted))), int(math.log2(most_cells_of_bucket(profile))))
+    if not tiles:
+        crowd, bearable = _crowd(problem, grid), max(n * _LARGEST_SHARE, _SOON_FILLED)
+        if crowd * 2**least > bearable:
+            return BinningPlan(way="counting_sort", why="many points are expected in few cells")
+        shift = min(shift, math.floor(math.log2(bearable / crowd)))
+    shift = max(least, shift)
+    buckets = -(-cells // (1 << shift))
+    tile = plan_bucket_cells(profile, **_facts(problem), layout="records").tile
+    plan = BinningPlan(
+        way="bucket_sort",
+        why="a group fills one in local memory",
+        shift=shift,
+        buckets=buckets,
+        overfull=n > max(OF_BUCKET, tile) * buckets,
+    )
+    span, regions = _divide_buckets(profile, problem=problem, buckets=buckets)
+    if not regions:
+        return plan
+    return dataclasses.replace(plan, way="region_sort", span=span, regions=regions, entered=_MOST_OPEN // _LINE)
 
 
 def _divide_buckets(profile: DeviceProfile, *, problem: Problem, buckets: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Buckets: what programs count and fill them, and what of them fits local memory. Pure, as :mod:`clfrnn.planning.primitives`.
+"""Buckets: what programs count and fill them, and what of them fits local memory. Pure, as all of planning.
 
 A bucket is a run of cells whose addresses follow each other, as many as a power of two.
 """
@@ -16,10 +16,12 @@ from .groups import group_size
 
 __all__ = [
     "OF_BUCKET",
-    "PICKED",
+    "OF_SELECTED",
     "BucketConfig",
-    "PickConfig",
+    "FillingConfig",
     "RegionConfig",
+    "SelectConfig",
+    "SerialConfig",
     "bucket_groups",
     "fewer_cells",
     "most_cells_of_bucket",
@@ -31,9 +33,9 @@ __all__ = [
     "record_size",
 ]
 
-#: Work-items of a group that picks a bucket, of one that counts buckets, and of one that fills the cells of a bucket
+#: Work-items of a group that selects a bucket, of one that counts buckets, and of one that fills the cells of a bucket
 #: (measured on an H200, the latter two among 256, 512 and 1024).
-_PICKING, _WIDE, _NARROW = 1024, 512, 512
+_SELECTING, _COUNTING, _FILLING = 1024, 512, 512
 
 #: Points that an item loads before it counts the first of them.
 _BATCH = 4
@@ -42,8 +44,8 @@ _BATCH = 4
 #: (measured).
 _GROUPS_A_UNIT = 2, 4
 
-#: Points in a bucket of an even cloud, and in one that is picked out of all points.
-OF_BUCKET, PICKED = 1024, 256
+#: Points in a bucket of an even cloud, and in one that is selected out of all points.
+OF_BUCKET, OF_SELECTED = 1024, 256
 
 #: Cells in a bucket, at most: with more counters fewer groups are in flight.
 _MOST_CELLS = 8192
@@ -55,9 +57,9 @@ _NEARLY = 0.97
 #: tell apart.
 _TILED, _OF_TILE, _MOST_RUNS = 256, 8, 256
 
-#: Points that an item of a group that picks loads before it looks at the first of them, and counters for those of lower
-#: buckets, so that items that go in step do not wait for each other.
-_PICKED_TOGETHER, _SPREAD = 8, 32
+#: Points that an item of a group that selects a bucket loads before it looks at the first of them, and counters for
+#: those of lower buckets, so that items that go in step do not wait for each other.
+_SELECT_BATCH, _SPREAD = 8, 32
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -78,8 +80,8 @@ class FillingConfig(CounterConfig):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class PickConfig(FillingConfig):
-    """Picking the points of a bucket out of all, and the numbers of as many as a tile has at once."""
+class SelectConfig(FillingConfig):
+    """Selecting the points of a bucket out of all, and the numbers of as many as a tile has at once."""
 
     #: as that of :class:`BucketConfig`
     batch: int
@@ -88,8 +90,8 @@ class PickConfig(FillingConfig):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class InTurnConfig(PointConfig):
-    """Bringing points into cells one after the other."""
+class SerialConfig(PointConfig):
+    """Bringing points into cells by one work-item."""
 
     periodic: bool
     #: as that of :class:`FillingConfig`
@@ -138,7 +140,7 @@ def _power_of_two(cells: int) -> int:
 def plan_buckets(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> BucketConfig:
     """Wide groups, as each has to clear and add up all counters."""
     return BucketConfig(
-        work_group_size=group_size(profile, _WIDE),
+        work_group_size=group_size(profile, _COUNTING),
         dim=dim,
         real=real,
         periodic=periodic,
@@ -161,7 +163,7 @@ def plan_bucket_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: 
     """
     counters = most_cells_of_bucket(profile)
     return FillingConfig(
-        work_group_size=group_size(profile, _NARROW),
+        work_group_size=group_size(profile, _FILLING),
         dim=dim,
         real=real,
         periodic=periodic,
@@ -171,31 +173,31 @@ def plan_bucket_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: 
     )
 
 
-def _most_cells_picked(profile: DeviceProfile) -> int:
-    """Cells that a group can count beside the points that it picks, a power of two; a third of its memory is theirs."""
+def _most_cells_selected(profile: DeviceProfile) -> int:
+    """Cells that a group can count beside the points that it selects, a power of two, in a third of its memory."""
     return _power_of_two(profile.usable_local_memory // 12)
 
 
-def plan_select_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> PickConfig:
+def plan_select_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> SelectConfig:
     """Wide groups, as each reads all points; room for four times the points that a bucket shall have."""
-    counters = _most_cells_picked(profile)
+    counters = _most_cells_selected(profile)
     left = profile.usable_local_memory - 4 * (counters + _SPREAD + 1)
-    return PickConfig(
-        work_group_size=group_size(profile, _PICKING),
+    return SelectConfig(
+        work_group_size=group_size(profile, _SELECTING),
         dim=dim,
         real=real,
         periodic=periodic,
         counters=counters,
-        tile=max(1, min(4 * PICKED, left // 4)),
+        tile=max(1, min(4 * OF_SELECTED, left // 4)),
         layout=layout,
-        batch=_PICKED_TOGETHER,
+        batch=_SELECT_BATCH,
         spread=_SPREAD,
     )
 
 
-def plan_serial_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> InTurnConfig:
-    """One item, whatever the device."""
-    return InTurnConfig(work_group_size=1, dim=dim, real=real, periodic=periodic, layout=layout)
+def plan_serial_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> SerialConfig:
+    """One work-item, whatever the device."""
+    return SerialConfig(work_group_size=1, dim=dim, real=real, periodic=periodic, layout=layout)
 
 
 def plan_regions(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> RegionConfig:

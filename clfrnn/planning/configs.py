@@ -84,10 +84,6 @@ class PointConfig(KernelConfig):
         }
 
 
-#: Of the room of a bucket: the part of what it had that it gets besides, and points more.
-ROOM = {"spare": 4, "little": 64}
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CounterConfig(PointConfig):
     """A program that sorts points into cells, whose ``counters`` a group holds in local memory."""
@@ -100,7 +96,7 @@ class CounterConfig(PointConfig):
         box = (2 * self.dim + 1) * REAL_SIZE[self.real]
         room = max(4 * self.counters, box)
         slots = max(1, min(self.work_group_size // 2, room // box))
-        return {**super().names(), **ROOM, "slots": slots, "room": room // 4}
+        return {**super().names(), "slots": slots, "room": room // 4}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

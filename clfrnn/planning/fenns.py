@@ -21,7 +21,6 @@ __all__ = [
     "block_memory",
     "block_points",
     "fit_fine",
-    "holds_slots",
     "plan_block",
     "useful_cells",
     "why_no_tiles",
@@ -151,21 +150,14 @@ def _candidate_bytes(dim: int, real: str, periodic: object) -> int:
     return 4 * REAL_SIZE[real] + (4 * dim if periodic else 0)
 
 
-def block_memory(config: BlockConfig, *, slots: int = 0) -> int:
-    """Bytes of local memory that one group of the walk declares, with so many slots of a stash for each item."""
+def block_memory(config: BlockConfig) -> int:
+    """Bytes of local memory that one group of the walk declares."""
     candidate = _candidate_bytes(config.dim, config.real, config.periodic)
     sums = 4 * (config.work_group_size + -(-config.work_group_size // 16))
     neighbors = 3**config.dim * (8 + config.dim * 3 * REAL_SIZE[config.real])
-    # Slots lie where sums and neighbors lay, in whole doubles.
-    room = -(-max(sums + neighbors, 2 * config.work_group_size * slots) // 8) * 8
     turns = 3**config.dim * config.dim * 4 if config.periodic else 0
     corner = config.dim * REAL_SIZE[config.real]
-    return config.tile * candidate + 4 * (config.fine + 2) + room + turns + corner
-
-
-def holds_slots(config: BlockConfig, slots: int, profile: DeviceProfile) -> bool:
-    """Whether local memory has room for so many slots of each item beside the tile."""
-    return block_memory(config, slots=slots) <= profile.usable_local_memory
+    return config.tile * candidate + 4 * (config.fine + 2) + sums + neighbors + turns + corner
 
 
 def block_points(problem: Problem, grid: CellGrid) -> float:

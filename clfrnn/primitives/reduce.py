@@ -19,7 +19,7 @@ from ..runtime.session import Selection, Session
 from ..survey import Sample, Survey, occupancy_sample
 from .fill import cleared, fill, fill_selection
 from .partition import most_groups, share_out
-from .readback import BoxRoom, PendingBox, read_along
+from .readback import PendingBox, Readback
 
 __all__ = [
     "bounding_box",
@@ -27,8 +27,6 @@ __all__ = [
     "images_of",
     "survey_points",
 ]
-
-_ULONG = np.dtype(np.uint64)
 
 #: The kernels that survey points.
 _SURVEY = "bounding_box", "sample_cells", "count_in_cells", "sum_samples"
@@ -39,7 +37,9 @@ _SLACK_OF = {dtype: dtype.type(SLACK) for dtype in REAL_OF}
 
 def bounding_box(session: Session, points: cla.Array, box: PendingBox | None = None) -> PendingBox:
     """Enqueue the reduction of `points`, (n, dim) or (n,) and contiguous, to its box. One launch, one pass."""
-    box = box or BoxRoom(session, points.shape[1] if points.ndim == 2 else 1, points.dtype).take()
+    if box is None:
+        n, dim = points.shape if points.ndim == 2 else (points.size, 1)
+        box = PendingBox(Readback(session, items=n, dim=dim, dtype=points.dtype), dim)
     _reduce(session, "bounding_box", points, box)
     return box
 
@@ -57,14 +57,14 @@ def images_of(dim: int) -> int:
 
 
 class _Pass(NamedTuple):
-    """How n rows are reduced to their box: by groups with a span each, who tell each other so many integers."""
+    """How n rows are reduced to their box: by groups with a span of rows each, through integers that they share."""
 
     kernels: Mapping[str, Kernel]
     work_group_size: int
     items: int
     n: int
     span: int
-    told: int
+    shared: int
 
 
 def _kernels(session: Session, dim: int, real: str, periodic: bool = False) -> tuple[dict[str, Kernel], ReduceConfig]:
@@ -79,41 +79,41 @@ def _find_pass(session: Session, n: int, dim: int, dtype: np.dtype[Any], periodi
     kernels, config = _kernels(session, dim, REAL_OF[dtype], periodic)
     size = config.work_group_size
     groups, span = share_out(session.profile, n, 4 * size)
-    # Room for as many groups as there may be, so that arrays of all lengths share it.
-    told = most_groups(session.profile) * (2 * dim * dtype.itemsize // INT.itemsize + 1) + 1
-    return _Pass(kernels=kernels, work_group_size=size, items=groups * size, n=n, span=span, told=told)
+    # For as many groups as there may be, so that arrays of all lengths take the same counters.
+    shared = most_groups(session.profile) * (2 * dim * dtype.itemsize // INT.itemsize + 1) + 1
+    return _Pass(kernels=kernels, work_group_size=size, items=groups * size, n=n, span=span, shared=shared)
 
 
 def _reduce(session: Session, kernel: str, points: cla.Array, box: PendingBox, *arguments: Any) -> None:
     """Launch a kernel that finds the box of points; its own arguments come before those of the box."""
     n, dim = points.shape if points.ndim == 2 else (points.size, 1)
     found = session.once(_find_pass, n, dim, points.dtype, kernel == "box_and_images")
-    told = cleared(session, found.told, purpose="what groups found of a box")
-    given = found.n, found.span, points.base_data, told.base_data, *arguments, *box.arguments
+    shared = cleared(session, found.shared, purpose="what groups found of a box")
+    given = found.n, found.span, points.base_data, shared.base_data, *arguments, *box.arguments
     session.launch(found.kernels[kernel], found.items, found.work_group_size, *given)
-    session.keep_cleared(told)
+    session.keep_cleared(shared)
 
 
 def survey_points(session: Session, points: cla.Array, radius: float, pending: PendingBox) -> tuple[Survey, int | None]:
-    """Box, crowding and first non-finite row of `points`, waited for. A pass besides that of `pending`, their box.
+    """Box, crowding and first non-finite row of `points`, at least one; `pending` is their box. Waits once.
 
-    There is a point at least. Up to 2 MiB of counters.
+    Cost: a pass over a sample of the points. Up to 2 MiB of counters.
     """
-    sample = occupancy_sample(points.shape[0])
-    sums = read_along(session, _look_into_cells(session, points, radius, sample), [pending])
-    box, (others, unevenness) = pending.read(), sample.crowding(*(int(value) for value in sums))
+    sample, readback = occupancy_sample(points.shape[0]), pending.readback
+    _look_into_cells(session, points, radius, sample, readback.front)
+    others, unevenness = sample.crowding(*readback.read())
+    box = pending.read()
     survey = Survey(n=points.shape[0], low=box.low, high=box.high, others=others, unevenness=unevenness)
     return survey, box.first_bad
 
 
-def _look_into_cells(session: Session, points: cla.Array, radius: float, sample: Sample) -> Scratch:
-    """Enqueue the occupancy sample of cells of side `radius`: the three sums that `sample` makes its crowding of."""
+def _look_into_cells(session: Session, points: cla.Array, radius: float, sample: Sample, sums: Scratch) -> None:
+    """Enqueue the occupancy sample of cells of side `radius`: the three `sums` that its crowding is made of."""
     n, dim = points.shape
     real = REAL_OF[points.dtype]
     kernels, config = _kernels(session, dim, real)
     size = config.work_group_size
     slots = session.scratch(2 << sample.bits, INT, purpose="the occupancy sample")
-    sums = session.scratch(3, _ULONG, purpose="the occupancy sums")
     sampled, stride = np.int32(sample.sampled), np.int32(sample.stride)
     counted, step = np.int32(sample.counted), np.int32(sample.step)
     cells = points.dtype.type(1.0 / padded_radius(radius, real)), np.int32(32 - sample.bits), slots.base_data
@@ -132,4 +132,3 @@ def _look_into_cells(session: Session, points: cla.Array, radius: float, sample:
         *cells,
     )
     session.launch(kernels["sum_samples"], size, size, sampled, stride, step, points.base_data, *cells, sums.base_data)
-    return sums

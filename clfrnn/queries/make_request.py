@@ -10,11 +10,10 @@ import pyopencl.array as cla
 from ..arrays import is_device_array, is_scalar, one_radius, round_radii
 from ..errors import InvalidInputError
 from ..inputs.arrays import take_points, take_radii
-from ..inputs.deferred_checks import check_largest
+from ..inputs.deferred_checks import Check, check_largest
 from ..inputs.periodic_box import check_host_near
 from ..inputs.request import QueryRequest
 from ..methods.traversal import Traversal
-from ..primitives.readback import PendingBox
 from ..primitives.reduce import bounding_box
 
 __all__ = ["make_request", "natural", "request_of_points"]
@@ -28,7 +27,7 @@ def make_request(
     session.check_process()
     if queries is None and radius is None:
         return request_of_points(traversal, include_self=bool(include_self), half=bool(half))
-    running: list[tuple[str, PendingBox]] = []
+    running: list[Check] = []
     array = bounds = None
     m = traversal.num_points
     if queries is not None:
@@ -56,9 +55,9 @@ def make_request(
         )
     order = structure.order_queries(array, bounds, radii)
     if bounds is not None:
-        running.append(("queries", bounds))
+        running.append(Check("queries", bounds))
     for check in running:
-        checks.other(*check)
+        checks.add(check)
     return QueryRequest(
         queries=array,
         m=m,
@@ -92,16 +91,14 @@ def _as_wide(traversal: Traversal, queries: cla.Array) -> cla.Array:
     return queries
 
 
-def _take_radius(
-    traversal: Traversal, radius: Any, m: int, running: list[tuple[str, PendingBox]]
-) -> tuple[float, cla.Array | None]:
+def _take_radius(traversal: Traversal, radius: Any, m: int, running: list[Check]) -> tuple[float, cla.Array | None]:
     """A scalar, or a device array of one radius per query; a check that the device makes of it joins the `running`."""
     session, largest, dtype = traversal.session, traversal.radius, traversal.dtype
     if radius is None:
         return largest, None
     if is_device_array(radius):
         radii = take_radii(session, radius, m, dtype)
-        running.append(("radius", bounding_box(session, radii, traversal.checks.room_of_radii())))
+        running.append(Check("radius", bounding_box(session, radii, traversal.checks.slot_of_radii())))
         return largest, radii
     if is_scalar(radius):
         scalar = one_radius(radius, dtype)

@@ -33,10 +33,6 @@ class Launcher:
         self._record: list[tuple[str, cl.Event]] | None = None
         self._told: Callable[[int, int], None] | None = None
         self._runs: collections.defaultdict[Kernel, Runs] = collections.defaultdict(Runs)
-        #: of the last launch, which stands for all before it
-        self._latest: cl.Event | None = None
-        #: what is to be enqueued elsewhere behind the next launch, so that this one comes as soon as it can
-        self._behind: list[Callable[[], object]] = []
 
     def launch(self, kernel: Kernel, items: int, work_group_size: int, *arguments: Any) -> cl.Event | None:
         """Enqueue `kernel` with at least `items` work-items in whole groups; None when there is nothing to do."""
@@ -46,9 +42,6 @@ class Launcher:
         event = kernel.enqueue(self.queue, size, work_group_size, arguments)
         if self._record is not None:
             self._record.append((kernel.name, event))
-        self._latest = event
-        while self._behind:
-            self._behind.pop(0)()
         return event
 
     @contextlib.contextmanager

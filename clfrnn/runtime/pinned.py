@@ -1,4 +1,4 @@
-"""Pinned memory: numbers of the host that the device writes by itself, without anybody's waiting."""
+"""Pinned memory: bytes of the host that the device copies into without the host's waiting."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-__all__ = ["PinnedNumbers"]
+__all__ = ["PinnedBytes"]
 
-#: Bytes that are mapped at a time; fewer than the least are not told apart.
-_PIECE, _LEAST = 4096, 16
+#: Bytes that are mapped at a time, and the fewest that are given out.
+_PAGE, _LEAST = 4096, 16
 
 
-class PinnedNumbers:
-    """Some numbers for each owner, in memory of the host that drivers copy into directly.
+class PinnedBytes:
+    """Bytes for each owner, in memory of the host that drivers copy into directly.
 
-    A copy into other memory may keep the host until it is done. Memory is mapped a piece at a time and kept; what an
-    owner had goes to the next who wants as much when the owner is dropped. A copy that is then still under way is
+    A copy into other memory may wait on the host until it is done. Memory is mapped a page at a time and never given
+    back; the bytes of an owner that is dropped go to the next owner of as many. A copy that is still under way then is
     waited for: pyopencl's event of it holds the array, and waits when it is dropped itself.
     """
 
@@ -26,16 +26,15 @@ class PinnedNumbers:
         self._queue = queue
         self._free: dict[int, list[np.ndarray[Any, Any]]] = {}
 
-    def take(self, owner: object, dtype: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
-        """(count,) of `dtype`, for as long as `owner` lives."""
-        needed = count * dtype.itemsize
-        size = 1 << (max(_LEAST, needed) - 1).bit_length()
-        free = self._free.setdefault(size, [])
+    def take(self, owner: object, size: int) -> np.ndarray[Any, Any]:
+        """(size,) uint8, for as long as `owner` lives."""
+        whole = 1 << (max(_LEAST, size) - 1).bit_length()
+        free = self._free.setdefault(whole, [])
         if not free:
-            free.extend(self._map(max(_PIECE, size)).reshape(-1, size))
-        room = free.pop()
-        weakref.finalize(owner, free.append, room).atexit = False
-        return room[:needed].view(dtype)
+            free.extend(self._map(max(_PAGE, whole)).reshape(-1, whole))
+        taken = free.pop()
+        weakref.finalize(owner, free.append, taken).atexit = False
+        return taken[:size]
 
     def _map(self, size: int) -> np.ndarray[Any, Any]:
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR

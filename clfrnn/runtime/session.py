@@ -6,12 +6,13 @@ import itertools
 import os
 import weakref
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
+import pyopencl.tools as cl_tools
 
 from ..errors import ClfrnnError, InvalidInputError
 from ..functions import WalkFunction
@@ -19,19 +20,15 @@ from ..planning.configs import KernelConfig, VisitVariant
 from .device import find_device, read_profile
 from .launcher import Launcher
 from .memory import Memory
-from .pinned import PinnedNumbers
+from .pinned import PinnedBytes
 from .program import Kernel, Part, ProgramCache
 from .rendering import only_kernels, render
-from .scratch import Scratch, Sent
+from .scratch import Scratch
 
 __all__ = ["Selection", "Session"]
 
 Config = TypeVar("Config", bound=KernelConfig)
 Found = TypeVar("Found")
-
-#: From so many items on kernels take longer than what a copy on a queue of its own costs the host. Between two of them,
-#: on theirs, it has a GPU stand still for some eight microseconds (measured).
-_MANY_ITEMS = 1 << 18
 
 #: What was found out once is remembered of so many questions.
 _MOST_ANSWERS = 256
@@ -104,8 +101,8 @@ class Session(Launcher, Memory):
         Launcher.__init__(self, queue, read_profile(self.device))
         Memory.__init__(self, queue, self.profile)
         self.programs = ProgramCache(self.context, self.device, self.profile)
-        self._pinned = PinnedNumbers(self.queue)
-        #: for copies beside kernels, when there is need
+        self._pinned = PinnedBytes(self.queue)
+        #: for copies beside kernels; made by the first of them
         self._copies: cl.CommandQueue | None = None
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
         #: programs of some kernels of a template for a config: which were selected, all that it has, the config
@@ -209,12 +206,12 @@ class Session(Launcher, Memory):
             array.events[:] = (event,)
         self.queue.flush()
 
-    def pinned(self, owner: object, dtype: np.dtype[Any], count: int = 2) -> np.ndarray[Any, Any]:
-        """Numbers that copies from the device keep nobody waiting for, as long as `owner` lives."""
+    def pinned(self, owner: object, size: int) -> np.ndarray[Any, Any]:
+        """Bytes of the host that a copy from the device is not waited for, as long as `owner` lives."""
         try:
-            return self._pinned.take(owner, dtype, count)
+            return self._pinned.take(owner, size)
         except (cl.MemoryError, cl.RuntimeError):
-            self._refuse(count * dtype.itemsize, "memory that the device copies numbers into")
+            self._refuse(size, "memory that the device copies numbers into")
 
     def upload(self, values: np.ndarray[Any, Any], *, purpose: str) -> cla.Array:
         """A device copy of a contiguous host array."""
@@ -229,49 +226,21 @@ class Session(Launcher, Memory):
             place = source.offset + first * source.strides[0]
             cl.enqueue_copy(self.queue, target.base_data, source.base_data, byte_count=target.nbytes, src_offset=place)
 
-    def read_together(self, arrays: Sequence[Scratch]) -> list[np.ndarray[Any, Any]]:
-        """Several small device arrays, by one transfer that is waited for once: gathered on the device first."""
-        if len(arrays) == 1:
-            return [self.read(arrays[0])]
-        sizes = [array.size * array.dtype.itemsize for array in arrays]
-        places = [0, *itertools.accumulate(-(-size // 8) * 8 for size in sizes)]
-        gathered = self.scratch(places[-1], np.dtype(np.uint8), purpose="numbers to be read")
-        for array, size, place in zip(arrays, sizes, places, strict=False):
-            cl.enqueue_copy(
-                self.queue,
-                gathered.base_data,
-                array.base_data,
-                byte_count=size,
-                src_offset=array.offset,
-                dst_offset=place,
-            )
-        values = self.read(gathered)
-        return [
-            values[place : place + size].view(array.dtype)
-            for array, size, place in zip(arrays, sizes, places, strict=False)
-        ]
+    def copy_to_host(
+        self, source: cl_tools.PooledBuffer, target: np.ndarray[Any, Any], *, beside: bool = False
+    ) -> cl.Event:
+        """Enqueue a copy into pinned memory of what kernels write to `source` that were launched before.
 
-    def send(self, array: Scratch, first: int, told: np.ndarray[Any, Any], *, items: int = 0) -> Sent:
-        """Copy elements from `first` on into pinned memory: who waits for it finds them there.
-
-        They are what kernels have written so far. Where these go through many `items`, those launched from here on may
-        run beside the copy, and may not write there until it has come to pass; nor may the memory go back to the pool.
+        With `beside` it runs on a queue of its own, beside kernels that are launched later: they must not write there
+        until the event has come to pass, nor may the memory go back to the pool.
         """
-        offset, after = array.offset + first * array.dtype.itemsize, self._latest
-        if items < _MANY_ITEMS or self.profile.kind != "gpu" or after is None:
-            return Sent(cl.enqueue_copy(self.queue, told, array.base_data, src_offset=offset, is_blocking=False))
-        sent = Sent(None, lambda: self._copy_beside(array, offset, told, after))
-        self._behind.append(sent.start)
-        return sent
-
-    def _copy_beside(self, array: Scratch, offset: int, told: np.ndarray[Any, Any], after: cl.Event) -> cl.Event:
-        """Enqueue a copy of what was there `after` a launch."""
+        if not beside:
+            return cl.enqueue_copy(self.queue, target, source, is_blocking=False)
         if self._copies is None:
             self._copies = cl.CommandQueue(self.context, self.device)
-        self.queue.flush()  # what nobody has submitted would be waited for in vain
-        event = cl.enqueue_copy(
-            self._copies, told, array.base_data, src_offset=offset, is_blocking=False, wait_for=[after]
-        )
+        before = cl.enqueue_marker(self.queue)
+        self.queue.flush()  # the second queue waits without end for what is not submitted
+        event = cl.enqueue_copy(self._copies, target, source, is_blocking=False, wait_for=[before])
         self._copies.flush()
         return event
 

@@ -3,7 +3,7 @@
 <%namespace name="sections" file="/fenns/sections.mako"/>
 <%namespace name="tiles" file="/fenns/tiles.mako"/>
 ## One block: a coarse cell, the cells around it, and the fine grid over them in local memory.
-## Config fields used: dim, periodic, real, work_group_size, tile, fine, chunk, team, foreign, first_pass, stashed.
+## Config fields used: dim, periodic, real, work_group_size, tile, fine, chunk, team, foreign.
 ## All definitions here are for a group whose items stay together: barriers stand in loops that all of them go through
 ## equally often, never behind a condition or an early return, which some compilers for CPUs get wrong.
 <%def name="functions()">
@@ -30,14 +30,7 @@ real frnn_below(const real x)
 </%def>
 
 <%def name="declare()">
-<%
-    table = 3 ** dim
-    # What nobody looks at any more once candidates stand in order.
-    passing = [("real", f"frnn_{name}", table * dim) for name in ("aparts", "scales", "bounds")]
-    passing += [("int", "frnn_firsts", table), ("int", "frnn_lasts", table)]
-    passing += [("int", "frnn_sums", work_group_size), ("int", "frnn_blocks", -(-work_group_size // 16))]
-    size = {"real": 8 if real == "double" else 4, "int": 4}
-%>\
+<% table = 3 ** dim %>\
     // Before candidates stand in it in order, the tile holds the places that they come from.
     local frnn_record frnn_tile[${tile}];
     local int *frnn_sources = (local int *)frnn_tile;
@@ -45,20 +38,9 @@ real frnn_below(const real x)
     local int frnn_fine[${fine + 1}];
     local int frnn_accepted;
     // The neighboring cells, a page of them: where their candidates lie, and which of them may be seen; and sums of counts.
-% if first_pass == "fill_buffer":
-    // The slots of queries that find all candidates in the tile lie in the same memory: groups are more, the less they take.
-<% bytes, offset = max(sum(many * size[kind] for kind, _, many in passing), 2 * work_group_size * stashed), 0 %>\
-    local real frnn_room[${-(-bytes // size["real"])}];
-    local ushort *const frnn_slots = (local ushort *)frnn_room;
-% for kind, name, many in passing:
-    local ${kind} *const ${name} = (local ${kind} *)frnn_room + ${offset // size[kind]};
-<% offset += many * size[kind] %>\
-% endfor
-% else:
-% for kind, name, many in passing:
-    local ${kind} ${name}[${many}];
-% endfor
-% endif
+    local real frnn_aparts[${table * dim}], frnn_scales[${table * dim}], frnn_bounds[${table * dim}];
+    local int frnn_firsts[${table}], frnn_lasts[${table}];
+    local int frnn_sums[${work_group_size}], frnn_blocks[${-(-work_group_size // 16)}];
     // The corner of the local grid.
     local real frnn_corner[${dim}];
 % if periodic:
@@ -88,16 +70,6 @@ real frnn_below(const real x)
         const int frnn_opening = ${sections.start("frnn_served", "frnn_cell_here")};
         if (frnn_begin < ${first_end("frnn_opening")}) frnn_finish = frnn_begin;
     }
-% if first_pass == "overflow":
-    // Where the stash has served all of them, nothing is loaded.
-    if (frnn_l == 0) frnn_accepted = 0;
-    frnn_meet();
-    for (int frnn_k = frnn_begin + frnn_l; frnn_k < frnn_finish; frnn_k += ${work_group_size})
-        if (frnn_full[frnn_k]) frnn_next(&frnn_accepted);
-    frnn_meet();
-    if (!frnn_accepted) frnn_finish = frnn_begin;
-    frnn_meet();
-% endif
     const int frnn_rounds = (frnn_finish - frnn_begin + ${work_group_size - 1}) / ${work_group_size};
 % if periodic:
     // So many cells are looked at to each side: more than one where the reach is longer than the box.

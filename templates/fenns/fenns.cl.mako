@@ -41,8 +41,8 @@
         ${take_query()}
         if (frnn_active) {
             ${visit.take_up(function)}
-            ${fine_window(function, "places")}
-            ${visit.lay_down(function, "places")}
+            ${fine_window(function)}
+            ${visit.lay_down(function)}
         }
     }
     for (int frnn_round = 0; frnn_round < (frnn_whole ? 0 : frnn_rounds); ++frnn_round) {
@@ -84,21 +84,16 @@
 % endif
             }
             if (frnn_active) {
-                ${fine_window(function, "straight")}
+                ${fine_window(function)}
             }
             frnn_more = ${load} && frnn_number < frnn_neighbors;
         }
-        if (frnn_active) ${visit.lay_down(function, "straight")}
+        if (frnn_active) ${visit.lay_down(function)}
 </%def>
 
 <%def name="take_query()">
         const int frnn_k = frnn_begin + frnn_round * ${work_group_size} + frnn_l;
         int frnn_active = frnn_k < frnn_finish;
-% if first_pass == "fill_buffer":
-        const int frnn_unit = frnn_k;
-% elif first_pass == "overflow":
-        frnn_active = frnn_active && frnn_full[frnn_k];
-% endif
         const frnn_record frnn_own_record =
             ${"frnn_sorted_queries" if foreign else "frnn_sorted"}[frnn_active ? frnn_k : frnn_begin];
         const real_vec frnn_q = ${geometry.point_of("frnn_own_record")};
@@ -112,7 +107,7 @@
 % endif
 </%def>
 
-<%def name="fine_window(function, stashed_as)">
+<%def name="fine_window(function)">
                 // The fine cells that the query meets, and the candidates in each row of them.
 % for k, component in enumerate(components):
 <% seen, reach = (f"frnn_inside{k}", f"frnn_reach{k}") if periodic else (f"frnn_q{component}", "frnn_reach") %>\
@@ -130,7 +125,7 @@
 % endif
                     for (; frnn_t < frnn_stop; ++frnn_t) {
                         ${tiles.take_candidate()}
-                        ${visit.offer(function, "moved" if periodic else "plain", stashed_as=stashed_as)}
+                        ${visit.offer(function, "moved" if periodic else "plain")}
                     }
 % for k in range(1, dim):
                 }

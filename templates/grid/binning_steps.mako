@@ -75,16 +75,6 @@
     barrier(CLK_LOCAL_MEM_FENCE);
 </%def>
 
-<%def name="rooms()">
-// Where the room of a bucket opens, by where buckets ended the time before: for what the bucket had then, some part of it
-// more, and some points more.
-int room_of(global const int *restrict ends_before, const int bucket)
-{
-    const int before = bucket ? ends_before[bucket - 1] : 0;
-    return before + before / ${spare} + ${little} * bucket;
-}
-</%def>
-
 <%def name="counters_of_group()">
     // Once they have been read, what items hand to each other takes their place.
     local int found[${room}], *const handed = found;

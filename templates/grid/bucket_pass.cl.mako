@@ -9,7 +9,6 @@
 // Config fields used: dim, components, periodic, work_group_size, batch, and room and slots, which follow from counters.
 // Source: Stehle, Jacobsen (2017), "A memory bandwidth-efficient hybrid radix sort on GPUs", §4: buckets first, then each at once.
 ${periodic_box.numbers()}
-${steps.rooms()}
 
 // The points of each bucket, counted in local memory; and their box.
 // Launch: any number of groups, which stride over the points. In: points (n, dim); most: where there are regions, in how many
@@ -99,67 +98,4 @@ void sort_buckets(const int n, const int shift, const int buckets, global const 
         ${cells.address("p")}
         sorted[atomic_dec(&found[address >> shift]) - 1] = ${steps.record("p")};
     </%steps:each_point>
-}
-
-// Both at once, by groups that take places in buckets when they have counted. Each bucket has room for somewhat more points
-// than it had the time before; what a group has for one that has no room for all of it makes a run of numbers elsewhere, so
-// that those who look for the points of a bucket meet no others. The last group adds up the counts.
-// Launch: as count_buckets. In: ends_before (buckets,). In and out: counts (2 * buckets + 2,), of buckets, zero before, then
-// groups that are done and points without room, both zero before and after, then of each bucket the last run of it, one
-// more than its place in runs, zero before. Out: records, as room_of has them; homeless (n,): the numbers of points without
-// room, run by run; runs (groups, buckets, 3), those there are: the run before, or 0, where it begins, its points; ends
-// (buckets + 1,): where each bucket ends, and how many points have no room; boxes as above.
-// Exact because the last group has seen that all others were done.
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void share_buckets(const int n, const int shift, const int buckets, global const real *restrict points, ${cells.grid("")},
-                   global int *restrict counts, global const int *restrict ends_before, global int *restrict ends,
-                   global frnn_record *restrict records, global int *restrict homeless, global int *restrict runs,
-                   global real *restrict boxes)
-{
-    ${steps.counters_of_group()}
-    ${bounds.begin()}
-    local int done;
-    const int l = get_local_id(0), stride = get_global_size(0), rooms = room_of(ends_before, buckets);
-    for (int k = l; k < buckets; k += ${work_group_size}) found[k] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    <%steps:each_point batch="${batch}">
-        ${bounds.take("p.s", "i")}
-        ${cells.address("p")}
-        atomic_inc(&found[address >> shift]);
-    </%steps:each_point>
-    barrier(CLK_LOCAL_MEM_FENCE);
-    // The next place of the group in each bucket, or behind all rooms.
-    for (int k = l; k < buckets; k += ${work_group_size}) {
-        const int counted = found[k];
-        if (!counted) continue;
-        found[k] = room_of(ends_before, k) + atomic_add(&counts[k], counted);
-        if (found[k] + counted > room_of(ends_before, k + 1)) {
-            const int begin = atomic_add(&counts[buckets + 1], counted), run = (int)get_group_id(0) * buckets + k;
-            vstore3((int3)(atomic_xchg(&counts[buckets + 2 + k], run + 1), begin, counted), run, runs);
-            found[k] = rooms + begin;
-        }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    <%steps:each_point batch="${batch}">
-        ${cells.address("p")}
-        const int place = atomic_inc(&found[address >> shift]);
-        if (place < rooms) {
-            records[place] = ${steps.record("p")};
-        } else {
-            homeless[place - rooms] = i;
-        }
-    </%steps:each_point>
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    if (l == 0) done = atomic_inc(&counts[buckets]) + 1;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    // By atomic operations, as no cache may answer for others.
-    const int cells = done == (int)get_num_groups(0) ? buckets : 0;
-    for (int k = l; k < cells; k += ${work_group_size}) found[k] = atomic_add(&counts[k], 0);
-    ${steps.sum_up()}
-    for (int k = l; k < cells; k += ${work_group_size}) ends[k] = found[k];
-    if (cells && l == 0) {
-        ends[buckets] = atomic_xchg(&counts[buckets + 1], 0);
-        atomic_xchg(&counts[buckets], 0);
-    }
-    ${bounds.fold(slots, "boxes", "(int)get_group_id(0)")}
 }

@@ -6,8 +6,8 @@
 <%namespace name="periodic_box" file="/common/periodic_images.mako"/>
 <%namespace name="places" file="/common/point_layout.mako"/>
 <%namespace name="steps" file="/grid/binning_steps.mako"/>
-// Tiles of buckets in the order of cells, as `buckets` sorts rows into these: for queries, of which nobody looks up where a
-// cell starts. However many lie in one bucket, groups share them.
+// Tiles of buckets in the order of cells, of records that `bucket_pass` and `region_pass` have sorted: for queries, of which
+// nobody looks up where a cell starts. However many lie in one bucket, groups share them.
 // Config fields used: dim, components, periodic, layout, work_group_size, tile, and room and slots, which follow from counters.
 ${periodic_box.numbers()}
 // The first group of a bucket: each has as many as it has tiles, or one more.

@@ -8,7 +8,7 @@
 // do: first into regions, runs of 1 << span buckets, then each region into its buckets. A group sorts a tile in local memory, so
 // that what goes to one run is written by items beside each other, and takes places for it behind all that other groups have
 // taken there: as many lines are open as there are runs. Nothing is done for points that come so nearly sorted that groups
-// enter few buckets each, which `buckets` serves in one pass.
+// enter few buckets each, which `bucket_pass` serves in one pass.
 // Config fields used: dim, components, periodic, work_group_size, batch, and room and tile, which follow from counters and
 // batch.
 // Source: Stehle, Jacobsen (2017), "A memory bandwidth-efficient hybrid radix sort on GPUs", §4.

@@ -7,7 +7,7 @@
 <%namespace name="places" file="/common/point_layout.mako"/>
 <%namespace name="steps" file="/grid/binning_steps.mako"/>
 // Few points into the order of cells in one launch, as launches cost more than they do: every group reads all points,
-// and picks those of its own bucket, the cells from bucket << shift on. Most are told by one coordinate.
+// and selects those of its own bucket, the cells from bucket << shift on. One coordinate decides for most points.
 // Config fields used: dim, components, periodic, layout, work_group_size, batch, tile, spread, and room and slots, which follow
 // from counters.
 ${periodic_box.numbers()}
@@ -24,15 +24,15 @@ ${periodic_box.numbers()}
 // (all + 1,), of all cells; sorted; box (2 * dim + 1,) of the points from place on.
 // Exact because a group counts the points of lower buckets, too, so that it knows where its own begin.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void pick_cells(const int n, const int shift, const int all, global const real *restrict points, ${cells.grid("")},
-                global int *restrict starts, ${places.array("sorted")}, global real *restrict box, const int place)
+void select_cells(const int n, const int shift, const int all, global const real *restrict points, ${cells.grid("")},
+                  global int *restrict starts, ${places.array("sorted")}, global real *restrict box, const int place)
 {
     ${steps.counters_of_group()}
     // The points of the bucket as they are met; counts of lower ones, by many counters, as all items add to them.
-    local int picked[${tile}], lower[${spread}], met;
+    local int selected[${tile}], lower[${spread}], met;
     const int l = get_local_id(0), stride = ${work_group_size}, bucket = get_group_id(0), origin = bucket << shift;
-    const int picks = bucket < (int)get_num_groups(0) - 1, looked = picks ? n : 0;
-    const int cells = picks ? min(1 << shift, all - origin) : 0;
+    const int selects = bucket < (int)get_num_groups(0) - 1, looked = selects ? n : 0;
+    const int cells = selects ? min(1 << shift, all - origin) : 0;
     for (int k = l; k < cells; k += stride) found[k] = 0;
     for (int k = l; k < ${spread}; k += stride) lower[k] = 0;
     if (l == 0) met = 0;
@@ -62,7 +62,7 @@ void pick_cells(const int n, const int shift, const int all, global const real *
             if (its == bucket) {
                 atomic_inc(&found[address - origin]);
                 const int turn = atomic_inc(&met);
-                if (turn < ${tile}) picked[turn] = i;
+                if (turn < ${tile}) selected[turn] = i;
             }
         }
     }
@@ -76,13 +76,13 @@ void pick_cells(const int n, const int shift, const int all, global const real *
     // Where there was no room for the numbers of all of them, all points are gone through again.
     const int held = met <= ${tile} ? met : 0, again = met <= ${tile} ? 0 : looked;
     for (int t = l; t < held; t += stride) {
-        const int i = picked[t];
+        const int i = selected[t];
         ${put_point()}
     }
     for (int i = l; i < again; i += stride) {
         ${put_point()}
     }
-    if (!picks) {
+    if (!selects) {
         ${bounds.fold(slots, "box + place", "0")}
     }
 }

@@ -5,15 +5,15 @@
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="periodic_box" file="/common/periodic_images.mako"/>
 <%namespace name="places" file="/common/point_layout.mako"/>
-// Few points into the order of cells by one work-item, on a device that takes longer for a launch than an item does for them.
+// Few points into the order of cells by one work-item, on a device that takes longer for a launch than an item for these.
 // Config fields used: dim, components, periodic, layout, work_group_size.
 ${periodic_box.numbers()}
 // Launch: one work-item. In: points (n, dim). Out: starts (all + 1,), of all cells; sorted, in each cell in the order of
 // input; box (2 * dim + 1,) of the points from place on.
-// Exact because a point is counted and put by the same address.
+// Exact because a point is counted and placed by the same address.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void place_in_turn(const int n, const int all, global const real *restrict points, ${cells.grid("")},
-                   global int *restrict starts, ${places.array("sorted")}, global real *restrict box, const int place)
+void serial_cells(const int n, const int all, global const real *restrict points, ${cells.grid("")},
+                  global int *restrict starts, ${places.array("sorted")}, global real *restrict box, const int place)
 {
     for (int k = 0; k <= all; ++k) starts[k] = 0;
     ${bounds.begin()}

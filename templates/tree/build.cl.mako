@@ -35,14 +35,14 @@ void curve_places(const int n, global const real *restrict points, global const 
 }
 
 // The place of each query on the curve, and of that the first bits alone, without those behind them.
-// Launch: one work-item per query. In: queries (n, dim); boxes: low and high of the tree's points from place on. Out: keys (n,).
+// Launch: one work-item per query. In: queries (n, dim); nodes of the tree, whose root is the box of its points. Out: keys (n,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void curve_keys(const int n, const int behind, global const real *restrict queries, global const real *restrict boxes,
-                const int place${image_numbers()}, global uint *restrict keys)
+void curve_keys(const int n, const int behind, global const real *restrict queries,
+                ${boxes.constant_array("nodes")}${image_numbers()}, global uint *restrict keys)
 {
     const int i = get_global_id(0);
     if (i >= n) return;
-    ${curve.key_of("queries", of=1)}
+    ${curve.key_of("queries", of=1, nodes="nodes")}
     keys[i] = (uint)(key >> behind);
 }
 

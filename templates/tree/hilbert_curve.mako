@@ -1,4 +1,5 @@
 <%namespace name="geometry" file="/common/geometry.mako"/>
+<%namespace name="boxes" file="/tree/node_boxes.mako"/>
 <%namespace name="refit" file="/tree/refit.mako"/>
 ## Where a position lies on a Hilbert curve through cubes. A curve without jumps: what follows each other on it lies together,
 ## so that leaves are compact.
@@ -67,7 +68,15 @@ ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
 }
 </%def>
 
-<%def name="key_of(positions, of)">
+<%def name="key_of(positions, of, nodes=None)">
+<%
+    # The corners of the cube: of the root of a tree, or of a box in a slot.
+    low = "root_low{0}" if nodes else "boxes[place + {0}]"
+    high = "root_high{0}" if nodes else f"boxes[place + {dim} + {{0}}]"
+%>\
+% if nodes:
+    ${boxes.load(nodes, "1", "root_")}
+% endif
     const real_vec p = ${geometry.load(positions, "i")};
     ${refit.at_home("p", str(of))}
     // The cube of ${1 << curve_bits} on a side that it lies in; by halves, as the box may be wider than any number.
@@ -75,11 +84,11 @@ ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
 % for k in range(dim):
 % if periodic:
     const int turning${k} = frnn_length${k} > 0;
-    const real low${k} = turning${k} ? frnn_start${k} : boxes[place + ${k}];
-    widest = fmax(widest, turning${k} ? frnn_length${k} / 2 : boxes[place + ${dim + k}] / 2 - low${k} / 2);
+    const real low${k} = turning${k} ? frnn_start${k} : ${low.format(k)};
+    widest = fmax(widest, turning${k} ? frnn_length${k} / 2 : ${high.format(k)} / 2 - low${k} / 2);
 % else:
-    const real low${k} = boxes[place + ${k}];
-    widest = fmax(widest, boxes[place + ${dim + k}] / 2 - low${k} / 2);
+    const real low${k} = ${low.format(k)};
+    widest = fmax(widest, ${high.format(k)} / 2 - low${k} / 2);
 % endif
 % endfor
 % for k in range(dim):

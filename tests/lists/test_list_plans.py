@@ -13,8 +13,8 @@ from clfrnn.errors import DeviceMemoryError
 from clfrnn.first_pass.base import ListFacts
 from clfrnn.lists.columns import make_columns
 from clfrnn.lists.plan import ListPlan, ListProblem, plan_list
-from clfrnn.lists.state import ListState
 from clfrnn.lists.rows import Rows
+from clfrnn.lists.state import ListState
 from clfrnn.lists.two_pass import _offsets_for, make_list
 from clfrnn.queries.make_request import make_request
 from clfrnn.runtime.scratch import INT, LONG

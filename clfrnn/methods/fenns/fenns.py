@@ -137,14 +137,14 @@ class FennsStructure(SearchStructure):
 
     def find_bounds_of_queries(self, queries: cla.Array) -> PendingBox:
         """Found while they are counted, where they are."""
-        return self.checks.room() if self.config.tile else super().find_bounds_of_queries(queries)
+        return self.checks.slot() if self.config.tile else super().find_bounds_of_queries(queries)
 
     def order_queries(self, queries: cla.Array | None, bounds: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
         """Foreign queries in the order of the coarse cells, for walks with tiles."""
         if queries is None or not self.config.tile:
             return ()
         held = self._placed
-        placed = held.layout.sort.queries(queries, bounds or self.checks.room(), *held.images)
+        placed = held.layout.sort.queries(queries, bounds or self.checks.slot(), *held.images)
         return (placed.records.base_data, placed.sections.base_data)
 
     def describe(self) -> list[str]:
@@ -177,7 +177,7 @@ class FennsStructure(SearchStructure):
         """Found while points are counted, unless their images must be known before that."""
         if self.problem.box is not None:
             return super().find_bounds(points)
-        return self.checks.room()
+        return self.checks.slot()
 
     def update(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
         """Into the cells there are, or others where points in `box` would fill these too much or too little."""

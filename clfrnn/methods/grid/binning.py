@@ -1,9 +1,9 @@
-"""Bins: points, or queries that are no points, in the order of cells."""
+"""Binning: points, or queries that are no points, brought into the order of the cells of a grid."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyopencl.array as cla
@@ -13,39 +13,71 @@ from ...inputs.deferred_checks import DeferredChecks
 from ...planning.binning import BinningPlan, plan_binning
 from ...planning.configs import WalkConfig, room_for_points
 from ...planning.problem import Problem
-from ...primitives.fill import fill
-from ...primitives.radix_sort import sort_positions
 from ...primitives.readback import PendingBox
-from ...primitives.reduce import bounding_box
-from ...primitives.scan import exclusive_scan, scan_selection
-from ...runtime.program import Kernel
 from ...runtime.scratch import INT, Scratch
-from ...runtime.session import Selection, Session
-from ..grid_arguments import pack_box, pack_grid
+from ...runtime.session import Session
+from ..grid_arguments import PackedGrid, pack_cells
 from .bucket_sort import BucketSort
+from .cell_order import CountingSort, RadixSort
+from .region_sort import RegionSort
+from .select_cells import SelectCells
+from .serial_cells import SerialCells
 
-__all__ = ["Binning", "Bins", "Layout"]
+__all__ = ["Binner", "Binning", "Bins", "Layout"]
 
-_UINT = np.dtype(np.uint32)
 
-#: The kernels that are launched for points whose order is found by counting, and by sorting.
-_COUNTING = "count_cells", "order_points", "gather_points"
-_SORTING = "cell_keys", "cell_starts", "gather_points"
+class Binning(Protocol):
+    """A way to bring points into the cells of one grid, for as many clouds as come, of as many points each."""
+
+    @property
+    def finds_box(self) -> bool:
+        """Whether the kernels find the box of the points, so that nobody needs to find it before."""
+
+    @property
+    def finds_starts(self) -> bool:
+        """Whether the kernels find where each cell starts."""
+
+    @property
+    def disorder(self) -> Scratch | None:
+        """An int32 of the device, 0 where the last points came nearly in the order of cells; None if nobody finds it.
+
+        The place is the same for every cloud.
+        """
+
+    def sort(
+        self,
+        points: cla.Array,
+        starts: Scratch | None,
+        places: Scratch,
+        box: PendingBox | None,
+        images: Scratch | None = None,
+    ) -> None:
+        """Enqueue the sort of `points`, (n, dim).
+
+        Parameters
+        ----------
+        starts : (cells + 1,), where each cell comes to start, if the way finds that
+        places : the copy of the points in the order of cells, in the layout of the walk
+        box : where the box of the points comes to lie; a way that finds no box finds one only if nobody has before,
+            and takes None where nobody needs it
+        images : the numbers by which periodic images are found
+        """
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Layout:
     """Cells, and how points come into them: what depends on no positions."""
 
-    grid: CellGrid
-    #: None where points are sorted
-    filling: BinningPlan | None
-    #: the numbers of the grid, and of a periodic box, as kernels take them
-    numbers: tuple[Any, ...]
-    #: what brings them there together
-    sort: BucketSort | None
-    #: how many they are
+    cells: PackedGrid
+    plan: BinningPlan
+    binning: Binning
+    #: the number of points
     rows: np.int32
+
+    @property
+    def grid(self) -> CellGrid:
+        """The cells."""
+        return self.cells.grid
 
 
 class Bins(NamedTuple):
@@ -56,150 +88,79 @@ class Bins(NamedTuple):
     places: Scratch
     #: the numbers of periodic images where there are any
     images: Scratch | None
-    #: behind those of the layout
-    numbers: tuple[Any, ...]
     #: the arguments of the walk
     walk: tuple[Any, ...]
 
 
-class Binning:
-    """Brings rows of coordinates into cells: points of one index, whose kernels are `stem`'s, and its queries."""
+class Binner:
+    """Brings rows of coordinates into cells: points of one index, whose walk is in the template `stem`, and queries."""
 
     def __init__(
         self,
         session: Session,
         problem: Problem,
-        watch: DeferredChecks,
+        checks: DeferredChecks,
         *,
         stem: str,
         config: WalkConfig,
         dtype: np.dtype[Any],
     ) -> None:
-        self._session, self._problem, self._watch = session, problem, watch
+        self._session, self._problem, self._checks = session, problem, checks
         self._stem, self._config, self._dtype = stem, config, dtype
 
-    def lay_out(self, grid: CellGrid, filling: BinningPlan | None, n: int, *, finds_starts: bool = True) -> Layout:
-        """How `n` rows come into the cells of `grid`; for those who want their order alone, it finds no starts."""
-        problem, sort = self._problem, None
-        numbers: tuple[Any, ...] = pack_grid(grid, self._dtype)
-        if problem.box is not None:
-            numbers = (*numbers, *pack_box(problem.box, grid.low, problem.real, self._dtype))
-        if filling is not None and filling.together:
-            sort = BucketSort(
-                self._session,
-                grid,
-                filling,
-                n=n,
-                dtype=self._dtype,
-                numbers=numbers,
-                periodic=problem.box is not None,
-                layout=self._config.layout,
-                finds_starts=finds_starts,
-            )
-        return Layout(grid=grid, filling=filling, numbers=numbers, sort=sort, rows=np.int32(n))
+    def lay_out(self, grid: CellGrid, plan: BinningPlan, n: int, *, tiles: bool = False) -> Layout:
+        """How `n` rows come into the cells of `grid`; with `tiles`, buckets are not divided into cells."""
+        cells = pack_cells(grid, self._dtype, self._problem.box)
+        return Layout(cells=cells, plan=plan, binning=self._binning_of(cells, plan, n, tiles=tiles), rows=np.int32(n))
+
+    def _binning_of(self, cells: PackedGrid, plan: BinningPlan, n: int, *, tiles: bool) -> Binning:
+        session, config = self._session, self._config
+        match plan.way:
+            case "serial_cells":
+                return SerialCells(session, cells, n=n, layout=config.layout)
+            case "select_cells":
+                return SelectCells(session, cells, plan, n=n, layout=config.layout)
+            case "bucket_sort":
+                return BucketSort(session, cells, plan, n=n, layout=config.layout, tiles=tiles)
+            case "region_sort":
+                return RegionSort(session, cells, plan, n=n, layout=config.layout, tiles=tiles)
+            case "counting_sort":
+                return CountingSort(session, cells, n=n, stem=self._stem, config=config)
+            case "radix_sort":
+                return RadixSort(session, cells, n=n, stem=self._stem, config=config)
 
     def lay_out_queries(self, grid: CellGrid, m: int) -> Layout:
         """How `m` queries come into cells like those of `grid`, on a torus, as they may lie anywhere."""
-        apart = torus_like(grid, m)
+        torus = torus_like(grid, m)
         problem = dataclasses.replace(self._problem, n=m)
-        filling = plan_binning(self._session.profile, problem=problem, grid=apart, in_tiles=True)
-        return self.lay_out(apart, filling, m, finds_starts=False)
+        plan = plan_binning(self._session.profile, problem=problem, grid=torus, tiles=True)
+        return self.lay_out(torus, plan, m, tiles=True)
+
+    def bin(
+        self, points: cla.Array, bounds: PendingBox | None, layout: Layout, images: Scratch | None, *, purpose: str
+    ) -> Bins:
+        """`points` in the cells of `layout`; their box comes to lie in `bounds`, unless it does already."""
+        starts, places = self._take_starts(layout), self._take_places(points.shape[0], purpose)
+        layout.binning.sort(points, starts, places, self._place_of_box(layout, bounds), images)
+        walk = layout.rows, places.base_data, starts.base_data, *layout.cells.arguments(images)
+        return Bins(layout, starts, places, images, walk)  # by place, as names take the host twice as long
 
     def order_queries(
         self, queries: cla.Array, bounds: PendingBox | None, layout: Layout, images: Scratch | None
     ) -> Scratch:
         """A copy of `queries` in the order of the cells of `layout`; of `bounds` as in :meth:`bin`."""
-        if layout.sort is None or layout.filling is None or layout.filling.way != "buckets":
-            return self.bin(queries, bounds, layout, images, purpose="queries").places
-        places = self._room_for(queries.shape[0], "queries")
-        layout.sort.tiles(queries, places, bounds or self._watch.room(), images)
+        starts = self._take_starts(layout) if layout.binning.finds_starts else None
+        places = self._take_places(queries.shape[0], "queries")
+        layout.binning.sort(queries, starts, places, self._place_of_box(layout, bounds), images)
         return places
 
-    def _room_for(self, n: int, purpose: str) -> Scratch:
-        room = room_for_points(self._config.layout, self._problem.dim, n)
-        return self._session.scratch(room, self._dtype, purpose=f"the sorted copy of the {purpose}")
+    def _place_of_box(self, layout: Layout, bounds: PendingBox | None) -> PendingBox | None:
+        """Where a box comes to lie that kernels find on the way, also where nobody asked for it."""
+        return self._checks.slot() if bounds is None and layout.binning.finds_box else bounds
 
-    def bin(
-        self, rows: cla.Array, bounds: PendingBox | None, layout: Layout, images: Scratch | None, *, purpose: str
-    ) -> Bins:
-        """`rows` in the cells of `layout`; their box comes to lie in `bounds`, unless it does already."""
-        session, n = self._session, rows.shape[0]
-        starts = session.scratch(layout.grid.cells + 1, INT, purpose="the starts of cells")
-        places = self._room_for(n, purpose)
-        of_grid = layout.numbers if images is None else (*layout.numbers, images.base_data)
-        walk = layout.rows, places.base_data, starts.base_data, *of_grid
-        bins = Bins(layout, starts, places, images, of_grid, walk)  # by place, as names take the host twice as long
-        if layout.sort is None:
-            self._bin_one_by_one(rows, bounds, bins)
-        else:
-            layout.sort.points(rows, starts, places, bounds or self._watch.room(), images)
-        return bins
+    def _take_starts(self, layout: Layout) -> Scratch:
+        return self._session.scratch(layout.grid.cells + 1, INT, purpose="the starts of cells")
 
-    def _bin_one_by_one(self, rows: cla.Array, bounds: PendingBox | None, bins: Bins) -> None:
-        """Find the order of the rows, and gather them in it."""
-        session, n = self._session, rows.shape[0]
-        if bounds is not None and not bounds.placed:
-            bounding_box(session, rows, bounds)
-        counted = bins.layout.filling is not None
-        find_order = self._count if counted else self._sort
-        selection = Selection(self._stem, self._config, _COUNTING if counted else _SORTING)
-        if counted:
-            session.compile_together(selection, scan_selection(session, bins.layout.grid.cells, INT))
-        kernels, config = session.selected(selection)
-        order = find_order(rows, bins, kernels, config.work_group_size)
-        session.launch(
-            kernels["gather_points"],
-            n,
-            config.work_group_size,
-            n,
-            rows.base_data,
-            order.base_data,
-            bins.places.base_data,
-        )
-
-    def _count(self, rows: cla.Array, bins: Bins, kernels: dict[str, Kernel], size: int) -> Scratch:
-        """Order by counting (Hoetzlein 2014). Atomics: the order inside a cell is not repeatable."""
-        session, n = self._session, rows.shape[0]
-        counts = session.scratch(bins.layout.grid.cells, INT, purpose="the counts of cells")
-        addresses, ranks, order = (session.scratch(n, INT, purpose="the cells of points") for _ in range(3))
-        fill(session, counts)
-        session.launch(
-            kernels["count_cells"],
-            n,
-            size,
-            n,
-            rows.base_data,
-            *bins.numbers,
-            counts.base_data,
-            addresses.base_data,
-            ranks.base_data,
-        )
-        exclusive_scan(session, counts, bins.starts)
-        session.launch(
-            kernels["order_points"],
-            n,
-            size,
-            n,
-            addresses.base_data,
-            ranks.base_data,
-            bins.starts.base_data,
-            order.base_data,
-        )
-        return order
-
-    def _sort(self, rows: cla.Array, bins: Bins, kernels: dict[str, Kernel], size: int) -> Scratch:
-        """Order by sorting (Green 2010). Repeatable: inside a cell stands the input's order."""
-        session, n, cells = self._session, rows.shape[0], bins.layout.grid.cells
-        keys = session.scratch(n, _UINT, purpose="the cells of points")
-        session.launch(kernels["cell_keys"], n, size, n, rows.base_data, *bins.numbers, keys.base_data)
-        keys, order = sort_positions(session, keys, (cells - 1).bit_length())
-        session.launch(
-            kernels["cell_starts"],
-            cells + 1,
-            size,
-            n,
-            cells,
-            keys.base_data,
-            bins.starts.base_data,
-        )
-        return order
+    def _take_places(self, n: int, purpose: str) -> Scratch:
+        size = room_for_points(self._config.layout, self._problem.dim, n)
+        return self._session.scratch(size, self._dtype, purpose=f"the sorted copy of the {purpose}")

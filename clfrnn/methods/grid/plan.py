@@ -1,4 +1,4 @@
-"""The plan of points in cells: options, cells, how these are filled, and what is compiled in."""
+"""The plan of points in cells: options, cells, the way of binning, and what is compiled in."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _LEAST_TO_SORT_FOR = {"cpu": 3e6}
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CellPlan:
-    """What is compiled in, the cells, and the way they are filled."""
+    """What is compiled in, the cells, and the way of binning."""
 
     config: WalkConfig
     #: the same for counts of points at home in a periodic box
     edges: WalkConfig
     grid: CellGrid
     construction: str
-    #: how counted points come into the cells, None where they are sorted
-    filling: BinningPlan | None
+    #: how the points come into the cells
+    binning: BinningPlan
 
 
 def _points_of(problem: Problem, sides: tuple[float, ...]) -> float:
@@ -75,10 +75,14 @@ def plan_cells(
     """Cells of the given sides or the next that the domain allows; `row` is the length of a run, if not a cell."""
     survey = problem.survey
     grid = fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real, box=problem.box)
-    construction = problem.options["construction"]
-    filling = plan_binning(profile, problem=problem, grid=grid) if construction == "counting" else None
     # In a periodic box those who look over an edge have too few registers for what pairs gain (measured).
     crowded = problem.box is None and _points_of(problem, (row or sides[0], *sides[1:])) >= _LONG_RUN
     facts: dict[str, Any] = {"dim": problem.dim, "real": problem.real, "periodic": problem.box is not None}
     config, edges = plan_walk(profile, **facts, crowded=crowded), plan_walk(profile, **facts, edges=True)
-    return CellPlan(config=config, edges=edges, grid=grid, construction=construction, filling=filling)
+    return CellPlan(
+        config=config,
+        edges=edges,
+        grid=grid,
+        construction=problem.options["construction"],
+        binning=plan_binning(profile, problem=problem, grid=grid),
+    )

@@ -71,21 +71,17 @@ def _plan_cheapest(problem: Problem, profile: DeviceProfile) -> CellPlan:
     """
     cheapest, *others = rank_sides(problem, profile)
     plans = [plan_strips(problem, profile, cheapest.sides)]
-    if not _is_overfull(plans[0]):
+    if not plans[0].binning.overfull:
         return plans[0]
     along, *across = cheapest.sides
     tried = [each.sides for each in others if each.cost <= _AS_CHEAP * cheapest.cost]
     longer = fewer_cells(profile, plans[0].grid.cells, _LONGER)
     for sides in [*tried, *((times * along, *across) for times in longer)]:
         plans.append(plan_strips(problem, profile, sides))
-        if not _is_overfull(plans[-1]):
+        if not plans[-1].binning.overfull:
             return plans[-1]
-    by_buckets = [plan for plan in plans if plan.filling is not None and plan.filling.way == "buckets"]
+    by_buckets = [plan for plan in plans if plan.binning.by_buckets]
     return (by_buckets or plans)[0]
-
-
-def _is_overfull(plan: CellPlan) -> bool:
-    return plan.filling is not None and plan.filling.overfull
 
 
 def _sides_asked_for(problem: Problem) -> tuple[float, ...] | None:

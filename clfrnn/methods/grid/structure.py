@@ -26,7 +26,7 @@ from ...runtime.launch_limits import check_turns
 from ...runtime.scratch import INT, Scratch
 from ...runtime.session import Session
 from ..structure import Readers, SearchStructure
-from .binning import Binning, Bins, Layout
+from .binning import Binner, Bins, Layout
 from .cost_model import work_of_query
 from .plan import CellPlan, many_queries
 
@@ -144,22 +144,22 @@ class GridStructure(SearchStructure):
         self._plan = plan
         self._slots = useful_slots(session.profile, problem.survey, problem.radius, most=_MOST_SLOTS)
         self._many_queries = many_queries(problem, session.profile, layout=plan.config.layout)
-        self._binning = Binning(session, problem, checks, stem=self.stem, config=plan.config, dtype=self.dtype)
+        self._binner = Binner(session, problem, checks, stem=self.stem, config=plan.config, dtype=self.dtype)
         #: how so many queries come into cells like those of a grid, as they were last asked for
         self._layout_of_queries: tuple[CellGrid, int, Layout] | None = None
         self._facts = self._facts_of(plan.grid)
-        self._bins = self._bin(points, bounds, self._lay_out(plan.grid, plan.filling))
+        self._bins = self._bin(points, bounds, self._lay_out(plan.grid, plan.binning))
 
     def _facts_of(self, grid: CellGrid) -> CellFacts:
         return CellFacts(self.problem, grid, self._plan.config, self._slots, self.session.profile.kind)
 
-    def _lay_out(self, grid: CellGrid, filling: BinningPlan | None) -> Layout:
-        return self._binning.lay_out(grid, filling, self.problem.n)
+    def _lay_out(self, grid: CellGrid, plan: BinningPlan) -> Layout:
+        return self._binner.lay_out(grid, plan, self.problem.n)
 
     def _bin(self, points: cla.Array, bounds: PendingBox | None, layout: Layout) -> Bins:
         """The points in the cells of `layout`. The structure's own bins stay as they are, whatever fails here."""
         images = next(iter(self.images(layout.grid.low, bounds)), None)
-        return self._binning.bin(points, bounds, layout, images, purpose="points")
+        return self._binner.bin(points, bounds, layout, images, purpose="points")
 
     def update(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
         """Into the cells there are, or cells of the same sides around `box` where these serve it no longer."""
@@ -173,18 +173,17 @@ class GridStructure(SearchStructure):
                 real=self.problem.real,
                 box=self.problem.box,
             )
-            counted = layout.filling is not None
-            filling = plan_binning(self.session.profile, problem=self.problem, grid=grid) if counted else None
-            layout, facts = self._lay_out(grid, filling), self._facts_of(grid)
+            plan = plan_binning(self.session.profile, problem=self.problem, grid=grid)
+            layout, facts = self._lay_out(grid, plan), self._facts_of(grid)
         self._bins = self._bin(points, bounds, layout)
         self._facts = facts
         return "rebuilt"
 
     def find_bounds(self, points: cla.Array) -> PendingBox:
         """Found while points are counted, unless that is done otherwise or their images must be known before."""
-        if self._bins.layout.sort is None or self.image_table is not None:
+        if not self._bins.layout.binning.finds_box or self.image_table is not None:
             return super().find_bounds(points)
-        return self.checks.room()
+        return self.checks.slot()
 
     def arguments(self) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
@@ -197,9 +196,8 @@ class GridStructure(SearchStructure):
     def buffers(self) -> dict[str, cla.Array | Scratch]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         bins = self._bins
-        kept: dict[str, cla.Array | Scratch] = {"sorted_points": bins.places, "cell_starts": bins.starts}
-        kept |= {} if bins.layout.sort is None else bins.layout.sort.kept
-        return kept if bins.images is None else {**kept, "images": bins.images}
+        held: dict[str, cla.Array | Scratch] = {"sorted_points": bins.places, "cell_starts": bins.starts}
+        return held if bins.images is None else {**held, "images": bins.images}
 
     def readers(self) -> Readers:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
@@ -244,7 +242,7 @@ class GridStructure(SearchStructure):
     def find_bounds_of_queries(self, queries: cla.Array) -> PendingBox:
         """Found while they are sorted, where they are."""
         sorted_first = self._sorts(queries.shape[0])
-        return self.checks.room() if sorted_first else super().find_bounds_of_queries(queries)
+        return self.checks.slot() if sorted_first else super().find_bounds_of_queries(queries)
 
     def _sorts(self, m: int) -> bool:
         """Whether so many queries are sorted first."""
@@ -261,8 +259,8 @@ class GridStructure(SearchStructure):
         known = self._layout_of_queries
         try:
             if known is None or known[0] is not bins.layout.grid or known[1] != m:
-                known = (bins.layout.grid, m, self._binning.lay_out_queries(bins.layout.grid, m))
-            placed = self._binning.order_queries(queries, bounds, known[2], bins.images)
+                known = (bins.layout.grid, m, self._binner.lay_out_queries(bins.layout.grid, m))
+            placed = self._binner.order_queries(queries, bounds, known[2], bins.images)
         except DeviceMemoryError:
             if bounds is not None and not bounds.placed:
                 bounding_box(self.session, queries, bounds)
@@ -292,12 +290,10 @@ class GridStructure(SearchStructure):
     def disorder(self, request: QueryRequest) -> Scratch | None:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         if request.queries is None:
-            layout = self._bins.layout
-        elif request.reads_copy and self._layout_of_queries is not None:
-            layout = self._layout_of_queries[2]
-        else:
-            return None
-        return None if layout.sort is None else layout.sort.disorder
+            return self._bins.layout.binning.disorder
+        if request.reads_copy and self._layout_of_queries is not None:
+            return self._layout_of_queries[2].binning.disorder
+        return None
 
     @functools.cached_property
     def work_of_query(self) -> float:
@@ -311,7 +307,7 @@ class GridStructure(SearchStructure):
         kept = "wrapped around a torus" if grid.wrapped else "all held"
         return [
             f"cells: {' x '.join(map(str, grid.shape))}, {kept}, of sides {sides}",
-            f"construction: {self._plan.construction}{self._how_filled()}",
+            f"construction: {self._plan.construction}, {self._bins.layout.plan.describe()}",
             f"queries that are no points: {self._how_queried()}",
         ]
 
@@ -320,11 +316,3 @@ class GridStructure(SearchStructure):
         if many is None:
             return "as they come"
         return "sorted into cells first" if many == 1 else f"from {many:,} on sorted into cells first"
-
-    def _how_filled(self) -> str:
-        filling = self._bins.layout.filling
-        if filling is None:
-            return ""
-        regions = f"{filling.regions:,} regions and " if filling.regions else ""
-        buckets = f"by way of {regions}{filling.buckets:,} buckets of {1 << filling.shift:,} cells"
-        return f", {buckets if filling.way == 'buckets' else filling.way}, as {filling.why}"

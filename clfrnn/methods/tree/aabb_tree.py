@@ -122,11 +122,11 @@ class TreeStructure(SearchStructure):
 
     def _is_crowd(self) -> bool:
         """Whether points crowd within the radius: the first who request may wait, unless an update has waited before."""
-        return self.config.packed and is_crowd(self._hear(self._tree)[1] if self._crowd is None else self._crowd)
+        return self.config.packed and is_crowd(self._measure()[1] if self._crowd is None else self._crowd)
 
-    def _hear(self, tree: Tree) -> tuple[float, float]:
-        """Wait for how far a tree's leaves have grown, and how crowded points are, which the first who hear settle."""
-        growth, crowd = self._builder.hear(tree)
+    def _measure(self) -> tuple[float, float]:
+        """Wait for how far leaves have grown, and for how crowded points are, which is looked at once."""
+        growth, crowd = self._builder.growth()
         if self._crowd is None:
             self._crowd = crowd
         return growth, self._crowd
@@ -141,7 +141,7 @@ class TreeStructure(SearchStructure):
         tree, builder = self._tree, self._builder
         order = None
         if queries is not None and self.config.sorts:
-            order = builder.order.of_queries(queries, tree.bounds, tree.images)
+            order = builder.order.of_queries(queries, tree.nodes, tree.images)
         if ranks:
             order = builder.order.by_radii(radii, tree.points, self.problem.n, queries, order)
         return () if order is None else (order.base_data,)
@@ -171,7 +171,7 @@ class TreeStructure(SearchStructure):
         """Found with the boxes of the tree, unless images or a new order must be known before that."""
         if self.problem.box is not None:
             return super().find_bounds(points)
-        return self.checks.room()
+        return self.checks.slot()
 
     def update(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
         """In the order there is, unless a leaf has grown too far in the step before."""
@@ -179,11 +179,11 @@ class TreeStructure(SearchStructure):
         starts = tree.starts
         if periodic is not None and box is not None:
             starts = periodic.starts(box.low, box.high)
-        outgrown = self._outgrown(tree)
+        outgrown = self._outgrown()
         if not outgrown:
             refitted = self._builder.refit(tree, points, bounds, starts, self.images(starts, bounds))
             # Where one step was enough to outgrow an order, it may be again: look at the boxes before a query does.
-            outgrown = self._restless = self._restless and self._outgrown(refitted)
+            outgrown = self._restless = self._restless and self._outgrown()
             if not outgrown:
                 self._tree = refitted
             del refitted  # its memory is what a new order takes; the old tree answers until that stands
@@ -192,14 +192,14 @@ class TreeStructure(SearchStructure):
             self._grown = 0.0
         return "rebuilt" if outgrown else "refit"
 
-    def _outgrown(self, tree: Tree) -> bool:
-        """Whether a leaf has grown more than it may; waits for the boxes to be fitted.
+    def _outgrown(self) -> bool:
+        """Whether a leaf of the newest tree has grown more than it may; waits for its boxes to be fitted.
 
         The index is restless from then on when half of that had been too much for the update before.
         """
-        if tree.measured is None or math.isinf(self._plan.rebuild_threshold):
+        if math.isinf(self._plan.rebuild_threshold):
             return False
-        before, (self._grown, _) = self._grown, self._hear(tree)
+        before, (self._grown, _) = self._grown, self._measure()
         most = math.log2(self._plan.rebuild_threshold)
         if self._grown > most:
             self._restless = before <= most / 2

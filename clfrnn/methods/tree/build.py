@@ -13,8 +13,8 @@ from ...planning.configs import room_for_points
 from ...planning.problem import Problem
 from ...planning.tree_build import count_leaves, leaves_of_group, needed_leaves, plan_tree
 from ...primitives.fill import cleared
-from ...primitives.readback import PendingBox
-from ...runtime.scratch import INT, Scratch, Sent
+from ...primitives.readback import PendingBox, Readback
+from ...runtime.scratch import INT, Scratch
 from ...runtime.session import Session
 from .order import TreeOrder
 from .plan import TreePlan
@@ -33,12 +33,8 @@ class Tree:
     nodes: Scratch
     volumes: Scratch
     images: tuple[Scratch, ...]
-    #: the box of the points
-    bounds: PendingBox
     #: where the periodic box begins, if there is one
     starts: tuple[float, ...]
-    #: when it is known how far its leaves have grown
-    measured: Sent | None
 
 
 class TreeBuilder:
@@ -63,18 +59,17 @@ class TreeBuilder:
             leaves=leaves_of_group(session.profile, self.leaves),
         )
         self.order = TreeOrder(session, self.kernels, self.config, plan.leaf_size)
-        #: the largest ratio of a leaf's volumes now and when the order was made, as a logarithm; and, when the order
-        #: was made, the sum over points of how many were in a cube of side radius
-        self._told = session.pinned(self, self._dtype)
-        self._grown = session.scratch(2, self._dtype, purpose="the growth of leaves")
+        #: whether the growth of leaves decides when points are ordered again
+        self._decides = not math.isinf(plan.rebuild_threshold)
+        #: the largest ratio of a leaf's volumes now and when the order was made, as a logarithm; and the sum over points
+        #: of how many a cube of side radius holds where they are
+        self._growth = Readback(session, items=problem.n if self._decides else 0)
         self._groups = max(1, self.leaves // self.config.leaves)
-        #: what groups tell the last of them, and how many have ended; zero whenever no boxes are being made
-        self._between = cleared(session, self._groups * self._told_of_group + 1, purpose="what groups found of a tree")
-        #: when the host is told of that beside kernels, unless it was heard: nobody may write there until then
-        self._sent: Sent | None = None
+        #: what each group leaves for the last one, and how many have ended; zero whenever no boxes are being made
+        self._between = cleared(session, self._groups * self._ints_of_group + 1, purpose="what groups found of a tree")
 
     @property
-    def _told_of_group(self) -> int:
+    def _ints_of_group(self) -> int:
         """Ints that a group leaves: a box, the growth of a leaf, a sum, and the first point that is not finite."""
         return (2 * self._problem.dim + 2) * (self._dtype.itemsize // INT.itemsize) + 1
 
@@ -95,16 +90,14 @@ class TreeBuilder:
         """The same tree around points that have moved."""
         return self._fit("fit_again", tree.points, points, bounds, volumes=tree.volumes, images=images, starts=starts)
 
-    def hear(self, tree: Tree) -> tuple[float, float]:
-        """Wait for what a tree's boxes tell: how far a leaf has grown, as a logarithm, and how crowded points were.
+    def growth(self) -> tuple[float, float]:
+        """Wait for how far a leaf of the newest tree has grown, as a logarithm, and for how crowded its points are.
 
-        That is the number of points in a cube of side radius, in the mean over points, when the order was last made.
+        That is the number of points in a cube of side radius, in the mean over points. Where growth does not decide, both
+        are those of the tree whose order was made last.
         """
-        if tree.measured is not None:
-            tree.measured.wait()
-            if tree.measured is self._sent:
-                self._sent = None
-        growth, crowd = self._told
+        self._growth.wait()
+        growth, crowd = np.frombuffer(self._growth.host, self._dtype, 2)
         return float(growth), float(crowd) / max(1, self._problem.n)
 
     def _fit(
@@ -128,8 +121,8 @@ class TreeBuilder:
         )
         nodes = session.scratch((leaves + self.held) * making.corners, self._dtype, purpose="the nodes of a tree")
         fresh = kernel == "fit_ordered"
-        if self._sent is not None:
-            self._sent.wait()
+        if self._decides:
+            self._growth.wait()  # a copy beside kernels may still be reading what the next launch writes
         session.launch(
             self.kernels[kernel],
             self._groups * size,
@@ -146,21 +139,16 @@ class TreeBuilder:
             nodes.base_data,
             volumes.base_data,
             self._between.base_data,
-            self._grown.base_data,
+            self._growth.buffer,
             bounds.placed,
             *bounds.arguments,
         )
-        measured, decides = None, not math.isinf(self._plan.rebuild_threshold)
-        if fresh or decides:  # pyopencl waits for copies when they are dropped
-            told = self._told if fresh else self._told[:1]
-            measured = session.send(self._grown, 0, told, items=problem.n if decides else 0)
-        self._sent = measured if decides else None
+        if fresh or self._decides:
+            self._growth.start()
         return Tree(
             points=sorted_points,
             nodes=nodes,
             volumes=volumes,
             images=images,
-            bounds=bounds,
             starts=starts,
-            measured=measured,
         )

@@ -100,8 +100,8 @@ class TreeOrder:
         )
         return ranges
 
-    def of_queries(self, queries: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
-        """Positions on the curve through the box of points, with no more bits than tell so many apart."""
+    def of_queries(self, queries: cla.Array, nodes: Scratch, images: tuple[Scratch, ...]) -> Scratch:
+        """The order of queries along the curve through the root of a tree, by as many bits as tell so many apart."""
         making, m = self._making, queries.shape[0]
         bits = making.query_bits(m)
         keys = self._session.scratch(m, _UINT, purpose="the order of queries")
@@ -112,7 +112,7 @@ class TreeOrder:
             np.int32(m),
             np.int32(making.curve_bits * making.dim - bits),
             queries.base_data,
-            *bounds.arguments,
+            nodes.base_data,
             *(each.base_data for each in images),
             keys.base_data,
         )

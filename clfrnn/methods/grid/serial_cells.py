@@ -1,0 +1,52 @@
+"""Binning of few points by one work-item, for devices where a launch takes longer than the points do."""
+
+from __future__ import annotations
+
+import pyopencl.array as cla
+
+from ...planning.bucket_sort import plan_serial_cells
+from ...primitives.readback import PendingBox
+from ...runtime.scratch import Scratch
+from ...runtime.session import Session
+from ..grid_arguments import PackedGrid
+
+__all__ = ["SerialCells"]
+
+
+class SerialCells:
+    """One work-item counts the points of each cell and places them. See :class:`~clfrnn.methods.grid.binning.Binning`.
+
+    The order inside a cell is that of the input.
+    """
+
+    finds_box = True
+    finds_starts = True
+    disorder = None
+
+    def __init__(self, session: Session, cells: PackedGrid, *, n: int, layout: str) -> None:
+        self._session, self._cells, self._n = session, cells, n
+        self._kernels, _ = session.planned("grid/serial_cells", plan_serial_cells, **cells.facts, layout=layout)
+
+    def sort(
+        self,
+        points: cla.Array,
+        starts: Scratch | None,
+        places: Scratch,
+        box: PendingBox | None,
+        images: Scratch | None = None,
+    ) -> None:
+        """One launch."""
+        assert starts is not None
+        assert box is not None
+        self._session.launch(
+            self._kernels["serial_cells"],
+            1,
+            1,
+            self._n,
+            self._cells.grid.cells,
+            points.base_data,
+            *self._cells.arguments(images),
+            starts.base_data,
+            places.base_data,
+            *box.arguments,
+        )

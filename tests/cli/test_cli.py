@@ -1,0 +1,217 @@
+"""The command line, as a user runs it."""
+
+import dataclasses
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from conftest import PROFILES
+
+import clfrnn
+from clfrnn import cli, clouds, reference, verify
+from clfrnn.methods import METHODS
+from clfrnn.runtime import rendering
+from clfrnn.runtime import session as session_module
+from clfrnn.runtime.device import find_device, list_devices
+
+POINTS = clouds.uniform(500, 3, seed=1)
+EXPECTED = reference.neighbors(POINTS, 0.1)
+
+
+def run(*arguments):
+    """Exit status and everything that was printed."""
+    done = CliRunner().invoke(cli.main, [str(argument) for argument in arguments], prog_name="clfrnn")
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.output
+
+
+@pytest.fixture
+def cloud(tmp_path):
+    path = tmp_path / "cloud.npy"
+    np.save(path, POINTS)
+    return path
+
+
+def test_search_writes_the_list(place, cloud, tmp_path):
+    output = tmp_path / "neighbors.npz"
+
+    status, printed = run(
+        "search", cloud, "--radius", 0.1, "--device", place, "--sort", "index", "--distances", "--vectors", "-o", output
+    )
+
+    with np.load(output) as archive:
+        written = dict(archive)
+    assert status == 0
+    assert f"pairs    {len(EXPECTED.indices):,}, mean" in printed
+    assert "points   500 in 3D, float32" in printed
+    assert set(written) == {"offsets", "indices", "distances", "vectors"}
+    assert np.array_equal(written["offsets"], EXPECTED.offsets)
+    assert np.array_equal(written["indices"], EXPECTED.indices)
+    assert np.array_equal(written["distances"], EXPECTED.distances)
+
+
+CSV = {
+    "plain": lambda rows: rows,
+    "headed": lambda rows: ["x,y,z", *rows],
+    "headed E, N, a": lambda rows: ["E,N,a", *rows],
+    "byte order mark": lambda rows: ["\ufeff" + rows[0], *rows[1:]],
+    "comments": lambda rows: ["# from a scanner, 2026", "", *rows],
+    "spaces": lambda rows: [row.replace(",", "  ") for row in rows],
+}
+
+
+@pytest.mark.parametrize("form", sorted(CSV))
+def test_search_reads_csv(place, tmp_path, form):
+    path, counts = tmp_path / "cloud.csv", tmp_path / "counts.npz"
+    rows = [",".join(map(repr, row)) for row in POINTS.tolist()]
+    path.write_text("\n".join(CSV[form](rows)) + "\n", encoding="utf-8")
+
+    status, printed = run("search", path, "-r", 0.1, "--device", place, "--count", "--float32", "-o", counts)
+
+    assert status == 0, printed
+    with np.load(counts) as written:
+        assert np.array_equal(written["counts"], np.diff(EXPECTED.offsets))
+
+
+def test_search_with_queries_and_a_method(place, cloud, tmp_path):
+    queries = clouds.uniform(40, 3, seed=2)
+    np.save(tmp_path / "queries.npy", queries)
+
+    status, printed = run(
+        "search", cloud, "-r", 0.1, "--queries", tmp_path / "queries.npy", "--method", "uniform_grid", "--device", place
+    )
+
+    assert status == 0
+    assert "queries  40" in printed
+    assert f"pairs    {reference.neighbors(POINTS, 0.1, queries=queries).offsets[-1]:,}," in printed
+    assert "method   uniform_grid" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["search", "{cloud}", "-r", "-1"], 1, "clfrnn: radius: expected a finite number of at least 0"),
+        (["search", "{cloud}"], 2, "Missing option '--radius'"),
+        (["search", "missing.npy", "-r", "1"], 2, "does not exist"),
+        (["search", "{other}", "-r", "1"], 1, "expected a name that ends in .csv, .npy, .npz"),
+        (["search", "{broken}", "-r", "1"], 1, "expected an array as numpy.save writes it"),
+        (["search", "{words}", "-r", "1"], 1, "expected rows of numbers"),
+        (["search", "{empty}", "-r", "1"], 1, "expected rows of numbers, got none"),
+        (["search", "{nothing}", "-r", "1"], 1, "expected an array as numpy.save writes it"),
+        (["search", "{cloud}", "-r", "1", "-o", "x.txt"], 2, "expected a name that ends in .npz"),
+        (["search", "{cloud}", "-r", "1", "--count", "--half"], 2, "--count makes no list; leave out --half"),
+        (["search", "{cloud}", "-r", "1", "--method", "kdtree"], 2, "'kdtree' is not one of"),
+        (["search", "{cloud}", "-r", "1", "--device", "abacus"], 1, "clfrnn: device='abacus'"),
+        (["verify", "--points", "3"], 2, "3 is not in the range"),
+    ],
+)
+def test_wrong_usage(cloud, tmp_path, arguments, status, message):
+    files = {"cloud": cloud}
+    for name, suffix, text in (
+        ("other", ".dat", "1 2"),
+        ("broken", ".npy", "1 2"),
+        ("words", ".csv", "1,2\na,b\n"),
+        ("empty", ".csv", "x,y\n"),
+        ("nothing", ".npy", ""),
+    ):
+        files[name] = tmp_path / (name + suffix)
+        files[name].write_text(text)
+
+    found, printed = run(*(argument.format(**files) for argument in arguments))
+
+    assert (found, message in printed) == (status, True), printed
+    assert "Traceback" not in printed
+
+
+def test_devices_lists_every_device():
+    status, printed = run("devices")
+
+    rows = dict(re.findall(r"^  (\d+)[* ] (.*)  (?:usable|NOT USABLE)$", printed, re.MULTILINE))
+    assert rows == {str(k): profile.name for k, profile in enumerate(clfrnn.devices())}
+    assert re.search(rf"^  {list_devices().index(find_device())}\* .*  usable$", printed, re.MULTILINE)
+    assert "chosen    work-groups of" in printed
+    assert printed.splitlines()[-1].startswith("Ready: ")
+    assert status == 0
+
+
+def test_version_and_help():
+    assert run("--version") == (0, f"clfrnn, version {clfrnn.__version__}\n")
+    assert "search" in run("-h")[1]
+
+
+@pytest.fixture
+def few_cases(monkeypatch):
+    """Of all that is verified, what takes no minutes to compile: each method once."""
+    every = verify.cases
+    plain = {name: method.variations[0] for name, method in METHODS.items()}
+
+    def some(*arguments, **options):
+        cases = every(*arguments, **options)
+        return [each for each in cases if (each.dim, each.dtype.itemsize, each.options) == (3, 4, plain[each.method])]
+
+    monkeypatch.setattr(verify, "cases", some)
+
+
+def test_every_way_is_verified(profile):
+    found = {(case.method, case.dim, str(case.dtype)) for case in verify.cases(profile, seed=1, points=50)}
+
+    assert {method for method, *_ in found} == set(METHODS)
+    for method in METHODS.values():
+        assert {dim for name, dim, _ in found if name == method.name} == set(method.dims)
+    assert ("strips", 3, "float64") in found or not profile.fp64
+
+
+@pytest.mark.core
+@pytest.mark.usefixtures("few_cases")
+def test_verify_finds_this_device_exact(place):
+    status, printed = run("verify", "--device", place, "--points", 60, "--seed", 1)
+
+    assert status == 0, printed
+    assert "DIFFER" not in printed
+    for method in ("brute_force", "uniform_grid", "strips"):
+        assert f"{method} " in printed
+
+
+@pytest.fixture
+def narrowed(monkeypatch, tmp_path):
+    """Templates in which the window of a query is too narrow by one rounding."""
+    root = Path(shutil.copytree(rendering.template_root(), tmp_path / "templates"))
+    cells = root / "grid/cells.mako"
+    text = cells.read_text()
+    assert text.count(', frnn_reach"') == 1
+    cells.write_text(text.replace(', frnn_reach"', ', frnn_radius"'))
+    monkeypatch.setattr(rendering, "template_root", lambda: root)
+
+
+@pytest.mark.usefixtures("few_cases")
+@pytest.mark.parametrize("subnormals", [True, False])
+def test_verify_notices_a_window_that_is_too_narrow(place, narrowed, subnormals, monkeypatch):
+    """Also on a device that flushes subnormals, which excuses pairs at subnormal distances and no others."""
+    read = session_module.read_profile
+    monkeypatch.setattr(
+        session_module, "read_profile", lambda device: dataclasses.replace(read(device), subnormals=subnormals)
+    )
+    for other in set(METHODS) - {"brute_force", "uniform_grid", "strips"}:
+        monkeypatch.delitem(METHODS, other)  # the broken template is not theirs
+
+    status, printed = run("verify", "--device", place, "--points", 400, "--seed", 1)
+
+    assert status == 1, printed
+    assert "pairs missing, 0 too many; query" in printed
+    assert "cases differ from the reference; please report them" in printed
+    verdicts = {line.split()[0]: line.split()[-1] for line in printed.splitlines() if " cases, " in line}
+    assert verdicts["brute_force"] == "exact", "it has no window"
+    assert verdicts["uniform_grid"] == verdicts["strips"] == "DIFFER"
+    assert "edges" in printed
+    assert "edges of a torus" in printed
+
+
+def test_profiles_on_file_are_those_of_real_devices():
+    """A recorded profile has the fields of today."""
+    for path in PROFILES.glob("*.json"):
+        clfrnn.DeviceProfile.from_dict(json.loads(path.read_text()))

@@ -1,0 +1,358 @@
+"""The exactness contract, as one product: way of searching x device x dimension x dtype, against the reference."""
+
+import functools
+
+import numpy as np
+import pyopencl.array as cla
+import pytest
+from conftest import POINTS, WAYS, structure_of
+
+import clfrnn
+from clfrnn import clouds, reference
+from clfrnn.verify import Case, edge_cloud
+
+pytestmark = pytest.mark.core
+
+
+def radius_for(points, neighbors=12):
+    """A radius that finds about as many neighbors in a uniform cloud of the unit cube."""
+    n, dim = points.shape
+    ball = np.pi if dim == 2 else 4 / 3 * np.pi
+    return float((neighbors / (max(n, 2) * ball)) ** (1 / dim))
+
+
+def assert_same(found, expected):
+    """A list sorted by index equals the reference: pairs, distances, vectors, to the last bit."""
+    found = found.to_host()
+    assert np.array_equal(found.offsets, expected.offsets)
+    assert np.array_equal(found.indices, expected.indices)
+    if found.distances is not None:
+        assert np.array_equal(found.distances, expected.distances)
+    if found.vectors is not None:
+        assert np.array_equal(found.vectors, expected.vectors)
+
+
+def search(points, radius, way, session, **asked):
+    method, options = way
+    return clfrnn.search(points, radius, method=method, session=session, sort="index", **asked, **options)
+
+
+@functools.cache
+def sampled(name, dim, dtype):
+    """A cloud, a radius for it, and the reference, computed once for all ways."""
+    points = clouds.CLOUDS[name](POINTS, dim, dtype=dtype, seed=7)
+    radius = radius_for(points)
+    return points, radius, reference.neighbors(points, radius)
+
+
+@pytest.mark.parametrize("cloud", sorted(clouds.CLOUDS))
+def test_every_cloud(session, way, dim, dtype, cloud):
+    points, radius, expected = sampled(cloud, dim, dtype)
+
+    found = search(points, radius, way, session, distances=True, vectors=True)
+
+    assert_same(found, expected)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 63, 64, 65, 127, 129])
+def test_few_points(session, way, dim, dtype, n):
+    points = clouds.uniform(n, dim, dtype=dtype, seed=n)
+
+    assert_same(search(points, 0.4, way, session), reference.neighbors(points, 0.4))
+
+
+@functools.cache
+def degenerate_truth(name, dim, dtype):
+    """Such a cloud, its radius, and the reference, computed once for all ways."""
+    points, radius = degenerate(name, min(POINTS, 700), dim, dtype)
+    return points, radius, reference.neighbors(points, radius)
+
+
+def degenerate(name, n, dim, dtype):
+    """Clouds on which careless code fails, with a radius for each."""
+    uniform = clouds.uniform(n, dim, dtype=dtype, seed=3)
+    if name == "coincident":
+        return np.full((min(n, 300), dim), 0.3, dtype), 0.1
+    if name == "coincident, radius zero":
+        return clouds.duplicates(n, dim, dtype=dtype), 0.0
+    if name == "collinear":
+        return uniform * np.eye(1, dim, dim - 1, dtype=dtype), 0.02
+    if name == "lattice":
+        points = clouds.lattice(n, dim, dtype=dtype)
+        return points, float(np.diff(np.unique(points[:, 0]))[0])
+    if name == "decades":
+        rng = np.random.default_rng(5)
+        return (rng.standard_normal((n, dim)) * 10.0 ** rng.uniform(-6, 3, (n, 1))).astype(dtype), 0.01
+    if name == "far":
+        return uniform + dtype.type(1e6 if dtype == np.float32 else 1e14), 0.25
+    if name == "negative":
+        return uniform - dtype.type(0.5), radius_for(uniform)
+    if name == "outlier":
+        uniform[n // 2] = 1e6
+        return uniform, radius_for(uniform)
+    if name == "clusters far apart":
+        uniform[::2] += dtype.type(1e6)
+        return uniform, 0.3
+    if name == "huge extent, tiny radius":
+        return (uniform - dtype.type(0.5)) * dtype.type(1e30), 1e-6
+    if name == "tiny":
+        return uniform * dtype.type(1e-15), 1e-16
+    if name == "everything in reach":
+        return uniform[:250], 3.0
+    if name == "squares that vanish":
+        return uniform[:200] * dtype.type(1e-30 if dtype == np.float32 else 1e-200), 0.0
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "coincident",
+        "coincident, radius zero",
+        "collinear",
+        "lattice",
+        "decades",
+        "far",
+        "negative",
+        "outlier",
+        "clusters far apart",
+        "huge extent, tiny radius",
+        "tiny",
+        "everything in reach",
+        "squares that vanish",
+    ],
+)
+def test_degenerate_clouds(session, way, dim, dtype, name):
+    points, radius, expected = degenerate_truth(name, dim, dtype)
+
+    found = search(points, radius, way, session, distances=True, vectors=True)
+
+    assert_same(found, expected)
+
+
+@pytest.mark.parametrize("far", [False, True], ids=["held", "wrapped"])
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_on_cell_edges(session, way, dim, dtype, seed, far):
+    radius = float(dtype.type(np.random.default_rng([seed, dim]).uniform(0.05, 1.5)))
+    case = Case(method=way[0], options=way[1], dim=dim, dtype=dtype, seed=seed, points=max(POINTS, 1200))
+    points = edge_cloud(session, case, radius=radius, seed=seed, far=far)
+    expected = reference.neighbors(points, radius)
+    grid = structure_of(clfrnn.build_index(points, radius, method=way[0], session=session, **way[1])).cell_grid
+
+    if grid is not None:
+        assert grid.wrapped == (far and way[0] != "fenns")
+        steps = (points[1 : len(points) // 2] - np.asarray(grid.low)) / np.asarray(grid.sides)
+        assert np.abs(steps - np.round(steps)).max() < 1e-3, "the points lie on the edges of these very cells"
+    assert expected.offsets[-1] > 0
+    assert_same(search(points, radius, way, session), expected)
+
+
+def test_foreign_queries(session, way, dim, dtype):
+    points = clouds.uniform(POINTS, dim, dtype=dtype, seed=1)
+    queries = clouds.uniform(POINTS // 3, dim, dtype=dtype, seed=2) * dtype.type(1.4) - dtype.type(0.2)
+    radius = radius_for(points)
+
+    found = search(points, radius, way, session, queries=queries, distances=True, vectors=True)
+
+    assert_same(found, reference.neighbors(points, radius, queries=queries))
+
+
+def test_foreign_queries_far_away_and_none(session, way, dim, dtype):
+    points = clouds.uniform(200, dim, dtype=dtype, seed=1)
+    far = np.full((3, dim), 1e20, dtype)
+
+    full = {"distances": True, "vectors": True}
+    assert search(points, 0.1, way, session, queries=far, **full).num_pairs == 0
+    assert len(search(points, 0.1, way, session, queries=far[:0], **full)) == 0
+    assert len(search(points[:0], 0.1, way, session, queries=far, **full)) == 3
+
+
+@pytest.mark.parametrize("foreign", [False, True], ids=["self", "foreign"])
+def test_radius_per_query(session, way, dim, dtype, foreign):
+    if (dim, dtype.itemsize, foreign) in {(2, 4, False), (3, 8, False), (2, 8, True)}:
+        pytest.skip("each two of dimension, dtype and kind of queries are met")
+    points = clouds.clustered(POINTS, dim, dtype=dtype, seed=4, clusters=10, width=0.05)
+    points[1::7] = points[::7][: len(points[1::7])]  # a radius of zero finds what is coincident
+    queries = clouds.uniform(300, dim, dtype=dtype, seed=2) if foreign else None
+    rng = np.random.default_rng(6)
+    radii = 0.1 * rng.random(300 if foreign else POINTS)
+    radii[::7] = 0
+
+    found = search(points, radii, way, session, queries=queries, distances=True, vectors=True)
+
+    assert_same(found, reference.neighbors(points, radii, queries=queries))
+
+
+@pytest.mark.parametrize("include_self", [False, True])
+@pytest.mark.parametrize("half", [False, True])
+def test_self_and_half(session, way, dim, dtype, include_self, half):
+    if half and dtype == np.float64:
+        pytest.skip("halves go by numbers, whatever the dtype")
+    points = clouds.duplicates(POINTS, dim, dtype=dtype, seed=8)
+    radius = radius_for(points)
+
+    found = search(points, radius, way, session, include_self=include_self, half=half, distances=True, vectors=True)
+
+    assert_same(found, reference.neighbors(points, radius, include_self=include_self, half=half))
+
+
+def test_sorted_by_distance(session, way, dim, dtype):
+    points = clouds.lattice(min(POINTS, 500), dim, dtype=dtype)
+    radius = 2.1 * float(np.diff(np.unique(points[:, 0]))[0])
+    expected = reference.neighbors(points, radius)
+    rows = np.repeat(np.arange(len(points)), np.diff(expected.offsets))
+    order = np.lexsort((expected.indices, expected.squares, rows))
+    method, options = way
+
+    found = clfrnn.search(
+        points,
+        radius,
+        method=method,
+        session=session,
+        sort="distance",
+        distances=True,
+        vectors=True,
+        **options,
+    ).to_host()
+
+    assert np.array_equal(found.indices, expected.indices[order])
+    assert np.array_equal(found.distances, expected.distances[order])
+    assert np.array_equal(found.vectors, expected.vectors[order])
+    if dtype == np.float64:
+        return  # squared distances that a list does not show are kept alike in both
+    bare = clfrnn.search(points, radius, method=method, session=session, sort="distance", **options).to_host()
+    assert np.array_equal(bare.indices, found.indices)
+    assert bare.distances is None
+
+
+@functools.cache
+def counted(dim, dtype):
+    """A cloud, and its counts of a smaller radius, and with the self."""
+    points = clouds.multiscale(POINTS, dim, dtype=dtype, seed=9)
+    smaller, own = reference.neighbors(points, 0.01), reference.neighbors(points, 0.02, include_self=True)
+    return points, np.diff(smaller.offsets), np.diff(own.offsets)
+
+
+def test_counts(session, way, dim, dtype):
+    points, smaller, own = counted(dim, dtype)
+    index = clfrnn.build_index(points, 0.02, method=way[0], session=session, **way[1])
+
+    assert np.array_equal(index.count(radius=0.01).get(), smaller)
+    assert np.array_equal(index.count(include_self=True).get(), own)
+
+
+def test_updates(session, way, dim, dtype):
+    """Points may go anywhere between two steps, out of the box and back."""
+    rng = np.random.default_rng(10)
+    points = clouds.uniform(min(POINTS, 600), dim, dtype=dtype, seed=10)
+    radius = radius_for(points)
+    index = clfrnn.build_index(points, radius, method=way[0], session=session, **way[1])
+    full = {"sort": "index", "distances": True, "vectors": True}
+    held = index.query(**full)
+    first = reference.neighbors(points, radius)
+    for step in range(5):
+        points = (points + rng.normal(0, 0.2, points.shape)).astype(dtype)
+        if step == 2:
+            points = points * dtype.type(40)
+        if step == 3:
+            points = points / dtype.type(400)
+
+        assert index.update(points) is None
+
+        assert_same(index.query(**full), reference.neighbors(points, radius))
+    assert index.last_update == "rebuilt" or way[0] == "aabb_tree"
+    assert_same(held, first)
+
+
+def test_updates_far_beyond_the_cells(session, way, dim, dtype):
+    """Device arrays are binned before their box is known: coordinates may then lie beyond every integer."""
+    rng = np.random.default_rng(20)
+    index = clfrnn.build_index(rng.random((400, dim)).astype(dtype), 0.1, method=way[0], session=session, **way[1])
+    for cells in (2.0**29, 2.0**31, 2.0**40, -(2.0**31)):
+        points = (0.1 * cells + rng.uniform(-0.4, 0.4, (400, dim))).astype(dtype)
+
+        index.update(cla.to_device(session.queue, points))
+
+        assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, 0.1).offsets))
+
+
+# --- laws -----------------------------------------------------------------------------------------------------------
+
+
+def pair_set(found):
+    return set(zip(*(ids.tolist() for ids in found.to_coo()), strict=True))
+
+
+def test_law_symmetry(session, way, dim, dtype):
+    points = clouds.filament(POINTS, dim, dtype=dtype, seed=11)
+
+    pairs = pair_set(search(points, 0.03, way, session))
+
+    assert pairs
+    assert pairs == {(j, i) for i, j in pairs}
+
+
+def test_law_subset(session, way, dim, dtype):
+    points = clouds.shell(POINTS, dim, dtype=dtype, seed=12)
+    nearer, farther = (pair_set(search(points, radius, way, session)) for radius in (0.04, 0.06))
+
+    assert nearer < farther
+
+
+def test_law_permutation(session, way, dim, dtype):
+    points = clouds.uniform(POINTS, dim, dtype=dtype, seed=13)
+    order = np.random.default_rng(13).permutation(len(points))
+    radius = radius_for(points)
+
+    plain = pair_set(search(points, radius, way, session))
+    permuted = pair_set(search(points[order], radius, way, session))
+
+    assert plain == {(int(order[i]), int(order[j])) for i, j in permuted}
+
+
+def test_law_union_of_queries(session, way, dim, dtype):
+    points = clouds.uniform(POINTS, dim, dtype=dtype, seed=14)
+    queries = clouds.uniform(200, dim, dtype=dtype, seed=15)
+
+    whole, *parts = (
+        search(points, 0.1, way, session, queries=asked, distances=True, vectors=True).to_host()
+        for asked in (queries, queries[:70], queries[70:])
+    )
+
+    for name in ("indices", "distances", "vectors"):
+        assert np.array_equal(getattr(whole, name), np.concatenate([getattr(part, name) for part in parts]))
+
+
+# --- dimensions -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dimension", [1, 4, 7, 12])
+def test_brute_force_in_other_dimensions(session, dtype, dimension):
+    """One for each length of vectors that the product above leaves out; every dimension is a program of its own."""
+    if dtype == np.float64 and dimension in {4, 7}:
+        pytest.skip("float64 is tested in the shortest vectors and the longest")
+    points = clouds.uniform(200, dimension, dtype=dtype, seed=dimension)
+    queries = clouds.uniform(65, dimension, dtype=dtype, seed=99)
+    radius = 0.4 * dimension**0.5
+
+    own = search(points, radius, WAYS["brute_force"], session, distances=True, vectors=True)
+    foreign = search(points, radius, WAYS["brute_force"], session, queries=queries, distances=True, vectors=True)
+
+    assert_same(own, reference.neighbors(points, radius))
+    assert_same(foreign, reference.neighbors(points, radius, queries=queries))
+
+
+def test_of_many_that_are_nearest_the_lowest_number(session, way, dim):
+    """Neighbors on a lattice are as near as each other, whichever box or cell holds them."""
+    side = 6 if dim == 3 else 12
+    lattice = np.stack(np.meshgrid(*[np.arange(side)] * dim), axis=-1).reshape(-1, dim).astype(np.float32)
+    points = lattice[np.random.default_rng(5).permutation(len(lattice))]
+    method, options = way
+    found = clfrnn.build_index(points, 1.5, method=method, session=session, **options).nearest()
+    expected = reference.neighbors(points, 1.5)
+    rows = np.repeat(np.arange(len(points)), np.diff(expected.offsets))
+    closest = expected.distances == 1
+    first = np.full(len(points), len(points))
+    np.minimum.at(first, rows[closest], expected.indices[closest])
+    assert (found.distances.get() == 1).all()
+    assert np.array_equal(found.indices.get(), first)

@@ -1,0 +1,1096 @@
+"""Periodic boxes: every image within the radius, each once, by every method, against numpy."""
+
+import functools
+import itertools
+
+import numpy as np
+import pyopencl.array as cla
+import pytest
+from conftest import FULL, POINTS, WAYS, as_gpu, structure_of, takes_long_as_gpu
+
+import clfrnn
+from clfrnn import clouds, reference
+from clfrnn.methods import METHODS
+from clfrnn.period import SLACK
+
+N = min(200, POINTS)
+CLOUDS = sorted(clouds.CLOUDS)
+#: Lists with all that they can carry: every other kind is another program, which tests of such kinds alone need. So
+#: are lists of an index, which may have room from before: what asks once asks ``search``.
+
+
+@pytest.fixture(params=sorted(METHODS))
+def method(request):
+    """Each method once, where its options make no difference."""
+    return request.param
+
+
+@pytest.fixture
+def dtype(request, dtype):
+    """As everywhere, save that float64 in two dimensions is left to a few tests: it takes as long to compile as all."""
+    flat = "dim" in request.fixturenames and request.getfixturevalue("dim") == 2
+    kept = request.node.originalname in {"test_every_cloud", "test_foreign_queries"}
+    if dtype == np.float64 and flat and not kept:
+        pytest.skip("float64 is tested in three dimensions")
+    return dtype
+
+
+@pytest.fixture
+def gpu_like(session, request):
+    """The device as a GPU."""
+    method = request.getfixturevalue("way")[0] if "way" in request.fixturenames else None
+    if takes_long_as_gpu(session, method):
+        pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
+    if session.profile.kind == "gpu":
+        pytest.skip("every other test runs in the arrangement for a GPU")
+    return as_gpu(session)
+
+
+@pytest.fixture(params=["as it is", "as a GPU"])
+def arranged(request, session):
+    """The device as it is, and as a GPU: walks there take as long to compile as all others, packs longest."""
+    if request.param == "as it is":
+        return session
+    test = request.node.originalname
+    given = {name: request.getfixturevalue(name) for name in ("way", "dim", "dtype") if name in request.fixturenames}
+    method, options = given.get("way", ("strips", {}))
+    at_home = test == "test_pairs_on_the_edges_of_cells_with_all_points_at_home"
+    if given.get("dtype") == np.float64 and not (at_home and method in {"strips", "aabb_tree"} and not options):
+        pytest.skip("float64 in the arrangement for a GPU is left to one test, of a walk over cells and of packs")
+    on_edges = test == "test_pairs_on_the_edges_of_periodic_cells"
+    if method == "aabb_tree" and not on_edges and (given["dim"] == 2 or (options and not at_home)):
+        pytest.skip("packs in the plane, and of small leaves, are left to one test")
+    return request.getfixturevalue("gpu_like")
+
+
+@functools.cache
+def sample(name, n, dim, dtype):
+    return clouds.CLOUDS[name](n, dim, dtype=dtype, seed=7)
+
+
+_TRUTH = {}
+
+
+def truth(points, radius, *, queries=None, **asked):
+    """The reference, computed once for all methods."""
+    arrays = [np.asarray(array) for array in (points, radius, *([] if queries is None else [queries]))]
+    key = (*((array.tobytes(), array.shape, array.dtype) for array in arrays), repr(asked))
+    if key not in _TRUTH:
+        _TRUTH[key] = reference.neighbors(points, radius, queries=queries, **asked)
+    return _TRUTH[key]
+
+
+def unit(dim, periodic=True):
+    return {"box": (1.0,) * dim, "periodic": periodic}
+
+
+def build(points, radius, way, session, **domain):
+    method, options = way
+    return clfrnn.build_index(points, radius, method=method, session=session, **domain, **options)
+
+
+def search(points, radius, way, session, **asked):
+    method, options = way
+    return clfrnn.search(points, radius, method=method, session=session, **{**FULL, **asked}, **options)
+
+
+def assert_same(found, expected, *, order=None):
+    """A sorted list equals the reference to the last bit: pairs, distances, vectors, shifts."""
+    found = found.to_host()
+    order = slice(None) if order is None else order
+    assert np.array_equal(found.offsets, expected.offsets)
+    assert np.array_equal(found.indices, expected.indices[order])
+    if found.distances is not None:
+        assert np.array_equal(found.distances, expected.distances[order])
+    if found.vectors is not None:
+        assert np.array_equal(found.vectors, expected.vectors[order])
+    if found.shifts is not None:
+        assert found.shifts.dtype == np.int32
+        assert np.array_equal(found.shifts, expected.shifts[order])
+
+
+def rows_of(expected):
+    """The query of each pair."""
+    return np.repeat(np.arange(len(expected.offsets) - 1), np.diff(expected.offsets))
+
+
+def by_distance(expected):
+    """The order of pairs by (d2, id, shift) inside each row."""
+    return np.lexsort((*expected.shifts.T[::-1], expected.indices, expected.squares, rows_of(expected)))
+
+
+def counts_of(expected):
+    return np.diff(expected.offsets)
+
+
+def assert_nearest(found, expected):
+    """The first of each row by distance and number, or none."""
+    order = by_distance(expected)
+    has = counts_of(expected) > 0
+    first = order[expected.offsets[:-1][has]]
+    indices = np.full(len(has), -1)
+    distances = np.full(len(has), np.inf, expected.distances.dtype)
+    indices[has], distances[has] = expected.indices[first], expected.distances[first]
+    assert np.array_equal(found.indices.get(), indices)
+    assert np.array_equal(found.distances.get(), distances)
+
+
+# --- every cloud, every axis ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_every_cloud(session, way, dim, dtype, cloud):
+    radius = 0.11 if dim == 2 else 0.2
+    points = sample(cloud, N, dim, dtype)
+    expected = truth(points, radius, **unit(dim))
+
+    found = search(points, radius, way, session, **unit(dim))
+
+    assert_same(found, expected)
+    assert found.shifts.shape == (found.num_pairs, dim)
+
+
+@pytest.mark.core
+def test_every_subset_of_axes(session, method, dim):
+    """Lengths of the other axes are ignored, whatever they are."""
+    points = sample("uniform", N // 2, dim, np.float32) * np.float32(1.4) - np.float32(0.2)
+    for flags in itertools.product([True, False], repeat=dim):
+        if not any(flags):
+            continue
+        for other in (np.nan, 0.0, -3.0, np.inf):
+            domain = {"box": tuple(1.0 if flag else other for flag in flags), "periodic": flags}
+            expected = truth(points, 0.2, **domain)
+            assert_same(search(points, 0.2, (method, {}), session, **domain), expected)
+            assert not expected.shifts[:, ~np.array(flags)].any()
+            if all(flags):
+                break
+
+
+def test_low_never_changes_results(session, method, dim):
+    """A box is lengths, or corners whose difference in the points' dtype is the length."""
+    points = sample("uniform", N // 2, dim, np.float32) * np.float32(1.1)
+    for low in (0.0, -0.5, 17.0, -1000.0, 0.3):
+        corners = np.float32([[low] * dim, np.arange(dim) + 1 + low])
+        lengths = corners[1] - corners[0]
+
+        found = search(points, 0.2, (method, {}), session, box=corners.astype(np.float64), periodic=True)
+        same = search(points, 0.2, (method, {}), session, box=lengths, periodic=True)
+
+        expected = truth(points, 0.2, box=lengths, periodic=True)
+        assert_same(found, expected)
+        assert_same(same, expected)
+
+
+def test_lengths_are_rounded_before_they_are_subtracted(session, method):
+    """In float32, 1000.1 - 1000 is no 0.1."""
+    points = sample("uniform", N // 2, 2, np.float32)
+    corners = [[1000.0, 0.0], [1000.1, 1.0]]
+    length = np.float32(1000.1) - np.float32(1000)
+
+    found = search(points, 0.04, (method, {}), session, box=corners, periodic=True)
+
+    assert length != np.float32(0.1)
+    assert_same(found, truth(points, 0.04, box=(length, 1), periodic=True))
+
+
+def test_a_box_in_two_dimensions_is_told_by_its_shape_alone(session, method):
+    """Two numbers are lengths; two rows are corners, also where they look alike."""
+    points = sample("uniform", N // 2, 2, np.float32)
+
+    lengths = search(points, 0.2, (method, {}), session, box=[0.7, 1.3], periodic=True)
+    corners = search(points, 0.2, (method, {}), session, box=[[0.7, 1.3], [1.7, 2.3]], periodic=True)
+
+    assert_same(lengths, truth(points, 0.2, box=[0.7, 1.3], periodic=True))
+    length = np.float32([1.7, 2.3]) - np.float32([0.7, 1.3])
+    assert_same(corners, truth(points, 0.2, box=length, periodic=True))
+
+
+# --- points outside, boxes of any size --------------------------------------------------------------------------------
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("lengths", [1, 3000])
+def test_points_may_lie_far_outside(session, way, dim, dtype, lengths):
+    rng = np.random.default_rng(3)
+    points = sample("uniform", N // 2, dim, dtype).copy()
+    points += rng.integers(-lengths, lengths + 1, points.shape).astype(dtype) * (rng.random((len(points), 1)) < 0.5)
+    points = points.astype(dtype)
+    expected = truth(points, 0.2, **unit(dim))
+
+    found = search(points, 0.2, way, session, **unit(dim))
+
+    assert abs(expected.shifts).max() > lengths / 2
+    assert_same(found, expected)
+
+
+def test_radii_beyond_the_box(session, way, dim):
+    """Images of one point, and of the query itself, count each."""
+    points = sample("uniform", 18, dim, np.float32) * np.float32(1.2)
+    for radius in (0.5, 0.51, 0.97, 1.0, 1.3, 2.1):
+        expected = truth(points, radius, **unit(dim))
+
+        found = search(points, radius, way, session, **unit(dim))
+        counts = build(points, radius, way, session, **unit(dim)).count()
+
+        itself = rows_of(expected) == expected.indices
+        assert itself.any() == (radius >= 1)
+        assert_same(found, expected)
+        assert np.array_equal(counts.get(), counts_of(expected))
+
+
+def test_few_cells_on_an_axis(session, way, dim):
+    """The first axis is one to four radii long, a little more or less, the others longer."""
+    points = sample("uniform", N // 3, dim, np.float32)
+    for cells in (1, 2, 3, 4):
+        exact = cells * 0.2
+        for length in (exact, float(np.nextafter(np.float32(exact), np.float32(0))), exact + 0.05):
+            domain = {"box": (length, 1, 0.7)[:dim], "periodic": True}
+            assert_same(search(points, 0.2, way, session, **domain), truth(points, 0.2, **domain))
+
+
+@pytest.mark.parametrize("length", [1e5 + 0.3, 65536.0])
+def test_cells_of_a_large_box_wrap(session, way, dim, length):
+    """Pairs in the middle and over the seams of a box that has far more cells than points."""
+    rng = np.random.default_rng(5)
+    centres = rng.choice([0.0, 0.25, 0.5], (6, dim))
+    centres[0], centres[1] = 0.0, 0.5
+    points = centres[rng.integers(6, size=N)] * length + rng.uniform(-1, 1, (N, dim))
+    points[: N // 8] = rng.uniform(0, length, (N // 8, dim))
+    for periodic in (True, [True] + [False] * (dim - 1)):
+        domain = {"box": (length,) * dim, "periodic": periodic}
+        inside = np.where(periodic, np.mod(points, length), points).astype(np.float32)
+        expected = truth(inside, 2.0, **domain)
+
+        index = build(inside, 2.0, way, session, **domain)
+
+        assert structure_of(index).cell_grid is None or structure_of(index).cell_grid.wrapped or index.method == "fenns"
+        assert expected.shifts.any()
+        assert_same(index.query(**FULL), expected)
+        queries = np.concatenate([inside[::3] + np.float32(length), inside[1::3]])
+        foreign = truth(inside, 2.0, queries=queries, **domain)
+        assert_same(search(inside, 2.0, way, session, queries=queries, **domain), foreign)
+        index.update((points + length * 3).astype(np.float32))
+        assert_same(index.query(**FULL), truth((points + length * 3).astype(np.float32), 2.0, **domain))
+
+
+def test_few_points(session, method, dim):
+    for n in (0, 1, 2, 65):
+        points = sample("uniform", 65, dim, np.float32)[:n]
+        index = build(points, 0.4, (method, {}), session, **unit(dim))
+
+        found = index.query(**FULL)
+
+        assert_same(found, truth(points, 0.4, **unit(dim)))
+        assert found.shifts.shape == (found.num_pairs, dim)
+        assert index.query(np.zeros((0, dim), np.float32), **FULL).num_pairs == 0
+        assert len(index.nearest().indices) == n
+
+
+# --- queries and radii ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.core
+def test_foreign_queries(session, way, dim, dtype):
+    """Nothing is self, wherever the queries lie."""
+    points = sample("clustered", N, dim, dtype)
+    queries = np.concatenate(
+        [
+            clouds.uniform(N // 4, dim, dtype=dtype, seed=2) * dtype.type(3) - dtype.type(1),
+            clouds.uniform(5, dim, dtype=dtype, seed=3) + dtype.type(2000),
+            points[:20],
+        ]
+    )
+    expected = truth(points, 0.2, queries=queries, **unit(dim))
+
+    assert_same(search(points, 0.2, way, session, queries=queries, **unit(dim)), expected)
+    assert_same(search(points, 0.2, way, session, queries=queries, include_self=True, **unit(dim)), expected)
+    assert_same(
+        search(points + dtype.type(7), 0.2, way, session, queries=queries, **unit(dim)),
+        truth(points + dtype.type(7), 0.2, queries=queries, **unit(dim)),
+    )
+
+
+@pytest.mark.parametrize("foreign", [False, True], ids=["self", "foreign"])
+def test_a_radius_per_query(session, method, dim, dtype, foreign):
+    """A radius of zero finds what is coincident, also by an image."""
+    if (dim, dtype.itemsize, foreign) not in {(3, 4, False), (2, 4, True), (3, 8, True)}:
+        pytest.skip("queries in each dimension and dtype once; the points' own as well on the edges of cells")
+    points = sample("uniform", N, dim, dtype).copy()
+    points[1::9] = points[::9][: len(points[1::9])] + 1
+    queries = np.concatenate([points[:20] - dtype.type(2), points[20:60]]) if foreign else None
+    radii = np.random.default_rng(6).random(60 if foreign else N).astype(dtype) * dtype.type(0.2)
+    radii[::9] = 0
+    expected = truth(points, radii, queries=queries, **unit(dim))
+
+    found = search(points, radii, (method, {}), session, queries=queries, **unit(dim))
+
+    assert (expected.distances == 0).any()
+    assert_same(found, expected)
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("include_self", [False, True])
+@pytest.mark.parametrize("radius", [0.2, 1.05])
+def test_self_and_half(session, method, dim, dtype, include_self, radius):
+    """Each pair of images once: half and its mirror are the whole."""
+    if dtype == np.float64:
+        pytest.skip("halves go by numbers and shifts, whatever the dtype; brute force has them in other dimensions")
+    points = sample("duplicates", N if radius < 0.5 else 20, dim, dtype) * dtype.type(1.3)
+    asked = {"include_self": include_self, **unit(dim)}
+    expected = truth(points, radius, **asked)
+
+    half = search(points, radius, (method, {}), session, half=True, **asked)
+
+    assert_same(half, truth(points, radius, half=True, **asked))
+    assert_same(search(points, radius, (method, {}), session, **asked), expected)
+    i, j = half.to_coo()
+    shifts = half.to_host().shifts.astype(np.int64)
+    itself = (i == j) & ~shifts.any(axis=1)
+    first = [next((s for s in shift if s), 0) for shift in shifts.tolist()]
+    assert ((i < j) | ((i == j) & (np.array(first) > 0)) | itself).all()
+    assert itself.sum() == (len(points) if include_self else 0)
+    mirrored = np.concatenate(
+        [np.column_stack([i, j, shifts]), np.column_stack([j, i, -shifts])[~itself]],
+    )
+    whole = np.column_stack([rows_of(expected), expected.indices, expected.shifts])
+    assert sorted(map(tuple, mirrored.tolist())) == sorted(map(tuple, whole.tolist()))
+
+
+@pytest.mark.core
+def test_sorted_by_distance(session, way, dim):
+    """By d2, id, shift: a lattice has many neighbors at the same distance, and here images of one point, too."""
+    points = sample("lattice", 27 if dim == 3 else 16, dim, np.float32)
+    expected = truth(points, 0.8, **unit(dim))
+    order = by_distance(expected)
+
+    found = search(points, 0.8, way, session, sort="distance", **unit(dim))
+    bare = search(points, 0.8, way, session, sort="distance", distances=False, vectors=False, **unit(dim))
+
+    assert (np.diff(expected.indices[order]) == 0).any(), "several images in a row"
+    assert_same(found, expected, order=order)
+    assert_same(bare, expected, order=order)
+    assert bare.distances is bare.vectors is bare.shifts is None
+
+
+@pytest.mark.parametrize("sort", ["index", "distance"])
+def test_sorted_lists_are_the_same_bits_from_every_method_and_run(session, dim, sort):
+    points = sample("multiscale", N // 2, dim, np.float32) * np.float32(1.5)
+    points[:9] = -0.0
+    points[9:12] = 0.0
+    bits = set()
+    for way in [*WAYS.values(), *WAYS.values()]:
+        found = search(points, 0.6, way, session, sort=sort, **unit(dim)).to_host()
+        bits.add(
+            b"|".join(
+                getattr(found, name).tobytes() for name in ("offsets", "indices", "distances", "vectors", "shifts")
+            )
+        )
+
+    assert len(bits) == 1
+
+
+# --- what a list carries ----------------------------------------------------------------------------------------------
+
+
+def test_shifts_come_with_vectors_of_periodic_boxes_alone(session, method):
+    points = sample("uniform", N, 2, np.float32)
+    way = (method, {})
+    for sort in (None, "index", "distance"):
+        assert search(points, 0.1, way, session, sort=sort, box=(1, 1)).shifts is None
+        assert search(points, 0.6, way, session, sort=sort, vectors=False, **unit(2)).shifts is None
+        found = search(points, 0.6, way, session, sort=sort, **unit(2))
+        assert found.shifts.dtype == np.int32
+        assert found.shifts.shape == found.vectors.shape == (found.num_pairs, 2)
+
+
+def test_vectors_are_of_raw_coordinates(session, method, dim):
+    """(p_j - q_i) + shift * length, whose squares summed are the squared distance."""
+    points = sample("uniform", N // 2, dim, np.float32) * np.float32(40)
+    length = np.float32(9.7)
+    found = search(points, 2.0, (method, {}), session, box=(length,) * dim, periodic=True).to_host()
+    i, j = found.to_coo()
+
+    vectors = (points[j] - points[i]) + found.shifts.astype(np.float32) * length
+
+    assert found.shifts.any()
+    assert np.array_equal(found.vectors, vectors)
+    squares = vectors[:, 0] * vectors[:, 0] + vectors[:, 1] * vectors[:, 1]
+    squares = squares + vectors[:, 2] * vectors[:, 2] if dim == 3 else squares
+    assert np.array_equal(found.distances, np.sqrt(squares))
+
+
+def test_a_matrix_has_no_place_for_several_images(session, method):
+    points = sample("uniform", 12, 2, np.float32)
+
+    single = search(points, 0.3, (method, {}), session, **unit(2))
+    several = search(points, 0.9, (method, {}), session, **unit(2))
+
+    assert single.to_scipy().nnz == single.num_pairs
+    for found in (several, several.to_host(), search(points, 0.9, (method, {}), session, vectors=False, **unit(2))):
+        with pytest.raises(clfrnn.InvalidInputError, match=r"to_scipy: query \d+ sees several images of point \d+"):
+            found.to_scipy()
+
+
+def test_a_box_is_only_a_hint_without_periodic(session, method):
+    """It cuts nothing off, and may be any numbers."""
+    points = sample("uniform", N, 2, np.float32) * np.float32(3) - np.float32(1)
+    expected = truth(points, 0.2)
+    for box in ((1, 1), (0, -1), (np.nan, np.inf), [[0.2, 0.2], [0.1, 0.1]]):
+        for periodic in (False, [False, False], np.zeros(2, bool)):
+            assert_same(search(points, 0.2, (method, {}), session, box=box, periodic=periodic), expected)
+
+
+# --- update -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("where", ["host", "device"])
+def test_updates_over_the_seam_and_back(session, way, dim, where):
+    """Points drift over the edge, leap out by thousands of lengths, and come home."""
+    rng = np.random.default_rng(10)
+    points = sample("uniform", N // 2, dim, np.float32)
+    index = build(points, 0.2, way, session, **unit(dim))
+    held = index.query(**FULL)
+    first = truth(points, 0.2, **unit(dim))
+    for step in range(7):
+        points = (points + rng.normal(0, 0.05, points.shape)).astype(np.float32)
+        if step == 2:
+            points += rng.integers(-2000, 2000, points.shape).astype(np.float32)
+        if step == 4:
+            points = np.mod(points, np.float32(1))
+        if step == 5:
+            points += np.float32(5)
+
+        index.update(points if where == "host" else cla.to_device(session.queue, points))
+
+        expected = truth(points, 0.2, **unit(dim))
+        assert np.array_equal(index.count().get(), counts_of(expected)), "before the box is known"
+        assert_same(index.query(**FULL), expected)
+        assert np.array_equal(index.count().get(), counts_of(expected)), "after the box is known"
+    assert_same(held, first)
+
+
+@pytest.mark.parametrize("where", ["host", "device"])
+def test_updates_on_a_torus_of_cells(session, way, dim, where):
+    """A box with far more cells than points, whose points gather, spread, and cross its seam."""
+    rng = np.random.default_rng(11)
+    domain = {"box": (1e4,) * dim, "periodic": True}
+    index = build(rng.random((N, dim)).astype(np.float32), 1.0, way, session, **domain)
+    for low, spread in ((0, 4), (9_999, 3), (-30_001, 3), (0, 1e4), (5_000, 2e4), (-1, 3)):
+        points = (low + rng.random((N, dim)) * spread).astype(np.float32)
+
+        index.update(points if where == "host" else cla.to_device(session.queue, points))
+
+        assert_same(index.query(**FULL), truth(points, 1.0, **domain))
+
+
+@pytest.mark.parametrize("where", ["host", "device"])
+def test_cells_of_a_periodic_box_stay_as_many(session, dim, where):
+    """However often points cross the seam: a cell's side is not rounded up anew with each new place of the box."""
+    for name in sorted(METHODS):
+        points = sample("uniform", N, dim, np.float32)
+        index = clfrnn.build_index(points, 0.15, method=name, session=session, **unit(dim))
+        if structure_of(index).cell_grid is None:
+            continue
+        shape = structure_of(index).cell_grid.shape
+        for step in range(8):
+            moved = points + np.float32(0.01 * (step + 1) * (-1) ** step)
+            index.update(moved if where == "host" else cla.to_device(session.queue, moved))
+            index.query(**FULL)
+            assert structure_of(index).cell_grid.shape == shape
+
+
+# --- count, nearest, visit --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("away", [0, 3])
+def test_counts_and_nearest(session, method, dim, dtype, away):
+    points = sample("duplicates", N // 2, dim, dtype).copy()
+    points[::2] += dtype.type(away)
+    queries = clouds.uniform(70, dim, dtype=dtype, seed=4) * dtype.type(2)
+    index = build(points, 0.2, (method, {}), session, **unit(dim))
+    for asked in ({}, {"include_self": True}, {"radius": 0.03}, {"queries": queries}):
+        radius = asked.get("radius", 0.2)
+        given = {name: value for name, value in asked.items() if name != "radius"}
+        expected = truth(points, radius, **given, **unit(dim))
+        assert np.array_equal(index.count(**asked).get(), counts_of(expected))
+        assert_nearest(index.nearest(**asked), expected)
+    if (dim, dtype.itemsize) != (3, 4):
+        return  # lists have radii of their own in the plane and in float64
+    radii = np.linspace(0, 0.2, 70).astype(dtype)
+    expected = truth(points, radii, queries=queries, **unit(dim))
+    assert np.array_equal(index.count(queries, radius=radii).get(), counts_of(expected))
+    assert_nearest(index.nearest(queries, radius=radii), expected)
+
+
+def test_the_nearest_may_be_an_image_of_oneself(session, method):
+    points = np.float32([[0.25, 0.5], [5.25, 4.5]])
+    alone = clfrnn.build_index(points[:1], 1.5, method=method, session=session, box=(1, 3), periodic=True)
+    both = clfrnn.build_index(points, 1.5, method=method, session=session, box=(1, 3), periodic=True)
+
+    assert alone.nearest().indices.get().tolist() == [0]
+    assert alone.nearest().distances.get().tolist() == [1]
+    assert alone.nearest(include_self=True).distances.get().tolist() == [0]
+    assert alone.nearest(radius=0.9).indices.get().tolist() == [-1]
+    assert alone.nearest(radius=0.9).distances.get().tolist() == [np.inf]
+    assert alone.count().get().tolist() == [2]
+    # Point 1 lies where the image of point 0 does but for an axis: 1 away from both, so the lowest number wins.
+    assert both.nearest().indices.get().tolist() == [0, 0]
+    assert both.nearest().distances.get().tolist() == [1, 1]
+
+
+def test_visits_see_the_shift(session, method, dim):
+    points = sample("uniform", N // 3, dim, np.float32) * np.float32(2)
+    expected = truth(points, 0.3, **unit(dim))
+    weights = np.array([1, 100, 10_000])[:dim]
+    turns = " + ".join(f"{weight} * shift.s{k}" for k, weight in enumerate(weights))
+    function = clfrnn.NeighborFunction(
+        arguments="global int *out", state="int sum = 0;", per_neighbor=f"sum += {turns};", finish="out[i] = sum;"
+    )
+    out = cla.zeros(session.queue, len(points), np.int32)
+
+    build(points, 0.3, (method, {}), session, **unit(dim)).visit(function, out=out)
+
+    sums = np.zeros(len(points), np.int64)
+    np.add.at(sums, rows_of(expected), expected.shifts @ weights)
+    assert sums.any()
+    assert np.array_equal(out.get(), sums)
+
+
+# --- pairs on the seam ------------------------------------------------------------------------------------------------
+
+
+def nudged(rng, values, dtype):
+    """Each value or one of its neighbors in floating point."""
+    values = np.asarray(values, dtype)
+    towards = rng.choice([-np.inf, 0.0, np.inf], values.shape)
+    return np.where(towards == 0, values, np.nextafter(values, towards.astype(dtype))).astype(dtype)
+
+
+def test_a_pair_known_to_break_careless_windows(arranged, way, dim, dtype):
+    """radius 0.125, length 1, one just about 0.875 and the other a hair above 0."""
+    rng = np.random.default_rng(1)
+    near = np.nextafter(dtype.type(0.875), np.array([0, 1], dtype))
+    q = np.concatenate([near, nudged(rng, np.full(60, 0.875), dtype), 0.875 - rng.random(60) * 1e-7]).astype(dtype)
+    x = np.concatenate([[0, np.finfo(dtype).tiny], rng.random(60) * 1e-6, 2.0 ** -rng.uniform(20, 60, 60)]).astype(
+        dtype
+    )
+    for axis in {0, dim - 1}:
+        points = np.full((len(q) + len(x), dim), 0.5, dtype)
+        points[:, axis] = np.concatenate([q, x])
+        expected = truth(points, 0.125, **unit(dim))
+        seam = (rows_of(expected) < len(q)) & (expected.indices >= len(q))
+        far = (points[expected.indices[seam], axis].astype(np.longdouble) - points[rows_of(expected)[seam], axis]) + 1
+        assert (far > 0.125).any(), "pairs that are neighbors by rounding alone"
+        assert_same(search(points, 0.125, way, arranged, **unit(dim)), expected)
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("seed", range(2))
+def test_pairs_on_the_edges_of_periodic_cells(arranged, way, dim, dtype, seed):
+    """On the very edges of the index's cells, their partners a radius away, both moved by whole lengths."""
+    if way[0] == "brute_force":
+        pytest.skip("it has no cells")
+    rng = np.random.default_rng([seed, dim])
+    radius = float(dtype.type(rng.uniform(0.05, 0.24)))
+    length = float(dtype.type(rng.choice([1.0, 0.7, 3.3])))
+    domain = {"box": (length,) * dim, "periodic": True}
+    count = 100
+    sides, low = (radius,) * dim, (0.0,) * dim
+    for _ in range(6):  # the cells follow the points and the points the cells
+        draw = np.random.default_rng([seed, dim, 1])
+        steps = draw.integers(0, [round(length / side) + 1 for side in sides], (count, dim))
+        edge = nudged(draw, np.array(low) + steps * np.array(sides), dtype)
+        partner, axis = edge.copy(), draw.integers(dim, size=count)
+        partner[np.arange(count), axis] += draw.choice([-1.0, 1.0], count).astype(dtype) * dtype.type(radius)
+        points = np.concatenate([edge, nudged(draw, partner, dtype)])
+        turns = draw.integers(-2, 3, points.shape) * (draw.random((2 * count, 1)) < 0.3 * seed)
+        points = nudged(draw, points + turns * length, dtype)
+        grid = build(points, radius, way, arranged, **domain).cell_grid
+        if grid is None or (grid.sides == sides and grid.low == low):
+            break
+        sides, low = grid.sides, grid.low
+    expected = truth(points, radius, **domain)
+
+    if grid is not None:
+        assert (grid.sides, grid.low) == (sides, low), "the points lie on the edges of these very cells"
+    assert expected.shifts.any()
+    assert_same(search(points, radius, way, arranged, **domain), expected)
+    queries = nudged(rng, points[::2] + length, dtype)
+    assert_same(
+        search(points, radius, way, arranged, queries=queries, **domain),
+        truth(points, radius, queries=queries, **domain),
+    )
+
+
+def test_pairs_on_the_edges_of_cells_with_all_points_at_home(session, arranged, way, dim, dtype):
+    """Partners are wrapped into the box: their pairs lie over its edges."""
+    if way[0] == "brute_force":
+        pytest.skip("it has no cells")
+    rng = np.random.default_rng(dim)
+    radius = float(dtype.type(0.13))
+    sides, low = (radius,) * dim, (0.0,) * dim
+    for _ in range(6):
+        draw = np.random.default_rng([dim, 2])
+        steps = draw.integers(0, [round(1 / side) + 1 for side in sides], (150, dim))
+        edge = nudged(draw, np.array(low) + steps * np.array(sides), dtype)
+        partner, axis = edge.copy(), draw.integers(dim, size=150)
+        partner[np.arange(150), axis] += draw.choice([-1.0, 1.0], 150).astype(dtype) * dtype.type(radius)
+        points = np.clip(nudged(draw, np.concatenate([edge, partner]) % dtype.type(1), dtype), 0, 1).astype(dtype)
+        points[0], points[1] = 0, 1
+        index = build(points, radius, way, arranged, **unit(dim))
+        grid = structure_of(index).cell_grid
+        if grid is None or (grid.sides == sides and grid.low == low):
+            break
+        sides, low = grid.sides, grid.low
+    expected = truth(points, radius, **unit(dim))
+
+    assert structure_of(index)._is_in_box()
+    assert expected.shifts.any()
+    assert_same(search(points, radius, way, arranged, **unit(dim)), expected)
+    if dtype == np.float64 and arranged is not session:
+        return
+    assert np.array_equal(index.count().get(), counts_of(expected))
+    radii = (radius * rng.random(len(points))).astype(dtype)
+    radii[0] = radius  # the same cells
+    assert_same(search(points, radii, way, arranged, **unit(dim)), truth(points, radii, **unit(dim)))
+
+
+# --- a hair outside of the box ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("start", [0.0, 17.0, 7e4, 1e5])
+@pytest.mark.parametrize("share", [0.4, 0.6, 0.9, 1.1, 1.9, 2.1])
+@pytest.mark.parametrize("name", ["strips", "uniform_grid"])
+def test_host_and_device_agree_on_who_is_at_home(arranged, name, share, start):
+    """What the host takes for at home the device does too, else no kernel would serve the query."""
+    outside = share * SLACK
+    points = np.float32(start) + np.float32([[-outside, 0.3], [1 + outside, 0.7], [0.5, -outside], [0.2, 1 + outside]])
+    points = np.concatenate([points, np.float32(start) + np.random.default_rng(1).random((40, 2), np.float32)])
+    domain = {"box": [(start,) * 2, (start + 1,) * 2], "periodic": True}
+    index = clfrnn.build_index(points, 0.3, method=name, session=arranged, **domain)
+
+    assert device_says_home(arranged, index) or not structure_of(index)._is_in_box()
+    assert np.array_equal(index.count().get(), counts_of(truth(points, 0.3, **domain)))
+
+
+def device_says_home(session, index):
+    """The last number that a periodic walk reads."""
+    images = structure_of(index).buffers()["images"]
+    return bool(session.read(images)[-1])
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("name", ["strips", "uniform_grid"])
+def test_pairs_of_points_a_hair_outside(arranged, name):
+    hair = 7e-6
+    points = np.float32([[1 + hair, 0.3], [0.1 + 6e-6, 0.3], [-hair, 0.7], [0.9 - 6e-6, 0.7]])
+    index = clfrnn.build_index(points, 0.1, method=name, session=arranged, **unit(2))
+
+    assert structure_of(index)._is_in_box()
+    assert index.count().get().tolist() == [1, 1, 1, 1]
+    assert_same(search(points, 0.1, (name, {}), arranged, **unit(2)), truth(points, 0.1, **unit(2)))
+
+
+@pytest.mark.parametrize("start", [0.0, -0.5, 3.7, -200.0, 5e4])
+def test_the_host_bounds_the_pads_of_the_device(session, start, dtype, real):
+    points = (start + np.random.default_rng(2).random((50, 3)) * [1, 2, 0.1]).astype(dtype)
+    box = [np.full(3, start), start + np.array([1, 2, 0.1])]
+    index = clfrnn.build_index(points, 0.01, method="strips", box=box, periodic=[True, True, False], session=session)
+
+    assert device_says_home(session, index)
+    measured = session.read(structure_of(index).buffers()["images"])[12:15]
+    bounded = structure_of(index).problem.box.pads(structure_of(index).cell_grid.low, real)
+    assert (np.asarray(bounded) >= measured).all()
+    assert measured[:2].all()
+    assert bounded[2] == measured[2] == 0
+
+
+@pytest.mark.parametrize("name", ["strips", "uniform_grid"])
+def test_a_query_keeps_its_kernels_whatever_the_index_does_since(arranged, name):
+    """So far out that windows are as long as the box; the index then moves to where they are not."""
+    length, start = np.float32(0.70434713), np.float32(296300.375)
+    points = np.array([[start, start], [start + length, start]], np.float32)
+    radius, domain = 0.985 * float(length), {"box": (length, length), "periodic": True}
+    expected = truth(points, radius, **domain)
+    assert np.abs(expected.shifts).max() > 1
+    index = clfrnn.build_index(points, radius, method=name, session=arranged, **domain)
+    hinted = index.query(hint=1, **FULL)
+    blocks = index.query_blocks(max_bytes=10_000, **FULL)
+
+    index.update(np.float32([[0.1, 0.1], [0.2, 0.2]]))
+
+    assert_same(hinted, expected)
+    found = [block.to_host() for block in blocks]
+    assert np.array_equal(np.concatenate([block.indices for block in found]), expected.indices)
+    assert np.array_equal(np.concatenate([block.shifts for block in found]), expected.shifts)
+
+
+@pytest.mark.filterwarnings("error")
+def test_boxes_that_end_beyond_all_numbers(session):
+    points = np.linspace(2.5e38, 3.3e38, 20, dtype=np.float32)[:, None].repeat(2, axis=1)
+    index = clfrnn.build_index(points, 1.0, method="strips", box=(2e38, 2e38), periodic=True, session=session)
+    assert index.count().get().tolist() == [0] * 20
+
+
+# --- other dimensions -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("dimension", [1, 4])
+def test_brute_force_in_other_dimensions(session, dtype, dimension):
+    if (dimension == 1) != (dtype == np.float64):
+        pytest.skip("each dimension and dtype is met once")
+    points = clouds.uniform(80 if dimension == 1 else 40, dimension, dtype=dtype, seed=1) * dtype.type(1.5)
+    queries = clouds.uniform(30, dimension, dtype=dtype, seed=2) * dtype.type(4)
+    radius = 0.1 if dimension == 1 else 0.5
+    way = ("brute_force", {})
+    domains = [unit(dimension), {"box": (1,) * dimension, "periodic": [True] + [False] * (dimension - 1)}]
+    for domain in domains:
+        assert_same(search(points, radius, way, session, **domain), truth(points, radius, **domain))
+        assert_same(
+            search(points, radius, way, session, half=True, **domain),
+            truth(points, radius, half=True, **domain),
+        )
+        assert_same(
+            search(points, radius, way, session, queries=queries, **domain),
+            truth(points, radius, queries=queries, **domain),
+        )
+    line = clouds.uniform(6, dimension, dtype=dtype, seed=1)
+    only_first = domains[-1]
+    assert_same(search(line, 3.2, way, session, **only_first), truth(line, 3.2, **only_first))
+
+
+# --- refusals ---------------------------------------------------------------------------------------------------------
+
+
+PLAIN = clouds.uniform(50, 2, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("domain", "message"),
+    [
+        ({"periodic": True}, "box: periodic=True needs the lengths of the box, got None"),
+        ({"periodic": [False, True]}, "box: .*needs the lengths"),
+        ({"periodic": True, "box": (1, 0)}, "box: expected a positive, finite length on axis 1.*got 0.0"),
+        ({"periodic": True, "box": (-1, 1)}, "box: .*on axis 0.*got -1.0"),
+        ({"periodic": True, "box": (1, np.nan)}, "box: .*on axis 1.*got nan"),
+        ({"periodic": True, "box": (np.inf, 1)}, "box: .*on axis 0.*got inf"),
+        ({"periodic": True, "box": (1e39, 1)}, "box: .*on axis 0.*got inf"),
+        ({"periodic": True, "box": (1e-40, 1)}, "box: .*on axis 0"),
+        ({"periodic": True, "box": [[0, 0], [1, 0]]}, "box: .*on axis 1.*got 0.0"),
+        ({"periodic": True, "box": [[0, 1], [1, 0]]}, "box: .*on axis 1.*got -1.0"),
+        ({"periodic": True, "box": [[0, np.nan], [1, 1]]}, "box: .*on axis 1.*got nan"),
+        ({"periodic": True, "box": [[0, -1e39], [1, 1]]}, "box: .*on axis 1"),
+        ({"periodic": True, "box": [[0, 1e9], [1, 1e9 + 1]]}, "box: .*on axis 1.*got 0.0"),
+        ({"periodic": True, "box": 1.0}, r"box: expected 2 lengths.*shape \(2, 2\), got 1.0"),
+        ({"periodic": True, "box": (1, 1, 1)}, r"box: expected 2 lengths.*got \(1, 1, 1\)"),
+        ({"periodic": True, "box": np.ones((3, 2))}, "box: expected 2 lengths"),
+        ({"periodic": True, "box": np.ones((2, 3))}, "box: expected 2 lengths"),
+        ({"periodic": True, "box": np.ones((1, 2))}, "box: expected 2 lengths"),
+        ({"periodic": True, "box": "unit"}, "box: expected 2 lengths.*got 'unit'"),
+        ({"periodic": True, "box": [[0, 0], [1]]}, "box: expected 2 lengths"),
+        ({"periodic": False, "box": (1, 1, 1)}, "box: expected 2 lengths"),
+        ({"periodic": [True], "box": (1, 1)}, r"periodic: expected True, False or 2 of them.*got \[True\]"),
+        ({"periodic": [True] * 3, "box": (1, 1)}, "periodic: expected"),
+        ({"periodic": 1, "box": (1, 1)}, "periodic: expected.*got 1"),
+        ({"periodic": [0, 1], "box": (1, 1)}, "periodic: expected"),
+        ({"periodic": "xy", "box": (1, 1)}, "periodic: expected.*got 'xy'"),
+        ({"periodic": None, "box": (1, 1)}, "periodic: expected.*got None"),
+        ({"periodic": [True, None], "box": (1, 1)}, "periodic: expected"),
+    ],
+    ids=lambda value: None,
+)
+def test_bad_boxes(session, domain, message):
+    for call in (clfrnn.search, clfrnn.build_index):
+        with pytest.raises(clfrnn.InvalidInputError, match=message):
+            call(PLAIN, 0.1, session=session, **domain)
+
+
+def test_a_radius_over_too_many_images(session, method):
+    with pytest.raises(clfrnn.InvalidInputError, match=r"radius: .*reaches over so many images.*2\*\*31"):
+        clfrnn.build_index(PLAIN, 1e4, method=method, session=session, **unit(2))
+    with pytest.raises(clfrnn.InvalidInputError, match="radius: .*so many images"):
+        clfrnn.search(PLAIN, np.full(50, 1e4), method=method, session=session, **unit(2))
+
+
+def test_host_coordinates_too_far_out(session, method, dtype):
+    far = PLAIN.astype(dtype)
+    far[7, 1] = 1e6 if dtype == np.float32 else 1e12
+    message = r"{}: expected coordinates .*got .*on axis 1"
+    index = clfrnn.build_index(PLAIN.astype(dtype), 0.2, method=method, session=session, **unit(2))
+
+    for call in (clfrnn.search, clfrnn.build_index):
+        with pytest.raises(clfrnn.InvalidInputError, match=message.format("points")):
+            call(far, 0.2, method=method, session=session, **unit(2))
+    with pytest.raises(clfrnn.InvalidInputError, match=message.format("points")):
+        index.update(far)
+    for call in (index.query, index.count, index.nearest, lambda queries: index.query(queries, hint=100)):
+        with pytest.raises(clfrnn.InvalidInputError, match=message.format("queries")):
+            call(far)
+    assert_same(index.query(**FULL), truth(PLAIN.astype(dtype), 0.2, **unit(2)))
+    free = clfrnn.search(far, 0.2, method=method, session=session, **FULL, box=(1, 1), periodic=[True, False])
+    assert_same(free, truth(far, 0.2, box=(1, 1), periodic=[True, False]))
+
+
+def test_device_coordinates_too_far_out(session, method):
+    """Found by the next call that waits; until then the index makes no harm."""
+    far = PLAIN.copy()
+    far[7, 1] = 1e6
+    far[8, 0] = -3e38
+    device = cla.to_device(session.queue, far)
+    index = clfrnn.build_index(PLAIN, 0.2, method=method, session=session, **unit(2))
+
+    for call in (clfrnn.search, clfrnn.build_index):
+        with pytest.raises(clfrnn.InvalidInputError, match="points: expected coordinates"):
+            call(device, 0.2, method=method, session=session, **unit(2))
+    index.count(device)
+    with pytest.raises(clfrnn.InvalidInputError, match="queries: expected coordinates"):
+        index.check()
+    index.check()
+    index.update(device)
+    index.count().get()
+    with pytest.raises(clfrnn.InvalidInputError, match="points: expected coordinates"):
+        index.check()
+    with pytest.raises(clfrnn.InvalidInputError, match="points: expected coordinates"):
+        index.query()
+    index.update(PLAIN)
+    index.check()
+    assert_same(index.query(**FULL), truth(PLAIN, 0.2, **unit(2)))
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_device_rows_that_are_not_finite(session, method, dim, bad):
+    """Nobody's neighbor, in whatever image, until the next call that waits."""
+    points = sample("uniform", max(50, N // 2), dim, np.float32).copy()
+    good = points.copy()
+    points[17, dim - 1] = bad
+    points[40] = bad
+    index = build(good, 0.3, (method, {}), session, **unit(dim))
+    parts = np.delete(np.arange(len(points)), [17, 40])
+    expected = np.zeros(len(points), np.int64)
+    expected[parts] = counts_of(truth(points[parts], 0.3, **unit(dim)))
+
+    index.update(cla.to_device(session.queue, points))
+
+    assert np.array_equal(index.count().get(), expected)
+    assert np.array_equal(index.nearest().indices.get() == -1, expected == 0)
+    with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 17"):
+        index.check()
+    with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 17"):
+        index.query()
+    index.update(good)
+    counts = index.count(cla.to_device(session.queue, points))
+    assert counts.get()[[17, 40]].tolist() == [0, 0]
+    with pytest.raises(clfrnn.InvalidInputError, match="queries: .*row 17"):
+        index.check()
+    assert_same(index.query(**FULL), truth(good, 0.3, **unit(dim)))
+
+
+# --- the arrangement for a GPU ----------------------------------------------------------------------------------------
+
+GPU_CASES = [("strips", 3), ("uniform_grid", 2), ("brute_force", 2)]
+
+
+@pytest.mark.parametrize("domain", ["open", "home", "away", "one axis", "large radius", "torus"])
+@pytest.mark.parametrize(("name", "dimension"), GPU_CASES)
+def test_the_arrangement_for_a_gpu(gpu_like, name, dimension, domain):
+    n = 20 if domain == "large radius" else N
+    radius = {"large radius": 1.1, "torus": 0.9}.get(domain, 0.19)
+    points = clouds.uniform(n, dimension, seed=5).copy()
+    queries = clouds.uniform(50, dimension, seed=6) * np.float32(1.2) - np.float32(0.1)
+    box = {"open": {}, "one axis": {"box": (1,) * dimension, "periodic": [False, True, False][:dimension]}}
+    asked = box.get(domain, unit(dimension))
+    if domain == "away":
+        points[::3] += 2
+        queries -= 7
+    if domain == "torus":
+        asked = {"box": (3e4,) * dimension, "periodic": True}
+        points = (np.random.default_rng(2).choice([-1.0, 15_000.0], (n, dimension)) + 2 * points).astype(np.float32)
+        queries = points[::5] + np.float32(0.25)
+    index = clfrnn.build_index(points, radius, method=name, session=gpu_like, **asked)
+    if structure_of(index).cell_grid is not None:
+        assert not structure_of(index).config.columns
+    if domain == "torus" and structure_of(index).cell_grid is not None:
+        assert structure_of(index).cell_grid.wrapped
+
+    own = truth(points, radius, **asked)
+    foreign = truth(points, radius, queries=queries, **asked)
+    way = (name, {})
+    assert_same(search(points, radius, way, gpu_like, **asked), own)
+    assert_same(search(points, radius, way, gpu_like, queries=queries, **asked), foreign)
+    if domain not in {"open", "away", "home"} or name == "brute_force":
+        return
+    assert np.array_equal(index.count().get(), counts_of(own))
+    assert_nearest(index.nearest(), own)
+    assert_same(search(points, radius, way, gpu_like, half=True, **asked), truth(points, radius, half=True, **asked))
+    radii = (np.linspace(0, radius, n)).astype(np.float32)
+    assert_same(search(points, radii, way, gpu_like, **asked), truth(points, radii, **asked))
+    blocks = [block.to_host() for block in index.query_blocks(max_bytes=len(own.indices) * 10, **FULL)]
+    assert len(blocks) > 1
+    assert np.array_equal(np.concatenate([block.indices for block in blocks]), own.indices)
+    assert np.array_equal(np.concatenate([block.vectors for block in blocks]), own.vectors)
+
+
+@pytest.mark.parametrize("start", [0.0, -0.5, 3.0, 70_000.0])
+@pytest.mark.parametrize("radius", [0.3, 0.49, 0.51, 0.8, 0.98, 0.9999, 1.3])
+@pytest.mark.parametrize("name", ["strips", "uniform_grid"])
+def test_windows_nearly_as_long_as_the_box(gpu_like, name, radius, start, dim):
+    """On either side of where the kernel for points at home gives up, points a hair outside of the box among them."""
+    rng = np.random.default_rng(3)
+    points = (start + rng.random((40, dim))).astype(np.float32)
+    points[:6, 0] = np.float32(start) + np.float32([-4e-6, 0, 4e-6, 1 - 4e-6, 1, 1 + 4e-6])
+    domain = {"box": [(start,) * dim, (start + 1,) * dim], "periodic": [True] * (dim - 1) + [radius < 0.5]}
+    index = clfrnn.build_index(points, radius, method=name, session=gpu_like, **domain)
+
+    expected = truth(points, radius, **domain)
+    assert structure_of(index)._is_in_box()
+    assert np.array_equal(index.count().get(), counts_of(expected))
+    assert_same(search(points, radius, (name, {}), gpu_like, **domain), expected)
+    half = search(points, radius, (name, {}), gpu_like, half=True, **domain)
+    assert_same(half, truth(points, radius, half=True, **domain))
+    assert_nearest(index.nearest(), expected)
+
+
+@pytest.mark.parametrize("name", ["strips", "uniform_grid"])
+def test_points_at_home_have_a_kernel_of_their_own(session, name, dim):
+    """For the points' own queries where a window passes one edge at most, and no two of its cells share an address."""
+    points = sample("uniform", N, dim, np.float32)
+
+    def served(radius, given=points, box=1.0):
+        index = clfrnn.build_index(given, radius, method=name, session=session, box=(box,) * dim, periodic=True)
+        return [structure_of(index).images_served(foreign=foreign) for foreign in (False, True)]
+
+    assert served(0.2) == [("next",), ("home",)]
+    assert served(0.49) == [("next",), ("home",)]
+    assert served(0.51) == served(1.7) == [("home",), ("home",)]
+    assert served(0.2, points * np.float32(2)) == [("next", "away"), ("home", "away")]
+
+
+@pytest.mark.parametrize("name", ["strips", "uniform_grid"])
+@pytest.mark.parametrize(("radius", "start"), [(4e-3, 0.0), (1e-3, 300.0), (1e-4, -1.0), (1e-6, 0.0), (2.4e-5, 300.0)])
+def test_clusters_over_the_edges_of_a_torus(arranged, name, radius, start, dim):
+    """Cells wrapped around a torus whose seam is the edge of the box too; pads from next to nothing to far too wide."""
+    rng = np.random.default_rng(int(1e6 * radius))
+    lengths = np.exp(rng.normal(0, 0.5, dim))
+    centers = np.vstack([rng.integers(0, 2, (4, dim)), rng.random((4, dim))])
+    points = (centers[rng.integers(0, 8, 4 * N)] + rng.normal(0, 0.7 * radius, (4 * N, dim))) % 1 * lengths + start
+    points = points.astype(np.float32)
+    low = np.full(dim, np.float32(start))
+    domain = {"box": [low, low + lengths.astype(np.float32)], "periodic": [True] * (dim - 1) + [radius < 1e-3]}
+    index = clfrnn.build_index(points, radius, method=name, session=arranged, **domain)
+
+    expected = truth(points, radius, **domain)
+    assert structure_of(index).cell_grid.wrapped
+    assert len(expected.indices) > 100
+    if start == 0:
+        assert structure_of(index).images_served(foreign=False) == (("next",) if radius > 1e-4 else ("home",))
+    assert np.array_equal(index.count().get(), counts_of(expected))
+    assert_same(search(points, radius, (name, {}), arranged, **domain), expected)
+
+
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("name", ["strips", "uniform_grid"])
+def test_points_at_infinity_end_no_search(arranged, name, bad, dim):
+    """They pass no edge, although their windows lie beyond all; the rest is counted, and the next check says which."""
+    rng = np.random.default_rng(1)
+    for radius, spread in ((0.002, 0.002), (0.2, 1.0)):
+        points = np.float32((rng.integers(0, 2, (N, dim)) + spread * rng.normal(0, 1, (N, dim))) % 1)
+        index = clfrnn.build_index(points, radius, method=name, session=arranged, **unit(dim))
+        spoilt = points.copy()
+        spoilt[3, 0] = spoilt[7, dim - 1] = bad
+        good = np.isfinite(spoilt).all(axis=1)
+        index.update(cla.to_device(arranged.queue, spoilt))
+        counts = index.count().get()
+        assert counts[~good].tolist() == [0, 0]
+        assert np.array_equal(counts[good], counts_of(truth(points[good], radius, **unit(dim))))
+        with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 3"):
+            index.check()
+
+
+def test_crowds_count_as_such_although_points_have_left_the_box(session):
+    """One point outside leaves the sizes of cells as they are, which follow the crowd."""
+    rng = np.random.default_rng(3)
+    points = (rng.random((4, 3))[rng.integers(0, 4, 1000)] * 0.9 + rng.random((1000, 3)) * 0.01).astype(np.float32)
+    inside = clfrnn.build_index(points, 0.002, session=session, method="strips", **unit(3))
+    points[0, 0] = 1.2
+    outside = clfrnn.build_index(points, 0.002, session=session, method="strips", **unit(3))
+
+    assert max(outside.cell_grid.sides) <= 2 * max(structure_of(inside).cell_grid.sides)
+    assert np.array_equal(outside.count().get(), counts_of(truth(points, 0.002, **unit(3))))
+
+
+def test_even_points_that_have_left_the_box_are_no_uneven_crowd(session):
+    """What is sampled of them outside is chance: inside, all have as many others around them."""
+    rng = np.random.default_rng(4)
+    points = (rng.random((3000, 3)) + rng.integers(-5, 5, (3000, 3))).astype(np.float32)
+    index = clfrnn.build_index(points, 0.3, session=as_gpu(session), **unit(3))
+
+    assert structure_of(index).problem.survey.others > 50
+    assert structure_of(index).problem.survey.unevenness == pytest.approx(1, abs=0.2)
+    assert index.method != "aabb_tree"
+
+
+@pytest.mark.parametrize(("name", "dimension"), GPU_CASES[:2])
+def test_updates_in_the_arrangement_for_a_gpu(gpu_like, name, dimension):
+    """Home, away and home again: other kernels serve each."""
+    rng = np.random.default_rng(4)
+    points = clouds.uniform(N, dimension, seed=5)
+    index = clfrnn.build_index(points, 0.19, method=name, session=gpu_like, **unit(dimension))
+    for shift in (0, 1, 1000, 0):
+        points = (np.mod(points, 1) + rng.integers(-shift, shift + 1, points.shape)).astype(np.float32)
+        expected = truth(points, 0.19, **unit(dimension))
+        for given in (points, cla.to_device(gpu_like.queue, points)):
+            index.update(given)
+            assert np.array_equal(index.count().get(), counts_of(expected))
+            assert_same(index.query(**FULL), expected)
+    bad = points.copy()
+    bad[5] = np.nan
+    index.update(cla.to_device(gpu_like.queue, bad))
+    assert index.count().get()[5] == 0
+    with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 5"):
+        index.check()
+
+
+def test_device_queries_of_another_dtype(session):
+    """They are widened by way of the host, and belong to neither of the usual paths."""
+    if not session.profile.fp64:
+        pytest.skip("the device has no fp64")
+    points = clouds.uniform(50, 3, dtype=np.float64, seed=1)
+    queries = clouds.uniform(20, 3, seed=2)
+    device = cla.to_device(session.queue, queries)
+    index = clfrnn.build_index(points, 0.3, box=(1, 1, 1), periodic=True, session=session)
+
+    with pytest.raises(clfrnn.InvalidInputError, match=r"queries: expected coordinates .*got .*on axis 1"):
+        index.count(cla.to_device(session.queue, queries + np.float32([0, 1e12, 0])))
+    found = clfrnn.search(points, 0.3, queries=device, box=(1, 1, 1), periodic=True, sort="index", session=session)
+
+    expected = reference.neighbors(points, 0.3, queries=queries, box=(1, 1, 1), periodic=True)
+    assert np.array_equal(found.to_host().indices, expected.indices)
+
+
+@pytest.mark.parametrize("bad", [np.inf, np.nan, 1e30, 3e4, -1.0])
+def test_device_radii_that_nobody_checked_do_not_run_away(session, method, bad):
+    """One of them reaches over images without end; it finds nothing until check() names it."""
+    points = clouds.uniform(60, 3, seed=1)
+    radii = np.full(60, 0.2, np.float32)
+    radii[7] = bad
+    index = clfrnn.build_index(points, 0.2, method=method, box=(1, 1, 1), periodic=True, session=session)
+
+    counts = index.count(radius=cla.to_device(session.queue, radii)).get()
+
+    expected = np.diff(reference.neighbors(points, 0.2, box=(1, 1, 1), periodic=True).offsets)
+    expected[7] = 0
+    assert np.array_equal(counts, expected)
+    with pytest.raises(clfrnn.InvalidInputError, match="radius: "):
+        index.check()
+
+
+def test_a_radius_over_more_images_than_can_be_counted(session):
+    for points in (np.full((1, 3), 0.5, np.float32), np.zeros((0, 3), np.float32)):
+        with pytest.raises(clfrnn.InvalidInputError, match="radius: 644"):
+            clfrnn.build_index(points, 644.55, method="strips", box=(1, 1, 1), periodic=True, session=session)

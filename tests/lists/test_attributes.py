@@ -1,0 +1,183 @@
+"""Lists measured by the numbers of their pairs: as those that a visit writes, to the last bit."""
+
+import numpy as np
+import pyopencl.array as cla
+import pytest
+from conftest import POINTS, as_gpu, structure_of, takes_long_as_gpu
+
+import clfrnn
+from clfrnn import clouds, reference
+from clfrnn.lists import attributes
+from clfrnn.lists import plan as list_plan
+from clfrnn.methods import METHODS
+from clfrnn.methods.grid import plan as cell_plan
+from clfrnn.primitives.pair_geometry import measure_pairs as measure
+
+N = min(500, POINTS)
+RADIUS = 0.17
+BOX = {"box": (1.0, 1.0, 1.0), "periodic": (True, False, True)}
+ASKED = {
+    "distances": {"distances": True, "sort": "index"},
+    "vectors, by distance": {"vectors": True, "distances": True, "sort": "distance"},
+    "vectors": {"vectors": True, "sort": "index"},
+    "by distance": {"sort": "distance"},
+}
+
+
+@pytest.fixture(autouse=True)
+def measured(monkeypatch):
+    """Lists are measured however short they are; how many were."""
+    monkeypatch.setattr(list_plan, "_NUMBERS", 0)
+    monkeypatch.setattr(list_plan, "_NUMBERS_OF_POINT", 0)
+    made = []
+    monkeypatch.setattr(
+        attributes,
+        "measure_pairs",
+        lambda *given, **named: made.append(len(named["points"])) or measure(*given, **named),
+    )
+    return made
+
+
+def assert_same(found, expected, *, by_distance=False):
+    found = found.to_host()
+    rows = np.repeat(np.arange(len(expected.offsets) - 1), np.diff(expected.offsets))
+    order = np.lexsort((expected.indices, expected.squares, rows)) if by_distance else slice(None)
+    assert np.array_equal(found.offsets, expected.offsets)
+    assert np.array_equal(found.indices, expected.indices[order])
+    for name in ("distances", "vectors", "shifts"):
+        if getattr(found, name) is not None:
+            assert np.array_equal(getattr(found, name), getattr(expected, name)[order]), name
+
+
+def gpu(session, method):
+    if session.profile.kind != "gpu" and (method == "aabb_tree" or takes_long_as_gpu(session, method)):
+        pytest.skip("drivers for CPUs take long for kernels in the arrangement for a GPU")
+    return as_gpu(session)
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_points_are_read_back(session, method, dtype):
+    points = clouds.uniform(N, 3, dtype=dtype, seed=2)
+    index = clfrnn.build_index(points, RADIUS, method=method, session=session)
+    for moved in (points, points[::-1] * dtype.type(2)):
+        index.update(moved)
+        assert np.array_equal(structure_of(index).positions().get(), moved)
+
+
+@pytest.mark.parametrize("domain", [{}, BOX], ids=["open", "periodic"])
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_every_method(session, method, domain, dtype, measured):
+    """The points' own and foreign queries, foreseen and hinted at, with points that lie far outside of the box."""
+    points, queries = clouds.uniform(N, 3, dtype=dtype, seed=3), clouds.uniform(N // 7, 3, dtype=dtype, seed=4)
+    if domain:
+        points[::9, 0] += dtype.type(3)
+        queries[::5, 2] -= dtype.type(2)
+    index = clfrnn.build_index(points, RADIUS, method=method, session=gpu(session, method), **domain)
+    expected = reference.neighbors(points, RADIUS, **domain)
+    for asked in ASKED.values():
+        for hint in (None, 7, 10**5):
+            by_distance = asked["sort"] == "distance"
+            assert_same(index.query(hint=hint, **asked), expected, by_distance=by_distance)
+            found = index.query(queries, hint=hint, **asked)
+            assert_same(found, reference.neighbors(points, RADIUS, queries=queries, **domain), by_distance=by_distance)
+    assert measured
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5, 12])
+def test_every_dimension(session, dim, measured):
+    points = clouds.uniform(N, dim, seed=5)
+    radius = 0.05 * dim
+    index = clfrnn.build_index(points, radius, method="brute_force", session=gpu(session, "brute_force"))
+    assert_same(
+        index.query(distances=True, vectors=True, half=True, sort="index"),
+        reference.neighbors(points, radius, half=True),
+    )
+    assert measured
+
+
+def test_a_query_that_sees_two_images_of_a_point_is_visited(session, measured):
+    points = clouds.uniform(N // 4, 3, seed=6)
+    domain = {"box": (0.9, 2.0, 2.0), "periodic": True}
+    index = clfrnn.build_index(points, 0.4, method="strips", session=gpu(session, "strips"), **domain)
+    assert_same(index.query(distances=True, vectors=True, sort="index"), reference.neighbors(points, 0.4, **domain))
+    assert not measured
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("foreign", [False, True], ids=["own", "foreign"])
+def test_lists_are_of_the_points_and_queries_that_were(session, foreign, measured):
+    """Also when they are looked at after the index has moved on, and the caller has written over his arrays."""
+    session = gpu(session, "strips")
+    points, queries = clouds.uniform(N, 3, seed=7), clouds.uniform(N // 3, 3, seed=8)
+    on_device = cla.to_device(session.queue, queries) if foreign else None
+    index = clfrnn.build_index(points, RADIUS, method="strips", session=session)
+    expected = reference.neighbors(points, RADIUS, queries=queries if foreign else None)
+
+    hinted = [index.query(on_device, hint=hint, distances=True, vectors=True, sort="index") for hint in (3, 10**5)]
+    parts = index.query_blocks(on_device, max_bytes=8_000, distances=True, sort="index")
+    index.update(points[::-1] * np.float32(0.5))
+    if on_device is not None:
+        on_device.fill(9)
+
+    for each in hinted:
+        assert_same(each, expected)
+    parts = [part.to_host() for part in parts]
+    assert len(parts) > 1
+    assert np.array_equal(np.concatenate([part.indices for part in parts]), expected.indices)
+    assert np.array_equal(np.concatenate([part.distances for part in parts]), expected.distances)
+    assert measured
+
+
+@pytest.mark.parametrize("domain", [{}, BOX], ids=["open", "periodic"])
+def test_parts_of_many_queries(session, monkeypatch, domain, measured):
+    """Whose walks go through a sorted copy of them, made anew for each part."""
+    monkeypatch.setattr(cell_plan, "_MANY_QUERIES", {})
+    monkeypatch.setattr(cell_plan, "_MANY_QUERIES_ELSEWHERE", 40)
+    monkeypatch.setattr(cell_plan, "_LEAST_TO_SORT_FOR", {})
+    session = gpu(session, "strips")
+    points, queries = clouds.uniform(N, 3, seed=10), clouds.uniform(N, 3, seed=11)
+    on_device = cla.to_device(session.queue, queries)
+    index = clfrnn.build_index(points, RADIUS, method="strips", session=session, **domain)
+    expected = reference.neighbors(points, RADIUS, queries=queries, **domain)
+    parts = index.query_blocks(on_device, max_bytes=15_000, distances=True, vectors=True, sort="index")
+    on_device.fill(9)
+    index.update(points[::-1].copy())
+
+    parts = [part.to_host() for part in parts]
+
+    assert len(parts) > 2
+    for name in ("indices", "distances", "vectors"):
+        assert np.array_equal(np.concatenate([getattr(part, name) for part in parts]), getattr(expected, name)), name
+    assert measured
+
+
+@pytest.mark.parametrize("hint", [None, 10**5])
+@pytest.mark.parametrize("sort", ["index", "distance"])
+def test_the_visit_writes_all_where_there_is_no_memory_for_points(session, monkeypatch, hint, sort, measured):
+    session = gpu(session, "strips")
+    points = clouds.uniform(N, 3, seed=12)
+    index = clfrnn.build_index(points, RADIUS, method="strips", session=session)
+    allocate = type(session).allocate
+
+    def refuse(self, *given, purpose, **named):
+        if "by their numbers" in purpose:
+            raise clfrnn.DeviceMemoryError("none left", needed=1, available=0)
+        return allocate(self, *given, purpose=purpose, **named)
+
+    monkeypatch.setattr(type(session), "allocate", refuse)
+    found = index.query(hint=hint, distances=True, vectors=True, sort=sort)
+    assert_same(found, reference.neighbors(points, RADIUS), by_distance=sort == "distance")
+    assert not measured
+
+
+@pytest.mark.core
+def test_long_rows_are_sorted_too(session, measured):
+    """Longer than what fits local memory, beside short ones and empty ones."""
+    rng = np.random.default_rng(9)
+    points = np.concatenate([rng.normal(0, 0.01, (700, 3)), rng.random((200, 3)), [[5, 5, 5]]]).astype(np.float32)
+    index = clfrnn.build_index(points, 0.08, method="uniform_grid", session=gpu(session, "uniform_grid"))
+    expected = reference.neighbors(points, 0.08)
+    assert np.diff(expected.offsets).max() > 512
+    assert_same(index.query(distances=True, sort="distance"), expected, by_distance=True)
+    assert_same(index.query(vectors=True, sort="index"), expected)
+    assert measured

@@ -1,0 +1,253 @@
+"""Counts and nearest neighbors that are written in another form first: what they are, and where that is done."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from conftest import POINTS, RECORDED, as_gpu, as_narrow_gpu, structure_of
+
+import clfrnn
+from clfrnn import clouds, reference
+from clfrnn.errors import DeviceMemoryError
+from clfrnn.methods.grid import cost_model as side_costs
+from clfrnn.methods.grid import structure as cells
+from clfrnn.planning.problem import Problem
+from clfrnn.primitives.unpack import unpack_bytes, unpack_pairs
+from clfrnn.queries import count_nearest as answers
+from clfrnn.queries.make_request import make_request
+from clfrnn.runtime.scratch import Scratch
+from clfrnn.survey import Survey
+
+N = min(701, POINTS)
+RADIUS = {2: 0.08, 3: 0.2}
+UNPACKING = {"unpack_bytes", "unpack_pairs"}
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """However few the queries are, and however much work each has."""
+    for limits in ("_AS_BYTES", "_IN_PAIRS"):
+        monkeypatch.setattr(answers, limits, dict.fromkeys((2, 3), ((1, np.inf),)))
+
+
+@pytest.fixture
+def device(session, monkeypatch):
+    """One that sorts points and queries by regions first, however few they are."""
+    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
+    monkeypatch.setattr("clfrnn.planning.binning._MOST_OPEN", 0)
+    monkeypatch.setattr(cells, "many_queries", lambda *_, **__: 1)
+    return as_narrow_gpu(session, fma=True)
+
+
+def launched(index, call):
+    with index.session.recorded() as launches:
+        found = call()
+    return [name for name, _ in launches], found
+
+
+def nearest_in(expected):
+    """The nearest of each row: of several the lowest number."""
+    counts = np.diff(expected.offsets)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    first = np.lexsort((expected.indices, expected.squares, rows))[expected.offsets[:-1][counts > 0]]
+    indices = np.full(len(counts), -1, np.int32)
+    distances = np.full(len(counts), np.inf, expected.distances.dtype)
+    indices[counts > 0], distances[counts > 0] = expected.indices[first], expected.distances[first]
+    return indices, distances
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"include_self": True},
+        {"radius": True},
+        {"queries": True},
+        {"box": 1.0},
+        {"box": 0.9},
+    ],
+    ids=["plain", "self", "radii", "queries", "home", "away"],
+)
+def test_every_kind_of_query(device, asked, dim, dtype):
+    """By regions, and then as those that come nearly sorted: in both forms, and after points have moved."""
+    if dtype.itemsize == 8 and (dim == 2 or asked not in ({}, {"queries": True})):
+        pytest.skip("float64 is tested in three dimensions, of the points and of others")
+    points, radius, kept = clouds.uniform(N, dim, dtype=dtype, seed=3), RADIUS[dim], {**asked}
+    domain = {"box": (kept.pop("box"),) * dim, "periodic": True} if "box" in kept else {}
+    if "queries" in kept:
+        kept["queries"] = clouds.uniform(N // 2, dim, dtype=dtype, seed=4)
+    alike = {**kept}
+    if alike.pop("radius", False):
+        kept["radius"] = radius = np.random.default_rng(1).uniform(0, radius, N).astype(dtype)
+    index = clfrnn.build_index(points, np.max(radius), method="strips", session=device, **domain)
+    for disorder in (1, 0):
+        expected = reference.neighbors(points, radius, **domain, **alike)
+        names, found = launched(index, lambda: index.count(**kept))
+        assert names[-1] == "unpack_bytes"
+        assert np.array_equal(found.get(), np.diff(expected.offsets))
+        names, found = launched(index, lambda: index.nearest(**kept))
+        assert names[-1] == "unpack_pairs"
+        for each, known in zip(found, nearest_in(expected), strict=True):
+            assert np.array_equal(each.get(), known)
+        layout = structure_of(index)._layout_of_queries[2] if "queries" in kept else structure_of(index)._bins.layout
+        assert device.read(layout.binning.disorder)[0] == disorder
+        # From now on they are said to come nearly sorted, however they come.
+        layout.binning.buckets.plan = dataclasses.replace(layout.plan, entered=1 << 30)
+        points = points[::-1].copy()
+        index.update(points)
+
+
+@pytest.mark.core
+@pytest.mark.usefixtures("always")
+def test_counts_of_255_and_more(device):
+    """Crowds of which each point has 254, 255 and 256 others, and 600; and what blocks are cut by."""
+    crowds = [255, 256, 257, 601] if POINTS > 1000 else [255, 256, 257]
+    places = np.random.default_rng(2).permutation(np.repeat(np.arange(len(crowds)), crowds))
+    points = np.zeros((len(places), 3), np.float32)
+    points[:, 0] = 10 * places
+    index = clfrnn.build_index(points, 1.0, method="uniform_grid", session=device)
+    expected = np.take(crowds, places) - 1
+
+    assert np.array_equal(index.count().get(), expected)
+    assert np.array_equal(index.count(include_self=True).get(), expected + 1)
+    names, blocks = launched(index, lambda: list(index.query_blocks(max_bytes=1 << 18)))
+    assert names.count("unpack_bytes") == 1
+    assert np.array_equal(np.concatenate([block.to_host().counts for block in blocks]), expected)
+
+
+def to_scratch(session, values, offset=0):
+    held = session.upload(values, purpose="a test")
+    return Scratch(held.base_data, held.size - offset, held.dtype, offset * held.dtype.itemsize)
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 8, 500, 5000])
+@pytest.mark.parametrize("asked", [1, 0])
+def test_bytes_leave_numbers_of_full_bytes(session, n, asked):
+    small = np.random.default_rng(n).integers(250, 256, n).astype(np.uint8)
+    before = np.arange(1000, 1000 + n, dtype=np.int32)
+    numbers = session.upload(before, purpose="a test")
+
+    unpack_bytes(
+        session, to_scratch(session, small), numbers, unless_zero=to_scratch(session, np.int32([7, 0, asked]), 2)
+    )
+
+    assert np.array_equal(numbers.get(), np.where((small == 255) | (not asked), before, small))
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("n", [0, 1, 3, 500, 5000])
+@pytest.mark.parametrize("asked", [1, 0])
+def test_pairs_are_unpacked(session, n, asked, dtype):
+    rng = np.random.default_rng(n)
+    whole, reals = rng.integers(-1, 2**31 - 1, n), rng.normal(size=n).astype(dtype)
+    reals[: n // 3] = np.inf
+    pairs = np.stack([whole.astype(f"i{dtype.itemsize}"), reals.view(f"i{dtype.itemsize}")], axis=1)
+    given = session.upload(np.full(n, -5, np.int32), purpose="a test"), session.upload(-reals, purpose="a test")
+
+    asked_of = to_scratch(session, np.int32([0, asked]), 1)
+    unpack_pairs(session, to_scratch(session, pairs.reshape(-1).view(dtype)), *given, unless_zero=asked_of)
+
+    assert np.array_equal(given[0].get(), whole if asked else np.full(n, -5))
+    assert np.array_equal(given[1].get(), reals if asked else -reals)
+
+
+@pytest.mark.usefixtures("always")
+def test_only_where_the_device_knows_their_order(session, device, monkeypatch):
+    """Not for queries in the caller's order, by methods without regions, or where there are none, as on a CPU."""
+    points = clouds.uniform(N, 3, seed=1)
+    for method in ("fenns", "aabb_tree", "brute_force"):
+        index = clfrnn.build_index(points, 0.1, method=method, session=as_gpu(session))
+        assert not UNPACKING & set(launched(index, lambda index=index: (index.count(), index.nearest()))[0])
+    for options in ({"construction": "sort"}, {}):
+        index = clfrnn.build_index(points, 0.1, method="strips", session=device, **options)
+        names = launched(index, lambda index=index: (index.count(), index.nearest()))[0]
+        assert (set(names) >= UNPACKING) == (not options)
+    monkeypatch.setattr(cells, "many_queries", lambda *_, **__: None)
+    assert not UNPACKING & set(launched(index, lambda: (index.count(points[:9]), index.nearest(points[:9])))[0])
+    if session.profile.kind == "cpu":
+        index = clfrnn.build_index(points, 0.1, method="strips", session=session)
+        assert not UNPACKING & set(launched(index, lambda: (index.count(), index.nearest()))[0])
+
+
+def test_not_where_queries_have_much_to_do(device, monkeypatch):
+    index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.2, method="strips", session=device)
+    work = structure_of(index).work_of_query
+    assert work > 100
+    for most, many in ((work, N), (0.999 * work, N), (work, N + 1)):
+        for limits in ("_AS_BYTES", "_IN_PAIRS"):
+            monkeypatch.setattr(answers, limits, {3: ((many, most),)})
+        pays = most == work and many == N
+        names = launched(index, lambda: (index.count(), index.nearest()))[0]
+        assert UNPACKING & set(names) == (UNPACKING if pays else set())
+        said = "written first, unless points come nearly sorted: counts as bytes, nearest neighbors in pairs"
+        assert (said in index.explain()) == pays
+
+
+@pytest.mark.parametrize(
+    ("dim", "neighbors", "as_bytes", "in_pairs"),
+    [
+        (3, 0.05, 3, 5),
+        (3, 3, 2, 5),
+        (3, 6, 2, 2),
+        (3, 12, 0, 2),
+        (3, 49, 0, 0),
+        (2, 3, 3, 5),
+        (2, 12, 2, 0),
+        (2, 49, 1, 0),
+    ],
+)
+def test_work_of_even_clouds(dim, neighbors, as_bytes, in_pairs):
+    """At how many of three, four, six, eight and sixteen millions either form is sooner, about as measured."""
+    n, ball = 1 << 23, {2: np.pi, 3: 4 / 3 * np.pi}[dim]
+    survey = Survey(n=n, low=(0.0,) * dim, high=(1.0,) * dim, others=neighbors / ball)
+    radius = float((neighbors / (ball * n)) ** (1 / dim))
+    problem = Problem(n=n, dim=dim, real="float", radius=radius, survey=survey, options={})
+    profile = RECORDED["h200"]
+    work = side_costs.work_of_query(problem, profile, side_costs.rank_sides(problem, profile)[0].sides)
+
+    def pays(limits):
+        return sum(any(m << 20 >= many and work <= most for many, most in limits[dim]) for m in (3, 4, 6, 8, 16))
+
+    assert (pays(answers._AS_BYTES), pays(answers._IN_PAIRS)) == (as_bytes, in_pairs)
+
+
+@pytest.mark.usefixtures("always")
+def test_queries_have_an_order_of_their_own(device):
+    """Points that come nearly sorted, and queries that do not."""
+    index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.1, method="strips", session=device)
+    layout = structure_of(index)._bins.layout
+    layout.binning.buckets.plan = dataclasses.replace(layout.plan, entered=1 << 30)
+    index.update(clouds.uniform(N, 3, seed=2))
+    queries = clouds.uniform(N // 2, 3, seed=3)
+    asks = [make_request(index, given, radius=None, include_self=False) for given in (None, queries)]
+
+    assert [device.read(structure_of(index).disorder(ask))[0] for ask in asks] == [0, 1]
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("share", [1 / 8, 0.0])
+def test_another_form_takes_a_share_of_the_memory_that_is_left(device, monkeypatch, share):
+    monkeypatch.setattr(answers, "_SHARE", share)
+    index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.1, method="strips", session=device)
+    assert (set(launched(index, lambda: (index.count(), index.nearest()))[0]) >= UNPACKING) == (share > 0)
+
+
+@pytest.mark.usefixtures("always")
+def test_without_memory_for_another_form(device, monkeypatch):
+    points = clouds.uniform(N, 3, seed=1)
+    index = clfrnn.build_index(points, 0.1, method="strips", session=device)
+    scratch = type(device).scratch
+
+    def failing(kept, size, dtype, *, purpose):
+        if purpose == "answers in the order of search":
+            raise DeviceMemoryError("answers", needed=1, available=0)
+        return scratch(kept, size, dtype, purpose=purpose)
+
+    monkeypatch.setattr(type(device), "scratch", failing)
+    expected = reference.neighbors(points, 0.1)
+    names, (counts, nearest) = launched(index, lambda: (index.count(), index.nearest()))
+    assert not UNPACKING & set(names)
+    assert np.array_equal(counts.get(), np.diff(expected.offsets))
+    assert np.array_equal(nearest.indices.get(), nearest_in(expected)[0])
