@@ -20,9 +20,8 @@ from ..profile import DeviceProfile
 
 __all__ = ["Complaint", "Kernel", "Part", "ProgramCache", "complaints"]
 
-#: Said to every compiler: warnings are nothing that a user of this library could act on, and some drivers write their
-#: number to the terminal. Errors are reported all the same.
-_NO_WARNINGS = "-w"
+#: An option for every compiler: no warnings, whose number some drivers write to the terminal. Errors are still reported.
+_WARNINGS = "-w"
 
 #: Of the mistakes in a user's code, so many are shown: compilers stumble over the first ones again and again.
 _MOST_COMPLAINTS = 8
@@ -169,7 +168,7 @@ class ProgramCache:
         return self._kernels[source]
 
     def _compile(self, source: str, config: KernelConfig) -> dict[str, Kernel]:
-        options = [_NO_WARNINGS, *self._profile.build_options, *config.options(self._profile)]
+        options = [_WARNINGS, *self._profile.build_options, *config.options(self._profile)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)
             program = cl.Program(self._context, source).build(options, devices=[self._device])

@@ -109,7 +109,7 @@ ${getattr(function, name)}
     // for a query at infinity, whose distance to another there is no number.
     const int frnn_somewhere = ${" & ".join(f"isfinite(frnn_q{component})" for component in components)};
     const real frnn_margin =
-        (reach2 >= 0) & ((reach2 < (real)0x1p-90) | !frnn_somewhere) ? INFINITY : 8 * FRNN_EPSILON * fabs(reach2);
+        ((reach2 >= 0) & ((reach2 < (real)0x1p-90) | !frnn_somewhere)) ? INFINITY : 8 * FRNN_EPSILON * fabs(reach2);
 % endif
 % if half:
     const int frnn_least = frnn_keep_self ? i : i + 1;

@@ -24,13 +24,16 @@ from ...primitives.readback import Box, PendingBox
 from ...primitives.reduce import bounding_box
 from ...runtime.launch_limits import check_turns
 from ...runtime.scratch import INT, Scratch
-from ...runtime.session import Session
+from ...runtime.session import Selection, Session
 from ..structure import Readers, SearchStructure
 from .binning import Binner, Bins, Layout
 from .cost_model import work_of_query
 from .plan import CellPlan, many_queries
 
 __all__ = ["CellFacts", "GridStructure"]
+
+#: The kernels that read the sorted copy.
+_READING = "read_order", "read_points"
 
 #: Slots of a neighbor buffer, at most: enough for 10 neighbors in the mean; with 12 a hit mask is as soon (measured).
 _MOST_SLOTS = 20
@@ -201,7 +204,7 @@ class GridStructure(SearchStructure):
 
     def readers(self) -> Readers:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        kernels, config = self.session.kernels(self.stem, self.config, None, VisitVariant())
+        kernels, config = self.session.selected(Selection(self.stem, self.config, _READING))
         return Readers(kernels, config.work_group_size, self._bins.places)
 
     @property
