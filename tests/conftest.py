@@ -21,6 +21,7 @@ import clfrnn
 from clfrnn.arrays import REAL_OF
 from clfrnn.methods import METHODS
 from clfrnn.profile import DeviceProfile
+from clfrnn.runtime import program
 from clfrnn.runtime.program import ProgramCache
 
 ROOT = Path(__file__).parents[1]
@@ -94,6 +95,8 @@ def pytest_configure(config):
     if not os.environ.get("CLFRNN_DEVICE") and devices():
         # doctests and command-line tests use the default session: let it be the first device under test
         os.environ["CLFRNN_DEVICE"] = str(_position(devices()[0]))
+    # What the library compiles has no warnings.
+    program._WARNINGS = "-Werror"
 
 
 def _position(device):

@@ -12,6 +12,9 @@ from pathlib import Path
 
 __all__ = ["cache_folder", "cached_text", "digest"]
 
+#: Of any text that a str can hold.
+_CODING = "utf-8", "surrogatepass"
+
 
 def cache_folder() -> Path | None:
     """Where texts are cached: ``clfrnn`` in ``XDG_CACHE_HOME``, else in the usual place; None where there is none."""
@@ -43,15 +46,19 @@ def cached_text(key: str, make: Callable[[], str]) -> str:
     folder = cache_folder()
     if folder is None:
         return make()
-    path = folder / f"{digest(key.encode())}.txt"
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        written, _, text = path.read_text(encoding="utf-8").partition("\n")
-        if written == digest(text.encode()):
-            return text
+    path = folder / f"{digest(_in_bytes(key))}.txt"
+    with contextlib.suppress(OSError):
+        written, _, content = path.read_bytes().partition(b"\n")
+        if written == digest(content).encode():
+            return content.decode(*_CODING)
     text = make()
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
-        fresh.write_text(f"{digest(text.encode())}\n{text}", encoding="utf-8")
+        content, fresh = _in_bytes(text), path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+        fresh.write_bytes(digest(content).encode() + b"\n" + content)
         fresh.replace(path)
     return text
+
+
+def _in_bytes(text: str) -> bytes:
+    return text.encode(*_CODING)
