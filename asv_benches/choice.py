@@ -200,7 +200,7 @@ def measure(
     counts, lists = milliseconds(lists=False), milliseconds(lists=True) if found <= MOST_PAIRS else {}
     counts = {name: counts.get(name, 1e3 * took) for name, took in zip(methods, alone, strict=True)}
     auto = clfrnn.build_index(on_device, radius, session=session, **domain)
-    once = choose_method(auto.problem, session.profile, queries=cloud.n, varied=True)
+    once = choose_method(auto.problem, session.profile, session.tuning, queries=cloud.n, varied=True)
     return Steps(found / cloud.n, counts, lists, auto.method if radii is None else once.method.name)
 
 

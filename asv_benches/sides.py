@@ -20,8 +20,9 @@ from scipy.optimize import nnls
 import clfrnn
 from clfrnn import clouds
 from clfrnn.errors import ClfrnnError
-from clfrnn.methods.grid.cost_model import Prices, SideCost, cost_of_sides, prices_for, rank_sides, sides_to_try
+from clfrnn.methods.grid.cost_model import SideCost, cost_of_sides, prices_for, rank_sides, sides_to_try
 from clfrnn.methods.grid.strips import StripsStructure, plan_strips
+from clfrnn.planning.tuning import Prices
 
 from .benchmarks.common import profiled, timed_once, uniform_radius
 from .provenance import say
@@ -82,11 +83,11 @@ def measure(session: clfrnn.Session, cloud: Cloud) -> tuple[list[Measured | None
     points = cla.to_device(session.queue, cloud.points)
     taken = clfrnn.build_index(points, cloud.radius, method="strips", session=session)
     assert taken.count().get().any(), "a benchmark that finds nothing measures nothing"
-    problem = taken.problem
-    prices = prices_for(session.profile, dim=problem.dim, real=problem.real)
-    tried = sides_to_try(problem, session.profile)
+    problem, profile, tuning = taken.problem, session.profile, session.tuning
+    prices = prices_for(tuning, dim=problem.dim, real=problem.real)
+    tried = sides_to_try(problem, profile, tuning)
     indexes = [
-        StripsStructure(session, problem, plan_strips(problem, session.profile, sides), points, None) for sides in tried
+        StripsStructure(session, problem, plan_strips(problem, profile, tuning, sides), points, None) for sides in tried
     ]
     times = [
         (
@@ -104,7 +105,7 @@ def measure(session: clfrnn.Session, cloud: Cloud) -> tuple[list[Measured | None
         )
         for k, sides in enumerate(tried)
     ]
-    best = rank_sides(problem, session.profile)[0].sides
+    best = rank_sides(problem, profile, tuning)[0].sides
     chosen = next(k for k, row in enumerate(rows) if row.foreseen.sides == best)
     sparse = len(COLUMNS) - len(rows)
     return [None] * sparse + rows, chosen + sparse

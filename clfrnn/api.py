@@ -253,7 +253,7 @@ def _build(
     if chosen is not None:
         crowding = chosen.surveys_occupancy
     else:
-        crowding = is_worth_binning(n, session.profile, dim=dim, queries=m, periodic=box is not None)
+        crowding = is_worth_binning(n, session.profile, session.tuning, dim=dim, queries=m, periodic=box is not None)
     if pending is None and (box is not None or crowding):
         pending = bounding_box(session, array)
     survey = _survey(session, array, largest, pending, crowding=crowding and n > 0)
@@ -270,7 +270,7 @@ def _build(
         why="asked for by name",
     )
     if chosen is None:
-        chosen, why = choose_method(problem, session.profile, queries=m, varied=varied)
+        chosen, why = choose_method(problem, session.profile, session.tuning, queries=m, varied=varied)
         problem = dataclasses.replace(problem, options=chosen.check({}), why=why)
     checks = DeferredChecks(session, n=n, dtype=array.dtype, dim=dim, radius=largest, box=box, points=pending)
     return chosen.build(session, problem, checks, array, pending), chosen.name

@@ -150,7 +150,7 @@ def count_cells(
     lengths = box.lengths if box is not None else (0.0,) * len(sides)
     if box is not None:
         low, high = box.domain(low, high)
-    axes = [_count_on_axis(*axis, real) for axis in zip(low, high, sides, lengths, strict=True)]
+    axes = map(_count_on_axis, low, high, sides, lengths, (real,) * len(sides))
     whole, shape, periods = zip(*axes, strict=True)
     wrapped = math.prod(shape) > min(max(64, _DENSE_CELLS_PER_POINT * n), _MOST_CELLS)
     torus = 1 << (max(32, min(2 * n, _MOST_CELLS // 2)) - 1).bit_length() if wrapped else 0

@@ -9,13 +9,6 @@ from typing import NamedTuple
 
 __all__ = ["Sample", "Survey", "occupancy_sample"]
 
-#: Points whose cells the occupancy sample looks into, and those of all that it counts there, at most.
-_SAMPLED_POINTS = 1 << 12
-_COUNTED_POINTS = 1 << 20
-
-#: Counters for each of the former, so that few of their cells meet in one.
-_SLOTS_PER_POINT = 64
-
 
 class Sample(NamedTuple):
     """The occupancy sample of n points: one of each `stride` looks into its cell, one of each `step` is counted.
@@ -40,16 +33,20 @@ class Sample(NamedTuple):
         return self.step * crowd / found, found * (self.step * (square - crowd) + crowd) / (self.step * crowd**2)
 
 
-def occupancy_sample(n: int) -> Sample:
-    """The sample of n points, at least one, spread over them all as they come."""
-    sampled = min(n, _SAMPLED_POINTS)
-    step = -(-n // _COUNTED_POINTS)
+def occupancy_sample(n: int, *, points: int, counted: int, slots: int) -> Sample:
+    """The sample of n points, at least one, spread over them all as they come.
+
+    At most so many `points` look into their cells, and so many of all are `counted` there, by so many `slots` for each
+    of the former.
+    """
+    sampled = min(n, points)
+    step = -(-n // counted)
     return Sample(
         sampled=sampled,
         stride=n // sampled,
         counted=-(-n // step),
         step=step,
-        bits=(_SLOTS_PER_POINT * sampled - 1).bit_length(),
+        bits=(slots * sampled - 1).bit_length(),
     )
 
 
@@ -61,7 +58,8 @@ class Survey:
     shares its cell with, cells being cubes of side `radius`; unlike ``n / volume`` it sees clusters. ``unevenness`` is
     the mean square of that number over the square of its mean: about 1 where as many are around every point, also in
     clusters, and the more the fewer points have most of the neighbors. ``counted`` is the density that an index found
-    around a point by a count of wider cells of its own, 0 where none was made.
+    around a point by a count of wider cells of its own, 0 where none was made. ``sample`` says what `others` was found
+    by, None where all points were counted.
     """
 
     n: int
@@ -70,6 +68,7 @@ class Survey:
     others: float = 0.0
     unevenness: float = 1.0
     counted: float = 0.0
+    sample: Sample | None = None
 
     @property
     def dim(self) -> int:
@@ -95,12 +94,14 @@ class Survey:
             local = math.log(self.others) - self.dim * math.log(cell_side)
         return max(local, mean)
 
+    @functools.lru_cache(maxsize=64)  # noqa: B019 — as above
     def neighbors(self, radius: float) -> float:
         """Points in a ball of that radius around a point, where `others` was counted in cells of side `radius`."""
         if not radius > 0:
             return 0.0
-        unit = math.pi ** (self.dim / 2) / math.gamma(self.dim / 2 + 1)
-        found = self._log_density(radius) + math.log(unit) + self.dim * math.log(radius)
+        dim = len(self.low)
+        unit = math.pi ** (dim / 2) / math.gamma(dim / 2 + 1)
+        found = self._log_density(radius) + math.log(unit) + dim * math.log(radius)
         return min(float(self.n), math.exp(min(700.0, found)))
 
     def spread(self, radius: float) -> float:
@@ -119,12 +120,17 @@ class Survey:
     @property
     def chance_of_unevenness(self) -> float:
         """What chance may add to `unevenness`: where few points are counted, two in one cell look like a crowd."""
-        sample = occupancy_sample(max(1, self.n))
-        return 4 * math.sqrt(2 / sample.sampled) * sample.step / self.others if self.others > 0 else math.inf
+        sampled, step = self._sampled
+        return 4 * math.sqrt(2 / sampled) * step / self.others if self.others > 0 else math.inf
 
     def _chance(self, expected: float) -> float:
         """What `others` may come to by chance in an even cloud; `expected` is the logarithm of its mean, or 0."""
-        sample = occupancy_sample(max(1, self.n))
+        sampled, step = self._sampled
         # Of few points each pair is met from both sides, of many each stands for some that were not counted.
-        spread = math.exp(expected) * max(2, sample.step) / sample.sampled
+        spread = math.exp(expected) * max(2, step) / sampled
         return math.exp(expected) + 4 * math.sqrt(spread)
+
+    @property
+    def _sampled(self) -> tuple[int, int]:
+        """Points that looked into their cells, and how many each stands for that was counted there."""
+        return (max(1, self.n), 1) if self.sample is None else (self.sample.sampled, self.sample.step)

@@ -18,6 +18,7 @@ from clfrnn.planning.problem import Problem
 from clfrnn.planning.traversal import plan_tile, plan_walk
 from clfrnn.planning.tree_build import default_leaf_size
 from clfrnn.planning.tree_traversal import plan_tree_walk
+from clfrnn.planning.tuning import default_tuning
 from clfrnn.profile import DeviceProfile
 from clfrnn.runtime.launch_limits import launch_budget
 from clfrnn.runtime.quirks import QUIRKS
@@ -55,18 +56,19 @@ HEAD = """\
 
 <!-- written by docs/make_devices.py -->
 
-clfrnn never asks who made a device. It reads facts from the driver into a {{py:class}}`~clfrnn.profile.DeviceProfile`,
-corrects those that are known to be wrong, and plans from them. Profiles of some devices are kept with the tests, so
-that plans for a device can be tested without it. This page is made from them by the same functions that plan a search.
+clfrnn does not depend on who made a device. It reads facts from the driver into a
+{{py:class}}`~clfrnn.profile.DeviceProfile`, corrects those that are known to be wrong, and plans from them. Profiles of
+some devices lie with the tests, so that plans for a device can be tested without it. The functions that plan a search
+make this page from them.
 
 **Run**: {run}. clfrnn was run on these, in bold below. PoCL, Intel's driver and rusticl
 drive a CPU, and Oclgrind simulates a device.
 
 **Only planned**: {planned}. Nobody has run clfrnn on these for this page. Their facts are
-put together from what is published; [below](#where-the-facts-are-from) it says from where, and what is inferred. What
-is planned for them is legal and fits their memory, as tests see to; how fast it is, nobody has measured.
+put together from published ones; the sources, and what is inferred, are [below](#where-the-facts-are-from). Tests check
+that plans for them are legal and fit their memory; their speed was not measured.
 
-{invented} is made up: a device that offers as little as it may.
+{invented} is invented: a device that offers little in every respect.
 
 `clfrnn devices` shows the same for the devices at hand. If yours is missing here, or planned only, what that command
 prints with `--json` is worth an issue.
@@ -75,33 +77,34 @@ prints with `--json` is worth an issue.
 FACTS = """\
 ## What they offer
 
-*Units* have so many lanes each, at least: clfrnn assumes 64 of a GPU's, 2 of a CPU's, whose compilers may use no more.
-Groups are of so many work-items at most; *lockstep* is how many of them run in it, or the width of a CPU's vectors; the
-clock is in MHz. *Root* is how the square root of a float is rounded correctly: by the device's own, by way of doubles,
-or by integers. *64-bit atomics* are those on integers.
+*Units* are compute units, and the least number of lanes of each: clfrnn assumes 64 for a GPU and 2 for a CPU, whose
+compilers may use no more. *Group* is the largest work-group; *lockstep* is the number of work-items that run in
+lockstep, or the width of a CPU's vectors; the clock is in MHz. *Root* is how the square root of a float is rounded
+correctly: by the device's own instruction, in doubles, or in integers. *64-bit atomics* are those on integers.
 """
 
 PLANS = """\
 ## What is planned
 
 For {points:,} points spread evenly in {dim}D, single precision, about {neighbors} neighbors each, no options given.
-*auto* is the method that a search takes. *Walk* is the work-group of `uniform_grid` and `strips`; *all pairs*
-the work-group of `brute_force` and its tile of points; FENNS' work-group and its tile of candidates, or *none* where
-queries go through memory by themselves; its coarse grid, of as many cells as a group can count at most; how the queries
-of a tree go down it, and the points of a leaf; the work-group of a sort and the keys that it sorts at a time.
-*Launch* is the pairs that one launch may test: a guess of what takes half a second, so that no driver ends it.
+*auto* is the method that a search takes. *Walk* is the work-group of `uniform_grid` and `strips`; *all pairs* the
+work-group of `brute_force` and its tile of points; *FENNS* the work-group of `fenns` and its tile of candidates, or
+*none* where queries go through global memory; *coarse grid* its cells, of the most that a group can count; *tree* how
+queries go down a tree, and the points of a leaf; *sort* the work-group of a sort and the keys that it sorts at a time.
+*Launch* is the number of pairs that one launch may test: a guess of what takes half a second, so that no driver ends
+it.
 """
 
 QUIRKS_HEAD = """\
 ## What drivers get wrong
 
-Each of these changes facts of a profile when it is read. Those in the tables are changed already.
+Each of these changes facts of a profile when it is read. The tables show the corrected facts.
 """
 
 SOURCES = """\
 ## Where the facts are from
 
-Of devices that are planned only. Options for the compiler follow from the facts and are left out.
+For devices that are only planned. Options for the compiler follow from the facts and are left out.
 """
 
 
@@ -160,24 +163,25 @@ def _facts(profile: DeviceProfile) -> dict[str, str]:
 
 
 def _plans(profile: DeviceProfile) -> dict[str, str]:
-    problem = _problem()
-    fenns = METHODS["fenns"].plan(problem, profile)
-    walk = plan_walk(profile, dim=DIM, real="float", periodic=False)
-    pairs = plan_tile(profile, dim=DIM, real="float", periodic=False)
-    tree = plan_tree_walk(profile, dim=DIM, real="float", periodic=False)
-    sort = plan_sort(profile, key="uint")
-    block, most = fenns.config, plan_coarse(profile, dim=DIM, real="float", periodic=False).counters
+    problem, tuning = _problem(), default_tuning(profile)
+    fenns = METHODS["fenns"].plan(problem, profile, tuning)
+    facts = {"dim": DIM, "real": "float", "periodic": False}
+    walk = plan_walk(profile, tuning, **facts)
+    pairs = plan_tile(profile, tuning, **facts)
+    of_leaf = default_leaf_size(tuning, POINTS, NEIGHBORS)
+    tree = plan_tree_walk(profile, tuning, **facts, leaf_size=of_leaf)
+    sort = plan_sort(profile, tuning, key="uint")
+    block, most = fenns.config, plan_coarse(profile, tuning, **facts).counters
     return {
         "": "",
-        "auto": f"`{choose_method(problem, profile).method.name}`",
+        "auto": f"`{choose_method(problem, profile, tuning).method.name}`",
         "walk": f"{walk.work_group_size}",
         "all pairs": f"{pairs.work_group_size}, {pairs.tile}",
         "FENNS": f"{block.work_group_size}, {block.tile or 'none'}",
         "coarse grid": f"{' x '.join(map(str, fenns.grid.shape))} of {most:,}",
-        "tree": f"{f'packs of {tree.work_group_size}' if tree.packed else 'one by one'}, "
-        f"{default_leaf_size(profile, POINTS, NEIGHBORS)}",
+        "tree": f"{f'packets of {tree.work_group_size}' if tree.packed else 'one by one'}, {of_leaf}",
         "sort": f"{sort.work_group_size}, {sort.work_group_size * sort.items:,}",
-        "launch": f"{launch_budget(profile):.1e}".replace("e+", "e"),
+        "launch": f"{launch_budget(profile, tuning):.1e}".replace("e+", "e"),
     }
 
 

@@ -1,9 +1,13 @@
 <%include file="/common/geometry.mako"/>
 <%namespace name="visit" file="/traversal/visit.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
-// All pairs. Tiles of points pass through local memory; every query of a group looks at each.
-// Launch: one work-item per query, groups of ${work_group_size}.
-// Config fields used: work_group_size, dim, tile, foreign. Exact because nothing is left out.
+// Runs a function for every neighbor of each query, by a test of every point.
+// Launch: one work-item per query, groups of ${work_group_size}. With `tile`, points pass through local memory, ${tile}
+// at a time, and all queries of a group test each tile.
+// In: frnn_points (n, dim); frnn_queries (m, dim), where these are not the points; frnn_images, with periodic axes.
+// Out: what the function writes.
+// Config fields used: work_group_size, dim, tile, periodic, foreign.
+// Exact because no point is left out.
 <%def name="arguments()">
     const int frnn_n, global const real *restrict frnn_points
 % if periodic:
@@ -16,7 +20,7 @@
 <%def name="point_id(place)">(${place})</%def>
 
 <%def name="take_query()">
-    // In tiles, all items of a group go on to the end, the idle ones in the first one's place.
+    // With tiles, every work-item of a group stays to the end for the barriers. Idle ones take the first query.
     const int frnn_query = frnn_first + (int)get_global_id(0);
 % if tile:
     local real frnn_tile[${tile * dim}];
@@ -43,7 +47,7 @@
 
 <%def name="walk(function)">
 % if tile:
-    ${visit.take_up(function, "frnn_active")}
+    ${visit.begin_query(function, "frnn_active")}
     for (int frnn_start = 0; frnn_start < frnn_n; frnn_start += ${tile}) {
         const int frnn_many = frnn_min(${tile}, frnn_n - frnn_start);
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -52,11 +56,11 @@
         barrier(CLK_LOCAL_MEM_FENCE);
         ${candidates(function, "frnn_many", "frnn_tile", "frnn_start")}
     }
-    if (frnn_active) ${visit.lay_down(function)}
+    if (frnn_active) ${visit.end_query(function)}
 % else:
-    ${visit.take_up(function)}
+    ${visit.begin_query(function)}
     ${candidates(function, "frnn_n", "frnn_points", "0")}
-    ${visit.lay_down(function)}
+    ${visit.end_query(function)}
 % endif
 </%def>
 <%visit:program function="${function}" arguments="${arguments}" walk="${walk}" point="${point}" point_id="${point_id}">

@@ -8,9 +8,9 @@
 import dataclasses
 import functools
 import json
-import math
 import os
 import re
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +20,12 @@ import pytest
 import clfrnn
 from clfrnn.arrays import REAL_OF
 from clfrnn.methods import METHODS
+from clfrnn.methods.grid.structure import GridStructure
+from clfrnn.planning.tuning import default_tuning
 from clfrnn.profile import DeviceProfile
 from clfrnn.runtime import program
 from clfrnn.runtime.program import ProgramCache
+from clfrnn.runtime.runs import Runs
 
 ROOT = Path(__file__).parents[1]
 PROFILES = Path(__file__).parent / "profiles"
@@ -138,6 +141,15 @@ def structure_of(index):
     return index._traversal.structure
 
 
+def with_slots(index, slots):
+    """The same index, whose cells ask for a neighbor buffer of so many slots, 0 for none."""
+    structure = structure_of(index)
+    if isinstance(structure, GridStructure):
+        structure._slots = slots
+        structure._facts = structure._facts_of(structure.cell_grid)
+    return index
+
+
 def assert_same(found, expected):
     """A list sorted by index equals the reference: pairs and all columns that it has, to the last bit."""
     found = found.to_host()
@@ -148,7 +160,7 @@ def assert_same(found, expected):
 
 
 def same_rows(found, expected, *, by_distance=False):
-    """The rows of a list are those of the reference, whatever the order inside them, with their distances if it has any."""
+    """The rows of a list are those of the reference, in any order, with their distances if it has any."""
     found = found.to_host()
     assert np.array_equal(found.offsets, expected.offsets)
     rows = np.repeat(np.arange(len(found)), np.diff(expected.offsets))
@@ -198,9 +210,32 @@ def with_profile(session, **facts):
     options = fresh.profile.build_options
     if "Portable" in session.device.platform.name:
         options += ("-cl-opt-disable",)
-    fresh.profile = dataclasses.replace(fresh.profile, **facts, build_options=options)
+    set_facts(fresh, **facts, build_options=options)
     fresh.programs = ProgramCache(fresh.context, fresh.device, fresh.profile)
     return fresh
+
+
+def set_facts(session, **facts):
+    """Let a session's device have other facts, and the tuning of its class."""
+    session.profile = dataclasses.replace(session.profile, **facts)
+    session.tuning = default_tuning(session.profile)
+
+
+def with_tuning(profile, **sections):
+    """A profile and the tuning of its class with other numbers, as plans take them."""
+    return profile, default_tuning(profile).but(**sections)
+
+
+_TUNED = weakref.WeakKeyDictionary()
+
+
+def tuned(session, **sections):
+    """A session of the same queue, programs and memory with other numbers: ``tuned(session, grid={"long_run": 0})``."""
+    tuning = session.tuning.but(**sections)
+    known = _TUNED.setdefault(session, {})
+    if tuning not in known:
+        known[tuning] = session.with_tuning(tuning)
+    return known[tuning]
 
 
 class CountingPool:
@@ -223,7 +258,7 @@ class CountingPool:
 @pytest.fixture
 def unsliced(monkeypatch):
     """For tests that count launches: none is sliced because the machine was busy with something else."""
-    monkeypatch.setattr("clfrnn.runtime.launcher._SLICE_SECONDS", math.inf)
+    monkeypatch.setattr(Runs, "foreseen", lambda *_: 0.0)
 
 
 @pytest.fixture

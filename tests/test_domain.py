@@ -7,7 +7,11 @@ import pytest
 
 from clfrnn.domain import CellGrid, fit_cells, padded_radius, torus_like
 from clfrnn.period import PeriodicBox
-from clfrnn.survey import Survey, occupancy_sample
+from clfrnn.planning.primitives import plan_sample
+from clfrnn.planning.tuning import Tuning
+from clfrnn.survey import Survey
+
+GPU = Tuning.default("gpu")
 
 
 @pytest.mark.parametrize("real", ["float", "double"])
@@ -101,7 +105,7 @@ def test_serving_a_moved_cloud():
 
 @pytest.mark.parametrize("n", [1, 2, 4095, 4096, 4097, 100_000, 1 << 20, (1 << 20) + 1, 10**8, 2**31 - 1])
 def test_the_occupancy_sample_stays_within_the_points(n):
-    sample = occupancy_sample(n)
+    sample = plan_sample(GPU, n)
     assert 0 < sample.sampled <= sample.counted <= n
     assert sample.sampled * sample.stride <= n
     assert (sample.counted - 1) * sample.step < n <= sample.counted * sample.step
@@ -112,7 +116,7 @@ def test_a_part_of_the_points_tells_the_crowding_of_all():
     """Numbers by chance are as uneven as chance makes them, however few of the points are counted."""
     rng = np.random.default_rng(3)
     for n in (1 << 20, 1 << 24):
-        sample = occupancy_sample(n)
+        sample = plan_sample(GPU, n)
         for mean in (2.0, 40.0):
             drawn = rng.poisson(mean / sample.step, sample.sampled)
             others, unevenness = sample.crowding(sample.sampled, int(drawn.sum()), int((drawn**2).sum()))
@@ -133,11 +137,11 @@ def test_spread_is_chance_and_more():
 def test_chance_is_no_spread(bits):
     """However few of an even cloud's points are counted."""
     rng, n, others = np.random.default_rng(5), 1 << bits, 0.7
-    sample = occupancy_sample(n)
+    sample = plan_sample(GPU, n)
     for _ in range(50):
         drawn = rng.poisson(others / sample.step, sample.sampled)
         _, unevenness = sample.crowding(sample.sampled, int(drawn.sum()), int((drawn**2).sum()))
-        cloud = Survey(n=n, low=(0.0,) * 3, high=(1.0,) * 3, others=others, unevenness=unevenness)
+        cloud = Survey(n=n, low=(0.0,) * 3, high=(1.0,) * 3, others=others, unevenness=unevenness, sample=sample)
         radius = (others / n) ** (1 / 3)
         assert cloud.spread(radius) == pytest.approx(cloud.neighbors(radius) ** 0.5, rel=0.2)
 

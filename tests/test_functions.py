@@ -7,12 +7,11 @@ import numpy as np
 import pyopencl.array as cla
 import pytest
 from conftest import POINTS as MOST_POINTS
-from conftest import ROOT, WAYS
+from conftest import ROOT, WAYS, tuned
 
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.methods import METHODS
-from clfrnn.runtime import launcher
 from clfrnn.runtime.program import complaints
 
 EXAMPLES = ROOT / "docs/examples"
@@ -402,7 +401,7 @@ def test_device_queries_that_are_not_finite(session, method, bad, domain):
 
 
 @pytest.mark.parametrize("foreign", [False, True], ids=["self", "foreign"])
-def test_a_visit_in_slices_serves_every_query_once(session, method, foreign, monkeypatch):
+def test_a_visit_in_slices_serves_every_query_once(session, method, foreign):
     points, queries = clouds.uniform(300, 3, seed=1), clouds.uniform(400, 3, seed=2) if foreign else None
     expected = np.diff(reference.neighbors(points, RADIUS, queries=queries).offsets)
     function = clfrnn.NeighborFunction(
@@ -411,10 +410,9 @@ def test_a_visit_in_slices_serves_every_query_once(session, method, foreign, mon
         per_neighbor="++n;",
         finish="counts[i] += n;",
     )
-    index = build(points, method, clfrnn.Session(session.device))
+    slices = {"slice_seconds": 1e-9, "least_budget": 500, "clocks_of_pair": 1 << 60}
+    index = build(points, method, tuned(session, runtime=slices))
     counts, runs = (zeros(index.session, n, np.int32) for n in (len(expected), 1))
-    monkeypatch.setattr(launcher, "launch_budget", lambda profile: 500)
-    monkeypatch.setattr(launcher, "_SLICE_SECONDS", 1e-9)
 
     with index.session.recorded() as launches:
         index.visit(function, queries, counts=counts, runs=runs)

@@ -51,10 +51,12 @@ def source(
     from ..period import PeriodicBox
     from ..planning.configs import VisitVariant
     from ..planning.problem import Problem
+    from ..planning.tuning import default_tuning
     from ..runtime.rendering import own_function, render
     from ..survey import Survey
 
     facts = _profile(device, profile)
+    tuning = default_tuning(facts)
     if float64 and not facts.fp64:
         raise InvalidInputError(f"--float64: {facts} has no double precision; leave it out, or name another device")
     radius = _radius(points, neighbors, dim)
@@ -67,14 +69,14 @@ def source(
         survey=survey,
         box=PeriodicBox(lengths=(1.0,) * dim, low=None) if periodic else None,
     )
-    chosen = METHODS[method] if method != "auto" else choose_method(problem, facts).method
+    chosen = METHODS[method] if method != "auto" else choose_method(problem, facts, tuning).method
     if dim not in chosen.dims:
         serve = ", ".join(each.name for each in METHODS.values() if dim in each.dims)
         raise InvalidInputError(
             f"--dim: {chosen.name} serves {_span(chosen.dims)} dimensions, not {dim}; --method may be one of {serve}"
         )
     problem = dataclasses.replace(problem, options=chosen.check({}))
-    config = chosen.plan(problem, facts).config
+    config = chosen.plan(problem, facts, tuning).config
     click.echo(f"// {chosen.name} in {dim}D for {facts}, {points:,} points within {radius:.4g} of each other")
     click.echo(render(chosen.name, config, own_function("count"), VisitVariant()))
 

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from .. import __version__
 from ..planning.traversal import plan_walk
+from ..planning.tuning import default_tuning
 from ..profile import DeviceProfile
 from .facts import CHECKS, Device, Entry, Facts
 from .hints import hints
@@ -80,7 +81,7 @@ def _device_data(device: Device) -> dict[str, Any]:
 
 def _chosen(profile: DeviceProfile) -> dict[str, Any]:
     """What clfrnn takes for a search in three dimensions and float32."""
-    walk = plan_walk(profile, dim=3, real="float", periodic=False)
+    walk = plan_walk(profile, default_tuning(profile), dim=3, real="float", periodic=False)
     return {"work_group_size": walk.work_group_size, "reads": "column by column" if walk.columns else "point by point"}
 
 

@@ -7,7 +7,6 @@ than slots overflows, and the walk serves it once more.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -97,10 +96,8 @@ class NeighborBuffer:
         )
 
 
-def useful_slots(
-    profile: DeviceProfile, survey: Survey, radius: float, *, most: int, fits: Callable[[int], bool] = lambda _: True
-) -> int:
-    """Slots of a buffer for lists of indices alone, up to `most` that `fits` allows; 0 where none is sooner.
+def useful_slots(profile: DeviceProfile, survey: Survey, radius: float, *, most: int) -> int:
+    """Slots of a buffer for lists of indices alone, at most `most`; 0 where a buffer is not sooner.
 
     Not on a CPU: there points lie in columns, and writes to scattered places wait for nobody.
     """
@@ -109,7 +106,7 @@ def useful_slots(
         return 0
     spread = survey.spread(radius)
     wanted = (_TOGETHER * int(-(-(mean + many * spread) // _TOGETHER)) for many in (_NOBODY, _FEW))
-    return next((slots for slots in wanted if slots <= most and fits(slots)), 0)
+    return next((slots for slots in wanted if slots <= most), 0)
 
 
 def make_neighbor_buffer(

@@ -99,7 +99,7 @@ class DeferredChecks:
         """The box of the points that the index holds, where it has come to the host."""
         return None if self._points is None else self._points.box
 
-    def known_box(self) -> Box | None:
+    def newest_box(self) -> Box | None:
         """The newest box of points that has come to the host, of those that the index holds or held before."""
         return self._known
 

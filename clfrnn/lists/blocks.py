@@ -31,7 +31,7 @@ def list_blocks(
     per_row = session.read(count_for_list(traversal, request)).astype(np.int64)
     traversal.checks.settle()
     facts, problem = traversal.structure.list_facts, list_problem(traversal, request)
-    plan = plan_list(problem, columns, facts, session.profile, memory=session.available())
+    plan = plan_list(problem, columns, facts, session.profile, session.tuning, memory=session.available())
     measured = plan.attributes == "measured"
     rows = Rows(traversal=traversal, request=request, columns=columns, measured=measured, bounded=True)
     # Without memory for a copy, queries that walks read a copy of are still the caller's own.
@@ -47,7 +47,7 @@ def _blocks(rows: Rows, places: Any, max_bytes: int) -> Iterator[NeighborList]:
         pairs = int(places[end] - places[first])
         if end == first:
             pairs = int(places[first + 1] - places[first])
-            needed = columns.bytes(1, pairs)
+            needed = columns.footprint(1, pairs)[1]
             raise DeviceMemoryError(
                 f"max_bytes: row {first} alone has {pairs:,} pairs and needs {needed:,} bytes, {max_bytes:,} were "
                 f"allowed. Nothing was truncated. Pass max_bytes={needed}, or take a smaller radius",
@@ -75,7 +75,7 @@ def _last_row_that_fits(columns: Columns, places: Any, first: int, max_bytes: in
     low, high = first, len(places) - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if columns.bytes(middle - first, int(places[middle] - places[first])) <= max_bytes:
+        if columns.footprint(middle - first, int(places[middle] - places[first]))[1] <= max_bytes:
             low = middle
         else:
             high = middle - 1

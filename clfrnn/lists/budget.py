@@ -14,13 +14,13 @@ _LEAST_BUDGET = 1 << 12
 
 def fits(session: Session, columns: Columns, rows: int, pairs: int, *, held: int = 0) -> bool:
     """Whether the device has room for the list, of which it holds `held` bytes already."""
-    largest, available = session.available()
-    return columns.largest(rows, pairs) <= largest and columns.bytes(rows, pairs) - held <= available
+    (widest, whole), (largest, available) = columns.footprint(rows, pairs), session.available()
+    return widest <= largest and whole - held <= available
 
 
 def affords(session: Session, columns: Columns, rows: int, pairs: int, max_bytes: int | None, *, held: int = 0) -> bool:
     """Whether the list is within what the caller allows, and the device."""
-    allowed = max_bytes is None or columns.bytes(rows, pairs) <= max_bytes
+    allowed = max_bytes is None or columns.footprint(rows, pairs)[1] <= max_bytes
     return allowed and fits(session, columns, rows, pairs, held=held)
 
 
@@ -28,7 +28,7 @@ def check_budget(
     session: Session, columns: Columns, rows: int, pairs: int, max_bytes: int | None, *, held: int = 0
 ) -> None:
     """Raise when the list would exceed what the caller allows, or the device."""
-    needed = columns.bytes(rows, pairs)
+    needed = columns.footprint(rows, pairs)[1]
     if max_bytes is not None and needed > max_bytes:
         raise DeviceMemoryError(
             f"max_bytes: the list of {pairs:,} pairs needs {needed:,} bytes, {max_bytes:,} were allowed. Nothing was "

@@ -79,13 +79,11 @@ class Columns:
             **{name: size * pairs for name, size in self._sizes.items()},
         }
 
-    def largest(self, rows: int, pairs: int) -> int:
-        """Bytes of the largest of them."""
-        return max((rows + 1) * offset_type(pairs).itemsize, self._widths[0] * pairs)
-
-    def bytes(self, rows: int, pairs: int) -> int:
-        """Bytes of them all."""
-        return (rows + 1) * offset_type(pairs).itemsize + self._widths[1] * pairs
+    def footprint(self, rows: int, pairs: int) -> tuple[int, int]:
+        """Bytes of the largest of them, and of all."""
+        of_offsets = (rows + 1) * (LONG if pairs > _LARGEST_INT32 else INT).itemsize
+        widest, whole = self._widths
+        return max(of_offsets, widest * pairs), of_offsets + whole * pairs
 
     def writer(self, offsets: np.dtype[Any], *, bounded: bool, held: int) -> WalkFunction:
         """The function that writes such a list, by offsets of this type: see :func:`own_function`."""
@@ -99,7 +97,7 @@ class Columns:
                 vectors=self.vectors,
                 shifts=shifts,
                 # What is held back is bounded where it need not be, too: a compiler made wrong lists of it otherwise
-                # (see docs/performance.md).
+                # (see asv_benches/lab-book.md).
                 bounded=bounded or held > 0,
                 held=held,
                 components=components(self.dim) if self.vectors or shifts else (),

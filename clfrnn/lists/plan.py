@@ -10,18 +10,12 @@ import numpy as np
 
 from ..first_pass.base import ListFacts
 from ..planning.configs import count_bits
+from ..planning.tuning import Tuning
 from ..profile import DeviceProfile
 from ..runtime.scratch import INT, LONG
 from .columns import Columns, is_wide
 
 __all__ = ["ListPlan", "ListProblem", "plan_list"]
-
-#: A first pass takes no more than this share of the memory that the device has left.
-_SHARE = 1 / 8
-
-#: From this many numbers besides indices on, a GPU writes a list sooner as indices alone and measures the rest from
-#: them: some in any case, and some for each point (measured on an H200).
-_NUMBERS, _NUMBERS_OF_POINT = 6e6, 1.5
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +58,7 @@ def plan_list(
     columns: Columns,
     facts: ListFacts,
     profile: DeviceProfile,
+    tuning: Tuning,
     *,
     memory: tuple[int, int],
     foreseen: int | None = None,
@@ -75,8 +70,8 @@ def plan_list(
     `foreseen` is the number of pairs that lists before this one lead to expect, where there is memory for it; `hint`
     that of the caller. `overflows` says that the last such list overflowed its buffer.
     """
-    measured = _is_measured(problem, columns, profile, pairs=foreseen or hint or problem.pairs)
-    first_pass, size = _first_pass(problem, facts, memory, indices_alone=measured or not columns.carried)
+    measured = _is_measured(problem, columns, profile, tuning, pairs=foreseen or hint or problem.pairs)
+    first_pass, size = _first_pass(problem, facts, tuning, memory, indices_alone=measured or not columns.carried)
     capacity: Literal["exact", "foreseen", "hinted"] = "exact"
     pairs = 0
     if hint is not None:
@@ -96,7 +91,9 @@ def plan_list(
     )
 
 
-def _is_measured(problem: ListProblem, columns: Columns, profile: DeviceProfile, *, pairs: float) -> bool:
+def _is_measured(
+    problem: ListProblem, columns: Columns, profile: DeviceProfile, tuning: Tuning, *, pairs: float
+) -> bool:
     """Whether a list is sooner written as indices alone, and the rest of it found from these.
 
     A GPU takes as long for one number of a row as for a sector of memory: indices alone are written by sectors, and
@@ -104,15 +101,16 @@ def _is_measured(problem: ListProblem, columns: Columns, profile: DeviceProfile,
     """
     if not columns.carried or columns.images or profile.kind != "gpu":
         return False
-    return pairs * columns.carried >= _NUMBERS + _NUMBERS_OF_POINT * problem.n
+    numbers = tuning.lists
+    return pairs * columns.carried >= numbers.attributes_apart + numbers.attributes_apart_of_point * problem.n
 
 
 def _first_pass(
-    problem: ListProblem, facts: ListFacts, memory: tuple[int, int], *, indices_alone: bool
+    problem: ListProblem, facts: ListFacts, tuning: Tuning, memory: tuple[int, int], *, indices_alone: bool
 ) -> tuple[Literal["none", "hit_mask", "neighbor_buffer"], int]:
     """What the count leaves: a buffer of few neighbors, else a mask of many, as far as there is memory."""
     largest, available = memory
-    most = min(largest, int(available * _SHARE))
+    most = min(largest, int(available * tuning.lists.first_pass_share))
     m, slots = problem.m, facts.slots
     if indices_alone and slots and m and (not problem.foreign or problem.reads_copy):
         packs = (m - 1).bit_length() + count_bits(slots) <= 32

@@ -53,6 +53,7 @@ def list_neighbors(
         columns,
         traversal.structure.list_facts,
         session.profile,
+        session.tuning,
         memory=session.available(),
         foreseen=foreseen,
         hint=hint,
@@ -153,11 +154,13 @@ def _fill_exactly(
     """The list of so many pairs, in memory with `room` for more if there is any, after their number has come."""
     session, columns, m, held = rows.traversal.session, rows.columns, rows.request.m, counted.offsets.nbytes
     first_pass = counted.first_pass
-    if not fits(session, columns, m, pairs, held=held):
+    fitting = fits(session, columns, m, pairs, held=held)
+    if not fitting:
         # The memory of the first pass, or of points to measure by, may be what is missing.
         counted, first_pass, rows, walk = counted._replace(first_pass=None), None, rows.with_row(), True
-    check_budget(session, columns, m, pairs, max_bytes, held=held)
-    if not affords(session, columns, m, room, max_bytes, held=held):
+    if not fitting or max_bytes is not None:
+        check_budget(session, columns, m, pairs, max_bytes, held=held)
+    if room > pairs and not affords(session, columns, m, room, max_bytes, held=held):
         room = pairs
     offsets = _offsets_for(rows, counted.offsets, pairs)
     if first_pass is not None and not walk and loops:

@@ -9,6 +9,7 @@ import pyopencl.array as cla
 from ..inputs.deferred_checks import DeferredChecks
 from ..planning.configs import KernelConfig
 from ..planning.problem import Problem
+from ..planning.tuning import Tuning
 from ..primitives.readback import PendingBox
 from ..profile import DeviceProfile
 from ..runtime.session import Session
@@ -18,32 +19,32 @@ __all__ = ["Method", "MethodPlan"]
 
 
 class MethodPlan(Protocol):
-    """What a method decided for a problem: at least what is compiled in."""
+    """The plan of a method for a problem, which holds at least a config."""
 
     @property
     def config(self) -> KernelConfig:
-        """What the method's programs are specialised by."""
+        """The config that the method's programs are compiled for."""
 
 
 class Method(Protocol):
-    """A way to search. Its name is also its test id and its choice on the command line."""
+    """A method of searching; tests and the command line know it by its name."""
 
     name: str
     dims: frozenset[int]
     #: the names of the method's options
     options: frozenset[str]
-    #: whether its plan depends on how crowded the cells around points are
+    #: whether the plan depends on the crowding of the points
     surveys_occupancy: bool
-    #: options under which its code differs: what verification and tests go through
+    #: combinations of options that select different code; verification and tests try each of them
     variations: tuple[dict[str, Any], ...]
 
     def check(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The options with defaults filled in; an error for a value that makes no sense."""
+        """Return the options with defaults filled in; raise for an invalid value."""
 
-    def plan(self, problem: Problem, profile: DeviceProfile) -> MethodPlan:
-        """Decide, from facts alone: pure, needs no device."""
+    def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> MethodPlan:
+        """Plan from facts alone, without a device."""
 
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> SearchStructure:
-        """The structure over `points`, whose `bounds` are known where the survey needed them, or an axis is periodic."""
+        """Build the structure; `bounds` is given where the survey found the box or an axis is periodic."""

@@ -1,4 +1,4 @@
-"""Brute force: all pairs, tiled through local memory. The oracle on the device, in 1 to 12 dimensions."""
+"""Brute force: every query tests every point, in 1 to 12 dimensions; the reference on the device."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..inputs.deferred_checks import DeferredChecks
 from ..planning.configs import TileConfig, VisitVariant
 from ..planning.problem import Problem
 from ..planning.traversal import plan_tile
+from ..planning.tuning import Tuning
 from ..primitives.readback import Box, PendingBox
 from ..profile import DeviceProfile
 from ..runtime.launch_limits import check_turns
@@ -26,13 +27,13 @@ __all__ = ["BruteForce", "BruteForceStructure"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BruteForcePlan:
-    """Nothing but what is compiled in."""
+    """The config alone."""
 
     config: TileConfig
 
 
 class BruteForce:
-    """The method: every query looks at every point."""
+    """The method: every query tests every point."""
 
     name = "brute_force"
     dims = frozenset(range(1, 13))
@@ -41,21 +42,20 @@ class BruteForce:
     variations: tuple[dict[str, Any], ...] = ({},)
 
     def check(self, options: dict[str, Any]) -> dict[str, Any]:
-        """There are no options."""
+        """There are no options to check."""
         return options
 
-    def plan(self, problem: Problem, profile: DeviceProfile) -> BruteForcePlan:
-        """The tile that fits the device."""
+    def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> BruteForcePlan:
+        """Plan the tile that fits the device."""
         periodic = problem.box is not None
-        return BruteForcePlan(config=plan_tile(profile, dim=problem.dim, real=problem.real, periodic=periodic))
+        return BruteForcePlan(config=plan_tile(profile, tuning, dim=problem.dim, real=problem.real, periodic=periodic))
 
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> BruteForceStructure:
         """Copy the points."""
-        return BruteForceStructure(
-            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
-        )
+        plan = self.plan(problem, session.profile, session.tuning)
+        return BruteForceStructure(session, problem, checks, plan, points=points, bounds=bounds)
 
 
 class BruteForceStructure(SearchStructure):
@@ -80,7 +80,7 @@ class BruteForceStructure(SearchStructure):
         self._copy(points, bounds, problem.survey.low)
 
     def _copy(self, points: cla.Array, bounds: PendingBox | None, starts: tuple[float, ...]) -> None:
-        """New buffers for new points, so that a request made before still finds the old ones."""
+        """Copy new points to new buffers, so that earlier requests still refer to the old ones."""
         shape = self.problem.n, self.problem.dim
         copy = self.session.allocate(shape, self.dtype, purpose="the index's copy of the points")
         self.session.copy(points, copy)
@@ -120,7 +120,7 @@ class BruteForceStructure(SearchStructure):
         return self._plan.config
 
     def config_for(self, function: WalkFunction, variant: VisitVariant) -> TileConfig:  # noqa: ARG002
-        """For a user's function no tiles: idle items go through those too, and would run its ``state``."""
+        """No tiles for a user's function, as idle work-items go through tiles too and would run its ``state``."""
         return self.config if function.own else self.config.inline()
 
     @functools.cached_property

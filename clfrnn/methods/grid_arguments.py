@@ -1,4 +1,4 @@
-"""The numbers of a grid and of a periodic box as kernels take them: by value, four lanes each."""
+"""The kernel arguments that describe a grid and a periodic box, passed by value in vectors of four."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Lanes = np.ndarray[Any, Any]
 
 @functools.lru_cache(maxsize=1024)
 def pack_lanes(values: tuple[float, ...], dtype: Any, spare: float) -> Lanes:
-    """`values`, one for each axis, and `spare` in the lanes behind them."""
+    """A vector of four with `values`, one for each axis, and `spare` in the remaining lanes."""
     lanes = np.full(4, spare, dtype)
     lanes[: len(values)] = values
     lanes.flags.writeable = False
@@ -29,7 +29,7 @@ def pack_lanes(values: tuple[float, ...], dtype: Any, spare: float) -> Lanes:
 
 @functools.lru_cache(maxsize=256)
 def pack_grid(grid: CellGrid, dtype: np.dtype[Any]) -> tuple[Lanes, ...]:
-    """Low, inverses, shape, masks, first and last cells."""
+    """The low corner, inverse sides, shape, masks, first cells and last cells of `grid`."""
     foremost, hindmost = zip(*grid.ends, strict=True)
     whole = (grid.shape, grid.masks, foremost, hindmost)
     return (
@@ -40,9 +40,9 @@ def pack_grid(grid: CellGrid, dtype: np.dtype[Any]) -> tuple[Lanes, ...]:
 
 
 def pack_box(box: PeriodicBox, low: tuple[float, ...], real: str, dtype: np.dtype[Any]) -> tuple[Lanes, ...]:
-    """Of a periodic box that begins at `low` what the host knows: lengths, pads for points at home, both edges."""
+    """The arguments of a periodic box with the low corner `low`: lengths, padding of windows, and both edges."""
     lengths, pads, first = (pack_lanes(values, dtype, 0) for values in (box.lengths, box.pads(low, real), low))
-    with np.errstate(over="ignore"):  # an edge beyond all numbers is never met
+    with np.errstate(over="ignore"):  # an edge that overflows is never crossed
         last = first + lengths
     free = lengths == 0
     return lengths, pads, np.where(free, -np.inf, first).astype(dtype), np.where(free, np.inf, last).astype(dtype)
@@ -50,12 +50,12 @@ def pack_box(box: PeriodicBox, low: tuple[float, ...], real: str, dtype: np.dtyp
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PackedGrid:
-    """The cells of a grid, and the periodic box around them if there is one, as kernels take them."""
+    """A grid and the periodic box around it, if there is one, as kernel arguments."""
 
     grid: CellGrid
     dtype: np.dtype[Any]
     periodic: bool
-    #: the numbers of the grid, and behind them those of the box
+    #: the arguments of the grid, followed by those of the box
     numbers: tuple[Any, ...]
 
     @property
@@ -65,16 +65,16 @@ class PackedGrid:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the programs that read points in these cells are planned by."""
+        """The facts that programs over points in these cells are planned from."""
         return {"dim": self.dim, "real": REAL_OF[self.dtype], "periodic": self.periodic}
 
     def arguments(self, images: Scratch | None) -> tuple[Any, ...]:
-        """The numbers, and behind them those by which the periodic images of points are found, where there are any."""
+        """The arguments of the grid and the box, followed by the table of periodic images where there is one."""
         return self.numbers if images is None else (*self.numbers, images.base_data)
 
 
 def pack_cells(grid: CellGrid, dtype: np.dtype[Any], box: PeriodicBox | None = None) -> PackedGrid:
-    """The cells of `grid` for coordinates of `dtype`, and the periodic `box` around them."""
+    """Pack `grid` for coordinates of `dtype`, and the periodic `box` around it."""
     numbers: tuple[Any, ...] = pack_grid(grid, dtype)
     if box is not None:
         numbers = (*numbers, *pack_box(box, grid.low, REAL_OF[dtype], dtype))

@@ -1,4 +1,4 @@
-"""ImageTable: the numbers by which walks in a periodic box find the images of points, from one step to the next."""
+"""ImageTable: what walks in a periodic box read to find the images of points, updated from step to step."""
 
 from __future__ import annotations
 
@@ -18,32 +18,33 @@ __all__ = ["ImageTable"]
 
 
 class ImageTable:
-    """The periodic box of an index on the device, and the images of the points that lie between some bounds."""
+    """The periodic box of an index on the device, and the table of images for the current points."""
 
     def __init__(self, session: Session, box: PeriodicBox, dtype: np.dtype[Any]) -> None:
         self._session, self._box, self._dtype = session, box, dtype
-        #: where the box began the last time, and its numbers on the device
+        #: the last low corner of the box, and the lengths that were uploaded for it
         self._period: tuple[tuple[float, ...], cla.Array] | None = None
-        #: images that were found together with the bounds of new points: where the box began then, and those bounds
+        #: a table that was found together with the bounds of new points: the low corner then, those bounds, and the
+        #: table
         self._found: tuple[tuple[float, ...], PendingBox, Scratch] | None = None
 
     def period_at(self, starts: tuple[float, ...]) -> cla.Array:
         """The lengths of a box that begins at `starts`, their inverses and the starts, on the device."""
         if self._period is None or self._period[0] != starts:
-            self._period = None  # its memory goes back to the pool and serves the new one
+            self._period = None  # the pool gives its memory to the new one
             self._period = starts, period_numbers(self._session, self._box, starts, self._dtype)
         return self._period[1]
 
     def find_bounds(self, points: cla.Array, starts: tuple[float, ...], bounds: PendingBox) -> None:
-        """Enqueue one pass that finds the bounds of `points`, and their images in a box that begins at `starts`."""
+        """Enqueue one pass that finds the bounds of `points` and the table for a box with the low corner `starts`."""
         images = box_and_images(self._session, points, self.period_at(starts), bounds)
         self._found = starts, bounds, images
 
     def images(self, starts: tuple[float, ...], bounds: PendingBox | None) -> Scratch:
-        """What periodic kernels read for points between `bounds`, in a box that begins at `starts`."""
+        """The table of images for points between `bounds`, in a box with the low corner `starts`."""
         assert bounds is not None, "the images of points follow from their bounds"
         found, self._found = self._found, None
         if found is not None and found[0] == starts and found[1] is bounds:
             return found[2]
-        del found  # its memory goes back to the pool and serves the new one
+        del found  # the pool gives its memory to the new one
         return measure_images(self._session, self.period_at(starts), bounds)

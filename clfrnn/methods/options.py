@@ -1,4 +1,4 @@
-"""The options of methods, checked."""
+"""Checks of the options of methods."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_construction(
     known: tuple[str, ...] = CONSTRUCTIONS,
     advice: str = "take 'sort' where the order of neighbors must be repeatable, else leave it out",
 ) -> str:
-    """`value` when it names one of the `known` constructions."""
+    """Return `value` where it is one of the `known` constructions, and raise otherwise."""
     if not isinstance(value, str) or value not in known:
         expected = " or ".join(map(repr, known))
         raise InvalidInputError(f"construction: expected {expected}, got {value!r}; {advice}")
@@ -30,7 +30,7 @@ def check_construction(
 
 
 def check_width(value: object) -> float | None:
-    """A bin width in units of the radius, or None for the default."""
+    """Return a bin width in units of the radius, or None for the default."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 1e-3 <= float(value) <= 1e6:
@@ -45,7 +45,7 @@ _LARGEST_LEAF = 1 << 16
 
 
 def check_leaf_size(value: object) -> int | None:
-    """The number of points of a leaf, or None for the device's."""
+    """Return the number of points of a leaf, or None for the default of the device."""
     if value is None:
         return None
     try:
@@ -61,7 +61,7 @@ def check_leaf_size(value: object) -> int | None:
 
 
 def check_threshold(value: object) -> float:
-    """The ratio of volumes from which on a tree is built again."""
+    """Return the ratio of volumes above which a tree is built again."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value) >= 1:
         raise InvalidInputError(
             f"rebuild_threshold: expected a ratio of volumes of at least 1, got {value!r}; "
@@ -71,7 +71,7 @@ def check_threshold(value: object) -> float:
 
 
 def check_shape(value: object) -> tuple[int, ...] | None:
-    """A coarse shape as given, a single number as a tuple of one, or None for the default."""
+    """Return a coarse shape as a tuple, of one number where a single number is given, or None for the default."""
     if value is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""SearchStructure: the points of an index in the order in which a method searches them."""
+"""SearchStructure: the points of an index in search order, and how a method walks over them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["Readers", "SearchStructure"]
 
 
 class Readers(NamedTuple):
-    """The kernels of ``common/point_layout.mako`` that read sorted points back, their group size, and these points."""
+    """The kernels of ``common/point_layout.mako`` that read sorted points back, their group size, and the points."""
 
     kernels: Mapping[str, Kernel]
     work_group_size: int
@@ -39,14 +39,14 @@ class Readers(NamedTuple):
 class SearchStructure(abc.ABC):
     """Points in search order, and how walks go through them. Each method has a class of its own.
 
-    A structure serves one index: ``update`` places new points, and requests that were made before still hold the
-    buffers of the old ones. What a method must say is abstract; the rest has defaults that suit a walk over queries by
-    their own numbers.
+    A structure serves one index. ``update`` places new points in new buffers; requests that were made before still
+    refer to the old buffers. Each method defines the abstract members; the other members have defaults that suit a walk
+    over queries in the caller's order.
     """
 
     #: the stem of the template that holds the walk
     stem: ClassVar[str]
-    #: queries that are sorted first are copied, and walks read nothing but the copy
+    #: whether walks read sorted foreign queries from their copy alone
     copies_queries: ClassVar[bool] = False
 
     def __init__(self, session: Session, problem: Problem, checks: DeferredChecks) -> None:
@@ -58,58 +58,63 @@ class SearchStructure(abc.ABC):
 
     @abc.abstractmethod
     def update(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
-        """Place new points between `bounds`: "refit" or "rebuilt", whichever it took.
+        """Place new points, and return "refit" or "rebuilt".
 
-        `box` is the same on the host, or that of an earlier step, or None where there is no newer one.
+        Parameters
+        ----------
+        points : (n, dim)
+        bounds : the bounding box of the points on the device
+        box : the newest bounding box of points that has come to the host, of these or of earlier points; None where the
+            structure has seen it before
         """
 
     @abc.abstractmethod
     def arguments(self) -> tuple[Any, ...]:
-        """What the walk takes behind the arguments that all walks share: the points as they are now."""
+        """The arguments of the walk that follow those which all walks share; they describe the current points."""
 
     @abc.abstractmethod
     def box_starts(self) -> tuple[float, ...]:
-        """Where a periodic box begins for the points as they are now."""
+        """The low corner of the periodic box, as the current points were placed in it."""
 
     @abc.abstractmethod
     def buffers(self) -> dict[str, cla.Array | Scratch]:
-        """What the structure holds on the device, by name."""
+        """The buffers of the structure on the device, by name."""
 
     @abc.abstractmethod
     def describe(self) -> list[str]:
-        """Lines for :meth:`clfrnn.Index.explain` about how points are kept."""
+        """Lines for :meth:`clfrnn.Index.explain` about how points are stored."""
 
     @property
     def cell_grid(self) -> CellGrid | None:
-        """The cells that the points lie in, where the method has cells."""
+        """The cells that the points lie in, or None where the method has no cells."""
         return None
 
     def find_bounds(self, points: cla.Array) -> PendingBox:
-        """The bounds of new points on the device: being found, or left for :meth:`update` to find."""
+        """The bounding box of new points: a launch that finds it is enqueued here, or :meth:`update` finds it."""
         bounds = self.checks.slot()
         if self.image_table is None:
             return bounding_box(self.session, points, bounds)
-        # Most likely the points will be placed in the box as it begins now.
+        # The periodic box most likely begins where it began for the last points.
         self.image_table.find_bounds(points, self.box_starts(), bounds)
         return bounds
 
     def images(self, starts: tuple[float, ...], bounds: PendingBox | None) -> tuple[Scratch, ...]:
-        """What periodic kernels read, as one array; none where no axis is periodic."""
+        """The table of periodic images as a tuple of one array; an empty tuple where no axis is periodic."""
         return () if self.image_table is None else (self.image_table.images(starts, bounds),)
 
     def readers(self) -> Readers | None:
-        """What reads sorted points back; None where the structure does not sort them."""
+        """The kernels that read sorted points back, or None where the structure does not sort points."""
         return None
 
     def order(self) -> cla.Array:
-        """The number of the point at each place of the search order, (n,) int32."""
+        """The index of the point at each place of the search order, (n,) int32."""
         n, purpose = self.problem.n, "the order of points"
         if (readers := self.readers()) is None:
             return self.session.upload(np.arange(n, dtype=np.int32), purpose=purpose)
         return self._read_back(readers, "read_order", self.session.allocate(n, np.int32, purpose=purpose))
 
     def positions(self) -> cla.Array | None:
-        """The points as they are now, by their own numbers, (n, dim), not to be changed; None where they are lost."""
+        """The current points in the caller's order, (n, dim), not to be changed; None where they are not available."""
         if (readers := self.readers()) is None:
             return None
         shape = self.problem.n, self.problem.dim
@@ -129,23 +134,23 @@ class SearchStructure(abc.ABC):
     @property
     @abc.abstractmethod
     def config(self) -> RunConfig | TileConfig:
-        """What the method's programs are specialised by."""
+        """The config that the method's programs are compiled for."""
 
     @property
     @abc.abstractmethod
     def tests_of_query(self) -> float:
-        """About how many pairs a query tests."""
+        """The expected number of candidates that a query tests."""
 
     def config_for(self, function: WalkFunction, variant: VisitVariant) -> RunConfig | TileConfig:  # noqa: ARG002
-        """What the program that runs `function` is specialised by, where that is not :attr:`config`."""
+        """The config of the program that runs `function`, where that is not :attr:`config`."""
         return self.config
 
     def passes(self, function: WalkFunction, request: QueryRequest) -> tuple[str, ...]:  # noqa: ARG002
-        """The images that each launch of a visit serves: see :class:`~clfrnn.planning.configs.VisitVariant`."""
+        """The periodic images of each launch of a visit: see :class:`~clfrnn.planning.configs.VisitVariant`."""
         return request.images
 
     def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:  # noqa: ARG002
-        """Whether work-items serve queries by their own numbers, so that a range of queries is a launch of its own."""
+        """Whether work-item i serves query i, so that a launch can serve a range of queries."""
         return request.queries is not None or self.config.in_order
 
     def units(self, request: QueryRequest, config: Any) -> int:  # noqa: ARG002
@@ -153,59 +158,63 @@ class SearchStructure(abc.ABC):
         return request.m
 
     def divides(self, function: WalkFunction, m: int) -> bool:  # noqa: ARG002
-        """Whether several work-items share the neighbors of each of `m` queries and add up what they find."""
+        """Whether several work-items share the candidates of each of `m` queries and add up their results."""
         return False
 
     def images_served(self, *, foreign: bool) -> tuple[str, ...]:
-        """The images that launches serve, where that does not depend on the function."""
+        """The periodic images that each launch covers, where that does not depend on the function."""
         in_box = self.images_in_box(foreign=foreign)
         if in_box is None:
             return ("all",)
         return (in_box,) if self._is_in_box() else (in_box, "out_of_box")
 
     def images_in_box(self, *, foreign: bool) -> str | None:  # noqa: ARG002
-        """The images that points inside a periodic box see, where the method has a walk for those alone.
+        """The variant of the walk for points that all lie inside the periodic box, or None where there is none.
 
-        Where each candidate may be shifted in its own way, compilers neither load nor test several at once.
+        Such a walk shifts whole runs of candidates alike, so that compilers can load and test several candidates at
+        once.
         """
         return None
 
     def _is_in_box(self) -> bool:
-        """Whether all points are known to lie in the periodic box as they are; False where there is none."""
+        """Whether all points are known to lie inside the periodic box; False where no axis is periodic."""
         box, periodic = self.checks.box_of_points(), self.problem.box
         return box is not None and periodic is not None and periodic.holds(box.low, box.high, self.box_starts())
 
     @property
     def most_tests_of_query(self) -> float:
-        """As many pairs as a query tests at most, wherever points have gone."""
+        """An upper bound of the number of candidates that a query tests, for all positions of points."""
         return self.problem.n * (1.0 if self.problem.box is None else math.inf)
 
-    # Queries that are not the points.
+    # Foreign queries.
 
     def find_bounds_of_queries(self, queries: cla.Array) -> PendingBox:
-        """The bounds of queries on the device: being found, or left for :meth:`order_queries` to find."""
+        """The bounding box of queries: a launch that finds it is enqueued here, or :meth:`order_queries` finds it."""
         return bounding_box(self.session, queries, self.checks.slot())
 
     def order_queries(self, queries: cla.Array | None, bounds: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
-        """What walks take of queries that they serve in an order of their own; `bounds` are those of device arrays."""
+        """The arguments for queries in search order; an empty tuple where walks serve them in the caller's order.
+
+        `bounds` is the bounding box of queries that came as a device array.
+        """
         return ()
 
     def part_of(self, request: QueryRequest, first: int, end: int) -> QueryRequest:
-        """The same request for the queries from `first` up to `end`, which is not served."""
+        """The request restricted to the queries from `first` up to, but not including, `end`."""
         return request._replace(part=(first, end))
 
-    # What lists, counts and nearest neighbors ask.
+    # Facts for lists, counts and nearest neighbors.
 
     @property
     def list_facts(self) -> ListFacts:
-        """What plans of lists depend on."""
+        """The facts that plans of lists depend on."""
         return ListFacts()
 
     def disorder(self, request: QueryRequest) -> Scratch | None:  # noqa: ARG002
-        """An int32 on the device, 0 where queries come nearly in the order of search; None where nobody knows."""
+        """An int32 on the device that is 0 where queries come nearly in search order; None where it is unknown."""
         return None
 
     @property
     def work_of_query(self) -> float:
-        """What a query is foreseen to cost, in tests of candidates, where :meth:`disorder` is known."""
+        """The expected cost of a query, in tests of candidates, where :meth:`disorder` is known."""
         return math.inf

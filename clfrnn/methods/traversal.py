@@ -24,14 +24,14 @@ __all__ = ["Traversal"]
 
 
 class Traversal:
-    """The one way in which neighbors are found. Every query of an index runs through :meth:`run`."""
+    """Runs functions over the neighbors of queries; every query of an index goes through :meth:`run`."""
 
     def __init__(self, structure: SearchStructure) -> None:
         problem = structure.problem
         self.structure, self.session, self.problem = structure, structure.session, problem
         self.checks, self.dtype = structure.checks, structure.dtype
         self.num_points, self.dim, self.radius = problem.n, problem.dim, problem.radius
-        #: the kernel that runs a function for a kind of query, and the config that it was compiled for
+        #: compiled kernels and their configs, by kind of query
         self._programs: dict[tuple[Any, ...], tuple[Kernel, Any]] = {}
 
     def run(
@@ -43,10 +43,10 @@ class Traversal:
         every_candidate: bool = False,
         first_pass: FirstPass | None = None,
     ) -> cl.Event | None:
-        """Enqueue `function` with the `values` of its arguments; the last event, None where there are no queries.
+        """Enqueue `function` with the `values` of its arguments; return the last event, or None without queries.
 
-        With `every_candidate` it runs for each point that the walk tests, whatever the distance. A count fills the
-        `first_pass`; the walk behind it reads that.
+        With `every_candidate` the function runs for each candidate, whatever its distance. With a `first_pass` a count
+        fills it, and the walk of the list after that reads it.
         """
         structure, part = self.structure, request.part
         if request.radii is not None:
@@ -55,7 +55,7 @@ class Traversal:
             reach = _reach(request.radius, self.problem.real, self.dtype, every_candidate)
         shared = (*reach, *(() if request.queries is None else (request.queries.base_data,)), *request.arguments)
         own = [value.base_data if isinstance(value, (cla.Array, Scratch)) else value for value in values]
-        handed = () if first_pass is None else first_pass.arguments
+        buffers = () if first_pass is None else first_pass.arguments
         event = None
         for images in structure.passes(function, request):
             by_number = structure.by_number(function, request, images)
@@ -72,7 +72,7 @@ class Traversal:
                 *within,
                 *shared,
                 *(() if by_number else request.query_order),
-                *handed,
+                *buffers,
                 *own,
                 pairs=(units if by_number else request.m) * structure.tests_of_query,
                 most=request.m * structure.most_tests_of_query if function.own else math.inf,
@@ -81,7 +81,7 @@ class Traversal:
         return event
 
     def prepare(self, function: WalkFunction, request: QueryRequest, first_pass: FirstPass | None) -> None:
-        """Compile what :meth:`run` would launch, so that no later step of a loop has to."""
+        """Compile the kernels that :meth:`run` would launch, so that later steps of a loop compile nothing."""
         for images in self.structure.passes(function, request):
             part = request.part is not None and not self.structure.by_number(function, request, images)
             self._program(function, request, images, part=part, first_pass=first_pass)
@@ -95,7 +95,7 @@ class Traversal:
         part: bool,
         first_pass: FirstPass | None,
     ) -> tuple[Kernel, Any]:
-        """The kernel that runs `function` for such a request, and the config that it was compiled for."""
+        """The kernel that runs `function` for the kind of `request`, and the config that it was compiled for."""
         if first_pass is None:
             special: dict[str, Any] = {"shared": self.structure.divides(function, request.m)}
         else:
@@ -121,5 +121,5 @@ class Traversal:
 
 @functools.lru_cache(maxsize=256)
 def _reach(radius: float, real: str, dtype: np.dtype[Any], every_candidate: bool) -> tuple[Any, Any]:
-    """The radius that squared distances are compared with, and that of windows, as kernels take them."""
+    """The radius that distances are compared with, and the padded radius of windows, as kernels take them."""
     return dtype.type(np.inf if every_candidate else radius), dtype.type(padded_radius(radius, real))

@@ -1,4 +1,4 @@
-"""PointUpdates: new positions of the points of an index, checked and given to its search structure."""
+"""PointUpdates: checks new positions of the points of an index and passes them to its search structure."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ __all__ = ["PointUpdates"]
 
 
 class PointUpdates:
-    """Takes new points in, one array after another."""
+    """Updates one search structure with arrays of new points."""
 
     def __init__(self, structure: SearchStructure) -> None:
         self._structure, self._checks = structure, structure.checks
-        #: the box that the structure placed points by the last time: it is no news the next time, unless that failed
+        #: the box of the last update that succeeded; the structure need not look at the same box again
         self._placed_by: Box | None = None
 
     def take(self, points: Any) -> str:
-        """Place `points`, of the shape and dtype of those before: "refit" or "rebuilt", whichever it took.
+        """Place `points`, of the shape and dtype of the index, and return "refit" or "rebuilt".
 
-        A host array is checked at once. A device array is checked on the device, and not waited for.
+        A host array is checked at once. A device array is checked on the device without waiting.
         """
         self._structure.session.check_process()
         array, bounds = self._receive(points)
         if bounds is not None:
-            update = self._place(array, bounds, self._checks.known_box())
+            update = self._place(array, bounds, self._checks.newest_box())
             self._checks.new_points(bounds)
             return update
         bounds = bounding_box(self._structure.session, array, self._checks.slot())
-        box = bounds.read()  # a host array: its copy to the device was waited for
+        box = bounds.read()  # does not wait long, as the copy of the host array was waited for
         self._checks.check_near("points", box)
         update = self._place(array, bounds, box)
         self._checks.good_points(bounds)
         return update
 
     def _receive(self, points: Any) -> tuple[cla.Array, PendingBox | None]:
-        """New points on the device, and their bounds, unless they came over the host."""
+        """Upload new points. The second value is their bounding box for device arrays, and None for host arrays."""
         structure = self._structure
         if lies_ready(structure.session, points, structure.dtype) and points.shape == self._shape:
             return points, structure.find_bounds(points)
@@ -61,7 +61,7 @@ class PointUpdates:
         return self._structure.problem.n, self._structure.problem.dim
 
     def _of_this_shape(self, points: cla.Array) -> cla.Array:
-        """New points, when they are as many as before, in as many dimensions."""
+        """Raise unless `points` has the shape of the index; return it."""
         if points.shape != self._shape:
             raise InvalidInputError(
                 f"points: expected the shape of the index, {self._shape}, got {points.shape}; "
@@ -70,7 +70,7 @@ class PointUpdates:
         return points
 
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
-        """Place new points. Nothing is known of their box until the checks are given it."""
+        """Place new points; the checks know no bounding box of the points while that is under way."""
         structure = self._structure
         before, known = structure.arguments(), self._checks.points_change()
         try:

@@ -13,10 +13,9 @@ from ..profile import DeviceProfile
 from .coarse_grid import counting_groups, most_coarse_cells
 from .configs import REAL_SIZE, CounterConfig, PointConfig
 from .groups import group_size
+from .tuning import Tuning
 
 __all__ = [
-    "OF_BUCKET",
-    "OF_SELECTED",
     "BucketConfig",
     "FillingConfig",
     "RegionConfig",
@@ -33,33 +32,8 @@ __all__ = [
     "record_size",
 ]
 
-#: Work-items of a group that selects a bucket, of one that counts buckets, and of one that fills the cells of a bucket
-#: (measured on an H200, the latter two among 256, 512 and 1024).
-_SELECTING, _COUNTING, _FILLING = 1024, 512, 512
-
-#: Points that an item loads before it counts the first of them.
-_BATCH = 4
-
-#: Groups that count buckets on each compute unit, at least and at most: as many as have a batch for each item
-#: (measured).
-_GROUPS_A_UNIT = 2, 4
-
-#: Points in a bucket of an even cloud, and in one that is selected out of all points.
-OF_BUCKET, OF_SELECTED = 1024, 256
-
-#: Cells in a bucket, at most: with more counters fewer groups are in flight.
-_MOST_CELLS = 8192
-
-#: Where cells are made fewer, for so many of the buckets that a group can count, as whole cells are a little more.
+#: Share of the buckets that a group can count for which cells are made fewer: whole cells are a little more.
 _NEARLY = 0.97
-
-#: Work-items of a group that sorts a tile by regions, points of it for each of them (measured), and runs that it can
-#: tell apart.
-_TILED, _OF_TILE, _MOST_RUNS = 256, 8, 256
-
-#: Points that an item of a group that selects a bucket loads before it looks at the first of them, and counters for
-#: those of lower buckets, so that items that go in step do not wait for each other.
-_SELECT_BATCH, _SPREAD = 8, 32
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -72,7 +46,7 @@ class BucketConfig(CounterConfig):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FillingConfig(CounterConfig):
-    """Filling the cells of a bucket, of which so many points are written in one go; their places are shorts."""
+    """Filling the cells of a bucket: ``tile`` points of it are written in one go; their places are shorts."""
 
     tile: int
     #: how the sorted copy keeps points: see :func:`~clfrnn.planning.configs.numbers_of_point`
@@ -120,95 +94,103 @@ class RegionConfig(CounterConfig):
         return {**super().names(), "tile": self.tile}
 
 
-def most_cells_of_bucket(profile: DeviceProfile) -> int:
+def most_cells_of_bucket(profile: DeviceProfile, tuning: Tuning) -> int:
     """Cells that one group can count in local memory beside other groups and its sources, a power of two."""
-    return _power_of_two(most_coarse_cells(profile) * 4 // 5)
+    return _power_of_two(tuning, most_coarse_cells(profile) * 4 // 5)
 
 
-def fewer_cells(profile: DeviceProfile, cells: int, most: float) -> list[float]:
+def fewer_cells(profile: DeviceProfile, tuning: Tuning, cells: int, most: float) -> list[float]:
     """How many times fewer cells, up to `most`, make nearly as many buckets as a group can count, the least first."""
-    sizes = (1 << shift for shift in range(int(math.log2(most_cells_of_bucket(profile))), -1, -1))
+    sizes = (1 << shift for shift in range(int(math.log2(most_cells_of_bucket(profile, tuning))), -1, -1))
     found = [cells / (_NEARLY * most_coarse_cells(profile) * size) for size in sizes]
     return [times for times in found if 1 < times <= most]
 
 
-def _power_of_two(cells: int) -> int:
-    """The largest that is no more than so many cells, nor than a bucket may have."""
-    return int(2 ** math.floor(math.log2(max(1, min(_MOST_CELLS, cells)))))
+def _power_of_two(tuning: Tuning, cells: int) -> int:
+    """The largest power of two that is no more than `cells`, nor than a bucket may have."""
+    return int(2 ** math.floor(math.log2(max(1, min(tuning.binning.most_bucket_cells, cells)))))
 
 
-def plan_buckets(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> BucketConfig:
+def plan_buckets(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool) -> BucketConfig:
     """Wide groups, as each has to clear and add up all counters."""
     return BucketConfig(
-        work_group_size=group_size(profile, _COUNTING),
+        work_group_size=group_size(profile, tuning.binning.bucket_group),
         dim=dim,
         real=real,
         periodic=periodic,
         counters=most_coarse_cells(profile),
-        batch=_BATCH,
+        batch=tuning.binning.bucket_batch,
     )
 
 
-def bucket_groups(profile: DeviceProfile, n: int, size: int) -> int:
+def bucket_groups(profile: DeviceProfile, tuning: Tuning, n: int, size: int) -> int:
     """Groups of `size` that count n points by buckets."""
-    least, most = _GROUPS_A_UNIT
-    batches = round(n / (profile.compute_units * size * _BATCH))
-    return counting_groups(profile, n, size, a_unit=max(least, min(most, batches)))
+    least, most = tuning.binning.bucket_groups_a_unit
+    batches = round(n / (profile.compute_units * size * tuning.binning.bucket_batch))
+    return counting_groups(profile, tuning, n, size, a_unit=max(least, min(most, batches)))
 
 
-def plan_bucket_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> FillingConfig:
-    """Groups for about two points of a bucket to an item; room for eight times the points that a bucket shall have.
+def plan_bucket_cells(
+    profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool, layout: str
+) -> FillingConfig:
+    """Groups for about two points of a bucket to a work-item; tiles for eight times the points of a planned bucket.
 
-    So many there are where cells are too many for smaller buckets.
+    Buckets hold as many where cells are too many for smaller buckets.
     """
-    counters = most_cells_of_bucket(profile)
+    counters = most_cells_of_bucket(profile, tuning)
     return FillingConfig(
-        work_group_size=group_size(profile, _FILLING),
+        work_group_size=group_size(profile, tuning.binning.fill_group),
         dim=dim,
         real=real,
         periodic=periodic,
         counters=counters,
-        tile=max(1, min(8 * OF_BUCKET, (profile.usable_local_memory - 4) // 2 - 2 * counters)),
+        tile=max(1, min(tuning.binning.fill_tile, (profile.usable_local_memory - 4) // 2 - 2 * counters)),
         layout=layout,
     )
 
 
-def _most_cells_selected(profile: DeviceProfile) -> int:
-    """Cells that a group can count beside the points that it selects, a power of two, in a third of its memory."""
-    return _power_of_two(profile.usable_local_memory // 12)
-
-
-def plan_select_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> SelectConfig:
-    """Wide groups, as each reads all points; room for four times the points that a bucket shall have."""
-    counters = _most_cells_selected(profile)
-    left = profile.usable_local_memory - 4 * (counters + _SPREAD + 1)
+def plan_select_cells(
+    profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool, layout: str
+) -> SelectConfig:
+    """Wide groups, as each reads all points; a third of their local memory counts cells."""
+    numbers = tuning.binning
+    counters = _power_of_two(tuning, profile.usable_local_memory // 12)
+    left = profile.usable_local_memory - 4 * (counters + numbers.select_spread + 1)
     return SelectConfig(
-        work_group_size=group_size(profile, _SELECTING),
+        work_group_size=group_size(profile, numbers.select_group),
         dim=dim,
         real=real,
         periodic=periodic,
         counters=counters,
-        tile=max(1, min(4 * OF_SELECTED, left // 4)),
+        tile=max(1, min(numbers.select_tile, left // 4)),
         layout=layout,
-        batch=_SELECT_BATCH,
-        spread=_SPREAD,
+        batch=numbers.select_batch,
+        spread=numbers.select_spread,
     )
 
 
-def plan_serial_cells(profile: DeviceProfile, *, dim: int, real: str, periodic: bool, layout: str) -> SerialConfig:
+def plan_serial_cells(
+    profile: DeviceProfile,  # noqa: ARG001 — as all plans
+    tuning: Tuning,  # noqa: ARG001
+    *,
+    dim: int,
+    real: str,
+    periodic: bool,
+    layout: str,
+) -> SerialConfig:
     """One work-item, whatever the device."""
     return SerialConfig(work_group_size=1, dim=dim, real=real, periodic=periodic, layout=layout)
 
 
-def plan_regions(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> RegionConfig:
+def plan_regions(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool) -> RegionConfig:
     """Tiles of a few thousand points, as local memory allows."""
     config = RegionConfig(
-        work_group_size=group_size(profile, _TILED),
+        work_group_size=group_size(profile, tuning.binning.region_group),
         dim=dim,
         real=real,
         periodic=periodic,
-        counters=_MOST_RUNS,
-        batch=_OF_TILE,
+        counters=tuning.binning.most_regions,
+        batch=tuning.binning.region_batch,
     )
     for field in ("batch", "work_group_size", "counters"):
         while getattr(config, field) > 1 and config.local_memory > profile.usable_local_memory:

@@ -1,4 +1,4 @@
-"""Coarse cells: how FENNS divides a domain, and how points are counted in few cells. Pure, as :mod:`clfrnn.planning.primitives`."""
+"""Coarse cells: how FENNS divides a domain, and how points are counted in few cells. Pure functions."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ..period import SLACK, PeriodicBox
 from ..profile import DeviceProfile
 from .configs import CounterConfig
 from .groups import group_size
+from .tuning import Tuning
 
 __all__ = [
     "CoarseConfig",
@@ -21,12 +22,6 @@ __all__ = [
     "most_coarse_cells",
     "plan_coarse",
 ]
-
-#: Work-items of a group that counts (measured on an H200: twice and four times as many are no sooner).
-_COUNTING = 256
-
-#: Groups that count on one compute unit, where each clears and adds up all counters.
-_GROUPS_A_UNIT = 2
 
 #: A cell is so much wider than the reach that rounding never takes a window past the next cell.
 _MARGIN = 1.01
@@ -54,21 +49,23 @@ def most_coarse_cells(profile: DeviceProfile) -> int:
     return max(1, profile.usable_local_memory // 4)
 
 
-def counting_groups(profile: DeviceProfile, n: int, size: int, *, a_unit: int = _GROUPS_A_UNIT) -> int:
-    """Groups of `size` that count n points: so many for each compute unit, if they have something to count together."""
+def counting_groups(profile: DeviceProfile, tuning: Tuning, n: int, size: int, *, a_unit: int | None = None) -> int:
+    """Groups of `size` that count n points: some for each compute unit, if they have something to count together."""
+    a_unit = a_unit or tuning.fenns.count_groups_a_unit
     return max(1, min(profile.compute_units * a_unit, -(-n // size)))
 
 
-def plan_coarse(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> CoarseConfig:
+def plan_coarse(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool) -> CoarseConfig:
     """On a GPU groups of many items, as each clears and adds up all counters; few on a CPU, where they take turns."""
+    numbers = tuning.fenns
     return CoarseConfig(
-        work_group_size=group_size(profile, _COUNTING if profile.kind == "gpu" else 64),
+        work_group_size=group_size(profile, numbers.count_group),
         dim=dim,
         real=real,
         periodic=periodic,
         counters=most_coarse_cells(profile),
-        batch=8 if profile.kind == "gpu" else 1,
-        spread=8 if profile.kind == "gpu" else 1,
+        batch=numbers.count_batch,
+        spread=numbers.counter_spread,
     )
 
 

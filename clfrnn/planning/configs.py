@@ -40,10 +40,8 @@ SECTOR = 8
 #: Candidates that are tested at once, at most.
 _MOST_AT_ONCE = 8
 
-#: Of a query's marks: candidates that have a bit in a word; words that wait for those of its neighbors when they are
-#: made, and that are under way when they are read; and the neighbors that a group takes of each row at a time, some
-#: sectors of memory (measured on an H200).
-_HIT_MASK = {"bits": 32, "held": 4, "ahead": 6, "stage": 16}
+#: Candidates that have a bit in a word of a hit mask.
+_MASK_BITS = 32
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -131,6 +129,12 @@ class RunConfig(VisitConfig):
     unrolled: tuple[int, int] | None
     #: a light function tests candidates by fused operations, and again as the contract has it where rounding may decide
     fused: bool
+    #: words of a query's hit mask that wait for those of its neighbors when they are written
+    held: int
+    #: words of a hit mask that are under way while one is read
+    ahead: int
+    #: neighbors of each row that a group reads from its hit mask at a time
+    stage: int
 
     in_order: ClassVar[bool] = False
 
@@ -140,8 +144,8 @@ class RunConfig(VisitConfig):
         return self.layout == "columns"
 
     def names(self) -> dict[str, Any]:
-        """The fields, that runs are of places, and how marks are made and read: words, and how many are under way."""
-        return {**super().names(), "columns": self.columns, "by_place": True, **_HIT_MASK}
+        """The fields, that runs are of places, and the bits of a word of a hit mask."""
+        return {**super().names(), "columns": self.columns, "by_place": True, "bits": _MASK_BITS}
 
     def inline(self) -> RunConfig:
         """The same walk as a piece of another kernel."""

@@ -5,22 +5,15 @@ from __future__ import annotations
 from ..profile import DeviceProfile
 from .configs import REAL_SIZE, TileConfig, WalkConfig
 from .groups import group_size, square_root
+from .tuning import Tuning
 
 __all__ = ["plan_tile", "plan_walk"]
 
 
-#: Bytes of the vectors that a CPU tests candidates in; compilers split them where its own are shorter.
-_BATCH = 32
-
-
-#: With so many registers each, as many work-items as most GPUs can hold are in flight.
-_FEW_REGISTERS = 32
-
-
-def plan_tile(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) -> TileConfig:
+def plan_tile(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool) -> TileConfig:
     """The brute-force walk: a tile of one point per work-item, fewer where local memory is short."""
-    size = group_size(profile, 256 if profile.kind == "gpu" else 64)
-    tile = max(size, 64)
+    size = group_size(profile, tuning.walks.tile_group)
+    tile = max(size, tuning.walks.least_tile)
     while tile > 1 and tile * dim * REAL_SIZE[real] > profile.usable_local_memory:
         tile //= 2
     return TileConfig(
@@ -34,31 +27,41 @@ def plan_tile(profile: DeviceProfile, *, dim: int, real: str, periodic: bool) ->
 
 
 def plan_walk(
-    profile: DeviceProfile, *, dim: int, real: str, periodic: bool, edges: bool = False, crowded: bool = False
+    profile: DeviceProfile,
+    tuning: Tuning,
+    *,
+    dim: int,
+    real: str,
+    periodic: bool,
+    edges: bool = False,
+    crowded: bool = False,
 ) -> WalkConfig:
-    """A walk over cells: small groups on a GPU, where a crowded query keeps its group waiting (Chisholm 2020, §4.2).
+    """A walk over cells: small groups on a GPU, where a crowded query has its group wait (Chisholm 2020, §4.2).
 
-    With `edges` for counts in a periodic box, where those who look over an edge have more to do: the others pass the
-    time only if there are many of them, with few registers each (measured). `crowded` where queries have runs of some
-    candidates to go through, and no box is periodic.
+    With `edges` for counts in a periodic box, where queries that look over an edge have more to do: the device is busy
+    with others meanwhile if these are many, with few registers each. `crowded` where runs of candidates are long, and
+    no box is periodic.
     """
-    cpu = profile.kind == "cpu"
-    ahead = crowded and not cpu
+    numbers, cpu = tuning.walks, profile.kind == "cpu"
+    pairs = crowded and not cpu
     return WalkConfig(
-        work_group_size=group_size(profile, 256 if cpu else 128 if edges else 64),
+        work_group_size=group_size(profile, numbers.edge_group if edges else numbers.group),
         dim=dim,
         real=real,
         square_root=square_root(profile, real),
         periodic=periodic,
         # On a CPU a work-item tests a vector at a time; on a GPU one record is one wide load, and lanes that find
         # nothing wait for the others anyway. Of many candidates no more is loaded than is asked for.
-        layout="columns" if cpu else "pairs" if crowded else "records",
-        width=_BATCH // REAL_SIZE[real] if cpu else 1,
+        layout="columns" if cpu else "pairs" if pairs else "records",
+        width=numbers.vector_bytes // REAL_SIZE[real] if cpu else 1,
         # The fewer candidates at a time, the fewer registers, hence the more work-items that hide each other's waiting;
         # where each candidate may have an image of its own, they are too many already.
-        unrolled=None if cpu else (4, 4) if ahead else (2, 4),
+        unrolled=None if cpu else numbers.unrolled_crowded if pairs else numbers.unrolled,
         # Two operations less for each candidate.
-        fused=ahead and profile.fma and real == "float",
+        fused=pairs and profile.fma and real == "float",
+        held=numbers.mask_words_held,
+        ahead=numbers.mask_words_ahead,
+        stage=numbers.mask_stage,
         lockstep=1 if cpu else profile.simd_width,
-        registers=_FEW_REGISTERS if edges and profile.register_option and real == "float" else None,
+        registers=numbers.edge_registers if edges and profile.register_option and real == "float" else None,
     )

@@ -1,15 +1,15 @@
-"""Trees: how a tree of bounding boxes is made, and its shape. Pure functions, as :mod:`clfrnn.planning.primitives`."""
+"""How a tree of bounding boxes is made, and its shape. Pure functions."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any, NamedTuple
 
 from ..profile import DeviceProfile
 from .configs import REAL_SIZE, PointConfig
 from .groups import group_size
 from .primitives import DIGIT_BITS
+from .tuning import Tuning
 
 __all__ = [
     "MOST_LEAVES",
@@ -28,23 +28,6 @@ __all__ = [
     "plan_tree",
 ]
 
-#: Points of a leaf. On a CPU a leaf is some vectors. On a GPU small leaves mean fewer candidates out of reach and more
-#: boxes: so many points for so many neighbors at the most (measured). No number between: packs fetch points by powers
-#: of two.
-_LEAF_OF_CPU = 32
-_LEAVES_OF_GPU = ((60.0, 8), (160.0, 16), (math.inf, 32))
-
-#: Nodes for each point, at the most: of 32 bytes in three dimensions with four more for a leaf, they take 12 a point.
-_NODES_OF_POINT = 0.358
-
-#: Work-items of a group that makes trees, by kind of device: on a GPU so many that each keeps eight points of a block.
-_GROUP = {"gpu": 128}
-_GROUP_ELSEWHERE = 8
-
-#: Leaves of such a group: on a GPU so many that each compute unit has some groups, but few of these in all, as one of
-#: them goes through what all have found (measured).
-_LEAVES, _FEWEST_LEAVES, _MOST_LEAVES_OF_GROUP, _GROUPS_OF_UNIT = 128, 64, 256, 2
-
 #: Queries that go down the tree together, as many as a number has bits.
 PACK = 32
 
@@ -52,31 +35,8 @@ PACK = 32
 _KEY_BITS, _WORD_BITS = 63, 32
 _COORDINATE_BITS = {"float": 24, "double": 31}
 
-#: A part of the curve holds at most two to this power points in the mean (measured: counts take up to 3 %
-#: longer with four bits less). So many pairs of points for each point are compared to find where ranges begin, by which
-#: there are the more of these (with half as many, counts of clusters take 2 % longer).
-_POINTS_OF_PART, _PAIRS_OF_POINT = 3, 64
-
 #: There are at most two to this power parts of a range: floats tell the points in it apart.
 _MOST_PARTS = 24
-
-#: One of so many points is sampled at most.
-_LEAST_APART = 10
-
-#: Items that compare sampled points with all others, and how many of them together.
-_COMPARING, _COMPARED = 64, 4
-
-#: Points of a block that is halved, at the most, and for each item of its group: code is written out for as many.
-_HALVED, _HALVED_OF_ITEM = 1024, 8
-
-#: Queries that follow each other on the curve and are sorted by their radii: of larger blocks, packs lie farther apart.
-_BLOCK = 512
-
-#: Blocks that are wider than so many of the largest radius in them keep the order of the curve (measured).
-_WIDE = 8.0
-
-#: So do those whose largest radius is no more than so many times the smallest.
-_ALIKE = 1.5
 
 #: The numbers of nodes are ints, and so is that behind the last one.
 MOST_LEAVES = 1 << 29
@@ -100,6 +60,13 @@ class TreeConfig(PointConfig):
     block: int
     #: those of them that go down the tree together
     pack: int
+    #: a block of more of its largest radii is too wide to be sorted
+    wide: float
+    #: a block whose largest radius is no more than this ratio of its smallest is not sorted
+    alike: float
+    #: work-items that compare some sampled points with all others, and how many of these together
+    comparing: int
+    compared: int
 
     @property
     def corners(self) -> int:
@@ -122,23 +89,13 @@ class TreeConfig(PointConfig):
         """Bits of keys by which m queries are sorted: no more than tell them apart."""
         return min(_WORD_BITS, self.curve_bits * self.dim, m.bit_length() + self.dim)
 
-    def comparing(self, sampled: int) -> int:
-        """Items of a launch that compare so many points with each other."""
-        return -(-sampled // _COMPARED) * min(_COMPARING, self.work_group_size)
+    def comparing_items(self, sampled: int) -> int:
+        """Items of a launch that compares sampled points with each other."""
+        return -(-sampled // self.compared) * min(self.comparing, self.work_group_size)
 
     def names(self) -> dict[str, Any]:
-        """The fields, what is sorted by radii, who compares a sample, and the bits of the curve.
-
-        A block may be so many largest radii wide to be sorted, and radii so much alike to stay.
-        """
-        return {
-            **super().names(),
-            "wide": _WIDE,
-            "alike": _ALIKE,
-            "comparing": _COMPARING,
-            "compared": _COMPARED,
-            "curve_bits": self.curve_bits,
-        }
+        """The fields, and the bits of the curve."""
+        return {**super().names(), "curve_bits": self.curve_bits}
 
 
 def corners(dim: int) -> int:
@@ -146,16 +103,16 @@ def corners(dim: int) -> int:
     return 8 if dim == 3 else 2 * dim
 
 
-def default_leaf_size(profile: DeviceProfile, n: int, neighbors: float) -> int:
-    """Points of a leaf, when the caller does not say: twice as many where so many nodes would take too much memory."""
-    size = _LEAF_OF_CPU if profile.kind == "cpu" else for_neighbors(_LEAVES_OF_GPU, neighbors)
+def default_leaf_size(tuning: Tuning, n: int, neighbors: float) -> int:
+    """Points of a leaf, when the caller does not say: twice as many where nodes would take too much memory."""
+    size = for_neighbors(tuning.tree.leaf_sizes, neighbors)
     nodes = count_leaves(n, size) + needed_leaves(n, size)
-    return size if nodes <= max(2.0, _NODES_OF_POINT * n) else 2 * size
+    return size if nodes <= max(2.0, tuning.tree.nodes_of_point * n) else 2 * size
 
 
 def for_neighbors(sizes: tuple[tuple[float, int], ...], neighbors: float) -> int:
-    """Of sizes, each for so many neighbors at the most, the first that serves."""
-    return next(size for most, size in sizes if not neighbors > most)
+    """Of sizes, each up to some neighbors, the first that serves; the last for more."""
+    return next((size for most, size in sizes if not neighbors > most), sizes[-1][1])
 
 
 def needed_leaves(n: int, leaf_size: int) -> int:
@@ -178,19 +135,19 @@ def layout_of(profile: DeviceProfile, dim: int) -> str:
     return "records" if dim == OF_RECORD else "pairs"
 
 
-def leaves_of_group(profile: DeviceProfile, leaves: int) -> int:
+def leaves_of_group(profile: DeviceProfile, tuning: Tuning, leaves: int) -> int:
     """Leaves that a group makes of all those of a tree, a power of two."""
-    if profile.kind != "gpu":
-        return _LEAVES
-    of_group = max(1, leaves // (_GROUPS_OF_UNIT * profile.compute_units))
-    return max(_FEWEST_LEAVES, min(_MOST_LEAVES_OF_GROUP, 1 << (of_group.bit_length() - 1)))
+    numbers = tuning.tree
+    of_group = max(1, leaves // (numbers.build_groups_a_unit * profile.compute_units))
+    return max(numbers.least_group_leaves, min(numbers.most_group_leaves, 1 << (of_group.bit_length() - 1)))
 
 
 def plan_tree(
-    profile: DeviceProfile, *, dim: int, real: str, periodic: bool, leaves: int = _MOST_LEAVES_OF_GROUP
+    profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool, leaves: int
 ) -> TreeConfig:
-    """Wide groups on a GPU, narrow ones on a CPU; up to so many leaves as local memory has room for."""
-    size = group_size(profile, _GROUP.get(profile.kind, _GROUP_ELSEWHERE))
+    """Wide groups on a GPU, narrow ones on a CPU; up to as many leaves as local memory has room for."""
+    numbers = tuning.tree
+    size = group_size(profile, numbers.build_group)
     of_leaf = (2 * dim + 2) * REAL_SIZE[real] + 4
     while leaves > 2 and leaves * of_leaf > profile.usable_local_memory:
         leaves //= 2
@@ -201,16 +158,20 @@ def plan_tree(
         periodic=periodic,
         layout=layout_of(profile, dim),
         leaves=leaves,
-        halved=_halved(profile, size, dim, real) if profile.kind == "gpu" else 0,
-        block=max(1, min(_BLOCK, _room_for_block(profile, size, real))),
+        halved=_halved(profile, tuning, size, dim, real) if profile.kind == "gpu" else 0,
+        block=max(1, min(numbers.block_queries, _room_for_block(profile, size, real))),
         pack=PACK,
+        wide=numbers.wide_block,
+        alike=numbers.alike_radii,
+        comparing=numbers.comparing_items,
+        compared=numbers.compared_points,
     )
 
 
-def _halved(profile: DeviceProfile, size: int, dim: int, real: str) -> int:
+def _halved(profile: DeviceProfile, tuning: Tuning, size: int, dim: int, real: str) -> int:
     """Points with their keys and numbers that fit local memory beside a box for each item of a group."""
     of_point, of_item = dim * REAL_SIZE[real] + 8, 2 * dim * REAL_SIZE[real] + 4
-    halved = min(_HALVED, _HALVED_OF_ITEM * size)
+    halved = min(tuning.tree.halved_points, tuning.tree.halved_of_item * size)
     while halved > size and halved * of_point + size * of_item > profile.usable_local_memory:
         halved //= 2
     return halved if halved > size else 0
@@ -234,13 +195,14 @@ class Cut(NamedTuple):
     bits: int
 
 
-def cut_of(n: int) -> Cut:
+def cut_of(n: int, tuning: Tuning) -> Cut:
     """Parts of a few points each in the mean, for an order of which each block is halved.
 
     To compare a sample's points takes as many times as long as to go through all points, however many there are.
     """
-    bits = -(-(n >> _POINTS_OF_PART).bit_length() // DIGIT_BITS) * DIGIT_BITS
-    sampled = (_PAIRS_OF_POINT * n).bit_length() // 2
-    sampled = max(0, min(sampled, bits, (n // _LEAST_APART).bit_length() - 1))
+    numbers = tuning.tree
+    bits = -(-(n // numbers.part_points).bit_length() // DIGIT_BITS) * DIGIT_BITS
+    sampled = (numbers.sample_pairs * n).bit_length() // 2
+    sampled = max(0, min(sampled, bits, (n // numbers.least_apart).bit_length() - 1))
     parts = min(_MOST_PARTS, bits - sampled)
     return Cut(sampled=1 << sampled, apart=max(1, n >> sampled), parts=parts, bits=sampled + parts)

@@ -1,10 +1,9 @@
-"""Packs: how queries go through a tree, by themselves or together. Pure functions, as :mod:`clfrnn.planning.primitives`."""
+"""How queries go through a tree, each by itself or in packets. Pure functions."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from typing import Any
 
 from ..profile import DeviceProfile
@@ -13,6 +12,7 @@ from .configs import REAL_SIZE, RunConfig
 from .groups import group_size
 from .traversal import plan_walk
 from .tree_build import OF_RECORD, PACK, for_neighbors, layout_of
+from .tuning import Tuning
 
 __all__ = [
     "TreeWalkConfig",
@@ -26,39 +26,11 @@ __all__ = [
 #: Fewer queries of a pack than a node has descendants three levels down would leave some of these untested.
 _LEAST_PACK = 8
 
-#: Packs that are so many times as wide as they look ask for each query whether it touches a node (measured). Not where
-#: queries are sorted by their radii: packs are wide there, and touch most of what lies between.
-_WIDE_PACK = 32
-
-#: Queries of a pack that look into the same leaves, by neighbors: more of them fetch fewer points each, fewer look into
-#: fewer leaves (measured). Where queries are sorted by their radii, no more than so many.
-_BANDS = ((22.0, 4), (300.0, 8), (math.inf, 16))
-_BAND_OF_RANKS = 8
-
-#: Points that a band fetches together: a leaf, up to so many, and to so many numbers that an item holds of them; as for
-#: so many where leaves are smaller, which have no programs of their own.
-_LEAST_CHUNK, _LARGEST_CHUNK = 8, 32
-_FETCHED = 16
-
-#: Candidates of a chunk that are loaded at a time, plain ones and others (measured).
-_UNROLLED = (32, 8)
-
-#: Leaves whose bits are kept in one number.
+#: Leaves whose bits are in one number.
 _WORD = 32
 
-#: From so many neighbors on in the mean, leaves are looked at as a whole and lists written by sectors: sooner with 380
-#: (measured), no sooner with 140.
-_MANY = 300.0
-
-#: From so many points in a cube of side radius on, in the mean over points, queries with radii of their own are sorted
-#: by these (measured); and where the survey finds them so uneven, each is counted by several items: sooner from 4 on in
-#: the cloud of three decades, later in even ones (measured), what lies between was not tried.
-_CROWD = 100.0
-_UNEVENNESS = 3.0
+#: The numbers of items are ints: queries that several items serve between them are no more than this.
 _MOST_DIVIDED = 1 << 27
-
-#: So are up to so many queries for each compute unit, as there are too few packs to keep it busy.
-_FEW_OF_UNIT = 256
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -79,6 +51,8 @@ class TreeWalkConfig(RunConfig):
     chunk: int
     #: sums are made by several items for each query, who divide the leaves among them
     divided: bool
+    #: packets that are so many times as wide as they reach have each query say whether it touches a node
+    wide: int
 
     @property
     def room(self) -> int:
@@ -147,14 +121,14 @@ class TreeWalkConfig(RunConfig):
             "bands": self.bands,
             "word": _WORD,
             "sides": self.sides,
-            "wide": _WIDE_PACK,
             "parts": self.parts,
         }
 
-    def ranked(self) -> TreeWalkConfig:
+    def ranked(self, tuning: Tuning) -> TreeWalkConfig:
         """The same walk for queries that are sorted by their radii."""
-        band = min(self.band, _BAND_OF_RANKS)
-        return dataclasses.replace(self, ranks=True, band=band, chunk=min(self.chunk, band * _most_fetched(self.dim)))
+        band = min(self.band, tuning.tree.ranked_band)
+        chunk = min(self.chunk, band * _most_fetched(tuning, self.dim))
+        return dataclasses.replace(self, ranks=True, band=band, chunk=chunk)
 
     def inline(self) -> TreeWalkConfig:
         """The same walk as a piece of another kernel, whose work-items need not stay together."""
@@ -163,24 +137,34 @@ class TreeWalkConfig(RunConfig):
 
 def plan_tree_walk(
     profile: DeviceProfile,
+    tuning: Tuning,
     *,
     dim: int,
     real: str,
     periodic: bool,
-    leaf_size: int = _LARGEST_CHUNK,
+    leaf_size: int,
     neighbors: float = 0.0,
 ) -> TreeWalkConfig:
     """As walks over cells, a leaf being a run of candidates as a row of cells is; in packs on a GPU."""
-    band, many = for_neighbors(_BANDS, neighbors), neighbors >= _MANY
-    return _tree_walk(profile, dim=dim, real=real, periodic=periodic, leaf_size=leaf_size, band=band, many=many)
+    band, many = for_neighbors(tuning.tree.bands, neighbors), neighbors >= tuning.tree.many_neighbors
+    facts: dict[str, Any] = {"dim": dim, "real": real, "periodic": periodic, "leaf_size": leaf_size}
+    return _tree_walk(profile, tuning, **facts, band=band, many=many)
 
 
 @functools.lru_cache(maxsize=64)
 def _tree_walk(
-    profile: DeviceProfile, *, dim: int, real: str, periodic: bool, leaf_size: int, band: int, many: bool
+    profile: DeviceProfile,
+    tuning: Tuning,
+    *,
+    dim: int,
+    real: str,
+    periodic: bool,
+    leaf_size: int,
+    band: int,
+    many: bool,
 ) -> TreeWalkConfig:
     """By the band in step, and whether queries have `many` neighbors. Remembered, as it takes longer than a launch."""
-    walk = plan_walk(profile, dim=dim, real=real, periodic=periodic)
+    walk = plan_walk(profile, tuning, dim=dim, real=real, periodic=periodic)
     alone = TreeWalkConfig(
         work_group_size=walk.work_group_size,
         dim=dim,
@@ -191,6 +175,9 @@ def _tree_walk(
         width=walk.width,
         unrolled=walk.unrolled,
         fused=False,
+        held=walk.held,
+        ahead=walk.ahead,
+        stage=walk.stage,
         packed=False,
         sorts=False,
         ranks=False,
@@ -198,59 +185,57 @@ def _tree_walk(
         band=1,
         chunk=1,
         divided=False,
+        wide=tuning.tree.wide_packet,
     )
     size = group_size(profile, PACK)
     band = min(size, band)
     packed = dataclasses.replace(
         alone,
         work_group_size=size,
-        unrolled=_UNROLLED,
+        unrolled=tuning.tree.unrolled,
         packed=True,
         sorts=True,
         many=many,
         band=band,
-        chunk=_chunk(band, leaf_size, dim),
+        chunk=_chunk(tuning, band, leaf_size, dim),
     )
     # More bands take more of it.
-    local_memory = max(packed.local_memory, packed.ranked().local_memory)
+    local_memory = max(packed.local_memory, packed.ranked(tuning).local_memory)
     fits = local_memory <= profile.usable_local_memory and packed.work_group_size >= _LEAST_PACK
     return packed if profile.kind == "gpu" and fits else alone
 
 
-def _chunk(band: int, leaf_size: int, dim: int) -> int:
+def _chunk(tuning: Tuning, band: int, leaf_size: int, dim: int) -> int:
     """Points that a band fetches together, as many for each item."""
-    of_item = 1
-    while of_item < _most_fetched(dim) and of_item * band < min(max(_LEAST_CHUNK, leaf_size), _LARGEST_CHUNK):
+    of_item, wanted = 1, min(max(tuning.tree.least_chunk, leaf_size), tuning.tree.largest_chunk)
+    while of_item < _most_fetched(tuning, dim) and of_item * band < wanted:
         of_item *= 2
     return of_item * band
 
 
-def _most_fetched(dim: int) -> int:
+def _most_fetched(tuning: Tuning, dim: int) -> int:
     """Points that an item holds of a chunk, at most: a power of two."""
-    return 1 << max(1, _FETCHED // (dim + 1)).bit_length() - 1
+    return 1 << max(1, tuning.tree.fetched_numbers // (dim + 1)).bit_length() - 1
 
 
-def is_crowd(points: float) -> bool:
+def is_crowd(points: float, tuning: Tuning) -> bool:
     """Whether a cube whose side is the largest radius holds so many that a device would wait for its last queries."""
-    return points >= _CROWD
+    return points >= tuning.tree.crowd
 
 
-def pays_to_divide(survey: Survey, m: int) -> bool:
-    """Whether m queries of a crowd are served by several items each: where few have so many more neighbors than others.
-
-    The numbers of items are ints, too.
-    """
-    return survey.unevenness_beyond_chance >= _UNEVENNESS and m <= _MOST_DIVIDED
+def pays_to_divide(survey: Survey, m: int, tuning: Tuning) -> bool:
+    """Whether m queries of a crowd are served by several items each: where few have far more neighbors than others."""
+    return survey.unevenness_beyond_chance >= tuning.tree.uneven_crowd and m <= _MOST_DIVIDED
 
 
-def are_few(m: int, profile: DeviceProfile) -> bool:
+def are_few(m: int, profile: DeviceProfile, tuning: Tuning) -> bool:
     """Whether m queries are too few to keep the device busy, unless each is served by several items."""
-    return m <= _FEW_OF_UNIT * profile.compute_units
+    return m <= tuning.tree.few_queries_a_unit * profile.compute_units
 
 
-def without_packs(config: TreeWalkConfig, profile: DeviceProfile) -> TreeWalkConfig:
+def without_packs(config: TreeWalkConfig, profile: DeviceProfile, tuning: Tuning) -> TreeWalkConfig:
     """The same walk for queries that go by themselves."""
     if not config.packed:
         return config
-    walk = plan_walk(profile, dim=config.dim, real=config.real, periodic=config.periodic)
+    walk = plan_walk(profile, tuning, dim=config.dim, real=config.real, periodic=config.periodic)
     return dataclasses.replace(config, work_group_size=walk.work_group_size, unrolled=walk.unrolled, packed=False)

@@ -26,7 +26,7 @@ def fill(session: Session, array: cla.Array | Scratch, value: int = 0) -> None:
 
 def fill_selection(session: Session) -> Selection:
     """What :func:`fill` launches, to be compiled with other kernels."""
-    return Selection("primitives/fill", plan_fill(session.profile), ("fill",))
+    return Selection("primitives/fill", plan_fill(session.profile, session.tuning), ("fill",))
 
 
 def cleared(session: Session, size: int, *, purpose: str) -> Scratch:

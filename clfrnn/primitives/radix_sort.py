@@ -11,9 +11,6 @@ from .scan import exclusive_scan
 
 __all__ = ["sort_positions"]
 
-#: So few tiles that each group of a GPU adds up the digits of all for itself, where a launch takes longer (measured).
-_FEW_TILES = 768
-
 _CTYPE = {np.dtype(np.uint32): "uint", np.dtype(np.uint64): "ulong"}
 
 
@@ -35,7 +32,7 @@ def sort_positions(session: Session, keys: Scratch, bits: int) -> tuple[Scratch,
     size = config.work_group_size
     tiles = max(1, -(-n // (size * config.items)))
     table = session.scratch(tiles << config.digit_bits, INT, purpose="the digit counts of a sort")
-    few = config.held and tiles <= _FEW_TILES
+    few = config.held and tiles <= session.tuning.primitives.sort_few_tiles
     starts = table if few else session.scratch(table.size + 1, INT, purpose="the digit starts of a sort")
     values, moved_values = (session.scratch(n, INT, purpose="the positions of a sort") for _ in range(2))
     moved_keys = session.scratch(n, keys.dtype, purpose="the keys of a sort")

@@ -15,10 +15,6 @@ from ..runtime.session import Session
 
 __all__ = ["Box", "PendingBox", "Readback"]
 
-#: From this many items on, kernels take longer than a copy on a second queue costs the host. A copy between two kernels
-#: on their own queue has a GPU stand still for some eight microseconds (measured).
-_MANY_ITEMS = 1 << 18
-
 #: Boxes that come to the host together where the caller never waits.
 _TOGETHER = 8
 
@@ -62,7 +58,7 @@ class Readback:
         self._pinned = session.pinned(self, size)
         #: the copy of the buffer
         self.host = self._pinned.data
-        self._beside = items >= _MANY_ITEMS and session.profile.kind == "gpu"
+        self._beside = items >= session.tuning.runtime.copy_beside_items and session.profile.kind == "gpu"
         self._next_slot = 0
         #: boxes in slots that no copy has been started for
         self._placed: list[PendingBox] = []

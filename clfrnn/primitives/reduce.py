@@ -11,12 +11,11 @@ import pyopencl.array as cla
 from ..arrays import REAL_OF
 from ..domain import padded_radius
 from ..period import SLACK
-from ..planning.primitive_configs import ReduceConfig
-from ..planning.primitives import plan_reduce
+from ..planning.primitives import ReduceConfig, plan_reduce, plan_sample
 from ..runtime.program import Kernel
 from ..runtime.scratch import INT, Scratch
 from ..runtime.session import Selection, Session
-from ..survey import Sample, Survey, occupancy_sample
+from ..survey import Sample, Survey
 from .fill import cleared, fill, fill_selection
 from .partition import most_groups, share_out
 from .readback import PendingBox, Readback
@@ -69,7 +68,7 @@ class _Pass(NamedTuple):
 
 def _kernels(session: Session, dim: int, real: str, periodic: bool = False) -> tuple[dict[str, Kernel], ReduceConfig]:
     """Those of a survey, compiled together and with the one that clears their counters; or that of periodic boxes."""
-    config = plan_reduce(session.profile, dim=dim, real=real)
+    config = plan_reduce(session.profile, session.tuning, dim=dim, real=real)
     selection = Selection("primitives/reduce", config, ("box_and_images",) if periodic else _SURVEY)
     session.compile_together(selection, fill_selection(session))
     return session.selected(selection)
@@ -78,9 +77,9 @@ def _kernels(session: Session, dim: int, real: str, periodic: bool = False) -> t
 def _find_pass(session: Session, n: int, dim: int, dtype: np.dtype[Any], periodic: bool) -> _Pass:
     kernels, config = _kernels(session, dim, REAL_OF[dtype], periodic)
     size = config.work_group_size
-    groups, span = share_out(session.profile, n, 4 * size)
+    groups, span = share_out(session.profile, session.tuning, n, session.tuning.primitives.reduce_items * size)
     # For as many groups as there may be, so that arrays of all lengths take the same counters.
-    shared = most_groups(session.profile) * (2 * dim * dtype.itemsize // INT.itemsize + 1) + 1
+    shared = most_groups(session.profile, session.tuning) * (2 * dim * dtype.itemsize // INT.itemsize + 1) + 1
     return _Pass(kernels=kernels, work_group_size=size, items=groups * size, n=n, span=span, shared=shared)
 
 
@@ -99,11 +98,11 @@ def survey_points(session: Session, points: cla.Array, radius: float, pending: P
 
     Cost: a pass over a sample of the points. Up to 2 MiB of counters.
     """
-    sample, readback = occupancy_sample(points.shape[0]), pending.readback
+    sample, readback = plan_sample(session.tuning, points.shape[0]), pending.readback
     _look_into_cells(session, points, radius, sample, readback.front)
     others, unevenness = sample.crowding(*readback.read())
     box = pending.read()
-    survey = Survey(n=points.shape[0], low=box.low, high=box.high, others=others, unevenness=unevenness)
+    survey = Survey(n=points.shape[0], low=box.low, high=box.high, others=others, unevenness=unevenness, sample=sample)
     return survey, box.first_bad
 
 
@@ -119,7 +118,8 @@ def _look_into_cells(session: Session, points: cla.Array, radius: float, sample:
     cells = points.dtype.type(1.0 / padded_radius(radius, real)), np.int32(32 - sample.bits), slots.base_data
     fill(session, slots)
     session.launch(kernels["sample_cells"], sample.sampled, size, sampled, stride, points.base_data, *cells)
-    groups, span = share_out(session.profile, sample.counted, 4 * size)
+    of_group = session.tuning.primitives.reduce_items * size
+    groups, span = share_out(session.profile, session.tuning, sample.counted, of_group)
     session.launch(
         kernels["count_in_cells"],
         groups * size,

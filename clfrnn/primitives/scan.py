@@ -9,20 +9,12 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..planning.primitives import plan_scan, plan_short_scan
-from ..profile import DeviceProfile
 from ..runtime.program import Kernel
 from ..runtime.scratch import INT, LONG, Scratch
 from ..runtime.session import Selection, Session
 from .partition import share_out
 
 __all__ = ["Counts", "Packed", "counts_between", "exclusive_scan", "scan_selection"]
-
-#: So many counts one group has scanned before two launches would have, where those of several do not pay (measured).
-_FEW = 1 << 14
-
-#: So many are scanned in one launch by groups of which each sums up what comes before its tile, by kind of device: on a
-#: GPU these reads take less than the launch does that they spare (measured).
-_SOME = {"gpu": 1 << 17}
 
 _CTYPE = {INT: "int", LONG: "long"}
 
@@ -86,28 +78,30 @@ class _Way(NamedTuple):
 
 def scan_selection(session: Session, n: int, starts: np.dtype[Any]) -> Selection:
     """What :func:`exclusive_scan` launches for n counts without a `total`, to be compiled with other kernels."""
-    selection, _ = _select(session.profile, n, 0, starts, whole=False)
+    selection, _ = _select(session, n, 0, starts, whole=False)
     return selection
 
 
 def _select(
-    profile: DeviceProfile, n: int, buffer_slots: int, starts: np.dtype[Any], whole: bool
+    session: Session, n: int, buffer_slots: int, starts: np.dtype[Any], whole: bool
 ) -> tuple[Selection, np.dtype[Any]]:
     """The kernels that scan `n` counts, see :func:`_find_way`, and the type of their sums.
 
     That is long on a CPU in any case: one program then serves all scans there, and they take no longer.
     """
-    few = n <= _SOME.get(profile.kind, _FEW)
+    profile, tuning = session.profile, session.tuning
+    few = n <= tuning.primitives.one_launch_counts
     sums = LONG if whole or profile.kind == "cpu" else INT
     plan = plan_short_scan if few else plan_scan
-    config = plan(profile, total=_CTYPE[sums], out=_CTYPE[starts], buffer_slots=buffer_slots)
+    config = plan(profile, tuning, total=_CTYPE[sums], out=_CTYPE[starts], buffer_slots=buffer_slots)
     return Selection("primitives/scan", config, ("scan_few",) if few else ("sum_shares", "scan_shares")), sums
 
 
 def _find_way(session: Session, n: int, buffer_slots: int, starts: np.dtype[Any], whole: bool) -> _Way:
     """The way of `n` counts, packed where a buffer has slots; the `whole` sum is written apart, too."""
-    alone = session.profile.kind not in _SOME
-    selection, sums = _select(session.profile, n, buffer_slots, starts, whole)
+    # A GPU shares tiles among groups in one launch, too: to read what comes before takes each less than a launch.
+    alone = session.profile.kind != "gpu"
+    selection, sums = _select(session, n, buffer_slots, starts, whole)
     few = "scan_few" in selection.names
     kernels, config = session.selected(selection)
     group, tile = config.work_group_size, config.work_group_size * config.items
@@ -115,5 +109,5 @@ def _find_way(session: Session, n: int, buffer_slots: int, starts: np.dtype[Any]
         span = max(1, n) if alone else tile
         groups = max(1, -(-n // span))
     else:
-        groups, span = share_out(session.profile, n, tile)
+        groups, span = share_out(session.profile, session.tuning, n, tile)
     return _Way(kernels=kernels, work_group_size=group, items=groups * group, n=n, span=span, sums=sums, few=few)

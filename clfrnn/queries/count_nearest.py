@@ -7,8 +7,7 @@ index and its distance as a pair cost one sector instead of two. A launch behind
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyopencl as cl
@@ -18,6 +17,7 @@ from ..errors import DeviceMemoryError
 from ..first_pass.base import FirstPass
 from ..inputs.request import QueryRequest
 from ..methods.traversal import Traversal
+from ..planning.tuning import Tiers
 from ..primitives.scan import Counts
 from ..primitives.unpack import unpack_bytes, unpack_pairs
 from ..runtime.rendering import own_function
@@ -26,19 +26,6 @@ from ..runtime.scratch import INT, Scratch
 __all__ = ["count_for_list", "count_into", "describe_encodings", "find_nearest"]
 
 _BYTE = np.dtype(np.uint8)
-
-_Limits: TypeAlias = "Mapping[int, tuple[tuple[int, float], ...]]"
-
-#: By the number of coordinates: from so many queries on it is sooner, where none has more work than so many tests of
-#: candidates. One with more does not wait for memory (measured on an H100).
-_AS_BYTES = {
-    2: ((6 << 20, 60.0), (1 << 23, 140.0), (1 << 24, 160.0)),
-    3: ((6 << 20, 116.0), (1 << 23, 140.0), (1 << 24, 160.0)),
-}
-_IN_PAIRS = {2: ((3 << 20, 60.0),), 3: ((3 << 20, 130.0), (1 << 23, 200.0))}
-
-#: Results in their first encoding take no more than this share of the memory that the device has left.
-_SHARE = 1 / 8
 
 
 class OutputEncoding(NamedTuple):
@@ -65,7 +52,8 @@ def count_for_list(traversal: Traversal, request: QueryRequest, first_pass: Firs
 
 def count_into(traversal: Traversal, request: QueryRequest, counts: Counts) -> cl.Event | None:
     """Enqueue the number of neighbors of each query, into (m,) int32 that begin where their buffer does."""
-    encoding = _encoding(traversal, request, _AS_BYTES, size=request.m, dtype=_BYTE)
+    tiers = traversal.session.tuning.queries.as_bytes(traversal.dim)
+    encoding = _encoding(traversal, request, tiers, size=request.m, dtype=_BYTE)
     if encoding is None:
         return traversal.run(own_function("count"), request, [counts])
     given = [counts, encoding.packed, *encoding.disorder.arguments]
@@ -78,7 +66,8 @@ def find_nearest(
 ) -> cl.Event | None:
     """Enqueue the nearest neighbor of each query, into (m,) int32 and (m,) of the points' dtype."""
     dtype = traversal.dtype
-    encoding = _encoding(traversal, request, _IN_PAIRS, size=2 * request.m, dtype=dtype)
+    tiers = traversal.session.tuning.queries.in_pairs(traversal.dim)
+    encoding = _encoding(traversal, request, tiers, size=2 * request.m, dtype=dtype)
     if encoding is None:
         return traversal.run(own_function("nearest"), request, [indices, distances])
     word = "int" if dtype.itemsize == INT.itemsize else "long"
@@ -89,20 +78,21 @@ def find_nearest(
 
 def describe_encodings(traversal: Traversal, request: QueryRequest) -> list[str]:
     """A line about what is written in another encoding first, if anything is."""
-    forms = ("counts as bytes", _AS_BYTES), ("nearest neighbors in pairs", _IN_PAIRS)
-    first = [form for form, limits in forms if _disorder(traversal, request, limits) is not None]
+    numbers, dim = traversal.session.tuning.queries, traversal.dim
+    forms = ("counts as bytes", numbers.as_bytes(dim)), ("nearest neighbors in pairs", numbers.in_pairs(dim))
+    first = [form for form, tiers in forms if _disorder(traversal, request, tiers) is not None]
     return [f"written first, unless points come nearly sorted: {', '.join(first)}"] if first else []
 
 
 def _encoding(
-    traversal: Traversal, request: QueryRequest, limits: _Limits, *, size: int, dtype: np.dtype[Any]
+    traversal: Traversal, request: QueryRequest, tiers: Tiers, *, size: int, dtype: np.dtype[Any]
 ) -> OutputEncoding | None:
     """The encoding of `size` numbers; None where results are written as they are, or there is no memory for others."""
-    disorder = _disorder(traversal, request, limits)
+    disorder = _disorder(traversal, request, tiers)
     if disorder is None:
         return None
     _, available = traversal.session.available()
-    if size * dtype.itemsize > available * _SHARE:
+    if size * dtype.itemsize > available * traversal.session.tuning.queries.encoding_share:
         return None
     try:
         return OutputEncoding(traversal.session.scratch(size, dtype, purpose="results in search order"), disorder)
@@ -110,10 +100,9 @@ def _encoding(
         return None
 
 
-def _disorder(traversal: Traversal, request: QueryRequest, limits: _Limits) -> Scratch | None:
+def _disorder(traversal: Traversal, request: QueryRequest, tiers: Tiers) -> Scratch | None:
     """What the device knows of the order of queries, where that decides about the encoding of their results."""
-    tiers = limits.get(traversal.dim)
-    if tiers is None or request.m < tiers[0][0]:  # most steps, which this should cost nothing
+    if not tiers or request.m < tiers[0][0]:  # most steps, which this should cost nothing
         return None
     most = max(work for many, work in tiers if request.m >= many)
     disorder = traversal.structure.disorder(request)

@@ -6,6 +6,7 @@ import math
 
 from ..errors import NoDeviceError
 from ..planning.problem import Problem
+from ..planning.tuning import Tuning
 from ..profile import DeviceProfile
 
 __all__ = [
@@ -16,9 +17,10 @@ __all__ = [
 ]
 
 
-def launch_budget(profile: DeviceProfile) -> int:
-    """Pairs that one launch may test: a cautious guess of what the device does in half a second."""
-    return max(1 << 20, profile.compute_units * profile.clock * 1_000_000 * profile.unit_lanes // 32)
+def launch_budget(profile: DeviceProfile, tuning: Tuning) -> int:
+    """Pairs that one launch may test: a cautious guess of what the device does while a slice should take."""
+    clocks = profile.compute_units * profile.clock * 1_000_000 * profile.unit_lanes
+    return max(tuning.runtime.least_budget, clocks // tuning.runtime.clocks_of_pair)
 
 
 def check_turns(profile: DeviceProfile, *, problem: Problem, side: float, rows: float) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyopencl as cl
 
+from ..planning.tuning import Tuning
 from ..profile import DeviceProfile
 from .launch_limits import launch_budget
 from .program import Kernel
@@ -18,18 +19,12 @@ from .runs import Runs
 
 __all__ = ["Launcher"]
 
-#: A slice of a long launch should take about this long; Ctrl-C and watchdogs are served between slices.
-_SLICE_SECONDS = 0.5
-
-#: So much cheaper than its budget a launch may be for sure before its runs are not even watched.
-_DEAREST = 64
-
 
 class Launcher:
     """An in-order queue, and what may be asked of its device in one launch."""
 
-    def __init__(self, queue: cl.CommandQueue, profile: DeviceProfile) -> None:
-        self.queue, self.profile = queue, profile
+    def __init__(self, queue: cl.CommandQueue, profile: DeviceProfile, tuning: Tuning) -> None:
+        self.queue, self.profile, self.tuning = queue, profile, tuning
         self._record: list[tuple[str, cl.Event]] | None = None
         self._told: Callable[[int, int], None] | None = None
         self._runs: collections.defaultdict[Kernel, Runs] = collections.defaultdict(Runs)
@@ -95,12 +90,13 @@ class Launcher:
         few. The kernel's first two arguments are the slice's first unit and its end. One launch does not wait; slices
         wait for each other, and each is sized by the time that the one before it took.
         """
-        budget, limit = launch_budget(self.profile), 2 * _SLICE_SECONDS
+        numbers = self.tuning.runtime
+        budget, limit = launch_budget(self.profile, self.tuning), 2 * numbers.slice_seconds
         first, last = begin, begin + units if begin else units  # the number that kernels have, not another like it
-        if not units or most <= budget / _DEAREST:
+        if not units or most <= budget / numbers.surely_short:
             return self.launch(kernel, units, work_group_size, first, last, *arguments)
         runs, now = self._runs[kernel], time.perf_counter()
-        excess = max(pairs / budget, runs.foreseen(units, now, limit) / limit)
+        excess = max(pairs / budget, runs.foreseen(units, now, limit, numbers.look_share * limit) / limit)
         if excess <= 1:
             event = self.launch(kernel, units, work_group_size, first, last, *arguments)
             runs.watch(event, units, now)
@@ -116,7 +112,7 @@ class Launcher:
             if event is not None:
                 event.wait()
             taken = max(time.perf_counter() - started, 1e-6)
-            faster = min(8.0, _SLICE_SECONDS / taken)
+            faster = min(8.0, numbers.slice_seconds / taken)
             step = max(work_group_size, int(step * faster) // work_group_size * work_group_size)
             first = end
             if self._told is not None:

@@ -20,7 +20,7 @@ from ..profile import DeviceProfile
 
 __all__ = ["Complaint", "Kernel", "Part", "ProgramCache", "complaints"]
 
-#: An option for every compiler: no warnings, whose number some drivers write to the terminal. Errors are still reported.
+#: An option for every compiler: no warnings, whose number some drivers write to the terminal. Errors are reported.
 _WARNINGS = "-w"
 
 #: Of the mistakes in a user's code, so many are shown: compilers stumble over the first ones again and again.

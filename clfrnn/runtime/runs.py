@@ -8,9 +8,6 @@ import pyopencl as cl
 
 __all__ = ["Runs"]
 
-#: A run is looked at after this share of the limit, and then as seldom: asking drivers takes a third of a launch.
-_SHORT = 1 / 64
-
 
 @dataclasses.dataclass
 class Runs:
@@ -25,8 +22,10 @@ class Runs:
     #: seconds between two launches in which the device was found to have been idle
     idle: float = 0.0
 
-    def foreseen(self, units: int, now: float, limit: float) -> float:
+    def foreseen(self, units: int, now: float, limit: float, pause: float) -> float:
         """Seconds that `units` take, as far as is known; more than `limit` where only slices can tell.
+
+        A run is looked at once in a `pause` of some seconds.
 
         A run that is over took no longer than the time since it was enqueued. If that was too long, slices find out
         whether the caller was idle, and are believed about times up to twice as long, by half after each short run.
@@ -34,7 +33,7 @@ class Runs:
         known = self.pace * units
         if self.event is None or now < self.due:
             return known
-        self.due = now + _SHORT * limit
+        self.due = now + pause
         passed = now - self.began
         if self.event.command_execution_status != cl.command_execution_status.COMPLETE:
             return max(known, passed)

@@ -17,6 +17,7 @@ import pyopencl.tools as cl_tools
 from ..errors import ClfrnnError, InvalidInputError
 from ..functions import WalkFunction
 from ..planning.configs import KernelConfig, VisitVariant
+from ..planning.tuning import Tuning, default_tuning
 from .device import find_device, read_profile
 from .launcher import Launcher
 from .memory import Memory
@@ -98,7 +99,8 @@ class Session(Launcher, Memory):
             self.device = find_device(device)
             self.context = cl.Context([self.device])
             queue = cl.CommandQueue(self.context, self.device)
-        Launcher.__init__(self, queue, read_profile(self.device))
+        profile = read_profile(self.device)
+        Launcher.__init__(self, queue, profile, default_tuning(profile))
         Memory.__init__(self, queue, self.profile)
         self.programs = ProgramCache(self.context, self.device, self.profile)
         self._pinned = PinnedBytes(self.queue)
@@ -150,14 +152,14 @@ class Session(Launcher, Memory):
     def planned(
         self, stem: str, plan: Callable[..., Config], *names: str, **facts: Any
     ) -> tuple[dict[str, Kernel], Config]:
-        """The kernels of a primitive: ``plan(profile, **facts)`` is asked once for the same facts.
+        """The kernels of a primitive: ``plan(profile, tuning, **facts)`` is asked once for the same facts.
 
         `names` are those that are to be launched; no others need be compiled. Without names it is all of the template.
         """
         key = (stem, plan, names, *facts.values())
         fitted = self._fitted.get(key)
         if fitted is None:
-            fitted = self._fitted[key] = self.selected(Selection(stem, plan(self.profile, **facts), names))
+            fitted = self._fitted[key] = self.selected(Selection(stem, plan(self.profile, self.tuning, **facts), names))
         return fitted
 
     def selected(self, selection: Selection) -> tuple[dict[str, Kernel], Any]:
@@ -193,6 +195,12 @@ class Session(Launcher, Memory):
                 self._answers.clear()
             answer = self._answers[key] = find(self, *facts)
         return answer
+
+    def with_tuning(self, tuning: Tuning) -> Session:
+        """The same queue, programs and memory, for which plans are made by other numbers."""
+        other = Session.__new__(Session)
+        vars(other).update(vars(self) | {"tuning": tuning, "number": next(_NUMBERS), "_fitted": {}, "_answers": {}})
+        return other
 
     def draw_serial(self) -> int:
         """A number that no kernel of the session has been given before, to leave in memory that nobody clears."""

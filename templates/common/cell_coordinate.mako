@@ -1,13 +1,14 @@
+## Defines, where it is included, the coordinate of a position on one axis of a grid of cells.
+## Must be in scope: the types of /common/types.mako.
+## Config fields used: layout, where the program has one.
 <% in_columns = context.get("layout") == "columns" %>\
-// Coordinates of cells on one axis.
-
-// Coordinate of x on one axis. Monotone in x, rounding included, which is all that exactness asks of it; it is clamped
-// before the conversion, so that no value, NaN included, leaves the integers.
+// The cell coordinate of x on one axis. It never decreases when x increases, with rounding included; exactness needs no
+// more than this. It is clamped before the conversion, so that every x, NaN included, gives an int.
 int frnn_coordinate(const real x, const real low, const real inverse)
 {
     const real range = 536870912;
 % if in_columns:
-    // Of a CPU, without built-in functions: see batches.cl.mako.
+    // For a CPU, without built-in functions: see /traversal/simd_batch.mako.
     real within = (x - low) * inverse;
     within = within > -range ? within : -range;
     within = within < range ? within : range;
@@ -17,8 +18,8 @@ int frnn_coordinate(const real x, const real low, const real inverse)
 % endif
 }
 
-// The same, kept between the first cell and the last: those of a grid that holds its domain, or of a period; any integer
-// where addresses wrap.
+// The cell coordinate of x, clamped to the cells from first to last. These are the cells of a grid that holds its
+// domain, or of one period; they are all integers where addresses wrap.
 int frnn_cell(const real x, const real low, const real inverse, const int first, const int last)
 {
 % if in_columns:

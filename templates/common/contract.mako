@@ -1,3 +1,3 @@
-// Part of every program. Squared distances are compared bit for bit with numpy's, so a multiplication and an addition
-// must round twice, never once: contraction to fma is off.
+// This stands in every program. Squared distances must equal those of numpy bit for bit. A multiplication and an
+// addition must therefore round twice, so contraction to fma is off.
 #pragma OPENCL FP_CONTRACT OFF

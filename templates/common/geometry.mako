@@ -1,7 +1,10 @@
+## Defines how a point is loaded, and differences, squared distances and square roots, which are rounded as numpy rounds
+## them. Including this file also includes the types of a program.
+## In scope for differences: the query frnn_q and the candidate's coordinates frnn_p0, frnn_p1, ...; with periodic axes
+## also what /common/periodic_images.mako declares.
+## Config fields used: dim, components, vector_length, periodic, foreign, images; root uses square_root.
 <%include file="/common/types.mako"/>
-<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
-// Loads, squared distances and roots, rounded as numpy rounds them.
-// Config fields used: dim, components, periodic.
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%def name="load(array, row)" filter="trim">
 (real_vec)(\
 % for k in range(dim):
@@ -20,32 +23,33 @@ ${record}.s${k}${"" if loop.last else ", "}\
 </%def>
 
 <%def name="differences(image)">
-## image: "plain", the candidates' own coordinates; "moved", all by one shift; "along", that on the first axis alone;
-## "any", each by its own.
-    // From the query to a candidate, coordinate by coordinate, so that compilers for CPUs can test many at once.
+## `image` says how candidates are shifted. "plain": not at all. "along": all by one shift on the first axis. "moved":
+## all by one shift on every axis. "any": each by a shift of its own.
+    // The difference from the query to a candidate. Coordinates are separate variables, so that a compiler for CPUs can
+    // test many candidates at once.
 % if periodic and image != "plain":
-    // The shift is that of the image looked into; a candidate away from home counts its own image off. That is rare, and
-    // reads what it needs when it needs it, as every work-item would keep it in registers otherwise.
+    // The shift is that of the image that the walk is in, less the image that the candidate itself lies in. Candidates that lie
+    // outside the box are rare; what they need is loaded only for them, because it would occupy registers otherwise.
 % for k, component in enumerate(components):
 % if k and image == "along":
     const int frnn_s${k} = 0;
     const real frnn_d${k} = frnn_p${k} - frnn_q${component};
 % else:
     int frnn_s${k} = frnn_base${k};
-    real frnn_d${k} = (frnn_p${k} - frnn_q${component}) + frnn_carry${k};
+    real frnn_d${k} = (frnn_p${k} - frnn_q${component}) + frnn_displacement${k};
 % endif
 % endfor
 % if not foreign and images != "wraps_once":
-    int frnn_out = frnn_out_here;
+    int frnn_excluded = frnn_excluded_here;
 % endif
 % if image == "any":
-    if (!frnn_home) {
+    if (!frnn_all_in_box) {
 % for k, component in enumerate(components):
         frnn_s${k} -= frnn_image(frnn_p${k}, frnn_images[${3 * dim + k}], frnn_images[${2 * dim + k}]);
         frnn_d${k} = (frnn_p${k} - frnn_q${component}) + (real)frnn_s${k} * frnn_images[${k}];
 % endfor
 % if not foreign:
-        frnn_out = ${periodic_box.left_out("frnn_s")};
+        frnn_excluded = ${periodic_images.excluded_id("frnn_s")};
 % endif
     }
 % endif
@@ -64,13 +68,13 @@ ${record}.s${k}${"" if loop.last else ", "}\
 % endif
 </%def>
 
-<%def name="squared()" filter="trim">
-## Summed from the left, ((x*x + y*y) + z*z) + ..., as the contract pins it.
+<%def name="squared_distance()" filter="trim">
+## The terms are added from the left, ((x*x + y*y) + z*z) + ..., as the contract says.
 ${" + ".join(f"frnn_d{k} * frnn_d{k}" for k in range(dim))}
 </%def>
 
-<%def name="beyond()" filter="trim">
-## How much the squared distance exceeds that of the radius, in fewer operations, which are rounded otherwise.
+<%def name="excess()" filter="trim">
+## The squared distance less the squared radius, by fused operations: these are fewer, and round differently.
 ${"".join(f"fma(frnn_d{k}, frnn_d{k}, " for k in reversed(range(dim)))}-reach2${")" * dim}
 </%def>
 
@@ -80,15 +84,15 @@ ${"".join(f"fma(frnn_d{k}, frnn_d{k}, " for k in reversed(range(dim)))}-reach2${
 
 <%def name="root()">
 // The correctly rounded square root of x >= 0.
-// Config fields used: square_root.
 % if square_root == "native":
 #define frnn_sqrt(x) sqrt(x)
 % elif square_root == "double":
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define frnn_sqrt(x) ((float)sqrt((double)(x)))
 % else:
-// This device's sqrt may be 3 ulp off and it has no doubles: take its guess and settle the last bits in integers.
-// x = X * 2^(2h) with X an integer of 47 or 48 bits; the nearest integer to the root of X has 24 bits.
+// The device's sqrt may be wrong by 3 ulp, and the device has no doubles. Its result is a first guess, whose last bits
+// are corrected in integers. x = X * 2^(2h), where X is an integer of 47 or 48 bits; the integer nearest to the root of
+// X has 24 bits.
 float frnn_sqrt(float x)
 {
     if (!(x > 0.0f)) return x;

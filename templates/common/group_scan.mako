@@ -1,7 +1,8 @@
-## Group sums: over the items of a group, by way of local memory that has an element for each. In scope is l, the item.
+## Defines sums over the work-items of a group, by way of local memory `scratch` with an element for each work-item.
+## In scope: l, the number of the work-item in its group.
 ## Config fields used: work_group_size.
 <%def name="inclusive(value, scratch, kind)">
-    // Sums over the items of a group, inclusive (Hillis and Steele); reading and writing are a barrier apart.
+    // An inclusive scan over the work-items of the group (Hillis and Steele). A barrier stands between reading and writing.
     ${scratch}[l] = ${value};
     for (int reach = 1; reach < ${work_group_size}; reach *= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -12,8 +13,8 @@
     barrier(CLK_LOCAL_MEM_FENCE);
 </%def>
 
-<%def name="whole(scratch)">
-    // The sum over the items of a group, in the first place.
+<%def name="total(scratch)">
+    // The sum over the work-items of the group, in the first element.
     for (int other = ${work_group_size // 2}; other > 0; other /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
         if (l < other) ${scratch}[l] += ${scratch}[l + other];

@@ -1,16 +1,20 @@
-## Periodic images: which images of the box a query looks into, and where it seems to stand from each.
-## Without periodic axes all of it vanishes. Config fields used: dim, components, periodic, foreign, half, inline, images.
-<%def name="numbers()">
+## Defines the periodic images of a search: which images of the box a query looks into, and its position as seen from
+## each. Without periodic axes nearly all of it renders to nothing.
+## In scope: frnn_images, the numbers of /common/period_numbers.mako; for begin_query also frnn_q and frnn_reach.
+## Config fields used: dim, components, periodic, foreign, half, inline, images.
+<%def name="functions()">
 % if periodic:
-// On which image of the box x lies: 0 between start and start + length. Where the axis is not periodic, turns is 0.
+// The number of the image of the box in which x lies: 0 between start and start + length. `turns` is the inverse
+// length, or 0 where every x counts as in image 0.
 int frnn_image(const real x, const real start, const real turns)
 {
     const real range = 268435456;
     return (int)floor(fmin(fmax((x - start) * turns, -range), range));
 }
 
-// The n-th of the images from one before the box to one behind it, the box itself being image 0 and the first. The others
-// follow alike whether they lie before or behind: work-items that wait for each other look over either edge together.
+// Number n of the images of the box along an axis, which begin `before` images before the box. The box itself, image 0,
+// comes first. Image number 1 is a neighboring image, whether before or behind the box: work-items in lockstep that
+// look over different edges then do so together.
 int frnn_nth_image(const int n, const int before)
 {
     return n == 0 ? 0 : before + n - 1 + (before + n - 1 >= 0);
@@ -18,16 +22,16 @@ int frnn_nth_image(const int n, const int before)
 % endif
 </%def>
 
-<%def name="home(array)">
-## The numbers that place a point in the box; ${array} is written by the kernel of periodic_images.cl.mako.
+<%def name="load_box(array)">
+## The numbers that give the image of a point. `array` is `images` as /primitives/periodic_images.cl.mako writes it.
 % for k in range(dim):
     const real frnn_length${k} = ${array}[${k}], frnn_turns${k} = ${array}[${2 * dim + k}];
     const real frnn_start${k} = ${array}[${3 * dim + k}];
 % endfor
 </%def>
 
-<%def name="widest(k, reach, array)" filter="trim">
-## The farthest that any query may look on axis k which lies up to 32 lengths from the box.
+<%def name="widest_reach(k, reach, array)" filter="trim">
+## The largest reach on axis k, rounding included, of any query that lies at most 32 lengths from the box.
 <% start = f"{array}[{3 * dim + k}]" %>\
 % if periodic:
 (${reach} * (1 + 8 * FRNN_EPSILON) + ${array}[${4 * dim + k}]
@@ -37,34 +41,37 @@ int frnn_nth_image(const int n, const int before)
 % endif
 </%def>
 
-<%def name="far_off()" filter="trim">
-## Whether a query lies farther from the box than that.
+<%def name="is_far()" filter="trim">
+## Whether the query lies more than 32 lengths from the box.
 !(${" & ".join(f"fabs(frnn_q{component} - frnn_images[{3 * dim + k}]) * frnn_images[{dim + k}] <= 32" for k, component in enumerate(components))})
 </%def>
 
-<%def name="left_to_others()"><%
-    """When a kernel has nothing to do for which VisitVariant.images says that this may be."""
+<%def name="idle_condition()"><%
+    """When the whole launch has nothing to do, because points lie in the box or do not; "" where that never happens."""
     compared = {"in_box": "==", "wraps_once": "==", "out_of_box": "!="}.get(images)
     return f"frnn_images[{7 * dim}] {compared} 0" if compared else ""
 %></%def>
 
-<%def name="leave_to_others()">
-% if left_to_others():
-    // The first thing that is done, as all may be left to another kernel.
-    if (${left_to_others()}) return;
+<%def name="return_if_idle()">
+% if idle_condition():
+    // This test comes first, because the other launch of the visit may serve all queries.
+    if (${idle_condition()}) return;
 % endif
 </%def>
 
-<%def name="take_up()">
+<%def name="begin_query()">
+## Declares for each axis: frnn_reach, the radius of the window with its pad; frnn_inside, the position of the query's
+## image in the box; frnn_own, the number of the image in which the query lies; and frnn_before and frnn_behind, the
+## first and the last image that the window meets. frnn_near says whether the query can have neighbors.
 % if images == "wraps_once":
-    // All points lie in the box and a window is shorter than it: what there is to know comes by value, which costs neither
-    // loads nor registers. See grid/wrapped_window.mako.
+    // All points lie in the box, and every window is shorter than the box. The numbers of the box are arguments by
+    // value, which cost neither loads nor registers. See /grid/cell_window.mako.
 % for k in range(dim):
     const real frnn_reach${k} = frnn_reach * (1 + 8 * FRNN_EPSILON) + frnn_pads.s${k};
 % endfor
 % elif images == "per_candidate":
-    // Candidates carry their images along. The query is seen in the cell that it was sorted into.
-    ${home("frnn_images")}
+    // The image of each candidate is stored with it. The query is seen in the cell into which it was sorted.
+    ${load_box("frnn_images")}
     int frnn_near = 1;
 % for k, component in enumerate(components):
     const real frnn_reach${k} = frnn_reach * (1 + 8 * FRNN_EPSILON) + frnn_images[${4 * dim + k}]\
@@ -78,28 +85,28 @@ int frnn_nth_image(const int n, const int before)
     frnn_near &= fabs(frnn_q${component} - frnn_start${k}) * frnn_images[${dim + k}] <= FRNN_FARTHEST;
 % endfor
 % elif periodic:
-    // How far the window reaches on each axis, padded as rounding scales with the coordinates, and whether it stays in the
-    // box, as that of most queries does.
-    const int frnn_home = ${{"in_box": "1", "out_of_box": "0"}.get(images, f"frnn_images[{7 * dim}] != 0")};
+    // The reach on each axis has a pad that grows with the coordinates, as rounding does. The windows of most queries
+    // lie in the box; these queries need nothing else.
+    const int frnn_all_in_box = ${{"in_box": "1", "out_of_box": "0"}.get(images, f"frnn_images[{7 * dim}] != 0")};
     const real frnn_padded = frnn_reach * (1 + 8 * FRNN_EPSILON);
-    int frnn_inner = 1;
+    int frnn_window_in_box = 1;
 % for k, component in enumerate(components):
     const real frnn_reach${k} = frnn_padded + frnn_images[${4 * dim + k}]\
 % if foreign or inline:
  + (frnn_images[${k}] > 0 ? 8 * FRNN_EPSILON * fabs(frnn_q${component}) : 0)\
 % endif
 ;
-    frnn_inner &= frnn_q${component} - frnn_reach${k} >= frnn_images[${5 * dim + k}];
-    frnn_inner &= frnn_q${component} + frnn_reach${k} < frnn_images[${6 * dim + k}];
+    frnn_window_in_box &= frnn_q${component} - frnn_reach${k} >= frnn_images[${5 * dim + k}];
+    frnn_window_in_box &= frnn_q${component} + frnn_reach${k} < frnn_images[${6 * dim + k}];
 % endfor
-    ${home("frnn_images")}
+    ${load_box("frnn_images")}
     int frnn_near = 1;
 % for k, component in enumerate(components):
     real frnn_inside${k} = frnn_q${component};
     int frnn_own${k} = 0, frnn_before${k} = 0, frnn_behind${k} = 0;
 % endfor
-    // A query so far off that its coordinates no longer tell images apart finds nothing; the host has refused it, or will.
-    if (!frnn_inner) {
+    // A query that lies so far from the box that rounding confuses images finds nothing. The host refuses such a query.
+    if (!frnn_window_in_box) {
 % for k in range(dim):
         const real frnn_inverse_length${k} = frnn_images[${dim + k}];
         frnn_near &= fabs(frnn_inside${k} - frnn_start${k}) * frnn_inverse_length${k} <= FRNN_FARTHEST;
@@ -118,15 +125,17 @@ int frnn_nth_image(const int n, const int before)
 % endif
 </%def>
 
-<%def name="images_of(body, split)">
-## body(image) is the walk through one image of the box, image saying how its candidates are shifted: see
-## geometry.differences. A function that may stand in a kernel more than once is split into bodies for each.
+<%def name="each_image(body, split)">
+## body(image) is the walk through one image of the box. `image` says how candidates are shifted there: see differences
+## in /common/geometry.mako. With `split`, the image without a shift has a body of its own; the function then stands in
+## the kernel twice.
 % if not periodic:
     ${body(image="plain")}
 % else:
 % if split:
-    // First the image in which query and points lie: all queries go through it together, and nothing is shifted there.
-    const int frnn_first_done = frnn_home && (${" | ".join(f"frnn_own{k}" for k in range(dim))}) == 0;
+    // The image in which query and points both lie comes first. Nothing is shifted there, and all queries go through it
+    // together.
+    const int frnn_first_done = frnn_all_in_box && (${" | ".join(f"frnn_own{k}" for k in range(dim))}) == 0;
     if (frnn_first_done) {
 % for k in range(dim):
         const real frnn_seen${k} = frnn_inside${k};
@@ -134,15 +143,15 @@ int frnn_nth_image(const int n, const int before)
         ${body(image="plain")}
     }
 % endif
-    // Every image of the box that the window meets, each once, the box itself first. From image t the query is seen at
-    // frnn_seen, and a point at home there has the shift frnn_base, whose length is frnn_carry. One loop over them all, not
-    // one for each axis: work-items that wait for each other look over whichever edge it is together.
+    // Every image of the box that the window meets is visited once, the box itself first. From image frnn_t the query is seen
+    // at frnn_seen. A point in the box has the shift frnn_base, in lengths, and the displacement frnn_displacement. One loop
+    // runs over the images of all axes, so that work-items in lockstep that look over different edges do so together.
 % for k in range(dim):
     const int frnn_many${k} = frnn_behind${k} - frnn_before${k} + 1;
 % endfor
-    for (int frnn_look = ${"frnn_first_done" if split else "0"};
-         frnn_look < ${" * ".join(f"frnn_many{k}" for k in range(dim))}; ++frnn_look) {
-    int frnn_rest = frnn_look;
+    for (int frnn_visited = ${"frnn_first_done" if split else "0"};
+         frnn_visited < ${" * ".join(f"frnn_many{k}" for k in range(dim))}; ++frnn_visited) {
+    int frnn_rest = frnn_visited;
 % for k in range(dim):
     const int frnn_t${k} = frnn_nth_image(${f"frnn_rest % frnn_many{k}" if k < dim - 1 else "frnn_rest"}, frnn_before${k});
 % if k < dim - 1:
@@ -150,19 +159,20 @@ int frnn_nth_image(const int n, const int before)
 % endif
     const real frnn_seen${k} = frnn_inside${k} - (real)frnn_t${k} * frnn_length${k};
     const int frnn_base${k} = frnn_t${k} + frnn_own${k};
-    const real frnn_carry${k} = (real)frnn_base${k} * frnn_length${k};
+    const real frnn_displacement${k} = (real)frnn_base${k} * frnn_length${k};
 % endfor
 % if not foreign:
-    const int frnn_out_here = ${left_out("frnn_base")};
+    const int frnn_excluded_here = ${excluded_id("frnn_base")};
 % endif
     ${body(image="moved" if images == "in_box" else "any")}
     }
 % endif
 </%def>
 
-<%def name="left_out(shift)" filter="trim">
-## Of a pair of points, whom the query leaves out in the image of a shift: the point itself, where that is not shifted; or
-## the lowest it keeps, as of a pair of images one is counted: i < j, or i == j and the first shift positive.
+<%def name="excluded_id(shift)" filter="trim">
+## Which points a query excludes when they are seen with this shift. Of a full list: the id of the query's own point,
+## where the shift is zero. Of a half list: the lowest id that the query includes, because one of two mirrored pairs
+## counts: i < j, or i == j and the first shift that is not zero is positive.
 % if half:
 <% turn = "0" %>\
 % for k in reversed(range(dim)):

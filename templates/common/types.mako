@@ -1,6 +1,6 @@
+## Defines, where it is included, the types of one program: a coordinate, a point in registers, a point in a sorted copy.
+## Config fields used: real, lanes.
 <%include file="/common/contract.mako"/>
-// The types of one program: a coordinate, a point in registers (spare lanes zero), a point in the sorted copy.
-// Config fields used: real, lanes.
 % if real == "double":
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define FRNN_LEAST_REACH 0x1p-511
@@ -14,11 +14,12 @@
 #define FRNN_SIGN(x) ((int)(as_uint(x) >> 31))
 % endif
 typedef ${real} real;
+// A point in registers. Lanes without a coordinate are zero.
 typedef ${real}${lanes} real_vec;
 typedef int${lanes} frnn_shift;
 
-// Sorted copies may hold a point of two or three coordinates in four lanes, the last one with the point's id; or the first two
-// coordinates of each point in two.
+// Sorted copies hold a point of two or three coordinates as a record, whose last lane is the point's id; or they hold
+// the first two coordinates of each point as a pair.
 typedef ${real}4 frnn_record;
 typedef ${real}2 frnn_pair;
 % if real == "double":

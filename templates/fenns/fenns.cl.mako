@@ -1,21 +1,26 @@
 <%include file="/grid/cells.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
-<%namespace name="places" file="/common/point_layout.mako"/>
-<%namespace name="runs" file="/traversal/candidate_run.mako"/>
+<%namespace name="point_layout" file="/common/point_layout.mako"/>
+<%namespace name="candidate_run" file="/traversal/candidate_run.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%namespace name="blocks" file="/fenns/blocks.mako"/>
 <%namespace name="sections" file="/fenns/sections.mako"/>
 <%namespace name="tiles" file="/fenns/tiles.mako"/>
 <%namespace name="visit" file="/traversal/visit.mako"/>
-// A coarse grid in memory, whose cells hold their border first; a fine grid of one coarse cell and its surroundings is made
-// in local memory. Each group serves the queries of one cell: candidates pass through local memory sorted by fine cells,
-// all at once where they fit, else a tile at a time for each round of queries. Without tiles (tile 0) each query goes
+// Runs a function for every neighbor of each query, through a coarse grid in global memory and a fine grid in local
+// memory. A group serves the queries of one coarse cell. Its candidates are sorted by fine cells in local memory, all
+// at once where they fit, otherwise a tile at a time for each round of queries. Without tiles (tile 0) each query goes
 // through the cells of its window in global memory.
-// Launch: a group of ${work_group_size} for each coarse cell, then one for every ${chunk} queries, which serves what a
-// crowded cell holds more; without tiles one work-item per query.
-// Exact because a neighbor lies in the query's own coarse cell or in the border of one next to it, and both grids give
-// windows and points their cells by one monotone function. Source: Groß, Köster, Krüger (2019), §3.2, algorithms 3, 4.
+// Launch: a group of ${work_group_size} for each coarse cell, then a group for every ${chunk} queries, which serves
+// further queries of a crowded cell; without tiles one work-item per query.
+// In: frnn_sorted, n records by coarse cells; frnn_sections (cells, 3); where queries are not the points,
+// frnn_sorted_queries and frnn_query_sections, or without tiles frnn_queries (m, dim); with periodic axes frnn_images.
+// Out: what the function writes.
+// Config fields used: work_group_size, dim, components, periodic, tile, chunk, unrolled, foreign, part, images.
+// Exact because a neighbor lies in the query's own coarse cell or in the border of a neighboring one, and because both
+// grids compute the cells of windows and of points by one function that never decreases.
+// Source: Groß, Köster, Krüger (2019), §3.2, algorithms 3 and 4.
 <%def name="arguments()">
     ${cells.arguments("frnn_sections")},
     const real frnn_widest, const int4 frnn_fine_shape,
@@ -27,7 +32,7 @@
 
 <%def name="walk(function)">
 % if tile and work_group_size == 1:
-    // One item alone waits for nobody; a first tile that holds all serves every query.
+    // A group of one work-item has no barriers. A first tile that holds all candidates serves every query.
     for (int frnn_round = 0; frnn_round < frnn_rounds; ++frnn_round) {
         ${by_tiles(function, "!frnn_whole")}
     }
@@ -36,49 +41,49 @@
         ${blocks.load_all()}
     }
 % if function.own:
-    // Where all candidates are loaded, nobody has to wait for others any more.
+    // Once all candidates are loaded, there are no more barriers.
     for (int frnn_round = 0; frnn_round < (frnn_whole ? frnn_rounds : 0); ++frnn_round) {
         ${take_query()}
         if (frnn_active) {
-            ${visit.take_up(function)}
+            ${visit.begin_query(function)}
             ${fine_window(function)}
-            ${visit.lay_down(function)}
+            ${visit.end_query(function)}
         }
     }
     for (int frnn_round = 0; frnn_round < (frnn_whole ? 0 : frnn_rounds); ++frnn_round) {
         ${by_tiles(function, "1")}
     }
 % else:
-    // Code of a user's stands in a kernel once.
+    // The code of a user's function stands in the kernel once.
     for (int frnn_round = 0; frnn_round < frnn_rounds; ++frnn_round) {
         ${by_tiles(function, "!frnn_whole")}
     }
 % endif
 % else:
-    ${visit.take_up(function)}
-    <%visit:each_image args="image" split="${runs.splits(function)}">
+    ${visit.begin_query(function)}
+    <%visit:each_image args="image" split="${candidate_run.splits(function)}">
         ${cells.window()}
         <%cells:rows image="${image}">
-            // All of a row's points, borders or not: cells that follow each other hold theirs in one run.
+            // All points of a row of cells are one run, whether they belong to borders or not.
             int frnn_t = ${sections.start("frnn_sections", "frnn_row + frnn_from0")};
             const int frnn_stop = ${sections.end("frnn_sections", "frnn_row + frnn_to0")};
-            ${runs.run(function, image)}
+            ${candidate_run.run(function, image)}
         </%cells:rows>
     </%visit:each_image>
-    ${visit.lay_down(function)}
+    ${visit.end_query(function)}
 % endif
 </%def>
 
 <%def name="by_tiles(function, load)">
         ${take_query()}
-        ${visit.take_up(function, "frnn_active")}
-        int frnn_number = 0, frnn_s = 0;
+        ${visit.begin_query(function, "frnn_active")}
+        int frnn_cell_number = 0, frnn_s = 0;
         for (int frnn_more = 1; frnn_more;) {
             for (int frnn_turn = ${load}; frnn_turn; --frnn_turn) {
 % if work_group_size == 1:
-                const int frnn_anew = frnn_number == 0 & frnn_s == 0;
+                const int frnn_first_tile = frnn_cell_number == 0 & frnn_s == 0;
                 ${blocks.load_tile()}
-                frnn_whole = frnn_anew & (frnn_number >= frnn_neighbors);
+                frnn_whole = frnn_first_tile & frnn_cell_number >= frnn_neighbors;
 % else:
                 ${blocks.load_tile()}
 % endif
@@ -86,9 +91,9 @@
             if (frnn_active) {
                 ${fine_window(function)}
             }
-            frnn_more = ${load} && frnn_number < frnn_neighbors;
+            frnn_more = ${load} && frnn_cell_number < frnn_neighbors;
         }
-        if (frnn_active) ${visit.lay_down(function)}
+        if (frnn_active) ${visit.end_query(function)}
 </%def>
 
 <%def name="take_query()">
@@ -99,7 +104,7 @@
         const real_vec frnn_q = ${geometry.point_of("frnn_own_record")};
         int i = FRNN_LANE_ID(frnn_own_record.s3);
 % if foreign and periodic:
-        if (${periodic_box.far_off()}) frnn_active = 0;
+        if (${periodic_images.is_far()}) frnn_active = 0;
 % endif
 % if part:
         frnn_active &= i >= frnn_part_first & i < frnn_part_end;
@@ -108,7 +113,7 @@
 </%def>
 
 <%def name="fine_window(function)">
-                // The fine cells that the query meets, and the candidates in each row of them.
+                // The fine cells in the window of the query, and the candidates in each row of them.
 % for k, component in enumerate(components):
 <% seen, reach = (f"frnn_inside{k}", f"frnn_reach{k}") if periodic else (f"frnn_q{component}", "frnn_reach") %>\
                 const int frnn_from${k} = ${tiles.fine_cell(k, f"{seen} - {reach}")};
@@ -124,7 +129,7 @@
 #pragma unroll ${unrolled[periodic]}
 % endif
                     for (; frnn_t < frnn_stop; ++frnn_t) {
-                        ${tiles.take_candidate()}
+                        ${tiles.load_candidate()}
                         ${visit.offer(function, "moved" if periodic else "plain")}
                     }
 % for k in range(1, dim):
@@ -132,23 +137,23 @@
 % endfor
 </%def>
 
-<%def name="take_one()">
-    // Without tiles: a place in sorted order, or a query by its number.
+<%def name="take_query_alone()">
+    // Without tiles a query is given by its place, or by its number.
     ${cells.take_query(function)}
 % if images == "far":
-    if (!(${periodic_box.far_off()})) return;
+    if (!(${periodic_images.is_far()})) return;
 % endif
 </%def>
 
 % if tile:
 ${blocks.functions()}
 % endif
-<%visit:program function="${function}" arguments="${arguments}" walk="${walk}" point="${places.point}" point_id="${places.point_id}">
+<%visit:program function="${function}" arguments="${arguments}" walk="${walk}" point="${point_layout.point}" point_id="${point_layout.point_id}">
 % if tile:
     ${blocks.declare()}
     ${blocks.take_cell()}
 % else:
-    ${take_one()}
+    ${take_query_alone()}
 % endif
     ${walk(function)}
 </%visit:program>

@@ -1,19 +1,23 @@
-<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
-<%namespace name="sections" file="/fenns/sections.mako"/>
-## The coarse cells around a block's own, and which points at their borders the queries of the own cell may see.
+## Defines the neighborhood of a block: the coarse cells around the block's own cell, and which points of their borders
+## the queries of the own cell may see.
+## In scope: what declare and take_cell of /fenns/blocks.mako declare.
 ## Config fields used: dim, periodic, work_group_size, tile.
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="sections" file="/fenns/sections.mako"/>
 <%def name="make_table(page)">
-    // A page of the neighborhood, the group's own cell first of all: of the others the borders count, in other layers the
-    // part for these, and of these the points that a query of the own cell may see. On an axis where the neighbor lies
-    // behind or before, that is a point which less or plus the reach has a cell as far back as the own one: one comparison,
-    // times the side, the bound being the largest number below the next cell. Elsewhere nothing is above infinity.
-    frnn_meet();
+    // A page of the neighborhood: for each cell its candidates, and the test of whether a query of the own cell may see
+    // one of them. The own cell comes first, with all of its points. Of the other cells of the layer the border counts,
+    // and of cells in other layers the part that other layers see. On an axis on which the cell lies after the own
+    // cell, a candidate may be seen if its coordinate less the largest reach is not beyond the own cell; on an axis on
+    // which it lies before, the signs are reversed. The test is one comparison of a scaled coordinate with a bound,
+    // which is the largest number below the next cell. On other axes the bound is infinite.
+    frnn_barrier();
     for (int frnn_n_ = frnn_l; frnn_n_ < ${3 ** dim}; frnn_n_ += ${work_group_size}) {
         const int frnn_which = (${page}) * ${3 ** dim} + frnn_n_;
         int frnn_there = frnn_which < frnn_neighbors, frnn_rest = (frnn_which + frnn_neighbors / 2) % frnn_neighbors;
         int frnn_cell_rest = frnn_cell_here;
 % for k in range(dim):
-        const real frnn_wide${k} = ${periodic_box.widest(k, "frnn_widest", "frnn_images")};
+        const real frnn_wide${k} = ${periodic_images.widest_reach(k, "frnn_widest", "frnn_images")};
         const int frnn_c${k} = frnn_cell_rest % frnn_shape.s${k}, frnn_span${k} = ${f"2 * frnn_around{k} + 1" if periodic else "3"};
         int frnn_g${k} = frnn_c${k} + frnn_rest % frnn_span${k} - frnn_span${k} / 2;
         frnn_cell_rest /= frnn_shape.s${k};
@@ -31,7 +35,7 @@
             frnn_turn${k} = frnn_g${k} < 0 ? -((frnn_period - 1 - frnn_g${k}) / frnn_period) : frnn_g${k} / frnn_period;
             frnn_g${k} -= frnn_turn${k} * frnn_period;
         }
-        frnn_turns_of[frnn_n_ * ${dim} + ${k}] = frnn_turn${k};
+        frnn_turns[frnn_n_ * ${dim} + ${k}] = frnn_turn${k};
 % endif
         frnn_there &= frnn_g${k} >= 0 & frnn_g${k} < frnn_shape.s${k};
 % endfor
@@ -41,20 +45,20 @@
         frnn_firsts[frnn_n_] = frnn_start;
         frnn_lasts[frnn_n_] = frnn_there ? frnn_sections[3 * frnn_g + frnn_section] : frnn_start;
     }
-    frnn_meet();
+    frnn_barrier();
 </%def>
 
-<%def name="take_neighbor(number)">
+<%def name="load_neighbor(number)">
 % for name in ("apart", "scale", "bound"):
     const real ${", ".join(f"frnn_{name}{k} = frnn_{name}s[{number} * {dim} + {k}]" for k in range(dim))};
 % endfor
 % if periodic:
-    const int ${", ".join(f"frnn_turn{k} = frnn_turns_of[{number} * {dim} + {k}]" for k in range(dim))};
+    const int ${", ".join(f"frnn_turn{k} = frnn_turns[{number} * {dim} + {k}]" for k in range(dim))};
 % endif
 </%def>
 
-<%def name="take_in(place, slot)">
-    // The candidate at that place of the sorted copy, if it may be seen; points that are no numbers may.
+<%def name="accept(place, slot)">
+    // Writes the place of a candidate to a slot of the tile, if the candidate may be seen. A point that is NaN may be seen.
     const frnn_record frnn_one = frnn_sorted[${place}];
     int frnn_seen = 1;
 % for k in range(dim):

@@ -1,5 +1,5 @@
-## The sections of coarse cells as they are kept: of each cell where the points end that cells of other layers see, where
-## the rest of its border ends, and where the cell ends, which is where the next one begins.
+## Defines the start and the end of a coarse cell in `sections`, (cells, 3): for each cell the end of the points that other
+## layers see, the end of the rest of its border, and the end of the cell, where the next cell begins. Nothing must be in scope.
 <%def name="start(sections, cell)" filter="trim">
 ((${cell}) ? ${sections}[3 * (${cell}) - 1] : 0)
 </%def>

@@ -1,6 +1,7 @@
-<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
-## The local grid over a block: candidates of a tile in the order of its fine cells.
+## Defines the local grid of a block: how the candidates of a tile are sorted by fine cells in local memory.
+## In scope: what declare and take_cell of /fenns/blocks.mako declare.
 ## Config fields used: dim, components, periodic, work_group_size, tile, foreign.
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%def name="fine_cell(k, x)" filter="trim">
 frnn_fine_cell(${x}, frnn_corner[${k}], frnn_fine_inverse.s${k}, frnn_fine_last.s${k})
 </%def>
@@ -9,14 +10,14 @@ frnn_fine_cell(${x}, frnn_corner[${k}], frnn_fine_inverse.s${k}, frnn_fine_last.
 ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine_shape.s0
 </%def>
 
-<%def name="arrange(own)">
-    // The tile by fine cells: each item takes up its share, counts it, and lays it down in order. The first so many are
-    // the cell's own points.
+<%def name="sort(own)">
+    // Sorts the tile by fine cells: each work-item reads its share of the candidates, counts them, and writes them in
+    // order. The first `${own}` candidates are the points of the own cell.
 <% each = -(-tile // work_group_size) %>\
-    const int frnn_places = ${" * ".join(f"frnn_fine_shape.s{k}" for k in range(dim))} + 1;
-    for (int frnn_k = frnn_l; frnn_k < frnn_places; frnn_k += ${work_group_size}) frnn_fine[frnn_k] = 0;
-    frnn_meet();
-    // Of each candidate: where it comes from, and its fine cell and its rank there in the halves of a number.
+    const int frnn_fine_cells = ${" * ".join(f"frnn_fine_shape.s{k}" for k in range(dim))} + 1;
+    for (int frnn_k = frnn_l; frnn_k < frnn_fine_cells; frnn_k += ${work_group_size}) frnn_fine[frnn_k] = 0;
+    frnn_barrier();
+    // For each candidate its place in the sorted copy; and, in the halves of one int, its fine cell and its rank in that cell.
     int frnn_origin[${each}], frnn_rank[${each}];
 % if periodic:
     int frnn_with[${each * dim}];
@@ -47,7 +48,7 @@ ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine
             frnn_rank[frnn_m] = frnn_f << 16 | frnn_next(&frnn_fine[frnn_f]);
         }
     }
-    frnn_meet();
+    frnn_barrier();
     ${scan_fine()}
 % if work_group_size > 1:
 #pragma unroll
@@ -56,7 +57,7 @@ ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine
         const int frnn_slot = frnn_l + frnn_m * ${work_group_size};
         if (frnn_slot < frnn_held) {
             const int frnn_to = frnn_fine[frnn_rank[frnn_m] >> 16] + (frnn_rank[frnn_m] & 65535);
-            // Read again rather than kept in registers.
+            // The candidate is loaded again, so that it does not occupy registers.
             frnn_tile[frnn_to] = frnn_sorted[frnn_origin[frnn_m]];
 % if periodic:
             for (int frnn_k = 0; frnn_k < ${dim}; ++frnn_k)
@@ -64,26 +65,26 @@ ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine
 % endif
         }
     }
-    frnn_meet();
+    frnn_barrier();
 </%def>
 
 <%def name="scan_fine()">
-    // Counts of fine cells to their starts: each item sums a span, spans of sixteen items are summed, and each item adds
-    // what lies before it.
-    const int frnn_span = (frnn_places + ${work_group_size - 1}) / ${work_group_size};
-    const int frnn_lowest = frnn_min(frnn_places, frnn_l * frnn_span);
-    const int frnn_highest = frnn_min(frnn_places, frnn_lowest + frnn_span);
+    // Replaces the counts of fine cells by their starts. Each work-item sums a span of counts; the spans of every
+    // sixteen work-items are summed; and each work-item adds the sums before its own.
+    const int frnn_span = (frnn_fine_cells + ${work_group_size - 1}) / ${work_group_size};
+    const int frnn_lowest = frnn_min(frnn_fine_cells, frnn_l * frnn_span);
+    const int frnn_highest = frnn_min(frnn_fine_cells, frnn_lowest + frnn_span);
     int frnn_sum = 0;
     for (int frnn_k = frnn_lowest; frnn_k < frnn_highest; ++frnn_k) frnn_sum += frnn_fine[frnn_k];
     frnn_sums[frnn_l] = frnn_sum;
-    frnn_meet();
+    frnn_barrier();
     for (int frnn_b = frnn_l; frnn_b < ${-(-work_group_size // 16)}; frnn_b += ${work_group_size}) {
         int frnn_block = 0;
         for (int frnn_k = frnn_b * 16; frnn_k < frnn_min(${work_group_size}, frnn_b * 16 + 16); ++frnn_k)
             frnn_block += frnn_sums[frnn_k];
         frnn_blocks[frnn_b] = frnn_block;
     }
-    frnn_meet();
+    frnn_barrier();
     int frnn_before = 0;
     for (int frnn_b = 0; frnn_b < frnn_l / 16; ++frnn_b) frnn_before += frnn_blocks[frnn_b];
     for (int frnn_k = frnn_l / 16 * 16; frnn_k < frnn_l; ++frnn_k) frnn_before += frnn_sums[frnn_k];
@@ -92,20 +93,20 @@ ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine
         frnn_fine[frnn_k] = frnn_before;
         frnn_before += frnn_here;
     }
-    frnn_meet();
+    frnn_barrier();
 </%def>
 
-<%def name="take_candidate()">
+<%def name="load_candidate()">
     const frnn_record frnn_candidate = frnn_tile[frnn_t];
     const int j = FRNN_LANE_ID(frnn_candidate.s3);
 % for k in range(dim):
     const real frnn_p${k} = frnn_candidate.s${k};
 % if periodic:
     const int frnn_base${k} = frnn_shifts[frnn_t * ${dim} + ${k}] + frnn_own${k};
-    const real frnn_carry${k} = (real)frnn_base${k} * frnn_length${k};
+    const real frnn_displacement${k} = (real)frnn_base${k} * frnn_length${k};
 % endif
 % endfor
 % if periodic and not foreign:
-    const int frnn_out_here = ${periodic_box.left_out("frnn_base")};
+    const int frnn_excluded_here = ${periodic_images.excluded_id("frnn_base")};
 % endif
 </%def>

@@ -1,15 +1,16 @@
 <%include file="/common/contract.mako"/>
 <%namespace name="packed_counts" file="/first_pass/packed_counts.mako"/>
-// Rows of a list from a neighbor buffer. Queries that overflow are left out.
-// Launch: one work-item per row, groups of ${work_group_size}. In: packed (m,), counts with places; buffer (slots / 4, m) of
-// int4; offsets (m + 1,). Out: indices (capacity,): a list too short for its pairs is written as far as it reaches.
+// Copies the rows of a list from a neighbor buffer, for the queries that did not overflow.
+// Launch: one work-item per row, groups of ${work_group_size}.
+// In: packed (m,), packed counts; buffer (slots / 4, m) of int4; offsets (m + 1,). Out: indices (capacity,); a list
+// with more pairs than its capacity is written up to the capacity.
 // Config fields used: work_group_size, buffer_slots, offset.
 ${packed_counts.functions()}
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void buffer_to_rows(const int m, const ${offset} capacity, global const int *restrict packed,
                     global const int4 *restrict buffer, global const ${offset} *restrict offsets, global int *restrict indices)
 {
-    // Indices pass through local memory, from where items beside each other write what is beside each other.
+    // Indices pass through local memory, so that neighboring work-items write neighboring entries of the list.
     local int stage[${work_group_size * buffer_slots}];
     const int l = get_local_id(0), first = (int)get_group_id(0) * ${work_group_size}, i = first + l;
     const ${offset} begin = offsets[first];
@@ -17,11 +18,11 @@ void buffer_to_rows(const int m, const ${offset} capacity, global const int *res
     const int own = i < m ? packed[i] : 0;
     const int count = neighbors_of(own, (global const int *)buffer), place = ${packed_counts.place("own")};
     const ${offset} opens = i < m ? offsets[i] - begin : 0;
-    // The rows of a group are too many for local memory only where one of them overflows.
+    // The rows of the group fit local memory unless one of them overflows. Otherwise each row is written directly.
     const int staged = ((all >= 0) & (all <= ${work_group_size * buffer_slots})) ? (int)all : 0;
     for (int k = l; k < staged; k += ${work_group_size}) stage[k] = -1;
     barrier(CLK_LOCAL_MEM_FENCE);
-    // Offsets of more pairs than they count may have wrapped: such a list is thrown away, but writes stay within bounds.
+    // Offsets of too many pairs may have overflowed. Such a list is discarded, but writes must stay within bounds.
     const int fits = staged && opens >= 0 && opens <= staged - count;
     if (count <= ${buffer_slots}) {
 % for first in range(0, buffer_slots, 4):

@@ -1,26 +1,31 @@
+## Defines steps that the kernels share which sort points into cells with counters in local memory: the cell of a point,
+## whether other cells see the point, the loop over points, and the sums of counts.
+## In scope: points, n and the parameters of grid("") of /grid/cells.mako; for each_point also stride; for sum_up also l
+## and cells.
+## Config fields used: dim, components, periodic, work_group_size, room.
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
-## Steps that the kernels of the coarse grid share: a point's cell, who sees it there, and the sums of counts.
-## Config fields used: dim, components, periodic, work_group_size, batch.
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%def name="cell(p, turns)">
-    // The cell that holds p, or in a periodic box its image at home; turns: where the numbers that find the image begin.
+    // The address of the cell that holds p, or its image in a periodic box. turns: the row of images with the inverse
+    // lengths to use.
 % for k, component in enumerate(components):
 % if periodic:
     const real at${k} = ${p}${component} - (real)frnn_image(${p}${component}, images[${3 * dim + k}], images[${turns} * ${dim} + ${k}]) * images[${k}];
 % else:
     const real at${k} = ${p}${component};
 % endif
-    const int lane${k} = frnn_cell(at${k}, low.s${k}, inverse.s${k}, foremost.s${k}, hindmost.s${k});
+    const int index${k} = frnn_cell(at${k}, low.s${k}, inverse.s${k}, foremost.s${k}, hindmost.s${k});
 % endfor
-    const int address = ${"(lane2 * shape.s1 + lane1)" if dim == 3 else "lane1"} * shape.s0 + lane0;
+    const int address = ${"(index2 * shape.s1 + index1)" if dim == 3 else "index1"} * shape.s0 + index0;
 </%def>
 
-<%def name="show(axes)">
-    // Whether a reach of widest takes p to another cell, axis by axis, by the function that gives a query its cell.
+<%def name="seen_from_other_cells(axes)">
+    // Whether queries in other cells may see p, axis by axis: whether p plus or minus the largest reach lies in another
+    // cell. The cell is computed by the function that also gives the cell of a query.
 % for k in axes:
-    int shown${k};
+    int seen${k};
     {
-        const real reach = ${periodic_box.widest(k, "widest", "images")};
+        const real reach = ${periodic_images.widest_reach(k, "widest", "images")};
         const int from = frnn_coordinate(at${k} - reach, low.s${k}, inverse.s${k});
         const int to = frnn_coordinate(at${k} + reach, low.s${k}, inverse.s${k});
 % if periodic:
@@ -28,14 +33,14 @@
 % else:
         const int first = foremost.s${k}, last = hindmost.s${k};
 % endif
-        shown${k} = clamp(from, first, last) != lane${k} | clamp(to, first, last) != lane${k};
+        seen${k} = clamp(from, first, last) != index${k} | clamp(to, first, last) != index${k};
     }
 % endfor
 </%def>
 
 <%def name="each_point(batch, first='(int)get_global_id(0)', n='n')">
-    // Every point i at p of those that the item goes through, first and then each stride-th: a batch is loaded before the
-    // first of it is looked at, so that its loads wait together.
+    // The body runs for every point of the work-item, number i at p: the point number `first` and then every stride-th.
+    // A batch of points is loaded before the body runs for the first of them, so that their loads overlap.
     for (int left = ${n} - ${first}; left > 0; left -= ${batch} * stride) {
         real_vec some[${batch}];
 % if batch > 1:
@@ -56,8 +61,9 @@
 </%def>
 
 <%def name="sum_up()">
-    // The counts of cells in found to where they end: each item sums up its share in place, an odd number, so that items
-    // that go in step reach different banks of the memory; then the last sums of the shares are summed up (Hillis, Steele).
+    // Replaces the counts of cells in `found` by their inclusive sums. Each work-item sums a share in place; the sums
+    // of shares are then scanned (Hillis and Steele). A share has an odd number of counts, so that work-items in
+    // lockstep access different banks.
     const int each = (cells + ${work_group_size - 1}) / ${work_group_size} | 1, shares = (cells + each - 1) / each;
     const int begin = min(cells, l * each), end = min(cells, begin + each);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -75,9 +81,9 @@
     barrier(CLK_LOCAL_MEM_FENCE);
 </%def>
 
-<%def name="counters_of_group()">
-    // Once they have been read, what items hand to each other takes their place.
-    local int found[${room}], *const handed = found;
+<%def name="counters()">
+    // Counters, whose memory later serves the exchange of bounding boxes.
+    local int found[${room}], *const exchange = found;
 </%def>
 
 <%def name="record(p)" filter="trim">

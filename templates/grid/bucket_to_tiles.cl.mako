@@ -1,34 +1,39 @@
 <%include file="/common/geometry.mako"/>
 <%include file="/common/cell_coordinate.mako"/>
-<%namespace name="bounds" file="/common/bounding_box.mako"/>
+<%namespace name="bounding_box" file="/common/bounding_box.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
-<%namespace name="places" file="/common/point_layout.mako"/>
-<%namespace name="steps" file="/grid/binning_steps.mako"/>
-// Tiles of buckets in the order of cells, of records that `bucket_pass` and `region_pass` have sorted: for queries, of which
-// nobody looks up where a cell starts. However many lie in one bucket, groups share them.
-// Config fields used: dim, components, periodic, layout, work_group_size, tile, and room and slots, which follow from counters.
-${periodic_box.numbers()}
-// The first group of a bucket: each has as many as it has tiles, or one more.
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="point_layout" file="/common/point_layout.mako"/>
+<%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
+// Sorts each tile of a bucket into cells. This serves queries, for which the starts of cells are not needed. Several groups
+// share a bucket, so that a bucket with many queries takes no longer.
+// Config fields used: dim, components, periodic, layout, work_group_size, tile; room and slots, which follow from counters.
+${periodic_images.functions()}
+// The first group of a bucket. A bucket has as many groups as it has tiles, or one more.
 int group_of(global const int *restrict ends, const int bucket)
 {
     return (bucket ? ends[bucket - 1] : 0) / ${tile} + bucket;
 }
 
-// Launch: all / ${tile} groups, rounded down, and one more for each bucket, of no more cells than counters. In: ends (buckets,):
-// where each bucket ends; records (all,) in the order of buckets; boxes (groups, 2 * dim + 1) of the rows. Out: sorted; counts
-// (buckets,), zero for the next time; box (2 * dim + 1,) from place on.
+// Writes the records of each tile in the order of cells, and joins bounding boxes to that of all records.
+// Launch: all / ${tile} groups of ${work_group_size}, rounded down, and one more for each bucket, which has no more
+// cells than a group has counters.
+// In: ends (buckets,): the end of each bucket; records (all,), in the order of buckets; boxes (groups, 2 * dim + 1).
+// Out: sorted, in the layout of the config; counts (buckets,), cleared for the next step; box: from box_start on the
+// bounding box of all records.
+// Exact because a record is counted and written by the same address.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void sort_tiles(const int all, const int shift, const int buckets, const int groups, ${cells.grid("")}, global const int *restrict ends,
-                global const frnn_record *restrict records, global const real *restrict boxes, ${places.array("sorted")},
-                global int *restrict counts, global real *restrict box, const int place)
+                global const frnn_record *restrict records, global const real *restrict boxes, ${point_layout.array("sorted")},
+                global int *restrict counts, global real *restrict box, const int box_start)
 {
-    ${steps.counters_of_group()}
+    ${binning_steps.counters()}
     local ushort sources[${tile}];
     local int chosen;
     const int l = get_local_id(0), group = get_group_id(0);
-    // All items ask together between which buckets the group's own lies, then between which of these.
+    // The work-items search for the bucket of the group together: in each round they compare the starts of equal parts
+    // of a range.
     int bucket = 0;
     for (int many = buckets; many > 1;) {
 <% parts = max(2, work_group_size) %>\
@@ -53,7 +58,7 @@ void sort_tiles(const int all, const int shift, const int buckets, const int gro
         ${cells.address("p")}
         atomic_inc(&found[address - origin]);
     }
-    ${steps.sum_up()}
+    ${binning_steps.sum_up()}
     for (int t = l; t < held; t += ${work_group_size}) {
         const frnn_record record = records[from + t];
         const real_vec p = ${geometry.point_of("record")};
@@ -62,13 +67,13 @@ void sort_tiles(const int all, const int shift, const int buckets, const int gro
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int k = l; k < held; k += ${work_group_size}) {
-        ${places.put_record("sorted", "all", "from + k", "records[from + sources[k]]")}
+        ${point_layout.store_record("sorted", "all", "from + k", "records[from + sources[k]]")}
     }
     if (group == 0) {
-        ${bounds.begin()}
+        ${bounding_box.begin()}
         for (int g = l; g < groups; g += ${work_group_size}) {
-            ${bounds.take_box("boxes", "g")}
+            ${bounding_box.include_box("boxes", "g")}
         }
-        ${bounds.fold(slots, "box + place", "0")}
+        ${bounding_box.reduce_and_store(slots, "box + box_start", "0")}
     }
 }

@@ -1,11 +1,13 @@
+## Defines the kernels that sort points into cells, by counting or by sorting.
+## Must be in scope: what including /grid/cells.mako defines.
+## Config fields used: dim, components, layout, work_group_size.
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
-<%namespace name="places" file="/common/point_layout.mako"/>
-## The kernels that sort points into the cells of `cells.cl.mako`, by counting or by sorting.
-## Config fields used: dim, components, layout, work_group_size.
-<%def name="build()">
-// Counts the points of each cell; the count that a point finds is its rank in the cell.
-// Launch: one work-item per point. In: points (n, dim). Out: counts (cells,), zero before; addresses, ranks (n,).
+<%namespace name="point_layout" file="/common/point_layout.mako"/>
+<%def name="kernels()">
+// Counts the points of each cell. The count before a point is added is the rank of the point in its cell.
+// Launch: one work-item per point, groups of ${work_group_size}.
+// In: points (n, dim). In and out: counts (cells,), zero before. Out: addresses, ranks (n,).
 // Source: Hoetzlein (2014), counting sort.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void count_cells(const int n, global const real *restrict points, ${cells.grid("")},
@@ -20,9 +22,10 @@ void count_cells(const int n, global const real *restrict points, ${cells.grid("
     ranks[i] = atomic_inc(&counts[address]);
 }
 
-// The order of the points: each goes to the place that its cell and rank give it.
-// Launch: one work-item per point. In: starts (cells + 1,), addresses, ranks (n,). Out: order (n,), place -> point.
-// Ids are scattered and points gathered after them, as a scattered write costs more than a scattered read.
+// Writes the number of each point to the place that the point's cell and rank give.
+// Launch: one work-item per point, groups of ${work_group_size}.
+// In: starts (cells + 1,), addresses, ranks (n,). Out: order (n,), the number of the point at each place.
+// Numbers are scattered and points are then gathered, because a scattered write costs more than a scattered read.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void order_points(const int n, global const int *restrict addresses, global const int *restrict ranks,
                   global const int *restrict starts, global int *restrict order)
@@ -31,8 +34,10 @@ void order_points(const int n, global const int *restrict addresses, global cons
     if (i < n) order[starts[addresses[i]] + ranks[i]] = i;
 }
 
-// The sort key of each point: the address of its cell.
-// Launch: one work-item per point. In: points (n, dim). Out: keys (n,). Source: Green (2010), grid by sorting.
+// Computes the sort key of each point, which is the address of its cell.
+// Launch: one work-item per point, groups of ${work_group_size}.
+// In: points (n, dim). Out: keys (n,).
+// Source: Green (2010), grid by sorting.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void cell_keys(const int n, global const real *restrict points, ${cells.grid("")},
                global uint *restrict keys)
@@ -44,9 +49,10 @@ void cell_keys(const int n, global const real *restrict points, ${cells.grid("")
     keys[i] = address;
 }
 
-// Where each cell starts among the sorted keys: the first place whose key is not below the cell.
-// Launch: one work-item per cell and one more. In: keys (n,), ascending. Out: starts (cells + 1,).
-// A search for each cell, where Green (2010) lets points mark their cell's start: no item waits for a long empty run.
+// Finds the start of each cell among the sorted keys: the first place whose key is not below the cell's address.
+// Launch: one work-item per cell and one more, groups of ${work_group_size}.
+// In: keys (n,), ascending. Out: starts (cells + 1,). Each cell searches, while in Green (2010) points write the starts
+// of cells: no work-item waits for a long run of empty cells.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void cell_starts(const int n, const int cells, global const uint *restrict keys, global int *restrict starts)
 {
@@ -60,18 +66,19 @@ void cell_starts(const int n, const int cells, global const uint *restrict keys,
     starts[cell] = from;
 }
 
-// Copies points into sorted order.
-// Launch: one work-item per place. In: order (n,). Out: sorted, in the layout of the config.
+// Copies points into search order.
+// Launch: one work-item per place, groups of ${work_group_size}.
+// In: points (n, dim), order (n,). Out: sorted, n points in the layout of the config.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void gather_points(const int n, global const real *restrict points, global const int *restrict order,
-                   ${places.array("sorted")})
+                   ${point_layout.array("sorted")})
 {
     const int t = get_global_id(0);
     if (t >= n) return;
     const int i = order[t];
     const real_vec p = ${geometry.load("points", "i")};
-${places.put("sorted", "n", "t", "p", "i")}
+${point_layout.store("sorted", "n", "t", "p", "i")}
 }
 
-${places.read_back()}
+${point_layout.read_back_kernels()}
 </%def>

@@ -2,27 +2,26 @@
 <%include file="/common/cell_coordinate.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
-<%namespace name="steps" file="/grid/binning_steps.mako"/>
-// Sorting into buckets in two passes, for points so many that memory holds more lines which groups have begun than caches
-// do: first into regions, runs of 1 << span buckets, then each region into its buckets. A group sorts a tile in local memory, so
-// that what goes to one run is written by items beside each other, and takes places for it behind all that other groups have
-// taken there: as many lines are open as there are runs. Nothing is done for points that come so nearly sorted that groups
-// enter few buckets each, which `bucket_pass` serves in one pass.
-// Config fields used: dim, components, periodic, work_group_size, batch, and room and tile, which follow from counters and
-// batch.
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
+// Sorts many points into buckets in two passes: first into regions of 1 << span buckets, then each region into its buckets. One
+// pass would have groups write to more lines of memory at a time than caches hold. Here a group sorts a tile in local memory,
+// so that neighboring work-items write neighboring records, and appends the records of each run, which is a region or a bucket,
+// to what other groups have written: only one line is being written for each run. Nothing is done where points come nearly
+// sorted and groups enter few buckets; sort_buckets of /grid/bucket_pass.cl.mako serves these in one pass.
+// Config fields used: dim, components, periodic, work_group_size, batch; room and tile, which follow from counters and batch.
 // Source: Stehle, Jacobsen (2017), "A memory bandwidth-efficient hybrid radix sort on GPUs", §4.
-${periodic_box.numbers()}
-## Runs that an item looks after.
+${periodic_images.functions()}
+## Runs for each work-item.
 <% own_runs = -(-room // work_group_size) %>\
 <%def name="memory_of_tile()">
-    local int found[${2 * room}], places[${room}];
+    local int found[${2 * room}], targets[${room}];
     local ushort runs[${tile}];
     local frnn_record held[${tile}];
 </%def>
 
-<%def name="each_of_item()">
-## In registers, as long as loops are unrolled.
+<%def name="each_own()">
+## The records of a work-item stay in registers, because the loop is unrolled.
 % if batch > 1:
 #pragma unroll
 % endif
@@ -32,40 +31,43 @@ ${periodic_box.numbers()}
 </%def>
 
 <%def name="write_tile(all_runs, cursors, base)">
-    // The first `many` of the records that items hold as mine[m], each of run of[m] out of ${all_runs}: to where the cursor of
-    // the run stands, behind its base. Of `cells` numbers found, all that there are of runs are at zero.
+    // Writes the first `many` records of the tile. Record own[m] of a work-item belongs to run number run[m], and goes
+    // to the cursor of that run plus its base. There are ${all_runs} runs; their elements of `found` are zero before.
     barrier(CLK_LOCAL_MEM_FENCE);
     int rank[${batch}], taken[${own_runs}];
-    <%self:each_of_item>
-        rank[m] = m * ${work_group_size} + l < many ? atomic_inc(&found[of[m]]) : 0;
-    </%self:each_of_item>
+    <%self:each_own>
+        rank[m] = m * ${work_group_size} + l < many ? atomic_inc(&found[run[m]]) : 0;
+    </%self:each_own>
     barrier(CLK_LOCAL_MEM_FENCE);
-    // What is taken is not looked at before sums are there, so that nobody waits for it meanwhile.
+    // The results of the atomic operations are used only after the sums, so that no work-item waits for them before.
     for (int m = 0; m < ${own_runs}; ++m) {
         const int k = m * ${work_group_size} + l;
         taken[m] = k < ${all_runs} && found[k] ? atomic_add(&(${cursors})[k], found[k]) : 0;
     }
-    ${steps.sum_up()}
+    ${binning_steps.sum_up()}
     for (int m = 0; m < ${own_runs}; ++m) {
         const int k = m * ${work_group_size} + l;
-        if (k < ${all_runs}) places[k] = ${base} + taken[m] - (k ? found[k - 1] : 0);
+        if (k < ${all_runs}) targets[k] = ${base} + taken[m] - (k ? found[k - 1] : 0);
     }
-    <%self:each_of_item>
+    <%self:each_own>
         if (m * ${work_group_size} + l < many) {
-            const int slot = (of[m] ? found[of[m] - 1] : 0) + rank[m];
-            held[slot] = mine[m];
-            runs[slot] = (ushort)of[m];
+            const int slot = (run[m] ? found[run[m] - 1] : 0) + rank[m];
+            held[slot] = own[m];
+            runs[slot] = (ushort)run[m];
         }
-    </%self:each_of_item>
+    </%self:each_own>
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int s = l; s < many; s += ${work_group_size}) sorted[places[runs[s]] + s] = held[s];
+    for (int s = l; s < many; s += ${work_group_size}) sorted[targets[runs[s]] + s] = held[s];
 </%def>
 
-// Points into the order of regions, and where regions and buckets start.
-// Launch: a group for each tile of ${tile} points. In: points (n, dim); most: buckets that groups enter where there is nothing
-// to do. In and out: counts (buckets + 2 * regions + 1,): of buckets, of regions, how many places of each region are taken,
-// zero before, and how many buckets groups enter, or more than most. Out: starts (regions + 2,) of regions, and n, and whether there is
-// anything to do; ends (buckets,): where each bucket starts; sorted (n,) records.
+// Writes points in the order of regions, and the starts of regions and buckets.
+// Launch: a group of ${work_group_size} for each tile of ${tile} points.
+// In: points (n, dim); most: nothing is done where groups enter no more buckets. In and out: counts (buckets + 2 * regions +
+// 1,): the points of each bucket and of each region, the points written to each region, zero before, and the number of buckets
+// that groups enter.
+// Out: starts (regions + 2,): the start of each region, n, and whether anything is done; ends (buckets,): the start of each
+// bucket; sorted (n,), records.
+// Exact because a group reserves positions in a region for the records that it has counted there, and no other group has them.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void sort_regions(const int n, const int shift, const int span, const int buckets, const int regions,
                   global const real *restrict points, ${cells.grid("")}, global int *restrict counts,
@@ -73,28 +75,29 @@ void sort_regions(const int n, const int shift, const int span, const int bucket
                   const int most)
 {
     ${memory_of_tile()}
-    const int served = counts[buckets + 2 * regions] > most, l = get_local_id(0);
-    if (get_global_id(0) == 0) starts[regions + 1] = served;
-    if (!served) return;
+    const int used = counts[buckets + 2 * regions] > most, l = get_local_id(0);
+    if (get_global_id(0) == 0) starts[regions + 1] = used;
+    if (!used) return;
     const int first_point = (int)get_group_id(0) * ${tile}, many = min(${tile}, n - first_point);
     real_vec some[${batch}];
-    frnn_record mine[${batch}];
-    int of[${batch}];
-    <%self:each_of_item>
+    frnn_record own[${batch}];
+    int run[${batch}];
+    <%self:each_own>
         some[m] = ${geometry.load("points", f"first_point + min(m * {work_group_size} + l, many - 1)")};
-    </%self:each_of_item>
-    // Behind the counts of the tile those of all points: summed up together, they tell where regions start.
+    </%self:each_own>
+    // Behind the counts of the tile stand those of all points. Their sums, less the points of the tile, are the starts
+    // of regions.
     const int cells = 2 * regions;
     for (int k = l; k < cells; k += ${work_group_size}) found[k] = k < regions ? 0 : counts[buckets + k - regions];
-    <%self:each_of_item>
+    <%self:each_own>
         const int i = first_point + min(m * ${work_group_size} + l, many - 1);
         const real_vec p = some[m];
         ${cells.address("p")}
-        of[m] = address >> (shift + span);
-        mine[m] = ${steps.record("p")};
-    </%self:each_of_item>
+        run[m] = address >> (shift + span);
+        own[m] = ${binning_steps.record("p")};
+    </%self:each_own>
     ${write_tile("regions", "counts + (buckets + regions)", "found[regions + k - 1] - many")}
-    // A region has few buckets, and items beside each other add up the same.
+    // A region has few buckets, and neighboring work-items add the same counts.
     for (int k = get_global_id(0); k < buckets; k += (int)get_global_size(0)) {
         int start = found[regions + (k >> span) - 1] - many;
         for (int b = k >> span << span; b < k; ++b) start += counts[b];
@@ -103,11 +106,13 @@ void sort_regions(const int n, const int shift, const int span, const int bucket
     for (int k = get_global_id(0); k <= regions; k += (int)get_global_size(0)) starts[k] = found[regions + k - 1] - many;
 }
 
-// The records of each region into the order of its buckets.
-// Launch: n / ${tile} groups, rounded down, and one more for each region, whose last tile is not full. In:
-// starts (regions + 2,); records (n,) in the order of regions. In and out: ends (buckets,), where each bucket starts before
-// and ends after. Out: sorted (n,) records; counts (buckets + 2 * regions + 1,), all but those of buckets at zero for the next
-// time.
+// Writes the records of each region in the order of buckets.
+// Launch: n / ${tile} groups of ${work_group_size}, rounded down, and one more for each region, because its last tile
+// is not full.
+// In: starts (regions + 2,); records (n,), in the order of regions. In and out: ends (buckets,): the start of each
+// bucket before, its end after. Out: sorted (n,), records; counts (buckets + 2 * regions + 1,), of which all but the
+// points of buckets are cleared for the next step.
+// Exact as sort_regions.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void sort_within_regions(const int shift, const int span, const int buckets, const int regions, ${cells.grid("")},
                          global int *restrict counts, global const int *restrict starts, global int *restrict ends,
@@ -119,7 +124,8 @@ void sort_within_regions(const int shift, const int span, const int buckets, con
     if (t == 0)
         for (int k = l; k < 2 * regions + 1; k += ${work_group_size}) counts[buckets + k] = 0;
     if (!starts[regions + 1]) return;
-    // Region r has the groups from starts[r] / ${tile} + r on, up to those of the next: as many as it has tiles, or one more.
+    // Region r has the groups from starts[r] / ${tile} + r on, up to the first of the next region: as many as it has
+    // tiles, or one more.
     for (int r = l; r < regions; r += ${work_group_size})
         if (t >= starts[r] / ${tile} + r && t <= starts[r + 1] / ${tile} + r) region_of_group = r;
     for (int k = l; k < 1 << span; k += ${work_group_size}) found[k] = 0;
@@ -129,15 +135,15 @@ void sort_within_regions(const int shift, const int span, const int buckets, con
     const int tile = t - (start / ${tile} + region), whole = all / ${tile};
     const int many = tile < whole ? ${tile} : tile == whole ? all % ${tile} : 0;
     const int first_record = many ? start + tile * ${tile} : 0;
-    frnn_record mine[${batch}];
-    int of[${batch}];
-    <%self:each_of_item>
-        mine[m] = records[first_record + min(m * ${work_group_size} + l, max(many - 1, 0))];
-    </%self:each_of_item>
-    <%self:each_of_item>
-        const real_vec p = ${geometry.point_of("mine[m]")};
+    frnn_record own[${batch}];
+    int run[${batch}];
+    <%self:each_own>
+        own[m] = records[first_record + min(m * ${work_group_size} + l, max(many - 1, 0))];
+    </%self:each_own>
+    <%self:each_own>
+        const real_vec p = ${geometry.point_of("own[m]")};
         ${cells.address("p")}
-        of[m] = (address >> shift) - origin;
-    </%self:each_of_item>
+        run[m] = (address >> shift) - origin;
+    </%self:each_own>
     ${write_tile("cells", "ends + origin", "0")}
 }

@@ -1,32 +1,35 @@
 <%include file="/common/geometry.mako"/>
 <%include file="/common/cell_coordinate.mako"/>
-<%namespace name="bounds" file="/common/bounding_box.mako"/>
+<%namespace name="bounding_box" file="/common/bounding_box.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
-<%namespace name="places" file="/common/point_layout.mako"/>
-// Few points into the order of cells by one work-item, on a device that takes longer for a launch than an item for these.
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="point_layout" file="/common/point_layout.mako"/>
+// Sorts few points into cells by one work-item, on a device that takes longer for another launch than one work-item for
+// the sort.
 // Config fields used: dim, components, periodic, layout, work_group_size.
-${periodic_box.numbers()}
-// Launch: one work-item. In: points (n, dim). Out: starts (all + 1,), of all cells; sorted, in each cell in the order of
-// input; box (2 * dim + 1,) of the points from place on.
-// Exact because a point is counted and placed by the same address.
+${periodic_images.functions()}
+// Writes the points in the order of cells, those of one cell in the order of their numbers; and finds their bounding box.
+// Launch: one work-item.
+// In: points (n, dim). Out: starts (all + 1,) of all cells; sorted, n points in the layout of the config; box: from box_start
+// on the bounding box of the points.
+// Exact because a point is counted and written by the same address.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void serial_cells(const int n, const int all, global const real *restrict points, ${cells.grid("")},
-                  global int *restrict starts, ${places.array("sorted")}, global real *restrict box, const int place)
+                  global int *restrict starts, ${point_layout.array("sorted")}, global real *restrict box, const int box_start)
 {
     for (int k = 0; k <= all; ++k) starts[k] = 0;
-    ${bounds.begin()}
+    ${bounding_box.begin()}
     for (int i = 0; i < n; ++i) {
         const real_vec p = ${geometry.load("points", "i")};
 % for k, component in enumerate(components):
         const real x${k} = p${component};
 % endfor
-        ${bounds.take("x", "i")}
+        ${bounding_box.include_point("x", "i")}
         ${cells.address("p")}
         ++starts[address];
     }
-    // Where each cell ends, from which its last point goes down to where it starts.
+    // starts holds the end of each cell at first, and decreases to its start as the points of the cell are written.
     int sum = 0;
     for (int k = 0; k <= all; ++k) {
         sum += starts[k];
@@ -36,7 +39,7 @@ void serial_cells(const int n, const int all, global const real *restrict points
         const real_vec p = ${geometry.load("points", "i")};
         ${cells.address("p")}
         const int slot = --starts[address];
-        ${places.put("sorted", "n", "slot", "p", "i")}
+        ${point_layout.store("sorted", "n", "slot", "p", "i")}
     }
-    ${bounds.keep("box + place", "0")}
+    ${bounding_box.store("box + box_start", "0")}
 }

@@ -1,114 +1,120 @@
 <%include file="/grid/cells.mako"/>
-<%namespace name="binning" file="/grid/counting_sort.mako"/>
+<%namespace name="counting_sort" file="/grid/counting_sort.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
-<%namespace name="marked_rows" file="/first_pass/hit_mask_to_rows.mako"/>
-<%namespace name="places" file="/common/point_layout.mako"/>
-<%namespace name="runs" file="/traversal/candidate_run.mako"/>
-<%namespace name="seams" file="/grid/wrapped_window.mako"/>
+<%namespace name="cell_window" file="/grid/cell_window.mako"/>
+<%namespace name="hit_mask_to_rows" file="/first_pass/hit_mask_to_rows.mako"/>
+<%namespace name="point_layout" file="/common/point_layout.mako"/>
+<%namespace name="candidate_run" file="/traversal/candidate_run.mako"/>
 <%namespace name="visit" file="/traversal/visit.mako"/>
-// Strip by strip: cells that follow each other along the first axis hold their points in one run, so a row of the
-// window costs two lookups, whatever its length. On a torus a strip is cut in two where it passes the seam, and where an
-// axis is periodic there is a strip for each image of the box.
-// Launch: one work-item per query, groups of ${work_group_size}; queries that are the points come in sorted order.
-// Exact because the window holds every cell of a neighbor. Source: Chisholm (2020), §3, algorithms 2 to 5.
+// Runs a function for every neighbor of each query, strip by strip over the window of the query. A strip is the cells
+// of a row of the window. The points of cells that follow each other on the first axis are one run, so a strip costs
+// two lookups, whatever its length. A strip that passes the end of the torus is two runs. Where an axis is periodic,
+// there is a strip for each image of the box.
+// Launch: one work-item per query, groups of ${work_group_size}. Queries that are the points, or have a sorted copy,
+// come in search order.
+// In: frnn_sorted, the n points by cells; frnn_starts (cells + 1,); frnn_queries (m, dim), where these are not the
+// points; with periodic axes frnn_images. Out: what the function writes.
+// Config fields used: dim, images, first_pass.
+// Exact because the window holds every cell in which a neighbor can lie.
+// Source: Chisholm (2020), §3, algorithms 2 to 5.
 <%def name="walk(function)">
-    ${visit.take_up(function)}
+    ${visit.begin_query(function)}
 % if first_pass == "read_mask":
-    ${marked_rows.read(function)}
+    ${hit_mask_to_rows.write_rows(function)}
 % endif
 % if images == "wraps_once":
-    ${seams.window(cells.cell)}
-    // The strip in the box and what lies behind an edge that it passes, or else behind the seam of the torus: edges are
-    // seams too, so there are two runs at most.
+    ${cell_window.wrapped(cells.cell)}
+    // A strip is at most two runs: the part in the box, and the part beyond an edge of the box. Where it passes no edge, these
+    // are the parts before and after the end of the torus. The torus ends at the edges of the box, so there is no third run.
     const int frnn_begin = (frnn_from0 + (frnn_below0 ? frnn_hindmost.s0 + 1 : 0)) & frnn_mask.s0;
     const int frnn_finish = frnn_begin + (frnn_to0 - frnn_from0) + 1;
     const int frnn_over = frnn_min(frnn_finish - frnn_shape.s0, frnn_shape.s0);
-    const int frnn_here0 = frnn_below0 ? 0 : frnn_begin, frnn_there0 = frnn_below0 ? frnn_begin : 0;
-    const int frnn_here1 = frnn_below0 ? frnn_over : frnn_min(frnn_finish, frnn_shape.s0);
-    const int frnn_there1 = frnn_below0 ? frnn_shape.s0 : frnn_max(frnn_over, 0);
-    const int frnn_side = frnn_above0 - frnn_below0;
-    const real frnn_other = (real)frnn_side * frnn_lengths.s0;
-    <%seams:each_nest args="image" function="${function}" cut="frnn_over > 0">
+    const int frnn_first_from = frnn_below0 ? 0 : frnn_begin, frnn_second_from = frnn_below0 ? frnn_begin : 0;
+    const int frnn_first_to = frnn_below0 ? frnn_over : frnn_min(frnn_finish, frnn_shape.s0);
+    const int frnn_second_to = frnn_below0 ? frnn_shape.s0 : frnn_max(frnn_over, 0);
+    const int frnn_second_base = frnn_above0 - frnn_below0;
+    const real frnn_second_displacement = (real)frnn_second_base * frnn_lengths.s0;
+    <%cell_window:each_nest args="image" function="${function}" cut="frnn_over > 0">
         <%cells:rows image="${image}">
-            int frnn_t = frnn_starts[frnn_row + frnn_here0], frnn_stop = frnn_starts[frnn_row + frnn_here1];
+            int frnn_t = frnn_starts[frnn_row + frnn_first_from], frnn_stop = frnn_starts[frnn_row + frnn_first_to];
 % if image == "plain":
-            ${runs.run(function, image)}
-% elif seams.agree(function) and first_pass != "write_mask":
-            ${both(function, image)}
+            ${candidate_run.run(function, image)}
+% elif cell_window.votes(function) and first_pass != "write_mask":
+            ${both_runs(function, image)}
 % else:
             for (int frnn_part = 0;;) {
-                const int frnn_base0 = frnn_part ? frnn_side : 0;
-                const real frnn_carry0 = frnn_part ? frnn_other : 0;
-                ${runs.run(function, image)}
+                const int frnn_base0 = frnn_part ? frnn_second_base : 0;
+                const real frnn_displacement0 = frnn_part ? frnn_second_displacement : 0;
+                ${candidate_run.run(function, image)}
                 if (frnn_part++ || frnn_over <= 0) break;
-                frnn_t = frnn_starts[frnn_row + frnn_there0];
-                frnn_stop = frnn_starts[frnn_row + frnn_there1];
+                frnn_t = frnn_starts[frnn_row + frnn_second_from];
+                frnn_stop = frnn_starts[frnn_row + frnn_second_to];
             }
 % endif
         </%cells:rows>
-    </%seams:each_nest>
+    </%cell_window:each_nest>
 % else:
-    <%visit:each_image args="image" split="${runs.splits(function)}">
+    <%visit:each_image args="image" split="${candidate_run.splits(function)}">
         ${cells.window()}
-        // On the first axis, in places: a strip that passes the seam of the torus goes on at the row's first cell.
+        // A strip that passes the end of the torus goes on at the first cell of its row.
         const int frnn_begin = frnn_from0 & frnn_mask.s0;
         const int frnn_finish = frnn_begin + (frnn_to0 - frnn_from0) + 1;
         <%cells:rows image="${image}">
             for (int frnn_first0 = frnn_begin, frnn_left = frnn_finish; frnn_left > 0; frnn_first0 = 0, frnn_left -= frnn_shape.s0) {
                 int frnn_t = frnn_starts[frnn_row + frnn_first0];
                 const int frnn_stop = frnn_starts[frnn_row + frnn_min(frnn_left, frnn_shape.s0)];
-                ${runs.run(function, image)}
+                ${candidate_run.run(function, image)}
             }
         </%cells:rows>
     </%visit:each_image>
 % endif
-    ${visit.lay_down(function)}
+    ${visit.end_query(function)}
 </%def>
 
-<%def name="both(function, image)">
-    // Both runs of a strip in one loop, two candidates at a time, so that work-items in step do not go through the second
-    // one after the other; a run of an odd length gives its first candidate away before.
-    int frnn_again = 0, frnn_last = 0;
+<%def name="both_runs(function, image)">
+    // One loop takes both runs of a strip, two candidates at a time, so that work-items in lockstep do not wait while
+    // some of them go through a second run. The first candidate of a run of odd length is tested before the loop.
+    int frnn_second = 0, frnn_second_stop = 0;
     if (frnn_over > 0) {
-        frnn_again = frnn_starts[frnn_row + frnn_there0];
-        frnn_last = frnn_starts[frnn_row + frnn_there1];
+        frnn_second = frnn_starts[frnn_row + frnn_second_from];
+        frnn_second_stop = frnn_starts[frnn_row + frnn_second_to];
     }
     if ((frnn_stop - frnn_t) & 1) {
         const int frnn_base0 = 0;
-        const real frnn_carry0 = 0;
+        const real frnn_displacement0 = 0;
         ${candidate(function, image, "frnn_t")}
         ++frnn_t;
     }
-    if ((frnn_last - frnn_again) & 1) {
-        const int frnn_base0 = frnn_side;
-        const real frnn_carry0 = frnn_other;
-        ${candidate(function, image, "frnn_again")}
-        ++frnn_again;
+    if ((frnn_second_stop - frnn_second) & 1) {
+        const int frnn_base0 = frnn_second_base;
+        const real frnn_displacement0 = frnn_second_displacement;
+        ${candidate(function, image, "frnn_second")}
+        ++frnn_second;
     }
-    const uint frnn_seam = frnn_stop, frnn_end_of_both = frnn_seam + (uint)(frnn_last - frnn_again);
-    frnn_again -= frnn_stop;
+    const uint frnn_first_stop = frnn_stop, frnn_both_stop = frnn_first_stop + (uint)(frnn_second_stop - frnn_second);
+    frnn_second -= frnn_stop;
     #pragma unroll 1
-    for (uint frnn_next = frnn_t; frnn_next < frnn_end_of_both; frnn_next += 2) {
-        const int frnn_past = frnn_next >= frnn_seam;
-        const int frnn_place = frnn_past ? (int)(frnn_next + frnn_again) : (int)frnn_next;
-        const int frnn_base0 = frnn_past ? frnn_side : 0;
-        const real frnn_carry0 = frnn_past ? frnn_other : 0;
-        ${candidate(function, image, "frnn_place")}
-        ${candidate(function, image, "frnn_place + 1")}
+    for (uint frnn_step = frnn_t; frnn_step < frnn_both_stop; frnn_step += 2) {
+        const int frnn_in_second = frnn_step >= frnn_first_stop;
+        const int frnn_candidate_place = frnn_in_second ? (int)(frnn_step + frnn_second) : (int)frnn_step;
+        const int frnn_base0 = frnn_in_second ? frnn_second_base : 0;
+        const real frnn_displacement0 = frnn_in_second ? frnn_second_displacement : 0;
+        ${candidate(function, image, "frnn_candidate_place")}
+        ${candidate(function, image, "frnn_candidate_place + 1")}
     }
 </%def>
 
 <%def name="candidate(function, image, place)">
     {
-        ${places.take_candidate(place)}
+        ${point_layout.load_candidate(place)}
         ${visit.offer(function, image, place=place)}
     }
 </%def>
 
 % if function is None:
-${binning.build()}
+${counting_sort.kernels()}
 % else:
-<%visit:program function="${function}" arguments="${cells.arguments}" walk="${walk}" point="${places.point}" point_id="${places.point_id}">
+<%visit:program function="${function}" arguments="${cells.arguments}" walk="${walk}" point="${point_layout.point}" point_id="${point_layout.point_id}">
     ${cells.take_query(function)}
     ${walk(function)}
 </%visit:program>

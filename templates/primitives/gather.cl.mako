@@ -1,8 +1,8 @@
 <%include file="/common/types.mako"/>
-// Copies of rows into the layout that the other kernels read.
+// Copies a strided array into the contiguous rows that the other kernels read.
+// Launch: one work-item per row, groups of ${work_group_size}.
+// In: source, with its start and its strides in elements. Out: packed (n, dim).
 // Config fields used: work_group_size, dim.
-
-// Packs a strided array. Launch: one work-item per row. In: source, its strides and start in elements. Out: packed (n, dim).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void pack(const int n, global const real *restrict source, const long start, const long row_stride,
           const long column_stride, global real *restrict packed)

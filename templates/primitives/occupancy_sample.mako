@@ -1,7 +1,7 @@
-## Which points a sample takes.
-// Number k of a sample that takes one point of each `apart`, any of them: every apart-th would go in step with points that come
-// in rows of a lattice.
-uint place_of(const int k, const int apart)
+## Defines, where it is included, which points belong to a sample. Nothing must be in scope.
+// The number of the k-th point of a sample that takes one point out of every `apart`, chosen by a hash of k. Every
+// apart-th point would follow the rows of points that come from a lattice.
+uint sampled_point(const int k, const int apart)
 {
     uint hash = k;
     hash *= 0x85ebca6bu;

@@ -1,13 +1,12 @@
 <%include file="/common/geometry.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
-// What a list carries of its pairs besides their numbers, from these: a pair for each work-item, where rows are written by
-// items beside each other.
-// Config fields used: work_group_size, dim, components, items, offset, square_root, distances, vectors, shifts, periodic.
+// Measures the distances, vectors and shifts of the pairs of a list, from the list's indices.
+// Config fields used: work_group_size, dim, components, items, real, offset, square_root, distances, vectors, shifts, periodic.
 % if distances == "root":
 ${geometry.root()}
 % endif
 
-// The row that a pair of a list belongs to, one of those from `row` up to `end`: the last that begins where it is, or before.
+// The row of a pair, one of the rows from `row` up to `end`: the last row that begins at the pair or before it.
 int row_of(global const ${offset} *restrict offsets, int row, int end, const ${offset} pair)
 {
     while (end - row > 1) {
@@ -21,7 +20,7 @@ int row_of(global const ${offset} *restrict offsets, int row, int end, const ${o
 <%def name="difference(k, component)">
     real d${k} = p${component} - q${component};
 % if periodic:
-    // The image within reach is the nearest, as the radius is less than half of the length by more than rounding is.
+    // The neighbor is the nearest image of the point, because the radius is less than half the length by more than rounding is.
     int s${k} = 0;
     if (period[${k}] > 0) {
         const real length = period[${k}], plain = d${k};
@@ -37,9 +36,12 @@ int row_of(global const ${offset} *restrict offsets, int row, int end, const ${o
 % endif
 </%def>
 
-// Launch: groups of ${work_group_size}, each for ${work_group_size * items} pairs that follow each other; items first up to end. In: rows; offsets
-// (rows + 1,); capacity, the pairs that the list has room for; n; points (n, dim); queries, of which the list's first is number
-// first_row; indices. Out: the others. A list that is longer than its room is thrown away, and may hold any numbers.
+// Writes the distance, the vector and the shift of each pair.
+// Launch: a group of ${work_group_size} for every ${work_group_size * items} pairs; this launch has the work-items from
+// first up to end.
+// In: offsets (rows + 1,); capacity, the number of pairs that fit the list; points (n, dim); queries, of which number
+// first_row has the first row; indices (capacity,); period (3, dim). Out: distances (capacity,), vectors and shifts
+// (capacity, dim). A list with more pairs than its capacity is discarded, so what is written to it does not matter.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void measure_pairs(const int first, const int end, const int rows, global const ${offset} *restrict offsets, const long capacity,
                    const int n, global const real *restrict points, const int first_row, global const real *restrict queries,

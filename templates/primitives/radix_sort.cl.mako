@@ -1,9 +1,9 @@
 <%include file="/common/contract.mako"/>
-// Stable sort of key-value pairs by ${digit_bits} bits of the key, least significant first.
-// Config fields used: work_group_size, items, digit_bits, key, held.
-// Each work-item owns ${items} neighboring pairs of a tile and a counter for every digit, so ranks follow from one scan
-// of the counters in (digit, item) order and no two items ever write the same one: stable, and free of atomics.
-// Source: Satish, Harris, Garland (2009), §4; on a CPU without the local sort.
+// Sorts key-value pairs stably by ${digit_bits} bits of the key. The passes of a sort begin with the least significant bits.
+// Config fields used: work_group_size, items, digit_bits, key, held. Each work-item owns ${items} neighboring pairs of a tile,
+// and a counter for every digit. A scan of the counters in the order of (digit, work-item) gives the ranks. The sort is stable,
+// and it needs no atomics because no counter has two writers.
+// Source: Satish, Harris, Garland (2009), §4; without the sort in local memory on a CPU.
 typedef ${key} key_t;
 
 <%def name="each_own()">
@@ -33,14 +33,15 @@ typedef ${key} key_t;
     barrier(CLK_LOCAL_MEM_FENCE);
 </%def>
 
-// How often each digit occurs in each tile.
-// Launch: one group of ${work_group_size} per tile of ${tile}. In: keys (n,). Out: table (${digits}, tiles).
+// Counts how often each digit occurs in each tile.
+// Launch: one group of ${work_group_size} per tile of ${tile} pairs.
+// In: keys (n,). Out: table (${digits}, tiles).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void count_digits(const int n, const int shift, global const key_t *restrict keys, global int *restrict table)
 {
     local int ranks[${digits * work_group_size}];
     ${count_own()}
-    // Counters of a digit summed by a few items side by side, and their sums by one.
+    // A few work-items add up parts of a digit's counters, and one adds these sums.
 <% helpers = max(1, work_group_size // digits) %>\
     local int sums[${digits * helpers}];
     for (int part = l; part < ${digits * helpers}; part += ${work_group_size}) {
@@ -58,14 +59,14 @@ void count_digits(const int n, const int shift, global const key_t *restrict key
 }
 
 <%def name="move_pairs()">
-    local int ranks[${digits * work_group_size}], sums[${work_group_size}], places[${digits}];
+    local int ranks[${digits * work_group_size}], sums[${work_group_size}], digit_starts[${digits}];
     ${count_own()}
 % if held:
     local key_t sorted_keys[${tile}];
     local int sorted_values[${tile}];
 % endif
     ${caller.body()}
-    // Exclusive scan of all counters: item l takes ${digits} that follow each other.
+    // Exclusive scan of all counters. Work-item l scans ${digits} counters that follow each other.
     int sum = 0;
     for (int k = 0; k < ${digits}; ++k) sum += ranks[l * ${digits} + k];
     sums[l] = sum;
@@ -82,11 +83,11 @@ void count_digits(const int n, const int shift, global const key_t *restrict key
         before += count;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    // Where rank 0 of each digit's pairs would go.
-    for (int d = l; d < ${digits}; d += ${work_group_size}) places[d] -= ranks[d * ${work_group_size}];
+    // Where a pair of each digit would go if its rank in the tile were 0.
+    for (int d = l; d < ${digits}; d += ${work_group_size}) digit_starts[d] -= ranks[d * ${work_group_size}];
     barrier(CLK_LOCAL_MEM_FENCE);
 % if held:
-    // Sorted in local memory first, so that items beside each other write beside each other.
+    // Pairs are sorted in local memory first, so that neighboring work-items write neighboring elements.
     <%self:each_own>
             const int rank = ranks[digit * ${work_group_size} + l]++;
             sorted_keys[rank] = key;
@@ -96,35 +97,38 @@ void count_digits(const int n, const int shift, global const key_t *restrict key
     const int many = (int)min((long)${tile}, n - (long)g * ${tile});
     for (int rank = l; rank < many; rank += ${work_group_size}) {
         const key_t key = sorted_keys[rank];
-        const int place = places[(int)(key >> shift) & ${digits - 1}] + rank;
-        moved_keys[place] = key;
-        moved_values[place] = sorted_values[rank];
+        const int target = digit_starts[(int)(key >> shift) & ${digits - 1}] + rank;
+        moved_keys[target] = key;
+        moved_values[target] = sorted_values[rank];
     }
 % else:
     <%self:each_own>
-            const int place = places[digit] + ranks[digit * ${work_group_size} + l]++;
-            moved_keys[place] = key;
-            moved_values[place] = first ? (int)begin + k : values[begin + k];
+            const int target = digit_starts[digit] + ranks[digit * ${work_group_size} + l]++;
+            moved_keys[target] = key;
+            moved_values[target] = first ? (int)begin + k : values[begin + k];
     </%self:each_own>
 % endif
 </%def>
 
-// Moves each pair to its place: where its digit starts for this tile, plus its rank among the tile's equal digits.
-// Launch: as count_digits. In: keys, values (n,), starts (${digits}, tiles), the scanned table. Out: moved_keys, moved_values (n,).
-// On the first pass (first != 0) the values are the positions themselves.
+// Moves each pair to where its digit starts for this tile, plus its rank among the pairs of the tile with that digit.
+// Launch: one group of ${work_group_size} per tile of ${tile} pairs, as count_digits.
+// In: keys, values (n,); starts (${digits}, tiles), the exclusive scan of table; first: whether the value of a pair is
+// its position, as in the first pass. Out: moved_keys, moved_values (n,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void move_pairs(const int n, const int shift, const int first, global const key_t *restrict keys,
                 global const int *restrict values, global const int *restrict starts,
                 global key_t *restrict moved_keys, global int *restrict moved_values)
 {
     <%self:move_pairs>
-    for (int d = l; d < ${digits}; d += ${work_group_size}) places[d] = starts[d * groups + g];
+    for (int d = l; d < ${digits}; d += ${work_group_size}) digit_starts[d] = starts[d * groups + g];
     </%self:move_pairs>
 }
 % if held:
 
-// The same of few tiles, with the table itself instead of starts: each group adds up for itself what comes before its own
-// digits, which takes less than another launch.
+// Moves each pair as move_pairs does, with the table itself in place of its scan. Each group adds up the counts before
+// its own digits, which takes less time than the launch of a scan where tiles are few.
+// Launch: one group of ${work_group_size} per tile of ${tile} pairs.
+// In: keys, values (n,); table (${digits}, tiles); first. Out: moved_keys, moved_values (n,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void move_few_pairs(const int n, const int shift, const int first, global const key_t *restrict keys,
                     global const int *restrict values, global const int *restrict table,
@@ -132,7 +136,7 @@ void move_few_pairs(const int n, const int shift, const int first, global const 
 {
     <%self:move_pairs>
 <% helpers = max(1, work_group_size // digits) %>\
-    // By a few items side by side for each digit: in all tiles, and in those before this one.
+    // A few work-items for each digit add up its counts, in all tiles and in the tiles before this one.
     local int all[${digits * helpers}], earlier[${digits * helpers}];
     for (int part = l; part < ${digits * helpers}; part += ${work_group_size}) {
         global const int *restrict counts = table + part / ${helpers} * groups;
@@ -154,11 +158,11 @@ void move_few_pairs(const int n, const int shift, const int first, global const 
             sum_before += earlier[k];
         }
         all[d * ${helpers}] = sum;
-        places[d] = sum_before;
+        digit_starts[d] = sum_before;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int d = l; d < ${digits}; d += ${work_group_size})
-        for (int k = 0; k < d; ++k) places[d] += all[k * ${helpers}];
+        for (int k = 0; k < d; ++k) digit_starts[d] += all[k * ${helpers}];
     barrier(CLK_LOCAL_MEM_FENCE);
     </%self:move_pairs>
 }

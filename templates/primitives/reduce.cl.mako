@@ -1,78 +1,82 @@
 <%include file="/common/types.mako"/>
 <%include file="/primitives/occupancy_sample.mako"/>
-<%namespace name="bounds" file="/common/bounding_box.mako"/>
-<%namespace name="gifts" file="/common/group_exchange.mako"/>
-<%namespace name="period" file="/common/period_numbers.mako"/>
-// Bounding box with the first non-finite row, and how crowded the cells of a sample of points are.
+<%namespace name="bounding_box" file="/common/bounding_box.mako"/>
+<%namespace name="group_exchange" file="/common/group_exchange.mako"/>
+<%namespace name="period_numbers" file="/common/period_numbers.mako"/>
+// Reduces points to their bounding box with the first row that is not finite, and samples how many points share a cell.
 // Config fields used: work_group_size, dim, real.
-<%def name="bounding_box()">
+<%def name="reduce_points()">
 <% last_int, slots = 2 * dim * (2 if real == "double" else 1), max(1, work_group_size // 2) %>\
-    // The box of the group's rows. It gives that, and counts itself; the last that does so has what all have given: as nothing
-    // orders a group's atomic operations for others, the count is made of the answers to all gifts, which are zero.
-    local int handed[${slots * (2 * dim + 1) * (2 if real == "double" else 1)}];
-    ${bounds.begin()}
-    local int ended;
+    // The group reduces its rows, publishes their box and counts itself as done. The group that is done last collects
+    // all boxes. Nothing orders the atomic operations of one group for another. The count is therefore computed from
+    // the old values that all of them return, which are zero: it cannot be added before the box has arrived.
+    local int exchange[${slots * (2 * dim + 1) * (2 if real == "double" else 1)}];
+    ${bounding_box.begin()}
+    local int done;
     const int l = get_local_id(0), own = get_group_id(0), groups = get_num_groups(0);
     const int end = min((long)n, (long)(own + 1) * span);
     for (int i = own * span + l; i < end; i += ${work_group_size}) {
 % for k in range(dim):
         const real x${k} = points[(size_t)i * ${dim} + ${k}];
 % endfor
-        ${bounds.take("x", "i")}
+        ${bounding_box.include_point("x", "i")}
     }
-    ${bounds.gather(slots)}
+    ${bounding_box.reduce(slots)}
     if (l == 0) {
         const int g = own;
         int counts = 1;
 % for k in range(dim):
-        counts += ${gifts.give(k, f"low{k}")};
-        counts += ${gifts.give(dim + k, f"high{k}")};
+        counts += ${group_exchange.publish(k, f"low{k}")};
+        counts += ${group_exchange.publish(dim + k, f"high{k}")};
 % endfor
-        counts += ${gifts.give_int(last_int, "bad")};
-        ended = atomic_add(&told[${last_int + 1} * groups], counts) + 1;
+        counts += ${group_exchange.publish_int(last_int, "bad")};
+        done = atomic_add(&partials[${last_int + 1} * groups], counts) + 1;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const int last = ended == groups, others = last ? groups : 0;
+    const int last = done == groups, others = last ? groups : 0;
     for (int g = l; g < others; g += ${work_group_size}) {
 % for k in range(dim):
-        low${k} = fmin(low${k}, ${gifts.take(k)});
-        high${k} = fmax(high${k}, ${gifts.take(dim + k)});
+        low${k} = fmin(low${k}, ${group_exchange.collect(k)});
+        high${k} = fmax(high${k}, ${group_exchange.collect(dim + k)});
 % endfor
-        bad = min(bad, ${gifts.take_int(last_int)});
+        bad = min(bad, ${group_exchange.collect_int(last_int)});
     }
-    ${bounds.gather(slots)}
+    ${bounding_box.reduce(slots)}
     if (last && l == 0) {
-        atomic_xchg(&told[${last_int + 1} * groups], 0);
-        ${bounds.keep("boxes + place", "0")}
+        atomic_xchg(&partials[${last_int + 1} * groups], 0);
+        ${bounding_box.store("boxes + box_start", "0")}
         ${caller.body()}
     }
 </%def>
 
-// The box of the finite rows of an array, and its first row that is not finite.
-// Launch: groups of ${work_group_size}, group g reads rows g * span up to (g + 1) * span. In: points (n, dim). In and out: told, what
-// groups have found, a column of ints for each, and how many have ended, all zero before and after. Out: boxes, from place on: low,
-// high, the row as an id, INT_MAX where all rows are finite.
+// Finds the bounding box of the finite rows of an array, and its first row that is not finite.
+// Launch: groups of ${work_group_size}; group g reads the rows from g * span up to (g + 1) * span.
+// In: points (n, dim). In and out: partials: a column of ints for each group, and the number of groups that are done;
+// all zero before and after. Out: boxes, from box_start on: low corner, high corner, and the row in the form of an id,
+// INT_MAX where all rows are finite.
+// Correct because the group that is done last has seen that the boxes of all groups have arrived.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void bounding_box(const int n, const int span, global const real *restrict points, global int *restrict told,
-                  global real *restrict boxes, const int place)
+void bounding_box(const int n, const int span, global const real *restrict points, global int *restrict partials,
+                  global real *restrict boxes, const int box_start)
 {
-    <%self:bounding_box>
-    </%self:bounding_box>
+    <%self:reduce_points>
+    </%self:reduce_points>
 }
 
-// The same of points in a periodic box, with what walks need to know of them: share, period and images as in images.cl.mako.
+// Finds the bounding box as the kernel above does, and from it the numbers of a periodic walk.
+// Launch, in and out: as the kernel above, and share, period and images as in /primitives/periodic_images.cl.mako.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void box_and_images(const int n, const int span, global const real *restrict points, global int *restrict told,
+void box_and_images(const int n, const int span, global const real *restrict points, global int *restrict partials,
                     const real share, global const real *restrict period, global real *restrict images,
-                    global real *restrict boxes, const int place)
+                    global real *restrict boxes, const int box_start)
 {
-    <%self:bounding_box>
-        ${period.measure("low{k}", "high{k}")}
-    </%self:bounding_box>
+    <%self:reduce_points>
+        ${period_numbers.measure("low{k}", "high{k}")}
+    </%self:reduce_points>
 }
 
 <%def name="slot_of_cell()">
-    // The counter that point i's cell may have. Cells need no address here, only a hash, which is never 0.
+    // The hash of the cell of point i, which is never 0, and the slot of its counter. Cells have no address here.
     uint hash = 0;
     for (int k = 0; k < ${dim}; ++k) {
         const real cell = floor(points[(size_t)i * ${dim} + k] * inverse) + (real)0;
@@ -90,38 +94,42 @@ void box_and_images(const int n, const int span, global const real *restrict poi
     const uint slot = hash * 0x9e3779b1u >> shift;
 </%def>
 
-// Gives the cells of a sample of points a counter each, by their hashes. Of cells that share one the largest hash has it.
-// Launch: one work-item per sampled point. In: points (n, dim), of which one of each `stride` is sampled. Out: slots
-// (2, 2 to the power 32 - shift): hashes, zero before.
+// Assigns a counter to the cell of each sampled point, by a hash of the cell. Where several cells share a slot, the
+// largest hash has the counter.
+// Launch: one work-item per sampled point, groups of ${work_group_size}.
+// In: points (n, dim), of which one out of every `stride` is sampled; inverse: the inverse side of a cell. Out: slots
+// (2, 1 << (32 - shift)): the first row takes hashes; zero before.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void sample_cells(const int sampled, const int stride, global const real *restrict points, const real inverse, const int shift,
                   global uint *restrict slots)
 {
     if (get_global_id(0) >= sampled) return;
-    const int i = place_of(get_global_id(0), stride);
+    const int i = sampled_point(get_global_id(0), stride);
     ${slot_of_cell()}
     atomic_max(&slots[slot], hash);
 }
 
-// Counts the points in these cells: of all points one of each `step`.
-// Launch: groups of ${work_group_size}, group g counts numbers g * span up to (g + 1) * span. In: points (n, dim). Out: slots:
-// counts behind the hashes, zero before.
+// Counts the points in the cells that have a counter.
+// Launch: groups of ${work_group_size}; group g counts the sampled points from number g * span up to (g + 1) * span.
+// In: points (n, dim), of which one out of every `step` is counted. In and out: slots: the second row takes counts;
+// zero before.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void count_in_cells(const int n, const int counted, const int span, const int step, global const real *restrict points,
                     const real inverse, const int shift, global uint *restrict slots)
 {
     const int end = min((long)counted, (long)(get_group_id(0) + 1) * span);
     for (int k = (int)get_group_id(0) * span + (int)get_local_id(0); k < end; k += ${work_group_size}) {
-        const uint i = place_of(k, step);
-        if (i >= (uint)n) break;  // of the last ones, which may be fewer
+        const uint i = sampled_point(k, step);
+        if (i >= (uint)n) break;  // the last `step` points may be fewer
         ${slot_of_cell()}
         if (slots[slot] == hash) atomic_inc(&slots[(1u << (32 - shift)) + slot]);
     }
 }
 
-// What the sampled points found: how many have a counter, and how many others were counted in their cells; the sum of these
-// and of their squares.
-// Launch: one group. In: points (n, dim); slots. Out: sums (3,).
+// Adds up what the sampled points find: how many of their cells have a counter, how many other points were counted in
+// these cells, and the squares of these numbers.
+// Launch: one group of ${work_group_size}.
+// In: points (n, dim); slots. Out: sums (3,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void sum_samples(const int sampled, const int stride, const int step, global const real *restrict points, const real inverse,
                  const int shift, global const uint *restrict slots, global ulong *restrict sums)
@@ -130,10 +138,10 @@ void sum_samples(const int sampled, const int stride, const int step, global con
     const int l = get_local_id(0);
     ulong have = 0, crowd = 0, square = 0;
     for (int k = l; k < sampled; k += ${work_group_size}) {
-        const int i = place_of(k, stride);
+        const int i = sampled_point(k, stride);
         ${slot_of_cell()}
         if (slots[slot] == hash) {
-            const ulong others = slots[(1u << (32 - shift)) + slot] - (place_of(i / step, step) == i);
+            const ulong others = slots[(1u << (32 - shift)) + slot] - (sampled_point(i / step, step) == i);
             ++have;
             crowd += others;
             square += others * others;
@@ -143,7 +151,7 @@ void sum_samples(const int sampled, const int stride, const int step, global con
     crowds[l] = crowd;
     squares[l] = square;
     barrier(CLK_LOCAL_MEM_FENCE);
-    // By one item: by halves, the compiler of one runtime for CPUs left half of three sums out.
+    // One work-item adds. Where halves of the group were added, a compiler for CPUs omitted half of three sums.
     if (l == 0) {
         for (int k = 1; k < ${work_group_size}; ++k) {
             have += found[k];

@@ -1,12 +1,13 @@
 <%include file="/common/types.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
-// Sorts the entries inside each row of a list, by point, or by squared distance and then point; then by shift.
-// Config fields used: work_group_size, dim, by_distance, offset, distances, vectors, shifts, square_root.
+// Sorts the entries of each row of a list by point, or by squared distance and then by point; entries of one point by shift.
+// Config fields used: work_group_size, tile, dim, real, by_distance, offset, distances, vectors, shifts, square_root; moved
+// follows from these.
 % if by_distance:
 ${geometry.root()}
 % endif
 % if shifts:
-// Whether the shift at place a comes before that at b, the first axis counting most.
+// Whether the shift of entry a comes before that of entry b. The first axis counts most.
 int nearer_image(global const int *restrict shifts, const long a, const long b)
 {
     for (int k = 0; k < ${dim}; ++k) {
@@ -25,25 +26,26 @@ int nearer_image(global const int *restrict shifts, const long a, const long b)
 % endif
 </%def>
 <%def name="swap(a, b)">
-    { const int held = indices[${a}]; indices[${a}] = indices[${b}]; indices[${b}] = held; }
+    { const int swapped = indices[${a}]; indices[${a}] = indices[${b}]; indices[${b}] = swapped; }
 % for array in moved:
-    { const real held = ${array}[${a}]; ${array}[${a}] = ${array}[${b}]; ${array}[${b}] = held; }
+    { const real swapped = ${array}[${a}]; ${array}[${a}] = ${array}[${b}]; ${array}[${b}] = swapped; }
 % endfor
 % for array, kind in (("vectors", "real"),) * vectors + (("shifts", "int"),) * shifts:
     for (int k = 0; k < ${dim}; ++k) {
-        const ${kind} held = ${array}[(size_t)(${a}) * ${dim} + k];
+        const ${kind} swapped = ${array}[(size_t)(${a}) * ${dim} + k];
         ${array}[(size_t)(${a}) * ${dim} + k] = ${array}[(size_t)(${b}) * ${dim} + k];
-        ${array}[(size_t)(${b}) * ${dim} + k] = held;
+        ${array}[(size_t)(${b}) * ${dim} + k] = swapped;
     }
 % endfor
 </%def>
-// Launch: one work-item per row, rows first up to end. In: offsets (m + 1,). In and out: indices, and what goes with them.
-// Rows that end beyond capacity are left alone: the list will be made again, with room.
+// Sorts each row by heapsort, which works in place and takes n log n steps whatever the order of the row was.
+// Launch: one work-item per row, groups of ${work_group_size}; this launch has the rows from first up to end.
+// In: offsets (m + 1,). In and out: indices (capacity,), and the arrays that are moved with them. With by_distance,
+// keys (capacity,) are squared distances, which become distances when the row is sorted. A row that ends beyond
+// capacity stays unsorted, because its list is made again.
 % if tile:
 // Rows of up to ${tile} entries are left to sort_short_rows.
 % endif
-// With by_distance, keys holds squared distances; they become distances once the row stands.
-// Heapsort: in place, and never slower than n log n whatever the row's order was.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void sort_rows(const int first, const int end, global const ${offset} *restrict offsets, global int *restrict indices, const long capacity
 % for array in moved:
@@ -75,7 +77,8 @@ void sort_rows(const int first, const int end, global const ${offset} *restrict 
             root = 0;
             ${swap("begin", "begin + heap")}
         }
-        // As long as the root has a child: asked of the root, as in the longest rows the child's number would overflow.
+        // As long as the root has a child. The root is compared, because the number of a child may overflow in the
+        // longest rows.
         while (root < heap / 2) {
             int child = 2 * root + 1;
             if (child + 1 < heap && ${before("begin + child", "begin + child + 1")}) ++child;
@@ -90,7 +93,7 @@ void sort_rows(const int first, const int end, global const ${offset} *restrict 
 }
 % if tile:
 
-// The first row that begins at a pair or behind it.
+// The first row that begins at a pair or after it.
 int first_row_from(global const ${offset} *restrict offsets, const int rows, const long pair)
 {
     int low = 0, high = rows;
@@ -104,16 +107,18 @@ int first_row_from(global const ${offset} *restrict offsets, const int rows, con
 <% pairs_of_group = 2 * tile %>\
 <%def name="smaller(entry)" filter="trim">
 % if by_distance and real == "float":
-keys_of_rows[${entry}] < own_key
+row_keys[${entry}] < own_key
 % elif by_distance:
-((keys_of_rows[${entry}] < own_key) | ((keys_of_rows[${entry}] == own_key) & (numbers[${entry}] < own)))
+((row_keys[${entry}] < own_key) | ((row_keys[${entry}] == own_key) & (numbers[${entry}] < own)))
 % else:
 numbers[${entry}] < own
 % endif
 </%def>
 
-// The same of rows of up to ${tile} entries, of which each counts those that come before it.
-// Launch: groups of ${work_group_size}, items first up to end, each group for the rows that begin within ${tile} pairs.
+// Sorts the rows of up to ${tile} entries: each entry counts the entries of its row that come before it.
+// Launch: a group of ${work_group_size} for the rows that begin in each ${tile} pairs; this launch has the work-items
+// from first up to end.
+// In and out: as sort_rows.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void sort_short_rows(const int first, const int end, const int rows, global const ${offset} *restrict offsets,
                      global int *restrict indices, const long capacity
@@ -123,12 +128,13 @@ void sort_short_rows(const int first, const int end, const int rows, global cons
                      )
 {
 % if by_distance and real == "float":
-    // A square and the number behind it: squares are no less than zero, so that their bits are in their order.
-    local ulong keys_of_rows[${pairs_of_group}];
+    // The bits of a squared distance and, below them, of a point's number. Squares are not negative, so their bits have
+    // their order.
+    local ulong row_keys[${pairs_of_group}];
 % else:
     local int numbers[${pairs_of_group}];
 % if by_distance:
-    local real keys_of_rows[${pairs_of_group}];
+    local real row_keys[${pairs_of_group}];
 % endif
 % endif
     local int borders[2];
@@ -137,17 +143,17 @@ void sort_short_rows(const int first, const int end, const int rows, global cons
     for (int k = l; k < 2; k += ${work_group_size}) borders[k] = first_row_from(offsets, rows, begin + k * ${tile});
     barrier(CLK_LOCAL_MEM_FENCE);
     const int first_row = borders[0], last_row = borders[1];
-    // What comes before the first row of the group is another's.
+    // The entries before the first row of the group belong to the group before.
     const int own_rows = first_row < last_row;
     const int opening = own_rows ? (int)clamp((long)offsets[first_row] - begin, 0l, ${tile}l) : 0;
     const int many = own_rows ? (int)clamp(min((long)offsets[last_row], capacity) - begin, 0l, ${pairs_of_group}l) : 0;
     for (int k = opening + l; k < many; k += ${work_group_size}) {
 % if by_distance and real == "float":
-        keys_of_rows[k] = (ulong)as_uint(keys[begin + k]) << 32 | (uint)indices[begin + k];
+        row_keys[k] = (ulong)as_uint(keys[begin + k]) << 32 | (uint)indices[begin + k];
 % else:
         numbers[k] = indices[begin + k];
 % if by_distance:
-        keys_of_rows[k] = keys[begin + k];
+        row_keys[k] = keys[begin + k];
 % endif
 % endif
     }
@@ -160,22 +166,22 @@ void sort_short_rows(const int first, const int end, const int rows, global cons
             else behind = middle;
         }
         const int start = (int)(offsets[row] - begin), stop = (int)(offsets[row + 1] - begin);
-        // Rows that are too long, or that do not fit; and offsets that are none, as there were too many pairs.
+        // Rows that are too long or end beyond capacity are skipped, and so are offsets that overflowed.
         if (start < 0 | start >= ${tile} | stop - start > ${tile} | stop <= k | begin + stop > capacity) continue;
 % if by_distance and real == "float":
-        const ulong own_key = keys_of_rows[k];
+        const ulong own_key = row_keys[k];
         const int own = (int)own_key;
 % else:
         const int own = numbers[k];
 % if by_distance:
-        const real own_key = keys_of_rows[k];
+        const real own_key = row_keys[k];
 % endif
 % endif
-        int place = start;
-        for (int other = start; other < stop; ++other) place += ${smaller("other")};
-        indices[begin + place] = own;
+        int rank = start;
+        for (int other = start; other < stop; ++other) rank += ${smaller("other")};
+        indices[begin + rank] = own;
 % if by_distance and distances:
-        keys[begin + place] = frnn_sqrt(${"as_float((uint)(own_key >> 32))" if real == "float" else "own_key"});
+        keys[begin + rank] = frnn_sqrt(${"as_float((uint)(own_key >> 32))" if real == "float" else "own_key"});
 % endif
     }
 }

@@ -1,11 +1,11 @@
 <%include file="/common/contract.mako"/>
-<%namespace name="group_sums" file="/common/group_scan.mako"/>
+<%namespace name="group_scan" file="/common/group_scan.mako"/>
 <%namespace name="packed_counts" file="/first_pass/packed_counts.mako"/>
-// Exclusive scan of int32 counts: in two launches, the sums of shares and a scan of each share, or in one where counts are few.
-// A total of type long is also written to totals[place], whatever the type of starts makes of it.
+// Scans int32 counts exclusively: in two launches, which sum and then scan shares of the counts, or in one where counts are
+// few. A total of type long is also written to totals[total_start], so that it is right where the type of starts overflows.
 // Config fields used: work_group_size, items, buffer_slots, total, out, through_local.
 <%def name="each_of_tile(limit)">
-        // Items beside each other touch what is beside each other, whichever of them it is for.
+        // Neighboring work-items access neighboring elements, whichever work-item scans these.
         for (int k = l; k < ${work_group_size * items}; k += ${work_group_size}) {
             if (tile + k < ${limit}) {
 ${caller.body()}
@@ -13,11 +13,11 @@ ${caller.body()}
         }
 </%def>
 <%def name="staged(k)" filter="trim">
-## Where number k of a tile is staged: an item's numbers begin in other banks than those of the next.
+## Where number k of a tile is staged. The numbers of each work-item begin in another bank of local memory.
 stage[${k} + ${k} / ${items}]
 </%def>
 <%def name="scan_tiles(begin, end)">
-    // Tile by tile, from what comes before on.
+    // Tile by tile. `carry` is the sum of all counts before the tile.
 % if through_local:
     local sum_t stage[${work_group_size * (items + 1)}];
 % endif
@@ -35,7 +35,7 @@ stage[${k} + ${k} / ${items}]
             own[k] = begin + k < ${end} ? ${f"(int)stage[l * {items + 1} + k]" if through_local else count("begin + k")} : 0;
             sum += own[k];
         }
-        ${group_sums.inclusive("sum", "sums", "sum_t")}
+        ${group_scan.inclusive("sum", "sums", "sum_t")}
         sum_t before = carry + sums[l] - sum;
         for (int k = 0; k < ${items}; ++k) {
             if (begin + k < ${end}) ${f"stage[l * {items + 1} + k] = before" if through_local else f"starts[begin + k] = ({out})before"};
@@ -54,18 +54,22 @@ stage[${k} + ${k} / ${items}]
 <%def name="end_scan()">
     starts[n] = (${out})carry;
 % if total == "long":
-    totals[place] = carry;
+    totals[total_start] = carry;
 % endif
 </%def>
 <% buffer = ", global const int *restrict buffer" if buffer_slots else "" %>
-<% out_total = ", global long *restrict totals, const int place" if total == "long" else "" %>
+<% out_total = ", global long *restrict totals, const int total_start" if total == "long" else "" %>
 typedef ${total} sum_t;
 ${packed_counts.functions() if buffer_slots else ""}
 <%def name="count(k)" filter="trim">
-${f"neighbors_of(counts[{k}], buffer)" if buffer_slots else f"counts[{k}]"}
+${length(f"counts[{k}]")}
+</%def>
+<%def name="length(packed)" filter="trim">
+${f"neighbors_of({packed}, buffer)" if buffer_slots else packed}
 </%def>
 
-// The sum of each group's share. Launch: groups of ${work_group_size}, group g reads g * span up to (g + 1) * span.
+// Sums the counts of each group's share.
+// Launch: groups of ${work_group_size}; group g sums the counts from g * span up to (g + 1) * span.
 // In: counts (n,). Out: partials (groups,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void sum_shares(const int n, const int span, global const int *restrict counts${buffer}, global sum_t *restrict partials)
@@ -76,12 +80,13 @@ void sum_shares(const int n, const int span, global const int *restrict counts${
     sum_t sum = 0;
     for (int k = (int)get_group_id(0) * span + l; k < end; k += ${work_group_size}) sum += ${count("k")};
     sums[l] = sum;
-    ${group_sums.whole("sums")}
+    ${group_scan.total("sums")}
     if (l == 0) partials[get_group_id(0)] = sums[0];
 }
 
-// Exclusive scan of each share, from where the shares before it end: each group sums those up for itself.
-// Launch: as sum_shares. In: counts (n,), partials (groups,). Out: starts (n + 1,), the total last; totals[place].
+// Scans each group's share exclusively. Each group first sums the partials of the shares before its own.
+// Launch: groups of ${work_group_size}; group g scans the counts from g * span up to (g + 1) * span, as sum_shares.
+// In: counts (n,), partials (groups,). Out: starts (n + 1,), with the total at the end; totals[total_start].
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void scan_shares(const int n, const int span, global const int *restrict counts${buffer},
                  global const sum_t *restrict partials, global ${out} *restrict starts${out_total})
@@ -92,7 +97,7 @@ void scan_shares(const int n, const int span, global const int *restrict counts$
     sum_t sum = 0;
     for (int k = l; k < g; k += ${work_group_size}) sum += partials[k];
     sums[l] = sum;
-    ${group_sums.whole("sums")}
+    ${group_scan.total("sums")}
     barrier(CLK_LOCAL_MEM_FENCE);
     sum_t carry = sums[0];
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -102,8 +107,9 @@ void scan_shares(const int n, const int span, global const int *restrict counts$
     }
 }
 
-// The counts whose scan starts are, which may have come round. Launch: one work-item per count. In: starts (n + 1,). Out:
-// counts (n,).
+// Computes counts from their exclusive scan, which may have overflowed.
+// Launch: one work-item per count, groups of ${work_group_size}.
+// In: starts (n + 1,). Out: counts (n,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void counts_between(const int n, global const ${out} *restrict starts, global int *restrict counts)
 {
@@ -111,9 +117,10 @@ void counts_between(const int n, global const ${out} *restrict starts, global in
     if (k < n) counts[k] = (int)((uint)starts[k + 1] - (uint)starts[k]);
 }
 
-// Exclusive scan of few counts: each group sums up for itself what comes before its share, which takes less than another
-// launch. Launch: groups of ${work_group_size}, of which group g scans g * span up to (g + 1) * span, a multiple
-// of four where there are several groups. In: counts (n,), aligned as int4 is. Out: starts (n + 1,), the total last; totals[place].
+// Scans few counts exclusively. Each group first sums all counts before its share, which takes less time than another launch.
+// Launch: groups of ${work_group_size}; group g scans the counts from g * span up to (g + 1) * span. With several groups, span
+// is a multiple of four.
+// In: counts (n,), aligned as int4. Out: starts (n + 1,), with the total at the end; totals[total_start].
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void scan_few(const int n, const int span, global const int *restrict counts${buffer}, global ${out} *restrict starts${out_total})
 {
@@ -121,19 +128,19 @@ void scan_few(const int n, const int span, global const int *restrict counts${bu
     const int l = get_local_id(0), origin = (int)get_group_id(0) * span;
     const int end = min((long)n, (long)origin + span);
     sum_t sum = 0;
-    // By one loop: tile by tile, in two, a compiler for CPUs leaves a total of nothing.
-% if not buffer_slots and items % 4 == 0:
+    // One loop adds all counts. With two loops, tile by tile, the result of a compiler for CPUs was a total of zero.
+% if items % 4 == 0:
     global const int4 *restrict fours = (global const int4 *)counts;
 #pragma unroll 4
     for (int k = l; k < origin / 4; k += ${work_group_size}) {
         const int4 four = fours[k];
-        sum += (sum_t)four.s0 + four.s1 + four.s2 + four.s3;
+        sum += (sum_t)${length("four.s0")} + ${length("four.s1")} + ${length("four.s2")} + ${length("four.s3")};
     }
 % else:
     for (int k = l; k < origin; k += ${work_group_size}) sum += ${count("k")};
 % endif
     sums[l] = sum;
-    ${group_sums.whole("sums")}
+    ${group_scan.total("sums")}
     barrier(CLK_LOCAL_MEM_FENCE);
     sum_t carry = sums[0];
     barrier(CLK_LOCAL_MEM_FENCE);

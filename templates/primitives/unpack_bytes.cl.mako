@@ -1,13 +1,13 @@
 <%include file="/common/contract.mako"/>
-// Numbers from the bytes that they were written as. Numbers of 255 and more stand in their places already; their bytes are 255.
-// Launch: a work-item for each ${items} fours, groups of ${work_group_size}. In: bytes (n,); disorder[place]: where it is 0, nothing is
-// done. In and out: numbers (n,).
+// Unpacks numbers that were written as bytes. Numbers of 255 or more were written as ints already, and their bytes are 255.
+// Launch: one work-item per ${items} times four numbers, groups of ${work_group_size}.
+// In: bytes (n,); disorder[disorder_start]: nothing is done where it is 0. In and out: numbers (n,).
 // Config fields used: work_group_size, items.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void unpack_bytes(const int n, global const int *restrict disorder, const int place, global const uchar *restrict bytes,
+void unpack_bytes(const int n, global const int *restrict disorder, const int disorder_start, global const uchar *restrict bytes,
            global int *restrict numbers)
 {
-    if (!disorder[place]) return;
+    if (!disorder[disorder_start]) return;
     const int fours = n / 4 + (n % 4 > 0), begin = (int)get_group_id(0) * ${work_group_size * items} + (int)get_local_id(0);
     for (int m = 0, four = begin; m < ${items} && four < fours; ++m, four += ${work_group_size}) {
         const int first = 4 * four;

@@ -1,20 +1,20 @@
-## The text of the library's own NeighborFunctions, a def for each piece, named FUNCTION_PIECE.
-## Flags: offset ("int" or "long"), distances ("", "root" or "square"), vectors, shifts, bounded, held, components,
-## small, pairs ("", "int" or "long").
-## What is written in another form first, where it is asked for, is told of in clfrnn/methods/answers.py.
+## Defines the text of the library's own functions: a def for each piece of a function, named FUNCTION_PIECE. Rendered
+## by own_function of clfrnn/runtime/rendering.py, whose arguments are the flags: offset ("int" or "long"), distances
+## ("", "root" or "square"), vectors, shifts, bounded, held, components, small, pairs ("", "int" or "long"). Why counts
+## are first written as bytes and nearest neighbors as pairs: see clfrnn/queries/count_nearest.py.
 <%def name="count_arguments()">
 global int *counts\
 % if small:
-, global uchar *bytes, global const int *asked, const int place\
+, global uchar *bytes, global const int *disorder, const int disorder_start\
 % endif
 </%def>
 <%def name="count_state()">int frnn_count = 0;</%def>
 <%def name="count_per_neighbor()">++frnn_count;</%def>
 <%def name="count_finish()">
 % if small:
-// Counts of 255 and more are written as they are.
-if (asked[place]) bytes[i] = (uchar)frnn_min(frnn_count, 255);
-if (!asked[place] || frnn_count >= 255) counts[i] = frnn_count;
+// A count of 255 or more does not fit a byte and is also written as an int.
+if (disorder[disorder_start]) bytes[i] = (uchar)frnn_min(frnn_count, 255);
+if (!disorder[disorder_start] || frnn_count >= 255) counts[i] = frnn_count;
 % else:
 counts[i] = frnn_count;
 % endif
@@ -36,87 +36,90 @@ global const ${offset} *offsets, const int first_row, global int *indices\
 % endif
 </%def>
 <%def name="write_state()">
-${offset} frnn_place = offsets[i - first_row];
+## frnn_entry is the place of the next neighbor in the list.
+${offset} frnn_entry = offsets[i - first_row];
 % if held:
-// The last ${held} of the row's neighbors wait for a place from which on they are a whole sector of memory.
-const ${offset} frnn_opening = frnn_place;
+// The last ${held} neighbors of the row stay in registers until they fill a whole sector of memory.
+const ${offset} frnn_opening = frnn_entry;
 int${held} frnn_last = 0;
 % endif
 </%def>
 <%def name="write_per_neighbor()">
 % if bounded:
-## A list that is too short for its pairs is written as far as it goes, and thrown away. Places below zero are out of it too.
-if ((u${offset})frnn_place >= (u${offset})capacity) break;
+## A list with more pairs than its capacity is written up to the capacity and then discarded. An offset below zero has
+## overflowed.
+if ((u${offset})frnn_entry >= (u${offset})capacity) break;
 % endif
 % if held:
 frnn_last = (int${held})(${", ".join(f"frnn_last.s{k:x}" for k in range(1, held))}, j);
-++frnn_place;
-if (!(frnn_place & ${held - 1})) {
-    if (frnn_place - frnn_opening >= ${held}) {
+++frnn_entry;
+if (!(frnn_entry & ${held - 1})) {
+    if (frnn_entry - frnn_opening >= ${held}) {
 % for k in range(0, held, 4):
-        *(global int4 *)(indices + frnn_place - ${held - k}) = frnn_last.s${"".join(f"{k + m:x}" for m in range(4))};
+        *(global int4 *)(indices + frnn_entry - ${held - k}) = frnn_last.s${"".join(f"{k + m:x}" for m in range(4))};
 % endfor
     } else {
-        ${write_last("frnn_place - frnn_opening")}
+        ${write_last("frnn_entry - frnn_opening")}
     }
 }
 % else:
-indices[frnn_place] = j;
+indices[frnn_entry] = j;
 % if distances == "root":
-distances[frnn_place] = frnn_sqrt(d2);
+distances[frnn_entry] = frnn_sqrt(d2);
 % elif distances == "square":
-distances[frnn_place] = d2;
+distances[frnn_entry] = d2;
 % endif
 % if vectors:
 % for component in components:
-vectors[(size_t)frnn_place * ${len(components)} + ${loop.index}] = dx${component};
+vectors[(size_t)frnn_entry * ${len(components)} + ${loop.index}] = dx${component};
 % endfor
 % endif
 % if shifts:
 % for component in components:
-shifts[(size_t)frnn_place * ${len(components)} + ${loop.index}] = shift${component};
+shifts[(size_t)frnn_entry * ${len(components)} + ${loop.index}] = shift${component};
 % endfor
 % endif
-++frnn_place;
+++frnn_entry;
 % endif
 </%def>
 <%def name="write_finish()">
 % if held:
-const int frnn_left = min((int)(frnn_place & ${held - 1}), (int)(frnn_place - frnn_opening));
+const int frnn_left = min((int)(frnn_entry & ${held - 1}), (int)(frnn_entry - frnn_opening));
 ${write_last("frnn_left")}
 % endif
 </%def>
 <%def name="write_last(many)">
 % for k in range(1, held):
-if (${many} >= ${k}) indices[frnn_place - ${k}] = frnn_last.s${f"{held - k:x}"};
+if (${many} >= ${k}) indices[frnn_entry - ${k}] = frnn_last.s${f"{held - k:x}"};
 % endfor
 </%def>
 
-## Ties go to the lowest id. What lies beyond the best so far need not be offered any more.
+## Of neighbors at the same distance, the one with the lowest id counts. Each closer neighbor lowers reach2, so that the
+## walk may leave out candidates beyond it.
 <%def name="nearest_arguments()">
 global int *indices, global real *distances\
 % if pairs:
-, global ${pairs}2 *pairs, global const int *asked, const int place\
+, global ${pairs}2 *pairs, global const int *disorder, const int disorder_start\
 % endif
 </%def>
-<%def name="nearest_state()">int frnn_best = -1;</%def>
+<%def name="nearest_state()">int frnn_nearest = -1;</%def>
 <%def name="nearest_per_neighbor()">
-if (frnn_best < 0 || d2 < reach2 || (d2 == reach2 && j < frnn_best)) {
-    frnn_best = j;
+if (frnn_nearest < 0 || d2 < reach2 || (d2 == reach2 && j < frnn_nearest)) {
+    frnn_nearest = j;
     reach2 = d2;
 }
 </%def>
 <%def name="nearest_finish()">
-const real frnn_distance = frnn_best < 0 ? (real)INFINITY : frnn_sqrt(reach2);
+const real frnn_distance = frnn_nearest < 0 ? (real)INFINITY : frnn_sqrt(reach2);
 % if pairs:
-if (asked[place]) {
-    pairs[i] = (${pairs}2)(frnn_best, as_${pairs}(frnn_distance));
+if (disorder[disorder_start]) {
+    pairs[i] = (${pairs}2)(frnn_nearest, as_${pairs}(frnn_distance));
 } else {
-    indices[i] = frnn_best;
+    indices[i] = frnn_nearest;
     distances[i] = frnn_distance;
 }
 % else:
-indices[i] = frnn_best;
+indices[i] = frnn_nearest;
 distances[i] = frnn_distance;
 % endif
 </%def>

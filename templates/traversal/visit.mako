@@ -1,16 +1,23 @@
-<%namespace name="batches" file="/traversal/simd_batch.mako"/>
+## Defines what every walk over neighbors shares: the program around the walk, the beginning of a query, the offer of a
+## candidate and the end of a query. A walk declares `int i` and `real_vec frnn_q` before begin_query, and `int j` and
+## the candidate's coordinates frnn_p0, frnn_p1, ... before offer. A user's code sees i, j, d2, dx, shift, r2, reach2,
+## real and real_vec.
+## Config fields used: dim, components, work_group_size, registers, width, fused, by_place, periodic, packed, foreign,
+## radii, half, part, inline, images, first_pass.
+<%namespace name="simd_batch" file="/traversal/simd_batch.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="hit_mask" file="/first_pass/hit_mask.mako"/>
 <%namespace name="neighbor_buffer" file="/first_pass/neighbor_buffer.mako"/>
-<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
-## What every walk over neighbors shares: the program around it, taking up a query, offering a candidate, laying the
-## query down. Config fields used: dim, components, work_group_size, registers, periodic, packed, foreign, radii, half,
-## part, inline, images, first_pass.
-## A walk provides `int i` and `real_vec frnn_q` before `take_up`, `int j` and the coordinates frnn_p0, frnn_p1, ... before
-## `offer`. User code sees i, j, d2, dx, shift, r2, reach2, real and real_vec.
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%def name="program(function, arguments, walk, point, point_id)">
+## The body of the caller is the body of the kernel. The other arguments are defs: the walk's own parameters, the walk itself,
+## and the position and the number of the point at a place.
+## Kernel frnn_visit runs `function` for every neighbor of each query from frnn_first up to frnn_end.
+## Parameters of every walk: frnn_first, frnn_end: the queries of this launch, by place or by number; frnn_keep_self: whether a
+## query's own point is its neighbor; frnn_part_first, frnn_part_end: the numbers of the queries to serve; frnn_radii (m,) and
+## frnn_largest, or frnn_radius and frnn_reach: the radius, and the next larger number; frnn_queries (m, dim).
 ${geometry.root()}
-// Behind the preamble and the state, names of built-in functions may be those of a user's own.
+// The preamble or the state of a user's function may redefine min and max. Code that stands behind them calls these instead.
 % if width > 1:
 int frnn_min(const int a, const int b) { return a < b ? a : b; }
 int frnn_max(const int a, const int b) { return a > b ? a : b; }
@@ -18,7 +25,7 @@ int frnn_max(const int a, const int b) { return a > b ? a : b; }
 int frnn_min(const int a, const int b) { return min(a, b); }
 int frnn_max(const int a, const int b) { return max(a, b); }
 % endif
-${periodic_box.numbers()}
+${periodic_images.functions()}
 ${piece(function, "preamble")}
 #pragma OPENCL FP_CONTRACT OFF
 % if inline:
@@ -38,13 +45,13 @@ ${walk(function)}
 }
 % else:
 % if width > 1:
-${batches.types(chosen=first_pass == "write_mask" or not function.light)}
+${simd_batch.types(chosen=first_pass == "write_mask" or not function.light)}
 % endif
 % if first_pass in ("write_mask", "read_mask"):
 ${hit_mask.types()}
 % endif
 % if registers:
-// At most ${registers} registers a work-item: compilers take no such bound from a kernel that also says its group's size.
+// The compiler is limited to ${registers} registers a work-item. It ignores the limit if the kernel states a group size.
 kernel void frnn_visit(
 % else:
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
@@ -82,6 +89,7 @@ ${caller.body()}
 </%def>
 
 <%def name="piece(function, name)">
+## A piece of the function. In a user's, `#line` makes compilers report the lines of the piece.
 % if not function.own:
 #line 1 "${name}"
 % endif
@@ -92,30 +100,30 @@ ${getattr(function, name)}
 % endif
 </%def>
 
-<%def name="take_up(function, active='1')">
-    // Idle lanes of a walk with barriers search with a radius that nothing satisfies.
+<%def name="begin_query(function, active='1')">
+    // A work-item that is not active stays for the barriers, with a squared radius of -1 that no candidate satisfies.
 % if radii:
-    // A radius from the device may be anything; one that the index was not built for finds nothing.
+    // A radius array may hold any value. A query with a radius that the index was not built for finds nothing.
     const real frnn_radius = frnn_radii[i] <= frnn_largest ? frnn_radii[i] : -1;
     const real frnn_reach = fmax(nextafter(frnn_radius, (real)INFINITY), (real)FRNN_LEAST_REACH);
 % endif
-    ${periodic_box.take_up()}
+    ${periodic_images.begin_query()}
 <% near = " && frnn_near" if periodic and images != "wraps_once" else "" %>\
     const real r2 = (${active}) && frnn_radius >= 0${near} ? frnn_radius * frnn_radius : (real)-1;
     real reach2 = r2;
 % if fused and function.light and not inline:
-    // Where fused and pinned operations may disagree: less than by so much do they miss the truth wherever a squared distance
-    // is up to twice the radius'; beyond, it is decided. Everywhere, where squares come near the least numbers there are, and
-    // for a query at infinity, whose distance to another there is no number.
-    const int frnn_somewhere = ${" & ".join(f"isfinite(frnn_q{component})" for component in components)};
+    // Fused and exact operations may disagree about a candidate whose squared distance is nearer than frnn_margin to the
+    // squared radius. Up to twice the squared radius neither errs by more than that; beyond, both are right. The margin is
+    // infinite where squares are nearly subnormal, and for a query at infinity, whose distance to a point at infinity is NaN.
+    const int frnn_finite = ${" & ".join(f"isfinite(frnn_q{component})" for component in components)};
     const real frnn_margin =
-        ((reach2 >= 0) & ((reach2 < (real)0x1p-90) | !frnn_somewhere)) ? INFINITY : 8 * FRNN_EPSILON * fabs(reach2);
+        ((reach2 >= 0) & ((reach2 < (real)0x1p-90) | !frnn_finite)) ? INFINITY : 8 * FRNN_EPSILON * fabs(reach2);
 % endif
 % if half:
     const int frnn_least = frnn_keep_self ? i : i + 1;
 % elif not foreign and not inline:
     const int frnn_self = frnn_keep_self ? -1 : i;
-% if known_by_place(function):
+% if excludes_by_place(function):
     const int frnn_self_place = frnn_keep_self ? -1 : frnn_own_place;
 % endif
 % endif
@@ -123,52 +131,52 @@ ${getattr(function, name)}
 % if first_pass == "write_mask":
     ${hit_mask.begin()}
 % elif sums_batches(function):
-    ${batches.integers()} frnn_counted = 0;
+    ${simd_batch.integers()} frnn_counted = 0;
 % endif
 </%def>
 
 <%def name="each_image(split=False)">
-    ${periodic_box.images_of(caller.body, split)}
+    ${periodic_images.each_image(caller.body, split)}
 </%def>
 
 <%def name="counts_itself(function)">
-## Whether a point is counted as any other, and taken off at the end: that spares a test for each candidate. Not by radii of
-## their own, where counts over cells were slower by it.
+## Whether the query's own point is counted as any other and subtracted at the end, which spares a test for each
+## candidate. Not where each query has a radius and goes by itself: counts over cells are slower that way.
 <% return function.light and (packed or not radii) and not (foreign or half or inline or periodic or first_pass) %></%def>
 
 <%def name="sums_batches(function)">
-## Whether candidates are counted as they are tested, a sum for each place in a batch.
+## Whether candidates are counted as a vector, with a sum for each position in a batch.
 <% return function.light and width > 1 and first_pass != "write_mask" %></%def>
 
-<%def name="known_by_place(function)">
-## Whether a point tells itself from candidates by its place, so that nobody loads ids.
+<%def name="excludes_by_place(function)">
+## Whether the query's own point is excluded by its place, so that no ids are loaded.
 <% return function.light and by_place and not (foreign or half or inline) %></%def>
 
-<%def name="kept(image, function=None, place='')" filter="trim">
-## Whether a candidate within reach is one that the query asks for.
+<%def name="included(image, function=None, place='')" filter="trim">
+## Whether a candidate within reach is a neighbor: it is not the query's own point, nor the wrong half of a pair.
 % if foreign or (function is not None and counts_itself(function)):
 1
 % elif periodic and image != "plain" and images != "wraps_once":
-${"(j >= frnn_out)" if half else "(j != frnn_out)"}
+${"(j >= frnn_excluded)" if half else "(j != frnn_excluded)"}
 % elif half:
 (j >= frnn_least)
-% elif place and known_by_place(function):
+% elif place and excludes_by_place(function):
 (${place} != frnn_self_place)
 % else:
 (j != frnn_self)
 % endif
 </%def>
 
-<%def name="offer(function, image, within='(d2 <= reach2)', place='', asked='')">
-## place: where the candidate stands in the sorted copy, if it comes from there; asked: whether the query asks for it, where
-## that is known.
+<%def name="offer(function, image, within='(d2 <= reach2)', place='', known='')">
+## Runs the function for a candidate that is a neighbor. `within` and `known` replace the tests of its distance and of
+## whether it is included, where their results are known. place: the candidate's place, if it has one.
     {
         ${geometry.differences(image)}
-        const real d2 = ${geometry.squared()};
-        if (${within} & ${asked or kept(image, function, place)}) {
+        const real d2 = ${geometry.squared_distance()};
+        if (${within} & ${known or included(image, function, place)}) {
             const real_vec dx = ${geometry.difference()};
             const frnn_shift shift = ${geometry.shift(image)};
-            ${neighbor_buffer.hold()}
+            ${neighbor_buffer.append()}
             do {
                 ${"//@ END" if inline else ""}
                 ${piece(function, "per_neighbor")}
@@ -177,17 +185,17 @@ ${"(j >= frnn_out)" if half else "(j != frnn_out)"}
     }
 </%def>
 
-<%def name="lay_down(function)">
+<%def name="end_query(function)">
     {
 % if sums_batches(function):
         frnn_count += (int)(${" + ".join(f"frnn_counted.s{k}" for k in range(width))});
 % endif
 % if counts_itself(function):
-        // A point is no farther from itself than it looks, unless it looks nowhere or is nowhere.
+        // The query's own point was counted, unless the radius is negative or the query is not finite.
 % for k, component in enumerate(components):
         const real frnn_d${k} = frnn_q${component} - frnn_q${component};
 % endfor
-        frnn_count -= !frnn_keep_self & (${geometry.squared()} <= reach2);
+        frnn_count -= !frnn_keep_self & (${geometry.squared_distance()} <= reach2);
 % endif
 % if first_pass == "write_mask":
         ${hit_mask.end()}

@@ -1,20 +1,20 @@
 <%include file="/common/geometry.mako"/>
 <%include file="/primitives/occupancy_sample.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="boxes" file="/tree/node_boxes.mako"/>
-<%namespace name="places" file="/common/point_layout.mako"/>
-<%namespace name="periodic_box" file="/common/periodic_images.mako"/>
+<%namespace name="node_boxes" file="/tree/node_boxes.mako"/>
+<%namespace name="point_layout" file="/common/point_layout.mako"/>
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%namespace name="refit" file="/tree/refit.mako"/>
-<%namespace name="tops" file="/tree/upper_nodes.mako"/>
-<%namespace name="radii" file="/tree/radius_order.mako"/>
-<%namespace name="halves" file="/tree/median_halves.mako"/>
-<%namespace name="curve" file="/tree/hilbert_curve.mako"/>
-<%namespace name="quantiles" file="/tree/splitters.mako"/>
-// Makes a tree: points in the order of a space-filling curve, so many of them in a leaf; boxes from the leaves up.
+<%namespace name="upper_nodes" file="/tree/upper_nodes.mako"/>
+<%namespace name="radius_order" file="/tree/radius_order.mako"/>
+<%namespace name="median_halves" file="/tree/median_halves.mako"/>
+<%namespace name="hilbert_curve" file="/tree/hilbert_curve.mako"/>
+<%namespace name="splitters" file="/tree/splitters.mako"/>
+// Builds a tree: sorts points in the order of a space-filling curve, and fits boxes to them from the leaves up.
+// With periodic axes, keys and boxes are those of the images of points in the box.
 // Config fields used: work_group_size, dim, real, periodic, layout, leaves, halved.
-// With periodic axes, keys and boxes are those of the points' images in the box.
-${periodic_box.numbers()}
-${curve.numbers()}
+${periodic_images.functions()}
+${hilbert_curve.functions()}
 
 <%def name="image_numbers()" filter="trim">
 % if periodic:
@@ -22,67 +22,74 @@ ${curve.numbers()}
 % endif
 </%def>
 
-// The place of each point on the curve.
-// Launch: one work-item per point. In: points (n, dim); boxes: low and high of them from place on. Out: keys (n,).
+// Computes the key of each point on the curve.
+// Launch: one work-item per point, groups of ${work_group_size}.
+// In: points (n, dim); boxes: from box_start on the low and the high corner of the points; images. Out: keys (n,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void curve_places(const int n, global const real *restrict points, global const real *restrict boxes,
-                  const int place${image_numbers()}, global ulong *restrict keys)
+                  const int box_start${image_numbers()}, global ulong *restrict keys)
 {
     const int i = get_global_id(0);
     if (i >= n) return;
-    ${curve.key_of("points", of=2)}
+    ${hilbert_curve.key_of("points", inverse_row=2)}
     keys[i] = key;
 }
 
-// The place of each query on the curve, and of that the first bits alone, without those behind them.
-// Launch: one work-item per query. In: queries (n, dim); nodes of the tree, whose root is the box of its points. Out: keys (n,).
+// Computes the leading bits of the key of each query on the curve.
+// Launch: one work-item per query, groups of ${work_group_size}.
+// In: queries (n, dim); nodes of the tree, whose root is the box of its points; dropped: how many trailing bits are
+// left out; images.
+// Out: keys (n,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void curve_keys(const int n, const int behind, global const real *restrict queries,
-                ${boxes.constant_array("nodes")}${image_numbers()}, global uint *restrict keys)
+void curve_keys(const int n, const int dropped, global const real *restrict queries,
+                ${node_boxes.constant_array("nodes")}${image_numbers()}, global uint *restrict keys)
 {
     const int i = get_global_id(0);
     if (i >= n) return;
-    ${curve.key_of("queries", of=1, nodes="nodes")}
-    keys[i] = (uint)(key >> behind);
+    ${hilbert_curve.key_of("queries", inverse_row=1, nodes="nodes")}
+    keys[i] = (uint)(key >> dropped);
 }
 
-${quantiles.kernels(image_numbers)}
+${splitters.kernels(image_numbers)}
 
 % if halved:
-${halves.order_by_halves(image_numbers)}
+${median_halves.kernels(image_numbers)}
 % endif
 
-${radii.order_by_radii()}
+${radius_order.kernels()}
 
 <%def name="fit_arguments()" filter="trim">
 const int frnn_n, const int frnn_leaves, const int frnn_leaf_size, const int fresh, const real least, const real radius, global const real *restrict points
-    ${image_numbers()}, ${places.array("sorted")}, ${boxes.array("nodes")},
-    global real *restrict volumes, global int *restrict told, global real *restrict growths,
-    const int known, global real *restrict boxes, const int place
+    ${image_numbers()}, ${point_layout.array("sorted")}, ${node_boxes.array("nodes")},
+    global real *restrict volumes, global int *restrict partials, global real *restrict growths,
+    const int known, global real *restrict boxes, const int box_start
 </%def>
 
-// A tree of points in a given order: the leaves, and the boxes above them.
-// Launch: a group for each ${leaves} leaves. In: order (n,), place -> point; leaves: a power of two; fresh: whether volumes
-// are to be written, or compared with; least: the shortest side that counts; radius: the largest of queries;
-// points (n, dim). In and out: told, what groups have found and how many have ended, all zero before and after. Out: sorted;
-// nodes; volumes of leaves that hold points, logarithms; growths (2,): the largest growth of a leaf, as a logarithm, and the
-// sum over points of how many a cube of side radius holds where they are; boxes from place on, unless these are known: low,
-// high and first bad row of all points.
-// Exact because a group counts itself when all that it gives has arrived, and the last one has seen that all have.
+// Builds the leaves of a tree over points in a given order, and fits the boxes of all nodes.
+// Launch: a group of ${work_group_size} for each ${leaves} leaves.
+// In: order (n,), the number of the point at each place; frnn_leaves, a power of two; fresh: whether volumes are
+// written, otherwise they are compared with; least: the shortest side that counts; radius: the largest radius of
+// queries; points (n, dim); images; known: whether boxes is left as it is. In and out: partials: a column of ints for
+// each group, and the number of groups that are done; all zero before and after; volumes: the logarithms of the volumes
+// of leaves that hold points. Out: sorted, the n points in search order; nodes; growths (2,): the logarithm of the
+// largest growth of a leaf, and the sum over points of how many points a cube of side radius holds around them; boxes:
+// from box_start on the low corner, the high corner and the first row that is not finite.
+// Correct because the group that is done last has seen that the results of all groups have arrived.
 // Source: Xing, Wang, Hui (2016), §4.3.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void fit_ordered(global const int *restrict order, ${fit_arguments()})
 {
     ${refit.fit_leaves(again=False)}
-    ${tops.fit_top()}
+    ${upper_nodes.fit_top()}
 }
 
-// The same for points that keep the places that they had before.
+// Fits a tree as fit_ordered does, over points that have moved and stay in the order of a tree before.
+// Launch, in and out: as fit_ordered, but before, a sorted copy, in place of order.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void fit_again(${places.constant_array("before")}, ${fit_arguments()})
+void fit_again(${point_layout.constant_array("before")}, ${fit_arguments()})
 {
     ${refit.fit_leaves(again=True)}
-    ${tops.fit_top()}
+    ${upper_nodes.fit_top()}
 }
 
-${places.read_back()}
+${point_layout.read_back_kernels()}

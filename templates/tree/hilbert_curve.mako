@@ -1,25 +1,26 @@
+## Defines the key of a position: the number along a Hilbert curve of the small cube in which the position lies. The
+## curve has no jumps, so that points with neighboring keys lie together and leaves are compact.
+## In scope for key_of: i; images, with periodic axes; boxes and box_start, or the nodes of a tree.
+## Config fields used: dim, periodic, curve_bits.
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="boxes" file="/tree/node_boxes.mako"/>
+<%namespace name="node_boxes" file="/tree/node_boxes.mako"/>
 <%namespace name="refit" file="/tree/refit.mako"/>
-## Where a position lies on a Hilbert curve through cubes. A curve without jumps: what follows each other on it lies together,
-## so that leaves are compact.
-## Config fields used: dim, periodic.
 <%!
 def levels_of(dim):
-    """Bits of each coordinate that a word has room for."""
+    """Bits of each coordinate that fit one word beside those of the others."""
     return 32 // dim
 
 def apart_by(dim, run):
-    """The bits of a word that are taken when runs of so many bits of a coordinate stand where the first of them belongs."""
+    """The mask of a coordinate's bits when runs of `run` bits each stand where the first bit of the run belongs."""
     return sum(1 << (bit // run * run * dim + bit % run) for bit in range(levels_of(dim)))
 %>\
 <%def name="interleaved(bits)" filter="trim">
 ${" | ".join(f"frnn_apart({bits.format(k=k)}) << {dim - 1 - k}" for k in range(dim))}
 </%def>
 
-<%def name="numbers()">
+<%def name="functions()">
 % if dim > 1:
-// The lowest ${levels_of(dim)} bits, ${dim} apart.
+// Spreads the lowest ${levels_of(dim)} bits to every ${dim}th bit.
 uint frnn_apart(uint bits)
 {
     bits &= ${f"{(1 << levels_of(dim)) - 1:#x}"};
@@ -30,15 +31,15 @@ uint frnn_apart(uint bits)
 }
 % endif
 
-// The number of a cube along the curve.
+// The number along the curve of the cube with these integer coordinates.
 ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
 {
-    // Bit by bit from the highest: each half turns the curve in it (Skilling 2004). Written out without branches, as items in
-    // step would take both sides of most.
+    // Each bit, from the highest on, turns the curve in the half that it selects (Skilling 2004). The loop is written
+    // out without branches, because work-items in lockstep would take both sides of most branches.
 % for bit in reversed(range(1, curve_bits)):
 % for k in range(dim):
     {
-        const uint none = (c${k} >> ${bit} & 1) - 1;  // all ones where that bit is not
+        const uint none = (c${k} >> ${bit} & 1) - 1;  // all ones where the bit is 0
 % if k == 0:
         c0 ^= ~none & ${f"{(1 << bit) - 1:#x}"};
 % else:
@@ -59,7 +60,7 @@ ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
 % for k in range(dim):
     c${k} ^= turned;
 % endfor
-    // One coordinate's bits, ${dim} apart, between those of the others; as many at a time as a word has room for.
+    // The bits of all coordinates are interleaved, as many bits at a time as fit a word.
 % if dim == 1:
     return c0;
 % else:
@@ -68,18 +69,19 @@ ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
 }
 </%def>
 
-<%def name="key_of(positions, of, nodes=None)">
+<%def name="key_of(positions, inverse_row, nodes=None)">
 <%
-    # The corners of the cube: of the root of a tree, or of a box in a slot.
-    low = "root_low{0}" if nodes else "boxes[place + {0}]"
-    high = "root_high{0}" if nodes else f"boxes[place + {dim} + {{0}}]"
+    # The corners of the box that the curve fills: of the root of a tree, or of a box in memory.
+    low = "root_low{0}" if nodes else "boxes[box_start + {0}]"
+    high = "root_high{0}" if nodes else f"boxes[box_start + {dim} + {{0}}]"
 %>\
 % if nodes:
-    ${boxes.load(nodes, "1", "root_")}
+    ${node_boxes.load(nodes, "1", "root_")}
 % endif
     const real_vec p = ${geometry.load(positions, "i")};
-    ${refit.at_home("p", str(of))}
-    // The cube of ${1 << curve_bits} on a side that it lies in; by halves, as the box may be wider than any number.
+    ${refit.into_box("p", str(inverse_row))}
+    // The integer coordinates of the cube, of which there are ${1 << curve_bits} on a side. All lengths are halved,
+    // because the side of the box may overflow.
     real widest = 0;
 % for k in range(dim):
 % if periodic:

@@ -1,20 +1,23 @@
+## Defines the kernel that sorts blocks of points on the curve by medians, so that leaves are as compact as those of a k-d tree.
+## Config fields used: work_group_size, dim, periodic, halved.
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="refit" file="/tree/refit.mako"/>
-## Leaves as compact as those of a k-d tree: what the curve leaves wound is put right in local memory.
-## Config fields used: work_group_size, dim, periodic, halved.
 <%! most_bits = 22 %>\
-<%def name="order_by_halves(images)">
+<%def name="kernels(images)">
 <% each = halved // work_group_size %>\
-// The points of a block, which follow each other on the curve: halved where they lie farthest apart, and each half again, down
-// to the leaves, whose points stay sorted. Halves hold full leaves, but for the last, so that leaves begin where they did.
-// Launch: a group for each ${halved} / slots leaves. In: n; leaf_size, and slots, a power of two that has room for a leaf and for
-// what an item keeps, ${each}; points (n, dim); order (n,), place -> point. Out: order.
+// Sorts each block of points, which follow each other on the curve: the block is halved at the median of its longest
+// axis, and each half again, down to the leaves, whose points stay sorted. All leaves but the last are full, so that
+// leaves begin where they did.
+// Launch: a group of ${work_group_size} for each ${halved} / slots leaves.
+// In: leaf_size; slots: a power of two, no less than leaf_size nor than ${each}, the slots of a work-item; points (n,
+// dim). In and out: order (n,), the number of the point at each place.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void order_by_halves(const int n, const int leaf_size, const int slots, global const real *restrict points
                      ${images()}, global int *restrict order)
 {
-    // Coordinates and numbers of points, and for each slot the key of a point: how far along the widest axis it lies, then
-    // which of the block's it is. Keys are told apart, so that there is one order; slots without a point have the largest.
+    // The coordinates and the numbers of the block's points, and a key for each slot: the position of a point on the
+    // longest axis, and below it the point's number in the block. No two keys are equal, so the order is unique. An
+    // empty slot has the largest key.
     local real all[${dim * halved}], lows[${dim * work_group_size}], highs[${dim * work_group_size}];
     local uint keys[${halved + work_group_size}];
     local int ids[${halved}];
@@ -25,17 +28,17 @@ void order_by_halves(const int n, const int leaf_size, const int slots, global c
         if (s < many) {
             const int i = ids[s] = order[first + s];
             const real_vec p = ${geometry.load("points", "i")};
-            ${refit.at_home("p")}
+            ${refit.into_box("p")}
 % for k in range(dim):
             all[${k * halved} + s] = x${k};
 % endfor
         }
     }
-    // Numbers go back to where they came from.
+    // order is written after all of it has been read.
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     for (int size = ${halved}; size >= slots; size /= 2) {
         ${take_half()}
-        ${mark_places()}
+        ${set_keys()}
         ${sort_parts()}
     }
     for (int s = l; s < ${halved}; s += ${work_group_size}) {
@@ -46,14 +49,15 @@ void order_by_halves(const int n, const int leaf_size, const int slots, global c
 </%def>
 
 <%def name="slot(place)" filter="trim">
-## What lies so far apart that items beside each other would wait for one bank of local memory is shifted.
+## The slots of a work-item are shifted, because those of neighboring work-items would lie in one bank of local memory
+## otherwise.
 <% bits = (halved // work_group_size).bit_length() - 1 %>\
 (${place}) + ((${place}) >> ${bits})
 </%def>
 
 <%def name="take_half()">
 <% each = halved // work_group_size %>\
-        // Of what stands sorted in a part twice as large, the first half's full leaves, or what is behind them; at first all.
+        // A part is one half of a sorted part twice as large: its first full leaves, or the rest. At first there is one part.
         const int begin = l * ${each}, part = begin & -size, before = begin & -2 * size;
         const int here = min(size / slots * leaf_size, many - part / slots * leaf_size);
         const int from = before + (part - before) / slots * leaf_size - part;
@@ -62,10 +66,10 @@ void order_by_halves(const int n, const int leaf_size, const int slots, global c
 % endfor
 </%def>
 
-<%def name="mark_places()">
+<%def name="set_keys()">
 <% each = halved // work_group_size %>\
-        // The box of each part, by the items that keep its slots.
-        const int team = size / ${each}, captain = l & -team;
+        // The box of each part, reduced by the work-items that have its slots.
+        const int team = size / ${each}, team_first = l & -team;
         {
 % for k in range(dim):
             real low${k} = INFINITY, high${k} = -INFINITY;
@@ -85,7 +89,7 @@ void order_by_halves(const int n, const int leaf_size, const int slots, global c
         }
         for (int other = team / 2; other > 0; other /= 2) {
             barrier(CLK_LOCAL_MEM_FENCE);
-            if (l - captain < other) {
+            if (l - team_first < other) {
 % for k in range(dim):
                 lows[${k * work_group_size} + l] = fmin(lows[${k * work_group_size} + l], lows[${k * work_group_size} + l + other]);
                 highs[${k * work_group_size} + l] = fmax(highs[${k * work_group_size} + l], highs[${k * work_group_size} + l + other]);
@@ -94,12 +98,12 @@ void order_by_halves(const int n, const int leaf_size, const int slots, global c
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         {
-            // Sides by halves, as the box may be wider than any number.
-            real start = lows[captain] / 2, side = highs[captain] / 2 - start;
+            // All lengths are halved, because the side of the box may overflow.
+            real start = lows[team_first] / 2, side = highs[team_first] / 2 - start;
             int axis = 0;
 % for k in range(1, dim):
             {
-                const real low = lows[${k * work_group_size} + captain] / 2, wide = highs[${k * work_group_size} + captain] / 2 - low;
+                const real low = lows[${k * work_group_size} + team_first] / 2, wide = highs[${k * work_group_size} + team_first] / 2 - low;
                 if (wide > side) {
                     start = low;
                     side = wide;
@@ -121,10 +125,10 @@ void order_by_halves(const int n, const int leaf_size, const int slots, global c
     each = halved // work_group_size
     bits = each.bit_length() - 1
 %>\
-        // Each part by its keys: runs twice as long as before, one half of them falling, are merged (Batcher 1968). An item takes
-        // ${each} keys, at first its own, then such as lie `apart`, and compares all of them that are to be compared before others
-        // wait for it; what is compared once more than it has to be stays as it is. One loop, as drivers take long for loops in
-        // loops with barriers.
+        // A bitonic sort of each part by its keys (Batcher 1968): in each step, sorted runs, every second of them
+        // descending, are merged into runs twice as long. A work-item takes ${each} keys that lie `apart` slots apart,
+        // and makes all comparisons among them before the next barrier. A comparison that is made once more than needed
+        // changes nothing. There is one loop, because compilers take long for nested loops with barriers.
 % for run in (2 << s for s in range(bits)):
         if (${run} <= size) {
 % for near in (run >> s for s in range(1, run.bit_length())):
@@ -162,10 +166,10 @@ void order_by_halves(const int n, const int leaf_size, const int slots, global c
 <%def name="compare(near, first, run, apart)" filter="trim">
 % for a in (e for e in range(halved // work_group_size) if not e & near):
             {
-                const int falls = (${first} + ${a} * ${apart} & ${run} & size - 1) != 0;
+                const int descending = (${first} + ${a} * ${apart} & ${run} & size - 1) != 0;
                 const uint x = min(key${a}, key${a + near}), y = max(key${a}, key${a + near});
-                key${a} = falls ? y : x;
-                key${a + near} = falls ? x : y;
+                key${a} = descending ? y : x;
+                key${a + near} = descending ? x : y;
             }
 % endfor
 </%def>

@@ -1,7 +1,9 @@
-## The boxes of a tree's nodes, in breadth-first order: node 1 is the root, the children of k are 2k and 2k + 1. In the place
-## of node 0, which there is not, stands whether all points are finite. Leaves behind the last point are not kept: in a walk
-## the last one that is stands for them, of which nothing comes, as they have no points.
-## In two to four dimensions a box is one or two vectors, else its low and then its high corner.
+## Defines the boxes of the nodes of a tree and their distance from a query. Nodes are stored in breadth-first order:
+## node 1 is the root, and the children of node k are 2 k and 2 k + 1. Element 0, which is not a node, says whether all
+## points are finite. Leaves behind the last point are not stored. A walk reads the last stored node in place of them,
+## which is harmless because they hold no points. In two to four dimensions a box is one or two vectors, otherwise its
+## low corner and then its high corner.
+## In scope for bound and apart: frnn_q, reach2 and what begin_query of /traversal/visit.mako declares.
 ## Config fields used: dim, components, periodic.
 <%def name="array(name)" filter="trim">
 global ${"frnn_record" if 2 <= dim <= 4 else "real"} *restrict ${name}
@@ -11,7 +13,8 @@ global ${"frnn_record" if 2 <= dim <= 4 else "real"} *restrict ${name}
 global const ${"frnn_record" if 2 <= dim <= 4 else "real"} *restrict ${name}
 </%def>
 
-## In local memory three dimensions take a vector and half of one: what items load from there, they wait for by its bytes.
+## In local memory a box of three dimensions takes a vector and a half, because loads from there take as long as they
+## have bytes.
 <%def name="local_array(name, many)" filter="trim">
 % if dim == 3:
 local frnn_record ${name}[${many}];
@@ -43,7 +46,7 @@ local ${f"frnn_record {name}[{dim // 2} * {many}]" if dim in (2, 4) else f"real 
 </%def>
 
 <%def name="load(array, node, name)">
-## The corners of a node's box as ${name}low0, ${name}high0, ${name}low1, ...
+## Declares the corners of a node's box as NAMElow0, NAMEhigh0, NAMElow1, ...
 % if dim == 2:
     const frnn_record ${name}box = ${array}[${node}];
 % elif dim in (3, 4):
@@ -80,8 +83,7 @@ ${array}[0]${".s0" if 2 <= dim <= 4 else ""}
 </%def>
 
 <%def name="functions()">
-// How far x lies outside of an interval, as the difference of coordinates that a point at its edge would have: of any sign,
-// as it is squared.
+// How far x lies outside an interval, with either sign: the difference of coordinates to a point at the edge of the interval.
 real frnn_outside(const real low, const real high, const real x) { return x - fmin(fmax(x, low), high); }
 real frnn_between(const real low, const real high, const real other_low, const real other_high)
 {
@@ -89,13 +91,13 @@ real frnn_between(const real low, const real high, const real other_low, const r
 }
 real frnn_smaller(const real a, const real b) { return fmin(a, b); }
 
-// The node behind a subtree in depth-first order, the root's being the root.
+// The node that follows a subtree in depth-first order; for the last subtree, the root.
 int frnn_behind_subtree(const int node) { return (node + 1) >> (31 - (int)clz((node + 1) & -(node + 1))); }
 </%def>
 
 <%def name="bound()" filter="trim">
-## What the squared distance from a query to a box may be, when a neighbor is in it: no more than that to the neighbor, as
-## it is made of the same operations in the same order; with periodic axes, up to what rounding adds.
+## The largest squared distance from a query to a box that holds a neighbor. It is no more than the squared distance to the
+## neighbor, because both are computed by the same operations in the same order; with periodic axes rounding may add a little.
 % if periodic:
 (frnn_smaller(reach2, frnn_reach * frnn_reach) * (1 + 16 * FRNN_EPSILON))
 % else:
@@ -104,8 +106,8 @@ frnn_smaller(reach2, frnn_reach * frnn_reach)
 </%def>
 
 <%def name="apart(array, node, name, local=False)">
-## The squared distance from the query to a node's box, as ${name}apart; with periodic axes from where it is seen, less
-## than it is by what rounding may have added to it.
+## Declares NAMEapart, the squared distance from the query to a node's box. With periodic axes, the query is seen from
+## the image, and the box is extended by the pads, so that rounding never makes the distance too large.
     ${load_local(array, node, name) if local else load(array, node, name)}
 % for k, component in enumerate(components):
 % if periodic:

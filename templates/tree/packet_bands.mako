@@ -1,8 +1,9 @@
-<%namespace name="boxes" file="/tree/node_boxes.mako"/>
-## The leaves that a pack has found, divided among bands of items, each of which looks in step into those that one of it
-## touches: what items load together is one address a band. In a band are other queries than in the next, or where
-## there are shares the same queries for another share of the leaves.
-## Config fields used: work_group_size, dim, components, room, band, bands, word, shares.
+## Defines how the leaves that a packet has found are divided among bands. A band is neighboring work-items; in
+## lockstep, they visit every leaf that one of their queries touches, so that the loads of a band have one address.
+## Bands have different queries; with shares, they have the same queries and different shares of the leaves.
+## In scope: what /tree/packets.mako declares.
+## Config fields used: work_group_size, dim, components, periodic, room, band, bands, word, shares.
+<%namespace name="node_boxes" file="/tree/node_boxes.mako"/>
 <%def name="words()"><% return -(-room // (word * shares)) %></%def>
 
 <%def name="of_band(array, number)" filter="trim">
@@ -10,25 +11,26 @@ ${array}[(${number}) * ${bands} + frnn_l / ${band}]
 </%def>
 
 <%def name="of_share(k)" filter="trim">
-## The place on the list of leaf k of those that fall to this item's share.
+## The number on the list of the k-th leaf of this work-item's share.
 ${f"({k} * {shares} + frnn_l / {work_group_size // shares})" if shares > 1 else k}
 </%def>
 
 <%def name="divide(whole)">
-<% arrays = ("frnn_bands", "frnn_beyond") if whole else ("frnn_bands",) %>\
-        // Bits of the leaves on the list that each query touches, joined for each band.
+<% arrays = ("frnn_touched_bits", "frnn_partial_bits") if whole else ("frnn_touched_bits",) %>\
+        // A bit for each leaf on the list that a query touches; the bits of all queries of a band are joined.
 % if whole:
-        // And of those that hold other points than neighbors: none where it reaches the far corner, as no point in the box is
-        // farther than that, and the leaf is full.
+        // And a bit for each leaf that may hold a point which is not a neighbor. There is none where the leaf is full
+        // and the query reaches the far corner of its box, because no point in the box is farther than that corner.
 % endif
-        // Written out: a driver for CPUs takes the branch into a loop that begins a part with barriers for one that all take.
+        // The loop is written out: a driver for CPUs assumes that all work-items enter a loop that stands first between
+        // two barriers.
 <% number = bands * words() %>\
 % for array in arrays:
 % for first in range(0, number, work_group_size):
         ${f"if ({first} + frnn_l < {number}) " if first + work_group_size > number else ""}${array}[${first} + frnn_l] = 0;
 % endfor
 % endfor
-        frnn_meet();
+        frnn_barrier();
         const int frnn_portion = ${f"(frnn_found + {shares - 1} - frnn_l / {work_group_size // shares}) / {shares}" if shares > 1 else "frnn_found"};
         for (int frnn_from = 0; frnn_from < frnn_portion; frnn_from += ${word}) {
             const int frnn_many = frnn_min(${word}, frnn_portion - frnn_from);
@@ -36,8 +38,8 @@ ${f"({k} * {shares} + frnn_l / {work_group_size // shares})" if shares > 1 else 
 #pragma unroll 8
             for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
                 const int frnn_listed = ${of_share("(frnn_from + frnn_k)")};
-                ${boxes.apart("frnn_kept", "frnn_listed", "frnn_leaf_", local=True)}
-                frnn_touched |= (uint)(frnn_leaf_apart <= ${boxes.bound()}) << frnn_k;
+                ${node_boxes.apart("frnn_leaf_boxes", "frnn_listed", "frnn_leaf_", local=True)}
+                frnn_touched |= (uint)(frnn_leaf_apart <= ${node_boxes.bound()}) << frnn_k;
 % if whole:
 % for k, component in enumerate(components):
                 const real frnn_far${k} = fmax(frnn_q${component} - frnn_leaf_low${k}, frnn_leaf_high${k} - frnn_q${component});
@@ -47,16 +49,16 @@ ${f"({k} * {shares} + frnn_l / {work_group_size // shares})" if shares > 1 else 
 % endif
             }
 % for array, bits in zip(arrays, ("frnn_touched", "frnn_partly")):
-            frnn_join(&${of_band(array, f"frnn_from / {word}")}, ${bits});
+            frnn_or_bits(&${of_band(array, f"frnn_from / {word}")}, ${bits});
 % endfor
         }
-        frnn_meet();
+        frnn_barrier();
 </%def>
 
-<%def name="put_together(sum)">
-    // The sums of those who have the same query, for the first of them.
+<%def name="add_shares(sum)">
+    // The sums of the work-items that serve the same query are added by the first of them.
     frnn_stack[frnn_l] = ${sum};
-    frnn_meet();
+    frnn_barrier();
     for (int frnn_k = frnn_l + ${work_group_size // shares}; frnn_k < ${work_group_size}; frnn_k += ${work_group_size // shares}) ${sum} += frnn_stack[frnn_k];
     frnn_active &= frnn_l < ${work_group_size // shares};
 </%def>

@@ -1,33 +1,35 @@
-<%namespace name="boxes" file="/tree/node_boxes.mako"/>
-<%namespace name="bands_of" file="/tree/packet_bands.mako"/>
-## The queries of a group, neighbors of each other, go down the tree together: the nodes that the box around them touches
-## are tested side by side. The leaves found are divided among bands of items: see bands.cl.mako.
-## Barriers stand in loops that all items of a group go through equally often.
+## Defines packets. The queries of a group, which lie near each other, are a packet and go down the tree together: the
+## group tests several nodes at a time against the box around the packet. The leaves that it finds are divided among
+## bands of work-items: see /tree/packet_bands.mako.
+## In scope: what take_query of /tree/aabb_tree.cl.mako and begin_query of /traversal/visit.mako declare.
+## Barriers stand in loops that all work-items of a group run equally often.
 ## Config fields used: work_group_size, dim, components, periodic, room, stack, bands, sides, parts, wide, ranks, radii,
 ## foreign, part, shares.
+<%namespace name="node_boxes" file="/tree/node_boxes.mako"/>
+<%namespace name="packet_bands" file="/tree/packet_bands.mako"/>
 <%! levels = 3 %>\
 <%def name="functions()">
-// Behind a user's state, names of built-in functions may be those of a user's own.
-void frnn_meet(void) { barrier(CLK_LOCAL_MEM_FENCE); }
-void frnn_mark(local uint *marks, const int item) { atomic_or(marks, 1u << item); }
-void frnn_join(local uint *bits, const uint more) { atomic_or(bits, more); }
-void frnn_raise(local int *most, const int other) { atomic_max(most, other); }
-int frnn_marked(const uint marks) { return (int)popcount(marks); }
+// A user's function may redefine built-in functions. Code that stands behind its state calls these instead.
+void frnn_barrier(void) { barrier(CLK_LOCAL_MEM_FENCE); }
+void frnn_set_bit(local uint *bits, const int number) { atomic_or(bits, 1u << number); }
+void frnn_or_bits(local uint *bits, const uint more) { atomic_or(bits, more); }
+void frnn_raise_to(local int *most, const int other) { atomic_max(most, other); }
+int frnn_count_bits(const uint bits) { return (int)popcount(bits); }
 int frnn_levels(const int node) { return 31 - (int)clz(node); }
 int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 </%def>
 
 <%def name="declare()">
-    local real frnn_shared[${sides * (work_group_size + 1)}], frnn_parts[${sides * parts}], frnn_pack[${sides}];
-    // Nodes to look below, and where the points of the leaves begin that were found.
+    local real frnn_shared[${sides * (work_group_size + 1)}], frnn_parts[${sides * parts}], frnn_packet[${sides}];
+    // The nodes that are still to be opened, and the first place of each leaf on the list.
     local int frnn_stack[${stack}], frnn_list[${room}];
-    local uint frnn_marks[4], frnn_bands[${bands} * ${bands_of.words()}], frnn_beyond[${bands} * ${bands_of.words()}];
-    // The boxes of the leaves on the list, which every query is tested against.
-    ${boxes.local_array("frnn_kept", room)};
+    local uint frnn_hits[4], frnn_touched_bits[${bands} * ${packet_bands.words()}], frnn_partial_bits[${bands} * ${packet_bands.words()}];
+    // The box of each leaf on the list, against which every query is tested.
+    ${node_boxes.local_array("frnn_leaf_boxes", room)};
 </%def>
 
 <%def name="farthest_of(side, array, first, apart, many)">
-        // Low corners are the least of their kind.
+        // The least of the low corners, the largest of everything else.
         real frnn_most = ${array}[${first}];
         for (int frnn_k = 1; frnn_k < ${many}; ++frnn_k) {
             const real frnn_one = ${array}[${first} + frnn_k * ${apart}];
@@ -35,13 +37,13 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
         }
 </%def>
 
-<%def name="stage_query(k, number, nobody)">
-    frnn_shared[${k * (work_group_size + 1)} + frnn_l] = frnn_searches ? ${number} : ${nobody};
+<%def name="stage_query(k, number, neutral)">
+## Writes number k of the query to local memory; a query that does not search writes the neutral element.
+    frnn_shared[${k * (work_group_size + 1)} + frnn_l] = frnn_searches ? ${number} : ${neutral};
 </%def>
 
 <%def name="find_box()">
-    // The box around the queries that search at all, and how far the farthest of them looks; with periodic axes how far
-    // rounding reaches, too.
+    // The box around the queries that search, and the largest reach among them; with periodic axes also the largest pads.
 <% apart = work_group_size + 1 %>\
 % for k in range(dim):
 <% inside = f"frnn_inside{k}" if periodic else f"frnn_q{components[k]}" %>\
@@ -51,46 +53,47 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
     ${stage_query(2 * dim + 1 + k, f"frnn_reach{k} - frnn_reach", "0")}
 % endif
 % endfor
-    frnn_shared[${2 * dim * apart} + frnn_l] = frnn_searches ? ${boxes.bound()} : -1;
+    frnn_shared[${2 * dim * apart} + frnn_l] = frnn_searches ? ${node_boxes.bound()} : -1;
 % if periodic:
     ${stage_query(3 * dim + 1, "frnn_reach", "0")}
 % endif
-    frnn_meet();
-    // Each number by as many items as there are for it, then what these have found.
+    frnn_barrier();
+    // The group reduces each number in two steps: ${parts} work-items reduce a part of the queries each, then one
+    // reduces the parts.
     for (int frnn_c = frnn_l; frnn_c < ${sides * parts}; frnn_c += ${work_group_size}) {
         const int frnn_side = frnn_c % ${sides}, frnn_from = frnn_side * ${apart} + frnn_c / ${sides} * ${work_group_size // parts};
         ${farthest_of("frnn_side", "frnn_shared", "frnn_from", 1, work_group_size // parts)}
         frnn_parts[frnn_c] = frnn_most;
     }
-    frnn_meet();
+    frnn_barrier();
     for (int frnn_c = frnn_l; frnn_c < ${sides}; frnn_c += ${work_group_size}) {
         ${farthest_of("frnn_c", "frnn_parts", "frnn_c", sides, parts)}
-        frnn_pack[frnn_c] = frnn_most;
+        frnn_packet[frnn_c] = frnn_most;
     }
-    frnn_meet();
-    frnn_farthest = frnn_pack[${2 * dim}];
+    frnn_barrier();
+    frnn_farthest = frnn_packet[${2 * dim}];
 % for k in range(dim):
-    frnn_pack_low${k} = frnn_pack[${k}];
-    frnn_pack_high${k} = frnn_pack[${dim + k}];
+    frnn_packet_low${k} = frnn_packet[${k}];
+    frnn_packet_high${k} = frnn_packet[${dim + k}];
 % endfor
 </%def>
 
-<%def name="gather()">
+<%def name="begin_packet()">
     const int frnn_searches = r2 >= 0;
-    if (frnn_l < 4) frnn_marks[frnn_l] = 0;
-    real frnn_farthest, ${", ".join(f"frnn_pack_low{k}, frnn_pack_high{k}" for k in range(dim))};
+    if (frnn_l < 4) frnn_hits[frnn_l] = 0;
+    real frnn_farthest, ${", ".join(f"frnn_packet_low{k}, frnn_packet_high{k}" for k in range(dim))};
 % if not (foreign or radii or periodic or part):
 <% of_group = work_group_size // shares %>\
-    // Queries that are all the points below a node have its box around them.
+    // If the queries are exactly the points below one node, the box around the packet is the box of that node.
     const int frnn_first_place = (frnn_first + (int)get_global_id(0) - frnn_l) / ${shares};
     const int frnn_known =
         !(frnn_leaf_size & (frnn_leaf_size - 1)) & (frnn_leaf_size <= ${of_group}) & (frnn_first_place % ${of_group} == 0);
     if (frnn_known) {
         const int frnn_around = (frnn_leaves + frnn_first_place / frnn_leaf_size) >> (${of_group.bit_length() - 1} - frnn_levels(frnn_leaf_size));
-        ${boxes.load("frnn_boxes", "frnn_max(1, frnn_around)", "frnn_around_")}
+        ${node_boxes.load("frnn_boxes", "frnn_max(1, frnn_around)", "frnn_around_")}
 % for k in range(dim):
-        frnn_pack_low${k} = frnn_around_low${k};
-        frnn_pack_high${k} = frnn_around_high${k};
+        frnn_packet_low${k} = frnn_around_low${k};
+        frnn_packet_high${k} = frnn_around_high${k};
 % endfor
         frnn_farthest = frnn_smaller(frnn_radius * frnn_radius, frnn_reach * frnn_reach);
     } else {
@@ -101,9 +104,10 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
     ${find_box()}
 % endif
 % if not (ranks and radii):
-    // Where one of them lies far from the others, the box around them touches much that none of them does.
+    // The box around a wide packet touches many nodes that no query touches. The group then tests each node against
+    // every query.
 % for k in range(dim):
-    const real frnn_side${k} = frnn_pack_high${k} - frnn_pack_low${k};
+    const real frnn_side${k} = frnn_packet_high${k} - frnn_packet_low${k};
 % endfor
     const int frnn_wide = ${" | ".join(f"frnn_side{k} * frnn_side{k} > {wide * wide} * frnn_farthest" for k in range(dim))};
     if (frnn_wide & frnn_known) {
@@ -112,34 +116,34 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 % endfor
     }
 % endif
-    const int frnn_nobody = !(frnn_pack_low0 <= frnn_pack_high0);
+    const int frnn_none_searches = !(frnn_packet_low0 <= frnn_packet_high0);
 % for k in range(dim):
-    frnn_pack_low${k} = frnn_nobody ? 0 : frnn_pack_low${k};
-    frnn_pack_high${k} = frnn_nobody ? 0 : frnn_pack_high${k};
+    frnn_packet_low${k} = frnn_none_searches ? 0 : frnn_packet_low${k};
+    frnn_packet_high${k} = frnn_none_searches ? 0 : frnn_packet_high${k};
 % if periodic:
-    const real frnn_pack_pad${k} = frnn_pack[${2 * dim + 1 + k}];
+    const real frnn_packet_pad${k} = frnn_packet[${2 * dim + 1 + k}];
 % endif
 % endfor
 % if periodic:
-    // All of them look into every image that any of them meets, and into the box alone when nobody searches.
+    // The packet visits every image that the window of one of its queries meets, and the box alone when no query searches.
 % for k in range(dim):
-    const real frnn_wide${k} = (frnn_pack[${3 * dim + 1}] + frnn_pack_pad${k}) * (1 + 8 * FRNN_EPSILON);
-    frnn_before${k} = frnn_nobody ? 0 : frnn_min(0, frnn_image(frnn_pack_low${k} - frnn_wide${k}, frnn_start${k}, frnn_images[${dim + k}]));
-    frnn_behind${k} = frnn_nobody ? 0 : frnn_max(0, frnn_image(frnn_pack_high${k} + frnn_wide${k}, frnn_start${k}, frnn_images[${dim + k}]));
+    const real frnn_wide${k} = (frnn_packet[${3 * dim + 1}] + frnn_packet_pad${k}) * (1 + 8 * FRNN_EPSILON);
+    frnn_before${k} = frnn_none_searches ? 0 : frnn_min(0, frnn_image(frnn_packet_low${k} - frnn_wide${k}, frnn_start${k}, frnn_images[${dim + k}]));
+    frnn_behind${k} = frnn_none_searches ? 0 : frnn_max(0, frnn_image(frnn_packet_high${k} + frnn_wide${k}, frnn_start${k}, frnn_images[${dim + k}]));
 % endfor
 % endif
 </%def>
 
 <%def name="touches(node)">
-    // Whether the box around the queries, as seen from the image, comes so near to a node's; there is none of number 0.
-    ${boxes.load("frnn_boxes", f"frnn_max(1, frnn_min({node}, frnn_last_node))", "frnn_node_")}
+    // frnn_hit: whether the box around the packet, as seen from the image, touches the box of the node. There is no node 0.
+    ${node_boxes.load("frnn_boxes", f"frnn_max(1, frnn_min({node}, frnn_last_node))", "frnn_node_")}
 % for k in range(dim):
 % if periodic:
-    const real frnn_away${k} = (real)frnn_t${k} * frnn_length${k};
+    const real frnn_image_offset${k} = (real)frnn_t${k} * frnn_length${k};
     const real frnn_gap${k} = frnn_between(
-        frnn_node_low${k} - frnn_pack_pad${k}, frnn_node_high${k} + frnn_pack_pad${k}, frnn_pack_low${k} - frnn_away${k}, frnn_pack_high${k} - frnn_away${k});
+        frnn_node_low${k} - frnn_packet_pad${k}, frnn_node_high${k} + frnn_packet_pad${k}, frnn_packet_low${k} - frnn_image_offset${k}, frnn_packet_high${k} - frnn_image_offset${k});
 % else:
-    const real frnn_gap${k} = frnn_between(frnn_node_low${k}, frnn_node_high${k}, frnn_pack_low${k}, frnn_pack_high${k});
+    const real frnn_gap${k} = frnn_between(frnn_node_low${k}, frnn_node_high${k}, frnn_packet_low${k}, frnn_packet_high${k});
 % endif
 % endfor
     int frnn_hit = ${node} > 0 & ${" + ".join(f"frnn_gap{k} * frnn_gap{k}" for k in range(dim))} <= frnn_farthest;
@@ -148,9 +152,9 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
         frnn_hit = 0;
         for (int frnn_k = 0; frnn_k < ${work_group_size}; ++frnn_k) {
 % for k in range(dim):
-            const real frnn_spot${k} = frnn_shared[${k * (work_group_size + 1)} + frnn_k]${f" - frnn_away{k}" if periodic else ""};
-<% pad = f"frnn_pack_pad{k}" if periodic else "0" %>\
-            const real frnn_off${k} = frnn_outside(frnn_node_low${k} - ${pad}, frnn_node_high${k} + ${pad}, frnn_spot${k});
+            const real frnn_position${k} = frnn_shared[${k * (work_group_size + 1)} + frnn_k]${f" - frnn_image_offset{k}" if periodic else ""};
+<% pad = f"frnn_packet_pad{k}" if periodic else "0" %>\
+            const real frnn_off${k} = frnn_outside(frnn_node_low${k} - ${pad}, frnn_node_high${k} + ${pad}, frnn_position${k});
 % endfor
             frnn_hit |= ${" + ".join(f"frnn_off{k} * frnn_off{k}" for k in range(dim))} <= frnn_farthest;
         }
@@ -159,47 +163,49 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 </%def>
 
 <%def name="descend()">
-    // Several nodes at a time off the top of the stack, each replaced by those of its descendants ${levels} levels down that are
-    // touched; leaves go to a list. The first step is as long as there are items for it, so that the last one ends at the
-    // leaves. Places come from the number of the item, so that leaves stand in the same order in every run.
+    // In each round the group takes several nodes from the top of the stack and tests their descendants ${levels}
+    // levels down. Nodes that are touched go to the stack, leaves to a list. The first round may go down by more
+    // levels, so that the last round ends at the leaves. Where a node or a leaf is stored follows from the number of
+    // its work-item, so that every run has the same order.
 <% widest = work_group_size.bit_length() - 1 %>\
     const int frnn_depth = frnn_levels(frnn_leaves);
     const int frnn_first_down = frnn_depth < ${widest} ? frnn_depth : ${widest} - (${widest} - frnn_depth % ${levels}) % ${levels};
     int frnn_height = 1, frnn_found = 0, frnn_round = 0;
     if (frnn_l == 0) frnn_stack[0] = 1;
-    frnn_meet();
+    frnn_barrier();
     while (frnn_height) {
         const int frnn_take = frnn_max(1, frnn_min(frnn_min(frnn_height, ${work_group_size >> levels}), (${stack - 100} - frnn_height) / ${(1 << levels) - 1}));
         const int frnn_down = frnn_round ? ${levels} : frnn_first_down;
-        const int frnn_popped = frnn_l >> frnn_down, frnn_which = frnn_l & (1 << frnn_down) - 1;
-        const int frnn_child = frnn_popped < frnn_take ? (frnn_stack[frnn_height - 1 - frnn_popped] << frnn_down) + frnn_which : 0;
+        const int frnn_taken_node = frnn_l >> frnn_down, frnn_which = frnn_l & (1 << frnn_down) - 1;
+        const int frnn_child = frnn_taken_node < frnn_take ? (frnn_stack[frnn_height - 1 - frnn_taken_node] << frnn_down) + frnn_which : 0;
         ${touches("frnn_child")}
-        local uint *frnn_mine = frnn_marks + 2 * (frnn_round & 1);
+        local uint *frnn_round_hits = frnn_hits + 2 * (frnn_round & 1);
         const int frnn_is_leaf = frnn_child >= frnn_leaves;
-        if (frnn_hit) frnn_mark(frnn_mine + frnn_is_leaf, frnn_l);
-        frnn_meet();
-        const uint frnn_nodes = frnn_mine[0], frnn_leaf_marks = frnn_mine[1], frnn_below = (1u << frnn_l) - 1;
-        if (frnn_l < 2) frnn_marks[2 * (~frnn_round & 1) + frnn_l] = 0;
+        if (frnn_hit) frnn_set_bit(frnn_round_hits + frnn_is_leaf, frnn_l);
+        frnn_barrier();
+        const uint frnn_node_hits = frnn_round_hits[0], frnn_leaf_hits = frnn_round_hits[1], frnn_below = (1u << frnn_l) - 1;
+        if (frnn_l < 2) frnn_hits[2 * (~frnn_round & 1) + frnn_l] = 0;
         frnn_height -= frnn_take;
         if (frnn_hit & frnn_is_leaf) {
-            const int frnn_at = frnn_found + frnn_marked(frnn_leaf_marks & frnn_below);
-            // Leaves behind the last point, for whom the box of the last one stands, may begin beyond an int; they hold nothing.
+            const int frnn_at = frnn_found + frnn_count_bits(frnn_leaf_hits & frnn_below);
+            // A leaf behind the last point is empty, and where it would begin may overflow an int. Its box is that of
+            // the last leaf.
             const long frnn_begin = (long)(frnn_child - frnn_leaves) * frnn_leaf_size;
             frnn_list[frnn_at] = frnn_begin < frnn_n ? (int)frnn_begin : frnn_n;
-            ${boxes.store_local("frnn_kept", "frnn_at", "frnn_node_")}
+            ${node_boxes.store_local("frnn_leaf_boxes", "frnn_at", "frnn_node_")}
         }
-        if (frnn_hit & !frnn_is_leaf) frnn_stack[frnn_height + frnn_marked(frnn_nodes & frnn_below)] = frnn_child;
-        frnn_height += frnn_marked(frnn_nodes);
-        frnn_found += frnn_marked(frnn_leaf_marks);
+        if (frnn_hit & !frnn_is_leaf) frnn_stack[frnn_height + frnn_count_bits(frnn_node_hits & frnn_below)] = frnn_child;
+        frnn_height += frnn_count_bits(frnn_node_hits);
+        frnn_found += frnn_count_bits(frnn_leaf_hits);
         ++frnn_round;
-        frnn_meet();
+        frnn_barrier();
         if (!frnn_height | (frnn_found > ${room - work_group_size})) {
 ${caller.body()}
             frnn_found = 0;
         }
-        frnn_meet();
+        frnn_barrier();
     }
-    // The next image begins with the marks that the first one did.
-    if (frnn_l < 4) frnn_marks[frnn_l] = 0;
-    frnn_meet();
+    // The walk through the next image begins with cleared bits.
+    if (frnn_l < 4) frnn_hits[frnn_l] = 0;
+    frnn_barrier();
 </%def>

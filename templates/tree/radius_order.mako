@@ -1,9 +1,9 @@
+## Defines the kernel that sorts queries with different radii by their radii, so that the queries of a packet have similar work.
+## Config fields used: work_group_size, dim, components, layout, block, pack, wide, alike.
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="places" file="/common/point_layout.mako"/>
-## Queries that have radii of their own, sorted by these where that serves packs of them.
-## Config fields used: work_group_size, dim, components, block, pack, wide, alike.
+<%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%def name="largest_of_group(name, value)">
-    // ${name}: the largest ${value} of the group's items.
+    // ${name}: the largest ${value} of the group's work-items.
     folded[get_local_id(0)] = ${value};
     for (int frnn_other = ${work_group_size // 2}; frnn_other > 0; frnn_other /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -15,15 +15,16 @@
     barrier(CLK_LOCAL_MEM_FENCE);
 </%def>
 
-<%def name="order_by_radii()">
-// Queries of a block, which follow each other on the curve, by their radii, the largest first: those that go down the tree
-// together then have alike to do, and are still near each other. Each ${pack} of them stay in the order of the curve, and so
-// do all where the block is wide beside its largest radius, as a pack from all over it would touch too many boxes, and where
-// they have alike to do already.
-// Launch: a group for each ${block} queries. In: own: queries are the points, in the order of `frnn_sorted`; else the numbers of
-// queries in `before`, positions in `queries`; radii (m,) by number. Out: order (m,): places of points, or numbers of queries.
+<%def name="kernels()">
+// Sorts the queries of each block, which follow each other on the curve, by their radii, the largest first. The queries of a
+// packet then have similar work and still lie near each other. The ${pack} queries of a packet stay in the order of the curve.
+// A whole block stays in that order where it is wide compared with its largest radius, because a packet from all over it would
+// touch too many boxes, and where its radii are similar already.
+// Launch: a group of ${work_group_size} for each ${block} queries.
+// In: own: whether the queries are the points, in the order of frnn_sorted; otherwise before (m,), numbers of queries in the
+// order of the curve, and queries (m, dim); radii (m,), by number. Out: order (m,): places of points, or numbers of queries.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void order_by_radii(const int m, const int frnn_n, const int own, ${places.constant_array("frnn_sorted")},
+void order_by_radii(const int m, const int frnn_n, const int own, ${point_layout.constant_array("frnn_sorted")},
                     global const int *restrict before, global const real *restrict queries,
                     global const real *restrict radii, global int *restrict order)
 {
@@ -36,12 +37,12 @@ void order_by_radii(const int m, const int frnn_n, const int own, ${places.const
 % endfor
     for (int k = get_local_id(0); k < many; k += ${work_group_size}) {
         const int place = own ? first + k : before[first + k];
-        const real radius = radii[own ? ${places.point_id("place")} : place];
+        const real radius = radii[own ? ${point_layout.point_id("place")} : place];
         all[k] = radius >= 0 ? radius : -1;
         most = fmax(most, all[k]);
         least = fmin(least, all[k]);
         real_vec p;
-        if (own) p = ${places.point("place")};
+        if (own) p = ${point_layout.point("place")};
         else p = ${geometry.load("queries", "place")};
 % for k, component in enumerate(components):
         low${k} = fmin(low${k}, p${component});
@@ -50,16 +51,16 @@ void order_by_radii(const int m, const int frnn_n, const int own, ${places.const
     }
     ${largest_of_group("farthest", "most")}
     ${largest_of_group("nearest", "-least")}
-    int stays = farthest <= ${alike} * -nearest;
+    int unchanged = farthest <= ${alike} * -nearest;
 % for k in range(dim):
     {
         ${largest_of_group("end", f"high{k}")}
         ${largest_of_group("begin", f"-low{k}")}
-        stays |= !(end + begin <= ${wide} * farthest);
+        unchanged |= !(end + begin <= ${wide} * farthest);
     }
 % endfor
-    // No return from here, ahead of a barrier: PoCL 3.0 corrupts its memory after one.
-    const int sorted = stays ? 0 : many;
+    // The group does not return here, before a barrier: PoCL 3.0 corrupts its memory after that.
+    const int sorted = unchanged ? 0 : many;
     for (int k = get_local_id(0); k < sorted; k += ${work_group_size}) {
         const real mine = all[k];
         int rank = 0;
@@ -70,7 +71,7 @@ void order_by_radii(const int m, const int frnn_n, const int own, ${places.const
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int k = get_local_id(0); k < many; k += ${work_group_size}) {
         int place = k;
-        if (!stays) {
+        if (!unchanged) {
             const int mine = packs[k];
             place = mine * ${pack};
             for (int other = 0; other < k; ++other) place += packs[other] == mine;

@@ -14,6 +14,7 @@ from clfrnn import clouds, reference
 from clfrnn.cli import memory
 from clfrnn.methods import METHODS
 from clfrnn.runtime import launcher
+from clfrnn.runtime.session import Session
 
 #: the module, which its command hides
 command = importlib.import_module("clfrnn.cli.search")
@@ -52,8 +53,7 @@ def test_periodic_boxes(place, cloud, tmp_path, said, domain):
 
 
 def test_lists_in_parts_are_whole(place, cloud, tmp_path, monkeypatch):
-    monkeypatch.setattr(command, "_MOST_BYTES", 1 << 20)
-    monkeypatch.setattr(command, "_SHARE", 10**9)
+    monkeypatch.setattr(Session, "available", lambda _: (4 << 20, 4 << 20))
     small = tmp_path / "out.npz"
     status, printed = run(
         "search", cloud, "-r", 0.9, "--device", place, "--sort", "distance", "--distances", "--vectors", "-o", small
@@ -100,7 +100,7 @@ def test_a_list_that_this_machine_cannot_hold(place, cloud, tmp_path, monkeypatc
     """Said before it is made: systems end a program that fills their memory without a word."""
     pairs = len(reference.neighbors(POINTS, 0.9).indices)
     assert pairs * 24 > 2 << 20
-    monkeypatch.setattr(command, "_MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(Session, "available", lambda _: (4 << 20, 4 << 20))
     said = ("search", cloud, "-r", 0.9, "--device", place, "--distances", "--vectors", "-o", tmp_path / "out.npz")
     monkeypatch.setattr("clfrnn.cli.memory.free_memory", lambda: 5 << 20)
     status, printed = run(*said)
@@ -130,9 +130,8 @@ def test_free_memory(tmp_path, monkeypatch):
 
 def test_long_work_is_told_of(place, cloud, tmp_path, monkeypatch):
     """In slices of a launch while counting, in parts of the list behind that."""
-    monkeypatch.setattr(launcher, "launch_budget", lambda profile: 500)
-    monkeypatch.setattr(command, "_MOST_BYTES", 1 << 20)
-    monkeypatch.setattr(command, "_SHARE", 10**9)
+    monkeypatch.setattr(launcher, "launch_budget", lambda *_: 500)
+    monkeypatch.setattr(Session, "available", lambda _: (4 << 20, 4 << 20))
     told = {}
 
     @contextlib.contextmanager

@@ -529,14 +529,14 @@ def test_an_update_that_fails_leaves_the_old_points(session, method, monkeypatch
                 assert indices(index.query(sort="index")) == EXPECTED.indices.tolist()
                 index.update(device_points)
             assert np.array_equal(index.count().get(), np.diff(reference.neighbors(moved, RADIUS).offsets))
-    assert failures >= 4
+    assert failures >= 3
 
 
 @pytest.mark.parametrize("what", ["update", "queries", "radius"])
 def test_an_array_of_another_queue_may_change_after_the_call(session, what):
     """What the caller enqueues next on the array's own queue comes after our reading of it."""
     other = cl.CommandQueue(session.context)
-    cloud = clouds.uniform(20_000 if launch_budget(session.profile) > 1 << 20 else 300, 3, seed=5)
+    cloud = clouds.uniform(20_000 if launch_budget(session.profile, session.tuning) > 1 << 20 else 300, 3, seed=5)
     index = clfrnn.build_index(cloud, 0.05, method="strips", session=session)
     radii = np.linspace(0, 0.05, len(cloud)).astype(np.float32)
     array = cla.to_device(other, radii if what == "radius" else cloud[::-1].copy())
@@ -584,7 +584,7 @@ def test_lists_do_not_fit(session):
     pairs = n * (n - 1)
     if 4 * pairs <= min(session.profile.max_allocation, session.profile.global_memory):
         pytest.skip("this device holds the list of all pairs")
-    if launch_budget(session.profile) <= 1 << 20:
+    if launch_budget(session.profile, session.tuning) <= 1 << 20:
         pytest.skip("testing all these pairs takes a simulator hours")
     points = np.zeros((n, 2), np.float32)
     points[:, 0] = np.linspace(0, 1e-3, n)

@@ -6,13 +6,12 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import FULL, POINTS, as_gpu, before_allocations
+from conftest import FULL, POINTS, as_gpu, before_allocations, tuned
 
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.inputs.deferred_checks import DeferredChecks
 from clfrnn.methods import METHODS
-from clfrnn.methods.fenns import coarse_sort as coarse
 from clfrnn.runtime.program import ProgramCache
 
 N = min(90, POINTS)
@@ -62,14 +61,13 @@ SCENES = [*((name, where) for name in sorted(METHODS) for where in ("open", "per
 
 
 @pytest.fixture(params=SCENES, ids="-".join)
-def scene(request, session, monkeypatch):
+def scene(request, session):
     """Every method, open and periodic, and once in the arrangement for a GPU; few points are placed in all launches."""
     name, where = request.param
     if where == "open":
-        monkeypatch.setattr(coarse, "_FEW_OF_ITEM", 0)
+        session = tuned(session, fenns={"few_of_item": 0})
     if where == "gpu":
-        session = as_gpu(session)
-        monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
+        session = tuned(as_gpu(session), binning={"few_of_item": 0})
     return Scene(session, name, {} if where == "open" else {"box": (1.0, 1.0, 1.0), "periodic": True})
 
 

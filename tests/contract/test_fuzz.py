@@ -20,15 +20,13 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, WAYS, as_gpu, device_id, structure_of, takes_long_as_gpu
+from conftest import POINTS, WAYS, as_gpu, device_id, structure_of, takes_long_as_gpu, tuned, with_tuning
 from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 
 import clfrnn
 from clfrnn import reference
 from clfrnn.methods import METHODS
-from clfrnn.methods.fenns import coarse_sort as coarse
-from clfrnn.methods.grid import plan as cell_plan
 
 CASES = int(os.environ.get("CLFRNN_FUZZ_CASES", "12"))
 SEED = int(os.environ.get("CLFRNN_FUZZ_SEED", "1"))
@@ -418,7 +416,10 @@ class Maker:
             points, built, method=method, box=self.box, periodic=self.case.periodic, session=self.session, **options
         )
         profiles = [dataclasses.replace(self.session.profile, kind=kind) for kind in ("cpu", "gpu")]
-        return [getattr(METHODS[method].plan(structure_of(index).problem, each), "grid", None) for each in profiles]
+        return [
+            getattr(METHODS[method].plan(structure_of(index).problem, *with_tuning(each)), "grid", None)
+            for each in profiles
+        ]
 
     def on_edges(self, around, plain, foreign, grids, radius):
         """`plain` and `foreign` with edges and partners in place of some; all stay within the box of `around`."""
@@ -696,6 +697,8 @@ def run_case(session, case, tally, note):
     """
     if case.seed % 2 and not takes_long_as_gpu(session, WAYS[case.way][0]):
         session = as_gpu(session)
+    if case.seed // 2 % 2:
+        session = tuned(session, fenns={"few_of_item": 0}, binning={"few_of_item": 0}, grid={"long_run": 0})
     data = Maker(session, case).make()
     expected = expect(case, data)
     if not session.profile.subnormals and vanishes(case, data, expected):
@@ -704,12 +707,7 @@ def run_case(session, case, tally, note):
     kept = [None if each is None else np.array(each, copy=True) for each in (data.points, data.queries, data.radius)]
     note(f"clfrnn differs from numpy. Run this case alone with\nCLFRNN_FUZZ_CASE='{case}'\nIts arrays:")
     note(show(data))
-    with pytest.MonkeyPatch.context() as patch:
-        if case.seed // 2 % 2:
-            patch.setattr(coarse, "_FEW_OF_ITEM", 0)
-            patch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
-            patch.setattr(cell_plan, "_LONG_RUN", 0.0)
-        text = difference(case, ask(session, case, data, expected), expected)
+    text = difference(case, ask(session, case, data, expected), expected)
     assert not text, text
     for before, after in zip(kept, (data.points, data.queries, data.radius), strict=True):
         assert before is None or np.array_equal(before, after), "an argument was changed"

@@ -7,7 +7,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import FULL, POINTS, CountingPool, as_gpu
+from conftest import FULL, POINTS, CountingPool, as_gpu, tuned
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -224,8 +224,7 @@ def test_waits_of_each_call(session, method, periodic, waits):
 def test_visits_that_write_to_one_array_do_not_wait_for_each_other(session, method, waits):
     """pyopencl waits for an array's events when five have gathered: they must not gather."""
     index = clfrnn.build_index(CLOUD, RADIUS, **ASKED[method], session=session)
-    out = cla.zeros(session.queue, N, np.int32)
-    before = waits["event"]
+    out, before = cla.zeros(session.queue, N, np.int32), waits["event"]
     for _ in range(20):
         index.visit(VISITOR, out=out)
 
@@ -273,10 +272,9 @@ def test_a_loop_of_blocks_compiles_nothing(counted, method):
 
 @pytest.mark.parametrize("items", [N, N + 1], ids=["beside", "between"])
 @pytest.mark.parametrize("method", ["strips", "aabb_tree"])
-def test_numbers_that_come_beside_kernels(session, monkeypatch, method, items):
+def test_numbers_that_come_beside_kernels(session, method, items):
     """Pairs of lists and the growth of leaves: by a queue of their own where there are many items."""
-    monkeypatch.setattr("clfrnn.primitives.readback._MANY_ITEMS", items)
-    fresh = as_gpu(clfrnn.Session(session.device))
+    fresh = tuned(as_gpu(clfrnn.Session(session.device)), runtime={"copy_beside_items": items})
     rng = np.random.default_rng(1)
     steps = [CLOUD, *(CLOUD + rng.normal(0, scale, CLOUD.shape).astype(np.float32) for scale in (0.001, 0.01, 0.4))]
     arrays = [cla.to_device(fresh.queue, points) for points in steps]
@@ -295,10 +293,9 @@ def test_numbers_that_come_beside_kernels(session, monkeypatch, method, items):
 
 
 @pytest.mark.parametrize("items", [0, N + 1], ids=["beside", "between"])
-def test_checks_that_come_with_a_total_in_two_pieces(session, monkeypatch, items):
+def test_checks_that_come_with_a_total_in_two_pieces(session, items):
     """Boxes of updates that the host has not looked at since, some of them in memory that was full before the last."""
-    monkeypatch.setattr("clfrnn.primitives.readback._MANY_ITEMS", items)
-    fresh = as_gpu(clfrnn.Session(session.device))
+    fresh = tuned(as_gpu(clfrnn.Session(session.device)), runtime={"copy_beside_items": items})
     good, bad = cla.to_device(fresh.queue, CLOUD), CLOUD.copy()
     bad[7] = np.nan
     index = clfrnn.build_index(good, RADIUS, method="strips", session=fresh)

@@ -6,18 +6,10 @@ import os
 
 import numpy as np
 import pytest
-from conftest import as_gpu, as_narrow_gpu, structure_of, takes_long_as_gpu
+from conftest import as_gpu, as_narrow_gpu, set_facts, structure_of, takes_long_as_gpu, tuned, with_slots
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.first_pass import neighbor_buffer as stash
-from clfrnn.methods.fenns import coarse_sort as coarse
-from clfrnn.methods.grid import plan as cell_plan
-from clfrnn.methods.grid import structure as cells
-from clfrnn.planning import fenns as blocks
-from clfrnn.planning import tree_traversal as packs
-from clfrnn.primitives import scan
-from clfrnn.queries import count_nearest as answers
 
 pytestmark = pytest.mark.core
 
@@ -53,14 +45,20 @@ def test_every_kernel_on_a_small_cloud(session, way, dim):
 
 
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
-def test_queries_that_go_down_a_tree_together(session, periodic, monkeypatch):
+def test_queries_that_go_down_a_tree_together(session, periodic):
     """Packs of queries, with more leaves than their lists hold."""
-    monkeypatch.setattr(packs, "_FEW_OF_UNIT", 0)
     if takes_long_as_gpu(session, "aabb_tree"):
         pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
     domain = {"box": (1.0, 1.0, 1.0), "periodic": (True, False, False)} if periodic else {}
     points = clouds.uniform(150, 3, seed=4)
-    index = clfrnn.build_index(points, 0.4, method="aabb_tree", session=as_gpu(session), leaf_size=1, **domain)
+    index = clfrnn.build_index(
+        points,
+        0.4,
+        method="aabb_tree",
+        session=tuned(as_gpu(session), tree={"few_queries_a_unit": 0}),
+        leaf_size=1,
+        **domain,
+    )
     assert structure_of(index).config.packed
     for _ in range(2):
         expected = reference.neighbors(points, 0.4, **domain)
@@ -69,29 +67,31 @@ def test_queries_that_go_down_a_tree_together(session, periodic, monkeypatch):
         index.update(points)
 
 
-def test_a_crowd_is_counted_by_several_items_each(session, monkeypatch):
+def test_a_crowd_is_counted_by_several_items_each(session):
     """With one radius and with radii of their own, sorted by these."""
     if takes_long_as_gpu(session, "aabb_tree"):
         pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
-    monkeypatch.setattr(packs, "_CROWD", 0)
-    monkeypatch.setattr(packs, "_UNEVENNESS", 0)
-    monkeypatch.setattr(packs, "_MANY", 0)
     points = clouds.duplicates(100, 3, seed=6)
     radii = np.random.default_rng(7).choice([0.05, 0.4], 100).astype(np.float32)
-    index = clfrnn.build_index(points, 0.4, method="aabb_tree", session=as_gpu(session), leaf_size=3)
+    index = clfrnn.build_index(
+        points,
+        0.4,
+        method="aabb_tree",
+        session=tuned(as_gpu(session), tree={"crowd": 0, "uneven_crowd": 0, "many_neighbors": 0}),
+        leaf_size=3,
+    )
     for radius in (0.4, radii):
         expected = reference.neighbors(points, radius)
         assert np.array_equal(index.count(radius=radius).get(), np.diff(expected.offsets))
 
 
-def test_numbers_that_a_count_puts_by(session, monkeypatch):
+def test_rows_from_a_neighbor_buffer(session):
     """Rows of a list, of as many as there are slots and of more."""
-    monkeypatch.setattr(cells, "_FEW_ELSEWHERE", np.inf)
-    monkeypatch.setattr(stash, "slots_for", lambda *_: (4,))
     points = clouds.duplicates(130, 3, seed=8)
     expected = reference.neighbors(points, 0.15)
     assert 0 < (np.diff(expected.offsets) > 4).sum() < len(points)
-    index = clfrnn.build_index(points, 0.15, method="strips", session=as_gpu(session))
+    gpu = tuned(as_gpu(session), lists={"mask_neighbors": np.inf})
+    index = with_slots(clfrnn.build_index(points, 0.15, method="strips", session=gpu), 4)
     assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
     for _ in range(3):  # the first has no room before; the others are written while their offsets are found
         found = index.query().to_host()
@@ -100,15 +100,13 @@ def test_numbers_that_a_count_puts_by(session, monkeypatch):
         assert np.array_equal(found.indices[np.lexsort((found.indices, rows))], expected.indices)
 
 
-def test_answers_in_another_form_first(session, monkeypatch):
+def test_answers_in_another_form_first(session):
     """Counts as bytes, of a crowd of 256 and of others, and nearest neighbors in pairs."""
-    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
-    monkeypatch.setattr("clfrnn.planning.binning._MOST_OPEN", 0)
-    for limits in ("_AS_BYTES", "_IN_PAIRS"):
-        monkeypatch.setattr(answers, limits, {3: ((1, np.inf),)})
+    regions, always = {"few_of_item": 0, "most_open_bytes": 0}, {"bytes_3d": ((1, np.inf),), "pairs_3d": ((1, np.inf),)}
+    device = tuned(as_narrow_gpu(session, fma=True), binning=regions, queries=always)
     points = clouds.uniform(300, 3, seed=8)
     points[:257] = points[0]
-    index = clfrnn.build_index(points, 0.1, method="strips", session=as_narrow_gpu(session, fma=True))
+    index = clfrnn.build_index(points, 0.1, method="strips", session=device)
     with index.session.recorded() as launches:
         counts, found = index.count().get(), index.nearest()
     assert {"widen", "part"} < {name for name, _ in launches}
@@ -119,27 +117,23 @@ def test_answers_in_another_form_first(session, monkeypatch):
     assert np.array_equal(found.distances.get()[:257], np.zeros(257))
 
 
-def test_offsets_from_sums_of_marked_counts(session, monkeypatch):
-    """A list by marks, whose scan goes from sums that the count has added up."""
-    monkeypatch.setattr(scan, "_SOME", {"gpu": 0})
-    monkeypatch.setattr(cells, "_FEW_ELSEWHERE", 0.0)
-    monkeypatch.setattr(stash, "slots_for", lambda *_: ())
+def test_rows_from_a_hit_mask(session):
+    """A list from a mask, whose offsets are scanned by several launches."""
     points = clouds.duplicates(300, 3, seed=8)
     expected = reference.neighbors(points, 0.1)
-    index = clfrnn.build_index(points, 0.1, method="strips", session=as_gpu(session))
+    several = tuned(as_gpu(session), primitives={"one_launch_counts": 0}, lists={"mask_neighbors": 0})
+    index = with_slots(clfrnn.build_index(points, 0.1, method="strips", session=several), 0)
     for _ in range(3):
         assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
 
 
-def test_local_grids_that_fit_a_tile_beside_one_that_does_not(session, monkeypatch):
+def test_local_grids_that_fit_a_tile_beside_one_that_does_not(session):
     """FENNS in small groups: cells with all that they see in a tile, and one with more than that."""
     if takes_long_as_gpu(session, "fenns"):
         pytest.skip("this driver takes long for a kernel in the arrangement for a GPU")
-    monkeypatch.setattr(blocks, "_EACH", (2,))
     fresh = clfrnn.Session(session.queue)
-    fresh.profile = dataclasses.replace(
-        session.profile, kind="gpu", max_work_group_size=16, simd_width=8, loop_turns=None
-    )
+    set_facts(fresh, kind="gpu", max_work_group_size=16, simd_width=8, loop_turns=None)
+    fresh = tuned(fresh, fenns={"tile_points_of_item": (2,)})
     points = clouds.uniform(130, 3, seed=4)
     points[40:] = points[40:] * np.float32(0.1) + np.float32(0.45)
     points[50:57] = points[57]
@@ -153,20 +147,16 @@ def test_local_grids_that_fit_a_tile_beside_one_that_does_not(session, monkeypat
 
 @pytest.mark.parametrize("local_memory", [3 << 10, 32 << 10], ids=["tiles", "whole"])
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
-def test_items_that_share_a_local_grid(session, monkeypatch, dim, periodic, local_memory):
+def test_items_that_share_a_local_grid(session, dim, periodic, local_memory):
     """FENNS in groups of many items, whose candidates fit local memory and do not."""
     if takes_long_as_gpu(session, "fenns"):
         pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
-    if local_memory > 10_000:
-        monkeypatch.setattr(coarse, "_FEW_OF_ITEM", 0)  # sorted by three launches, as many points are
     fresh = clfrnn.Session(session.queue)
-    fresh.profile = dataclasses.replace(
-        session.profile,
-        kind="gpu",
-        simd_width=8,
-        local_memory=local_memory + session.profile.local_reserve,
-        loop_turns=None,  # few points take few turns
-    )
+    memory = local_memory + session.profile.local_reserve
+    # Few points take few turns.
+    set_facts(fresh, kind="gpu", simd_width=8, local_memory=memory, loop_turns=None)
+    if local_memory > 10_000:
+        fresh = tuned(fresh, fenns={"few_of_item": 0})  # sorted by three launches, as many points are
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
     points = clouds.uniform(120, dim, seed=4) * np.float32(0.5)
     queries = clouds.uniform(31, dim, seed=5)
@@ -185,18 +175,16 @@ def test_items_that_share_a_local_grid(session, monkeypatch, dim, periodic, loca
 
 @pytest.mark.parametrize("way", ["select_cells", "bucket_sort", "region_sort"])
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
-def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, periodic, way):
+def test_items_that_fill_cells_together(session, dim, dtype, periodic, way):
     """Cells of strips counted in local memory, by one group and by many; then all points in one of them."""
     if dtype == np.float64 and not (periodic and dim == 3 and way != "region_sort"):
         pytest.skip("float64 is tested in a periodic box in 3D, but for regions; elsewhere in test_buckets.py")
     if periodic and dim == 2:
         pytest.skip("what a box adds to a sort goes axis by axis, as in 3D")
-    if way != "select_cells":
-        monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
-    monkeypatch.setattr(cell_plan, "_LONG_RUN", 0.0 if way == "bucket_sort" else math.inf)  # in pairs, and in records
-    if way == "region_sort":
-        monkeypatch.setattr("clfrnn.planning.binning._MOST_OPEN", 0)
-    fresh = as_narrow_gpu(session, fma=True)
+    numbers = {"few_of_item": 0} if way != "select_cells" else {}
+    numbers |= {"most_open_bytes": 0} if way == "region_sort" else {}
+    run = {"long_run": 0.0 if way == "bucket_sort" else math.inf}  # in pairs, and in records
+    fresh = tuned(as_narrow_gpu(session, fma=True), binning=numbers, grid=run)
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
     points = clouds.uniform(130, dim, dtype=dtype, seed=4)
     index = clfrnn.build_index(points, 0.2, method="strips", session=fresh, **domain)
@@ -221,12 +209,12 @@ def test_items_that_fill_cells_together(session, monkeypatch, dim, dtype, period
 
 
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
-def test_cells_that_are_counted_in_global_memory(session, monkeypatch, dim, periodic):
+def test_cells_that_are_counted_in_global_memory(session, dim, periodic):
     """As a CPU fills those of more points than one work-item places; at the end all in one place."""
-    monkeypatch.setattr("clfrnn.planning.binning._FEW_SERIAL", 0)
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
     points = clouds.uniform(130, dim, seed=4)
-    index = clfrnn.build_index(points, 0.2, method="strips", session=session, **domain)
+    device = tuned(session, binning={"serial_points": 0})
+    index = clfrnn.build_index(points, 0.2, method="strips", session=device, **domain)
     assert session.profile.kind == "gpu" or structure_of(index)._bins.layout.plan.way == "counting_sort"
     for moved in (points[::-1].copy(), np.tile(points[7], (130, 1))):
         index.update(moved)
@@ -236,17 +224,13 @@ def test_cells_that_are_counted_in_global_memory(session, monkeypatch, dim, peri
 
 
 @pytest.mark.parametrize("kind", ["as it is", "selected", "by buckets"])
-def test_queries_that_are_sorted_into_cells(session, monkeypatch, kind):
+def test_queries_that_are_sorted_into_cells(session, kind):
     """A copy of the queries, which the walk goes through; on a torus, as they lie anywhere."""
-    monkeypatch.setattr(cell_plan, "_MANY_QUERIES", {})
-    monkeypatch.setattr(cell_plan, "_MANY_QUERIES_ELSEWHERE", 1)
-    monkeypatch.setattr(cell_plan, "_LEAST_TO_SORT_FOR", {})
-    if kind == "by buckets":
-        monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
+    device = session if kind == "as it is" else as_narrow_gpu(session, fma=True)
+    few = {"few_of_item": 0} if kind == "by buckets" else {}
+    device = tuned(device, grid={"many_queries": 1, "least_to_sort_for": 0}, binning=few)
     points, queries = clouds.uniform(110, 3, seed=4), 1.4 * clouds.uniform(90, 3, seed=5)
-    index = clfrnn.build_index(
-        points, 0.2, method="strips", session=session if kind == "as it is" else as_narrow_gpu(session, fma=True)
-    )
+    index = clfrnn.build_index(points, 0.2, method="strips", session=device)
     expected = reference.neighbors(points, 0.2, queries=queries)
     for _ in range(2):  # counters are left for the second time
         with index.session.recorded() as launches:

@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import typing
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from pages import DOCS, ROOT, blocks, run
 
 import clfrnn
 from clfrnn import clouds
+from clfrnn.lists.plan import ListPlan
 from clfrnn.methods import METHODS
 
 README = ROOT / "README.md"
@@ -59,7 +61,7 @@ def test_pages_with_tests_of_their_own_have_them():
     assert {path.name for path in pages_that_run()} >= {"tutorial.md", "loops.md", "periodic.md", "choosing.md"}
     for page, test in ELSEWHERE.items():
         assert blocks(DOCS / page, "python"), page
-        assert test is None or page in (ROOT / f"tests/{test}.py").read_text(encoding="utf-8")
+        assert test is None or page in (ROOT / f"tests/docs/{test}.py").read_text(encoding="utf-8")
 
 
 def test_every_page_is_in_the_table_of_contents():
@@ -77,13 +79,39 @@ def test_every_method_and_option_is_described():
             assert all(option in text for option in method.options), path
 
 
-def test_the_architecture_page_names_every_module_and_template():
-    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    for template in (ROOT / "templates").glob("*.cl.mako"):
-        assert re.search(rf"\b{template.name.removesuffix('.cl.mako')}\b", text), template
-    for module in (ROOT / "clfrnn").rglob("*.py"):
-        name = module.name if module.name != "__init__.py" or module.parent.name == "clfrnn" else module.parent.name
-        assert name.removesuffix(".py") in text, module
+def test_the_architecture_page_names_every_folder():
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    for folder in [*(ROOT / "clfrnn").iterdir(), *(ROOT / "templates").iterdir()]:
+        if folder.is_dir() and folder.name != "__pycache__":
+            assert f"`{folder.name}/`" in text, folder
+    for module in ("api.py", "index.py", "verify.py"):
+        assert f"`{module}`" in text
+        assert (ROOT / "clfrnn" / module).is_file()
+
+
+def test_the_architecture_page_names_every_value_of_a_list_plan():
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    for decision in ("first_pass", "attributes", "capacity"):
+        for value in typing.get_args(typing.get_type_hints(ListPlan)[decision]):
+            assert f"`{value}`" in text, f"{decision} {value}"
+
+
+def test_the_figure_of_the_architecture_page_is_what_its_script_draws():
+    drawn = runpy.run_path(str(DOCS / "make_flow.py"))
+
+    assert drawn["PICTURE"].read_text(encoding="utf-8") == drawn["figure"]()
+    for _, steps in drawn["COLUMNS"]:
+        for path in (path for _, where in steps for path in where.split(", ")):
+            assert (ROOT / "clfrnn" / path).exists(), path
+
+
+def test_paths_on_pages_exist():
+    """In code marks, a path that begins with a folder of the checkout or of the package."""
+    for page in [README, ROOT / "asv_benches/README.md", *DOCS.glob("*.md")]:
+        text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        for path in re.findall(r"`((?:clfrnn|templates|tests|docs|asv_benches)/[\w./-]+)`", text):
+            example = "sweep" in path or "NAME" in path
+            assert example or (ROOT / path).exists(), f"{page.name}: {path}"
 
 
 def test_the_project_has_what_its_metadata_names():

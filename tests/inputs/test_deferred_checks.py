@@ -68,6 +68,7 @@ def test_boxes_come_to_the_host_eight_at_a_time(session, dtype, to_device, count
         boxes.append(bounding_box(session, to_device(array), PendingBox(readback, 2)))
         assert counted["copies"] == k // 8
         assert sum(box.box is not None for box in boxes) == 8 * max(0, k // 8 - 1)
+    assert len({box.arguments for box in boxes[-16:]}) == 16, "no slot is taken again before its box has come"
     boxes[-1].read()
     assert counted["copies"] == counted["waits"] == 50 // 8 + 1
     assert [box.box for box in boxes] == [(tuple(each[0]), tuple(each[-1]), None) for each in arrays]
@@ -133,7 +134,7 @@ def found(session, checks, points):
 def test_bad_points_raise_until_others_take_their_place(session, checks):
     checks.settle()
     checks.new_points(found(session, checks, spoilt(CLOUD, 7)))
-    assert checks.box_of_points() is checks.known_box() is checks.bad_points() is None
+    assert checks.box_of_points() is checks.newest_box() is checks.bad_points() is None
     for _ in range(3):
         with pytest.raises(clfrnn.InvalidInputError, match=r"points: .*row 7\b"):
             checks.settle()
@@ -167,7 +168,7 @@ def test_a_box_of_points_that_were_replaced_is_no_news(session, checks):
     checks.good_points(new)
     checks.settle()
     assert checks.of_points() == []
-    assert checks.known_box() is checks.box_of_points() is new.box
+    assert checks.newest_box() is checks.box_of_points() is new.box
 
 
 def test_checks_are_judged_by_themselves(session, checks):
@@ -240,7 +241,7 @@ def test_hinted_lists_carry_the_checks_of_their_own_points(session, index, to_de
     index.update(good)
     before = index.query(hint=10)
     index.update(bad)
-    spoilt_list, at_once = index.query(hint=10), index.query(good, hint=10)
+    own, foreign = index.query(hint=10), index.query(good, hint=10)
     index.update(good)
     after, queried = index.query(hint=10), index.query(bad, hint=10)
     if looked == "after check()":
@@ -251,7 +252,7 @@ def test_hinted_lists_carry_the_checks_of_their_own_points(session, index, to_de
     if looked == "after ten updates":
         for _ in range(10):
             index.update(good)
-    for each, name in ((spoilt_list, "points"), (at_once, "points"), (queried, "queries")):
+    for each, name in ((own, "points"), (foreign, "points"), (queried, "queries")):
         for _ in range(2):
             with pytest.raises(clfrnn.InvalidInputError, match=rf"{name}: .*row 4\b"):
                 _ = each.indices

@@ -3,18 +3,19 @@
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu, structure_of, takes_long_as_gpu
+from conftest import POINTS, as_gpu, structure_of, takes_long_as_gpu, tuned
 
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.lists import attributes
-from clfrnn.lists import plan as list_plan
 from clfrnn.methods import METHODS
-from clfrnn.methods.grid import plan as cell_plan
 from clfrnn.primitives.pair_geometry import measure_pairs as measure
 
 N = min(500, POINTS)
 RADIUS = 0.17
+
+#: However short lists are.
+ALWAYS = {"attributes_apart": 0, "attributes_apart_of_point": 0}
 BOX = {"box": (1.0, 1.0, 1.0), "periodic": (True, False, True)}
 ASKED = {
     "distances": {"distances": True, "sort": "index"},
@@ -26,9 +27,7 @@ ASKED = {
 
 @pytest.fixture(autouse=True)
 def measured(monkeypatch):
-    """Lists are measured however short they are; how many were."""
-    monkeypatch.setattr(list_plan, "_NUMBERS", 0)
-    monkeypatch.setattr(list_plan, "_NUMBERS_OF_POINT", 0)
+    """How many lists were measured."""
     made = []
     monkeypatch.setattr(
         attributes,
@@ -50,9 +49,10 @@ def assert_same(found, expected, *, by_distance=False):
 
 
 def gpu(session, method):
+    """One that measures lists however short they are."""
     if session.profile.kind != "gpu" and (method == "aabb_tree" or takes_long_as_gpu(session, method)):
         pytest.skip("drivers for CPUs take long for kernels in the arrangement for a GPU")
-    return as_gpu(session)
+    return tuned(as_gpu(session), lists=ALWAYS)
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
@@ -129,12 +129,9 @@ def test_lists_are_of_the_points_and_queries_that_were(session, foreign, measure
 
 
 @pytest.mark.parametrize("domain", [{}, BOX], ids=["open", "periodic"])
-def test_parts_of_many_queries(session, monkeypatch, domain, measured):
+def test_parts_of_many_queries(session, domain, measured):
     """Whose walks go through a sorted copy of them, made anew for each part."""
-    monkeypatch.setattr(cell_plan, "_MANY_QUERIES", {})
-    monkeypatch.setattr(cell_plan, "_MANY_QUERIES_ELSEWHERE", 40)
-    monkeypatch.setattr(cell_plan, "_LEAST_TO_SORT_FOR", {})
-    session = gpu(session, "strips")
+    session = tuned(gpu(session, "strips"), grid={"many_queries": 40, "least_to_sort_for": 0})
     points, queries = clouds.uniform(N, 3, seed=10), clouds.uniform(N, 3, seed=11)
     on_device = cla.to_device(session.queue, queries)
     index = clfrnn.build_index(points, RADIUS, method="strips", session=session, **domain)

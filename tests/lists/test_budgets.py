@@ -10,11 +10,10 @@ import re
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import FULL, POINTS, as_gpu
+from conftest import FULL, POINTS, as_gpu, tuned
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.lists import plan as list_plan
 from clfrnn.methods import METHODS
 from clfrnn.primitives.readback import Readback
 
@@ -334,13 +333,11 @@ def test_a_list_that_does_not_fit(small, method, short):
     assert same(index.query(sort="index"), bare), "a list that fits is made"
 
 
-def test_points_that_lists_are_measured_by_make_way_for_them(session, monkeypatch):
+def test_points_that_lists_are_measured_by_make_way_for_them(session):
     """Where memory is short, lists of a GPU are written as those of others are."""
-    monkeypatch.setattr(list_plan, "_NUMBERS", 0)
-    monkeypatch.setattr(list_plan, "_NUMBERS_OF_POINT", 0)
-    walker = as_gpu(session)
+    walker = tuned(as_gpu(session), lists={"attributes_apart": 0, "attributes_apart_of_point": 0})
     small = clfrnn.Session(walker.queue)
-    small.profile = walker.profile
+    small.profile, small.tuning = walker.profile, walker.tuning
     index = clfrnn.build_index(CLOUD, RADIUS, method="strips", session=small)
     whole = index.query(**FULL)
     expected, needed = whole.to_host(), nbytes(whole)
@@ -496,8 +493,8 @@ def test_bad_device_points_are_reported_when_a_hinted_list_is_looked_at(session,
 
 def test_len_does_not_look_but_repr_does(index, monkeypatch):
     reads = []
-    read = Readback.read
-    monkeypatch.setattr(Readback, "read", lambda *given: (reads.append(given), read(*given))[1])
+    wait = Readback.wait
+    monkeypatch.setattr(Readback, "wait", lambda *given: (reads.append(given), wait(*given))[1])
 
     found = index.query(hint=2 * PAIRS)
 

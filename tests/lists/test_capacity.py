@@ -6,7 +6,7 @@ import gc
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import FULL, POINTS, as_gpu, before_allocations, structure_of
+from conftest import FULL, POINTS, as_gpu, before_allocations, with_slots
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -15,7 +15,6 @@ from clfrnn.lists import columns as list_spec
 from clfrnn.lists import two_pass as lists
 from clfrnn.lists.capacity import Capacity
 from clfrnn.methods import METHODS
-from clfrnn.methods.grid.structure import GridStructure
 from clfrnn.primitives.readback import Readback
 
 pytestmark = pytest.mark.usefixtures("unsliced")
@@ -55,11 +54,7 @@ def strips(session):
 
 def by_walks_alone(index):
     """No neighbor buffer, from which rows are written without a second walk."""
-    structure = structure_of(index)
-    if isinstance(structure, GridStructure):
-        structure._slots = 0
-        structure._facts = structure._facts_of(structure.cell_grid)
-    return index
+    return with_slots(index, 0)
 
 
 def assert_same(found, expected):
@@ -372,7 +367,7 @@ def test_an_error_comes_before_a_budget_that_bad_points_would_keep(index):
         index.query(max_bytes=10)
 
 
-# --- capacity ------------------------------------------------------------------------------------------------------------
+# --- capacity ---------------------------------------------------------------------------------------------------------
 
 
 def test_capacities_keep_their_size():

@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from conftest import POINTS, as_gpu, assert_same, same_rows
+from conftest import POINTS, as_gpu, assert_same, same_rows, with_tuning
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -240,7 +240,9 @@ def planned(profile, *, facts=FACTS, memory=(GIB, 8 * GIB), carried=None, proble
         dtype=np.dtype(np.float32),
     )
     base = ListProblem(m=100_000, n=100_000, foreign=False, reads_copy=False, pairs=3e5, periodic=False)
-    return plan_list(dataclasses.replace(base, **(problem or {})), columns, facts, profile, memory=memory, **asked)
+    return plan_list(
+        dataclasses.replace(base, **(problem or {})), columns, facts, *with_tuning(profile), memory=memory, **asked
+    )
 
 
 def test_indices_alone_take_a_buffer_of_few_neighbors_and_else_a_mask(profile):

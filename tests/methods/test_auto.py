@@ -7,13 +7,15 @@ import math
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import RECORDED, as_gpu
+from conftest import RECORDED, as_gpu, with_tuning
 
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.methods import choose_method, is_worth_binning
 from clfrnn.period import PeriodicBox
+from clfrnn.planning.primitives import plan_sample
 from clfrnn.planning.problem import Problem
+from clfrnn.planning.tuning import Tuning
 from clfrnn.survey import Survey
 
 #: Recorded GPUs, without the device that was made up to offer little.
@@ -31,7 +33,7 @@ def even(*, neighbors, n=4_194_304, dim=3, real="float", periodic=False, crowdin
 
 
 def choice(problem, name):
-    chosen = choose_method(problem, RECORDED[name])
+    chosen = choose_method(problem, *with_tuning(RECORDED[name]))
     assert chosen.why.startswith("chosen by auto, as ")
     return chosen.method.name, chosen.why
 
@@ -79,8 +81,9 @@ def test_a_tree_for_few_points_sooner(name, dim):
 @pytest.mark.parametrize(("n", "method"), [(1 << 27, "aabb_tree"), (1 << 30, "strips")])
 def test_crowds_that_may_be_chance_are_none(n, method):
     """One of 128 points is counted, or one of 1,024, of which two that meet in one cell stand for a million pairs."""
-    cloud = even(neighbors=50, n=n)
-    problem = dataclasses.replace(cloud, survey=dataclasses.replace(cloud.survey, others=12, unevenness=6))
+    cloud, sample = even(neighbors=50, n=n), plan_sample(Tuning.default("gpu"), n)
+    survey = dataclasses.replace(cloud.survey, others=12, unevenness=6, sample=sample)
+    problem = dataclasses.replace(cloud, survey=survey)
     assert choice(problem, "h200")[0] == method
 
 
@@ -97,7 +100,8 @@ def test_a_tree_where_neighbors_are_many(name):
         (few, {"queries": few, "varied": True}, 4_000),
     ):
         fewer, more = (
-            choose_method(even(neighbors=factor * least, n=n), RECORDED[name], **asked) for factor in (0.98, 1.02)
+            choose_method(even(neighbors=factor * least, n=n), *with_tuning(RECORDED[name]), **asked)
+            for factor in (0.98, 1.02)
         )
         assert (fewer.method.name, more.method.name) == ("strips", "aabb_tree")
         within = "the largest of the radii" if "varied" in asked else "the radius"
@@ -178,8 +182,8 @@ def test_few_points_for_many_queries_and_many_for_few(name, dim):
     few = 6000 if gpu else 512
 
     def taken(n, m):
-        worth = is_worth_binning(n, RECORDED[name], dim=dim, queries=m, periodic=False)
-        chosen = choose_method(even(neighbors=0.01, dim=dim, n=n), RECORDED[name], queries=m)
+        worth = is_worth_binning(n, *with_tuning(RECORDED[name]), dim=dim, queries=m, periodic=False)
+        chosen = choose_method(even(neighbors=0.01, dim=dim, n=n), *with_tuning(RECORDED[name]), queries=m)
         assert worth == (chosen.method.name != "brute_force")
         assert worth or f"as {n:,} points, for {m:,} queries, are not worth" in chosen.why.replace("and ", "as ")
         return chosen.method.name
@@ -204,18 +208,18 @@ def test_few_points_that_are_searched_once_go_into_cells_of_any_side(name):
     """Before anybody knows the best; more of them, more queries, more neighbors, and an index, go into strips."""
 
     def taken(n, m, neighbors=10.0):
-        return choose_method(even(neighbors=neighbors, n=n), RECORDED[name], queries=m).method.name
+        return choose_method(even(neighbors=neighbors, n=n), *with_tuning(RECORDED[name]), queries=m).method.name
 
     assert taken(1 << 16, 1 << 16) == "uniform_grid"
     assert taken(1 << 16, 1 << 16, 51.0) == taken((1 << 16) + 1, 1 << 16) == taken(1 << 16, (1 << 16) + 1) == "strips"
-    assert choose_method(even(neighbors=10.0, n=1 << 16), RECORDED[name]).method.name == "strips"
+    assert choose_method(even(neighbors=10.0, n=1 << 16), *with_tuning(RECORDED[name])).method.name == "strips"
 
 
 @pytest.mark.parametrize("name", GPUS)
 def test_few_queries_in_a_periodic_box(name):
     """All pairs of twice as many points, as all queries go at once."""
     worth = {
-        (n, m): is_worth_binning(n, RECORDED[name], dim=3, queries=m, periodic=True)
+        (n, m): is_worth_binning(n, *with_tuning(RECORDED[name]), dim=3, queries=m, periodic=True)
         for n in (500, 501, 1000, 1001)
         for m in (1, 256, 257, 1000)
     }
@@ -233,7 +237,10 @@ def test_few_points_and_other_dimensions(name):
         """How many points are worth more than that."""
         for n in range(1, 10_000):
             problem = even(neighbors=0.01, dim=dim, n=n, periodic=periodic)
-            if choose_method(problem, RECORDED[name], queries=n if once else None).method.name != "brute_force":
+            if (
+                choose_method(problem, *with_tuning(RECORDED[name]), queries=n if once else None).method.name
+                != "brute_force"
+            ):
                 return n
         return None
 

@@ -6,20 +6,22 @@ import math
 
 import numpy as np
 import pytest
-from conftest import RECORDED
+from conftest import RECORDED, with_tuning
 
 from clfrnn.domain import grid_of
 from clfrnn.methods import METHODS
 from clfrnn.period import PeriodicBox
 from clfrnn.planning import bucket_sort as buckets
 from clfrnn.planning import coarse_grid as coarse
-from clfrnn.planning import configs, primitive_configs
+from clfrnn.planning import configs
 from clfrnn.planning import fenns as blocks
 from clfrnn.planning import primitives as plan
+from clfrnn.planning import traversal as walks
 from clfrnn.planning import tree_build as trees
 from clfrnn.planning import tree_traversal as packs
 from clfrnn.planning.binning import plan_binning
 from clfrnn.planning.problem import Problem
+from clfrnn.planning.tuning import Tuning
 from clfrnn.profile import DeviceProfile
 from clfrnn.runtime import launch_limits as limits
 from clfrnn.survey import Survey
@@ -40,14 +42,14 @@ def local_bytes(config):
     size = config.work_group_size
     if isinstance(config, configs.TileConfig):
         return config.tile * config.dim * REAL_SIZE[config.real]
-    if isinstance(config, primitive_configs.ReduceConfig):
+    if isinstance(config, plan.ReduceConfig):
         return size * max(2 * config.dim * REAL_SIZE[config.real] + 4, 24)
-    if isinstance(config, primitive_configs.ScanConfig):
+    if isinstance(config, plan.ScanConfig):
         assert config.local_memory == size * 8 * (1 + (config.items + 1) * config.through_local)
         return config.local_memory
-    if isinstance(config, primitive_configs.BufferToRowsConfig):
-        return size * config.stashed * 4
-    if isinstance(config, primitive_configs.SortConfig):
+    if isinstance(config, plan.BufferToRowsConfig):
+        return size * config.buffer_slots * 4
+    if isinstance(config, plan.SortConfig):
         pairs = size * config.items * {"uint": 8, "ulong": 12}[config.key]
         return 4 * ((size << config.digit_bits) + size + (1 << config.digit_bits)) + (pairs if config.held else 0)
     if isinstance(config, buckets.RegionConfig):
@@ -72,34 +74,35 @@ def local_bytes(config):
 def all_configs(profile):
     for real in reals(profile):
         for dim in range(1, 13):
-            yield plan.plan_tile(profile, dim=dim, real=real, periodic=True)
-            yield plan.plan_reduce(profile, dim=dim, real=real)
-            yield plan.plan_gather(profile, dim=dim, real=real)
-            yield plan.plan_walk(profile, dim=dim, real=real, periodic=True)
+            yield walks.plan_tile(*with_tuning(profile), dim=dim, real=real, periodic=True)
+            yield plan.plan_reduce(*with_tuning(profile), dim=dim, real=real)
+            yield plan.plan_gather(*with_tuning(profile), dim=dim, real=real)
+            yield walks.plan_walk(*with_tuning(profile), dim=dim, real=real, periodic=True)
+            carried = {"distances": True, "vectors": True, "shifts": True}
             yield plan.plan_row_sort(
-                profile, dim=dim, real=real, by_distance=True, offset="int", distances=True, vectors=True, shifts=True
+                *with_tuning(profile), dim=dim, real=real, by_distance=True, offset="int", **carried
             )
-            yield plan.plan_images(profile, dim=dim, real=real)
-            yield trees.plan_tree(profile, dim=dim, real=real, periodic=True)
-            yield packs.plan_tree_walk(profile, dim=dim, real=real, periodic=True)
+            yield plan.plan_images(*with_tuning(profile), dim=dim, real=real)
+            yield trees.plan_tree(*with_tuning(profile), dim=dim, real=real, periodic=True, leaves=256)
+            yield packs.plan_tree_walk(*with_tuning(profile), dim=dim, real=real, periodic=True, leaf_size=32)
         for dim in (2, 3):
-            yield plan.plan_walk(profile, dim=dim, real=real, periodic=True, edges=True)
-            yield coarse.plan_coarse(profile, dim=dim, real=real, periodic=True)
-            yield buckets.plan_buckets(profile, dim=dim, real=real, periodic=True)
-            yield buckets.plan_serial_cells(profile, dim=dim, real=real, periodic=True, layout="columns")
-            yield buckets.plan_select_cells(profile, dim=dim, real=real, periodic=True, layout="pairs")
-            yield buckets.plan_bucket_cells(profile, dim=dim, real=real, periodic=True, layout="pairs")
-            yield buckets.plan_regions(profile, dim=dim, real=real, periodic=True)
+            yield walks.plan_walk(*with_tuning(profile), dim=dim, real=real, periodic=True, edges=True)
+            yield coarse.plan_coarse(*with_tuning(profile), dim=dim, real=real, periodic=True)
+            yield buckets.plan_buckets(*with_tuning(profile), dim=dim, real=real, periodic=True)
+            yield buckets.plan_serial_cells(*with_tuning(profile), dim=dim, real=real, periodic=True, layout="columns")
+            yield buckets.plan_select_cells(*with_tuning(profile), dim=dim, real=real, periodic=True, layout="pairs")
+            yield buckets.plan_bucket_cells(*with_tuning(profile), dim=dim, real=real, periodic=True, layout="pairs")
+            yield buckets.plan_regions(*with_tuning(profile), dim=dim, real=real, periodic=True)
             yield fenns(profile, dim=dim, real=real).config
     for total, out in (("int", "int"), ("long", "int"), ("long", "long")):
-        yield plan.plan_scan(profile, total=total, out=out)
-        yield plan.plan_short_scan(profile, total=total, out=out)
+        yield plan.plan_scan(*with_tuning(profile), total=total, out=out)
+        yield plan.plan_short_scan(*with_tuning(profile), total=total, out=out)
     for key in ("uint", "ulong"):
-        yield plan.plan_sort(profile, key=key)
+        yield plan.plan_sort(*with_tuning(profile), key=key)
     for slots in (4, 16):
-        yield plan.plan_buffer_to_rows(profile, stashed=slots, offset="long")
-    yield plan.plan_fill(profile)
-    yield plan.plan_take(profile, word="uint")
+        yield plan.plan_buffer_to_rows(*with_tuning(profile), buffer_slots=slots, offset="long")
+    yield plan.plan_fill(*with_tuning(profile))
+    yield plan.plan_take(*with_tuning(profile), word="uint")
 
 
 def test_profiles_survive_json(profile):
@@ -107,7 +110,7 @@ def test_profiles_survive_json(profile):
 
 
 def fenns(profile, **asked):
-    return METHODS["fenns"].plan(problem(coarse_shape=None, **asked), profile)
+    return METHODS["fenns"].plan(problem(coarse_shape=None, **asked), *with_tuning(profile))
 
 
 def test_every_config_is_legal(profile):
@@ -121,7 +124,7 @@ def test_every_config_is_legal(profile):
 
 def test_tiles_of_a_short_scan(profile):
     """As large on every GPU, as far as items hold them in registers."""
-    config = plan.plan_short_scan(profile, total="int", out="int")
+    config = plan.plan_short_scan(*with_tuning(profile), total="int", out="int")
     widest = profile.max_work_group_size
     if profile.kind != "gpu":
         assert (config.work_group_size, config.items) == (min(8, widest), 512)
@@ -143,7 +146,7 @@ def test_groups_that_count_buckets_have_a_batch_for_each_item(profile):
         9 * units * batches: 4 * units,
     }
     for n, groups in expected.items():
-        assert buckets.bucket_groups(profile, n, 512) == min(groups, -(-n // 512))
+        assert buckets.bucket_groups(*with_tuning(profile), n, 512) == min(groups, -(-n // 512))
 
 
 def test_groups_are_whole_wavefronts(profile):
@@ -169,24 +172,24 @@ def test_more_local_memory_never_means_smaller_plans(profile, dim, real):
     for memory in range(2 << 10, 256 << 10, 1 << 10):
         device = dataclasses.replace(profile, local_memory=memory + profile.local_reserve)
         sort, walk = (
-            plan.plan_sort(device, key="ulong"),
-            packs.plan_tree_walk(device, dim=dim, real=real, periodic=True),
+            plan.plan_sort(*with_tuning(device), key="ulong"),
+            packs.plan_tree_walk(*with_tuning(device), dim=dim, real=real, periodic=True, leaf_size=32),
         )
-        making = trees.plan_tree(device, dim=dim, real=real, periodic=True)
-        reduction = plan.plan_reduce(device, dim=dim, real=real)
+        making = trees.plan_tree(*with_tuning(device), dim=dim, real=real, periodic=True, leaves=256)
+        reduction = plan.plan_reduce(*with_tuning(device), dim=dim, real=real)
         assert local_bytes(reduction) <= device.usable_local_memory
         sizes = {
-            "all pairs": plan.plan_tile(device, dim=dim, real=real, periodic=True).tile,
+            "all pairs": walks.plan_tile(*with_tuning(device), dim=dim, real=real, periodic=True).tile,
             "sort": sort.work_group_size * sort.items,
-            "scan": plan.plan_scan(device, total="int", out="int").work_group_size,
+            "scan": plan.plan_scan(*with_tuning(device), total="int", out="int").work_group_size,
             "reduction": reduction.work_group_size,
             "packs": walk.packed,
             "boxes": making.leaves,
             "block": making.block,
             "counters": coarse.most_coarse_cells(device),
-            "tile of a region": buckets.plan_regions(device, dim=dim, real=real, periodic=True).tile,
-            "cells of a bucket": buckets.most_cells_of_bucket(device),
-            "local grid": blocks.plan_block(device, problem=asked, grid=grid).tile,
+            "tile of a region": buckets.plan_regions(*with_tuning(device), dim=dim, real=real, periodic=True).tile,
+            "cells of a bucket": buckets.most_cells_of_bucket(*with_tuning(device)),
+            "local grid": blocks.plan_block(*with_tuning(device), problem=asked, grid=grid).tile,
         }
         for name, size in sizes.items():
             assert before is None or size >= before[name], f"{name} at {memory:,} bytes"
@@ -237,7 +240,7 @@ CELLS = {
 def test_memory_is_bounded_by_the_number_of_points(profile, method, dim, extent, radius):
     for n in (1, 1000, 1_000_000):
         asked = problem(n=n, dim=dim, radius=radius, extent=extent, **CELLS[method])
-        decided = METHODS[method].plan(asked, profile)
+        decided = METHODS[method].plan(asked, *with_tuning(profile))
         grid = decided.grid
         assert 1 <= grid.cells <= max(64, 4 * n)
         assert all(is_power_of_two(side) for side in grid.shape) or not grid.wrapped
@@ -252,8 +255,8 @@ def test_memory_is_bounded_by_the_number_of_points(profile, method, dim, extent,
 
 def test_the_side_is_kept_on_a_torus(profile):
     asked = {**CELLS["strips"], "bin_width": 0.5}
-    near = METHODS["strips"].plan(problem(extent=1.0, **asked), profile).grid
-    far = METHODS["strips"].plan(problem(extent=1e6, **asked), profile).grid
+    near = METHODS["strips"].plan(problem(extent=1.0, **asked), *with_tuning(profile)).grid
+    far = METHODS["strips"].plan(problem(extent=1e6, **asked), *with_tuning(profile)).grid
 
     assert not near.wrapped
     assert far.wrapped
@@ -264,14 +267,14 @@ def test_the_side_is_kept_on_a_torus(profile):
 def test_bin_width_is_cell_side_over_radius(profile):
     for width in (0.3, 0.5, 1.0, 2.0):
         options = {"construction": "counting", "bin_width": width}
-        grid = METHODS["strips"].plan(problem(**options), profile).grid
+        grid = METHODS["strips"].plan(problem(**options), *with_tuning(profile)).grid
         assert grid.sides == pytest.approx((width * 0.05,) * 3)
 
 
 def test_default_sides_follow_density(profile):
     def side(method, others, n=100_000):
         asked = problem(others=others, n=n, **CELLS[method])
-        along, across, _ = METHODS[method].plan(asked, profile).grid.sides
+        along, across, _ = METHODS[method].plan(asked, *with_tuning(profile)).grid.sides
         return across / 0.05, across / along
 
     assert side("uniform_grid", 100.0) == pytest.approx((1, 1))
@@ -287,7 +290,7 @@ def test_cells_of_sparse_points_are_whole_radii_across(profile, dim, spacing):
     """On devices whose work-items go in step; about as many cells as points either way."""
     extent = 20 * spacing * 0.05
     asked = problem(others=spacing**-dim, dim=dim, n=20**dim, extent=extent, **CELLS["strips"])
-    along, *across = (side / 0.05 for side in METHODS["strips"].plan(asked, profile).grid.sides)
+    along, *across = (side / 0.05 for side in METHODS["strips"].plan(asked, *with_tuning(profile)).grid.sides)
     if profile.kind == "cpu" or spacing > 100:
         assert [along, *across] == pytest.approx([spacing] * dim, rel=0.01)
         return
@@ -302,7 +305,7 @@ def test_points_that_take_up_little_of_their_box_have_cells_for_all_of_it(profil
     def planned(n):
         survey = Survey(n=n, low=(0.0,) * 3, high=(1.0,) * 3, others=12.0)
         asked = Problem(n=n, dim=3, real="float", radius=0.01, survey=survey, options=CELLS["strips"])
-        return METHODS["strips"].plan(asked, profile).grid
+        return METHODS["strips"].plan(asked, *with_tuning(profile)).grid
 
     assert planned(300_000).sides == pytest.approx((0.01,) * 3, rel=1e-3)
     assert not planned(300_000).wrapped
@@ -318,7 +321,7 @@ def filling(profile, *, n, cells, others=5.0, per_cell=1.0, wrapped=False):
     survey = Survey(n=n, low=(0.0, 0.0), high=(n / per_cell, 1.0), others=others)
     asked = Problem(n=n, dim=2, real="float", radius=1.0, survey=survey)
     grid = grid_of(low=(0.0, 0.0), sides=(1.0, 1.0), shape=(cells, 1), periods=(0, 0), real="float", wrapped=wrapped)
-    return plan_binning(profile, problem=asked, grid=grid)
+    return plan_binning(*with_tuning(profile), problem=asked, grid=grid)
 
 
 @pytest.mark.parametrize("name", [name for name, profile in RECORDED.items() if profile.kind == "gpu"])
@@ -329,11 +332,12 @@ def test_cells_of_very_many_points_are_filled_by_buckets(name, power):
     survey = Survey(n=n, low=(0.0,) * 3, high=(1.0,) * 3)
     radius = (3 / (4.19 * n)) ** (1 / 3)
     asked = Problem(n=n, dim=3, real="float", radius=radius, survey=survey, options=CELLS["strips"])
-    plan = METHODS["strips"].plan(asked, profile)
+    plan = METHODS["strips"].plan(asked, *with_tuning(profile))
     small = profile.loop_turns is not None or profile.usable_local_memory < (40_000 if power == 28 else 24_000)
     assert plan.binning.by_buckets or small
     if name == "h200":
-        filling = buckets.plan_bucket_cells(profile, dim=3, real="float", periodic=False, layout="records")
+        facts = {"dim": 3, "real": "float", "periodic": False, "layout": "records"}
+        filling = buckets.plan_bucket_cells(*with_tuning(profile), **facts)
         assert (n / plan.binning.buckets <= filling.tile) == (power <= 26)
         along, *across = (side / radius for side in plan.grid.sides)
         assert across == pytest.approx([1, 1], rel=1e-3)
@@ -345,7 +349,7 @@ def test_cells_of_very_many_points_are_filled_by_buckets(name, power):
 def test_buckets_hold_all_cells_and_are_counted_in_local_memory(profile, n, per_cell):
     cells = max(1, int(n / per_cell))
     found = filling(profile, n=n, cells=cells, others=0.0, per_cell=per_cell)
-    most, of_bucket = coarse.most_coarse_cells(profile), buckets.most_cells_of_bucket(profile)
+    most, of_bucket = coarse.most_coarse_cells(profile), buckets.most_cells_of_bucket(*with_tuning(profile))
     assert is_power_of_two(of_bucket)
     if profile.kind != "gpu":
         few = "points are few, and a launch takes longer than one work-item for them"
@@ -353,7 +357,7 @@ def test_buckets_hold_all_cells_and_are_counted_in_local_memory(profile, n, per_
         assert (found.way, found.why) == expected
         return
     few = n <= 64 * min(1024, profile.max_work_group_size)
-    selecting = buckets.plan_select_cells(profile, dim=2, real="float", periodic=False, layout="records")
+    selecting = buckets.plan_select_cells(*with_tuning(profile), dim=2, real="float", periodic=False, layout="records")
     assert (found.way == "select_cells") == (few and cells <= profile.compute_units * selecting.counters)
     if found.way == "select_cells":
         assert found.buckets << found.shift >= cells > (found.buckets - 1) << found.shift
@@ -375,7 +379,7 @@ def test_regions_are_as_many_as_each_has_buckets(profile, n, others):
     if not found.regions:
         assert found.span == 0
         return
-    config = buckets.plan_regions(profile, dim=2, real="float", periodic=False)
+    config = buckets.plan_regions(*with_tuning(profile), dim=2, real="float", periodic=False)
     assert n > 1 << 20, "middle clouds are sorted in one pass"
     assert 0 < found.entered < 1 << 30
     assert found.regions << found.span >= found.buckets > (found.regions - 1) << found.span
@@ -421,7 +425,11 @@ def test_any_survey_is_answered(profile, others, side):
     survey = Survey(n=10**6, low=(0.0,) * 3, high=(side,) * 3, others=others)
     asked = Problem(n=10**6, dim=3, real="double", radius=side, survey=survey)
     grid = grid_of(low=(0.0,) * 3, sides=(side,) * 3, shape=(128,) * 3, periods=(0,) * 3, real="double", wrapped=True)
-    assert plan_binning(profile, problem=asked, grid=grid).way in ("bucket_sort", "region_sort", "counting_sort")
+    assert plan_binning(*with_tuning(profile), problem=asked, grid=grid).way in (
+        "bucket_sort",
+        "region_sort",
+        "counting_sort",
+    )
 
 
 def test_counts_at_the_edges_of_a_box_hold_few_registers_in_wide_groups(profile):
@@ -429,7 +437,7 @@ def test_counts_at_the_edges_of_a_box_hold_few_registers_in_wide_groups(profile)
 
     def plans(real):
         asked = dataclasses.replace(problem(real=real, **CELLS["strips"]), box=box)
-        return METHODS["strips"].plan(asked, profile)
+        return METHODS["strips"].plan(asked, *with_tuning(profile))
 
     config, edges = plans("float").config, plans("float").edges
     assert config.registers is None
@@ -448,7 +456,7 @@ def test_as_many_points_as_int32_counts(profile):
     """Addresses, and the one behind the last, stay in int32."""
     for extent in (1.0, 1e6):
         asked = problem(n=2**31 - 2**22, extent=extent, radius=1e-4, others=0.01, **CELLS["strips"])
-        assert METHODS["strips"].plan(asked, profile).grid.cells <= 2**30
+        assert METHODS["strips"].plan(asked, *with_tuning(profile)).grid.cells <= 2**30
 
 
 @pytest.mark.parametrize("real", ["float", "double"])
@@ -457,12 +465,12 @@ def test_any_radius_can_be_planned(profile, real, radius):
     for n in (0, 1, 5000):
         for others in (0.0, 7.0, 5e8):
             asked = problem(n=n, radius=radius, real=real, others=others, **CELLS["strips"])
-            assert all(math.isfinite(side) for side in METHODS["strips"].plan(asked, profile).grid.sides)
+            assert all(math.isfinite(side) for side in METHODS["strips"].plan(asked, *with_tuning(profile)).grid.sides)
 
 
 def test_brute_force_tiles_through_local_memory(profile):
     for dim in (1, 3, 12):
-        config = METHODS["brute_force"].plan(problem(dim=dim), profile).config
+        config = METHODS["brute_force"].plan(problem(dim=dim), *with_tuning(profile)).config
         assert config.tile >= 1
         assert config.dim == dim
 
@@ -470,7 +478,7 @@ def test_brute_force_tiles_through_local_memory(profile):
 def test_launch_budget_grows_with_the_device(profile):
     doubled = dataclasses.replace(profile, compute_units=profile.compute_units * 64, clock=profile.clock * 64)
 
-    assert limits.launch_budget(doubled) > limits.launch_budget(profile) >= 1 << 20
+    assert limits.launch_budget(*with_tuning(doubled)) > limits.launch_budget(*with_tuning(profile)) >= 1 << 20
 
 
 def test_a_launch_gets_what_the_lanes_can_do():
@@ -478,15 +486,18 @@ def test_a_launch_gets_what_the_lanes_can_do():
 
     def share(name):
         profile = RECORDED[name]
-        return limits.launch_budget(profile) / (profile.compute_units * profile.unit_lanes * profile.clock)
+        return limits.launch_budget(*with_tuning(profile)) / (
+            profile.compute_units * profile.unit_lanes * profile.clock
+        )
 
     assert share("arc-a770") == pytest.approx(share("mi300x"))
     # 4,096 lanes at 2,400 MHz against 19,456 at 2,100: by units alone the smaller would be given the more.
-    assert limits.launch_budget(RECORDED["arc-a770"]) < limits.launch_budget(RECORDED["mi300x"]) / 4
+    smaller, larger = (limits.launch_budget(*with_tuning(RECORDED[name])) for name in ("arc-a770", "mi300x"))
+    assert smaller < larger / 4
 
 
 def test_planning_uses_keyword_only_frozen_data():
-    for kind in (getattr(module, name) for module in (configs, primitive_configs) for name in module.__all__):
+    for kind in (getattr(module, name) for module in (configs, plan) for name in module.__all__):
         if isinstance(kind, type):
             assert dataclasses.is_dataclass(kind)
             assert kind.__dataclass_params__.frozen
@@ -496,7 +507,8 @@ def test_planning_uses_keyword_only_frozen_data():
 def test_what_chance_explains_is_no_crowd():
     """A sample of some thousand points tells twice the mean from the mean only where neighbors are not too rare."""
     n, radius = 4_194_304, 0.2 / 180
-    even = Survey(n=n, low=(0.0,) * 3, high=(1.0,) * 3)
+    sample = plan.plan_sample(Tuning.default("gpu"), n)
+    even = Survey(n=n, low=(0.0,) * 3, high=(1.0,) * 3, sample=sample)
     assert dataclasses.replace(even, others=2 * n * radius**3).density(radius) == pytest.approx(n)
     assert dataclasses.replace(even, others=20 * n * radius**3).density(radius) == pytest.approx(20 * n)
     assert dataclasses.replace(even, others=2 * n * 0.01**3).density(0.01) == pytest.approx(2 * n)

@@ -7,15 +7,14 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu
+from conftest import POINTS, as_gpu, set_facts, tuned
 from mako.lookup import TemplateLookup
 
 import clfrnn
-from clfrnn import survey as survey_module
 from clfrnn.domain import padded_radius
 from clfrnn.planning import primitives as plan
 from clfrnn.planning.configs import count_bits
-from clfrnn.primitives import radix_sort, scan
+from clfrnn.primitives import scan
 from clfrnn.primitives.fill import fill
 from clfrnn.primitives.gather import pack
 from clfrnn.primitives.pair_geometry import measure_pairs
@@ -91,16 +90,15 @@ def test_exclusive_scan(session, n):
 
 
 @pytest.fixture(params=[-1, None], ids=["shares", "few"])
-def short(request, monkeypatch):
+def scanning(request, session):
     """Counts are scanned in two launches, or in one as far as that is sooner."""
-    if request.param is not None:
-        monkeypatch.setattr(scan, "_FEW", request.param)
-        monkeypatch.setattr(scan, "_SOME", {"gpu": request.param})
+    return session if request.param is None else tuned(session, primitives={"one_launch_counts": request.param})
 
 
 @pytest.mark.parametrize("out", [np.int32, np.int64])
 @pytest.mark.parametrize("n", [0, 1, 100, POINTS])
-def test_scan_and_the_total_beside(session, n, out, short):
+def test_scan_and_the_total_beside(scanning, n, out):
+    session = scanning
     counts = np.random.default_rng(n).integers(0, 1000, n).astype(np.int32)
     starts = session.allocate(n + 1, out, purpose="a test")
     totals = session.upload(np.full(3, -1, np.int64), purpose="a test")
@@ -122,7 +120,8 @@ def pack_rows(session, counts, slots, *, bits):
 
 @pytest.mark.parametrize("n", [0, 1, POINTS])
 @pytest.mark.parametrize(("slots", "bits"), [(4, 3), (20, 5)])
-def test_scan_of_packed_rows(session, n, slots, bits, short):
+def test_scan_of_packed_rows(scanning, n, slots, bits):
+    session = scanning
     counts = np.random.default_rng(n).integers(0, 2 * slots, n).astype(np.int32)
     starts = session.scratch(n + 1, INT, purpose="a test")
     rows, packed = pack_rows(session, counts, slots, bits=bits)
@@ -135,13 +134,12 @@ def test_scan_of_packed_rows(session, n, slots, bits, short):
 @pytest.mark.parametrize("out", [np.int32, np.int64])
 @pytest.mark.parametrize("slots", [0, 12])
 @pytest.mark.parametrize("kernels", [["scan_few"], ["sum_shares", "scan_shares"]], ids=len)
-def test_scan_by_groups_that_sum_up_what_comes_before(session, monkeypatch, out, slots, kernels):
+def test_scan_by_groups_that_sum_up_what_comes_before(session, out, slots, kernels):
     """In one launch or two; counts that end with a tile, just behind, in its middle, and none."""
-    monkeypatch.setattr(plan, "_SHORT_TILE", 32)
     fresh = clfrnn.Session(session.device)
-    fresh.profile = dataclasses.replace(fresh.profile, kind="gpu", max_work_group_size=4)
-    if len(kernels) > 1:
-        monkeypatch.setattr(scan, "_SOME", {"gpu": -1})
+    set_facts(fresh, kind="gpu", max_work_group_size=4)
+    most = {"one_launch_counts": -1} if len(kernels) > 1 else {}
+    fresh = tuned(fresh, primitives={"short_scan_tile": 32, **most})
     for n in (0, 1, 31, 32, 63, 64, 65, 128, 129, 1000):
         counts = np.random.default_rng(n).integers(0, 24, n).astype(np.int32)
         starts = fresh.allocate(n + 1, out, purpose="a test")
@@ -159,7 +157,7 @@ def test_scan_by_groups_that_sum_up_what_comes_before(session, monkeypatch, out,
 def test_how_many_groups_scan_few_counts(session, monkeypatch, kind):
     """On a CPU one, on a GPU one for each tile, up to as many counts as are few there."""
     fresh = clfrnn.Session(session.device)
-    fresh.profile = dataclasses.replace(fresh.profile, kind=kind)
+    set_facts(fresh, kind=kind)
     launched = []
     monkeypatch.setattr(fresh, "launch", lambda kernel, items, size, *_: launched.append((kernel.name, items // size)))
     buffer = fresh.scratch(1, INT, purpose="a test")
@@ -168,7 +166,7 @@ def test_how_many_groups_scan_few_counts(session, monkeypatch, kind):
         counts = dataclasses.replace(buffer, size=n)  # nothing is launched
         exclusive_scan(fresh, counts, counts)
 
-    config = plan.plan_short_scan(fresh.profile, total="int", out="int")
+    config = plan.plan_short_scan(fresh.profile, fresh.tuning, total="int", out="int")
     _, config = fresh.kernels("primitives/scan", config)
     most = few // (config.work_group_size * config.items) if kind == "gpu" else 1
     assert launched[:3] == [("scan_few", 1), ("scan_few", 1), ("scan_few", most)]
@@ -177,7 +175,7 @@ def test_how_many_groups_scan_few_counts(session, monkeypatch, kind):
 
 def test_tiles_shrink_with_the_groups_that_a_driver_allows(session, monkeypatch):
     fresh = clfrnn.Session(session.device)
-    fresh.profile = dataclasses.replace(fresh.profile, kind="gpu", max_work_group_size=16)
+    set_facts(fresh, kind="gpu", max_work_group_size=16)
     fresh.programs._profile = dataclasses.replace(fresh.profile, required_groups=False)
     monkeypatch.setattr(program.Kernel, "largest_group", lambda kernel, device: 4)
     counts = np.random.default_rng(1).integers(0, 1000, 300).astype(np.int32)
@@ -191,8 +189,9 @@ def test_tiles_shrink_with_the_groups_that_a_driver_allows(session, monkeypatch)
 
 
 @pytest.mark.parametrize("out", [np.int32, np.int64])
-def test_scan_beyond_int32(session, out, short):
+def test_scan_beyond_int32(scanning, out):
     """The total tells whether offsets are any use."""
+    session = scanning
     counts = np.full(1000, 2**31 - 1, np.int32)
     starts = session.allocate(1001, out, purpose="a test")
     total = session.scratch(1, LONG, purpose="a test")
@@ -223,9 +222,8 @@ def test_radix_sort_is_stable(session, n, key, bits):
 
 @pytest.mark.parametrize("tiles", [0, 1000], ids=["starts of all tiles", "each group by itself"])
 @pytest.mark.parametrize(("n", "key", "bits"), [(1, np.uint32, 4), (2049, np.uint64, 5), (10_000, np.uint32, 9)])
-def test_radix_sort_of_gpus(session, monkeypatch, tiles, n, key, bits):
-    monkeypatch.setattr(radix_sort, "_FEW_TILES", tiles)
-    assert_sorts(as_gpu(session), n, key, bits)
+def test_radix_sort_of_gpus(session, tiles, n, key, bits):
+    assert_sorts(tuned(as_gpu(session), primitives={"sort_few_tiles": tiles}), n, key, bits)
 
 
 @pytest.mark.parametrize("alone", [False, True], ids=["with vectors", "alone on a GPU"])
@@ -375,10 +373,9 @@ def test_survey_sees_how_unevenly_points_crowd(session):
         assert survey.unevenness == pytest.approx(n / (n // 10), rel=0.2)
 
 
-def test_survey_is_not_in_step_with_a_lattice(session, monkeypatch):
+def test_survey_is_not_in_step_with_a_lattice(session):
     """Points in rows of sixteen, of which one of each sixteen is counted: all rows are met alike."""
-    monkeypatch.setattr(survey_module, "_SAMPLED_POINTS", 64)
-    monkeypatch.setattr(survey_module, "_COUNTED_POINTS", 256)
+    session = tuned(session, primitives={"sampled_points": 64, "counted_points": 256})
     points = np.stack(np.meshgrid(*[np.arange(16)] * 3, indexing="ij"), axis=-1).reshape(-1, 3).astype(np.float32) + 0.5
     device = cla.to_device(session.queue, points)
 
@@ -396,7 +393,7 @@ def test_packed_rows_hold_every_place(session, slots):
     """From the first one to the last that the bits are enough for, as kernels pack and read them."""
     bits = count_bits(slots)
     defs = TemplateLookup([str(template_root())], strict_undefined=True).get_template("first_pass/packed_counts.mako")
-    flags = {"stashed": slots, "count_bits": bits}
+    flags = {"buffer_slots": slots, "count_bits": bits}
     row, place = (
         defs.get_def(name).render(*of, **flags).strip()
         for name, of in (("pack", ("counts[k]", "places[k]")), ("place", ("row",)))

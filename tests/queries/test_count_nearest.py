@@ -4,16 +4,14 @@ import dataclasses
 
 import numpy as np
 import pytest
-from conftest import POINTS, RECORDED, as_gpu, as_narrow_gpu, structure_of
+from conftest import POINTS, RECORDED, as_gpu, as_narrow_gpu, structure_of, tuned, with_tuning
 
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.errors import DeviceMemoryError
 from clfrnn.methods.grid import cost_model as side_costs
-from clfrnn.methods.grid import structure as cells
 from clfrnn.planning.problem import Problem
 from clfrnn.primitives.unpack import unpack_bytes, unpack_pairs
-from clfrnn.queries import count_nearest as answers
 from clfrnn.queries.make_request import make_request
 from clfrnn.runtime.scratch import Scratch
 from clfrnn.survey import Survey
@@ -23,20 +21,21 @@ RADIUS = {2: 0.08, 3: 0.2}
 UNPACKING = {"unpack_bytes", "unpack_pairs"}
 
 
-@pytest.fixture
-def always(monkeypatch):
-    """However few the queries are, and however much work each has."""
-    for limits in ("_AS_BYTES", "_IN_PAIRS"):
-        monkeypatch.setattr(answers, limits, dict.fromkeys((2, 3), ((1, np.inf),)))
+def tiers(many, most):
+    """Encodings from so many queries on, each of which tests at most so many candidates."""
+    return dict.fromkeys(("bytes_2d", "bytes_3d", "pairs_2d", "pairs_3d"), ((many, most),))
+
+
+#: However few the queries are, and however much work each has.
+ALWAYS = tiers(1, np.inf)
 
 
 @pytest.fixture
-def device(session, monkeypatch):
-    """One that sorts points and queries by regions first, however few they are."""
-    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
-    monkeypatch.setattr("clfrnn.planning.binning._MOST_OPEN", 0)
-    monkeypatch.setattr(cells, "many_queries", lambda *_, **__: 1)
-    return as_narrow_gpu(session, fma=True)
+def device(session):
+    """One that sorts points and queries by regions first, however few they are, and always encodes what it finds."""
+    queries = {"many_queries": 1, "least_to_sort_for": 0}
+    regions = {"few_of_item": 0, "most_open_bytes": 0}
+    return tuned(as_narrow_gpu(session, fma=True), binning=regions, grid=queries, queries=ALWAYS)
 
 
 def launched(index, call):
@@ -56,7 +55,6 @@ def nearest_in(expected):
     return indices, distances
 
 
-@pytest.mark.usefixtures("always")
 @pytest.mark.parametrize(
     "asked",
     [
@@ -99,7 +97,6 @@ def test_every_kind_of_query(device, asked, dim, dtype):
 
 
 @pytest.mark.core
-@pytest.mark.usefixtures("always")
 def test_counts_of_255_and_more(device):
     """Crowds of which each point has 254, 255 and 256 others, and 600; and what blocks are cut by."""
     crowds = [255, 256, 257, 601] if POINTS > 1000 else [255, 256, 257]
@@ -153,31 +150,32 @@ def test_pairs_are_unpacked(session, n, asked, dtype):
     assert np.array_equal(given[1].get(), reals if asked else -reals)
 
 
-@pytest.mark.usefixtures("always")
-def test_only_where_the_device_knows_their_order(session, device, monkeypatch):
+def test_only_where_the_device_knows_their_order(session, device):
     """Not for queries in the caller's order, by methods without regions, or where there are none, as on a CPU."""
     points = clouds.uniform(N, 3, seed=1)
     for method in ("fenns", "aabb_tree", "brute_force"):
-        index = clfrnn.build_index(points, 0.1, method=method, session=as_gpu(session))
+        index = clfrnn.build_index(points, 0.1, method=method, session=tuned(as_gpu(session), queries=ALWAYS))
         assert not UNPACKING & set(launched(index, lambda index=index: (index.count(), index.nearest()))[0])
     for options in ({"construction": "sort"}, {}):
         index = clfrnn.build_index(points, 0.1, method="strips", session=device, **options)
         names = launched(index, lambda index=index: (index.count(), index.nearest()))[0]
         assert (set(names) >= UNPACKING) == (not options)
-    monkeypatch.setattr(cells, "many_queries", lambda *_, **__: None)
+    unsorted = tuned(device, grid={"many_queries": N})
+    index = clfrnn.build_index(points, 0.1, method="strips", session=unsorted)
     assert not UNPACKING & set(launched(index, lambda: (index.count(points[:9]), index.nearest(points[:9])))[0])
     if session.profile.kind == "cpu":
-        index = clfrnn.build_index(points, 0.1, method="strips", session=session)
+        cpu = tuned(session, queries=ALWAYS)
+        index = clfrnn.build_index(points, 0.1, method="strips", session=cpu)
         assert not UNPACKING & set(launched(index, lambda: (index.count(), index.nearest()))[0])
 
 
-def test_not_where_queries_have_much_to_do(device, monkeypatch):
-    index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.2, method="strips", session=device)
-    work = structure_of(index).work_of_query
+def test_not_where_queries_have_much_to_do(device):
+    points = clouds.uniform(N, 3, seed=1)
+    work = structure_of(clfrnn.build_index(points, 0.2, method="strips", session=device)).work_of_query
     assert work > 100
     for most, many in ((work, N), (0.999 * work, N), (work, N + 1)):
-        for limits in ("_AS_BYTES", "_IN_PAIRS"):
-            monkeypatch.setattr(answers, limits, {3: ((many, most),)})
+        chosen = tuned(device, queries=tiers(many, most))
+        index = clfrnn.build_index(points, 0.2, method="strips", session=chosen)
         pays = most == work and many == N
         names = launched(index, lambda: (index.count(), index.nearest()))[0]
         assert UNPACKING & set(names) == (UNPACKING if pays else set())
@@ -204,16 +202,16 @@ def test_work_of_even_clouds(dim, neighbors, as_bytes, in_pairs):
     survey = Survey(n=n, low=(0.0,) * dim, high=(1.0,) * dim, others=neighbors / ball)
     radius = float((neighbors / (ball * n)) ** (1 / dim))
     problem = Problem(n=n, dim=dim, real="float", radius=radius, survey=survey, options={})
-    profile = RECORDED["h200"]
-    work = side_costs.work_of_query(problem, profile, side_costs.rank_sides(problem, profile)[0].sides)
+    profile, tuning = with_tuning(RECORDED["h200"])
+    cheapest = side_costs.rank_sides(problem, profile, tuning)[0]
+    work = side_costs.work_of_query(problem, tuning, cheapest.sides)
 
     def pays(limits):
-        return sum(any(m << 20 >= many and work <= most for many, most in limits[dim]) for m in (3, 4, 6, 8, 16))
+        return sum(any(m << 20 >= many and work <= most for many, most in limits) for m in (3, 4, 6, 8, 16))
 
-    assert (pays(answers._AS_BYTES), pays(answers._IN_PAIRS)) == (as_bytes, in_pairs)
+    assert (pays(tuning.queries.as_bytes(dim)), pays(tuning.queries.in_pairs(dim))) == (as_bytes, in_pairs)
 
 
-@pytest.mark.usefixtures("always")
 def test_queries_have_an_order_of_their_own(device):
     """Points that come nearly sorted, and queries that do not."""
     index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.1, method="strips", session=device)
@@ -221,28 +219,26 @@ def test_queries_have_an_order_of_their_own(device):
     layout.binning.buckets.plan = dataclasses.replace(layout.plan, entered=1 << 30)
     index.update(clouds.uniform(N, 3, seed=2))
     queries = clouds.uniform(N // 2, 3, seed=3)
-    asks = [make_request(index, given, radius=None, include_self=False) for given in (None, queries)]
+    asks = [make_request(index._traversal, given, radius=None, include_self=False) for given in (None, queries)]
 
     assert [device.read(structure_of(index).disorder(ask))[0] for ask in asks] == [0, 1]
 
 
-@pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("share", [1 / 8, 0.0])
-def test_another_form_takes_a_share_of_the_memory_that_is_left(device, monkeypatch, share):
-    monkeypatch.setattr(answers, "_SHARE", share)
-    index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.1, method="strips", session=device)
+def test_another_form_takes_a_share_of_the_memory_that_is_left(device, share):
+    limited = tuned(device, queries={"encoding_share": share})
+    index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.1, method="strips", session=limited)
     assert (set(launched(index, lambda: (index.count(), index.nearest()))[0]) >= UNPACKING) == (share > 0)
 
 
-@pytest.mark.usefixtures("always")
 def test_without_memory_for_another_form(device, monkeypatch):
     points = clouds.uniform(N, 3, seed=1)
     index = clfrnn.build_index(points, 0.1, method="strips", session=device)
     scratch = type(device).scratch
 
     def failing(kept, size, dtype, *, purpose):
-        if purpose == "answers in the order of search":
-            raise DeviceMemoryError("answers", needed=1, available=0)
+        if purpose == "results in search order":
+            raise DeviceMemoryError("results", needed=1, available=0)
         return scratch(kept, size, dtype, purpose=purpose)
 
     monkeypatch.setattr(type(device), "scratch", failing)

@@ -10,10 +10,7 @@ import pytest
 import clfrnn
 from clfrnn import clouds
 from clfrnn.errors import KernelBuildError
-from clfrnn.planning import primitives as plan
-from clfrnn.planning.configs import KernelConfig
 from clfrnn.runtime import program
-from clfrnn.runtime.rendering import only_kernels, render
 
 POINTS = clouds.uniform(200, 3, seed=1)
 
@@ -54,17 +51,3 @@ def test_nothing_is_printed_of_code_that_compilers_warn_of(session, function, ca
 
     assert np.array_equal(counts.get(), index.count().get())
     assert capfd.readouterr() == ("", "")
-
-
-def test_a_selection_is_the_rest_of_the_text_with_its_kernels():
-    config = plan.plan_reduce(clfrnn.devices()[0], dim=3, real="float")
-    source = render("primitives/reduce", config)
-    names = ("bounding_box", "box_and_images", "sample_cells", "count_in_cells", "sum_samples")
-
-    assert only_kernels(source, names) == source
-    for name in names:
-        alone = only_kernels(source, [name])
-        assert f"void {name}(" in alone
-        assert alone.count("kernel __attribute__") == 1
-        assert "place_of" in alone, "a function that kernels call"
-    assert only_kernels(render("primitives/fill", KernelConfig(work_group_size=8)), ["fill"]).count("kernel") == 2

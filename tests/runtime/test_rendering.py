@@ -12,9 +12,8 @@ from clfrnn.functions import NeighborFunction
 from clfrnn.methods import METHODS
 from clfrnn.planning import bucket_sort as buckets
 from clfrnn.planning import coarse_grid as coarse
-from clfrnn.planning import configs
+from clfrnn.planning import configs, primitives
 from clfrnn.planning import fenns as blocks
-from clfrnn.planning import primitive_configs as primitives
 from clfrnn.planning import tree_build as trees
 from clfrnn.planning import tree_traversal as packs
 from clfrnn.planning.configs import VisitVariant
@@ -33,6 +32,9 @@ WALK = {
     "unrolled": None,
     "fused": False,
     "lockstep": 1,
+    "held": 4,
+    "ahead": 6,
+    "stage": 16,
 }
 ROWS = {"by_distance": True, "offset": "long", "distances": True, "vectors": True, "shifts": True}
 CONFIGS = {
@@ -74,6 +76,7 @@ CONFIGS = {
         band=8,
         chunk=16,
         divided=True,
+        wide=32,
     ),
     "tree": trees.TreeConfig(
         work_group_size=64,
@@ -85,17 +88,23 @@ CONFIGS = {
         halved=1024,
         block=1024,
         pack=32,
+        wide=8.0,
+        alike=1.5,
+        comparing=64,
+        compared=4,
     ),
     "fill": configs.KernelConfig(work_group_size=64),
     "widen": primitives.WidenConfig(work_group_size=64, items=4),
     "part": primitives.PartConfig(work_group_size=64, items=8, word="int"),
     "take_rows": primitives.TakeConfig(work_group_size=64, word="uint"),
     "images": configs.PointConfig(work_group_size=1, dim=3, real="float"),
-    "gather": primitives.GatherConfig(work_group_size=64, dim=3, real="float"),
+    "gather": configs.PointConfig(work_group_size=64, dim=3, real="float"),
     "reduce": primitives.ReduceConfig(work_group_size=64, dim=3, real="float"),
-    "stashed_rows": primitives.BufferToRowsConfig(work_group_size=64, stashed=12, offset="long"),
-    "scan": primitives.ScanConfig(work_group_size=64, items=8, stashed=12, total="long", out="int", through_local=True),
-    "radix_sort": primitives.SortConfig(work_group_size=64, items=8, digit_bits=4, key="uint"),
+    "stashed_rows": primitives.BufferToRowsConfig(work_group_size=64, buffer_slots=12, offset="long"),
+    "scan": primitives.ScanConfig(
+        work_group_size=64, items=8, buffer_slots=12, total="long", out="int", through_local=True
+    ),
+    "radix_sort": primitives.SortConfig(work_group_size=64, items=8, digit_bits=4, key="uint", held=True),
     "row_sort": primitives.RowSortConfig(
         work_group_size=64, tile=512, dim=3, real="float", square_root="integer", **ROWS
     ),

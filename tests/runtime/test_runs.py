@@ -30,7 +30,7 @@ class Event:
 
 def sliced(runs, units, now, seconds):
     """Whether a launch of so many units is sliced, which takes so long then."""
-    if runs.foreseen(units, now, LIMIT) <= LIMIT:
+    if runs.foreseen(units, now, LIMIT, LIMIT / 64) <= LIMIT:
         return False
     runs.measured(units, seconds, LIMIT)
     return True
@@ -50,7 +50,7 @@ def launches(runs, times, *, units=1000, seconds=0.001):
 def test_a_quick_loop_is_never_sliced_and_seldom_looked_at():
     runs, events = Runs(), []
     for k in range(10_000):
-        assert runs.foreseen(1000, 1e-3 * k, LIMIT) <= LIMIT
+        assert runs.foreseen(1000, 1e-3 * k, LIMIT, LIMIT / 64) <= LIMIT
         events.append(Event())
         runs.watch(events[-1], 1000, 1e-3 * k)
     assert sum(event.asked for event in events) <= 10 / LIMIT * 64 + 1
@@ -125,14 +125,20 @@ def clock(monkeypatch):
     """What sessions take for the time; it stands still while they slice."""
     fake = types.SimpleNamespace(now=0.0)
     monkeypatch.setattr(launcher, "time", types.SimpleNamespace(perf_counter=lambda: fake.now))
-    monkeypatch.setattr(launcher, "_DEAREST", np.inf)  # so that few points count too
     return fake
+
+
+def impatient(session):
+    """A session of its own that times runs, however few points there are."""
+    fresh = clfrnn.Session(session.device)
+    fresh.tuning = fresh.tuning.but(runtime={"surely_short": np.inf})
+    return fresh
 
 
 @pytest.mark.parametrize("method", ["strips", "aabb_tree"])
 def test_a_session_slices_by_the_clock(session, clock, method):
     """Once after a break, and exactly; not a second time after another one."""
-    fresh = clfrnn.Session(session.device)
+    fresh = impatient(session)
     index = clfrnn.build_index(POINTS, 0.1, method=method, session=fresh)
     expected = np.diff(reference.neighbors(POINTS, 0.1).offsets)
     runs = []
@@ -147,7 +153,7 @@ def test_a_session_slices_by_the_clock(session, clock, method):
 
 def test_one_launch_does_not_wait(session, clock, monkeypatch):
     """Neither for its own end, nor for what was enqueued before; slices do."""
-    fresh = clfrnn.Session(session.device)
+    fresh = impatient(session)
     waits = []
     monkeypatch.setattr(fresh, "queue", types.SimpleNamespace(finish=lambda: waits.append("queue")))
 
@@ -170,6 +176,6 @@ def test_one_launch_does_not_wait(session, clock, monkeypatch):
 
 def test_nothing_to_do_is_no_launch(session):
     """However long ago the last one was."""
-    fresh = clfrnn.Session(session.device)
+    fresh = impatient(session)
     assert fresh.launch_sliced(object(), 0, 64, pairs=1.0) is None
     assert not fresh._runs

@@ -12,24 +12,18 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import with_profile
+from conftest import tuned
 
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.methods import METHODS
 from clfrnn.planning import configs
-from clfrnn.planning import primitives as plan
 from clfrnn.planning.traversal import plan_walk
-from clfrnn.primitives.fill import fill, fill_selection
 from clfrnn.runtime import launch_limits as limits
-from clfrnn.runtime import launcher, program
+from clfrnn.runtime import program
 from clfrnn.runtime.device import find_device, list_devices
-from clfrnn.runtime.scratch import INT
-from clfrnn.runtime.session import Selection
 
 POINTS = clouds.uniform(500, 3, seed=1)
-
-REQUIRING = "kernel __attribute__((reqd_work_group_size(8, 1, 1))) void f() {}"
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
@@ -197,14 +191,17 @@ def test_sessions_are_not_pickled(session):
         pickle.dumps(session)
 
 
+#: A budget of almost nothing for each launch.
+OF_NOTHING = {"slice_seconds": 1e-9, "least_budget": 500, "clocks_of_pair": 1 << 60}
+
+
 @pytest.mark.parametrize("method", sorted(METHODS))
 @pytest.mark.parametrize("foreign", [False, True])
 def test_long_launches_are_sliced(session, monkeypatch, method, foreign):
     """With a budget of almost nothing every visit is cut up, and still exact."""
     launches = []
     launch = clfrnn.Session.launch
-    monkeypatch.setattr(launcher, "launch_budget", lambda profile: 500)
-    monkeypatch.setattr(launcher, "_SLICE_SECONDS", 1e-9)
+    session = tuned(session, runtime=OF_NOTHING)
     monkeypatch.setattr(
         clfrnn.Session,
         "launch",
@@ -220,18 +217,19 @@ def test_long_launches_are_sliced(session, monkeypatch, method, foreign):
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
-def test_a_launch_that_took_too_long_is_sliced_the_next_time(session, monkeypatch, method):
+def test_a_launch_that_took_too_long_is_sliced_the_next_time(session, method):
     """Though nothing was foreseen: a cloud may have drawn together since it was surveyed."""
-    index = clfrnn.build_index(POINTS, 0.1, method=method, session=clfrnn.Session(session.device))
+    fresh = clfrnn.Session(session.device)
+    index = clfrnn.build_index(POINTS, 0.1, method=method, session=fresh)
     expected = np.diff(reference.neighbors(POINTS, 0.1).offsets)
-    monkeypatch.setattr(launcher, "_SLICE_SECONDS", 1e-9)
-    monkeypatch.setattr(launcher, "_DEAREST", np.inf)  # so that few points count too
+    # However few points there are.
+    fresh.tuning = fresh.tuning.but(runtime={"slice_seconds": 1e-9, "surely_short": np.inf})
     runs = []
     for _ in range(3):
         with index.session.recorded() as launches:
             assert np.array_equal(index.count().get(), expected)
         runs.append(len(launches))
-    monkeypatch.setattr(launcher, "_SLICE_SECONDS", np.inf)
+    fresh.tuning = fresh.tuning.but(runtime={"slice_seconds": np.inf})
     with index.session.recorded() as launches:
         index.count()
 
@@ -258,7 +256,8 @@ def test_launches_that_cannot_be_long_are_not_watched(session):
     fresh = clfrnn.Session(session.device)
     index = clfrnn.build_index(POINTS, 0.1, method="strips", session=fresh)
     index.count()
-    assert not fresh._runs or len(POINTS) ** 2 > limits.launch_budget(fresh.profile) / launcher._DEAREST
+    short = limits.launch_budget(fresh.profile, fresh.tuning) / fresh.tuning.runtime.surely_short
+    assert not fresh._runs or len(POINTS) ** 2 > short
     index.visit(clfrnn.NeighborFunction(state="int c = 0;", per_neighbor="++c;"))
     assert fresh._runs
 
@@ -268,7 +267,7 @@ def test_groups_shrink_until_the_kernel_agrees(session, monkeypatch):
     fresh = clfrnn.Session(session.device)
     monkeypatch.setattr(program.Kernel, "largest_group", lambda kernel, device: 16)
     fresh.programs._profile = dataclasses.replace(fresh.profile, required_groups=False)
-    config = plan_walk(fresh.profile, dim=3, real="float", periodic=False)
+    config = plan_walk(fresh.profile, fresh.tuning, dim=3, real="float", periodic=False)
 
     _, fitted = fresh.kernels("grid/strips", config)
 
@@ -284,61 +283,11 @@ def test_groups_stay_where_kernels_run_in_what_they_require(session, monkeypatch
     cache._profile = dataclasses.replace(session.profile, required_groups=True)
     config = configs.KernelConfig(work_group_size=8)
 
-    ((_, required),) = cache.build_to_fit(program.Part(config, lambda _: REQUIRING))
+    requiring = "kernel __attribute__((reqd_work_group_size(8, 1, 1))) void f() {}"
+    ((_, required),) = cache.build_to_fit(program.Part(config, lambda _: requiring))
     ((_, any_size),) = cache.build_to_fit(program.Part(config, lambda _: "kernel void f() {}"))
 
     assert (required.work_group_size, any_size.work_group_size) == (8, 4)
-
-
-def test_parts_of_a_program_shrink_by_themselves(session, monkeypatch):
-    """One compilation; the group of each part is what its own kernels allow."""
-    cache = clfrnn.Session(session.device).programs
-    monkeypatch.setattr(program.Kernel, "largest_group", lambda kernel, device: 4 if kernel.name == "f" else 64)
-    cache._profile = dataclasses.replace(session.profile, required_groups=False)
-    wide, narrow = configs.KernelConfig(work_group_size=64), configs.KernelConfig(work_group_size=8)
-
-    fitted = cache.build_to_fit(
-        program.Part(narrow, lambda _: "kernel void f() {}", ("f",)),
-        program.Part(wide, lambda _: "kernel void g() {}\nkernel void h() {}", ("g", "h")),
-    )
-
-    assert [sorted(kernels) for kernels, _ in fitted] == [["f"], ["g", "h"]]
-    assert [config.work_group_size for _, config in fitted] == [4, 64]
-    assert cache.compiled == 1, "the text does not depend on the size here"
-
-
-def test_selections_are_compiled_once_and_together(session):
-    """Whoever selects kernels that some program has takes them from there."""
-    fresh = clfrnn.Session(session.device)
-    config = plan.plan_reduce(fresh.profile, dim=3, real="float")
-    boxes = Selection("primitives/reduce", config, ("bounding_box",))
-    samples = Selection("primitives/reduce", config, ("bounding_box", "sample_cells"))
-
-    fresh.compile_together(samples, fill_selection(fresh))
-    kernels, fitted = fresh.selected(boxes)
-    fill(fresh, fresh.scratch(5, INT, purpose="a test"))
-
-    assert fresh.programs.compiled == 1
-    assert sorted(kernels) == ["bounding_box", "sample_cells"]
-    assert fitted == config
-    everything, _ = fresh.selected(Selection("primitives/reduce", config))
-    assert "box_and_images" in everything
-    assert fresh.programs.compiled == 2
-    with pytest.raises(KeyError, match="no kernel missing among bounding_box"):
-        fresh.selected(Selection("primitives/reduce", config, ("missing",)))
-
-
-@pytest.mark.parametrize("as_device", ["cpu", "gpu"])
-def test_a_first_search_compiles_what_it_launches(session, as_device):
-    fresh = clfrnn.Session(session.device) if as_device == "cpu" else with_profile(session, kind="gpu", fma=True)
-    with fresh.recorded() as launches:
-        found = clfrnn.search(clouds.uniform(30_000, 3, seed=1), 0.03, session=fresh)
-
-    assert found.num_pairs
-    launched = {name for name, _ in launches}
-    compiled = {name for kernels in fresh.programs._kernels.values() for name in kernels}
-    assert compiled == launched
-    assert fresh.programs.compiled <= (4 if session.profile.kind == "cpu" and as_device == "cpu" else 6)
 
 
 def test_a_kernel_that_does_not_compile(session):

@@ -18,6 +18,7 @@ from clfrnn.methods.tree.aabb_tree import AabbTree, TreeStructure
 from clfrnn.methods.tree.plan import TreePlan
 from clfrnn.planning.problem import Problem
 from clfrnn.planning.tree_traversal import without_packs
+from clfrnn.planning.tuning import Tuning
 from clfrnn.profile import DeviceProfile
 
 from ..building import build_by
@@ -41,10 +42,10 @@ class DisagreementError(ClfrnnError):
 class Primary(AabbTree):
     """`aabb_tree` whose queries go down by themselves on every device."""
 
-    def plan(self, problem: Problem, profile: DeviceProfile) -> TreePlan:
+    def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> TreePlan:
         """The same leaves, and no packs."""
-        plan = super().plan(problem, profile)
-        return dataclasses.replace(plan, config=without_packs(plan.config, profile))
+        plan = super().plan(problem, profile, tuning)
+        return dataclasses.replace(plan, config=without_packs(plan.config, profile, tuning))
 
 
 def measure(session: clfrnn.Session, measurement: Measurement) -> Numbers:

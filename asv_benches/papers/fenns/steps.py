@@ -15,6 +15,7 @@ from clfrnn.errors import ClfrnnError
 from clfrnn.methods.grid.plan import CellPlan, plan_cells
 from clfrnn.methods.grid.uniform_grid import UniformGrid
 from clfrnn.planning.problem import Problem
+from clfrnn.planning.tuning import Tuning
 from clfrnn.profile import DeviceProfile
 
 from ..building import build_by
@@ -43,9 +44,9 @@ class GridOfSide(UniformGrid):
     def __init__(self, side: float) -> None:
         self.side = side
 
-    def plan(self, problem: Problem, profile: DeviceProfile) -> CellPlan:
+    def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:
         """Cells of this side."""
-        return plan_cells(problem, profile, (self.side,) * problem.dim)
+        return plan_cells(problem, profile, tuning, (self.side,) * problem.dim)
 
 
 def measure(session: clfrnn.Session, measurement: Measurement) -> dict[str, float]:

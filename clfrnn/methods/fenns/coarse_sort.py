@@ -1,4 +1,4 @@
-"""Points and queries in the order of coarse cells: FENNS' first step (Groß, Köster, Krüger 2019, §3.1)."""
+"""Sorts points and queries by coarse cell: the first step of FENNS (Groß, Köster, Krüger 2019, §3.1)."""
 
 from __future__ import annotations
 
@@ -21,25 +21,27 @@ from ..structure import Readers
 
 __all__ = ["CoarseCells", "CoarseSort"]
 
-#: Points that one group counts, at most: its counters are halves of numbers.
+#: Largest number of points that one work-group counts, as its counters have 16 bits.
 _MOST_OF_GROUP = 65535
-
-#: Points for each item of the group that sorts few points alone, in one launch instead of three.
-_FEW_OF_ITEM = 32
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CoarseCells:
-    """Records in the order of cells; of each cell, where its part for other layers, its border, and it itself end."""
+    """The sorted copy of points or queries, and where the sections of each cell end.
+
+    ``records`` holds four numbers for each point: its coordinates and its index. ``sections`` holds three int32 for
+    each cell: the ends of the points that queries in other layers of cells may see, of the other points near the
+    border, and of all points of the cell. A layer is all cells with the same coordinate on the last axis.
+    """
 
     sections: Scratch
     records: Scratch
 
 
 class CoarseSort:
-    """A sort into the coarse cells of a grid, for as many clouds as come.
+    """Sorts points and queries into the coarse cells of one grid.
 
-    ``numbers`` are those of the grid, and of a periodic box, as kernels take them.
+    ``numbers`` are the arguments of the grid, and of the periodic box if there is one, as kernels take them.
     """
 
     def __init__(self, session: Session, grid: CellGrid, dtype: np.dtype[Any], box: PeriodicBox | None) -> None:
@@ -52,19 +54,20 @@ class CoarseSort:
         )
 
     def points(self, points: cla.Array, widest: np.floating[Any], box: PendingBox, *images: Scratch) -> CoarseCells:
-        """Enqueue the sort of `points`, of each cell those first that a reach of `widest` takes to another cell.
+        """Enqueue the sort of `points`, which also finds their bounding box.
 
-        Finds their box also. The images of points at home are found by the numbers of the points. Three launches,
-        or one for few points. 12 bytes a cell besides the records; 8 stay at zero in the session for the next sort.
+        Points from which a window of half width `widest` reaches into another cell count as near the border. Points
+        that lie inside the periodic box need no image. Cost: three launches, or one for few points; besides the records
+        12 bytes for each cell, and 8 bytes for each cell that the session reuses for the next sort.
         """
         return self._sort(points, 2, widest, box, images)
 
     def queries(self, queries: cla.Array, box: PendingBox, *images: Scratch) -> CoarseCells:
-        """Enqueue the sort of `queries`, and find their box. Their images are found by the numbers of any position."""
+        """Enqueue the sort of `queries`, which may lie anywhere and also finds their bounding box."""
         return self._sort(queries, 1, self.dtype.type(0), box, images)
 
     def readers(self, records: Scratch) -> Readers:
-        """What reads points and their numbers back from records."""
+        """The kernels that read points and their indices back from `records`."""
         return Readers(self._kernels, self._config.work_group_size, records)
 
     def _sort(
@@ -75,18 +78,21 @@ class CoarseSort:
         sections = session.scratch(3 * self.cells, INT, purpose="the sections of cells")
         records = session.scratch(4 * n, self.dtype, purpose="the sorted copy of the points")
         placed = (sections.base_data, records.base_data)
-        seen = (n, of, widest, rows.base_data, *self.numbers, *(each.base_data for each in images))
-        if n <= _FEW_OF_ITEM * size and 3 * self.cells <= config.counters:
-            session.launch(self._kernels["place_coarse"], size, size, *seen, *placed, *box.arguments)
+        shared = (n, of, widest, rows.base_data, *self.numbers, *(each.base_data for each in images))
+        if n <= session.tuning.fenns.few_of_item * size and 3 * self.cells <= config.counters:
+            session.launch(self._kernels["place_coarse"], size, size, *shared, *placed, *box.arguments)
         else:
-            inner = self._count(n, seen, sections, box)
+            inner = self._count(n, shared, sections, box)
             session.launch(
-                self._kernels["sort_coarse"], n, size, *seen, sections.base_data, inner.base_data, records.base_data
+                self._kernels["sort_coarse"], n, size, *shared, sections.base_data, inner.base_data, records.base_data
             )
         return CoarseCells(sections=sections, records=records)
 
-    def _count(self, n: int, seen: tuple[Any, ...], sections: Scratch, box: PendingBox) -> Scratch:
-        """Counters at the ends of cells; in `sections`, where each begins; the box of the rows."""
+    def _count(self, n: int, shared: tuple[Any, ...], sections: Scratch, box: PendingBox) -> Scratch:
+        """Enqueue the count of rows in each cell, and write the start of each cell to `sections`.
+
+        The same launches find the bounding box of the rows. Returns the counters that the sort takes for inner points.
+        """
         session, kernels, config = self.session, self._kernels, self._config
         size, groups = config.work_group_size, self._groups(n)
         boxes = session.scratch(groups * (2 * self.dim + 1), self.dtype, purpose="the bounding boxes of groups")
@@ -96,7 +102,7 @@ class CoarseSort:
             kernels["count_coarse"],
             groups * size,
             size,
-            *seen,
+            *shared,
             counts.base_data,
             boxes.base_data,
         )
@@ -116,6 +122,6 @@ class CoarseSort:
         return inner
 
     def _groups(self, n: int) -> int:
-        """As many groups as count at once, or as it takes for their counters."""
-        size = self._config.work_group_size
-        return max(-(-n // (_MOST_OF_GROUP - size)), counting_groups(self.session.profile, n, size))
+        """The number of work-groups that count n rows, at least as many as their 16-bit counters require."""
+        session, size = self.session, self._config.work_group_size
+        return max(-(-n // (_MOST_OF_GROUP - size)), counting_groups(session.profile, session.tuning, n, size))

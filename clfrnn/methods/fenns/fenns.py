@@ -1,4 +1,4 @@
-"""FENNS: a coarse grid in memory, a fine one made on the fly in local memory (Groß, Köster, Krüger 2019)."""
+"""FENNS: a coarse grid in global memory and fine grids made in local memory (Groß, Köster, Krüger 2019)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ...inputs.request import QueryRequest
 from ...planning.configs import VisitVariant
 from ...planning.fenns import BlockConfig, fit_fine, why_no_tiles, without_tiles
 from ...planning.problem import Problem
+from ...planning.tuning import Tuning
 from ...primitives.readback import Box, PendingBox
 from ...profile import DeviceProfile
 from ...runtime.launch_limits import check_turns
@@ -28,19 +29,12 @@ from .plan import FennsPlan, plan_fenns
 
 __all__ = ["Fenns", "FennsStructure"]
 
-#: The place of the grid's shape among the arguments of the walk.
+#: Position of the grid's shape among the arguments of the walk.
 _SHAPE = 5
-
-#: Cells are planned anew when a count of points finds their density so many times as great or as small as foreseen, and
-#: what chance may add to that.
-_AS_FORESEEN = 1.25
-
-#: A grid is made anew when points fill less than this share of it on an axis: their cells would grow too full.
-_LEAST_SHARE = 0.7
 
 
 class Fenns:
-    """The method: coarse cells, no more than a group can count in local memory, and fine ones made there."""
+    """The method: points are sorted into coarse cells, and each work-group sorts one of them into fine cells."""
 
     name = "fenns"
     dims = frozenset({2, 3})
@@ -49,36 +43,35 @@ class Fenns:
     variations: tuple[dict[str, Any], ...] = ({},)
 
     def check(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The coarse shape when it is given."""
+        """Check the option ``coarse_shape``."""
         return {"coarse_shape": check_shape(options.get("coarse_shape"))}
 
-    def plan(self, problem: Problem, profile: DeviceProfile) -> FennsPlan:
-        """As many cells as points are worth and local memory counts, none narrower than a reach; and the local grid."""
-        return plan_fenns(problem, profile, problem.survey.low, problem.survey.high)
+    def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> FennsPlan:
+        """Plan the coarse grid, no cell of which is narrower than the radius, and the fine grid."""
+        survey = problem.survey
+        return plan_fenns(problem, profile, tuning, low=survey.low, high=survey.high)
 
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> FennsStructure:
-        """Sort the points into coarse cells; into others again, where these hold more or fewer than foreseen."""
-        index = FennsStructure(
-            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
-        )
+        """Sort the points into coarse cells, and again into others where the density is not as expected."""
+        plan = self.plan(problem, session.profile, session.tuning)
+        index = FennsStructure(session, problem, checks, plan, points=points, bounds=bounds)
         survey = dataclasses.replace(problem.survey, counted=index.density())
         foreseen = problem.survey.density(problem.radius)
-        about = _AS_FORESEEN + 4 * math.sqrt(2 / index.cell_grid.cells)  # few cells say little
+        about = session.tuning.fenns.as_foreseen + 4 * math.sqrt(2 / index.cell_grid.cells)  # few cells are uncertain
         if not survey.counted or foreseen / about <= survey.counted <= foreseen * about:
             return index
-        del index  # its memory is what the next one takes
+        del index  # the pool gives its memory to the next structure
         counted = dataclasses.replace(problem, survey=survey)
-        return FennsStructure(
-            session, counted, checks, self.plan(counted, session.profile), points=points, bounds=bounds
-        )
+        plan = self.plan(counted, session.profile, session.tuning)
+        return FennsStructure(session, counted, checks, plan, points=points, bounds=bounds)
 
 
 class FennsStructure(SearchStructure):
-    """Points sorted by coarse cell, those at its border first; where each cell and the two parts of its border end.
+    """Points sorted by coarse cell, with the points near the border of each cell before the others.
 
-    On the device: four lanes a point, and three int32 for each coarse cell.
+    On the device: four numbers for each point, and three int32 for each coarse cell, see :class:`CoarseCells`.
     """
 
     stem: ClassVar[str] = "fenns/fenns"
@@ -113,9 +106,9 @@ class FennsStructure(SearchStructure):
         return self._plan.config
 
     def config_for(self, function: WalkFunction, variant: VisitVariant) -> BlockConfig:
-        """Without tiles where queries lie too far from the box, and where idle items would do what others see."""
+        """No tiles for queries far from a periodic box, and for functions that idle work-items must not run."""
         tiled = self._tiled(function, variant.images)
-        return self.config if tiled else without_tiles(self.config, self.session.profile)
+        return self.config if tiled else without_tiles(self.config, self.session.profile, self.session.tuning)
 
     def _tiled(self, function: WalkFunction, images: str = "all") -> bool:
         return bool(self.config.tile) and function.idles and images != "far"
@@ -127,20 +120,20 @@ class FennsStructure(SearchStructure):
         return ("per_candidate",) if request.queries is None else ("per_candidate", "far")
 
     def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:
-        """With tiles queries come in the order of cells, foreign ones too."""
+        """A walk with tiles serves foreign queries in the order of cells."""
         return request.queries is not None and not self._tiled(function, images)
 
     def units(self, request: QueryRequest, config: BlockConfig) -> int:
-        """With tiles, the items of a group for each cell, and of one for each further chunk of queries."""
+        """Work-items of a launch: with tiles, a work-group for each cell and for each further chunk of queries."""
         cells = math.prod(request.arguments[_SHAPE][: self.problem.dim].tolist())
         return config.work_group_size * (cells + request.m // config.chunk) if config.tile else request.m
 
     def find_bounds_of_queries(self, queries: cla.Array) -> PendingBox:
-        """Found while they are counted, where they are."""
+        """A walk with tiles finds the bounds while it sorts the queries."""
         return self.checks.slot() if self.config.tile else super().find_bounds_of_queries(queries)
 
     def order_queries(self, queries: cla.Array | None, bounds: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
-        """Foreign queries in the order of the coarse cells, for walks with tiles."""
+        """For walks with tiles: a copy of foreign queries in the order of cells, and its sections."""
         if queries is None or not self.config.tile:
             return ()
         held = self._placed
@@ -163,29 +156,31 @@ class FennsStructure(SearchStructure):
 
     def _why_so_coarse(self) -> str:
         plan, grid = self._plan, self._plan.grid
-        asked = " x ".join(map(str, plan.asked or ()))
-        if plan.asked == grid.shape:
+        requested = " x ".join(map(str, plan.requested or ()))
+        if plan.requested == grid.shape:
             return "as asked for"
-        limit = f"not the {asked} asked for" if asked else f"of {plan.most:,} that local memory could count"
-        if asked or any(side < 2 * self.problem.radius for side in grid.sides):
+        limit = f"not the {requested} asked for" if requested else f"of {plan.most:,} that local memory could count"
+        if requested or any(side < 2 * self.problem.radius for side in grid.sides):
             if grid.cells == 1:
                 return f"{limit}, as no side of the domain is twice the radius: every query goes through all points"
             return f"{limit}, as none may be narrower than the radius"
         return limit if grid.cells > plan.most / 2 else f"{limit}, as points are not worth more"
 
     def find_bounds(self, points: cla.Array) -> PendingBox:
-        """Found while points are counted, unless their images must be known before that."""
+        """The sort finds the bounds, except in a periodic box, whose images follow from the bounds."""
         if self.problem.box is not None:
             return super().find_bounds(points)
         return self.checks.slot()
 
     def update(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
-        """Into the cells there are, or others where points in `box` would fill these too much or too little."""
+        """Sort points into the coarse cells, or into new ones where the old ones do not fit points in `box`."""
         layout = self._placed.layout
         if box is not None and not self._serves(box):
-            plan = plan_fenns(self._moved(box), self.session.profile, box.low, box.high, tile=self.config.tile or None)
-            # What is compiled stays: a loop over points compiles nothing after its first step.
-            shape, inverses = fit_fine(plan.grid, problem=self.problem, most=self.config.fine)
+            session, tile = self.session, self.config.tile or None
+            around = {"low": box.low, "high": box.high}
+            plan = plan_fenns(self._moved(box), session.profile, session.tuning, **around, tile=tile)
+            # The config stays as it is, so that no step after the first one compiles anything.
+            shape, inverses = fit_fine(plan.grid, session.tuning, problem=self.problem, most=self.config.fine)
             layout = self._lay_out(
                 dataclasses.replace(plan, config=self.config, fine_shape=shape, fine_inverses=inverses)
             )
@@ -193,7 +188,7 @@ class FennsStructure(SearchStructure):
         return "rebuilt"
 
     def _moved(self, box: Box) -> Problem:
-        """The problem for points that lie in `box` now: as many in another volume, crowded as they were in theirs."""
+        """The problem for points that now fill `box`: the density is scaled by the change of volume."""
         problem, survey, floor = self.problem, self.problem.survey, max(self._widest, 1e-300)
         before, now = (
             math.fsum(math.log(max(high / 2 - low / 2, floor)) for low, high in zip(*bounds, strict=True))
@@ -212,12 +207,12 @@ class FennsStructure(SearchStructure):
         )
 
     def _serves(self, box: Box) -> bool:
-        """Whether the cells there are still fit points in `box`: border cells would fill up, or all if they shrank."""
-        grid = self._plan.grid
+        """Whether the coarse cells fit points in `box`: no border cell fills up, and not many cells are empty."""
+        grid, least = self._plan.grid, self.session.tuning.fenns.least_filled
         if not grid.serves(box.low, box.high):
             return False
         return all(
-            many == 1 or period or high - low >= _LEAST_SHARE * many * side
+            many == 1 or period or high - low >= least * many * side
             for low, high, many, side, period in zip(
                 box.low, box.high, grid.shape, grid.sides, grid.periods, strict=True
             )
@@ -235,14 +230,14 @@ class FennsStructure(SearchStructure):
     def _widest(self) -> float:
         return padded_radius(self.problem.radius, self.problem.real)
 
-    def _held(self) -> np.ndarray[Any, Any]:
-        """The points of each coarse cell; waits for them to be counted."""
+    def _counts(self) -> np.ndarray[Any, Any]:
+        """The number of points in each coarse cell; waits for the sort."""
         ends = self.session.read(self._placed.cells.sections)[2::3]
         return np.diff(ends, prepend=0).astype(float)
 
     def density(self) -> float:
-        """Others per unit of volume in a point's coarse cell, in the mean; waits for the cells to be counted."""
-        held, volume = self._held(), math.prod(self._plan.grid.sides)
+        """The mean density around a point: other points in its coarse cell per unit of volume; waits for the sort."""
+        held, volume = self._counts(), math.prod(self._plan.grid.sides)
         others = float(held @ held) / max(1, self.problem.n) - 1
         return others / volume if volume > 0 < others and math.isfinite(others / volume) else 0.0
 
@@ -257,8 +252,8 @@ class FennsStructure(SearchStructure):
     def buffers(self) -> dict[str, cla.Array | Scratch]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         cells, images = self._placed.cells, self._placed.images
-        kept = {"sorted_points": cells.records, "cell_sections": cells.sections}
-        return {**kept, "images": images[0]} if images else kept
+        buffers = {"sorted_points": cells.records, "cell_sections": cells.sections}
+        return {**buffers, "images": images[0]} if images else buffers
 
     def readers(self) -> Readers:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
@@ -266,7 +261,7 @@ class FennsStructure(SearchStructure):
 
     @property
     def tests_of_query(self) -> float:
-        """Points in the fine cells of a query's window, and its share of what its group goes through for them."""
+        """Candidates in the fine cells of a query's window, and its share of the points that its work-group loads."""
         plan, survey = self._plan, self.problem.survey
         density = survey.density(self.problem.radius) if self.problem.radius > 0 else 0.0
         images = 1.0 if self.problem.box is None else self.problem.box.images(self.problem.radius)

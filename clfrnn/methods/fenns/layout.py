@@ -1,4 +1,4 @@
-"""How points lie in the coarse cells of FENNS, and what walks take of that."""
+"""The layout of points in the coarse cells of FENNS, and the arguments that walks take of it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["Layout", "Placed", "lay_out"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Layout:
-    """A plan, and what follows from it alone: made once for the many clouds that go by it."""
+    """A plan and what depends on it alone; it serves every update that stays with the plan."""
 
     plan: FennsPlan
     sort: CoarseSort
-    #: the number of points, and the reach of a window
+    #: the number of points, and the padded radius: half the width of a window
     rows: np.int32
     widest: Any
-    #: the numbers of the fine cells, as walks take them
+    #: the shape of the fine grid and the inverse sides of its cells, as walks take them
     fine: tuple[Any, ...]
 
     def place(self, points: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Placed:
@@ -49,19 +49,19 @@ class Layout:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Placed:
-    """Points in coarse cells, and the numbers of periodic images if there are any."""
+    """Points in coarse cells, and the table of periodic images if there is one."""
 
     layout: Layout
     cells: CoarseCells
     images: tuple[Scratch, ...]
-    #: what walks take of all this
+    #: the arguments of the walk
     walk: tuple[Any, ...]
 
 
 def lay_out(
     session: Session, plan: FennsPlan, *, n: int, dtype: np.dtype[Any], box: PeriodicBox | None, widest: float
 ) -> Layout:
-    """The layout of `n` points by a plan, of whose windows the `widest` reach is known."""
+    """The layout of `n` points; `widest` is the padded radius."""
     return Layout(
         plan=plan,
         sort=CoarseSort(session, plan.grid, dtype, box),

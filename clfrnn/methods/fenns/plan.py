@@ -1,4 +1,4 @@
-"""The plan of FENNS: how many coarse cells, of which shape, and the fine ones over each of them."""
+"""The plan of FENNS: the number and shape of the coarse cells, and the fine grid over each of them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ...errors import InvalidInputError
 from ...planning.coarse_grid import fit_coarse, most_coarse_cells
 from ...planning.fenns import BlockConfig, fit_fine, plan_block, useful_cells
 from ...planning.problem import Problem
+from ...planning.tuning import Tuning
 from ...profile import DeviceProfile
 
 __all__ = ["FennsPlan", "plan_fenns"]
@@ -17,20 +18,20 @@ __all__ = ["FennsPlan", "plan_fenns"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FennsPlan:
-    """What is compiled in, the coarse cells, and the fine ones over one of them and what its queries see around it."""
+    """The config, the coarse grid, and the fine grid that covers a coarse cell and the radius around it."""
 
     config: BlockConfig
     grid: CellGrid
-    #: cells that a group of this device can count
+    #: the largest number of cells that one work-group of this device can count
     most: int
     fine_shape: tuple[int, ...]
     fine_inverses: tuple[float, ...]
-    #: the shape asked for, or None
-    asked: tuple[int, ...] | None
+    #: the value of the option ``coarse_shape``, or None
+    requested: tuple[int, ...] | None
 
 
-def _fit_shape(shape: tuple[int, ...] | None, dim: int, profile: DeviceProfile) -> tuple[int, ...] | None:
-    """The coarse shape that was asked for, one number for each axis, when local memory can count its cells."""
+def _check_cells(shape: tuple[int, ...] | None, dim: int, profile: DeviceProfile) -> tuple[int, ...] | None:
+    """The option ``coarse_shape`` with a number for each axis; raises where local memory cannot count the cells."""
     if shape is None:
         return None
     if len(shape) not in (1, dim):
@@ -51,24 +52,31 @@ def _fit_shape(shape: tuple[int, ...] | None, dim: int, profile: DeviceProfile) 
 def plan_fenns(
     problem: Problem,
     profile: DeviceProfile,
+    tuning: Tuning,
+    *,
     low: tuple[float, ...],
     high: tuple[float, ...],
     tile: int | None = None,
 ) -> FennsPlan:
-    """The plan for points between `low` and `high`, for kernels with such a tile where there are some already."""
-    asked = _fit_shape(problem.options["coarse_shape"], problem.dim, profile)
+    """The plan for points between the corners `low` and `high`.
+
+    An update gives the `tile` of the kernels that are compiled already, and the plan has blocks that fit it.
+    """
+    requested = _check_cells(problem.options["coarse_shape"], problem.dim, profile)
     most = most_coarse_cells(profile)
     grid = fit_coarse(
         low=low,
         high=high,
         radius=problem.radius,
         real=problem.real,
-        most=most if asked else min(most, useful_cells(profile, problem=problem, low=low, high=high, tile=tile)),
-        shape=asked,
+        most=most
+        if requested
+        else min(most, useful_cells(profile, tuning, problem=problem, low=low, high=high, tile=tile)),
+        shape=requested,
         box=problem.box,
     )
-    config = plan_block(profile, problem=problem, grid=grid)
-    fine_shape, fine_inverses = fit_fine(grid, problem=problem, most=config.fine)
+    config = plan_block(profile, tuning, problem=problem, grid=grid)
+    fine_shape, fine_inverses = fit_fine(grid, tuning, problem=problem, most=config.fine)
     return FennsPlan(
-        config=config, grid=grid, most=most, fine_shape=fine_shape, fine_inverses=fine_inverses, asked=asked
+        config=config, grid=grid, most=most, fine_shape=fine_shape, fine_inverses=fine_inverses, requested=requested
     )

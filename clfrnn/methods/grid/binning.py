@@ -1,4 +1,4 @@
-"""Binning: points, or queries that are no points, brought into the order of the cells of a grid."""
+"""Binning: sorts points, or foreign queries, by the cells of a grid."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ __all__ = ["Binner", "Binning", "Bins", "Layout"]
 
 
 class Binning(Protocol):
-    """A way to bring points into the cells of one grid, for as many clouds as come, of as many points each."""
+    """A way of sorting points into the cells of one grid, for any number of updates with one number of points."""
 
     @property
     def finds_box(self) -> bool:
-        """Whether the kernels find the box of the points, so that nobody needs to find it before."""
+        """Whether the kernels also find the bounding box of the points."""
 
     @property
     def finds_starts(self) -> bool:
-        """Whether the kernels find where each cell starts."""
+        """Whether the kernels find the start of each cell."""
 
     @property
     def disorder(self) -> Scratch | None:
-        """An int32 of the device, 0 where the last points came nearly in the order of cells; None if nobody finds it.
+        """An int32 on the device that is 0 where the last points came nearly in the order of cells, or None.
 
-        The place is the same for every cloud.
+        It lies at the same address for every update.
         """
 
     def sort(
@@ -56,17 +56,17 @@ class Binning(Protocol):
 
         Parameters
         ----------
-        starts : (cells + 1,), where each cell comes to start, if the way finds that
-        places : the copy of the points in the order of cells, in the layout of the walk
-        box : where the box of the points comes to lie; a way that finds no box finds one only if nobody has before,
-            and takes None where nobody needs it
-        images : the numbers by which periodic images are found
+        starts : (cells + 1,) int32, the start of each cell, written where :attr:`finds_starts`
+        places : the sorted copy of the points, in the layout of the walk
+        box : receives the bounding box; without :attr:`finds_box` it is found only where nobody has found it yet, and
+            None is accepted where nobody needs it
+        images : the table of periodic images
         """
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Layout:
-    """Cells, and how points come into them: what depends on no positions."""
+    """Cells and the way of binning, which depend on no positions of points."""
 
     cells: PackedGrid
     plan: BinningPlan
@@ -81,19 +81,19 @@ class Layout:
 
 
 class Bins(NamedTuple):
-    """Points in the cells of one layout: where each cell starts, and the sorted copy of the points."""
+    """Points in the cells of one layout: the start of each cell, and the sorted copy of the points."""
 
     layout: Layout
     starts: Scratch
     places: Scratch
-    #: the numbers of periodic images where there are any
+    #: the table of periodic images, if there is one
     images: Scratch | None
     #: the arguments of the walk
     walk: tuple[Any, ...]
 
 
 class Binner:
-    """Brings rows of coordinates into cells: points of one index, whose walk is in the template `stem`, and queries."""
+    """Sorts the points of one index and its foreign queries into cells; `stem` is the template of the walk."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Binner:
         self._stem, self._config, self._dtype = stem, config, dtype
 
     def lay_out(self, grid: CellGrid, plan: BinningPlan, n: int, *, tiles: bool = False) -> Layout:
-        """How `n` rows come into the cells of `grid`; with `tiles`, buckets are not divided into cells."""
+        """The layout of `n` rows in the cells of `grid`; with `tiles`, see :class:`~.bucket_sort.BucketSort`."""
         cells = pack_cells(grid, self._dtype, self._problem.box)
         return Layout(cells=cells, plan=plan, binning=self._binning_of(cells, plan, n, tiles=tiles), rows=np.int32(n))
 
@@ -130,37 +130,38 @@ class Binner:
                 return RadixSort(session, cells, n=n, stem=self._stem, config=config)
 
     def lay_out_queries(self, grid: CellGrid, m: int) -> Layout:
-        """How `m` queries come into cells like those of `grid`, on a torus, as they may lie anywhere."""
+        """The layout of `m` foreign queries: cells like those of `grid`, on a torus, as queries may lie anywhere."""
         torus = torus_like(grid, m)
         problem = dataclasses.replace(self._problem, n=m)
-        plan = plan_binning(self._session.profile, problem=problem, grid=torus, tiles=True)
+        session = self._session
+        plan = plan_binning(session.profile, session.tuning, problem=problem, grid=torus, tiles=True)
         return self.lay_out(torus, plan, m, tiles=True)
 
     def bin(
         self, points: cla.Array, bounds: PendingBox | None, layout: Layout, images: Scratch | None, *, purpose: str
     ) -> Bins:
-        """`points` in the cells of `layout`; their box comes to lie in `bounds`, unless it does already."""
-        starts, places = self._take_starts(layout), self._take_places(points.shape[0], purpose)
-        layout.binning.sort(points, starts, places, self._place_of_box(layout, bounds), images)
+        """Sort `points` into the cells of `layout`; `bounds` receives their bounding box, unless it has it already."""
+        starts, places = self._new_starts(layout), self._new_places(points.shape[0], purpose)
+        layout.binning.sort(points, starts, places, self._box_receiver(layout, bounds), images)
         walk = layout.rows, places.base_data, starts.base_data, *layout.cells.arguments(images)
-        return Bins(layout, starts, places, images, walk)  # by place, as names take the host twice as long
+        return Bins(layout, starts, places, images, walk)  # positional, as keywords take the host twice as long
 
     def order_queries(
         self, queries: cla.Array, bounds: PendingBox | None, layout: Layout, images: Scratch | None
     ) -> Scratch:
-        """A copy of `queries` in the order of the cells of `layout`; of `bounds` as in :meth:`bin`."""
-        starts = self._take_starts(layout) if layout.binning.finds_starts else None
-        places = self._take_places(queries.shape[0], "queries")
-        layout.binning.sort(queries, starts, places, self._place_of_box(layout, bounds), images)
+        """Return a copy of `queries` in the order of the cells of `layout`; `bounds` as in :meth:`bin`."""
+        starts = self._new_starts(layout) if layout.binning.finds_starts else None
+        places = self._new_places(queries.shape[0], "queries")
+        layout.binning.sort(queries, starts, places, self._box_receiver(layout, bounds), images)
         return places
 
-    def _place_of_box(self, layout: Layout, bounds: PendingBox | None) -> PendingBox | None:
-        """Where a box comes to lie that kernels find on the way, also where nobody asked for it."""
+    def _box_receiver(self, layout: Layout, bounds: PendingBox | None) -> PendingBox | None:
+        """The receiver of the bounding box, a new one where the kernels find a box that nobody needs."""
         return self._checks.slot() if bounds is None and layout.binning.finds_box else bounds
 
-    def _take_starts(self, layout: Layout) -> Scratch:
+    def _new_starts(self, layout: Layout) -> Scratch:
         return self._session.scratch(layout.grid.cells + 1, INT, purpose="the starts of cells")
 
-    def _take_places(self, n: int, purpose: str) -> Scratch:
+    def _new_places(self, n: int, purpose: str) -> Scratch:
         size = room_for_points(self._config.layout, self._problem.dim, n)
         return self._session.scratch(size, self._dtype, purpose=f"the sorted copy of the {purpose}")

@@ -1,4 +1,4 @@
-"""Binning by way of buckets, runs of cells that a group can count: points into buckets first, then into cells."""
+"""Binning in two steps: points are sorted into buckets, which are runs of cells, and each bucket into its cells."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["BucketSort", "Buckets"]
 
 
 class Buckets(NamedTuple):
-    """Points in the order of buckets: their records, where each bucket ends, and the counters of buckets."""
+    """Points in the order of buckets: their records, the end of each bucket, and the counters of the buckets."""
 
     records: Scratch
     ends: Scratch
@@ -26,12 +26,12 @@ class Buckets(NamedTuple):
 
 
 class BucketSort:
-    """Groups count buckets, put points there, and fill cells. See :class:`~clfrnn.methods.grid.binning.Binning`.
+    """Work-groups count and fill buckets, then cells. See :class:`~clfrnn.methods.grid.binning.Binning`.
 
-    With `tiles` nobody looks up where a cell starts: points come into the order of buckets, and tile by tile of a
-    bucket into that of cells, so that groups share a bucket however many points it has.
+    With `tiles` no starts of cells are found: each tile of a bucket is sorted by cell on its own, so that several
+    groups share a bucket with many points.
 
-    Atomic operations: the order inside a cell is not repeatable.
+    Atomic operations are used: the order inside a cell is not repeatable.
     """
 
     finds_box = True
@@ -48,7 +48,7 @@ class BucketSort:
         stem = "grid/bucket_to_tiles" if tiles else "grid/bucket_to_cells"
         self._fillers, filling = session.planned(stem, plan_bucket_cells, **facts, layout=layout)
         self._size, self._filling_size, self._tile = config.work_group_size, filling.work_group_size, filling.tile
-        self._groups = bucket_groups(session.profile, n, self._size)
+        self._groups = bucket_groups(session.profile, session.tuning, n, self._size)
         self._boxes = session.scratch(
             self._groups * (2 * cells.dim + 1), cells.dtype, purpose="the bounding boxes of groups"
         )
@@ -61,19 +61,19 @@ class BucketSort:
         box: PendingBox | None,
         images: Scratch | None = None,
     ) -> None:
-        """Three launches; a second copy of the points, and 4 bytes for each bucket and group."""
+        """Three launches. Memory: a second copy of the points, and 4 bytes for each bucket and group."""
         arguments = self._cells.arguments(images)
         self.fill(self.count(points, arguments), arguments, starts, places, box)
 
     def count(self, points: cla.Array, arguments: tuple[Any, ...]) -> Buckets:
-        """Enqueue the count of the buckets, and the points' way into them, unless the plan's regions serve these."""
+        """Enqueue the count of buckets and the sort into them; the device skips that sort where regions are used."""
         session, plan, size, groups = self._session, self.plan, self._size, self._groups
         buckets, regions = plan.buckets, plan.regions
         ends = session.scratch(buckets, INT, purpose="the ends of buckets")
         counted = buckets + (2 * regions + 1 if regions else 0)
         counts = cleared(session, counted, purpose="the counts of buckets")
         records = session.scratch(4 * self._n, self._cells.dtype, purpose="the points in the order of buckets")
-        before = session.scratch(groups * buckets, INT, purpose="the counts of groups")
+        group_counts = session.scratch(groups * buckets, INT, purpose="the counts of groups")
         shared = (
             self._n,
             plan.shift,
@@ -81,7 +81,7 @@ class BucketSort:
             points.base_data,
             *arguments,
             counts.base_data,
-            before.base_data,
+            group_counts.base_data,
         )
         session.launch(
             self._kernels["count_buckets"],
@@ -113,7 +113,7 @@ class BucketSort:
         places: Scratch,
         box: PendingBox | None,
     ) -> None:
-        """Enqueue the points' way from buckets into cells or tiles; counters are left at zero for the next sort."""
+        """Enqueue the sort of buckets into cells or tiles, which leaves the counters at zero for the next sort."""
         assert box is not None
         if self.finds_starts:
             assert starts is not None
@@ -144,7 +144,7 @@ class BucketSort:
         )
 
     def _sort_tiles(self, buckets: Buckets, arguments: tuple[Any, ...], places: Scratch, box: PendingBox) -> None:
-        tiles = self._n // self._tile + self.plan.buckets  # each bucket ends with one of its own
+        tiles = self._n // self._tile + self.plan.buckets  # the last tile of each bucket may be partly filled
         self._session.launch(
             self._fillers["sort_tiles"],
             tiles * self._filling_size,

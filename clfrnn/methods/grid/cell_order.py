@@ -1,4 +1,4 @@
-"""Binning by an order: the order of the points by cell is found first, then the points are gathered in it."""
+"""Binning by an order: the order of points by cell is found first, and then points are copied in it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _CellOrder(abc.ABC):
         box: PendingBox | None,
         images: Scratch | None = None,
     ) -> None:
-        """Find the order of the points, and gather them in it."""
+        """Enqueue what finds the order of the points, and the copy in that order."""
         assert starts is not None
         session, n = self._session, self._n
         if box is not None and not box.placed:
@@ -70,13 +70,13 @@ class _CellOrder(abc.ABC):
 
     @abc.abstractmethod
     def _find_order(self, points: cla.Array, starts: Scratch, images: Scratch | None) -> Scratch:
-        """Enqueue what finds the number of the point at each place, and where each cell `starts`."""
+        """Enqueue the kernels that find the index of the point at each place, and the start of each cell."""
 
 
 class CountingSort(_CellOrder):
-    """The order by counting the points of each cell in global memory (Hoetzlein 2014).
+    """The order is found by counting the points of each cell in global memory (Hoetzlein 2014).
 
-    Atomic operations: the order inside a cell is not repeatable.
+    Atomic operations are used: the order inside a cell is not repeatable.
     """
 
     _names = "count_cells", "order_points", "gather_points"
@@ -115,7 +115,7 @@ class CountingSort(_CellOrder):
 
 
 class RadixSort(_CellOrder):
-    """The order by a radix sort of the points' cell addresses (Green 2010).
+    """The order is found by a radix sort of the points' cell addresses (Green 2010).
 
     Repeatable: the order inside a cell is that of the input.
     """

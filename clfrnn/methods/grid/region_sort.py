@@ -1,4 +1,4 @@
-"""Binning of very many points: into regions, runs of buckets, first, then each region into its buckets and cells."""
+"""Binning of many points in three steps: into regions, which are runs of buckets, into buckets, and into cells."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["RegionSort"]
 
 
 class RegionSort:
-    """A bucket sort in two passes. See :class:`~clfrnn.methods.grid.binning.Binning`.
+    """A bucket sort with two passes in place of one. See :class:`~clfrnn.methods.grid.binning.Binning`.
 
-    The device decides by the order in which points come whether the two passes sort them or the one pass of the bucket
-    sort: where they come nearly in the order of cells, each group enters few buckets.
+    The device decides from the order of the points whether the two passes run or the one pass of the bucket sort: where
+    points come nearly in the order of cells, each group writes to few buckets, and one pass is faster.
     """
 
     finds_box = True
@@ -34,7 +34,7 @@ class RegionSort:
         self._session, self._cells, self._n = session, cells, n
         self._kernels, config = session.planned("grid/region_pass", plan_regions, **cells.facts)
         self._size, self._tile = config.work_group_size, config.tile
-        #: where regions start, the number of points, and whether the two passes serve them
+        #: the starts of regions, the number of points, and a flag that is not 0 where the two passes run
         self._starts = session.scratch(plan.regions + 2, INT, purpose="the starts of regions")
         self.disorder = Scratch(self._starts.base_data, 1, INT, INT.itemsize * (plan.regions + 1))
 
@@ -46,7 +46,7 @@ class RegionSort:
         box: PendingBox | None,
         images: Scratch | None = None,
     ) -> None:
-        """Five launches, one or two of which find nothing to do; memory as for the bucket sort."""
+        """Five launches, of which one or two return at once. Memory as for the bucket sort."""
         arguments = self._cells.arguments(images)
         buckets = self.buckets.count(points, arguments)
         self._sort_by_regions(points, arguments, buckets, places)
@@ -55,7 +55,7 @@ class RegionSort:
     def _sort_by_regions(
         self, points: cla.Array, arguments: tuple[Any, ...], buckets: Buckets, places: Scratch
     ) -> None:
-        """Enqueue the two passes. Between them records lie in `places`, if the sorted copy is long enough for them."""
+        """Enqueue the two passes. Records in the order of regions lie in `places` where these have enough memory."""
         session, plan, size, n = self._session, self.buckets.plan, self._size, self._n
         between = places
         if places.size < buckets.records.size:
@@ -76,7 +76,7 @@ class RegionSort:
         )
         session.launch(
             self._kernels["sort_within_regions"],
-            (n // self._tile + plan.regions) * size,  # each region ends with a tile of its own
+            (n // self._tile + plan.regions) * size,  # the last tile of each region may be partly filled
             size,
             *divided,
             *passed,

@@ -1,4 +1,4 @@
-"""Binning of few points by groups that each read all points, for devices where a launch takes longer than that."""
+"""Binning of few points by work-groups that each read all points, which is faster than several launches."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["SelectCells"]
 
 
 class SelectCells:
-    """Each group selects the points of its bucket out of all. See :class:`~clfrnn.methods.grid.binning.Binning`.
+    """Each work-group selects the points of its bucket. See :class:`~clfrnn.methods.grid.binning.Binning`.
 
-    Atomic operations: the order inside a cell is not repeatable.
+    Atomic operations are used: the order inside a cell is not repeatable.
     """
 
     finds_box = True
@@ -28,7 +28,7 @@ class SelectCells:
         self._session, self._cells, self._n = session, cells, n
         self._kernels, config = session.planned("grid/select_cells", plan_select_cells, **cells.facts, layout=layout)
         self._size, self._shift = config.work_group_size, plan.shift
-        self._groups = plan.buckets + 1  # the last one finds the box of the points
+        self._groups = plan.buckets + 1  # the last group finds the bounding box
 
     def sort(
         self,

@@ -1,4 +1,4 @@
-"""Binning of few points by one work-item, for devices where a launch takes longer than the points do."""
+"""Binning of few points by one work-item, which is faster than several launches."""
 
 from __future__ import annotations
 

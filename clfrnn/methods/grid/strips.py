@@ -1,4 +1,4 @@
-"""Strips: the uniform grid visited row by row, with cells of a chosen proportion of the radius (Chisholm 2020)."""
+"""Strips: the uniform grid visited row by row, with cells whose sides are chosen by cost (Chisholm 2020)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pyopencl.array as cla
 from ...inputs.deferred_checks import DeferredChecks
 from ...planning.bucket_sort import fewer_cells
 from ...planning.problem import Problem
+from ...planning.tuning import Tuning
 from ...primitives.readback import PendingBox
 from ...profile import DeviceProfile
 from ...runtime.session import Session
@@ -19,13 +20,9 @@ from .structure import GridStructure
 
 __all__ = ["Strips", "StripsStructure", "plan_strips"]
 
-#: Of very many points, sides that cost so many times as much as the cheapest are as good, and cells up to so many times
-#: as long.
-_AS_CHEAP, _LONGER = 1.05, 8
-
 
 class Strips:
-    """The method: a row of cells is one run of points."""
+    """The method: the points of a row of cells are one run of candidates."""
 
     name = "strips"
     dims = frozenset({2, 3})
@@ -39,52 +36,51 @@ class Strips:
     )
 
     def check(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The construction, and the bin width when it is given."""
+        """Return the options; the bin width is None unless it is given."""
         return {
             "construction": check_construction(options.get("construction", "counting")),
             "bin_width": check_width(options.get("bin_width")),
         }
 
-    def plan(self, problem: Problem, profile: DeviceProfile) -> CellPlan:
-        """Cells of the sides asked for, else of those that are foreseen to cost least."""
-        asked = _sides_asked_for(problem)
-        return plan_strips(problem, profile, asked) if asked else _plan_cheapest(problem, profile)
+    def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:
+        """Plan cells of the sides of ``bin_width``, or of the sides that are expected to cost least."""
+        sides = _requested_sides(problem)
+        return plan_strips(problem, profile, tuning, sides) if sides else _plan_cheapest(problem, profile, tuning)
 
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> StripsStructure:
         """Bin the points."""
-        return StripsStructure(
-            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
-        )
+        plan = self.plan(problem, session.profile, session.tuning)
+        return StripsStructure(session, problem, checks, plan, points=points, bounds=bounds)
 
 
-def plan_strips(problem: Problem, profile: DeviceProfile, sides: tuple[float, ...]) -> CellPlan:
-    """Cells of such sides, whose rows reach over a query's window."""
-    return plan_cells(problem, profile, sides, row=2 * problem.radius + sides[0])
+def plan_strips(problem: Problem, profile: DeviceProfile, tuning: Tuning, sides: tuple[float, ...]) -> CellPlan:
+    """Plan cells of such sides; a run of candidates is as long as a query's window."""
+    return plan_cells(problem, profile, tuning, sides, row=2 * problem.radius + sides[0])
 
 
-def _plan_cheapest(problem: Problem, profile: DeviceProfile) -> CellPlan:
-    """Cells of the cheapest sides; of very many points others, or longer ones, where these are sooner filled.
+def _plan_cheapest(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:
+    """Plan cells of the cheapest sides, or of others for which fewer cells make points faster to sort.
 
-    To count 2^27 points took no longer by cells twice as long, and an update half as long (measured).
+    A count of 2^27 points took as long with cells of twice the length, and an update half as long (measured).
     """
-    cheapest, *others = rank_sides(problem, profile)
-    plans = [plan_strips(problem, profile, cheapest.sides)]
+    cheapest, *others = rank_sides(problem, profile, tuning)
+    plans = [plan_strips(problem, profile, tuning, cheapest.sides)]
     if not plans[0].binning.overfull:
         return plans[0]
     along, *across = cheapest.sides
-    tried = [each.sides for each in others if each.cost <= _AS_CHEAP * cheapest.cost]
-    longer = fewer_cells(profile, plans[0].grid.cells, _LONGER)
-    for sides in [*tried, *((times * along, *across) for times in longer)]:
-        plans.append(plan_strips(problem, profile, sides))
+    candidates = [each.sides for each in others if each.cost <= tuning.grid.as_cheap * cheapest.cost]
+    longer = fewer_cells(profile, tuning, plans[0].grid.cells, tuning.grid.longest_stretch)
+    for sides in [*candidates, *((times * along, *across) for times in longer)]:
+        plans.append(plan_strips(problem, profile, tuning, sides))
         if not plans[-1].binning.overfull:
             return plans[-1]
     by_buckets = [plan for plan in plans if plan.binning.by_buckets]
     return (by_buckets or plans)[0]
 
 
-def _sides_asked_for(problem: Problem) -> tuple[float, ...] | None:
+def _requested_sides(problem: Problem) -> tuple[float, ...] | None:
     width = problem.options["bin_width"]
     return None if width is None else (width * problem.radius,) * problem.dim
 
@@ -96,5 +92,6 @@ class StripsStructure(GridStructure):
 
     def describe(self) -> list[str]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        profile, problem = self.session.profile, self.problem
-        return super().describe() + describe_sides(problem, profile, _sides_asked_for(problem))
+        session, problem = self.session, self.problem
+        sides = describe_sides(problem, session.profile, session.tuning, _requested_sides(problem))
+        return super().describe() + sides

@@ -1,4 +1,4 @@
-"""GridStructure: points in the order of their cells, which uniform_grid and strips search."""
+"""GridStructure: points in the order of their cells, as uniform_grid and strips search them."""
 
 from __future__ import annotations
 
@@ -35,31 +35,29 @@ __all__ = ["CellFacts", "GridStructure"]
 #: The kernels that read the sorted copy.
 _READING = "read_order", "read_points"
 
-#: Slots of a neighbor buffer, at most: enough for 10 neighbors in the mean; with 12 a hit mask is as soon (measured).
-_MOST_SLOTS = 20
-
-#: From this many neighbors on, a list is written from a hit mask, and indices some at once (measured).
-_FEW = {"cpu": 0.0}
-_FEW_ELSEWHERE = 6.0
-
-#: Words of a hit mask for each that follows from rows and runs: with fewer, queries of uniform clouds exceed them.
+#: Words of a hit mask, as a share of those that follow from the rows and runs of a window. With a smaller share,
+#: queries of uniform clouds exceed them.
 _WORDS = 0.85
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class CellFacts:
-    """What follows from the cells there are, each found when it is first needed."""
+    """Facts that follow from a grid, each computed when it is first needed."""
 
     problem: Problem
     grid: CellGrid
     config: WalkConfig
-    #: slots of a neighbor buffer, and the kind of the device
+    #: slots of a neighbor buffer for each query
     slots: int
-    kind: str
+    #: the mean number of neighbors from which on a list is written from a hit mask, several indices at once
+    mask_neighbors: float
 
     @functools.cached_property
     def window(self) -> tuple[float, float]:
-        """Rows and points in a query's window: by the survey's crowding, and on a torus also by the share of it."""
+        """The expected rows of cells and candidates in a query's window.
+
+        The candidates follow from the crowding of the survey; on a torus, points that share the addresses are added.
+        """
         grid, survey, problem = self.grid, self.problem.survey, self.problem
         radius = max(problem.radius, max(grid.sides) * 1e-6)
         windows = [2.0 * radius / side + 2.0 for side in grid.sides]
@@ -79,16 +77,16 @@ class CellFacts:
 
     @functools.cached_property
     def wraps_once(self) -> bool:
-        """Whether the window of a query in the box passes one edge of each axis at most, and meets no cell twice."""
+        """Whether the window of a query in the box crosses at most one edge of each axis, and meets no cell twice."""
         box, radius = self.problem.box, self.problem.radius
         assert box is not None, "windows wrap in a periodic box"
-        # Half a pad more for what rounding does to the window itself.
+        # Half a padding more covers the rounding of the window itself.
         reaches = [radius + 1.5 * pad for pad in box.pads(self.grid.low, self.problem.real)]
         return box.exceeds_windows(reaches) and self.grid.tells_apart(reaches)
 
     @functools.cached_property
     def lists(self) -> ListFacts:
-        """What plans of lists depend on."""
+        """The facts that plans of lists depend on."""
         config, survey, radius = self.config, self.problem.survey, self.problem.radius
         found = survey.neighbors(radius)
         if config.columns:
@@ -99,33 +97,36 @@ class CellFacts:
             size, spare = 2 * INT.itemsize, 0
         return ListFacts(
             slots=self.slots,
-            mask_words=words if found >= _FEW.get(self.kind, _FEW_ELSEWHERE) else 0.0,
+            mask_words=words if found >= self.mask_neighbors else 0.0,
             mask_word_bytes=size,
             mask_spare=spare,
-            by_sectors=not config.columns and found >= _FEW_ELSEWHERE,
+            by_sectors=not config.columns and found >= self.mask_neighbors,
         )
 
     def _words_of_bits(self, found: float) -> float:
-        """Words of a hit mask that hardly a query of so many neighbors exceeds.
+        """Words of a hit mask that few queries with `found` neighbors exceed.
 
-        A ball meets some rows of cells, and a run of candidates in such a row takes a word for every 32 of them at
-        least. Where points crowd unevenly, runs are longer.
+        A ball meets some rows of cells, and the run of candidates in each row takes a word for every 32 candidates, and
+        at least one. Where points crowd unevenly, runs are longer.
         """
-        (along, *across), radius, dim = self.grid.sides, self.problem.radius, self.problem.dim
-        rows = 1.0 + sum(2.0 * radius / side for side in across)
-        if dim == 3:
-            rows += math.pi * radius * radius / math.prod(across)
-        ball = math.pi * radius * radius * (1.0 if dim == 2 else 4.0 / 3.0 * radius)
-        run = found * (2.0 * radius + 2.0 * along) * math.prod(across) / ball if ball > 0 else found
+        along, *across = [side / max(self.problem.radius, max(self.grid.sides) * 1e-6) for side in self.grid.sides]
+        radius, area = self.problem.radius, math.prod(across)
+        # The rows that a disc meets. The run of a row holds a share of the candidates in the ball.
+        rows = 1.0 + sum([2.0 / side for side in across])
+        ball = math.pi
+        if self.problem.dim == 3:
+            rows += math.pi / area
+            ball *= 4.0 / 3.0
+        run = found * (2.0 + 2.0 * along) * area / ball
         excess = max(0.0, self.problem.survey.spread(radius) ** 2 - found)
         run *= 1.0 + 2.0 * math.sqrt(excess) / max(found, 1.0)
         return _WORDS * rows * (1.0 + run / 32)
 
 
 class GridStructure(SearchStructure):
-    """Points sorted by cell, and where each cell starts.
+    """Points sorted by cell, and the start of each cell.
 
-    On the device: the points' coordinates and ids (dim + 1 numbers a point, or four lanes), and an int32 per cell.
+    On the device: four numbers for each point, or dim + 1 in other layouts than records, and an int32 for each cell.
     """
 
     copies_queries: ClassVar[bool] = True
@@ -141,31 +142,33 @@ class GridStructure(SearchStructure):
         bounds: PendingBox | None,
     ) -> None:
         super().__init__(session, problem, checks)
-        sides = plan.grid.sides  # cells of later steps are never narrower
+        sides = plan.grid.sides  # cells of later updates are not narrower
         rows = math.prod([2.0 * problem.radius / side + 3.0 for side in sides[1:]])
         check_turns(session.profile, problem=problem, side=max(sides), rows=rows)
         self._plan = plan
-        self._slots = useful_slots(session.profile, problem.survey, problem.radius, most=_MOST_SLOTS)
-        self._many_queries = many_queries(problem, session.profile, layout=plan.config.layout)
+        most = session.tuning.lists.buffer_slots
+        self._slots = useful_slots(session.profile, problem.survey, problem.radius, most=most)
+        self._many_queries = many_queries(problem, session.tuning, layout=plan.config.layout)
         self._binner = Binner(session, problem, checks, stem=self.stem, config=plan.config, dtype=self.dtype)
-        #: how so many queries come into cells like those of a grid, as they were last asked for
+        #: the last layout of sorted foreign queries, with the grid and the number of queries that it was made for
         self._layout_of_queries: tuple[CellGrid, int, Layout] | None = None
         self._facts = self._facts_of(plan.grid)
         self._bins = self._bin(points, bounds, self._lay_out(plan.grid, plan.binning))
 
     def _facts_of(self, grid: CellGrid) -> CellFacts:
-        return CellFacts(self.problem, grid, self._plan.config, self._slots, self.session.profile.kind)
+        few = self.session.tuning.lists.mask_neighbors
+        return CellFacts(self.problem, grid, self._plan.config, self._slots, few)
 
     def _lay_out(self, grid: CellGrid, plan: BinningPlan) -> Layout:
         return self._binner.lay_out(grid, plan, self.problem.n)
 
     def _bin(self, points: cla.Array, bounds: PendingBox | None, layout: Layout) -> Bins:
-        """The points in the cells of `layout`. The structure's own bins stay as they are, whatever fails here."""
+        """Sort `points` into the cells of `layout`; the structure's own bins stay as they are."""
         images = next(iter(self.images(layout.grid.low, bounds)), None)
         return self._binner.bin(points, bounds, layout, images, purpose="points")
 
     def update(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
-        """Into the cells there are, or cells of the same sides around `box` where these serve it no longer."""
+        """Sort points into the cells, or into new cells of the same sides where the old ones do not fit `box`."""
         layout, facts = self._bins.layout, self._facts
         if box is not None and not layout.grid.serves(box.low, box.high):
             grid = fit_cells(
@@ -176,14 +179,14 @@ class GridStructure(SearchStructure):
                 real=self.problem.real,
                 box=self.problem.box,
             )
-            plan = plan_binning(self.session.profile, problem=self.problem, grid=grid)
+            plan = plan_binning(self.session.profile, self.session.tuning, problem=self.problem, grid=grid)
             layout, facts = self._lay_out(grid, plan), self._facts_of(grid)
         self._bins = self._bin(points, bounds, layout)
         self._facts = facts
         return "rebuilt"
 
     def find_bounds(self, points: cla.Array) -> PendingBox:
-        """Found while points are counted, unless that is done otherwise or their images must be known before."""
+        """The sort finds the bounds, where the kernels of its binning do so and no axis is periodic."""
         if not self._bins.layout.binning.finds_box or self.image_table is not None:
             return super().find_bounds(points)
         return self.checks.slot()
@@ -199,8 +202,8 @@ class GridStructure(SearchStructure):
     def buffers(self) -> dict[str, cla.Array | Scratch]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         bins = self._bins
-        held: dict[str, cla.Array | Scratch] = {"sorted_points": bins.places, "cell_starts": bins.starts}
-        return held if bins.images is None else {**held, "images": bins.images}
+        buffers: dict[str, cla.Array | Scratch] = {"sorted_points": bins.places, "cell_starts": bins.starts}
+        return buffers if bins.images is None else {**buffers, "images": bins.images}
 
     def readers(self) -> Readers:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
@@ -218,11 +221,11 @@ class GridStructure(SearchStructure):
         return self._plan.config
 
     def config_for(self, function: WalkFunction, variant: VisitVariant) -> WalkConfig:
-        """Where windows wrap, counts have a config of their own."""
+        """Counts whose windows cross an edge of the box have a config of their own."""
         return self._plan.edges if function.light and variant.images == "wraps_once" else self._plan.config
 
     def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:  # noqa: ARG002
-        """Queries that are in no order."""
+        """Foreign queries that are not sorted are served in the caller's order."""
         return request.queries is not None and not request.query_order
 
     def images_in_box(self, *, foreign: bool) -> str | None:
@@ -243,36 +246,36 @@ class GridStructure(SearchStructure):
         return self._facts.lists
 
     def find_bounds_of_queries(self, queries: cla.Array) -> PendingBox:
-        """Found while they are sorted, where they are."""
+        """The sort finds the bounds of queries that are sorted first."""
         sorted_first = self._sorts(queries.shape[0])
         return self.checks.slot() if sorted_first else super().find_bounds_of_queries(queries)
 
     def _sorts(self, m: int) -> bool:
-        """Whether so many queries are sorted first."""
+        """Whether `m` foreign queries are sorted first."""
         return self._many_queries is not None and m >= self._many_queries
 
     def order_queries(self, queries: cla.Array | None, bounds: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
-        """Many queries that are no points as a copy in the order of cells: those in step then look at the same points.
+        """For many foreign queries: a copy in the order of cells, so that items in lockstep test the same points.
 
-        Not where there is no memory for that.
+        An empty tuple where there is no memory for the copy.
         """
         if queries is None or not self._sorts(queries.shape[0]):
             return ()
         bins, m = self._bins, queries.shape[0]
-        known = self._layout_of_queries
+        layout = self._layout_of_queries
         try:
-            if known is None or known[0] is not bins.layout.grid or known[1] != m:
-                known = (bins.layout.grid, m, self._binner.lay_out_queries(bins.layout.grid, m))
-            placed = self._binner.order_queries(queries, bounds, known[2], bins.images)
+            if layout is None or layout[0] is not bins.layout.grid or layout[1] != m:
+                layout = (bins.layout.grid, m, self._binner.lay_out_queries(bins.layout.grid, m))
+            placed = self._binner.order_queries(queries, bounds, layout[2], bins.images)
         except DeviceMemoryError:
             if bounds is not None and not bounds.placed:
                 bounding_box(self.session, queries, bounds)
             return ()
-        self._layout_of_queries = known
+        self._layout_of_queries = layout
         return (np.int32(m), placed.base_data)
 
     def part_of(self, request: QueryRequest, first: int, end: int) -> QueryRequest:
-        """A part of the queries has a copy of its own: that of all would be gone through for each part."""
+        """A range of sorted queries gets a copy of its own, as a walk over the copy of all would visit them all."""
         whole = super().part_of(request, first, end)
         if not (request.reads_copy and request.divisible):
             return whole
@@ -301,15 +304,15 @@ class GridStructure(SearchStructure):
     @functools.cached_property
     def work_of_query(self) -> float:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        return work_of_query(self.problem, self.session.profile, self._plan.grid.sides)
+        return work_of_query(self.problem, self.session.tuning, self._plan.grid.sides)
 
     def describe(self) -> list[str]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         grid = self.cell_grid
         sides = " x ".join(f"{side:.4g}" for side in grid.sides)
-        kept = "wrapped around a torus" if grid.wrapped else "all held"
+        extent = "wrapped around a torus" if grid.wrapped else "all held"
         return [
-            f"cells: {' x '.join(map(str, grid.shape))}, {kept}, of sides {sides}",
+            f"cells: {' x '.join(map(str, grid.shape))}, {extent}, of sides {sides}",
             f"construction: {self._plan.construction}, {self._bins.layout.plan.describe()}",
             f"queries that are no points: {self._how_queried()}",
         ]

@@ -8,6 +8,7 @@ import pyopencl.array as cla
 
 from ...inputs.deferred_checks import DeferredChecks
 from ...planning.problem import Problem
+from ...planning.tuning import Tuning
 from ...primitives.readback import PendingBox
 from ...profile import DeviceProfile
 from ...runtime.session import Session
@@ -19,7 +20,7 @@ __all__ = ["UniformGrid", "UniformGridStructure"]
 
 
 class UniformGrid:
-    """The method: cells of one radius, wider where points are sparse."""
+    """The method: cells of side r, or wider ones where points are sparse."""
 
     name = "uniform_grid"
     dims = frozenset({2, 3})
@@ -28,21 +29,20 @@ class UniformGrid:
     variations: tuple[dict[str, Any], ...] = ({}, {"construction": "sort"})
 
     def check(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The construction, counting unless said otherwise."""
+        """Return the options; the default construction is "counting"."""
         return {"construction": check_construction(options.get("construction", "counting"))}
 
-    def plan(self, problem: Problem, profile: DeviceProfile) -> CellPlan:
-        """Cells of side r, or wider so that one holds about a point."""
+    def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:
+        """Plan cells of side r, or wider ones so that a cell holds about one point."""
         side = max(problem.radius, spacing(problem))
-        return plan_cells(problem, profile, (side,) * problem.dim)
+        return plan_cells(problem, profile, tuning, (side,) * problem.dim)
 
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> UniformGridStructure:
         """Bin the points."""
-        return UniformGridStructure(
-            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
-        )
+        plan = self.plan(problem, session.profile, session.tuning)
+        return UniformGridStructure(session, problem, checks, plan, points=points, bounds=bounds)
 
 
 class UniformGridStructure(GridStructure):

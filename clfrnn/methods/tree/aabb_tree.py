@@ -17,6 +17,7 @@ from ...planning.configs import VisitVariant
 from ...planning.problem import Problem
 from ...planning.tree_build import count_leaves
 from ...planning.tree_traversal import TreeWalkConfig, are_few, is_crowd, pays_to_divide, without_packs
+from ...planning.tuning import Tuning
 from ...primitives.readback import Box, PendingBox
 from ...primitives.reduce import bounding_box
 from ...profile import DeviceProfile
@@ -33,7 +34,7 @@ __all__ = ["AabbTree", "TreeStructure"]
 
 
 class AabbTree:
-    """The method: boxes within boxes over points in the order of a curve."""
+    """The method: a balanced tree of bounding boxes over points in the order of a space-filling curve."""
 
     name = "aabb_tree"
     dims = frozenset(range(1, 13))
@@ -42,30 +43,29 @@ class AabbTree:
     variations: tuple[dict[str, Any], ...] = ({}, {"construction": "median", "leaf_size": 3})
 
     def check(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The options with defaults filled in; the size of leaves is left to the device."""
+        """Return the options with defaults filled in; a leaf size of None is the default of the device."""
         return {
             "construction": check_construction(options.get("construction", "morton"), TREE_CONSTRUCTIONS, ADVICE),
             "leaf_size": check_leaf_size(options.get("leaf_size")),
             "rebuild_threshold": check_threshold(options.get("rebuild_threshold", 10)),
         }
 
-    def plan(self, problem: Problem, profile: DeviceProfile) -> TreePlan:
-        """Leaves of the size asked for, else of the device's."""
-        return plan_of(problem, profile)
+    def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> TreePlan:
+        """Plan leaves of the requested size, or of the default of the device."""
+        return plan_of(problem, profile, tuning)
 
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> TreeStructure:
-        """Order the points, and fit boxes around them."""
-        return TreeStructure(
-            session, problem, checks, self.plan(problem, session.profile), points=points, bounds=bounds
-        )
+        """Sort the points, and fit bounding boxes to them."""
+        plan = self.plan(problem, session.profile, session.tuning)
+        return TreeStructure(session, problem, checks, plan, points=points, bounds=bounds)
 
 
 class TreeStructure(SearchStructure):
-    """Points in the order of a tree, and a box for each of its nodes.
+    """Points in the order of a tree, and a bounding box for each node.
 
-    On the device: the points' coordinates and ids (dim + 1 numbers a point), two corners for each node, and a number
+    On the device: the coordinates and index of each point (dim + 1 numbers), two corners for each node, and one number
     for each leaf.
     """
 
@@ -87,11 +87,11 @@ class TreeStructure(SearchStructure):
         leaves = count_leaves(self.problem.n, plan.leaf_size)
         check_turns(session.profile, problem=problem, side=problem.radius, rows=4 * leaves)
         self._builder = TreeBuilder(session, problem, plan, self.dtype)
-        #: how crowded points were when somebody first asked
-        self._crowd: float | None = None
-        #: the growth that was last looked at; and whether the last order was outgrown in one step
-        self._grown, self._restless = 0.0, False
-        self._tree = self._grow(points, bounds, problem.survey.low)
+        #: the crowding of the points when it was first needed
+        self._crowding: float | None = None
+        #: the last growth of a leaf, and whether the last order of points was outgrown by a single update
+        self._growth, self._outgrown_at_once = 0.0, False
+        self._tree = self._build(points, bounds, problem.survey.low)
 
     @property
     def config(self) -> TreeWalkConfig:
@@ -99,20 +99,24 @@ class TreeStructure(SearchStructure):
         return self._plan.config
 
     def config_for(self, function: WalkFunction, variant: VisitVariant) -> TreeWalkConfig:
-        """By themselves where close neighbors come first, and where idle items would show."""
-        config = self.config.ranked() if variant.radii and self._is_crowd() else self.config
+        """The config for single queries where close neighbors come first or idle work-items must not run `function`."""
+        session, ranked = self.session, variant.radii and self._is_crowded()
+        config = self.config.ranked(session.tuning) if ranked else self.config
         config = dataclasses.replace(config, divided=variant.shared)
         together = function.idles and not function.lowers
-        return config if together else without_packs(config, self.session.profile)
+        return config if together else without_packs(config, session.profile, session.tuning)
 
     def divides(self, function: WalkFunction, m: int) -> bool:
-        """Sums of few queries, and in an uneven crowd, where the last queries to end would have the device wait."""
+        """For sums over few queries, and over uneven crowds, where the device would wait for the last queries."""
         if not (function.light and self.config.packed):
             return False
-        return are_few(m, self.session.profile) or (pays_to_divide(self.problem.survey, m) and self._is_crowd())
+        tuning = self.session.tuning
+        if are_few(m, self.session.profile, tuning):
+            return True
+        return pays_to_divide(self.problem.survey, m, tuning) and self._is_crowded()
 
     def units(self, request: QueryRequest, config: TreeWalkConfig) -> int:
-        """The items of a group for as many queries as it serves."""
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return config.units(request.m)
 
     @functools.cached_property
@@ -120,24 +124,26 @@ class TreeStructure(SearchStructure):
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return ListFacts(by_sectors=self.config.many)
 
-    def _is_crowd(self) -> bool:
-        """Whether points crowd within the radius: the first who request may wait, unless an update has waited before."""
-        return self.config.packed and is_crowd(self._measure()[1] if self._crowd is None else self._crowd)
+    def _is_crowded(self) -> bool:
+        """Whether points crowd within the radius; the first call may wait for the device."""
+        if not self.config.packed:
+            return False
+        return is_crowd(self._measure()[1] if self._crowding is None else self._crowding, self.session.tuning)
 
     def _measure(self) -> tuple[float, float]:
-        """Wait for how far leaves have grown, and for how crowded points are, which is looked at once."""
+        """Wait for the growth of the leaves and the crowding of the points; the crowding is that of the first call."""
         growth, crowd = self._builder.growth()
-        if self._crowd is None:
-            self._crowd = crowd
-        return growth, self._crowd
+        if self._crowding is None:
+            self._crowding = crowd
+        return growth, self._crowding
 
     def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:  # noqa: ARG002
-        """Foreign queries that are not sorted."""
+        """Foreign queries that are not sorted are served in the caller's order."""
         return request.queries is not None and not self.config.sorts
 
     def order_queries(self, queries: cla.Array | None, bounds: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
-        """Foreign ones along the curve; by their radii where these make much of a difference."""
-        ranks = radii is not None and self._is_crowd()
+        """The order of foreign queries along the curve; in a crowd, queries with own radii are sorted by radius."""
+        ranks = radii is not None and self._is_crowded()
         tree, builder = self._tree, self._builder
         order = None
         if queries is not None and self.config.sorts:
@@ -162,19 +168,19 @@ class TreeStructure(SearchStructure):
         neighbors, threshold = self.problem.survey.neighbors(self.problem.radius), plan.rebuild_threshold
         anew = "never again" if math.isinf(threshold) else f"again when a leaf has {threshold:g} times its volume"
         return [
-            f"tree: {self._builder.held:,} leaves of {plan.leaf_size} points, {levels} levels above them",
+            f"tree: {self._builder.used_leaves:,} leaves of {plan.leaf_size} points, {levels} levels above them",
             f"queries: {going}, as on a {self.session.profile.kind}; about {neighbors:.3g} neighbors were foreseen",
             f"construction: {plan.construction}, {anew}",
         ]
 
     def find_bounds(self, points: cla.Array) -> PendingBox:
-        """Found with the boxes of the tree, unless images or a new order must be known before that."""
+        """The launch that fits the boxes also finds the bounds, except in a periodic box."""
         if self.problem.box is not None:
             return super().find_bounds(points)
         return self.checks.slot()
 
     def update(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
-        """In the order there is, unless a leaf has grown too far in the step before."""
+        """Fit the boxes to the points in their old order, or sort the points anew where a leaf has outgrown it."""
         tree, periodic = self._tree, self.problem.box
         starts = tree.starts
         if periodic is not None and box is not None:
@@ -182,31 +188,33 @@ class TreeStructure(SearchStructure):
         outgrown = self._outgrown()
         if not outgrown:
             refitted = self._builder.refit(tree, points, bounds, starts, self.images(starts, bounds))
-            # Where one step was enough to outgrow an order, it may be again: look at the boxes before a query does.
-            outgrown = self._restless = self._restless and self._outgrown()
+            # Where a single update has outgrown an order, the next one may too: check the boxes before a query uses
+            # them.
+            outgrown = self._outgrown_at_once = self._outgrown_at_once and self._outgrown()
             if not outgrown:
                 self._tree = refitted
-            del refitted  # its memory is what a new order takes; the old tree answers until that stands
+            del refitted  # the pool gives its memory to the new tree
         if outgrown:
-            self._tree = self._grow(points, bounds, starts)
-            self._grown = 0.0
+            self._tree = self._build(points, bounds, starts)
+            self._growth = 0.0
         return "rebuilt" if outgrown else "refit"
 
     def _outgrown(self) -> bool:
-        """Whether a leaf of the newest tree has grown more than it may; waits for its boxes to be fitted.
+        """Whether a leaf of the newest tree has grown more than the threshold; waits until its boxes are fitted.
 
-        The index is restless from then on when half of that had been too much for the update before.
+        The structure also notes whether a single update was enough to outgrow the order: the growth of the update
+        before was at most the square root of the threshold.
         """
         if math.isinf(self._plan.rebuild_threshold):
             return False
-        before, (self._grown, _) = self._grown, self._measure()
+        before, (self._growth, _) = self._growth, self._measure()
         most = math.log2(self._plan.rebuild_threshold)
-        if self._grown > most:
-            self._restless = before <= most / 2
-        return self._grown > most
+        if self._growth > most:
+            self._outgrown_at_once = before <= most / 2
+        return self._growth > most
 
-    def _grow(self, points: cla.Array, bounds: PendingBox, starts: tuple[float, ...]) -> Tree:
-        """A tree over points in a new order."""
+    def _build(self, points: cla.Array, bounds: PendingBox, starts: tuple[float, ...]) -> Tree:
+        """Build a tree over points in a new order."""
         if not bounds.placed:
             bounding_box(self.session, points, bounds)
         return self._builder.build(points, bounds, starts, self.images(starts, bounds))
@@ -230,8 +238,8 @@ class TreeStructure(SearchStructure):
     def buffers(self) -> dict[str, cla.Array | Scratch]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         tree = self._tree
-        kept = {"sorted_points": tree.points, "nodes": tree.nodes, "leaf_volumes": tree.volumes}
-        return {**kept, "images": tree.images[0]} if tree.images else kept
+        buffers = {"sorted_points": tree.points, "nodes": tree.nodes, "leaf_volumes": tree.volumes}
+        return {**buffers, "images": tree.images[0]} if tree.images else buffers
 
     def readers(self) -> Readers:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
@@ -239,7 +247,7 @@ class TreeStructure(SearchStructure):
 
     @functools.cached_property
     def tests_of_query(self) -> float:
-        """Points of the leaves that a query touches, were they cubes, and the nodes on the way to these."""
+        """Candidates in the leaves that a query touches, as if leaves were cubes, and the nodes above these."""
         survey, size = self.problem.survey, self._plan.leaf_size
         box = self.problem.box
         most = self.problem.n * (1.0 if box is None else box.images(self.problem.radius))

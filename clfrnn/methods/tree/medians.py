@@ -1,4 +1,4 @@
-"""Medians: the order of points in a balanced tree that is divided at medians, level by level (Xing 2016, §3.1)."""
+"""The order of points in a balanced tree that is divided at medians, level by level (Xing 2016, §3.1)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["order_by_medians"]
 
 
 def order_by_medians(points: np.ndarray[Any, Any], leaf_size: int) -> np.ndarray[Any, Any]:
-    """The numbers of `points`, (n, dim), leaf by leaf: (n,) int32.
+    """The indices of `points`, (n, dim), leaf by leaf: (n,) int32.
 
-    A node is divided across the longest side of its box, so that its left child is full. Cost: a partition of all
-    points for each level, on the host.
+    A node is divided across the longest side of its box, and its left child is full. Cost: a partition of all points
+    for each level of the tree, on the host.
     """
     n = len(points)
     order = np.arange(n, dtype=np.int32)
@@ -31,8 +31,8 @@ def order_by_medians(points: np.ndarray[Any, Any], leaf_size: int) -> np.ndarray
 
 
 def _divided(points: np.ndarray[Any, Any], nodes: np.ndarray[Any, Any], left: int) -> np.ndarray[Any, Any]:
-    """The points of each node, a row of their numbers, so that `left` of them stand before the others on an axis."""
-    coordinates = np.nan_to_num(points[nodes]) / 2  # as a box may be wider than any number
+    """Reorder each row of `nodes`, the indices of a node's points: the `left` points of the left child first."""
+    coordinates = np.nan_to_num(points[nodes]) / 2  # halved, as the width of the box may overflow
     axes = np.ptp(coordinates, axis=1).argmax(axis=1)
     values = np.take_along_axis(coordinates, axes[:, None, None], axis=2)[:, :, 0]
     return np.take_along_axis(nodes, np.argpartition(values, left, axis=1), axis=1)

@@ -1,4 +1,4 @@
-"""The order of a tree's points, and of queries that are none: along a curve, in halves, by medians, or by radii."""
+"""The order of a tree's points and of queries: along a curve, halved into leaves, by medians, or by radius."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ _UINT, _ULONG = np.dtype(np.uint32), np.dtype(np.uint64)
 
 
 class TreeOrder:
-    """Orders points for leaves of a size."""
+    """Sorts points for leaves of one size, and queries for a tree."""
 
-    def __init__(self, session: Session, kernels: Mapping[str, cl.Kernel], making: TreeConfig, leaf_size: int) -> None:
-        self._session, self._kernels, self._making, self._leaf_size = session, kernels, making, leaf_size
+    def __init__(self, session: Session, kernels: Mapping[str, cl.Kernel], config: TreeConfig, leaf_size: int) -> None:
+        self._session, self._kernels, self._config, self._leaf_size = session, kernels, config, leaf_size
 
     def along_curve(self, points: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
-        """The points on a curve, those in the same place, or short part of it, in the order of input.
+        """The order of points along the curve; points in the same part of the curve stay in the order of input.
 
-        Where blocks fit local memory, their leaves are made compact.
+        Where a block of the order fits local memory, it is then halved down to compact leaves.
         """
-        making, n = self._making, points.shape[0]
-        if not making.slots(self._leaf_size) or n <= self._leaf_size:
+        config, n = self._config, points.shape[0]
+        if not config.slots(self._leaf_size) or n <= self._leaf_size:
             return self._by_place(points, bounds, images)
-        cut = cut_of(n)
+        cut = cut_of(n, self._session.tuning)
         ranges = self._cut(points, cut, bounds, images)
         keys = self._session.scratch(n, _UINT, purpose="the places of points on a curve")
         self._session.launch(
             self._kernels["curve_parts"],
             n,
-            making.work_group_size,
+            config.work_group_size,
             np.int32(n),
             points.base_data,
             *bounds.arguments,
@@ -57,24 +57,24 @@ class TreeOrder:
         return order
 
     def _by_place(self, points: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
-        """By all the bits of a place: what lies in a leaf is then up to the curve alone."""
-        making, n = self._making, points.shape[0]
+        """The order by all bits of the points' keys on the curve."""
+        config, n = self._config, points.shape[0]
         keys = self._session.scratch(n, _ULONG, purpose="the places of points on a curve")
         self._session.launch(
             self._kernels["curve_places"],
             n,
-            making.work_group_size,
+            config.work_group_size,
             np.int32(n),
             points.base_data,
             *bounds.arguments,
             *(each.base_data for each in images),
             keys.base_data,
         )
-        return sort_positions(self._session, keys, making.curve_bits * making.dim)[1]
+        return sort_positions(self._session, keys, config.curve_bits * config.dim)[1]
 
     def _cut(self, points: cla.Array, cut: Cut, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
-        """Where the ranges of the curve begin that hold about as many points each, and its end."""
-        session, size = self._session, self._making.work_group_size
+        """The keys at which ranges with about as many points each begin, and the end of the last range."""
+        session, size = self._session, self._config.work_group_size
         keys, ranges = (
             session.scratch(many, _ULONG, purpose="a sample of the places of points on a curve")
             for many in (cut.sampled, cut.sampled + 1)
@@ -92,7 +92,7 @@ class TreeOrder:
         )
         session.launch(
             self._kernels["sort_sample"],
-            self._making.comparing(cut.sampled),
+            self._config.comparing_items(cut.sampled),
             size,
             np.int32(cut.sampled),
             keys.base_data,
@@ -101,16 +101,16 @@ class TreeOrder:
         return ranges
 
     def of_queries(self, queries: cla.Array, nodes: Scratch, images: tuple[Scratch, ...]) -> Scratch:
-        """The order of queries along the curve through the root of a tree, by as many bits as tell so many apart."""
-        making, m = self._making, queries.shape[0]
-        bits = making.query_bits(m)
+        """The order of queries along the curve through the root's box, by as many bits as distinguish m queries."""
+        config, m = self._config, queries.shape[0]
+        bits = config.query_bits(m)
         keys = self._session.scratch(m, _UINT, purpose="the order of queries")
         self._session.launch(
             self._kernels["curve_keys"],
             m,
-            making.work_group_size,
+            config.work_group_size,
             np.int32(m),
-            np.int32(making.curve_bits * making.dim - bits),
+            np.int32(config.curve_bits * config.dim - bits),
             queries.base_data,
             nodes.base_data,
             *(each.base_data for each in images),
@@ -121,43 +121,43 @@ class TreeOrder:
     def by_radii(
         self, radii: cla.Array, points: Scratch, n: int, queries: cla.Array | None, order: Scratch | None
     ) -> Scratch:
-        """Queries in `order` by their radii, block by block of it; without `queries`, the n `points` in their own."""
-        making, m = self._making, radii.shape[0]
-        ranked = self._session.scratch(m, INT, purpose="the order of queries")
+        """Sort queries by radius within each block of `order`; without `queries`, the n `points` in search order."""
+        config, m = self._config, radii.shape[0]
+        order_by_radius = self._session.scratch(m, INT, purpose="the order of queries")
         self._session.launch(
             self._kernels["order_by_radii"],
-            -(-m // making.block) * making.work_group_size,
-            making.work_group_size,
+            -(-m // config.block) * config.work_group_size,
+            config.work_group_size,
             np.int32(m),
             np.int32(n),
             np.int32(queries is None),
             points.base_data,
-            (points if order is None else order).base_data,  # not looked at where points are in their order
+            (points if order is None else order).base_data,  # not read where queries are the points
             (points if queries is None else queries).base_data,
             radii.base_data,
-            ranked.base_data,
+            order_by_radius.base_data,
         )
-        return ranked
+        return order_by_radius
 
     def by_medians(self, points: cla.Array, periodic: PeriodicBox | None, starts: tuple[float, ...]) -> Scratch:
-        """The points divided at medians, on the host, which waits for them."""
+        """The order by medians, found on the host; waits for the points."""
         host = fetch(self._session, points)
         if periodic is not None:
-            turns = np.where(np.greater(periodic.lengths, 0), periodic.lengths, np.inf)
+            periods = np.where(np.greater(periodic.lengths, 0), periodic.lengths, np.inf)
             with np.errstate(invalid="ignore"):  # rows that are not finite are refused later
-                host = host - np.floor((host - np.array(starts)) / turns) * periodic.lengths
+                host = host - np.floor((host - np.array(starts)) / periods) * periodic.lengths
         order = self._session.upload(order_by_medians(host, self._leaf_size), purpose="the order of points")
         return Scratch(order.base_data, order.size, order.dtype)
 
     def _halve(self, points: cla.Array, order: Scratch, images: tuple[Scratch, ...]) -> None:
-        """Each block of the order halved down to leaves."""
-        making, n = self._making, points.shape[0]
-        slots = making.slots(self._leaf_size)
-        blocks = -(-n // (making.halved // slots * self._leaf_size))
+        """Enqueue the kernel that halves each block of the order down to leaves."""
+        config, n = self._config, points.shape[0]
+        slots = config.slots(self._leaf_size)
+        blocks = -(-n // (config.halved // slots * self._leaf_size))
         self._session.launch(
             self._kernels["order_by_halves"],
-            blocks * making.work_group_size,
-            making.work_group_size,
+            blocks * config.work_group_size,
+            config.work_group_size,
             np.int32(n),
             np.int32(self._leaf_size),
             np.int32(slots),

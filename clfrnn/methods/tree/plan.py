@@ -1,4 +1,4 @@
-"""The plan of an AABB-tree: its options, its leaves, and the curve that its points follow."""
+"""The plan of an AABB-tree: its config, the size of its leaves, and its options."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import dataclasses
 from ...planning.problem import Problem
 from ...planning.tree_build import MOST_LEAVES, default_leaf_size
 from ...planning.tree_traversal import TreeWalkConfig, plan_tree_walk
+from ...planning.tuning import Tuning
 from ...profile import DeviceProfile
 
 __all__ = ["ADVICE", "TREE_CONSTRUCTIONS", "TreePlan", "plan_of"]
@@ -17,33 +18,34 @@ ADVICE = "'median' orders points on the host, level by level: leave it out unles
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TreePlan:
-    """What is compiled in, how the tree is built, and when again."""
+    """The config of the walk, and how the tree is built and built again."""
 
     config: TreeWalkConfig
-    #: points of a leaf
+    #: number of points of a leaf
     leaf_size: int
     construction: str
     rebuild_threshold: float
 
 
-def plan_of(problem: Problem, profile: DeviceProfile) -> TreePlan:
-    """Leaves of the size asked for, else of the device's; packs where it has them."""
+def plan_of(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> TreePlan:
+    """Plan leaves of the requested size, or of the default of the device, and packets on devices that use them."""
     neighbors = problem.survey.neighbors(problem.radius)
-    of_leaf = problem.options["leaf_size"]
-    if of_leaf is None:
-        of_leaf = default_leaf_size(profile, problem.n, neighbors)
-    of_leaf = max(of_leaf, -(-problem.n // MOST_LEAVES))
+    leaf_size = problem.options["leaf_size"]
+    if leaf_size is None:
+        leaf_size = default_leaf_size(tuning, problem.n, neighbors)
+    leaf_size = max(leaf_size, -(-problem.n // MOST_LEAVES))
     config = plan_tree_walk(
         profile,
+        tuning,
         dim=problem.dim,
         real=problem.real,
         periodic=problem.box is not None,
-        leaf_size=of_leaf,
+        leaf_size=leaf_size,
         neighbors=neighbors,
     )
     return TreePlan(
         config=config,
-        leaf_size=of_leaf,
+        leaf_size=leaf_size,
         construction=problem.options["construction"],
         rebuild_threshold=problem.options["rebuild_threshold"],
     )

@@ -7,19 +7,17 @@ import re
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, RECORDED, as_gpu, structure_of, takes_long_as_gpu
+from conftest import POINTS, RECORDED, as_gpu, set_facts, structure_of, takes_long_as_gpu, tuned, with_tuning
 
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.functions import walk_function
 from clfrnn.methods import METHODS
-from clfrnn.methods.fenns import coarse_sort as coarse
 from clfrnn.period import PeriodicBox
 from clfrnn.planning import fenns as blocks
 from clfrnn.planning.coarse_grid import plan_coarse
 from clfrnn.planning.configs import REAL_SIZE
 from clfrnn.planning.problem import Problem
-from clfrnn.runtime import launcher
 from clfrnn.runtime.rendering import own_function, render
 from clfrnn.survey import Survey
 
@@ -31,7 +29,7 @@ def problem(*, n=100_000, dim=3, real="float", radius=0.05, extent=1.0, others=5
 
 
 def plan(asked, profile):
-    return METHODS["fenns"].plan(asked, profile)
+    return METHODS["fenns"].plan(asked, *with_tuning(profile))
 
 
 def with_memory(profile, size):
@@ -92,7 +90,7 @@ def test_local_memory_is_enough_and_more_of_it_never_hurts(profile, dim, real):
             for size in (1 << 10, 4 << 10, 16 << 10, 48 << 10, 256 << 10):
                 device = with_memory(profile, size)
                 decided = plan(problem(dim=dim, real=real, radius=radius, others=others), device)
-                config, sort = decided.config, plan_coarse(device, dim=dim, real=real, periodic=False)
+                config, sort = decided.config, plan_coarse(*with_tuning(device), dim=dim, real=real, periodic=False)
                 assert 4 * sort.counters <= device.usable_local_memory
                 assert decided.grid.cells <= sort.counters
                 assert blocks.block_memory(config) <= device.usable_local_memory or not config.tile
@@ -173,7 +171,8 @@ def test_memory_beyond_the_sorted_points(session):
 def small_gpu(session):
     """As a GPU of two compute units, which few cells keep busy."""
     fresh = clfrnn.Session(session.queue)
-    fresh.profile = dataclasses.replace(as_gpu(session).profile, compute_units=2)
+    fresh.profile = as_gpu(session).profile
+    set_facts(fresh, compute_units=2)
     return fresh
 
 
@@ -183,9 +182,9 @@ def sections_of(index):
 
 
 @pytest.fixture(params=["as it is", "as a GPU", "as many points"])
-def arranged(request, session, monkeypatch):
+def arranged(request, session):
     if request.param == "as many points":
-        monkeypatch.setattr(coarse, "_FEW_OF_ITEM", 0)
+        return tuned(session, fenns={"few_of_item": 0})
     if request.param != "as a GPU":
         return session
     if session.profile.kind == "gpu" or takes_long_as_gpu(session, "fenns"):
@@ -212,7 +211,7 @@ def crowd(dim, seed):
 def starved(session):
     """The device with so little local memory that a crowd does not fit a tile."""
     fresh = clfrnn.Session(session.queue)
-    fresh.profile = dataclasses.replace(session.profile, local_memory=(6 << 10) + session.profile.local_reserve)
+    fresh.profile, fresh.tuning = with_memory(session.profile, 6 << 10), session.tuning
     return fresh
 
 
@@ -248,7 +247,7 @@ def test_a_crowd_that_no_plan_foresaw(arranged, place):
     """Points from the device come without a wait for their box: all in one cell or in eight, in more tiles than one."""
     points = clouds.uniform(1500, 3, seed=8)
     fresh = clfrnn.Session(arranged.queue)
-    fresh.profile = with_memory(arranged.profile, 24 << 10)
+    fresh.profile, fresh.tuning = with_memory(arranged.profile, 24 << 10), arranged.tuning
     index = clfrnn.build_index(points, 0.05, method="fenns", coarse_shape=7, session=fresh)
     grid = structure_of(index).cell_grid
     middle = np.array(grid.low) + np.array(grid.sides) * (np.array(grid.shape) // 2 + place)
@@ -266,7 +265,7 @@ def test_a_crowd_that_no_plan_foresaw(arranged, place):
 def test_the_box_is_found_while_points_are_counted(arranged, dtype, memory):
     """Whether all items of a group can hand on what they found at once, or few at a time."""
     fresh = clfrnn.Session(arranged.queue)
-    fresh.profile = with_memory(arranged.profile, memory)
+    fresh.profile, fresh.tuning = with_memory(arranged.profile, memory), arranged.tuning
     points = clouds.uniform(3000, 3, dtype=dtype, seed=9)
     index = clfrnn.build_index(points, 0.05, method="fenns", session=fresh)
     for bad in ((), (2999,), (1234, 17, 2000)):
@@ -317,7 +316,8 @@ def test_arrays_of_another_width_are_refused_before_their_box_is_found(session, 
 def test_a_step_takes_four_launches_or_two(session, unsliced, few):
     fresh = clfrnn.Session(session.device)
     _, config = fresh.planned("fenns/coarse_sort", plan_coarse, dim=3, real="float", periodic=False)
-    points = clouds.uniform(coarse._FEW_OF_ITEM * config.work_group_size + (not few), 3, seed=9)
+    of_group = fresh.tuning.fenns.few_of_item * config.work_group_size
+    points = clouds.uniform(of_group + (not few), 3, seed=9)
     index = clfrnn.build_index(points, 0.02, method="fenns", session=fresh)
     device = cla.to_device(fresh.queue, points)
     for _ in range(2):
@@ -336,8 +336,8 @@ def test_cells_are_planned_anew_when_points_are_counted(session):
     water = clfrnn.build_index(clouds.dam_break(60_000, 3, seed=1), 1e-4, method="fenns", session=shared)
     even = clfrnn.build_index(clouds.uniform(60_000, 3, seed=1), 1e-4, method="fenns", session=shared)
 
-    assert water.cell_grid.cells > 2 * structure_of(even).cell_grid.cells
-    assert "planned anew when points were counted, about" in "\n".join(water.describe())
+    assert structure_of(water).cell_grid.cells > 2 * structure_of(even).cell_grid.cells
+    assert "planned anew when points were counted, about" in "\n".join(structure_of(water).describe())
     assert "planned anew" not in "\n".join(structure_of(even).describe())
     fullest = np.diff(sections_of(water)[2::3], prepend=0).max()
     assert fullest < 4 * 60_000 / structure_of(even).cell_grid.cells
@@ -440,23 +440,22 @@ def crowded(dim, dtype):
     return points
 
 
-def in_groups(session, monkeypatch, **facts):
+def in_groups(session, **facts):
     """A GPU of groups of 16 with small tiles: drivers for CPUs take a minute to compile a kernel of wide groups."""
-    monkeypatch.setattr(blocks, "_EACH", (2,))
     fresh = clfrnn.Session(session.queue)
     changed = {"kind": "gpu", "max_work_group_size": 16, "simd_width": 8, "loop_turns": None, **facts}
-    fresh.profile = dataclasses.replace(session.profile, **changed)
-    return fresh
+    set_facts(fresh, **changed)
+    return tuned(fresh, fenns={"tile_points_of_item": (2,)})
 
 
 @pytest.mark.core
-def test_a_crowd_in_local_grids(session, dim, dtype, monkeypatch):
+def test_a_crowd_in_local_grids(session, dim, dtype):
     """Cells that a tile holds with all that they see, beside one that no tile holds; after an update, too."""
     if (dim, dtype.itemsize) != (3, 4) and takes_long_as_gpu(session, "fenns"):
         pytest.skip("this driver takes long for a kernel in the arrangement for a GPU; kinds of lists need these, too")
     points, radius = crowded(dim, dtype), 0.02 if dim == 3 else 0.01
-    index = clfrnn.build_index(points, radius, method="fenns", coarse_shape=3, session=in_groups(session, monkeypatch))
-    held = structure_of(index)._held()
+    index = clfrnn.build_index(points, radius, method="fenns", coarse_shape=3, session=in_groups(session))
+    held = structure_of(index)._counts()
     assert held[held > 0].min() <= 16
     assert held.max() > structure_of(index).config.tile == 32
     for moved in (points, points[::-1].copy()):
@@ -469,12 +468,12 @@ def test_a_crowd_in_local_grids(session, dim, dtype, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["half", "radii", "hint"])
-def test_every_kind_of_list_of_a_crowd_in_local_grids(session, kind, monkeypatch):
+def test_every_kind_of_list_of_a_crowd_in_local_grids(session, kind):
     if kind != "hint" and takes_long_as_gpu(session, "fenns"):
         pytest.skip("this driver takes long for a kernel in the arrangement for a GPU")
     points = crowded(3, np.dtype(np.float32))
     radii = np.random.default_rng(1).uniform(0, 0.05, len(points)).astype(np.float32)
-    index = clfrnn.build_index(points, 0.05, method="fenns", coarse_shape=3, session=in_groups(session, monkeypatch))
+    index = clfrnn.build_index(points, 0.05, method="fenns", coarse_shape=3, session=in_groups(session))
     radius = radii if kind == "radii" else 0.05
     for asked in {"half": [{"half": True}], "radii": [{"radius": radii}], "hint": [{"hint": 1}, {"hint": 10**5}]}[kind]:
         expected = reference.neighbors(points, radius, half=kind == "half")
@@ -483,19 +482,18 @@ def test_every_kind_of_list_of_a_crowd_in_local_grids(session, kind, monkeypatch
         assert np.array_equal(found.indices, expected.indices)
 
 
-def test_a_crowd_without_local_memory_for_tiles(session, monkeypatch):
+def test_a_crowd_without_local_memory_for_tiles(session):
     points = crowded(3, np.dtype(np.float32))
-    poor = in_groups(session, monkeypatch, local_memory=600 + session.profile.local_reserve)
+    poor = in_groups(session, local_memory=600 + session.profile.local_reserve)
     index = clfrnn.build_index(points, 0.03, method="fenns", coarse_shape=3, session=poor)
     assert not structure_of(index).config.tile
     agree(index, points, 0.03)
 
 
-def test_groups_that_are_launched_in_slices(session, monkeypatch):
-    monkeypatch.setattr(launcher, "launch_budget", lambda profile: 500)
-    monkeypatch.setattr(launcher, "_SLICE_SECONDS", 1e-9)
-    points = crowded(3, np.dtype(np.float32))
-    index = clfrnn.build_index(points, 0.02, method="fenns", coarse_shape=3, session=in_groups(session, monkeypatch))
+def test_groups_that_are_launched_in_slices(session):
+    slices = {"slice_seconds": 1e-9, "least_budget": 500, "clocks_of_pair": 1 << 60}
+    points, groups = crowded(3, np.dtype(np.float32)), tuned(in_groups(session), runtime=slices)
+    index = clfrnn.build_index(points, 0.02, method="fenns", coarse_shape=3, session=groups)
     with index.session.recorded() as launches:
         agree(index, points, 0.02)
     assert [name for name, _ in launches].count("frnn_visit") > 4
@@ -504,12 +502,11 @@ def test_groups_that_are_launched_in_slices(session, monkeypatch):
 @pytest.mark.parametrize("real", ["float", "double"])
 @pytest.mark.parametrize("size", [1, 16, 256])
 def test_local_memory_is_what_kernels_declare(real, size):
-    from test_rendering import CONFIGS
-
     bytes_of = {"int": 4, "real": REAL_SIZE[real], "frnn_record": 4 * REAL_SIZE[real]}
     for dim, periodic in ((2, False), (3, False), (3, True)):
-        changed = {"dim": dim, "real": real, "periodic": periodic, "team": 1, "lockstep": 1}
-        config = dataclasses.replace(CONFIGS["fenns"], work_group_size=size, **changed)
+        box = PeriodicBox(lengths=(1.0,) * dim, low=None) if periodic else None
+        planned = plan(problem(dim=dim, real=real, box=box), RECORDED["h200"]).config
+        config = dataclasses.replace(planned, work_group_size=size, tile=256, fine=256, team=1)
         source = render("fenns/fenns", config, own_function("count"))
         declared = 0
         for kind, names in re.findall(r"^ +local (\w+) (\w[^*;]*);", source, re.MULTILINE):
@@ -520,9 +517,7 @@ def test_local_memory_is_what_kernels_declare(real, size):
 @pytest.mark.parametrize("size", [1, 4, 16])
 def test_groups_smaller_than_their_teams(size):
     """A driver may allow a kernel fewer work-items than were planned: teams shrink with the group."""
-    from test_rendering import CONFIGS
-
-    config = dataclasses.replace(CONFIGS["fenns"], work_group_size=size, team=32)
+    config = dataclasses.replace(plan(problem(), RECORDED["h200"]).config, work_group_size=size, team=32)
     assert config.names()["team"] == size
 
 
@@ -530,7 +525,7 @@ def test_devices_of_small_groups(profile):
     device = dataclasses.replace(profile, max_work_group_size=16)
     config = plan(problem(), device).config
     assert config.work_group_size <= 16
-    assert blocks.without_tiles(config, device).work_group_size <= 16
+    assert blocks.without_tiles(config, *with_tuning(device)).work_group_size <= 16
 
 
 def test_functions_whose_state_nobody_else_sees():

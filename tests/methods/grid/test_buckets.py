@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu, as_narrow_gpu, structure_of
+from conftest import POINTS, as_gpu, as_narrow_gpu, set_facts, structure_of, tuned
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -30,11 +30,16 @@ def dtype(dim, dtype):
     return dtype
 
 
-@pytest.fixture(params=["select_cells", "bucket_sort", "region_sort"])
-def way(request, monkeypatch):
-    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", POINTS if request.param == "select_cells" else 0)
-    if request.param == "region_sort":
-        monkeypatch.setattr("clfrnn.planning.binning._MOST_OPEN", 0)
+#: The numbers by which few points go into cells in each way.
+WAYS = {
+    "select_cells": {"few_of_item": POINTS},
+    "bucket_sort": {"few_of_item": 0},
+    "region_sort": {"few_of_item": 0, "most_open_bytes": 0},
+}
+
+
+@pytest.fixture(params=WAYS)
+def way(request):
     return request.param
 
 
@@ -63,8 +68,10 @@ def binning_of(session, grid, plan, *, n, dtype, layout="records", **facts):
 
 
 @pytest.fixture
-def narrow(session):
-    return as_narrow_gpu(session)
+def narrow(request, session):
+    """A GPU of many small groups, on which points go into cells in the way that the test asks for."""
+    gpu = as_narrow_gpu(session)
+    return tuned(gpu, binning=WAYS[request.getfixturevalue("way")]) if "way" in request.fixturenames else gpu
 
 
 def addresses(points, grid):
@@ -143,13 +150,9 @@ def assert_in_tiles(session, points, grid, plan, tile):
 
 @pytest.mark.core
 @pytest.mark.parametrize("size", [1, 8])
-def test_points_selected_by_groups_smaller_than_planned(narrow, monkeypatch, size):
+def test_points_selected_by_groups_smaller_than_planned(narrow, size):
     """As a driver may allow no wider ones: then an item has more points than bits. All lie in one row of cells."""
-    planned = buckets.plan_select_cells
-    monkeypatch.setattr(
-        "clfrnn.methods.grid.select_cells.plan_select_cells",
-        lambda *a, **k: dataclasses.replace(planned(*a, **k), work_group_size=size),
-    )
+    narrow = tuned(narrow, binning={"select_group": size})
     points = clouds.uniform(N, 2, seed=3)
     points[:, 1] = 0.5
     grid = fit_cells(low=(0.0,) * 2, high=(1.0,) * 2, sides=(0.1,) * 2, n=N, real="float")
@@ -157,12 +160,8 @@ def test_points_selected_by_groups_smaller_than_planned(narrow, monkeypatch, siz
 
 
 @pytest.mark.core
-def test_tiles_of_groups_of_one_item(narrow, monkeypatch):
-    planned = buckets.plan_bucket_cells
-    monkeypatch.setattr(
-        "clfrnn.methods.grid.bucket_sort.plan_bucket_cells",
-        lambda *a, **k: dataclasses.replace(planned(*a, **k), work_group_size=1, tile=32),
-    )
+def test_tiles_of_groups_of_one_item(narrow):
+    narrow = tuned(narrow, binning={"fill_group": 1, "fill_tile": 32})
     points = clouds.uniform(300, 2, seed=3)
     grid = fit_cells(low=(0.0,) * 2, high=(1.0,) * 2, sides=(0.1,) * 2, n=300, real="float")
     assert_in_tiles(narrow, points, grid, in_buckets(grid, 4), 32)
@@ -172,7 +171,7 @@ def test_tiles_of_groups_of_one_item(narrow, monkeypatch):
 @pytest.mark.parametrize("method", ["strips", "uniform_grid"])
 def test_no_points_at_all_have_a_box(session, way, method):
     """Of none that is not finite, whatever its memory held before."""
-    gpu = as_gpu(session)
+    gpu = tuned(as_gpu(session), binning=WAYS[way])
     held = [gpu.upload(np.full(1 << 14, np.nan, np.float32), purpose="a mess") for _ in range(4)]
     index = clfrnn.build_index(np.empty((0, 3), np.float32), 0.1, method=method, session=gpu)
     del held
@@ -186,13 +185,9 @@ def test_no_points_at_all_have_a_box(session, way, method):
 @pytest.mark.parametrize("tile", [64, 4096])
 @pytest.mark.parametrize("span", [None, 2], ids=["buckets", "regions"])
 @pytest.mark.parametrize("shift", [0, 3, 9])
-def test_buckets_sorted_tile_by_tile(narrow, dim, dtype, span, shift, tile, monkeypatch):
+def test_buckets_sorted_tile_by_tile(narrow, dim, dtype, span, shift, tile):
     """Many buckets and one; with tiles that crowds fill, all points at one place among them."""
-    planned = buckets.plan_bucket_cells
-    monkeypatch.setattr(
-        "clfrnn.methods.grid.bucket_sort.plan_bucket_cells",
-        lambda *a, **k: dataclasses.replace(planned(*a, **k), tile=tile),
-    )
+    narrow = tuned(narrow, binning={"fill_tile": tile})
     points = clouds.clustered(N, dim, dtype=dtype, seed=shift)
     grid = fit_cells(low=(0.0,) * dim, high=(1.0,) * dim, sides=(0.15,) * dim, n=N, real=dtype_name(dtype))
     plan = in_buckets(grid, shift, span)
@@ -212,12 +207,7 @@ def test_buckets_selected_out_of_all_points(session, narrow, dim, dtype, shift):
         return
     tile = 8
     assert np.bincount(addresses(points, grid) >> shift).max() > tile
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(
-            "clfrnn.methods.grid.select_cells.plan_select_cells",
-            lambda profile, **facts: dataclasses.replace(buckets.plan_select_cells(profile, **facts), tile=tile),
-        )
-        assert_filled(narrow, points, grid, plan)
+    assert_filled(tuned(narrow, binning={"select_tile": tile}), points, grid, plan)
 
 
 @pytest.mark.core
@@ -308,11 +298,10 @@ def test_clouds_that_follow_others(narrow, shift, span):
     assert_filled(narrow, kinds[0], grid, in_buckets(grid, shift, span), later=later)
 
 
-def test_nothing_of_a_sort_stays_with_an_index(session, monkeypatch):
+def test_nothing_of_a_sort_stays_with_an_index(session):
     """Between steps the pool holds what the index names, and little more."""
-    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
     cloud = clouds.uniform(20 * N, 3, seed=1)
-    fresh = as_narrow_gpu.__wrapped__(session)
+    fresh = tuned(as_narrow_gpu.__wrapped__(session), binning=WAYS["bucket_sort"])
     index = clfrnn.build_index(cloud, 0.05, method="strips", session=fresh)
     for _ in range(3):
         index.update(cloud)
@@ -324,9 +313,8 @@ def test_nothing_of_a_sort_stays_with_an_index(session, monkeypatch):
 
 def test_a_step_without_memory_for_its_records(session, monkeypatch):
     """The index answers for the points it had, and takes others when there is memory again."""
-    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
     before, after = (clouds.uniform(N, 3, seed=seed) for seed in (1, 2))
-    scarce = as_narrow_gpu.__wrapped__(session)
+    scarce = tuned(as_narrow_gpu.__wrapped__(session), binning=WAYS["bucket_sort"])
     index = clfrnn.build_index(before, 0.15, method="strips", session=scarce)
     take = clfrnn.Session.scratch
 
@@ -359,7 +347,7 @@ def test_regions_of_any_size(session, narrow, dim, dtype, shift, span):
 @pytest.mark.parametrize("many", [255, 256, 257, 512, 600])
 def test_tiles_that_are_full_to_the_last_place(narrow, many):
     """Regions that end where a tile does, before it and behind it, and some without any points."""
-    config = buckets.plan_regions(narrow.profile, dim=2, real="float", periodic=False)
+    config = buckets.plan_regions(narrow.profile, narrow.tuning, dim=2, real="float", periodic=False)
     assert config.tile == 256
     grid = fit_cells(low=(0.0, 0.0), high=(1.0, 1.0), sides=(0.07, 0.02), n=4000, real="float")
     ends = np.array([[0.01, 0.01], [0.5, 0.5], [0.99, 0.99]], np.float32)
@@ -377,8 +365,8 @@ def test_points_that_come_nearly_sorted_go_into_buckets_at_once(narrow, monkeypa
     points = points[np.argsort(addresses(points, grid), kind="stable")]
     points[[0, -1]] = points[[-1, 0]]
     plan = in_buckets(grid, 2, 3)
-    size = buckets.plan_buckets(narrow.profile, dim=2, real="float", periodic=False).work_group_size
-    groups = buckets.bucket_groups(narrow.profile, N, size)
+    size = buckets.plan_buckets(narrow.profile, narrow.tuning, dim=2, real="float", periodic=False).work_group_size
+    groups = buckets.bucket_groups(narrow.profile, narrow.tuning, N, size)
     if come == "anyhow":
         points = np.random.default_rng(15).permutation(points)
     elif come == "anyhow to one group":
@@ -422,9 +410,9 @@ def test_as_many_runs_as_a_tile_tells_apart(narrow):
         assert_filled(narrow, points, grid, plan)
 
 
-def test_indexes_that_take_turns(narrow, monkeypatch):
+def test_indexes_that_take_turns(narrow):
     """What the sort of one leaves for its next is not disturbed by another's."""
-    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
+    narrow = tuned(narrow, binning=WAYS["bucket_sort"])
     kinds = [clouds.uniform(N, 3, seed=seed) for seed in (1, 2)]
     indexes = [clfrnn.build_index(points, 0.15, method="strips", session=narrow) for points in kinds]
     for index, points in [*zip(indexes, kinds[::-1], strict=True), *zip(indexes, kinds, strict=True)] * 2:
@@ -498,10 +486,9 @@ def test_steps_from_cloud_to_cloud(narrow, way, dim, dtype, method, cloud):
 
 
 @pytest.mark.parametrize("dim", [2, 3])
-def test_a_sorted_copy_without_room_for_records(narrow, monkeypatch, dim):
+def test_a_sorted_copy_without_room_for_records(narrow, dim):
     """In 2D it takes three numbers a point where queries have many candidates: not so what passes hand on."""
-    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
-    monkeypatch.setattr("clfrnn.planning.binning._MOST_OPEN", 0)
+    narrow = tuned(narrow, binning=WAYS["region_sort"])
     points = clouds.uniform(N, dim, seed=12)
     index = clfrnn.build_index(points, 0.25, method="strips", session=narrow)
     assert structure_of(index).config.layout == "pairs"
@@ -562,12 +549,11 @@ def test_nothing_is_compiled_by_a_step(narrow, way):
     assert narrow.programs.compiled == compiled
 
 
-def test_points_that_spread_beyond_all_buckets(session, monkeypatch):
+def test_points_that_spread_beyond_all_buckets(session):
     """Their cells become too many for local memory; their box is found all the same, and what is wrong in it."""
-    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
     fresh = clfrnn.Session(session.device)
-    memory = 140 + fresh.profile.local_reserve
-    fresh.profile = dataclasses.replace(fresh.profile, kind="gpu", local_memory=memory, loop_turns=None)
+    set_facts(fresh, kind="gpu", local_memory=140 + fresh.profile.local_reserve, loop_turns=None)
+    fresh = tuned(fresh, binning=WAYS["bucket_sort"])
     points = clouds.uniform(600, 3, seed=8)
     index = clfrnn.build_index(points, 0.2, method="strips", session=fresh)
     assert structure_of(index)._bins.layout.plan.way == "bucket_sort"
@@ -597,9 +583,8 @@ def test_a_crowd_is_counted_in_global_memory_and_says_so(narrow, way):
     assert re.search(f"construction: counting, {text[way]}", even.explain())
     assert "construction: sort, by a radix sort of the addresses of cells, as asked for\n" in sort.explain()
     if way != "select_cells":
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr("clfrnn.planning.binning._SOON_FILLED", 10)
-            crowd = clfrnn.build_index(np.full((N, 3), 0.3, np.float32), 0.1, method="strips", session=narrow)
+        full = tuned(narrow, binning={"soon_filled": 10})
+        crowd = clfrnn.build_index(np.full((N, 3), 0.3, np.float32), 0.1, method="strips", session=full)
         text = "construction: counting, by counters in global memory, as many points are expected in few cells"
         assert text in crowd.explain()
         assert (crowd.count().get() == N - 1).all()

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from conftest import RECORDED, ROOT, structure_of
+from conftest import RECORDED, ROOT, structure_of, with_tuning
 
 import clfrnn
 from clfrnn import clouds
@@ -16,6 +16,7 @@ from clfrnn.methods.grid import cost_model as side_costs
 from clfrnn.methods.grid import strips
 from clfrnn.period import PeriodicBox
 from clfrnn.planning.problem import Problem
+from clfrnn.planning.tuning import Prices, Tuning, default_tuning
 from clfrnn.survey import Survey
 
 RADIUS = 0.05
@@ -36,7 +37,7 @@ def even(neighbors, *, n=1_000_000, dim=3, **options):
 
 def sides_taken(profile, asked):
     """In radii, along the strip and across it."""
-    return tuple(side / asked.radius for side in METHODS["strips"].plan(asked, profile).grid.sides[:2])
+    return tuple(side / asked.radius for side in METHODS["strips"].plan(asked, *with_tuning(profile)).grid.sides[:2])
 
 
 def as_cpu(profile):
@@ -50,10 +51,13 @@ def as_gpu(profile):
 @pytest.mark.parametrize("neighbors", [0.01, 0.7, 3.0, 12.0, 49.0, 145.0, 300.0, 1000.0])
 def test_the_cheapest_is_taken(profile, dim, neighbors):
     asked = even(neighbors, dim=dim)
-    prices = side_costs.prices_for(profile, dim=dim, real="float")
-    every = [side_costs.cost_of_sides(asked, prices, sides) for sides in side_costs.sides_to_try(asked, profile)]
+    prices = side_costs.prices_for(default_tuning(profile), dim=dim, real="float")
+    every = [
+        side_costs.cost_of_sides(asked, prices, sides)
+        for sides in side_costs.sides_to_try(asked, *with_tuning(profile))
+    ]
 
-    taken = side_costs.cost_of_sides(asked, prices, METHODS["strips"].plan(asked, profile).grid.sides)
+    taken = side_costs.cost_of_sides(asked, prices, METHODS["strips"].plan(asked, *with_tuning(profile)).grid.sides)
 
     assert taken.cost == pytest.approx(min(each.cost for each in every if not each.wrapped))
 
@@ -71,7 +75,7 @@ def test_denser_clouds_get_narrower_cells(profile, dim):
 
 def test_a_cost_is_the_sum_of_what_is_foreseen(profile):
     """By hand: cubes of a quarter of the box, 1,000 points in them, all in one window and a half."""
-    prices = side_costs.Prices(query=1000.0, row=100.0, stranger=10.0, cell=1.0)
+    prices = Prices(query=1000.0, row=100.0, stranger=10.0, cell=1.0)
     asked = problem(n=1000, radius=0.1, others=1.0)
 
     cost = side_costs.cost_of_sides(asked, prices, (0.05, 0.1, 0.1))
@@ -85,7 +89,7 @@ def test_a_cost_is_the_sum_of_what_is_foreseen(profile):
 
 
 def test_strangers_share_the_addresses_of_a_torus():
-    prices = side_costs.Prices(query=0.0, row=0.0, stranger=10.0, cell=0.0)
+    prices = Prices(query=0.0, row=0.0, stranger=10.0, cell=0.0)
     asked = problem(n=1000, radius=1e-3, others=1.0)
 
     cost = side_costs.cost_of_sides(asked, prices, (1e-3,) * 3)
@@ -101,13 +105,13 @@ def test_no_window_has_more_rows_than_the_domain_or_more_candidates_than_points(
     asked = problem(n=1000, radius=10.0, others=999.0)
     images = problem(n=1000, radius=10.0, others=999.0, box=PeriodicBox(lengths=(1.0,) * 3, low=None))
 
-    for cost in side_costs.rank_sides(asked, profile):
+    for cost in side_costs.rank_sides(asked, *with_tuning(profile)):
         assert cost.rows == 1
         assert cost.candidates == 1000
-    for cost in side_costs.rank_sides(images, profile):
+    for cost in side_costs.rank_sides(images, *with_tuning(profile)):
         assert cost.rows == pytest.approx(21**2)
         assert cost.candidates <= 1000 * 21**3
-    first, *rest = side_costs.rank_sides(asked, profile)
+    first, *rest = side_costs.rank_sides(asked, *with_tuning(profile))
     assert all(each.cost == first.cost for each in rest)
     assert first.sides == (10.0,) * 3, "of equals the widest"
 
@@ -116,21 +120,24 @@ def test_what_only_a_torus_holds_comes_last(profile):
     """Points that take up little of their box, in cubes that are all held."""
     asked = problem(n=300_000, radius=0.01, others=12.0)
 
-    first, *rest = side_costs.rank_sides(asked, profile)
+    first, *rest = side_costs.rank_sides(asked, *with_tuning(profile))
 
     assert first.sides == pytest.approx((0.01,) * 3, rel=1e-3)
     assert all(each.wrapped for each in rest)
-    assert "foreseen to cost least of those that need no torus" in side_costs.describe_sides(asked, profile, None)[0]
+    assert (
+        "foreseen to cost least of those that need no torus"
+        in side_costs.describe_sides(asked, *with_tuning(profile), None)[0]
+    )
 
 
 def test_devices_and_types_have_their_own_prices(profile):
-    cpu, gpu = (side_costs.prices_for(each(profile), dim=3, real="float") for each in (as_cpu, as_gpu))
-    doubles = side_costs.prices_for(profile, dim=3, real="double")
-    own = side_costs.prices_for(profile, dim=3, real="float")
+    cpu, gpu = (side_costs.prices_for(default_tuning(each(profile)), dim=3, real="float") for each in (as_cpu, as_gpu))
+    doubles = side_costs.prices_for(default_tuning(profile), dim=3, real="double")
+    own = side_costs.prices_for(default_tuning(profile), dim=3, real="float")
 
     assert cpu != gpu
     assert doubles.row < own.row, "as a test of doubles costs more"
-    assert side_costs.prices_for(dataclasses.replace(profile, kind="other"), dim=3, real="float") == gpu
+    assert side_costs.prices_for(Tuning.default("other"), dim=3, real="float") == gpu
 
 
 def test_a_cpu_keeps_long_runs_where_a_gpu_cuts_them(profile):
@@ -153,10 +160,10 @@ def test_the_width_asked_for_wins(profile, others):
 def test_what_is_foreseen_of_hostile_clouds_are_numbers(profile, dim, radius, extent):
     for n, others in itertools.product((0, 1, 1000), (0.0, 1e-300, 1.0, 1e9, 1e300, math.inf)):
         asked = problem(others=others, n=n, dim=dim, real="double", radius=radius, extent=extent)
-        for cost in side_costs.rank_sides(asked, profile):
+        for cost in side_costs.rank_sides(asked, *with_tuning(profile)):
             assert math.isfinite(cost.cost)
             assert min(cost.cost, cost.rows, cost.candidates, cost.strangers, cost.cells) >= 0
-        assert len(side_costs.describe_sides(asked, profile, None)) >= 2
+        assert len(side_costs.describe_sides(asked, *with_tuning(profile), None)) >= 2
 
 
 def described(text):
@@ -171,7 +178,7 @@ def described(text):
 def test_an_explanation_has_the_numbers_of_all_sides(session, dim):
     points = clouds.uniform(300, dim, seed=3)
     index = clfrnn.build_index(points, 0.1, method="strips", session=session)
-    ranked = side_costs.rank_sides(structure_of(index).problem, session.profile)
+    ranked = side_costs.rank_sides(structure_of(index).problem, session.profile, session.tuning)
 
     head, listed = described(index.explain())
 
@@ -187,7 +194,7 @@ def test_an_explanation_tells_what_was_asked_for(session):
     """And what would have been taken."""
     points = clouds.uniform(300, 3, seed=3)
     index = clfrnn.build_index(points, 0.1, method="strips", session=session, bin_width=0.7)
-    best = side_costs.rank_sides(structure_of(index).problem, session.profile)[0]
+    best = side_costs.rank_sides(structure_of(index).problem, session.profile, session.tuning)[0]
 
     head, listed = described(index.explain())
 
@@ -207,7 +214,9 @@ def test_sides_are_told_without_a_radius(session):
 
 def test_plans_of_given_sides_have_them(profile):
     asked = problem()
-    assert strips.plan_strips(asked, profile, (0.02, 0.1, 0.1)).grid.sides == pytest.approx((0.02, 0.1, 0.1))
+    assert strips.plan_strips(asked, *with_tuning(profile), (0.02, 0.1, 0.1)).grid.sides == pytest.approx(
+        (0.02, 0.1, 0.1)
+    )
 
 
 def measured(heading):

@@ -4,7 +4,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu, before_allocations, structure_of
+from conftest import POINTS, as_gpu, before_allocations, structure_of, tuned
 
 import clfrnn
 from clfrnn import reference
@@ -25,10 +25,9 @@ kernel void own(const real radius, global int *counts, FRNN_PARAMETERS)
 """
 
 
-@pytest.fixture(autouse=True)
-def many(monkeypatch):
-    """Few points would be placed at once, in records."""
-    monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
+def gpu(session):
+    """One on which few points go by way of buckets: they would be placed at once, in records."""
+    return tuned(as_gpu(session), binning={"few_of_item": 0})
 
 
 def lattice(dim, spacing):
@@ -40,7 +39,7 @@ def lattice(dim, spacing):
 
 def built(session, points, radius, method):
     """An index that counts so."""
-    index = clfrnn.build_index(points, radius, method=method, session=as_gpu(session))
+    index = clfrnn.build_index(points, radius, method=method, session=gpu(session))
     assert structure_of(index).config.fused
     assert structure_of(index).config.layout == "pairs"
     return index
@@ -109,7 +108,7 @@ def test_all_else_that_reads_pairs(session, dim, dtype):
     dtype = np.dtype(dtype)
     points = lattice(dim, 0.1).astype(dtype)
     radius = float(np.float32(0.1 * 6**0.5))
-    index = clfrnn.build_index(points, radius, method="strips", session=as_gpu(session))
+    index = clfrnn.build_index(points, radius, method="strips", session=gpu(session))
     assert structure_of(index).config.layout == "pairs"
     assert structure_of(index).config.fused == (dtype == np.float32)
     expected = reference.neighbors(points, radius)
@@ -145,7 +144,7 @@ def test_queries_that_are_no_points(session, monkeypatch, short):
     """Of any number, in the order of cells; and as they come where there is no memory for a copy of them."""
     points = lattice(3, 0.1)
     radius = float(np.float32(0.1 * 6**0.5))
-    index = clfrnn.build_index(points, radius, method="strips", session=as_gpu(session))
+    index = clfrnn.build_index(points, radius, method="strips", session=gpu(session))
     queries = points[::-3] + np.float32(0.01)
     refused = []
     if short:
@@ -179,7 +178,7 @@ def test_points_of_a_periodic_box_lie_in_records(session, dim):
     points = lattice(dim, 0.1)
     domain = {"box": (0.1 * SIDE[dim],) * dim, "periodic": True}
     radius = float(np.float32(0.1 * 6**0.5))
-    index = clfrnn.build_index(points, radius, method="strips", session=as_gpu(session), **domain)
+    index = clfrnn.build_index(points, radius, method="strips", session=gpu(session), **domain)
     assert structure_of(index).config.layout == "records"
     if dim == 3:  # what a box adds to sorts and walks goes axis by axis
         brute = clfrnn.build_index(points, radius, method="brute_force", session=session, **domain)
@@ -189,7 +188,7 @@ def test_points_of_a_periodic_box_lie_in_records(session, dim):
 def test_points_that_are_not_crowded_lie_in_records(session):
     points = np.random.default_rng(3).random((POINTS, 3), dtype=np.float32)
     radius = (1 / POINTS) ** (1 / 3) / 2
-    index = clfrnn.build_index(points, radius, method="strips", session=as_gpu(session))
+    index = clfrnn.build_index(points, radius, method="strips", session=gpu(session))
     assert structure_of(index).config.layout == "records"
     assert not structure_of(index).config.fused
     assert index.nbytes["sorted_points"] == 16 * POINTS

@@ -3,14 +3,13 @@
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, RECORDED, as_gpu, before_allocations, structure_of
+from conftest import POINTS, RECORDED, as_gpu, before_allocations, structure_of, tuned, with_slots
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.first_pass import neighbor_buffer as stash
 from clfrnn.methods.grid import plan as cell_plan
-from clfrnn.methods.grid import structure as cells
 from clfrnn.planning.problem import Problem
+from clfrnn.planning.tuning import default_tuning
 from clfrnn.runtime.launcher import Launcher
 from clfrnn.runtime.session import Session
 from clfrnn.survey import Survey
@@ -21,6 +20,9 @@ METHODS = ["strips", "uniform_grid"]
 #: Kernels that bring rows into the order of cells, each on some devices.
 SORTING = {"gather_points", "select_cells", "serial_cells", "sort_tiles"}
 
+#: As many foreign queries are sorted on any device.
+FEW_ARE_MANY = {"many_queries": 40, "least_to_sort_for": 0}
+
 pytestmark = pytest.mark.core
 
 
@@ -30,17 +32,10 @@ def method(request):
 
 
 @pytest.fixture(params=["as it is", "as a GPU", "by buckets"])
-def device(request, session, monkeypatch):
-    if request.param == "by buckets":
-        monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
-    return session if request.param == "as it is" else as_gpu(session)
-
-
-@pytest.fixture
-def few_are_many(monkeypatch):
-    monkeypatch.setattr(cell_plan, "_MANY_QUERIES", {})
-    monkeypatch.setattr(cell_plan, "_MANY_QUERIES_ELSEWHERE", 40)
-    monkeypatch.setattr(cell_plan, "_LEAST_TO_SORT_FOR", {})
+def device(request, session):
+    gpu = session if request.param == "as it is" else as_gpu(session)
+    numbers = {"few_of_item": 0} if request.param == "by buckets" else {}
+    return tuned(gpu, binning=numbers, grid=FEW_ARE_MANY)
 
 
 def around(dim, dtype=np.float32):
@@ -67,7 +62,7 @@ def launched(session, ask):
 
 
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
-def test_they_find_what_others_find(device, method, dim, periodic, few_are_many):
+def test_they_find_what_others_find(device, method, dim, periodic):
     """Counts and lists, with radii of their own too; after the points moved."""
     domain = {"box": (1.0,) * dim, "periodic": (True,) + (False,) * (dim - 1)} if periodic else {}
     points, queries = clouds.uniform(N, dim, seed=1), around(dim)
@@ -86,7 +81,7 @@ def test_they_find_what_others_find(device, method, dim, periodic, few_are_many)
 
 @pytest.mark.parametrize("many", [30, 200], ids=["few a part", "many a part"])
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
-def test_parts_of_them(device, method, few_are_many, periodic, many, monkeypatch):
+def test_parts_of_them(device, method, periodic, many, monkeypatch):
     """With radii of their own too; while points, queries and radii change in between."""
     visited, launch = [], Launcher.launch_sliced
 
@@ -122,7 +117,7 @@ def test_parts_of_them(device, method, few_are_many, periodic, many, monkeypatch
 
 @pytest.mark.parametrize("refused", ["a part of the queries", "a copy of the queries", "sorted copy of the queries"])
 @pytest.mark.parametrize("on_device", [False, True], ids=["host", "device"])
-def test_parts_where_memory_is_short(device, method, few_are_many, monkeypatch, on_device, refused):
+def test_parts_where_memory_is_short(device, method, monkeypatch, on_device, refused):
     points, queries = clouds.uniform(N, 3, seed=1), around(3)
     index = clfrnn.build_index(points, 0.2, method=method, session=device)
     expected = reference.neighbors(points, 0.2, queries=queries)
@@ -138,7 +133,7 @@ def test_parts_where_memory_is_short(device, method, few_are_many, monkeypatch, 
     assert np.array_equal(np.concatenate(parts), expected.indices)
 
 
-def test_doubles_are_sorted_too(device, method, few_are_many):
+def test_doubles_are_sorted_too(device, method):
     if not device.profile.fp64:
         pytest.skip("the device has no fp64")
     points, queries = clouds.uniform(N, 3, seed=1, dtype=np.float64), around(3, np.float64)
@@ -147,7 +142,7 @@ def test_doubles_are_sorted_too(device, method, few_are_many):
     assert np.array_equal(index.query(queries, sort="index").to_host().indices, expected.indices)
 
 
-def test_a_function_finishes_each_query_once(device, method, few_are_many):
+def test_a_function_finishes_each_query_once(device, method):
     visited = clfrnn.NeighborFunction(
         arguments="global int *found, global int *finished",
         state="int many = 0;",
@@ -162,21 +157,19 @@ def test_a_function_finishes_each_query_once(device, method, few_are_many):
     assert (finished.get() == 1).all()
 
 
-def test_numbers_of_few_neighbors_are_put_by(session, few_are_many, monkeypatch):
+def test_indices_of_few_neighbors_are_buffered(session):
     """Rows of queries in order, of those with more neighbors than slots, too."""
-    monkeypatch.setattr(cells, "_FEW_ELSEWHERE", np.inf)
-    monkeypatch.setattr(stash, "slots_for", lambda *_: (4,))
-    gpu = as_gpu(session)
+    gpu = tuned(as_gpu(session), grid=FEW_ARE_MANY, lists={"mask_neighbors": np.inf})
     points, queries = clouds.uniform(N, 3, seed=1), around(3)
-    index = clfrnn.build_index(points, 0.12, method="strips", session=gpu)
+    index = with_slots(clfrnn.build_index(points, 0.12, method="strips", session=gpu), 4)
     expected = reference.neighbors(points, 0.12, queries=queries)
     assert 0 < (np.diff(expected.offsets) > 4).sum() < M
     found = []
-    assert "stashed_rows" in launched(gpu, lambda: found.append(index.query(queries)))
+    assert "buffer_to_rows" in launched(gpu, lambda: found.append(index.query(queries)))
     assert_rows(found[0].to_host(), expected)
 
 
-def test_however_many_are_in_one_place(device, method, few_are_many):
+def test_however_many_are_in_one_place(device, method):
     """All of them, or half, or beside each other."""
     points, queries = clouds.uniform(N, 3, seed=1), around(3)
     index = clfrnn.build_index(points, 0.2, method=method, session=device)
@@ -185,7 +178,7 @@ def test_however_many_are_in_one_place(device, method, few_are_many):
         assert np.array_equal(index.count(crowd).get(), expected)
 
 
-def test_few_are_taken_as_they_come(device, method, few_are_many):
+def test_few_are_taken_as_they_come(device, method):
     index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.1, method=method, session=device)
     queries = cla.to_device(device.queue, around(3))
     many = launched(device, lambda: index.count(queries))
@@ -195,9 +188,10 @@ def test_few_are_taken_as_they_come(device, method, few_are_many):
     assert "queries that are no points: from 40 on sorted into cells first" in index.explain()
 
 
-def test_all_are_sorted_where_points_lie_in_pairs(session, few_are_many):
+def test_all_are_sorted_where_points_lie_in_pairs(session):
     """So that these need no second copy."""
-    index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.4, method="strips", session=as_gpu(session))
+    gpu = tuned(as_gpu(session), grid=FEW_ARE_MANY)
+    index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.4, method="strips", session=gpu)
     assert structure_of(index).config.layout == "pairs"
     queries = around(3)
     expected = np.diff(reference.neighbors(clouds.uniform(N, 3, seed=1), 0.4, queries=queries).offsets)
@@ -209,7 +203,7 @@ def test_all_are_sorted_where_points_lie_in_pairs(session, few_are_many):
 
 
 @pytest.mark.parametrize("what", [np.nan, np.inf])
-def test_what_is_not_finite_is_told(device, method, few_are_many, what):
+def test_what_is_not_finite_is_told(device, method, what):
     """From the device: at the next call that waits, by its row; the other queries find their neighbors."""
     points, queries = clouds.uniform(N, 3, seed=1), around(3)
     expected = np.diff(reference.neighbors(points, 0.2, queries=queries).offsets)
@@ -224,11 +218,11 @@ def test_what_is_not_finite_is_told(device, method, few_are_many, what):
 
 @pytest.mark.parametrize("on_device", [False, True], ids=["host", "device"])
 @pytest.mark.parametrize("refusing", ["the sorted copy of the queries", "the bounding boxes of groups"])
-def test_where_there_is_no_memory_they_are_not_sorted(device, method, few_are_many, monkeypatch, on_device, refusing):
+def test_where_there_is_no_memory_they_are_not_sorted(device, method, monkeypatch, on_device, refusing):
     if refusing == "the bounding boxes of groups":
         if device.profile.kind != "gpu" or device.profile.loop_turns is not None:
             pytest.skip("no group counts points by buckets")
-        monkeypatch.setattr("clfrnn.planning.binning._FEW_OF_ITEM", 0)
+        device = tuned(device, binning={"few_of_item": 0})
     points, queries = clouds.uniform(N, 3, seed=1), around(3)
     index = clfrnn.build_index(points, 0.2, method=method, session=device)
     scratch, refused = Session.scratch, []
@@ -264,13 +258,14 @@ def test_a_cpu_sorts_where_no_cache_holds_what_is_gone_through():
         radius = (neighbors / (4.19 * n)) ** (1 / 3)
         survey = Survey(n=n, low=(0.0,) * 3, high=(1.0,) * 3)
         problem = Problem(n=n, dim=3, real="float", radius=radius, survey=survey)
-        assert cell_plan.many_queries(problem, RECORDED[name], layout=layout) == many
+        assert cell_plan.many_queries(problem, default_tuning(RECORDED[name]), layout=layout) == many
 
 
-def test_a_copy_is_all_that_a_list_holds_of_its_queries(session, few_are_many):
+def test_a_copy_is_all_that_a_list_holds_of_its_queries(session):
     """One that nobody has looked at yet, and whose caller writes to the queries meanwhile."""
     points, queries = clouds.uniform(N, 3, seed=1), around(3)
     expected = reference.neighbors(points, 0.2, queries=queries)
+    session = tuned(session, grid=FEW_ARE_MANY)
     index = clfrnn.build_index(points, 0.2, method="strips", session=session)
     on_device = cla.to_device(session.queue, queries)
     assert index.count(on_device).get().any()

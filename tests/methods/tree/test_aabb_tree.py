@@ -10,17 +10,17 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, RECORDED, as_gpu
+from conftest import POINTS, RECORDED, as_gpu, set_facts, tuned, with_tuning
 
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.methods import METHODS
-from clfrnn.methods.tree import build as tree
 from clfrnn.methods.tree.medians import order_by_medians
 from clfrnn.methods.tree.order import TreeOrder
 from clfrnn.planning import tree_build as trees
 from clfrnn.planning import tree_traversal as packs
 from clfrnn.planning.configs import REAL_SIZE, VisitVariant
+from clfrnn.planning.tuning import Tuning, default_tuning
 from clfrnn.primitives.readback import Readback
 from clfrnn.runtime.rendering import own_function, render
 from clfrnn.survey import Survey
@@ -41,14 +41,14 @@ def tree_of(index):
 def as_cpu(session):
     """A session on the same queue that plans as for a CPU."""
     other = clfrnn.Session(session.queue)
-    other.profile = dataclasses.replace(session.profile, kind="cpu")
+    set_facts(other, kind="cpu")
     return other
 
 
 def boxes_of(index):
     """Low and high corners by node."""
     corners = index.session.read(tree_of(index)._tree.nodes).reshape(
-        tree_of(index)._builder.leaves + tree_of(index)._builder.held, -1
+        tree_of(index)._builder.leaves + tree_of(index)._builder.used_leaves, -1
     )
     half = corners.shape[1] // 2
     return corners[:, : index.dim], corners[:, half : half + index.dim]
@@ -92,7 +92,7 @@ def keys_of(session, monkeypatch, points, kernel):
 @pytest.mark.parametrize("kind", ["even", "crowded", "in one place", "with a stray"])
 def test_parts_of_the_curve_follow_the_points(session, monkeypatch, kind):
     """They stand in its order, and hold as many points each as a sample can tell, however points crowd."""
-    n, cut = 6000, trees.cut_of(6000)
+    n, cut = 6000, trees.cut_of(6000, session.tuning)
     points = clouds.uniform(n, 3, seed=3) if kind == "even" else clouds.multiscale(n, 3, seed=3)
     points[:: 2 if kind == "in one place" else n] = points[5]
     if kind == "with a stray":
@@ -118,7 +118,7 @@ def test_leaves_are_narrow_in_the_tightest_clusters(session, kind):
     points = rng.permutation(points).astype(np.float32)
     index = build(points, 1e-5, session=session, leaf_size=8)
     low, high = boxes_of(index)
-    leaves, held = tree_of(index)._builder.leaves, tree_of(index)._builder.held
+    leaves, held = tree_of(index)._builder.leaves, tree_of(index)._builder.used_leaves
     sides = (high - low)[leaves : leaves + held].max(axis=1)
     assert np.median(sides) < 1.5e-4
 
@@ -134,8 +134,8 @@ def test_boxes_are_those_of_the_points(session, dim, leaf_size):
         low, high = boxes_of(index)
         order, size = index.order.get(), tree_of(index)._plan.leaf_size
         leaves = tree_of(index)._builder.leaves
-        assert tree_of(index)._builder.held == -(-N // size)
-        for node in range(1, leaves + tree_of(index)._builder.held):
+        assert tree_of(index)._builder.used_leaves == -(-N // size)
+        for node in range(1, leaves + tree_of(index)._builder.used_leaves):
             level = int(math.log2(node))
             first = (node << (int(math.log2(leaves)) - level)) - leaves
             many = leaves >> level
@@ -160,7 +160,7 @@ def test_blocks_of_the_curve_are_halved(session, monkeypatch, dim, leaf_size, n,
     halved = order()
     monkeypatch.setattr(TreeOrder, "_halve", lambda *_: None)
     before = order()
-    making = trees.plan_tree(session.profile, dim=dim, real="float", periodic=periodic)
+    making = trees.plan_tree(session.profile, session.tuning, dim=dim, real="float", periodic=periodic, leaves=256)
     leaves = making.halved // making.slots(leaf_size)
 
     def check(first, leaves):
@@ -180,14 +180,19 @@ def test_blocks_of_the_curve_are_halved(session, monkeypatch, dim, leaf_size, n,
         check(first, leaves)
 
 
+def in_groups_of(session, leaves):
+    """A session whose trees are made by groups of so many leaves."""
+    fresh = clfrnn.Session(session.device)
+    return tuned(fresh, tree={"least_group_leaves": leaves, "most_group_leaves": leaves})
+
+
 @pytest.mark.parametrize("leaves", [2, 16])
 @pytest.mark.parametrize(("dim", "dtype"), [(3, np.float32), (2, np.float64), (5, np.float64)])
-def test_tops_of_very_many_groups(session, monkeypatch, leaves, dim, dtype):
+def test_tops_of_very_many_groups(session, leaves, dim, dtype):
     """More groups than the last of them has slots for, once and often."""
     if dtype is np.float64 and not session.profile.fp64:
         pytest.skip("the device has no fp64")
-    monkeypatch.setattr(tree, "leaves_of_group", lambda *_: leaves)
-    session = clfrnn.Session(session.device)
+    session = in_groups_of(session, leaves)
     points = clouds.uniform(min(1200, POINTS), dim, seed=3).astype(dtype)
     index = build(points, session=session, leaf_size=1)
     for each in (points, points[::-1].copy(), points):
@@ -202,13 +207,12 @@ def test_tops_of_very_many_groups(session, monkeypatch, leaves, dim, dtype):
 
 
 @pytest.mark.parametrize("leaves", [2, 16])
-def test_what_groups_found_is_put_together(session, monkeypatch, leaves):
+def test_what_groups_found_is_put_together(session, leaves):
     """How far a leaf has grown, how crowded points are, the first bad row: wherever it is, in few or many groups."""
     points = clouds.uniform(min(1200, POINTS), 3, seed=4)
     whole = build(points, session=session, leaf_size=2)
     crowd = tree_of(whole)._measure()[1]
-    monkeypatch.setattr(tree, "leaves_of_group", lambda *_: leaves)
-    session = clfrnn.Session(session.device)
+    session = in_groups_of(session, leaves)
     index = build(points, session=session, leaf_size=2, rebuild_threshold=2.0**100)
     assert tree_of(index)._builder._groups >= 2
     assert tree_of(index)._measure()[1] == pytest.approx(crowd, rel=1e-4)
@@ -365,7 +369,7 @@ def test_a_new_order_without_room_leaves_the_old_points(session, monkeypatch):
     for _ in range(3):
         before = points[rng.permutation(len(points))]
         index.update(before)
-    assert tree_of(index)._restless
+    assert tree_of(index)._outgrown_at_once
 
     def refuse(*_):
         raise clfrnn.DeviceMemoryError("no room", needed=1, available=0, largest_allocation=0)
@@ -384,7 +388,7 @@ def test_points_that_drift_are_not_looked_at_twice(session, monkeypatch):
     for _ in range(60):
         at = (at + rng.normal(0, 0.004, at.shape)).astype(np.float32)
         index.update(at)
-        assert not tree_of(index)._restless
+        assert not tree_of(index)._outgrown_at_once
     assert_counts(index, at, 0.05)
 
 
@@ -401,8 +405,8 @@ def test_leaves_show_how_crowded_points_are(session):
     ):
         for leaf_size in (4, 16):
             index = build(cloud, radius, session=as_gpu(session), leaf_size=leaf_size)
-            tree_of(index)._is_crowd()
-            assert true / 4 <= tree_of(index)._crowd <= 4 * true
+            tree_of(index)._is_crowded()
+            assert true / 4 <= tree_of(index)._crowding <= 4 * true
 
 
 def test_a_stray_point_spoils_no_later_tree(session):
@@ -447,8 +451,7 @@ def test_a_tree_that_is_never_built_again_asks_for_nothing(session, monkeypatch)
 
 def test_growth_stays_where_it_is_until_the_host_has_it(session, monkeypatch):
     """A GPU copies it beside kernels, whose next waits to write there; where it decides nothing, between them."""
-    monkeypatch.setattr("clfrnn.primitives.readback._MANY_ITEMS", 1)
-    index = build(CLOUD, session=as_gpu(session))
+    index = build(CLOUD, session=tuned(as_gpu(session), runtime={"copy_beside_items": 1}))
     growth, gpu, at_wait, wait = tree_of(index)._builder._growth, index.session, [], Readback.wait
     event = growth._copy[0]
     assert event.command_queue == gpu._copies
@@ -509,11 +512,11 @@ def test_plans_fit_the_device(name, local_memory):
     if local_memory is not None:
         profile = dataclasses.replace(profile, local_memory=local_memory, local_reserve=0)
     for dim, real in itertools.product(range(1, 13), ("float", "double")):
-        walk = packs.plan_tree_walk(profile, dim=dim, real=real, periodic=True)
+        walk = packs.plan_tree_walk(*with_tuning(profile), dim=dim, real=real, periodic=True, leaf_size=32)
         assert walk.work_group_size <= profile.max_work_group_size
         assert not walk.packed or walk.local_memory <= profile.usable_local_memory
         assert walk.packed <= (profile.kind == "gpu")
-        making = trees.plan_tree(profile, dim=dim, real=real, periodic=True)
+        making = trees.plan_tree(*with_tuning(profile), dim=dim, real=real, periodic=True, leaves=256)
         sorting = making.block * (REAL_SIZE[real] + 4) + making.work_group_size * REAL_SIZE[real]
         assert sorting <= profile.usable_local_memory
         assert 1 <= making.work_group_size <= profile.max_work_group_size
@@ -524,7 +527,7 @@ def test_items_keep_few_points_of_a_block():
     """As code is written out for each of them, on a device of small groups, too."""
     for size in (1, 2, 8, 64):
         profile = dataclasses.replace(RECORDED["h200"], max_work_group_size=size)
-        making = trees.plan_tree(profile, dim=3, real="float", periodic=False)
+        making = trees.plan_tree(*with_tuning(profile), dim=3, real="float", periodic=False, leaves=256)
         assert making.halved == 8 * size
         assert len(render("tree/build", making)) < 100_000
 
@@ -547,16 +550,17 @@ def declared(source, real):
 def test_local_memory_is_what_kernels_declare(real, periodic, local_memory):
     profile = dataclasses.replace(RECORDED["h200"], local_memory=local_memory, local_reserve=0)
     for dim in (1, 2, 3, 4, 5, 12):
-        making = trees.plan_tree(profile, dim=dim, real=real, periodic=periodic)
+        making = trees.plan_tree(*with_tuning(profile), dim=dim, real=real, periodic=periodic, leaves=256)
         source = render("tree/build", making)
         assert ("order_by_halves" in source) == (making.halved > 0)
         for kernel in source.split("\nkernel ")[1:]:
             assert declared(kernel, real) <= profile.usable_local_memory
         for neighbors, leaf_size in ((0, 8), (100, 16), (1e6, 32)):
             walk = packs.plan_tree_walk(
-                profile, dim=dim, real=real, periodic=periodic, leaf_size=leaf_size, neighbors=neighbors
+                *with_tuning(profile), dim=dim, real=real, periodic=periodic, leaf_size=leaf_size, neighbors=neighbors
             )
-            for config in (walk, walk.ranked(), dataclasses.replace(walk, divided=True)) if walk.packed else ():
+            ranked, divided = walk.ranked(default_tuning(profile)), dataclasses.replace(walk, divided=True)
+            for config in (walk, ranked, divided) if walk.packed else ():
                 variant = VisitVariant(radii=config.ranks)
                 found = declared(render("tree/aabb_tree", config, own_function("write"), variant), real)
                 assert found <= config.local_memory if config.divided else found == config.local_memory
@@ -568,13 +572,13 @@ def test_local_memory_is_what_kernels_declare(real, periodic, local_memory):
 def test_nodes_take_little_memory_by_default(name, neighbors):
     """32 bytes a node and 4 a leaf, in three dimensions: 12 a point. Candidates fill the loops over them."""
     for n in (100, 1000, 1 << 20, (1 << 20) + 1, 1_100_000, 1_300_000, 10**9):
-        size = trees.default_leaf_size(RECORDED[name], n, neighbors)
+        size = trees.default_leaf_size(default_tuning(RECORDED[name]), n, neighbors)
         leaves, held = trees.count_leaves(n, size), trees.needed_leaves(n, size)
         assert held * size >= n > (held - 1) * size
         assert 32 * (leaves + held) + 4 * held <= 12 * n
         assert size in (8, 16, 32)
     for n in range(9):
-        assert trees.count_leaves(n, trees.default_leaf_size(RECORDED[name], n, neighbors)) == 1
+        assert trees.count_leaves(n, trees.default_leaf_size(default_tuning(RECORDED[name]), n, neighbors)) == 1
 
 
 @pytest.mark.parametrize("kind", ["cpu", "gpu"])
@@ -594,7 +598,8 @@ def test_leaves_that_are_not_kept_hold_nothing(session, kind, n):
 
 def test_leaves_are_larger_where_points_have_more_neighbors():
     profile = next(profile for profile in RECORDED.values() if profile.kind == "gpu")
-    sizes = [trees.default_leaf_size(profile, 1 << 20, neighbors) for neighbors in (3.0, 100.0, 1000.0)]
+    tuning = default_tuning(profile)
+    sizes = [trees.default_leaf_size(tuning, 1 << 20, neighbors) for neighbors in (3.0, 100.0, 1000.0)]
     assert sizes == [8, 16, 32]
     survey = Survey(n=1 << 20, low=(0.0,) * 3, high=(1.0,) * 3)
     assert survey.neighbors((49 / (4.18879 * 2**20)) ** (1 / 3)) == pytest.approx(49, rel=1e-3)
@@ -603,7 +608,7 @@ def test_leaves_are_larger_where_points_have_more_neighbors():
 
 @pytest.mark.parametrize("n", [0, 1, 2, 9, 10, 100, 1023, 1024, 65_536, 10**6, 2**20, 2**24, 2**31 - 1])
 def test_the_curve_is_cut_by_a_part_of_the_points(n):
-    cut = trees.cut_of(n)
+    cut = trees.cut_of(n, Tuning.default("gpu"))
     assert cut.sampled == 1 << (cut.sampled.bit_length() - 1)
     assert cut.sampled * cut.apart <= max(1, n)
     assert cut.sampled == 1 or cut.sampled <= n / 10
@@ -617,7 +622,7 @@ def test_the_curve_is_cut_by_a_part_of_the_points(n):
 @pytest.mark.parametrize("dim", range(1, 13))
 def test_keys_fit_a_number(dim, real):
     profile = next(profile for profile in RECORDED.values() if profile.kind == "gpu")
-    making = trees.plan_tree(profile, dim=dim, real=real, periodic=False)
+    making = trees.plan_tree(*with_tuning(profile), dim=dim, real=real, periodic=False, leaves=256)
     assert making.curve_bits * dim <= 63
     assert making.curve_bits >= (20 if dim < 4 else 4)
     for m in (0, 1, 1000, 10**9):

@@ -8,18 +8,24 @@ import math
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, RECORDED, as_gpu, structure_of
+from conftest import POINTS, RECORDED, as_gpu, structure_of, tuned, with_tuning
 
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.planning import tree_traversal as packs
 from clfrnn.planning.configs import VisitVariant
+from clfrnn.planning.primitives import plan_sample
+from clfrnn.planning.tuning import Tuning
 from clfrnn.runtime.rendering import own_function, render
 from clfrnn.runtime.scratch import Scratch
 from clfrnn.survey import Survey
 
+GPU = Tuning.default("gpu")
 N = min(900, POINTS)
 CLOUD = clouds.uniform(N, 3, seed=1)
+
+#: Any points are a crowd, and uneven, with many neighbors.
+CROWDED = {"crowd": 0, "uneven_crowd": 0, "many_neighbors": 0}
 
 
 def build(points, radius=0.1, *, session, **options):
@@ -32,11 +38,10 @@ def assert_counts(index, points, radius, **kind):
 
 
 @pytest.mark.parametrize("of_unit", [0, N], ids=["alone", "shared out"])
-def test_packs_find_what_others_find(session, monkeypatch, of_unit):
+def test_packs_find_what_others_find(session, of_unit):
     """Queries that go down the tree together: of one radius, of radii of their own, halves, parts."""
-    monkeypatch.setattr(packs, "_FEW_OF_UNIT", of_unit)
     points = clouds.uniform(N, 3, seed=10)
-    index = build(points, session=as_gpu(session))
+    index = build(points, session=tuned(as_gpu(session), tree={"few_queries_a_unit": of_unit}))
     assert structure_of(index).config.packed
     assert_counts(index, points, 0.1)
     radii = (np.random.default_rng(11).random(N) ** 3 * 0.1).astype(np.float32)
@@ -64,20 +69,17 @@ def test_packs_look_into_images(session, periodic):
 @pytest.mark.parametrize(
     ("foreign", "periodic"), [(False, False), (True, True)], ids=["self", "foreign in a periodic box"]
 )
-def test_queries_are_sorted(session, foreign, periodic, monkeypatch):
+def test_queries_are_sorted(session, foreign, periodic):
     """Foreign ones along the curve, and those with radii of their own by these; in lists, parts, and the nearest."""
-    monkeypatch.setattr(packs, "_CROWD", 0)
-    monkeypatch.setattr(packs, "_UNEVENNESS", 0)
-    monkeypatch.setattr(packs, "_MANY", 0)
     domain = {"box": (1.0, 1.0, 1.0), "periodic": (True, False, True)} if periodic else {}
     rng = np.random.default_rng(15)
     points = clouds.uniform(min(300, N), 3, seed=15) * np.float32(1.7)
     queries = (rng.random((200, 3)) * 3 - 1).astype(np.float32) if foreign else None
     radii = (0.2 * 10 ** rng.uniform(-3, 0, 200 if foreign else len(points))).astype(np.float32)
     radii[:3] = 0
-    index = build(points, 0.2, session=as_gpu(session), **domain)
+    index = build(points, 0.2, session=tuned(as_gpu(session), tree=CROWDED), **domain)
     assert structure_of(index).config.sorts
-    assert index._is_crowd()
+    assert index._is_crowded()
     for radius in (None, radii) if foreign else (radii,):
         expected = reference.neighbors(points, 0.2 if radius is None else radius, queries=queries, **domain)
         found = index.query(queries, radius=radius, sort="index").to_host()
@@ -92,31 +94,29 @@ def test_queries_are_sorted(session, foreign, periodic, monkeypatch):
         assert np.isinf(nearest[~has]).all()
 
 
-def test_crowds_have_their_radii_sorted(session, monkeypatch):
+def test_crowds_have_their_radii_sorted(session):
     """A crowd is one by what the leaves hold, wherever a sample would have looked; asked once, whatever comes later."""
     n = min(2000, POINTS)
     points = clouds.uniform(n, 3, seed=23)
-    monkeypatch.setattr(packs, "_CROWD", n * 0.1**3 * 20)
     for cloud, ranks in ((points, False), (points * np.float32(0.1), True)):
         for threshold in (10, math.inf):
-            index = build(cloud, 0.1, session=as_gpu(session), rebuild_threshold=threshold)
+            index = build(
+                cloud, 0.1, session=tuned(as_gpu(session), tree={"crowd": n * 0.1**3 * 20}), rebuild_threshold=threshold
+            )
             if threshold == 10:
-                assert index._is_crowd() == ranks
+                assert index._is_crowded() == ranks
             for _ in range(2):
                 index.update(points)
             radii = np.full(n, 0.1, np.float32)
             assert np.array_equal(index.count(radius=radii).get(), index.count().get())
-            assert index._is_crowd() == ranks
-    assert not build(points * np.float32(0.1), 0.1, session=session)._is_crowd() or session.profile.kind == "gpu"
+            assert index._is_crowded() == ranks
+    assert not build(points * np.float32(0.1), 0.1, session=session)._is_crowded() or session.profile.kind == "gpu"
 
 
 @pytest.mark.parametrize("foreign", [False, True], ids=["self", "foreign"])
-def test_radii_side_by_side_are_alike(session, foreign, monkeypatch):
+def test_radii_side_by_side_are_alike(session, foreign):
     """The largest of a block first, each pack of them in the order of the curve; what no radius can be comes last."""
-    monkeypatch.setattr(packs, "_CROWD", 0)
-    monkeypatch.setattr(packs, "_UNEVENNESS", 0)
-    monkeypatch.setattr(packs, "_MANY", 0)
-    index = build(CLOUD, 1.0, session=as_gpu(session))
+    index = build(CLOUD, 1.0, session=tuned(as_gpu(session), tree=CROWDED))
     radii = np.random.default_rng(16).random(N).astype(np.float32).round(2)
     radii[5] = np.nan
     queries = cla.to_device(index.session.queue, CLOUD) if foreign else None
@@ -133,9 +133,8 @@ def test_radii_side_by_side_are_alike(session, foreign, monkeypatch):
         assert foreign or all((np.diff(order[at : at + 32]) > 0).all() for at in range(first, first + len(found), 32))
 
 
-def test_blocks_of_like_radii_keep_their_order(session, monkeypatch):
-    monkeypatch.setattr(packs, "_CROWD", 0)
-    index = build(CLOUD, 1.0, session=as_gpu(session))
+def test_blocks_of_like_radii_keep_their_order(session):
+    index = build(CLOUD, 1.0, session=tuned(as_gpu(session), tree={"crowd": 0}))
     alike = (1 - np.random.default_rng(16).random(N) * 0.3).astype(np.float32)
     for radii, stays in ((alike, True), (np.where(np.arange(N) % 7, alike, 0).astype(np.float32), False)):
         (placed,) = structure_of(index).order_queries(None, None, cla.to_device(index.session.queue, radii))
@@ -146,12 +145,13 @@ def test_blocks_of_like_radii_keep_their_order(session, monkeypatch):
 def test_only_uneven_crowds_are_divided():
     even = Survey(n=10**6, low=(0.0,) * 3, high=(1.0,) * 3, others=500.0)
     uneven = dataclasses.replace(even, unevenness=8.0)
-    assert [packs.pays_to_divide(each, 10**6) for each in (even, uneven)] == [False, True]
-    assert not packs.pays_to_divide(uneven, 2**31 - 1), "the numbers of items would be no ints"
+    assert [packs.pays_to_divide(each, 10**6, GPU) for each in (even, uneven)] == [False, True]
+    assert not packs.pays_to_divide(uneven, 2**31 - 1, GPU), "the numbers of items would be no ints"
     # Of a thousand million points one of 1,024 is counted, of which two in one cell stand for a million pairs.
-    chance = dataclasses.replace(even, n=1 << 30, others=40.0, unevenness=4.0)
+    sample = plan_sample(GPU, 1 << 30)
+    chance = dataclasses.replace(even, n=1 << 30, others=40.0, unevenness=4.0, sample=sample)
     assert chance.unevenness_beyond_chance < 3 < dataclasses.replace(chance, others=1e4).unevenness_beyond_chance
-    assert [packs.pays_to_divide(each, 10**6) for each in (chance, dataclasses.replace(chance, others=1e4))] == [
+    assert [packs.pays_to_divide(each, 10**6, GPU) for each in (chance, dataclasses.replace(chance, others=1e4))] == [
         False,
         True,
     ]
@@ -172,14 +172,15 @@ def test_packs_far_apart_in_themselves(session, dim, periodic):
 
 @pytest.mark.parametrize("of_unit", [0, N], ids=["alone", "shared out"])
 @pytest.mark.parametrize(("dim", "leaf_size"), [(1, 8), (2, 1), (3, 32), (3, 64)])
-def test_packs_reach_as_far_as_their_queries(session, monkeypatch, of_unit, dim, leaf_size):
+def test_packs_reach_as_far_as_their_queries(session, of_unit, dim, leaf_size):
     """To the points of a lattice next to theirs, exactly a radius away, in whole packs and in fewer points than one."""
-    monkeypatch.setattr(packs, "_FEW_OF_UNIT", of_unit)
     side = {1: N, 2: 20, 3: 7}[dim]
     lattice = np.array(list(itertools.product(range(side), repeat=dim)), np.float32) + np.float32(100)
     for n in (1, leaf_size, 33, min(N, len(lattice))):
         points = np.random.default_rng(35).permutation(lattice[:n])
-        index = build(points, 1.0, session=as_gpu(session), leaf_size=leaf_size)
+        index = build(
+            points, 1.0, session=tuned(as_gpu(session), tree={"few_queries_a_unit": of_unit}), leaf_size=leaf_size
+        )
         assert_counts(index, points, 1.0)
         found = index.query(radius=0.5).to_host()
         assert not found.indices.size
@@ -192,23 +193,19 @@ def test_queries_that_go_alone_are_not_divided(session):
         assert "divided False" in index.explain()
 
 
-def test_few_queries_are_divided(session, monkeypatch):
+def test_few_queries_are_divided(session):
     """As there are too few packs to keep a device busy."""
     h200 = RECORDED["h200"]
-    assert [packs.are_few(m, h200) for m in (1, 30_000, 10**6)] == [True, True, False]
+    assert [packs.are_few(m, *with_tuning(h200)) for m in (1, 30_000, 10**6)] == [True, True, False]
     for few, of_unit in ((True, N), (False, 0)):
-        monkeypatch.setattr(packs, "_FEW_OF_UNIT", of_unit)
-        index = build(CLOUD, session=as_gpu(session))
+        index = build(CLOUD, session=tuned(as_gpu(session), tree={"few_queries_a_unit": of_unit}))
         assert f"divided {few}" in index.explain()
         assert_counts(index, CLOUD, 0.1)
 
 
-def test_wide_blocks_keep_their_order(session, monkeypatch):
+def test_wide_blocks_keep_their_order(session):
     """Where queries lie far apart beside their largest radius, a pack from all over them would touch too much."""
-    monkeypatch.setattr(packs, "_CROWD", 0)
-    monkeypatch.setattr(packs, "_UNEVENNESS", 0)
-    monkeypatch.setattr(packs, "_MANY", 0)
-    index = build(CLOUD, 0.1, session=as_gpu(session))
+    index = build(CLOUD, 0.1, session=tuned(as_gpu(session), tree=CROWDED))
     radii = np.random.default_rng(16).random(N).astype(np.float32) * np.float32(0.01)
     radii[CLOUD.max(axis=1) > 0.9] = np.nan
     (placed,) = structure_of(index).order_queries(None, None, cla.to_device(index.session.queue, radii))
@@ -219,17 +216,14 @@ def test_wide_blocks_keep_their_order(session, monkeypatch):
     ("dim", "foreign", "periodic"),
     [(3, False, False), (3, True, True), (5, True, False)],
 )
-def test_crowds_are_counted_by_several_items_each(session, dim, foreign, periodic, monkeypatch):
+def test_crowds_are_counted_by_several_items_each(session, dim, foreign, periodic):
     """Leaves that lie within reach as a whole are not looked into; those that are shared out end up in one sum."""
-    monkeypatch.setattr(packs, "_CROWD", 0)
-    monkeypatch.setattr(packs, "_UNEVENNESS", 0)
-    monkeypatch.setattr(packs, "_MANY", 0)
     n, rng = min(777, 4 * POINTS), np.random.default_rng(31)
     points = (rng.random((n, dim)) ** 3).astype(np.float32)
     points[: n // 4] = points[0]
     queries = rng.random((101, dim)).astype(np.float32) if foreign else None
     domain = {"box": (1.0,) * dim, "periodic": (True, False, *(False,) * (dim - 2))} if periodic else {}
-    index = build(points, 0.5, session=as_gpu(session), leaf_size=5, **domain)
+    index = build(points, 0.5, session=tuned(as_gpu(session), tree=CROWDED), leaf_size=5, **domain)
     radii = rng.choice([0, 0.01, 0.1, 0.3, 0.5], 101 if foreign else n).astype(np.float32)
     for radius in (None, 0.2, radii):
         found = reference.neighbors(points, 0.5 if radius is None else radius, queries=queries, **domain)
@@ -243,15 +237,18 @@ def test_crowds_are_counted_by_several_items_each(session, dim, foreign, periodi
 
 
 @pytest.mark.parametrize(("dim", "crowd"), [(1, math.inf), (3, 0), (5, 0)])
-def test_what_is_not_finite_is_nobodys_neighbor_in_a_leaf_within_reach(session, dim, crowd, monkeypatch):
+def test_what_is_not_finite_is_nobodys_neighbor_in_a_leaf_within_reach(session, dim, crowd):
     """Such leaves are counted as a whole, unless any point is not finite; and again when all are."""
-    monkeypatch.setattr(packs, "_CROWD", crowd)
-    monkeypatch.setattr(packs, "_UNEVENNESS", 0)
-    monkeypatch.setattr(packs, "_FEW_OF_UNIT", 0)
-    monkeypatch.setattr(packs, "_MANY", 0)
     n = min(200, N)
     points = clouds.uniform(n, dim, seed=32)
-    index = build(points, 4.0, session=as_gpu(session), leaf_size=8)
+    index = build(
+        points,
+        4.0,
+        session=tuned(
+            as_gpu(session), tree={"crowd": crowd, "uneven_crowd": 0, "few_queries_a_unit": 0, "many_neighbors": 0}
+        ),
+        leaf_size=8,
+    )
     bad = points.copy()
     bad[5], bad[6, 0] = np.nan, np.inf
     for moved, many in ((bad, n - 2), (points, n)):
@@ -264,12 +261,15 @@ def test_what_is_not_finite_is_nobodys_neighbor_in_a_leaf_within_reach(session, 
 
 
 @pytest.mark.parametrize("crowd", [0, math.inf], ids=["crowded", "not crowded"])
-def test_explain_says_what_counts_are_compiled_for(session, crowd, monkeypatch):
-    monkeypatch.setattr(packs, "_CROWD", crowd)
-    monkeypatch.setattr(packs, "_UNEVENNESS", 0)
-    monkeypatch.setattr(packs, "_MANY", 0)
-    monkeypatch.setattr(packs, "_FEW_OF_UNIT", 0)
-    said = build(CLOUD[:200], 4.0, session=as_gpu(session), leaf_size=8).explain()
+def test_explain_says_what_counts_are_compiled_for(session, crowd):
+    said = build(
+        CLOUD[:200],
+        4.0,
+        session=tuned(
+            as_gpu(session), tree={"crowd": crowd, "uneven_crowd": 0, "many_neighbors": 0, "few_queries_a_unit": 0}
+        ),
+        leaf_size=8,
+    ).explain()
     assert f"divided {crowd == 0}" in said
     assert ("items each" in said) == (crowd == 0)
 
@@ -314,11 +314,10 @@ def test_the_nearest_meets_close_boxes_first(session):
 
 
 @pytest.mark.parametrize(("band", "leaf_size", "chunk"), [(4, 3, 8), (4, 33, 16), (8, 9, 16), (16, 100, 32)], ids=str)
-def test_leaves_of_any_size_come_in_chunks(session, band, leaf_size, chunk, monkeypatch):
+def test_leaves_of_any_size_come_in_chunks(session, band, leaf_size, chunk):
     """Fewer points than a chunk, one more, a chunk and a part, several and a part; the last leaf of all is not full."""
-    monkeypatch.setattr(packs, "_BANDS", ((math.inf, band),))
     points = CLOUD[:-1]
-    index = build(points, session=as_gpu(session), leaf_size=leaf_size)
+    index = build(points, session=tuned(as_gpu(session), tree={"bands": ((math.inf, band),)}), leaf_size=leaf_size)
     if structure_of(index).config.work_group_size >= band:
         assert (structure_of(index).config.band, structure_of(index).config.chunk) == (band, chunk)
     assert_counts(index, points, 0.1)
@@ -352,12 +351,18 @@ def test_what_an_item_holds_is_bounded(dim):
     """Of the points that a band fetches together, also where bands are smaller as queries are sorted by their radii."""
     for neighbors, leaf_size in itertools.product((3, 50, 10**4), (1, 3, 8, 9, 16, 32, 33, 1000)):
         config = packs.plan_tree_walk(
-            RECORDED["h200"], dim=dim, real="float", periodic=False, leaf_size=leaf_size, neighbors=neighbors
+            *with_tuning(RECORDED["h200"]),
+            dim=dim,
+            real="float",
+            periodic=False,
+            leaf_size=leaf_size,
+            neighbors=neighbors,
         )
         assert config.packed
-        assert config.ranked().ranks
-        assert config.ranked().band == min(8, config.band)
-        for each in (config, config.ranked()):
+        ranked = config.ranked(GPU)
+        assert ranked.ranks
+        assert ranked.band == min(8, config.band)
+        for each in (config, ranked):
             of_item, rest = divmod(each.chunk, each.band)
             assert not rest
             assert of_item == 1 or of_item * (dim + 1) <= 16
@@ -366,7 +371,7 @@ def test_what_an_item_holds_is_bounded(dim):
 
 def test_packs_of_too_small_groups_go_alone():
     """A driver may allow a kernel fewer work-items than a node has descendants three levels down."""
-    config = packs.plan_tree_walk(RECORDED["h200"], dim=3, real="float", periodic=False)
+    config = packs.plan_tree_walk(*with_tuning(RECORDED["h200"]), dim=3, real="float", periodic=False, leaf_size=32)
     assert config.names()["packed"]
     assert not dataclasses.replace(config, work_group_size=4).names()["packed"]
 
@@ -375,7 +380,9 @@ def test_packs_of_too_small_groups_go_alone():
 @pytest.mark.parametrize("size", [4, 8, 16, 32])
 def test_every_query_has_its_items(size, neighbors):
     """As many that are active as it has shares, those of the same place in each; a driver may make groups smaller."""
-    config = packs.plan_tree_walk(RECORDED["h200"], dim=3, real="float", periodic=False, neighbors=neighbors)
+    config = packs.plan_tree_walk(
+        *with_tuning(RECORDED["h200"]), dim=3, real="float", periodic=False, leaf_size=32, neighbors=neighbors
+    )
     config = dataclasses.replace(config, work_group_size=size, divided=True)
     assert config.shares == max(1, size // config.band if size >= 8 else 1)
     of_group = size // config.shares

@@ -1,0 +1,76 @@
+"""Tuning: every number that was measured on some device, as frozen data that plans take as an argument.
+
+What is mathematics, a limit of integers or the layout of a record is no tuning: it stands where it is used. A comment
+above each number says its unit, what it decides, and in parentheses on what it was measured; where no device is named,
+it was chosen. Defaults are those of a class of device: "cpu", "gpu" or "other".
+"""
+
+import dataclasses
+import functools
+from typing import Any
+
+from ...profile import DeviceProfile
+from .auto import AutoTuning
+from .binning import BinningTuning
+from .fenns import FennsTuning
+from .grid import GridTuning, Prices
+from .lists import ListTuning
+from .primitives import PrimitiveTuning
+from .queries import QueryTuning, Tiers
+from .runtime import RuntimeTuning
+from .section import Section
+from .tree import TreeTuning
+from .walks import WalkTuning
+
+__all__ = ["Prices", "Tiers", "Tuning", "default_tuning"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Tuning(Section):
+    """The measured numbers of one device, by what they belong to.
+
+    Examples
+    --------
+    >>> from clfrnn.planning.tuning import Tuning
+    >>> gpu = Tuning.default("gpu")
+    >>> gpu.walks.group, Tuning.default("cpu").walks.group
+    (64, 256)
+    >>> gpu.but(walks={"group": 128}).walks.group
+    128
+    >>> Tuning.from_dict(gpu.to_dict()) == gpu
+    True
+    """
+
+    primitives: PrimitiveTuning
+    walks: WalkTuning
+    grid: GridTuning
+    binning: BinningTuning
+    fenns: FennsTuning
+    tree: TreeTuning
+    lists: ListTuning
+    queries: QueryTuning
+    auto: AutoTuning
+    runtime: RuntimeTuning
+
+    def but(self, **sections: dict[str, Any]) -> "Tuning":
+        """The same with other numbers, given by section and name."""
+        changed = {name: dataclasses.replace(getattr(self, name), **numbers) for name, numbers in sections.items()}
+        return dataclasses.replace(self, **changed)
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        return hash(tuple(getattr(self, field.name) for field in dataclasses.fields(self)))
+
+    def __hash__(self) -> int:
+        # Worked out once: plans are looked up by their tuning in less time than a launch takes.
+        return self._hash
+
+
+def default_tuning(profile: DeviceProfile) -> Tuning:
+    """What was measured on devices of its class."""
+    return _default(profile.kind)
+
+
+@functools.cache
+def _default(kind: str) -> Tuning:
+    return Tuning.default(kind)
