@@ -80,4 +80,3 @@ def test_a_selection_is_the_rest_of_the_text_with_its_kernels(session):
         assert f"void {name}(" in alone
         assert alone.count("kernel __attribute__") == 1
         assert only_kernels(alone, ()) == rest
-    assert only_kernels(render("primitives/fill", KernelConfig(work_group_size=8)), ["fill"]).count("kernel") == 2
