@@ -374,7 +374,7 @@ def test_a_new_order_without_room_leaves_the_old_points(session, monkeypatch):
     def refuse(*_):
         raise clfrnn.DeviceMemoryError("no room", needed=1, available=0, largest_allocation=0)
 
-    monkeypatch.setattr(tree_of(index), "_grow", refuse)
+    monkeypatch.setattr(tree_of(index), "_build", refuse)
     with pytest.raises(clfrnn.DeviceMemoryError):
         index.update(clouds.uniform(len(points), 3, seed=31))
     assert_counts(index, before, 0.05)
