@@ -75,7 +75,7 @@ const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${nam
     const int frnn_own_place = frnn_unit;
     ${point_layout.load_query("frnn_own_place")}
 % if part:
-    frnn_idle |= i < frnn_part_first | i >= frnn_part_end;
+    frnn_idle |= (i < frnn_part_first) | (i >= frnn_part_end);
 % endif
 % else:
     ${periodic_images.return_if_idle()}

@@ -54,7 +54,7 @@ void select_cells(const int n, const int shift, const int all, global const real
         <%binning_steps:each_point batch="${batch}" first="(begin + l)" n="min(looked, begin + 64 * stride)">
             ${cells.row("p")}
             below += row < first_row;
-            near |= row >= first_row & row <= last_row ? bit : 0;
+            near |= ((row >= first_row) & (row <= last_row)) ? bit : 0;
             bit <<= 1;
         </%binning_steps:each_point>
         for (; near; near &= near - 1) {

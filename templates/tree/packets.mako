@@ -85,7 +85,8 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 <% of_group = work_group_size // shares %>\
     // If the queries are exactly the points below one node, the box around the packet is the box of that node.
     const int frnn_first_place = (frnn_first + (int)get_global_id(0) - frnn_l) / ${shares};
-    const int frnn_known = !(frnn_leaf_size & (frnn_leaf_size - 1)) & frnn_leaf_size <= ${of_group} & frnn_first_place % ${of_group} == 0;
+    const int frnn_known =
+        !(frnn_leaf_size & (frnn_leaf_size - 1)) & (frnn_leaf_size <= ${of_group}) & (frnn_first_place % ${of_group} == 0);
     if (frnn_known) {
         const int frnn_around = (frnn_leaves + frnn_first_place / frnn_leaf_size) >> (${of_group.bit_length() - 1} - frnn_levels(frnn_leaf_size));
         ${node_boxes.load("frnn_boxes", "frnn_max(1, frnn_around)", "frnn_around_")}
