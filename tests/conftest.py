@@ -258,7 +258,7 @@ class CountingPool:
 @pytest.fixture
 def unsliced(monkeypatch):
     """For tests that count launches: none is sliced because the machine was busy with something else."""
-    monkeypatch.setattr(Runs, "foreseen", lambda *_: 0.0)
+    monkeypatch.setattr(Runs, "expected", lambda *_: 0.0)
 
 
 @pytest.fixture
