@@ -1,4 +1,4 @@
-"""Text cache: what was rendered from the templates, in the user's folder of caches, for processes to come."""
+"""Text cache: texts that were rendered from templates, in the user's cache folder, for later processes."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from pathlib import Path
 
 __all__ = ["cache_folder", "cached_text", "digest"]
 
-#: Of any text that a str can hold.
-_CODING = "utf-8", "surrogatepass"
+#: The encoding, which covers every str.
+_ENCODING = "utf-8", "surrogatepass"
 
 
 def cache_folder() -> Path | None:
-    """Where texts are cached: ``clfrnn`` in ``XDG_CACHE_HOME``, else in the usual place; None where there is none."""
+    """The folder of cached texts: ``clfrnn`` in ``XDG_CACHE_HOME``, or in the usual place, or None without one."""
     try:
         if base := os.environ.get("XDG_CACHE_HOME", ""):
             return Path(base) / "clfrnn"
         if sys.platform == "win32":
             return Path(os.environ["LOCALAPPDATA"]) / "clfrnn"
         return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "clfrnn"
-    except (KeyError, RuntimeError):  # a user without a home
+    except (KeyError, RuntimeError):  # there is no home folder
         return None
 
 
 def digest(*parts: bytes) -> str:
-    """A short name for bytes, the same in every process."""
+    """A short digest of bytes, equal in all processes."""
     summed = hashlib.blake2b(digest_size=16)
     for part in parts:
         summed.update(len(part).to_bytes(8, "little"))
@@ -38,10 +38,10 @@ def digest(*parts: bytes) -> str:
 
 
 def cached_text(key: str, make: Callable[[], str]) -> str:
-    """The text that ``make()`` gives, which depends on nothing but what `key` says.
+    """The text of ``make()``, which must depend on `key` alone.
 
-    It is read from its file where an earlier process wrote it; a file that is not whole counts as none. Where files
-    cannot be written, the text is made in each process.
+    It is read from a file that an earlier process wrote; an incomplete file is ignored. Where files cannot be written,
+    each process makes the text.
     """
     folder = cache_folder()
     if folder is None:
@@ -50,15 +50,15 @@ def cached_text(key: str, make: Callable[[], str]) -> str:
     with contextlib.suppress(OSError):
         written, _, content = path.read_bytes().partition(b"\n")
         if written == digest(content).encode():
-            return content.decode(*_CODING)
+            return content.decode(*_ENCODING)
     text = make()
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-        content, fresh = _in_bytes(text), path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
-        fresh.write_bytes(digest(content).encode() + b"\n" + content)
-        fresh.replace(path)
+        content, temporary = _in_bytes(text), path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+        temporary.write_bytes(digest(content).encode() + b"\n" + content)
+        temporary.replace(path)
     return text
 
 
 def _in_bytes(text: str) -> bytes:
-    return text.encode(*_CODING)
+    return text.encode(*_ENCODING)
