@@ -77,7 +77,7 @@ class _Way(NamedTuple):
 
 
 def scan_selection(session: Session, n: int, starts: np.dtype[Any]) -> Selection:
-    """What :func:`exclusive_scan` launches for n counts without a `total`, to be compiled with other kernels."""
+    """The kernels that scan n counts without a `total`, so that others can be compiled with them."""
     selection, _ = _select(session, n, 0, starts, whole=False)
     return selection
 
@@ -87,7 +87,7 @@ def _select(
 ) -> tuple[Selection, np.dtype[Any]]:
     """The kernels that scan `n` counts, see :func:`_find_way`, and the type of their sums.
 
-    That is long on a CPU in any case: one program then serves all scans there, and they take no longer.
+    On a CPU sums are of type long in any case: scans take no longer, and one program serves them all.
     """
     profile, tuning = session.profile, session.tuning
     few = n <= tuning.primitives.one_launch_counts

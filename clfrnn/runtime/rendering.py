@@ -50,21 +50,24 @@ def _lookup(root: Path) -> TemplateLookup:
 
 @functools.cache
 def _edition(root: Path) -> str:
-    """What tells the templates apart from those of other versions."""
+    """A digest of all templates, and of the version of Mako."""
     paths = sorted(root.rglob("*.mako"))
     names = (str(path.relative_to(root)).encode() for path in paths)
     return digest(mako.__version__.encode(), *names, *(path.read_bytes() for path in paths))
 
 
 def _cached(what: str, names: Mapping[str, Any], fill_in: Callable[[TemplateLookup], str]) -> str:
-    """The text that `fill_in` makes of templates: a function of these and of `names`, and of nothing else."""
+    """The text that `fill_in` makes of the templates, from the text cache if it is there.
+
+    `fill_in` passes on `names` to the templates, and nothing else. `what` names the text among others of these names.
+    """
     root = template_root()
-    plain = {name: _seen_of(value) if isinstance(value, WalkFunction) else value for name, value in names.items()}
+    plain = {name: _facts_of(value) if isinstance(value, WalkFunction) else value for name, value in names.items()}
     return cached_text(repr((_edition(root), what, sorted(plain.items()))), lambda: str(fill_in(_lookup(root))))
 
 
-def _seen_of(function: WalkFunction) -> tuple[Any, ...]:
-    """All that templates see of a function."""
+def _facts_of(function: WalkFunction) -> tuple[Any, ...]:
+    """All that templates can read of a function."""
     return dataclasses.astuple(function), function.parsed_arguments, function.lowers, function.idles
 
 

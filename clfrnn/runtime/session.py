@@ -107,7 +107,7 @@ class Session(Launcher, Memory):
         #: for copies beside kernels; made by the first of them
         self._copies: cl.CommandQueue | None = None
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
-        #: programs of some kernels of a template for a config: which were selected, all that it has, the config
+        #: by template and config, its programs: the names that were selected, the kernels, the config that fits
         self._selected: defaultdict[Hashable, list[tuple[tuple[str, ...], dict[str, Kernel], Any]]] = defaultdict(list)
         self._answers: dict[Hashable, Any] = {}
         self._serials = itertools.count(_FIRST_SERIAL)
@@ -172,7 +172,7 @@ class Session(Launcher, Memory):
         return found
 
     def compile_together(self, *selections: Selection) -> None:
-        """Compile what is not compiled yet of these selections as one program: compilers take longest to begin."""
+        """Compile these selections as one program, except those that are compiled: most of the time goes by program."""
         missing = [each for each in dict.fromkeys(selections) if self._find_selected(each) is None]
         if missing:
             parts = [Part(each.config, each.render, each.names) for each in missing]

@@ -1,4 +1,4 @@
-"""Text cache: what was rendered from the templates, in the user's folder of caches, for processes to come."""
+"""Text cache: files in the user's folder of caches with texts that earlier processes rendered from the templates."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 
 __all__ = ["cache_folder", "cached_text", "digest"]
 
-#: Of any text that a str can hold.
+#: How texts are encoded: any text that a str can hold.
 _CODING = "utf-8", "surrogatepass"
 
 
 def cache_folder() -> Path | None:
-    """Where texts are cached: ``clfrnn`` in ``XDG_CACHE_HOME``, else in the usual place; None where there is none."""
+    """The folder of the files: ``clfrnn`` in ``XDG_CACHE_HOME``, else in the system's usual place; None without one."""
     try:
         if base := os.environ.get("XDG_CACHE_HOME", ""):
             return Path(base) / "clfrnn"
@@ -38,10 +38,10 @@ def digest(*parts: bytes) -> str:
 
 
 def cached_text(key: str, make: Callable[[], str]) -> str:
-    """The text that ``make()`` gives, which depends on nothing but what `key` says.
+    """The text that ``make()`` returns: it must depend on nothing but `key`.
 
-    It is read from its file where an earlier process wrote it; a file that is not whole counts as none. Where files
-    cannot be written, the text is made in each process.
+    The text is read from its file if an earlier process wrote one. A damaged file counts as none. Where files cannot be
+    written, each process makes the text.
     """
     folder = cache_folder()
     if folder is None:
