@@ -140,7 +140,7 @@
 <%def name="take_query_alone()">
     // Without tiles a query is given by its place, or by its number.
     ${cells.take_query(function)}
-% if images == "far":
+% if images == "far_from_box":
     if (!(${periodic_images.is_far()})) return;
 % endif
 </%def>

@@ -1020,7 +1020,7 @@ def test_crowds_count_as_such_although_points_have_left_the_box(session):
     points[0, 0] = 1.2
     outside = clfrnn.build_index(points, 0.002, session=session, method="strips", **unit(3))
 
-    assert max(outside.cell_grid.sides) <= 2 * max(structure_of(inside).cell_grid.sides)
+    assert max(structure_of(outside).cell_grid.sides) <= 2 * max(structure_of(inside).cell_grid.sides)
     assert np.array_equal(outside.count().get(), counts_of(truth(points, 0.002, **unit(3))))
 
 

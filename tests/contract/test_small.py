@@ -109,7 +109,7 @@ def test_answers_in_another_form_first(session):
     index = clfrnn.build_index(points, 0.1, method="strips", session=device)
     with index.session.recorded() as launches:
         counts, found = index.count().get(), index.nearest()
-    assert {"widen", "part"} < {name for name, _ in launches}
+    assert {"unpack_bytes", "unpack_pairs"} < {name for name, _ in launches}
     expected = reference.neighbors(points, 0.1)
     assert np.array_equal(counts, np.diff(expected.offsets))
     assert counts.min() < 255 < counts.max()

@@ -128,7 +128,7 @@ def test_parts_where_memory_is_short(device, method, monkeypatch, on_device, ref
 
     before_allocations(monkeypatch, short)
     asked = cla.to_device(device.queue, queries) if on_device else queries
-    parts = [part.to_host().indices for part in index.query_blocks(asked, sort="index", max_bytes=4096 * 4)]
+    parts = [part.to_host().indices for part in index.query_blocks(asked, sort="index", max_bytes=4096 * 3)]
     assert len(parts) > 1
     assert np.array_equal(np.concatenate(parts), expected.indices)
 
