@@ -21,10 +21,10 @@ if TYPE_CHECKING:
         NoDeviceError,
     )
     from .functions import NeighborFunction
-    from .index import Index, Nearest
+    from .index import Index
     from .profile import DeviceProfile
     from .queries.kernel_source import KernelSource
-    from .results import NeighborList
+    from .results import Nearest, NeighborList
     from .runtime.device import devices
     from .runtime.session import Session
 
@@ -49,7 +49,7 @@ __all__ = [
     "search",
 ]
 
-_HOME = {
+_MODULE_OF = {
     "ArgumentError": "errors",
     "ClfrnnError": "errors",
     "DeviceMemoryError": "errors",
@@ -58,7 +58,7 @@ _HOME = {
     "InvalidInputError": "errors",
     "KernelBuildError": "errors",
     "KernelSource": "queries.kernel_source",
-    "Nearest": "index",
+    "Nearest": "results",
     "NeighborFunction": "functions",
     "NeighborList": "results",
     "NoDeviceError": "errors",
@@ -71,8 +71,8 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    if name in _MODULE_OF:
+        value = getattr(importlib.import_module(f".{_MODULE_OF[name]}", __name__), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'clfrnn' has no attribute {name!r}")

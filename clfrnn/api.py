@@ -17,7 +17,7 @@ from .index import Index
 from .inputs.arrays import check_context, fetch, take_points
 from .inputs.deferred_checks import DeferredChecks
 from .inputs.periodic_box import check_box, check_images, survey_in_box
-from .lists.query import query_list
+from .lists.query import ListArguments, query_list
 from .lists.state import ListState
 from .methods import METHODS, Method, choose_method, is_worth_binning
 from .methods.structure import SearchStructure
@@ -154,19 +154,9 @@ def search(
         per_query=per_query,
         queried_once=points if queries is None else queries,
     )
-    return query_list(
-        Traversal(structure),
-        ListState(session),
-        queries,
-        radius=radius if per_query else None,
-        include_self=include_self,
-        distances=distances,
-        vectors=vectors,
-        sort=sort,
-        half=half,
-        max_bytes=max_bytes,
-        loops=False,
-    )
+    own_radii = radius if per_query else None
+    given = ListArguments(own_radii, include_self, distances, vectors, sort, half, max_bytes)
+    return query_list(Traversal(structure), ListState(session), queries, given, loops=False)
 
 
 def build_index(

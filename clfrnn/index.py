@@ -1,44 +1,34 @@
-"""Index: what users hold. It has a search structure, which a method made, and the state of its lists."""
+"""Index: what users hold; it has a search structure, which a method made, and the state of its lists."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, NoReturn, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from .errors import InvalidInputError
-from .functions import NeighborFunction, walk_function
-from .inputs.arguments import bind
-from .inputs.arrays import release_queue
-from .lists.query import query_blocks, query_list
+from .functions import NeighborFunction
+from .lists.query import ListArguments, query_blocks, query_list
 from .lists.state import ListState
 from .methods.structure import SearchStructure
 from .methods.traversal import Traversal
 from .methods.updates import PointUpdates
-from .queries.count_nearest import count_into, find_nearest
+from .queries.count_nearest import count_neighbors, find_nearest
 from .queries.explain import explain
 from .queries.kernel_source import KernelSource, make_kernel_source
-from .queries.make_request import make_request
 from .queries.reorder import reorder
-from .results import NeighborList
+from .queries.visit import visit
+from .results import Nearest, NeighborList
 from .runtime.session import Session
 
-__all__ = ["Index", "Nearest"]
-
-
-class Nearest(NamedTuple):
-    """The nearest neighbor of each query: device arrays `indices`, (m,) int32, and `distances`, (m,)."""
-
-    indices: cla.Array
-    distances: cla.Array
+__all__ = ["Index"]
 
 
 @final
 class Index:
-    """Points made ready for many queries. Made by :func:`clfrnn.build_index`.
+    """Points prepared for many queries, made by :func:`clfrnn.build_index`.
 
     Examples
     --------
@@ -93,92 +83,76 @@ class Index:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype that distances are computed in: that of the points."""
+        """The dtype of the points, in which distances are computed."""
         return self._traversal.dtype
 
     @property
     def last_update(self) -> str:
-        """What the last :meth:`update` did: "refit", where the order of points could stay, or "rebuilt"."""
+        """What the last :meth:`update` did: "refit" where the order of points stayed, else "rebuilt"."""
         return self._last_update
 
     def update(self, points: Any) -> None:
-        """Take new positions of the same points in.
+        """Replace the points by as many others.
 
         Parameters
         ----------
-        points : same shape and dtype as before — a host array is checked at once, a device array by :meth:`check`
+        points : (n, dim), of the index's dtype; a host array is checked at once, a device array by :meth:`check`
 
         Raises
         ------
         InvalidInputError
-            Another shape or dtype, or a host array that is not finite; the index then still answers for the old points.
+            Another shape or dtype, or a host array that is not finite; the index then still has its old points.
         DeviceMemoryError
-            There is no room for the new cells; the index then still answers for the old points.
+            There is no memory for the new cells; the index then still has its old points.
 
         Notes
         -----
-        Cost: that of building, without its survey. Nothing is compiled. A device array is not waited for, save that a
-        caller who never waits comes to wait for what is more than eight checks behind; ``aabb_tree`` waits for a number
-        of the step before, and where points jump for one of its own.
+        Cost: that of building, without its survey; nothing is compiled. A device array is not waited for, but the check
+        of the array eight updates earlier is; ``aabb_tree`` waits for a number of the last update.
         """
-        self._last_update = self._updates.take(points)
+        self._last_update = self._updates.apply(points)
 
     def count(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> cla.Array:
-        """The number of neighbors of each query.
+        """Count the neighbors of each query.
 
         Parameters
         ----------
-        queries : (m, dim) — the index's own points when not given
-        radius : scalar or (m,) — at most the index's, which it defaults to
+        queries : (m, dim); the index's own points when not given
+        radius : scalar or (m,), at most that of the index, which is the default
         include_self : whether a point counts as its own neighbor
 
         Returns
         -------
-        (m,) int32 device array. Not waited for.
+        (m,) int32 device array, not waited for
 
         Raises
         ------
         InvalidInputError
-            A host array is not finite, or of the wrong shape; device arrays are checked by :meth:`check`.
+            A host array is not finite or has a wrong shape; device arrays are checked by :meth:`check`.
 
         Notes
         -----
-        Cost: one visit; no list is made. Of millions with few neighbors on a GPU one launch more, which has nothing to
-        do where they come nearly sorted, and m bytes.
+        Cost: one visit. On a GPU millions of queries may take another launch and m bytes.
         """
-        request = make_request(self._traversal, queries, radius=radius, include_self=include_self)
-        counts = self.session.allocate(request.m, np.int32, purpose="the neighbor counts")
-        self.session.publish(count_into(self._traversal, request, counts), counts)
-        return counts
+        return count_neighbors(self._traversal, queries, radius=radius, include_self=include_self)
 
     def nearest(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> Nearest:
-        """The nearest neighbor of each query, of several at the same distance the one with the lowest number.
+        """Find the nearest neighbor of each query; of several at the same distance the one with the lowest index.
 
         Parameters
         ----------
-        queries, radius, include_self : as for :meth:`count`
+        queries, radius, include_self : as for :meth:`count`, which also says what raises
 
         Returns
         -------
-        Nearest
-            ``indices``, (m,) int32, -1 where there is no neighbor, and ``distances``, (m,), inf there. Device arrays,
-            not waited for.
-
-        Raises
-        ------
-        InvalidInputError
-            As for :meth:`count`.
+        :class:`Nearest`, not waited for
 
         Notes
         -----
-        Cost: one visit, which leaves out what lies beyond the nearest so far. Of millions with few neighbors on a
-        GPU one launch more, which has nothing to do where they come nearly sorted, and two numbers a query.
+        Cost: one visit, of what is not farther than the nearest so far; on a GPU also as for :meth:`count`, with 2 m
+        numbers.
         """
-        request = make_request(self._traversal, queries, radius=radius, include_self=include_self)
-        indices = self.session.allocate(request.m, np.int32, purpose="the nearest neighbors")
-        distances = self.session.allocate(request.m, self.dtype, purpose="the nearest neighbors' distances")
-        self.session.publish(find_nearest(self._traversal, request, indices, distances), indices, distances)
-        return Nearest(indices, distances)
+        return find_nearest(self._traversal, queries, radius=radius, include_self=include_self)
 
     def visit(
         self,
@@ -194,18 +168,15 @@ class Index:
         Parameters
         ----------
         function : the code, and the declarations of its arguments
-        queries, radius, include_self : as for :meth:`count`
-        **arguments : a value for each argument that the function declares: numbers, sequences for vectors, device
-            arrays for global pointers, and also numpy arrays where these are const
+        queries, radius, include_self : as for :meth:`count`, which also says what raises
+        **arguments : values by name: numbers, sequences for vectors, device arrays, and numpy arrays for const pointers
 
         Returns
         -------
-        The event of the visit. Not waited for; work on the session's queue comes after it.
+        The event of the visit, not waited for; later work on the session's queue runs after it
 
         Raises
         ------
-        InvalidInputError
-            As for :meth:`count`.
         ArgumentError
             An argument is missing, not declared, or of another type.
         KernelBuildError
@@ -213,24 +184,9 @@ class Index:
 
         Notes
         -----
-        Cost: one visit, and a compilation at the first call for each kind of query. The size of your own buffers is not
-        checked.
+        Cost: one visit; a compilation for each kind of query. The size of your buffers is not checked.
         """
-        if not isinstance(function, NeighborFunction):
-            raise InvalidInputError(
-                f"function: expected a clfrnn.NeighborFunction, got {type(function).__name__}; "
-                "wrap the code: clfrnn.NeighborFunction(per_neighbor=...)"
-            )
-        session = self.session
-        request = make_request(self._traversal, queries, radius=radius, include_self=include_self)
-        walked = walk_function(function)
-        bound = bind(session, walked, arguments, dtype=self.dtype, dim=self.dim)
-        request = request.apart_from(session, bound.written)
-        event = self._traversal.run(walked, request, bound.values) or cl.enqueue_marker(session.queue)
-        session.publish(event, *bound.written)
-        for array in bound.borrowed:
-            release_queue(session, array)
-        return event
+        return visit(self._traversal, function, queries, radius=radius, include_self=include_self, arguments=arguments)
 
     def query(
         self,
@@ -245,48 +201,30 @@ class Index:
         max_bytes: int | None = None,
         hint: int | None = None,
     ) -> NeighborList:
-        """Every neighbor of each query.
+        """List every neighbor of each query, in a :class:`NeighborList` on the device.
 
         Parameters
         ----------
-        queries : (m, dim) — the index's own points when not given
-        radius : scalar or (m,) — at most the index's, which it defaults to
-        include_self : whether a point counts as its own neighbor
-        distances, vectors : whether the list carries them; with periodic axes, vectors come with shifts
-        sort : None, "index" or "distance" — the order inside a row
-        half : each pair once, ``i < j``; not with `queries` or an array of radii
-        max_bytes : bytes that the list may take on the device
-        hint : about how many pairs there will be, at least; the call then does not wait for their number
+        queries, radius, include_self : as for :meth:`count`, which also says what raises
+        distances, vectors : whether the list has them; with periodic axes, vectors come with shifts
+        sort : None, "index" or "distance", the order inside a row
+        half : whether each pair is listed once, with ``i < j``; not with `queries` or an array of radii
+        max_bytes : largest number of bytes of the list on the device
+        hint : approximate number of pairs, at least; the call then does not wait for their number
 
         Raises
         ------
-        InvalidInputError
-            An argument cannot be searched.
         DeviceMemoryError
-            The list does not fit on the device or exceeds `max_bytes`; nothing is cut off. See :meth:`query_blocks`.
+            The list does not fit the device or `max_bytes`; nothing is cut off. See :meth:`query_blocks`.
 
         Notes
         -----
-        Cost: a count, a scan, a walk that writes the rows, and one wait for the number of pairs, after the walk was
-        enqueued if there was such a list before. Of few neighbors on a GPU the count writes their indices to a buffer,
-        which a launch copies into rows instead of the walk. With a `hint`, the wait comes when the list is first looked
-        at. When there are more pairs than the hint said, or the lists before had and an eighth, rows are written once
-        more.
+        Cost: a count, a scan, a walk or launch that writes the rows, and one wait for the number of pairs. In a loop
+        the rows are enqueued before that wait; with a `hint` the wait comes when the list is first read. Where pairs
+        exceed the hint, or those of the last list by more than an eighth, rows are written once more.
         """
-        return query_list(
-            self._traversal,
-            self._lists,
-            queries,
-            radius=radius,
-            include_self=include_self,
-            distances=distances,
-            vectors=vectors,
-            sort=sort,
-            half=half,
-            max_bytes=max_bytes,
-            hint=hint,
-            loops=True,
-        )
+        given = ListArguments(radius, include_self, distances, vectors, sort, half, max_bytes, hint)
+        return query_list(self._traversal, self._lists, queries, given, loops=True)
 
     def query_blocks(
         self,
@@ -300,49 +238,38 @@ class Index:
         sort: str | None = None,
         half: bool = False,
     ) -> Iterator[NeighborList]:
-        """The list of :meth:`query` in parts: lists of consecutive ranges of queries, each within `max_bytes`.
+        """List the neighbors of consecutive ranges of queries, each list within `max_bytes`.
 
         Parameters
         ----------
-        max_bytes : bytes that one part may take on the device; as many queries as fit make a part
+        max_bytes : largest number of bytes of a list on the device; each list has as many queries as fit
         queries, radius, include_self, distances, vectors, sort, half : as for :meth:`query`
 
         Returns
         -------
-        An iterator over the parts. Neighbors keep their numbers; row 0 of a part is the query behind the last of the
-        part before. What is listed are the points at the time of this call, also when the index is updated in between.
+        An iterator over lists of the points at the time of this call, also when the index is updated meanwhile. Row 0
+        of a list is the query after the last one of the list before.
 
         Raises
         ------
-        InvalidInputError
-            An argument cannot be searched.
         DeviceMemoryError
             One row alone exceeds `max_bytes`.
 
         Notes
         -----
-        Cost: one visit for the counts, a visit for each part, and 12 bytes for each query on the host; on a GPU, where
-        the list carries more than indices, also a copy of the points until the last part.
+        Cost: one visit for the counts, a visit for each list, 12 bytes for each query on the host, and on a GPU a copy
+        of the points for lists with attributes.
         """
-        return query_blocks(
-            self._traversal,
-            queries,
-            max_bytes=max_bytes,
-            radius=radius,
-            include_self=include_self,
-            distances=distances,
-            vectors=vectors,
-            sort=sort,
-            half=half,
-        )
+        given = ListArguments(radius, include_self, distances, vectors, sort, half, max_bytes)
+        return query_blocks(self._traversal, queries, given)
 
     def check(self) -> None:
-        """Wait for the device, and raise what earlier calls that did not wait have found.
+        """Wait for the device, and raise errors that earlier calls have not waited for.
 
         Raises
         ------
         InvalidInputError
-            Points, queries or radii on the device held a NaN or an infinity, or a radius was too large.
+            Points, queries or radii on the device were not finite, or a radius was too large.
         """
         self.session.check_process()
         self.session.queue.finish()
@@ -350,61 +277,44 @@ class Index:
 
     @property
     def order(self) -> cla.Array:
-        """The number of the point at each place of the search order, (n,) int32 on the device.
-
-        Points that are near each other in it are near in space. The order of input where a method does not sort.
-        """
+        """The index of the point at each place of the search order, where near points lie together, (n,) int32."""
         self.session.check_process()
         return self._traversal.structure.order()
 
     def reorder(self, *arrays: Any) -> Any:
-        """Rows of `arrays`, one for each point, in the index's own order: ``array[order]``, on the device.
+        """Return rows of `arrays` in search order, ``array[order]``, as a new device array for each.
 
         Parameters
         ----------
-        *arrays : (n, ...) of any dtype, on the device or on the host
-
-        Returns
-        -------
-        A new device array, or a tuple of them when several were given.
+        *arrays : (n, ...) of any dtype, on the device or on the host; several are returned as a tuple
 
         Raises
         ------
         InvalidInputError
-            An array does not have one row for each point.
+            An array has not one row for each point.
 
         Notes
         -----
-        Cost: one read and one write of each array. Not waited for.
+        Cost: one read and one write of each array; not waited for.
         """
         self.session.check_process()
         return reorder(self._traversal, arrays)
 
     @property
     def nbytes(self) -> dict[str, int]:
-        """Bytes that the index keeps on the device, by buffer."""
+        """The bytes of the index on the device, by buffer."""
         buffers = self._traversal.structure.buffers()
         return {name: int(buffer.size) * buffer.dtype.itemsize for name, buffer in buffers.items()}
 
     def explain(self) -> str:
-        """How this index searches and why, in words: method, kernels, cells, bytes, candidates per neighbor.
+        """Describe how this index searches and why: method, kernels, cells, bytes, candidates for each neighbor.
 
-        The last is measured, on at most a thousand of the points.
+        The candidates are measured on at most a thousand points.
         """
         self.session.check_process()
         return explain(self._traversal, method=self.method, sizes=self.nbytes, last_update=self.last_update)
 
     def kernel_source(self) -> KernelSource:
-        """The walk over neighbors, for kernels of your own.
-
-        Returns
-        -------
-        KernelSource
-            ``header``, OpenCL C to put before your kernel, and ``arguments``, the values of ``FRNN_PARAMETERS``.
-
-        Notes
-        -----
-        The arguments are the points as they are now: ask again after an :meth:`update`.
-        """
+        """Return a loop over neighbors for your own kernels; its arguments describe the current points."""
         self.session.check_process()
         return make_kernel_source(self._traversal, self.method)

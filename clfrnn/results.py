@@ -1,10 +1,10 @@
-"""NeighborList: what a query returns, in CSR form."""
+"""Results of queries: NeighborList, in CSR form, and Nearest."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,19 @@ from .errors import ClfrnnError, InvalidInputError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["NeighborList"]
+__all__ = ["Nearest", "NeighborList"]
 
 _FIELDS = ("offsets", "indices", "distances", "vectors", "shifts")
+
+
+class Nearest(NamedTuple):
+    """The nearest neighbor of each query, as device arrays.
+
+    `indices` are (m,) int32, -1 where there is no neighbor. `distances` are (m,) in the points' dtype, inf there.
+    """
+
+    indices: cla.Array
+    distances: cla.Array
 
 
 class NeighborList:

@@ -27,6 +27,7 @@ from clfrnn.methods import METHODS
 from clfrnn.methods.grid.structure import GridStructure
 from clfrnn.planning.tuning import default_tuning
 from clfrnn.profile import DeviceProfile
+from clfrnn.runtime import program
 from clfrnn.runtime.program import ProgramCache
 from clfrnn.runtime.runs import Runs
 
@@ -112,6 +113,8 @@ def pytest_configure(config):
     if not os.environ.get("CLFRNN_DEVICE") and devices():
         # doctests and command-line tests use the default session: let it be the first device under test
         os.environ["CLFRNN_DEVICE"] = str(_position(devices()[0]))
+    # What the library compiles has no warnings.
+    program._WARNINGS = "-Werror"
 
 
 def _position(device):

@@ -186,7 +186,7 @@ def _axes(said: str, dim: int) -> list[bool]:
 
 def _count(index: Index, sources: Any, asked: dict[str, Any]) -> Any:
     """The number of neighbors of each query, with a bar where that takes more than one launch."""
-    with _progress("counting") as shown, index.session.watched(shown):
+    with _progress("counting") as shown, index.session.report_progress(shown):
         return index.count(sources, include_self=asked["include_self"]).get()
 
 

@@ -78,7 +78,7 @@ def source(
     problem = dataclasses.replace(problem, options=chosen.check({}))
     config = chosen.plan(problem, facts, tuning).config
     click.echo(f"// {chosen.name} in {dim}D for {facts}, {points:,} points within {radius:.4g} of each other")
-    click.echo(render(chosen.name, config, own_function("count"), VisitVariant()))
+    click.echo(render(chosen.stem, config, own_function("count"), VisitVariant()))
 
 
 def _profile(device: str | None, path: Path | None) -> DeviceProfile:

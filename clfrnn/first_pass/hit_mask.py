@@ -1,8 +1,8 @@
-"""HitMask: which candidates of a query are its neighbors, from a count for the walk that writes the list.
+"""HitMask: which candidates of a query are its neighbors, from the count for the walk that writes the list.
 
-On a GPU a word holds the first place of 32 candidates in a row, and a bit for each that is a neighbor. On a CPU a word
-is the place of one neighbor. The walk behind the count goes from word to word and tests no candidate again; queries
-that need more words than there are go through their candidates once more.
+On a GPU a word holds the place of the first of 32 consecutive candidates, and a bit for each candidate that is a
+neighbor. On a CPU a word is the place of one neighbor. The walk that writes the list reads the words and tests no
+candidate again. A query that needs more words than it has tests its candidates once more.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _PURPOSE = "the hit mask"
 
 
 class HitMask:
-    """Memory for some words of each query, and how many of them the query needs."""
+    """Memory for `capacity` words of each query, and how many words the query needs."""
 
     writes_rows: ClassVar[bool] = False
     packed = None
 
-    def __init__(self, words: Scratch, used: Scratch, room: int, units: int) -> None:
-        self.words, self.used, self.room, self.units = words, used, room, units
+    def __init__(self, words: Scratch, used: Scratch, capacity: int, units: int) -> None:
+        self.words, self.used, self.capacity, self.units = words, used, capacity, units
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """As kernels take it."""
-        return self.words.base_data, self.used.base_data, self.room, self.units
+        """The arguments of the walk."""
+        return self.words.base_data, self.used.base_data, self.capacity, self.units
 
     def variant(self, *, light: bool) -> dict[str, Any]:
-        """What is compiled into the count that writes the mask, or into the walk that reads it."""
+        """The fields of the variant of the count, which writes the mask, or of the walk, which reads it."""
         return {"first_pass": "write_mask" if light else "read_mask"}
 
     def counts(self, session: Session, m: int) -> cla.Array:
@@ -48,14 +48,14 @@ class HitMask:
         return True
 
     def write(self, session: Session, offsets: cla.Array, indices: cla.Array) -> cl.Event | None:
-        """Nothing: the walk writes all rows."""
+        """Do nothing: the walk writes all rows."""
 
     def prepare(self, session: Session, offsets: cla.Array) -> None:
-        """Nothing: the walk writes all rows."""
+        """Do nothing: the walk writes all rows."""
 
 
 def make_hit_mask(session: Session, *, queries: int, words: int, word_bytes: int, spare: int) -> HitMask | None:
-    """Memory for so many `words` of each query and some to spare behind them; None where it cannot be had."""
+    """A hit mask with `words` for each query and `spare` words behind them; None where there is no memory for it."""
     try:
         return HitMask(
             session.scratch((words + spare) * queries * word_bytes // INT.itemsize, INT, purpose=_PURPOSE),
@@ -63,5 +63,5 @@ def make_hit_mask(session: Session, *, queries: int, words: int, word_bytes: int
             words,
             queries,
         )
-    except DeviceMemoryError:  # a list can do without
+    except DeviceMemoryError:  # lists can be made without it
         return None

@@ -1,8 +1,8 @@
-"""NeighborBuffer: the indices of a query's first neighbors, from a count for the rows of a list.
+"""NeighborBuffer: the indices of a query's first neighbors, from the count for the rows of a list.
 
-The count writes them in search order, where work-items beside each other write beside each other. A launch behind the
-scan copies them into rows: a GPU reads at scattered places sooner than it writes there. A query with more neighbors
-than slots overflows, and the walk serves it once more.
+The count writes them in search order, so that adjacent work-items write adjacent memory. A launch after the scan copies
+them into rows, as a GPU reads at scattered places faster than it writes there. A query with more neighbors than slots
+overflows, and the walk serves it once more.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ __all__ = ["NeighborBuffer", "make_neighbor_buffer", "useful_slots"]
 
 _FLAG = np.dtype(np.uint8)
 
-#: Indices that are stored at once.
-_TOGETHER = 4
+#: Number of indices that are stored at once.
+_STORED_AT_ONCE = 4
 
-#: Slots for this many standard deviations above the mean of neighbors: so that no query is expected to overflow, and so
-#: that few are.
-_NOBODY, _FEW = 6, 3
+#: Standard deviations above the mean number of neighbors that slots cover, in the order of preference: no query is
+#: expected to overflow, or few are.
+_NONE_OVERFLOWS, _FEW_OVERFLOW = 6, 3
 
 
 class NeighborBuffer:
@@ -43,24 +43,25 @@ class NeighborBuffer:
     ) -> None:
         self._indices, self._overflowing = indices, overflowing
         self.slots, self._units = slots, units
-        #: a query that overflows leaves the serial number in the word behind the total, which then need not be cleared
+        #: a query that overflows writes the serial number to the word behind the total, which therefore need not be
+        #: cleared
         self._total, self._serial = total, serial
         self.packed = Packed(slots, indices)
-        #: the number of each query's neighbors, packed with its place in the buffer
+        #: the number of neighbors of each query, packed with its place in the buffer
         self._rows: cla.Array | None = None
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """As kernels take it."""
+        """The arguments of the walk."""
         buffer, place = self._total.arguments
         return self._indices.base_data, self._overflowing.base_data, self._units, buffer, place + 1, self._serial
 
     def variant(self, *, light: bool) -> dict[str, Any]:
-        """What is compiled into the count that fills the buffer, or into the walk for queries that overflow."""
+        """The fields of the variant of the count, which fills the buffer, or of the walk for queries that overflow."""
         return {"first_pass": "fill_buffer" if light else "overflow", "buffer_slots": self.slots}
 
     def counts(self, session: Session, m: int) -> cla.Array:
-        """Memory for packed rows: counts, each with the query's place in the buffer."""
+        """Memory for packed counts: the number of neighbors of each query, and its place in the buffer."""
         if self._rows is None:
             self._rows = session.allocate(m, INT, purpose="the neighbor counts")
         return self._rows
@@ -70,7 +71,7 @@ class NeighborBuffer:
         return word == self._serial
 
     def write(self, session: Session, offsets: cla.Array, indices: cla.Array) -> cl.Event | None:
-        """Enqueue the rows of queries that did not overflow, as far as `indices` reach; one launch."""
+        """Enqueue one launch that writes the rows of queries that did not overflow, as far as `indices` have memory."""
         assert self._rows is not None, "the rows are packed by a count"
         wide, pairs = offsets.dtype == LONG, indices.shape[0]
         kernels, config = self._writer(session, wide=wide)
@@ -87,7 +88,7 @@ class NeighborBuffer:
         )
 
     def prepare(self, session: Session, offsets: cla.Array) -> None:
-        """Compile what :meth:`write` launches for such offsets."""
+        """Compile the kernel that :meth:`write` launches for such offsets."""
         self._writer(session, wide=offsets.dtype == LONG)
 
     def _writer(self, session: Session, *, wide: bool) -> tuple[Any, Any]:
@@ -97,22 +98,25 @@ class NeighborBuffer:
 
 
 def useful_slots(profile: DeviceProfile, survey: Survey, radius: float, *, most: int) -> int:
-    """Slots of a buffer for lists of indices alone, at most `most`; 0 where a buffer is not sooner.
+    """Slots of a buffer for lists of indices alone, at most `most`; 0 where a buffer is not faster.
 
-    Not on a CPU: there points lie in columns, and writes to scattered places wait for nobody.
+    A buffer is not faster on a CPU, where points lie in columns and writes to scattered places do not wait.
     """
     mean = survey.neighbors(radius)
     if profile.kind == "cpu" or not mean < most:
         return 0
     spread = survey.spread(radius)
-    wanted = (_TOGETHER * int(-(-(mean + many * spread) // _TOGETHER)) for many in (_NOBODY, _FEW))
+    wanted = (
+        _STORED_AT_ONCE * int(-(-(mean + many * spread) // _STORED_AT_ONCE))
+        for many in (_NONE_OVERFLOWS, _FEW_OVERFLOW)
+    )
     return next((slots for slots in wanted if slots <= most), 0)
 
 
 def make_neighbor_buffer(
     session: Session, *, queries: int, slots: int, total: Scratch, serial: int
 ) -> NeighborBuffer | None:
-    """Memory for a buffer; None where it cannot be had."""
+    """A neighbor buffer, or None where there is no memory for it."""
     purpose = "the neighbor buffer"
     try:
         return NeighborBuffer(
@@ -123,5 +127,5 @@ def make_neighbor_buffer(
             total=total,
             serial=serial,
         )
-    except DeviceMemoryError:  # a list can do without
+    except DeviceMemoryError:  # lists can be made without it
         return None

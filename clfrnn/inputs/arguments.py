@@ -1,4 +1,4 @@
-"""Binding: what a caller passes for the arguments of a NeighborFunction, checked and brought to the device."""
+"""Binding: checks the values for the arguments of a NeighborFunction, and brings them to the device."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ _DTYPES = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Bound:
-    """The values of a function's arguments as a kernel takes them, and the caller's arrays that it may write to."""
+    """The values of a function's arguments as kernels take them, and the caller's device arrays among them."""
 
     values: list[Any]
     written: list[cla.Array]
-    #: the caller's device arrays, written or not
+    #: the caller's device arrays, whether the function writes to them or not
     borrowed: list[cla.Array]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Kind:
-    """A type of OpenCL C: its numbers, how many of them a value has, and how many it takes up in memory."""
+    """A type of OpenCL C: the dtype and number of its lanes."""
 
     dtype: np.dtype[Any]
     lanes: int
@@ -60,7 +60,7 @@ class _Kind:
 def bind(
     session: Session, function: WalkFunction, given: Mapping[str, Any], *, dtype: np.dtype[Any], dim: int
 ) -> Bound:
-    """The values `given` for the arguments of `function`; ArgumentError for what does not fit its declaration."""
+    """Bind the values `given` for the arguments of `function`; raise ArgumentError for a value that does not fit."""
     declared = {argument.name: argument for argument in function.parsed_arguments}
     if unknown := sorted(given.keys() - declared.keys()):
         takes = _listed(declared)
@@ -87,7 +87,7 @@ def bind(
 
 
 def _kind(ctype: str, dtype: np.dtype[Any], dim: int) -> _Kind | None:
-    """What a declared type holds; None for a type of the user's own."""
+    """The kind of a declared type; None for a type of the user's own."""
     if ctype == "real":
         return _Kind(dtype=dtype, lanes=1)
     if ctype == "real_vec":
@@ -99,7 +99,7 @@ def _kind(ctype: str, dtype: np.dtype[Any], dim: int) -> _Kind | None:
 
 
 def _value(name: str, argument: Argument, given: Any, kind: _Kind, dim: int) -> Any:
-    """A number, or the lanes of a vector."""
+    """A value for an argument that is a number or a vector."""
     wanted = dim if argument.ctype == "real_vec" else kind.lanes
     numbers = _as_numbers(given, kind, wanted)
     shape = () if kind.lanes == 1 and argument.ctype != "real_vec" else (wanted,)
@@ -125,7 +125,7 @@ def _value(name: str, argument: Argument, given: Any, kind: _Kind, dim: int) -> 
 
 
 def _as_numbers(given: Any, kind: _Kind, wanted: int) -> np.ndarray[Any, Any]:
-    """A number, a sequence or a pyopencl.cltypes vector as an array, of a dtype that nothing takes where it is none."""
+    """`given` as an array of numbers, or as an array of objects, which is refused later, where it is something else."""
     nothing = np.zeros((), object)
     try:
         numbers = nothing if isinstance(given, cla.Array) else np.asarray(given)
@@ -138,7 +138,7 @@ def _as_numbers(given: Any, kind: _Kind, wanted: int) -> np.ndarray[Any, Any]:
 
 
 def _buffer(session: Session, argument: Argument, given: Any, kind: _Kind | None) -> Any:
-    """The memory for a global pointer; what is const may also come from the host."""
+    """The buffer for a global pointer; a const pointer also accepts a host array."""
     name, declared = argument.name, f"'global {'const ' * argument.const}{argument.ctype} *{argument.name}'"
     if isinstance(given, np.ndarray) and not argument.const:
         raise ArgumentError(
@@ -165,7 +165,7 @@ def _buffer(session: Session, argument: Argument, given: Any, kind: _Kind | None
 
 
 def _check_elements(name: str, declared: str, given: Any, kind: _Kind | None) -> None:
-    """Raise when `given` is not made of what is declared. A type of the user's own is taken as it comes."""
+    """Raise where the elements of `given` do not have the declared type; a user's own type is not checked."""
     base, numbers = _base(given.dtype)
     if kind is None:
         if given.dtype.hasobject:
@@ -176,7 +176,8 @@ def _check_elements(name: str, declared: str, given: Any, kind: _Kind | None) ->
             f"{name}: expected {kind.dtype} for {declared}, got {given.dtype}; "
             f"convert it with astype(numpy.{kind.dtype})"
         )
-    # Rows of three must not be read as rows of four, which flat arrays can hold.
+    # Rows of three numbers must not be read as vectors of three, which occupy four numbers. Flat arrays may hold
+    # either.
     row = numbers * (given.shape[-1] if given.ndim else 1)
     if row % kind.stored:
         raise ArgumentError(
@@ -186,13 +187,13 @@ def _check_elements(name: str, declared: str, given: Any, kind: _Kind | None) ->
 
 
 def _memory(session: Session, argument: Argument, array: cla.Array, declared: str) -> Any:
-    """The memory of a contiguous device array from its first element on."""
+    """The buffer of a contiguous device array, from its first element on."""
     if array.offset == 0 or not array.nbytes:
         return array.base_data
     alignment = max(1, session.device.mem_base_addr_align // 8)
     if array.offset % alignment == 0:
         with contextlib.suppress(cl.Error):  # a part of a part, which OpenCL does not have
-            # The buffers of pools are of a class of their own, which cannot be cut.
+            # Buffers of pools are objects of a class that has no parts.
             return cl.Buffer.from_int_ptr(array.base_data.int_ptr).get_sub_region(array.offset, array.nbytes)
     if not argument.const:
         raise ArgumentError(
@@ -206,7 +207,7 @@ def _memory(session: Session, argument: Argument, array: cla.Array, declared: st
 
 
 def _base(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], int]:
-    """The numbers that an element is made of, and how many."""
+    """The dtype of the numbers that an element consists of, and how many they are."""
     if dtype.names is None:
         return (dtype.subdtype[0], int(np.prod(dtype.subdtype[1]))) if dtype.subdtype else (dtype, 1)
     bases = {dtype[field] for field in dtype.names}

@@ -1,4 +1,4 @@
-"""Arrays on their way to the device: host arrays are checked and copied, device arrays are checked where they lie."""
+"""Arrays of callers: host arrays are checked and uploaded, device arrays are checked on the device."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def check_context(session: Session, array: cla.Array, name: str) -> None:
-    """Raise when `array` lives in another OpenCL context than the session's."""
+    """Raise where `array` belongs to another OpenCL context than the session's."""
     if array.context != session.context:
         raise InvalidInputError(
             f"{name}: expected an array of the session's OpenCL context, got one of another; pass "
@@ -42,10 +42,10 @@ def _is_foreign(session: Session, array: cla.Array) -> bool:
 
 
 def await_queue(session: Session, array: cla.Array) -> None:
-    """Let the session's queue go on only after what other queues still do to `array`."""
+    """Make the session's queue wait for the work of other queues on `array`."""
     if _is_foreign(session, array):
-        array.queue.flush()  # what was never submitted would be waited for without end
-    # An in-order queue needs no telling to wait for itself; an event of the user's own belongs to none.
+        array.queue.flush()  # work that is not submitted would never end
+    # An in-order queue need not wait for itself. An event that a user has made belongs to no queue.
     if events := [event for event in array.events if event.command_queue != session.queue]:
         for queue in {event.command_queue for event in events} - {None}:
             queue.flush()
@@ -53,16 +53,16 @@ def await_queue(session: Session, array: cla.Array) -> None:
 
 
 def release_queue(session: Session, array: cla.Array) -> None:
-    """Let the queue of `array` go on only after what the session's queue was asked to do with it."""
+    """Make the queue of `array` wait for the work of the session's queue on it."""
     if _is_foreign(session, array):
         cl.enqueue_barrier(array.queue, wait_for=[cl.enqueue_marker(session.queue)])
         session.queue.flush()
 
 
 def lies_ready(session: Session, value: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether `value` is a device array that kernels read as it lies: told soon, as most loops bring such in each step.
+    """Whether kernels can read `value` as it is: a quick test, as most loops pass such arrays in each step.
 
-    :func:`take_points` would take it as it is; of others it finds out what they need.
+    :func:`take_points` would return the same array; for other values it finds out what they need.
     """
     return (
         type(value) is cla.Array
@@ -75,9 +75,9 @@ def lies_ready(session: Session, value: Any, dtype: np.dtype[Any]) -> bool:
 
 
 def own_copy(session: Session, array: cla.Array) -> cla.Array:
-    """`array`, contiguous and safe to read from the session's queue until that is done with it.
+    """Return `array`, or a copy, that is contiguous and safe to read on the session's queue.
 
-    What another queue works on is copied: after what it still does to the array, and before what it does next.
+    An array of another queue is copied after that queue's earlier work on it, and before its later work.
     """
     foreign = _is_foreign(session, array)
     if foreign or array.events:
@@ -106,7 +106,7 @@ def fetch(session: Session, array: cla.Array) -> np.ndarray[Any, Any]:
     queue = array.queue or session.queue
     if array.flags.forc:
         return array.get(queue=queue)
-    # The stretch of memory that the view lies in, and the view of that.
+    # The part of memory that the view covers, and the same view of that part.
     last = sum((count - 1) * stride for count, stride in zip(array.shape, array.strides, strict=True) if stride > 0)
     first = sum((count - 1) * stride for count, stride in zip(array.shape, array.strides, strict=True) if stride < 0)
     if not array.size:
@@ -127,11 +127,11 @@ def take_points(
     exact: bool = False,
     find_box: Callable[[cla.Array], PendingBox] | None = None,
 ) -> tuple[cla.Array, PendingBox | None, np.ndarray[Any, Any] | None]:
-    """`value` as a contiguous device array of rows; the check of it that is still running; its rows on the host.
+    """Return `value` as a contiguous device array of rows, the pending check of it, and its rows on the host.
 
-    One of the last two is None: what was on the device is checked there, and what came over the host was checked to be
-    finite. With `real` the rows take that dtype: float32 is widened to float64, float64 is not narrowed; `exact` wants
-    the very dtype. `find_box` is how the device finds the box of rows, when it is not :func:`bounding_box`.
+    One of the last two is None: rows from the device are checked there, and rows from the host were checked to be
+    finite. With `real`, rows get that dtype: float32 is widened to float64, and float64 is not narrowed; `exact`
+    requires that dtype. `find_box` enqueues the search for the bounding box of rows, in place of :func:`bounding_box`.
     """
     if not is_device_array(value):
         host = host_points(value, name)
@@ -153,7 +153,7 @@ def take_points(
 def _wanted(
     session: Session, dtype: np.dtype[Any], real: np.dtype[Any] | None, name: str, *, exact: bool
 ) -> np.dtype[Any]:
-    """The dtype that rows of `dtype` are searched in."""
+    """The dtype in which rows of `dtype` are searched."""
     if real is not None and exact and dtype != real:
         raise InvalidInputError(
             f"{name}: expected {real}, the dtype of the index, got {dtype}; convert with astype(numpy.{real})"
@@ -173,7 +173,7 @@ def _wanted(
 
 
 def take_radii(session: Session, radius: cla.Array, m: int, dtype: np.dtype[Any]) -> cla.Array:
-    """A device array of one radius per query as a contiguous one in `dtype`; its values are not looked at."""
+    """A device array of one radius per query as a contiguous array of `dtype`; its values are not checked."""
     check_context(session, radius, "radius")
     if radius.shape != (m,):
         raise InvalidInputError(

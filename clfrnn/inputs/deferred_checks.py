@@ -1,4 +1,4 @@
-"""DeferredChecks: arrays that an index took from the device without waiting, and what is wrong with them."""
+"""DeferredChecks: checks of device arrays that an index does not wait for."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from ..runtime.session import Session
 
 __all__ = ["Check", "DeferredChecks", "check_largest", "check_near"]
 
-#: Errors that are remembered until a call raises them.
+#: Largest number of errors that are held until a call raises them.
 _MOST_FOUND = 16
 
 
 class Check(NamedTuple):
-    """An array that is checked by its bounding box: its name in messages, and the box, which may still be pending."""
+    """The check of an array by its bounding box: the name of the array in messages, and the pending box."""
 
     name: str
     pending: PendingBox
 
 
 class DeferredChecks:
-    """The checks of one index that are still running on the device, and the bounding box of its points.
+    """The pending checks of one index, and the bounding box of its points.
 
-    A caller who never waits has the boxes come to the host eight at a time: see
+    Where a caller never waits, eight boxes at a time are copied to the host: see
     :class:`~clfrnn.primitives.readback.Readback`, which also says why a program plans the same cells in every run.
 
     Parameters
     ----------
-    points : the box of the points that the index is built over, where it was read and found good
+    points : the bounding box of the points that the index is built over, where it is known to be good
     """
 
     def __init__(
@@ -50,35 +50,35 @@ class DeferredChecks:
     ) -> None:
         self._dtype, self._radius, self._periodic = dtype, radius, box
         self.readback = Readback(session, items=n, dim=dim, dtype=dtype) if points is None else points.readback
-        #: the box of the points that the index holds, or None where none was looked for
+        #: the bounding box of the current points, or None where none is computed
         self._points = points
-        #: whether that box was judged, and something is wrong with it
+        #: whether that box was judged and is bad
         self._points_are_bad = False
-        self._known = None if points is None else points.box
-        #: checks that are not judged, in the order of calls
+        self._newest = None if points is None else points.box
+        #: checks whose boxes are pending, in the order of calls
         self._running: list[Check] = []
-        #: what the others found, until a call raises it
+        #: errors of other checks, until a call raises them
         self._found: list[InvalidInputError] = []
 
     def slot(self) -> PendingBox:
-        """For the box of points or queries that a kernel is to find."""
+        """A receiver for the bounding box of points or queries that a kernel finds."""
         return PendingBox(self.readback, self.readback.dim)
 
     def slot_of_radii(self) -> PendingBox:
-        """The same for an array of radii."""
+        """A receiver for the smallest and largest of an array of radii."""
         return PendingBox(self.readback, 1)
 
     def new_points(self, pending: PendingBox) -> None:
-        """The index has taken new points from the device."""
+        """Note that the index has new points from the device, whose box is pending."""
         self._points, self._points_are_bad = pending, False
         self.add(Check("points", pending))
 
     def good_points(self, bounds: PendingBox) -> None:
-        """The index has taken new points whose box was read and found good."""
-        self._points, self._points_are_bad, self._known = bounds, False, bounds.box
+        """Note that the index has new points, whose box is good."""
+        self._points, self._points_are_bad, self._newest = bounds, False, bounds.box
 
     def points_change(self) -> tuple[PendingBox | None, bool]:
-        """The index is about to take new points: nothing is known of their box until it says which.
+        """Note that the points are about to change, and that nothing is known of them until the update is done.
 
         Returns what was known, for :meth:`points_stay`.
         """
@@ -87,30 +87,30 @@ class DeferredChecks:
         return known
 
     def points_stay(self, known: tuple[PendingBox | None, bool]) -> None:
-        """The index still holds the points that it had."""
+        """Note that the update failed, and that the index has its old points."""
         self._points, self._points_are_bad = known
 
     def add(self, check: Check) -> None:
-        """The index has taken points, queries or radii from the device: their box is judged when it comes."""
+        """Add a pending check, and judge the checks whose boxes have come to the host."""
         self._running.append(check)
         self._judge_those_read()
 
     def box_of_points(self) -> Box | None:
-        """The box of the points that the index holds, where it has come to the host."""
+        """The bounding box of the current points, or None where it has not come to the host."""
         return None if self._points is None else self._points.box
 
     def newest_box(self) -> Box | None:
-        """The newest box of points that has come to the host, of those that the index holds or held before."""
-        return self._known
+        """The newest bounding box of points that has come to the host, of the current points or of earlier ones."""
+        return self._newest
 
     def of_points(self) -> list[Check]:
-        """The check of the points that the index holds, while it is running."""
+        """The check of the current points, while it is pending."""
         return [check for check in self._running if check.pending is self._points]
 
     def settle(self) -> None:
-        """Wait for all checks, and raise what they found, the earliest first.
+        """Wait for all checks, and raise the earliest error.
 
-        What was raised is forgotten, except that bad points raise again until others take their place.
+        An error is raised once, except that bad points raise again until the index has other points.
         """
         if self._running:
             for check in self._running:
@@ -122,32 +122,32 @@ class DeferredChecks:
             raise error
 
     def judge(self, checks: Sequence[Check]) -> None:
-        """Wait for these checks, and raise what the first of them finds."""
+        """Wait for these checks, and raise the error of the first that fails."""
         for check in checks:
             if (error := self._judge(check.name, check.pending.read())) is not None:
                 raise error
 
     def bad_points(self) -> InvalidInputError | None:
-        """What is wrong with the points that the index holds, as far as it is known."""
+        """The error of the current points, where they are known to be bad."""
         box = self.box_of_points() if self._points_are_bad else None
         return None if box is None else self._judge("points", box)
 
     def _judge_those_read(self) -> None:
-        """Judge the checks whose boxes have come to the host, which do so in order."""
+        """Judge the checks whose boxes have come to the host, which come in order."""
         while self._running and (box := self._running[0].pending.box) is not None:
             name, pending = self._running[0]
             error = self._judge(name, box)
             if pending is self._points:
                 self._points_are_bad = error is not None
-            # A box of points that were replaced is no news where that of the newer ones is known.
+            # The box of points that were replaced is of use only where that of the new points is not known.
             if name == "points" and (pending is self._points or self.box_of_points() is None):
-                self._known = box
+                self._newest = box
             if error is not None and len(self._found) < _MOST_FOUND:
                 self._found.append(error)
             del self._running[0]
 
     def _judge(self, name: str, box: Box) -> InvalidInputError | None:
-        """What is wrong with an array of that box."""
+        """The error of an array with that box, or None."""
         try:
             if box.first_bad is not None:
                 raise_non_finite(name, box.first_bad)
@@ -160,13 +160,13 @@ class DeferredChecks:
         return None
 
     def check_near(self, name: str, box: Box) -> None:
-        """Raise when points or queries lie too far outside the periodic box, if there is one."""
+        """Raise where points or queries lie too far outside the periodic box, if there is one."""
         if self._periodic is not None and name != "radius":
             check_near(name, self._periodic, box.low, box.high, REAL_OF[self._dtype])
 
 
 def check_near(name: str, periodic: PeriodicBox, low: tuple[float, ...], high: tuple[float, ...], real: str) -> None:
-    """Raise when what lies between `low` and `high` is so far out that images of a box cannot be told apart."""
+    """Raise where coordinates between `low` and `high` are too large to distinguish the images of a box."""
     far = far_coordinate(periodic, low, high, real)
     if far is None:
         return
@@ -180,7 +180,7 @@ def check_near(name: str, periodic: PeriodicBox, low: tuple[float, ...], high: t
 
 
 def check_largest(radius: float, built: float) -> None:
-    """Raise when a query asks for more than its index was built for."""
+    """Raise where a query has a larger radius than its index was built for."""
     if radius > built:
         raise InvalidInputError(
             f"radius: expected at most {built!r}, which the index was built for, got {radius!r}; "

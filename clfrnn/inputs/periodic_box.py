@@ -1,4 +1,4 @@
-"""Periodic boxes: what callers pass for `box` and `periodic`, checked, and a cloud as it looks inside of one."""
+"""Periodic boxes: checks `box` and `periodic`, and surveys points in their box."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .deferred_checks import check_near
 
 __all__ = ["check_box", "check_host_near", "check_images", "survey_in_box"]
 
-#: Neighbors of one query are counted in int32.
+#: Limit of the number of neighbors of a query, which is an int32.
 _MOST_NEIGHBORS = 2**31
 
 
@@ -50,7 +50,7 @@ def check_box(box: Any, periodic: Any, dim: int, dtype: np.dtype[Any]) -> Period
 
 
 def _flags(periodic: Any, dim: int) -> tuple[bool, ...]:
-    """One flag for each axis."""
+    """Return one flag for each axis."""
     flags = np.asarray(periodic)
     if flags.dtype.kind == "b" and flags.shape == ():
         return (bool(flags),) * dim
@@ -63,7 +63,7 @@ def _flags(periodic: Any, dim: int) -> tuple[bool, ...]:
 
 
 def _corners(box: Any, dim: int) -> np.ndarray[Any, Any]:
-    """Lengths as one row, or low and high as two."""
+    """Return lengths as one row, or the low and the high corner as two rows."""
     try:
         corners = np.asarray(box, dtype=np.float64)
     except (ValueError, TypeError):
@@ -77,7 +77,7 @@ def _corners(box: Any, dim: int) -> np.ndarray[Any, Any]:
 
 
 def check_images(box: PeriodicBox, radius: float, n: int) -> None:
-    """Raise when a query could have more neighbors than can be counted."""
+    """Raise where a query could have more neighbors than an int32 counts."""
     if max(n, 1) * box.most_images(radius) >= _MOST_NEIGHBORS:
         shortest = min(length for length in box.lengths if length)
         raise InvalidInputError(
@@ -89,8 +89,8 @@ def check_images(box: PeriodicBox, radius: float, n: int) -> None:
 def survey_in_box(survey: Survey, box: PeriodicBox, radius: float, real: str) -> Survey:
     """The survey of the points' images inside the box.
 
-    The sample of crowding knows nothing of images: where points have left the box, there is at least the mean, and what
-    is less than that tells nothing of how unevenly they crowd in the box.
+    The sample of crowding does not know images. Where points have left the box, the density is at least its mean over
+    the box, and a smaller value says nothing about how unevenly points crowd in the box.
     """
     check_near("points", box, survey.low, survey.high, real)
     low, high = box.domain(survey.low, survey.high)
@@ -105,6 +105,6 @@ def survey_in_box(survey: Survey, box: PeriodicBox, radius: float, real: str) ->
 
 
 def check_host_near(name: str, box: PeriodicBox, values: np.ndarray[Any, Any]) -> None:
-    """Raise when rows in host memory lie too far outside a periodic box."""
+    """Raise where rows in host memory lie too far outside a periodic box."""
     low, high = tuple(values.min(axis=0).tolist()), tuple(values.max(axis=0).tolist())
     check_near(name, box, low, high, REAL_OF[values.dtype])

@@ -1,4 +1,4 @@
-"""QueryRequest: one query of an index after its arguments were checked."""
+"""QueryRequest: a query of an index whose arguments were checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["QueryRequest"]
 
 
 class QueryRequest(NamedTuple):
-    """Where queries are, how far they look, what they leave out, and which points they look into."""
+    """The queries, their radii, the options of the query, and the points that it searches."""
 
     queries: cla.Array | None
     m: int
@@ -23,26 +23,26 @@ class QueryRequest(NamedTuple):
     radii: cla.Array | None
     include_self: bool
     half: bool
-    #: the walk's own arguments: the points as they were when the request was made, whatever the index does since
+    #: the arguments of the walk that describe the points at the time of the request; later updates do not change them
     arguments: tuple[Any, ...]
-    #: the images of a periodic box that each launch serves: see :class:`~clfrnn.planning.configs.VisitVariant`
+    #: the periodic images of each launch: see :class:`~clfrnn.planning.configs.VisitVariant`
     images: tuple[str, ...]
-    #: what the walk takes of queries that it serves in an order of their own
+    #: the arguments of the walk that describe the search order of queries
     query_order: tuple[Any, ...] = ()
-    #: the first query that is served and the one behind the last, or None for all
+    #: the first query and the end of the range that is served, or None for all queries
     part: tuple[int, int] | None = None
-    #: the arrays are the caller's, who may write to them after the call
+    #: whether the arrays belong to the caller, who may write to them after the call
     borrowed: bool = False
-    #: the order of the queries is a copy of them, and walks read nothing else
+    #: whether the search order holds copies of the queries, so that walks do not read the queries
     reads_copy: bool = False
-    #: queries and radii are the request's own, so that parts can be taken of them later
+    #: whether the request owns its queries and radii, so that ranges of them can be taken later
     divisible: bool = False
-    #: the checks of its arrays that are still running on the device
+    #: the pending checks of its arrays
     checks: tuple[Check, ...] = ()
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """What decides about the number of pairs besides positions and radii of the queries' own."""
+        """The facts on which the number of pairs depends, besides positions and radii."""
         return (
             self.queries is None,
             self.m,
@@ -52,18 +52,18 @@ class QueryRequest(NamedTuple):
         )
 
     def owned(self, session: Session) -> QueryRequest:
-        """The same request over copies of the caller's arrays, for lists that may be written again later."""
+        """The request over copies of the caller's arrays, for lists that may be written again later."""
         return self._copied(session, [array for array in self._read_by_walks() if self.borrowed])
 
-    def owned_for_parts(self, session: Session) -> QueryRequest:
-        """The same for lists in blocks, which read the queries themselves also where a walk reads a copy of them."""
+    def owned_for_blocks(self, session: Session) -> QueryRequest:
+        """The request for lists in blocks, which read the queries even where walks read a copy of them."""
         try:
             return self._copied(session, [self.queries, self.radii] if self.borrowed else [])._replace(divisible=True)
         except DeviceMemoryError:
             return self.owned(session)
 
-    def apart_from(self, session: Session, written: list[cla.Array]) -> QueryRequest:
-        """The same request over copies of those of its arrays that a user's function writes to."""
+    def without_shared(self, session: Session, written: list[cla.Array]) -> QueryRequest:
+        """The request over copies of those of its arrays that a user's function writes to."""
         buffers = [array.base_data for array in written]
         given = (array for array in self._read_by_walks() if array is not None)
         return self._copied(session, [array for array in given if array.base_data in buffers])
@@ -80,7 +80,7 @@ class QueryRequest(NamedTuple):
         return self._replace(**copies)
 
     def variant(self, images: str, *, part: bool) -> VisitVariant:
-        """What is compiled into the walk for this request, in a launch that serves those `images`."""
+        """The variant of the walk for this request, in a launch that serves those `images`."""
         return VisitVariant(
             images=images,
             foreign=self.queries is not None,

@@ -1,4 +1,4 @@
-"""Attributes: distances, vectors and shifts of pairs, measured from their indices after the rows are written."""
+"""Attributes: distances, vectors and shifts of pairs, computed from the indices after the rows are written."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["measure"]
 def measure(
     traversal: Traversal, request: QueryRequest, columns: Columns, points: cla.Array, arrays: dict[str, cla.Array]
 ) -> cl.Event | None:
-    """Enqueue what the list of `arrays` carries besides indices, which are written; `points` are in their own order."""
+    """Enqueue the computation of the list's attributes from its indices; `points` are in the caller's order."""
     structure = traversal.structure
     table = structure.image_table
     return measure_pairs(

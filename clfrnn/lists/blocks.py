@@ -1,4 +1,4 @@
-"""Lists in blocks: consecutive ranges of queries, each within a budget."""
+"""Lists in blocks of consecutive queries, each within a limit of bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..inputs.request import QueryRequest
 from ..methods.traversal import Traversal
 from ..queries.count_nearest import count_for_list
 from ..results import NeighborList
-from .budget import check_room, fits
+from .budget import check_memory, fits
 from .columns import Columns, offset_type
 from .plan import plan_list
 from .rows import Rows
@@ -25,16 +25,16 @@ __all__ = ["list_blocks"]
 def list_blocks(
     traversal: Traversal, request: QueryRequest, columns: Columns, *, max_bytes: int
 ) -> Iterator[NeighborList]:
-    """Lists of consecutive ranges of the queries, each of at most `max_bytes`, in order. Counts are made at once."""
+    """Lists of consecutive ranges of the queries, in order, each of at most `max_bytes`. The count is made at once."""
     session = traversal.session
-    request = request.owned_for_parts(session)
+    request = request.owned_for_blocks(session)
     per_row = session.read(count_for_list(traversal, request)).astype(np.int64)
     traversal.checks.settle()
     facts, problem = traversal.structure.list_facts, list_problem(traversal, request)
     plan = plan_list(problem, columns, facts, session.profile, session.tuning, memory=session.available())
     measured = plan.attributes == "measured"
     rows = Rows(traversal=traversal, request=request, columns=columns, measured=measured, bounded=True)
-    # Without memory for a copy, queries that walks read a copy of are still the caller's own.
+    # Where there is no memory for a copy of queries, they still belong to the caller, who may change them.
     rows = rows.with_points() if request.queries is None or request.divisible else rows.with_row()
     return _blocks(rows, np.concatenate([[0], np.cumsum(per_row)]), max_bytes)
 
@@ -55,23 +55,23 @@ def _blocks(rows: Rows, places: Any, max_bytes: int) -> Iterator[NeighborList]:
                 available=max_bytes,
             )
         if not fits(session, columns, end - first, pairs):
-            rows = rows.with_row()  # the memory of points to measure by may be what is missing
-        check_room(session, columns, end - first, pairs)
+            rows = rows.with_row()  # the memory of the points may be what is missing
+        check_memory(session, columns, end - first, pairs)
         yield _block(rows, first, end, places)
         first = end
 
 
 def _block(rows: Rows, first: int, end: int, places: Any) -> NeighborList:
-    """The list of the queries from `first` up to `end`, which is not served; rows begin at `places` of the whole."""
+    """The list of the queries from `first` up to, not including, `end`; `places` are the offsets of all rows."""
     traversal, pairs = rows.traversal, int(places[end] - places[first])
     offsets = (places[first : end + 1] - places[first]).astype(offset_type(pairs))
     placed = traversal.session.upload(offsets, purpose="the offsets of a block")
     part = dataclasses.replace(rows, request=traversal.structure.part_of(rows.request, first, end))
-    return part.as_list(part.cut(part.fill(part.allocate(placed, pairs, room=pairs)), pairs))
+    return part.as_list(part.cut(part.fill(part.allocate(placed, pairs, capacity=pairs)), pairs))
 
 
 def _last_row_that_fits(columns: Columns, places: Any, first: int, max_bytes: int) -> int:
-    """The row behind the last one of the longest block from `first` on; `first` itself where no row fits."""
+    """The end of the longest block from `first` on that fits; `first` where no row fits."""
     low, high = first, len(places) - 1
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,4 +1,4 @@
-"""Budget: whether a list fits what the caller allows, and the device."""
+"""Budget: whether a list fits the caller's limit and the memory of the device."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from ..errors import DeviceMemoryError
 from ..runtime.session import Session
 from .columns import Columns
 
-__all__ = ["affords", "check_budget", "check_room", "fits"]
+__all__ = ["affords", "check_budget", "check_memory", "fits"]
 
-#: With fewer bytes than this, a list in parts is no way out.
+#: Least number of bytes for which an error recommends a list in blocks.
 _LEAST_BUDGET = 1 << 12
 
 
 def fits(session: Session, columns: Columns, rows: int, pairs: int, *, held: int = 0) -> bool:
-    """Whether the device has room for the list, of which it holds `held` bytes already."""
+    """Whether the device has memory for the list, of which `held` bytes are allocated already."""
     (widest, whole), (largest, available) = columns.footprint(rows, pairs), session.available()
     return widest <= largest and whole - held <= available
 
 
 def affords(session: Session, columns: Columns, rows: int, pairs: int, max_bytes: int | None, *, held: int = 0) -> bool:
-    """Whether the list is within what the caller allows, and the device."""
+    """Whether the list fits the caller's limit and the memory of the device."""
     allowed = max_bytes is None or columns.footprint(rows, pairs)[1] <= max_bytes
     return allowed and fits(session, columns, rows, pairs, held=held)
 
@@ -27,7 +27,7 @@ def affords(session: Session, columns: Columns, rows: int, pairs: int, max_bytes
 def check_budget(
     session: Session, columns: Columns, rows: int, pairs: int, max_bytes: int | None, *, held: int = 0
 ) -> None:
-    """Raise when the list would exceed what the caller allows, or the device."""
+    """Raise where the list would exceed the caller's limit or the memory of the device."""
     needed = columns.footprint(rows, pairs)[1]
     if max_bytes is not None and needed > max_bytes:
         raise DeviceMemoryError(
@@ -36,11 +36,11 @@ def check_budget(
             needed=needed,
             available=max_bytes,
         )
-    check_room(session, columns, rows, pairs, held=held)
+    check_memory(session, columns, rows, pairs, held=held)
 
 
-def check_room(session: Session, columns: Columns, rows: int, pairs: int, *, held: int = 0) -> None:
-    """Raise when the list would exceed the device."""
+def check_memory(session: Session, columns: Columns, rows: int, pairs: int, *, held: int = 0) -> None:
+    """Raise where the list would exceed the memory of the device."""
     if fits(session, columns, rows, pairs, held=held):
         return
     sizes = columns.sizes(rows, pairs)

@@ -1,4 +1,4 @@
-"""Capacity: how long the lists of an index were, so that the next one has memory before its length is known."""
+"""Capacity: the lengths of an index's earlier lists, so that the next list has memory before its length is known."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Hashable
 
 __all__ = ["Capacity"]
 
-#: Pairs that a list of a loop has memory for, for each pair of the longest list before it: the next, somewhat longer
-#: list then finds its memory in the pool.
+#: Capacity of a list in a loop, as a ratio to the longest list before it, so that a somewhat longer list reuses its
+#: memory.
 _SPARE = 1.125
 
-#: After this many lists in a row that take less than half of their memory, the next ones get less.
+#: Number of lists in a row with less than half of their capacity after which the capacity is reduced.
 _PATIENCE = 8
 
-#: Kinds of lists that are remembered.
+#: Largest number of kinds of lists.
 _MOST_KINDS = 64
 
 
 class Capacity:
-    """Pairs that lists have memory for, by their kind: what decides about their length besides positions."""
+    """The capacities of lists in pairs, by kind: the facts on which the number of pairs depends besides positions."""
 
     def __init__(self) -> None:
         self._longest = 0
@@ -29,18 +29,18 @@ class Capacity:
         self._overflowed: set[Hashable] = set()
 
     def foreseen(self, kind: Hashable) -> int | None:
-        """The capacity of the next list of a kind; None for the first one."""
+        """The capacity of the next list of a kind, or None for the first one."""
         capacity, _ = self._kinds.get(kind, (None, 0))
         return capacity
 
     def settle(self, kind: Hashable, pairs: int, most: float = math.inf) -> int:
-        """The capacity of a list of so many `pairs`, by which the next of its kind is given its own; at most `most`.
+        """Return the capacity of a list with `pairs`, at most `most`, and note it for the next list of the kind.
 
-        It is that of the lists before, unless these were more than twice as long; then it is the number of pairs.
+        It is the capacity of the last list, or `pairs` where that is more than twice as much.
         """
         if pairs > self._longest:
             self._longest = int(pairs * _SPARE)
-        # Lists of other kinds that are about as long use the same memory when they are gone.
+        # Lists of other kinds with about as many pairs reuse the same memory.
         fresh = self._longest if 2 * pairs >= self._longest else int(pairs * _SPARE)
         capacity, short = self._kinds.get(kind, (fresh, 0))
         short = short + 1 if 2 * pairs < capacity else 0
@@ -57,7 +57,7 @@ class Capacity:
         return kind in self._overflowed
 
     def settle_overflow(self, kind: Hashable, overflowed: bool) -> None:
-        """A query of the last list of a kind overflowed its neighbor buffer, or none did."""
+        """Note whether a query of the last list of a kind overflowed its neighbor buffer."""
         if not overflowed:
             self._overflowed.discard(kind)
         elif len(self._overflowed) < _MOST_KINDS:

@@ -1,4 +1,4 @@
-"""ListPlan: how one list is made, decided before anything is launched and nowhere else. Pure."""
+"""ListPlan: how one list is made, decided in one place before anything is launched. Pure."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ __all__ = ["ListPlan", "ListProblem", "plan_list"]
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ListProblem:
-    """What a list is made of, as far as its plan depends on it."""
+    """The facts of a list that its plan depends on."""
 
-    #: queries, and points
+    #: the numbers of queries and of points
     m: int
     n: int
-    #: queries are another array than the points; walks read a copy of them in search order
+    #: whether queries are another array than the points, and whether walks read a copy of them in search order
     foreign: bool
     reads_copy: bool
-    #: neighbors that are foreseen by the survey, in all
+    #: the number of pairs that the survey leads to expect
     pairs: float
-    #: some axis is periodic
+    #: whether some axis is periodic
     periodic: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ListPlan:
-    """The four decisions about a list."""
+    """The decisions about how a list is made."""
 
-    #: what the count leaves for the walk or launch behind it, and the words or slots of that for each query
+    #: what the count stores for the walk or launch after it, and the words or slots of that for each query
     first_pass: Literal["none", "hit_mask", "neighbor_buffer"] = "none"
     size: int = 0
-    #: the dtype that offsets are first scanned in; a total that it cannot hold has them scanned again
+    #: the dtype in which offsets are scanned first; where it cannot hold the total, they are scanned again
     offsets: np.dtype[Any] = INT
-    #: distances, vectors and shifts are written together with the row, or measured afterwards from the indices
+    #: whether distances, vectors and shifts are written together with the row, or computed from the indices afterwards
     attributes: Literal["with_row", "measured"] = "with_row"
-    #: memory for exactly the pairs there are, after a wait for their number; or for some `pairs` before that number is
-    #: known, as many as lists before had ("foreseen") or as the caller said ("hinted")
+    #: whether memory is allocated for the exact number of pairs, after a wait for that number, or before for `pairs`:
+    #: as many as earlier lists had ("foreseen"), or as the caller gave ("hinted")
     capacity: Literal["exact", "foreseen", "hinted"] = "exact"
     pairs: int = 0
-    #: the walk for queries that overflow a neighbor buffer is enqueued only when one is known to have
+    #: whether the walk for queries that overflow a neighbor buffer is enqueued only after one is known to overflow
     overflow_waits: bool = False
 
 
@@ -65,18 +65,18 @@ def plan_list(
     hint: int | None = None,
     overflows: bool = False,
 ) -> ListPlan:
-    """The plan of a list, by the `memory` that one allocation and all together may take.
+    """Plan a list, within the `memory` that one allocation and all allocations together may take.
 
-    `foreseen` is the number of pairs that lists before this one lead to expect, where there is memory for it; `hint`
-    that of the caller. `overflows` says that the last such list overflowed its buffer.
+    `foreseen` is the number of pairs that earlier lists lead to expect, where there is memory for it; `hint` is that of
+    the caller. `overflows` says that the last such list overflowed its neighbor buffer.
     """
     measured = _is_measured(problem, columns, profile, tuning, pairs=foreseen or hint or problem.pairs)
-    first_pass, size = _first_pass(problem, facts, tuning, memory, indices_alone=measured or not columns.carried)
+    first_pass, size = _first_pass(problem, facts, tuning, memory, indices_alone=measured or not columns.num_attributes)
     capacity: Literal["exact", "foreseen", "hinted"] = "exact"
     pairs = 0
     if hint is not None:
         capacity, pairs = "hinted", hint
-    # Where the driver ends long loops, a sort has to look at the rows first, and waits.
+    # Where the driver bounds loops, a sort reads the lengths of rows first, and waits.
     elif foreseen is not None and not (columns.sort and profile.loop_turns is not None):
         capacity, pairs = "foreseen", foreseen
     waits = first_pass == "neighbor_buffer" and capacity == "foreseen" and not columns.sort and not overflows
@@ -94,21 +94,21 @@ def plan_list(
 def _is_measured(
     problem: ListProblem, columns: Columns, profile: DeviceProfile, tuning: Tuning, *, pairs: float
 ) -> bool:
-    """Whether a list is sooner written as indices alone, and the rest of it found from these.
+    """Whether it is faster to write indices alone and to compute the attributes from them.
 
-    A GPU takes as long for one number of a row as for a sector of memory: indices alone are written by sectors, and
-    what follows from them pair by pair. Where a query may see two images of a point, an index does not say which.
+    A GPU takes as long to write one number of a row as a sector of memory. Indices alone are written by sectors, and
+    attributes pair by pair. Where a query may see two images of a point, an index does not say which image it is.
     """
-    if not columns.carried or columns.images or profile.kind != "gpu":
+    if not columns.num_attributes or columns.images or profile.kind != "gpu":
         return False
     numbers = tuning.lists
-    return pairs * columns.carried >= numbers.attributes_apart + numbers.attributes_apart_of_point * problem.n
+    return pairs * columns.num_attributes >= numbers.attributes_apart + numbers.attributes_apart_of_point * problem.n
 
 
 def _first_pass(
     problem: ListProblem, facts: ListFacts, tuning: Tuning, memory: tuple[int, int], *, indices_alone: bool
 ) -> tuple[Literal["none", "hit_mask", "neighbor_buffer"], int]:
-    """What the count leaves: a buffer of few neighbors, else a mask of many, as far as there is memory."""
+    """What the count stores: a buffer where neighbors are few, else a hit mask, as far as there is memory."""
     largest, available = memory
     most = min(largest, int(available * tuning.lists.first_pass_share))
     m, slots = problem.m, facts.slots
@@ -116,7 +116,7 @@ def _first_pass(
         packs = (m - 1).bit_length() + count_bits(slots) <= 32
         if packs and m * slots * INT.itemsize <= most:
             return "neighbor_buffer", slots
-    # A mask says which candidate is a neighbor, and not in what image.
+    # A hit mask says which candidate is a neighbor, but not in which image.
     if facts.mask_words and m and (indices_alone or not problem.periodic):
         words = (most - m * INT.itemsize) // (m * facts.mask_word_bytes) - facts.mask_spare
         words = min(words, math.ceil(facts.mask_words))

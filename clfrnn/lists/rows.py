@@ -1,4 +1,4 @@
-"""Rows: the arrays of a list being made: memory for them, the walk that writes them, their order and attributes."""
+"""Rows: allocates the arrays of a list, enqueues the walk that writes them, and sorts and completes rows."""
 
 from __future__ import annotations
 
@@ -29,24 +29,27 @@ __all__ = ["Rows"]
 
 @dataclasses.dataclass(slots=True, kw_only=True)  # one for each list: frozen ones take longer to make
 class Rows:
-    """Whose neighbors are listed, what the list carries, and how it comes to be written."""
+    """The queries of a list, its columns, and the way of writing it."""
 
     traversal: Traversal
     request: QueryRequest
     columns: Columns
-    #: the walk writes indices alone, by which the other columns are measured then
+    #: whether the walk writes indices alone, and attributes are computed from them
     measured: bool
-    #: the walk stays within the memory of the list: its number of pairs may come to be larger than foreseen
+    #: whether the walk checks the capacity of the arrays, as pairs may be more than expected
     bounded: bool
-    #: the points to measure by, where the index may have moved on
+    #: the points to compute attributes from, where the index may have been updated since
     points: cla.Array | None = None
 
     def with_row(self) -> Rows:
-        """The same list, of which the walk writes all columns."""
+        """The same list, for which the walk writes all columns."""
         return dataclasses.replace(self, measured=False, points=None)
 
     def with_points(self) -> Rows:
-        """The same with the points to measure by as they are now; written with the row where these have no memory."""
+        """The same list with the current points to compute attributes from.
+
+        Where there is no memory for the points, the walk writes all columns.
+        """
         if not self.measured or self.points is not None:
             return self
         try:
@@ -55,18 +58,18 @@ class Rows:
             points = None
         return self.with_row() if points is None else dataclasses.replace(self, points=points)
 
-    def allocate(self, offsets: cla.Array, pairs: int, *, room: int) -> dict[str, cla.Array]:
-        """The arrays of a list of so many pairs, whose memory has `room` for some more."""
+    def allocate(self, offsets: cla.Array, pairs: int, *, capacity: int) -> dict[str, cla.Array]:
+        """Allocate the arrays of a list of `pairs`, with memory for up to `capacity` pairs."""
         arrays = {"offsets": offsets}
         for name, (shape, dtype) in self.columns.of_pair.items():
             purpose = f"the {name} of {pairs:,} pairs"
-            arrays[name] = self.traversal.session.allocate((pairs, *shape), dtype, purpose=purpose, rows=room)
+            arrays[name] = self.traversal.session.allocate((pairs, *shape), dtype, purpose=purpose, rows=capacity)
         return arrays
 
     def fill(
         self, arrays: dict[str, cla.Array], *, first_pass: FirstPass | None = None, walk: bool = True
     ) -> dict[str, cla.Array]:
-        """Enqueue every neighbor into its place: from the first pass what that has, then by the walk."""
+        """Enqueue the writing of all rows, from the first pass where it has them, and by the walk."""
         event = None
         if arrays["indices"].shape[0]:
             if first_pass is not None:
@@ -77,7 +80,7 @@ class Rows:
         return arrays
 
     def walk(self, arrays: dict[str, cla.Array], *, first_pass: FirstPass | None) -> cl.Event | None:
-        """Enqueue the walk that writes rows, as far as a first pass has left them to it."""
+        """Enqueue the walk that writes the rows which the first pass does not write."""
         offsets, pairs = arrays["offsets"], arrays["indices"].shape[0]
         write = self._writer(offsets)
         capacity = pairs if offsets.dtype == INT else np.int64(pairs)
@@ -88,25 +91,26 @@ class Rows:
     def _writer(self, offsets: cla.Array) -> WalkFunction:
         """The function that the walk runs to write rows."""
         columns = self.columns.indices_alone if self.measured else self.columns
-        by_sectors = self.traversal.structure.list_facts.by_sectors and not columns.carried
+        by_sectors = self.traversal.structure.list_facts.by_sectors and not columns.num_attributes
         return columns.writer(offsets.dtype, bounded=self.bounded, held=SECTOR if by_sectors else 0)
 
     def prepare(self, offsets: cla.Array, first_pass: FirstPass) -> None:
-        """Compile what writes rows from a first pass, and the walk behind it, for later lists of a loop."""
+        """Compile the kernels that write rows from a first pass, and the walk after it, for later lists of a loop."""
         first_pass.prepare(self.traversal.session, offsets)
         self.traversal.prepare(self._writer(offsets), self.request, first_pass)
 
     def finish(self, arrays: dict[str, cla.Array], event: cl.Event | None) -> None:
-        """Enqueue what is left when rows are written: attributes, and the order; tell other queues when it is done."""
+        """Enqueue the attributes and the order of the written rows, and make other queues wait for them."""
         columns, pairs = self.columns, arrays["indices"].shape[0]
         if self.measured and self.points is None and pairs:
             rows = self.with_points()
-            if not rows.measured:  # no memory for the points: once more, with all that the list carries
+            if not rows.measured:  # no memory for the points: write all columns
                 event = rows.walk(arrays, first_pass=None)
             rows.finish(arrays, event)
             return
         if pairs and (self.measured or columns.sort):
-            # What decides about the order is measured before it, and the rest behind: then it need not be moved.
+            # Distances that decide the order are computed before the sort, and other attributes after it, so that they
+            # are not moved.
             early = ("distances",) if columns.sort == "distance" else ()
             event = self._measure(arrays, early) or event
             if columns.sort:
@@ -115,7 +119,7 @@ class Rows:
         self.traversal.session.publish(event, *(arrays[name] for name in columns.returned))
 
     def _measure(self, arrays: dict[str, cla.Array], names: tuple[str, ...]) -> cl.Event | None:
-        """Enqueue those of these columns that follow from the indices."""
+        """Enqueue the computation of the attributes among `names`."""
         wanted = {"indices", *names}
         if self.points is None or len(wanted) == 1:
             return None
@@ -140,7 +144,7 @@ class Rows:
         )
 
     def cut(self, arrays: dict[str, cla.Array], pairs: int, *, copied: bool = False) -> dict[str, cla.Array]:
-        """What the caller gets of a list with room for more: its first `pairs`, `copied` into memory of their size."""
+        """The arrays that the caller gets: their first `pairs`, `copied` to memory of that size where possible."""
         session, returned = self.traversal.session, self.columns.returned
         for name in returned[1:]:
             session.shorten(arrays[name], pairs)
@@ -155,7 +159,7 @@ class Rows:
         return found
 
     def as_list(self, arrays: Any) -> NeighborList:
-        """The list of these arrays, or of what a function gives for them when somebody looks at the list."""
+        """The list of these arrays, or of a function that returns them when the list is first read."""
         request, columns = self.request, self.columns
         first, end = request.part or (0, request.m)
         return NeighborList(
@@ -169,12 +173,12 @@ class Rows:
 
 
 def _some(arrays: dict[str, cla.Array], names: Iterable[str]) -> dict[str, cla.Array]:
-    """The offsets and these of a list's arrays."""
+    """The offsets and the named arrays of a list."""
     return {name: arrays[name] for name in ("offsets", *names)}
 
 
 def _check_sort(traversal: Traversal, offsets: cla.Array, pairs: int) -> None:
-    """Raise where the driver would end the sort of the longest row too early."""
+    """Raise where the driver would end the sort of the longest row early."""
     profile, box = traversal.session.profile, traversal.problem.box
     images = 1.0 if box is None else box.most_images(traversal.radius)
     if sorts_within_turns(profile, min(pairs, int(images * traversal.num_points))):

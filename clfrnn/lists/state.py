@@ -1,4 +1,4 @@
-"""ListState: what the lists of one index leave for its next ones."""
+"""ListState: what an index remembers from one list to the next."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["ListState"]
 
 
 class ListState:
-    """How long the lists of an index were, and the serial number of its next neighbor buffer."""
+    """The capacities of an index's lists, and the serial number of its next neighbor buffer."""
 
     def __init__(self, session: Session) -> None:
         self.capacity = Capacity()
         self._session = session
-        #: by this number a buffer says that it overflowed: nobody has left it in memory of the session before
+        #: an overflowing query writes this number, which no earlier kernel of the session has written
         self.serial = session.draw_serial()
 
     def settle_overflow(self, kind: Hashable, overflowed: bool) -> None:
-        """A list of a `kind` has heard whether its buffer overflowed; the number that it left then is used up."""
+        """Note whether the neighbor buffer of a list of that `kind` overflowed; it then needs a new serial number."""
         self.capacity.settle_overflow(kind, overflowed)
         if overflowed:
             self.serial = self._session.draw_serial()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyopencl.array as cla
 
@@ -37,10 +36,10 @@ def list_neighbors(
     hint: int | None = None,
     loops: bool,
 ) -> NeighborList:
-    """The list that is asked for, made as its plan says.
+    """Make a list for a request.
 
-    A `hint` is about how many pairs there will be, at least. An index that is kept `loops`: its lists are made in the
-    memory that the lists before them lead to expect, and nothing is compiled after the first. A single search does not.
+    A `hint` is the approximate number of pairs, at least. `loops` says that an index makes lists repeatedly: their
+    memory is that which earlier lists lead to expect, and nothing is compiled after the first list.
     """
     session, kind, m = traversal.session, request.kind, request.m
     foreseen = state.capacity.foreseen(kind) if loops else None
@@ -72,7 +71,7 @@ def make_list(
     max_bytes: int | None = None,
     loops: bool = True,
 ) -> NeighborList:
-    """The list by a plan."""
+    """Make a list by a plan."""
     if plan.capacity == "hinted":
         return _make_hinted(traversal, state, request, columns, plan, max_bytes=max_bytes)
     checks, kind = traversal.checks, request.kind
@@ -84,27 +83,38 @@ def make_list(
         bounded=loops or plan.capacity == "foreseen",
     )
     readback = checks.readback
-    counted = _count(rows, state, plan, readback.front)
+    offsets, first_pass = _count(rows, state, plan, readback.front)
     readback.start()
-    arrays = _fill_foreseen(rows, counted, plan) if plan.capacity == "foreseen" else None
-    first_pass = counted.first_pass
+    arrays = _fill_foreseen(rows, offsets, first_pass, plan) if plan.capacity == "foreseen" else None
     pairs, word, _ = readback.wait()
     checks.settle()
     overflowed = first_pass is None or first_pass.overflowed(word)
     if first_pass is not None and first_pass.writes_rows:
         state.settle_overflow(kind, overflowed)
-    room = state.capacity.settle(kind, pairs, most_alike(pairs)) if loops else pairs
-    if arrays is not None and pairs <= plan.pairs and counted.offsets.dtype == offset_type(pairs):
+    capacity = state.capacity.settle(kind, pairs, most_alike(pairs)) if loops else pairs
+    if arrays is not None and pairs <= plan.pairs and offsets.dtype == offset_type(pairs):
         if plan.overflow_waits and overflowed:
             rows.finish(arrays, rows.walk(arrays, first_pass=first_pass))
         return rows.as_list(rows.cut(arrays, pairs, copied=2 * pairs < plan.pairs))
-    del arrays  # its memory is what the list takes that is written now
-    arrays = _fill_exactly(rows, counted, pairs, room=room, walk=overflowed, max_bytes=max_bytes, loops=loops)
-    return rows.as_list(arrays)
+    del arrays  # the pool gives its memory to the list that is written now
+    session, held = traversal.session, offsets.nbytes
+    if not fits(session, columns, request.m, pairs, held=held):
+        # The memory of the first pass, or of points to compute attributes from, may be what is missing.
+        first_pass, rows, overflowed = None, rows.with_row(), True
+        check_budget(session, columns, request.m, pairs, max_bytes, held=held)
+    elif max_bytes is not None:
+        check_budget(session, columns, request.m, pairs, max_bytes, held=held)
+    if capacity > pairs and not affords(session, columns, request.m, capacity, max_bytes, held=held):
+        capacity = pairs
+    offsets = _offsets_for(rows, offsets, pairs)
+    if first_pass is not None and not overflowed and loops:
+        rows.prepare(offsets, first_pass)
+    arrays = rows.fill(rows.allocate(offsets, pairs, capacity=capacity), first_pass=first_pass, walk=overflowed)
+    return rows.as_list(rows.cut(arrays, pairs))
 
 
 def list_problem(traversal: Traversal, request: QueryRequest) -> ListProblem:
-    """What plans of the list of a request depend on."""
+    """The facts that the plan of a request's list depends on."""
     problem = traversal.problem
     return ListProblem(
         m=request.m,
@@ -116,15 +126,11 @@ def list_problem(traversal: Traversal, request: QueryRequest) -> ListProblem:
     )
 
 
-class _Counted(NamedTuple):
-    """Offsets of rows, whose total is on its way into memory of its own, and what the count left for the rows."""
+def _count(rows: Rows, state: ListState, plan: ListPlan, total: Scratch) -> tuple[cla.Array, FirstPass | None]:
+    """Enqueue the count and the scan of a list: its offsets, and what the count left for the rows.
 
-    offsets: cla.Array
-    first_pass: FirstPass | None
-
-
-def _count(rows: Rows, state: ListState, plan: ListPlan, total: Scratch) -> _Counted:
-    """Enqueue the count and the scan of a list; the number of pairs comes to lie in `total`."""
+    The number of pairs comes to lie in `total`.
+    """
     traversal, request = rows.traversal, rows.request
     session, facts, m = traversal.session, traversal.structure.list_facts, request.m
     first_pass: FirstPass | None = None
@@ -136,41 +142,22 @@ def _count(rows: Rows, state: ListState, plan: ListPlan, total: Scratch) -> _Cou
     counts = count_for_list(traversal, request, first_pass)
     offsets = session.allocate(m + 1, plan.offsets, purpose="the offsets of the list")
     exclusive_scan(session, counts, offsets, total, packed=None if first_pass is None else first_pass.packed)
-    return _Counted(offsets, first_pass)
+    return offsets, first_pass
 
 
-def _fill_foreseen(rows: Rows, counted: _Counted, plan: ListPlan) -> dict[str, cla.Array] | None:
+def _fill_foreseen(
+    rows: Rows, offsets: cla.Array, first_pass: FirstPass | None, plan: ListPlan
+) -> dict[str, cla.Array] | None:
     """The list, should it be no longer than the plan has it; None where there is not even memory for that."""
     try:
-        arrays = rows.allocate(counted.offsets, plan.pairs, room=plan.pairs)
-        return rows.fill(arrays, first_pass=counted.first_pass, walk=not plan.overflow_waits)
+        arrays = rows.allocate(offsets, plan.pairs, capacity=plan.pairs)
+        return rows.fill(arrays, first_pass=first_pass, walk=not plan.overflow_waits)
     except DeviceMemoryError:
         return None
 
 
-def _fill_exactly(
-    rows: Rows, counted: _Counted, pairs: int, *, room: int, walk: bool, max_bytes: int | None, loops: bool
-) -> dict[str, cla.Array]:
-    """The list of so many pairs, in memory with `room` for more if there is any, after their number has come."""
-    session, columns, m, held = rows.traversal.session, rows.columns, rows.request.m, counted.offsets.nbytes
-    first_pass = counted.first_pass
-    fitting = fits(session, columns, m, pairs, held=held)
-    if not fitting:
-        # The memory of the first pass, or of points to measure by, may be what is missing.
-        counted, first_pass, rows, walk = counted._replace(first_pass=None), None, rows.with_row(), True
-    if not fitting or max_bytes is not None:
-        check_budget(session, columns, m, pairs, max_bytes, held=held)
-    if room > pairs and not affords(session, columns, m, room, max_bytes, held=held):
-        room = pairs
-    offsets = _offsets_for(rows, counted.offsets, pairs)
-    if first_pass is not None and not walk and loops:
-        rows.prepare(offsets, first_pass)
-    arrays = rows.allocate(offsets, pairs, room=room)
-    return rows.cut(rows.fill(arrays, first_pass=first_pass, walk=walk), pairs)
-
-
 def _offsets_for(rows: Rows, offsets: cla.Array, pairs: int) -> cla.Array:
-    """The `offsets`, anew where they cannot count so many pairs, or could count more than they need."""
+    """The `offsets`, scanned again where their dtype is too small or larger than needed."""
     exact, session = offset_type(pairs), rows.traversal.session
     if offsets.dtype == exact:
         return offsets
@@ -189,9 +176,9 @@ def _make_hinted(
     *,
     max_bytes: int | None,
 ) -> NeighborList:
-    """The list in memory for the pairs of a hint, without a wait for their number.
+    """Make a list in memory for the pairs of a hint, without waiting for their number.
 
-    Whoever looks at the list first waits. Where there are more pairs, rows are written again, into more memory.
+    The list waits when it is first read. Where there are more pairs, rows are written again, into more memory.
     """
     session, checks = traversal.session, traversal.checks
     running, bad = (*checks.of_points(), *request.checks), checks.bad_points()
@@ -203,16 +190,16 @@ def _make_hinted(
         bounded=True,
     )
     readback = Readback(session)
-    counted = _count(rows, state, plan, readback.front)
-    written = _fill_foreseen(rows, counted, plan)
-    # The first pass is not held, however long nobody looks at the list; and where there was no memory, its own, or that
-    # of points to measure by, may be what was missing.
-    offsets, rows = counted.offsets, dataclasses.replace(rows.with_row(), bounded=True)
-    del counted
-    arrays = written or rows.fill(rows.allocate(offsets, plan.pairs, room=plan.pairs))
+    offsets, first_pass = _count(rows, state, plan, readback.front)
+    written = _fill_foreseen(rows, offsets, first_pass, plan)
+    # The list does not hold the first pass until it is read. Where there was no memory, that of the first pass or of
+    # points to compute attributes from may be what was missing.
+    del first_pass
+    rows = rows.with_row()
+    arrays = written or rows.fill(rows.allocate(offsets, plan.pairs, capacity=plan.pairs))
 
     def settle() -> dict[str, Any]:
-        # The checks of what this list is made from, whatever the index took in since.
+        # These are the checks of the arrays that this list is made from, not of later ones.
         if bad is not None:
             raise bad
         readback.start()
@@ -222,8 +209,8 @@ def _make_hinted(
         check_budget(session, columns, request.m, pairs, max_bytes, held=held)
         if pairs <= plan.pairs and offsets.dtype == offset_type(pairs):
             return rows.cut(arrays, pairs)
-        arrays.clear()  # its memory is what the list takes that is written now
-        again = rows.allocate(_offsets_for(rows, offsets, pairs), pairs, room=pairs)
+        arrays.clear()  # the pool gives its memory to the list that is written now
+        again = rows.allocate(_offsets_for(rows, offsets, pairs), pairs, capacity=pairs)
         return rows.cut(rows.fill(again), pairs)
 
     return rows.as_list(settle)

@@ -69,7 +69,7 @@ def choose_method(
         return _choose_without_grids(problem, tuning, None if binned else of_these)
     if not binned:
         return Choice(BruteForce(), f"chosen by auto, as {of_these} are not worth binning")
-    of_few = _are_few(problem, profile, tuning)
+    of_few = _are_few_points(problem, profile, tuning)
     why_tree = _crowd(problem, tuning, of_few) or _many_neighbors(problem, tuning, of_few, queries, varied)
     if why_tree is not None:
         return Choice(AabbTree(), f"chosen by auto, as {why_tree}")
@@ -117,5 +117,5 @@ def _many_neighbors(problem: Problem, tuning: Tuning, of_few: bool, queries: int
     return f"a point has about {found:,.0f} neighbors within {within}" if found >= least else None
 
 
-def _are_few(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> bool:
+def _are_few_points(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> bool:
     return problem.n <= min(tuning.auto.most_few_points, tuning.auto.few_points_a_unit * profile.compute_units)

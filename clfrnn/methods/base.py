@@ -30,6 +30,8 @@ class Method(Protocol):
     """A method of searching; tests and the command line know it by its name."""
 
     name: str
+    #: the stem of the template that holds its walk
+    stem: str
     dims: frozenset[int]
     #: the names of the method's options
     options: frozenset[str]

@@ -36,6 +36,7 @@ class BruteForce:
     """The method: every query tests every point."""
 
     name = "brute_force"
+    stem = "brute_force"
     dims = frozenset(range(1, 13))
     options: frozenset[str] = frozenset()
     surveys_occupancy = False
@@ -61,7 +62,7 @@ class BruteForce:
 class BruteForceStructure(SearchStructure):
     """A copy of the points. Cost of a visit: m · n tests."""
 
-    stem: ClassVar[str] = "brute_force"
+    stem: ClassVar[str] = BruteForce.stem
 
     def __init__(
         self,

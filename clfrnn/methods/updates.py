@@ -23,7 +23,7 @@ class PointUpdates:
         #: the box of the last update that succeeded; the structure need not look at the same box again
         self._placed_by: Box | None = None
 
-    def take(self, points: Any) -> str:
+    def apply(self, points: Any) -> str:
         """Place `points`, of the shape and dtype of the index, and return "refit" or "rebuilt".
 
         A host array is checked at once. A device array is checked on the device without waiting.

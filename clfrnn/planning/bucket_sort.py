@@ -49,7 +49,7 @@ class FillingConfig(CounterConfig):
     """Filling the cells of a bucket: ``tile`` points of it are written in one go; their places are shorts."""
 
     tile: int
-    #: how the sorted copy keeps points: see :func:`~clfrnn.planning.configs.numbers_of_point`
+    #: how the sorted copy keeps points: see :func:`~clfrnn.planning.configs.numbers_per_point`
     layout: str
 
 
@@ -87,7 +87,7 @@ class RegionConfig(CounterConfig):
     @property
     def local_memory(self) -> int:
         """Bytes of a group: records and the runs that they belong to, and three numbers for each run."""
-        return self.tile * (record_size(self.real) + 2) + 4 + 12 * int(self.names()["room"])
+        return self.tile * (record_size(self.real) + 2) + 4 + 12 * int(self.names()["local_ints"])
 
     def names(self) -> dict[str, Any]:
         """The fields, and the points of a tile; a driver may have allowed smaller groups than were planned."""

@@ -1,4 +1,4 @@
-"""Coarse cells: how FENNS divides a domain, and how points are counted in few cells. Pure functions."""
+"""The coarse grid of FENNS, and how points are counted in few cells. Pure functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
     "plan_coarse",
 ]
 
-#: A cell is so much wider than the reach that rounding never takes a window past the next cell.
+#: Ratio by which a cell is wider than the padded radius, so that rounding takes no window beyond the adjacent cell.
 _MARGIN = 1.01
 
 _LARGEST_EXTENT = {"float": 2.0**127, "double": 2.0**1020}
@@ -32,31 +32,31 @@ _EPSILON = {"float": 2.0**-23, "double": 2.0**-52}
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CoarseConfig(CounterConfig):
-    """Sorting into coarse cells, all of which a group counts."""
+    """Sorting into coarse cells, all of which each group counts."""
 
-    #: points that an item loads before it counts the first of them
+    #: points that a work-item loads before it counts the first of them
     batch: int
-    #: counters lie so far apart, in numbers, that atomics on several do not wait for each other
+    #: distance between counters in integers, so that atomic operations on several do not wait for each other
     spread: int
 
     def names(self) -> dict[str, Any]:
-        """The fields, and how points are kept."""
+        """The fields, and the layout of points."""
         return {**super().names(), "layout": "records"}
 
 
 def most_coarse_cells(profile: DeviceProfile) -> int:
-    """Cells that one group can count in local memory."""
+    """The largest number of cells that one group can count in local memory."""
     return max(1, profile.usable_local_memory // 4)
 
 
 def counting_groups(profile: DeviceProfile, tuning: Tuning, n: int, size: int, *, a_unit: int | None = None) -> int:
-    """Groups of `size` that count n points: some for each compute unit, if they have something to count together."""
+    """The number of groups of `size` that count n points: `a_unit` for each compute unit where points are enough."""
     a_unit = a_unit or tuning.fenns.count_groups_a_unit
     return max(1, min(profile.compute_units * a_unit, -(-n // size)))
 
 
 def plan_coarse(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool) -> CoarseConfig:
-    """On a GPU groups of many items, as each clears and adds up all counters; few on a CPU, where they take turns."""
+    """Plan wide groups on a GPU, where each group clears and adds up all counters, and narrow ones on a CPU."""
     numbers = tuning.fenns
     return CoarseConfig(
         work_group_size=group_size(profile, numbers.count_group),
@@ -79,9 +79,9 @@ def fit_coarse(
     shape: Sequence[int] | None = None,
     box: PeriodicBox | None = None,
 ) -> CellGrid:
-    """At most `most` cells, as cubic as whole numbers allow, over the points between `low` and `high`; or `shape`.
+    """Plan at most `most` cells, as cubic as whole numbers allow, over the points between `low` and `high`; or `shape`.
 
-    None is narrower than the reach of a query: what that sees then lies in its own cell and the next ones.
+    No cell is narrower than the padded radius, so that a query's neighbors lie in its own cell and the adjacent ones.
     """
     if box is not None:
         low, high = box.domain(low, high)
@@ -91,7 +91,7 @@ def fit_coarse(
         for length, a, b in zip(lengths, low, high, strict=True)
     ]
     least = [
-        # The more cells on an axis, the coarser the coordinates of the last are rounded, in cells.
+        # With many cells on an axis, the coordinates of the last cells are rounded more coarsely, in units of a cell.
         reach * (_MARGIN + 8 * _EPSILON[real] * min(most, extent / reach))
         for reach, extent in zip(_reaches(low, high, radius=radius, real=real, box=box), extents, strict=True)
     ]
@@ -108,7 +108,7 @@ def fit_coarse(
 def _reaches(
     low: tuple[float, ...], high: tuple[float, ...], *, radius: float, real: str, box: PeriodicBox | None
 ) -> list[float]:
-    """Half the width of a query's window on each axis, with what the rounding of coordinates adds to it."""
+    """Half the width of a query's window on each axis, with padding for the rounding of coordinates."""
     epsilon = _EPSILON[real]
     reach = padded_radius(radius, real) * (1 + 8 * epsilon)
     pads = [4 * epsilon * max(abs(a), abs(b)) for a, b in zip(low, high, strict=True)]
@@ -122,19 +122,19 @@ def _reaches(
 
 
 def divide(extents: Sequence[float], caps: Sequence[int], most: int) -> tuple[int, ...]:
-    """How often to divide each axis: at most `caps`, `most` parts in all, which are as cubic as can be."""
+    """The number of parts of each axis: at most `caps`, at most `most` parts in all, and as cubic as possible."""
     longest = max(extents)
     if not longest > 0:
         return (1,) * len(extents)
 
     def shape(along: int) -> tuple[int, ...]:
-        # Axes that are nearly alike are divided alike.
+        # Axes of nearly the same extent have the same number of parts.
         return tuple(
             max(1, min(cap, math.floor(along * (extent / longest) + 0.05)))
             for extent, cap in zip(extents, caps, strict=True)
         )
 
-    few, many = 1, most + 1  # parts of the longest axis that are few enough, and too many
+    few, many = 1, most + 1  # bounds of the number of parts of the longest axis
     while many - few > 1:
         middle = (few + many) // 2
         few, many = (few, middle) if math.prod(shape(middle)) > most else (middle, many)

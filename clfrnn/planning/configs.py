@@ -1,6 +1,7 @@
-"""Configs: what is compiled into a program that goes through points and nothing else, as frozen data.
+"""Configs: frozen data that programs are compiled for, and from which they differ in nothing else.
 
-Radius, box and counts are kernel arguments, so that a program serves every cloud of its dimension and dtype.
+The radius, the box and the numbers of points are kernel arguments, so that a program serves every cloud of its
+dimension and dtype.
 """
 
 from __future__ import annotations
@@ -24,55 +25,55 @@ __all__ = [
     "WalkConfig",
     "components",
     "count_bits",
-    "numbers_of_point",
-    "room_for_points",
+    "numbers_per_point",
+    "sorted_copy_length",
     "vector_length",
 ]
 
 REAL_SIZE = {"float": 4, "double": 8}
 
-#: The lengths that vectors of OpenCL C have, a single number among them.
+#: Lengths of vectors in OpenCL C, and 1 for a scalar.
 LANES = (1, 2, 3, 4, 8, 16)
 
-#: Integers of a sector of the memory of GPUs.
+#: Number of int32 in a sector, the smallest piece of memory that a GPU reads or writes.
 SECTOR = 8
 
-#: Candidates that are tested at once, at most.
+#: Largest number of candidates that are tested at once.
 _MOST_AT_ONCE = 8
 
-#: Candidates that have a bit in a word of a hit mask.
+#: Number of candidates that have a bit in a word of a hit mask.
 _MASK_BITS = 32
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class KernelConfig:
-    """What every program is specialised by."""
+    """What every program is compiled for."""
 
     work_group_size: int
 
     def names(self) -> dict[str, Any]:
-        """The names a template sees: the fields, and what follows from them."""
+        """The names that a template sees: the fields, and values that follow from them."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def options(self, profile: DeviceProfile) -> list[str]:  # noqa: ARG002
-        """What its program is compiled with besides what every program of the device is."""
+        """Compiler options of this program, besides those of every program of the device."""
         return []
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PointConfig(KernelConfig):
-    """A program that reads points: their number of coordinates and their type in OpenCL C."""
+    """A program that reads points of `dim` coordinates of the OpenCL type `real`."""
 
     dim: int
     real: str
 
     @property
     def vector_length(self) -> int:
-        """Components of ``real_vec``, the vector that holds one point."""
+        """The number of components of ``real_vec``, the vector that holds one point."""
         return vector_length(self.dim)
 
     def names(self) -> dict[str, Any]:
-        """The fields, ``real_vec``'s length as a suffix, and the suffix of each coordinate."""
+        """The fields, the length of ``real_vec`` as a number and as a suffix, and the suffix of each coordinate."""
         suffix = "" if self.vector_length == 1 else str(self.vector_length)
         return {
             **super().names(),
@@ -84,71 +85,75 @@ class PointConfig(KernelConfig):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CounterConfig(PointConfig):
-    """A program that sorts points into cells, whose ``counters`` a group holds in local memory."""
+    """A program that sorts points into cells, with ``counters`` integers for each work-group in local memory."""
 
     periodic: bool
     counters: int
 
     def names(self) -> dict[str, Any]:
-        """The fields; how many boxes of points have room in the counters' place; numbers of 4 bytes that this takes."""
+        """The fields, and the size of the local memory that counters and bounding boxes share.
+
+        ``local_ints`` is that size in int32, and ``slots`` is the number of bounding boxes that fit it.
+        """
         box = (2 * self.dim + 1) * REAL_SIZE[self.real]
-        room = max(4 * self.counters, box)
-        slots = max(1, min(self.work_group_size // 2, room // box))
-        return {**super().names(), "slots": slots, "room": room // 4}
+        shared = max(4 * self.counters, box)
+        slots = max(1, min(self.work_group_size // 2, shared // box))
+        return {**super().names(), "slots": slots, "local_ints": shared // 4}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class VisitConfig(PointConfig):
-    """A program that visits neighbors. ``square_root`` says how distances are rounded: see :func:`square_root`."""
+    """A program that visits neighbors; ``square_root`` is the way of rounding roots: see :mod:`.groups`."""
 
     square_root: str
-    #: some axis is periodic; the code for that is compiled in, which axes is said by their lengths
+    #: whether some axis is periodic; the lengths, which are kernel arguments, say which
     periodic: bool
-    #: the most registers that a work-item may hold, where the compiler is told; None leaves that to it
+    #: the largest number of registers of a work-item, or None to leave that to the compiler
     registers: int | None = None
 
     def names(self) -> dict[str, Any]:
-        """The fields; queries go by themselves, and points lie as they came, unless a walk says otherwise."""
+        """The fields, and defaults for walks over single queries with points in the caller's order."""
         return {"layout": "", "width": 1, "fused": False, "by_place": False, **super().names(), "packed": False}
 
     def options(self, profile: DeviceProfile) -> list[str]:
-        """The bound on registers."""
+        """The limit of registers."""
         return [] if self.registers is None else [profile.register_option.format(self.registers)]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RunConfig(VisitConfig):
-    """A walk over runs of points that are kept beside each other."""
+    """A walk over runs of points."""
 
-    #: how the sorted copy keeps points: see :func:`numbers_of_point`
+    #: the layout of the sorted copy: see :func:`numbers_per_point`
     layout: str
-    #: candidates that are tested at once as a batch; 1 leaves each to itself
+    #: candidates in a batch, which is tested at once; 1 for no batches
     width: int
-    #: how many of them a loop of a light function takes at a time, and how many of those that all images are looked
-    #: into for; None leaves that to the compiler
+    #: how many times the compiler unrolls the loop of a light function, and the same where each candidate may have an
+    #: image of its own; None leaves that to the compiler
     unrolled: tuple[int, int] | None
-    #: a light function tests candidates by fused operations, and again as the contract has it where rounding may decide
+    #: whether a light function tests candidates with fused operations first, and again without them where rounding may
+    #: decide
     fused: bool
-    #: words of a query's hit mask that wait for those of its neighbors when they are written
+    #: words of a hit mask that a work-item collects before it writes them
     held: int
-    #: words of a hit mask that are under way while one is read
+    #: words of a hit mask that are loaded ahead of the one that is read
     ahead: int
-    #: neighbors of each row that a group reads from its hit mask at a time
+    #: neighbors of each row that a work-group reads from its hit masks at a time
     stage: int
 
     in_order: ClassVar[bool] = False
 
     @property
     def columns(self) -> bool:
-        """Whether each coordinate is a column of its own, as on a CPU."""
+        """Whether each coordinate is a column, as on a CPU."""
         return self.layout == "columns"
 
     def names(self) -> dict[str, Any]:
-        """The fields, that runs are of places, and the bits of a word of a hit mask."""
+        """The fields, the layout as a flag, and the bits of a word of a hit mask."""
         return {**super().names(), "columns": self.columns, "by_place": True, "bits": _MASK_BITS}
 
     def inline(self) -> RunConfig:
-        """The same walk as a piece of another kernel."""
+        """The same walk as a part of another kernel."""
         return dataclasses.replace(self, width=1)
 
 
@@ -156,82 +161,81 @@ class RunConfig(VisitConfig):
 class WalkConfig(RunConfig):
     """A walk over cells."""
 
-    #: work-items that go in step, each waiting for the others; 1 where each goes its own way
+    #: the number of work-items that run in lockstep; 1 where each runs on its own
     lockstep: int
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TileConfig(VisitConfig):
-    """The walk over all pairs: ``tile`` points at a time pass through local memory, or none where it is 0."""
+    """The walk over all pairs: ``tile`` points at a time pass through local memory, or none where ``tile`` is 0."""
 
     tile: int
-    #: units of a launch are queries by their own numbers
+    #: the units of a launch are queries in the caller's order
     in_order: ClassVar[bool] = True
 
     def inline(self) -> TileConfig:
-        """The same walk as a piece of another kernel, whose work-items need not stay together."""
+        """The same walk as a part of another kernel, whose work-items need not run together."""
         return dataclasses.replace(self, tile=0)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class VisitVariant:
-    """How one visit differs from another of the same index, compiled in so that the plain one pays nothing."""
+    """How one visit differs from another of the same index; it is compiled in, so that plain visits pay nothing."""
 
-    #: queries are another array than the points
+    #: whether queries are another array than the points
     foreign: bool = False
-    #: and come as a copy in an order of the walk's own
+    #: whether these come as a copy in search order
     placed: bool = False
-    #: each query has a radius of its own
+    #: whether each query has a radius of its own
     radii: bool = False
-    #: each pair once, ``i < j``
+    #: whether each pair is found once, with ``i < j``
     half: bool = False
-    #: only queries of a range of numbers are served
+    #: whether the launch serves a range of queries only
     part: bool = False
-    #: several work-items serve each query between them, where the walk says that this pays
+    #: whether several work-items share the candidates of each query
     shared: bool = False
-    #: the walk is a piece of a user's own kernel
+    #: whether the walk is a part of a user's own kernel
     inline: bool = False
-    #: the images of a periodic box that a launch serves: "all"; or, where the method has walks for some of them,
-    #: "in_box", which does nothing unless all points lie in the box, and "out_of_box", which does nothing if they
-    #: do; "wraps_once" is "in_box" for the points' own queries where their windows pass one edge of each axis at
-    #: most. Walks through tiles have "per_candidate", whose candidates come with their images, and "far" for the
-    #: queries that lie too far from the box for that
+    #: the images of a periodic box that a launch serves. "all" serves every image. "in_box" does nothing unless all
+    #: points lie in the box, and "out_of_box" does nothing if they do. "wraps_once" is "in_box" for the points' own
+    #: queries whose windows cross at most one edge of each axis. In walks over tiles, "per_candidate" loads candidates
+    #: together with their images, and "far_from_box" serves the queries that lie too far from the box for that
     images: str = "all"
-    #: what the walk does with a first pass: a count writes a hit mask ("write_mask"), or fills a neighbor buffer of
-    #: some slots for each query ("fill_buffer"); the walk behind it reads the mask ("read_mask"), or serves those with
-    #: more neighbors than slots ("overflow"); "" where there is none
+    #: what the walk does with a first pass. A count writes a hit mask ("write_mask"), or fills a neighbor buffer of
+    #: ``buffer_slots`` for each query ("fill_buffer"). The walk of the list reads the mask ("read_mask"), or serves
+    #: only the queries that overflow the buffer ("overflow"). "" is a walk without a first pass
     first_pass: str = ""
     buffer_slots: int = 0
 
 
 def count_bits(slots: int) -> int:
-    """Bits of a packed count that hold the number of neighbors, up to the slots of a buffer or one more.
+    """The number of bits of a packed count that hold the number of neighbors, up to the slots of a buffer and one more.
 
     The other bits of the integer hold the query's place in the buffer.
     """
     return (slots + 1).bit_length()
 
 
-def numbers_of_point(layout: str, dim: int) -> int:
-    """Numbers that a sorted copy keeps of a point.
+def numbers_per_point(layout: str, dim: int) -> int:
+    """How many numbers a sorted copy holds for each point.
 
-    "records" are four lanes a point: its coordinates, 0 where there is none, and its number. "columns" are one array
-    for each coordinate and one of the points' numbers, one behind the other. "pairs" are the same, but that the first
-    two coordinates stand beside each other.
+    "records" hold four numbers for each point: its coordinates, padded with 0, and its index. "columns" are one array
+    for each coordinate, one behind the other, and one for the indices. "pairs" are columns whose first two coordinates
+    are interleaved in one array.
     """
     return 4 if layout == "records" else dim + 1
 
 
-def room_for_points(layout: str, dim: int, n: int) -> int:
-    """Numbers that a sorted copy of n points has room for: in columns a batch may begin with the last of them."""
-    return numbers_of_point(layout, dim) * n + (_MOST_AT_ONCE - 1 if layout == "columns" else 0)
+def sorted_copy_length(layout: str, dim: int, n: int) -> int:
+    """The length of a sorted copy of n points. In columns the last batch may read beyond the last point."""
+    return numbers_per_point(layout, dim) * n + (_MOST_AT_ONCE - 1 if layout == "columns" else 0)
 
 
 def vector_length(dim: int) -> int:
-    """Components of the smallest vector of OpenCL C that holds `dim` coordinates."""
+    """The length of the smallest vector of OpenCL C that holds `dim` coordinates."""
     return next(lanes for lanes in LANES if lanes >= dim)
 
 
 def components(dim: int) -> tuple[str, ...]:
-    """How OpenCL C names the coordinates of a point in registers."""
+    """The suffixes by which OpenCL C names the coordinates of a point in a vector."""
     return ("",) if dim == 1 else tuple(f".s{k:x}" for k in range(dim))

@@ -1,6 +1,6 @@
-"""Blocks: coarse cells that are worth having, and what of a block fits local memory. Pure functions.
+"""Plans of FENNS: the number of coarse cells, and the tiles and fine grid of a block. Pure functions.
 
-A block is a coarse cell with what its queries may see around it.
+A block is a coarse cell with the surrounding space that its queries may see.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ __all__ = [
     "without_tiles",
 ]
 
-#: Images of cells that a group looks at, at most: so many that nearly all pairs are tested in any case.
+#: Largest number of cells and their images that a group visits; with more, nearly all pairs are tested anyway.
 _MOST_NEIGHBORS = 1 << 20
 
-#: A whole number of cells stays one, though it was rounded since.
+#: Factor that makes a number of cells whole again after rounding.
 _WHOLE = 1 + 1e-9
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BlockConfig(WalkConfig):
-    """The walk of one group through one block."""
+    """The walk of one work-group through one block."""
 
-    #: candidates in local memory at a time; 0 where each query goes through global memory by itself
+    #: candidates in local memory at a time; 0 for a walk of single queries through global memory
     tile: int
-    #: cells of the local grid, at most
+    #: largest number of cells of the fine grid
     fine: int
-    #: work-items that go through the border of one neighboring cell together
+    #: work-items that load the border of one adjacent cell together
     team: int
-    #: queries of one cell that one group serves, at least, where there are so many
+    #: queries of one cell that one group serves, at least, if there are as many
     chunk: int
 
     def names(self) -> dict[str, Any]:
-        """The fields; tiles have places of their own; a driver may have allowed smaller groups than planned teams."""
+        """The fields; a driver may allow smaller groups than the planned teams."""
         return {**super().names(), "by_place": not self.tile, "team": min(self.team, self.work_group_size)}
 
     def inline(self) -> BlockConfig:
-        """The same walk without tiles, as a piece of another kernel, whose work-items need not stay together."""
+        """The same walk without tiles, as a part of another kernel, whose work-items need not run together."""
         return dataclasses.replace(self, tile=0)
 
 
@@ -67,9 +67,9 @@ def useful_cells(
     high: tuple[float, ...],
     tile: int | None = None,
 ) -> int:
-    """Coarse cells that are worth having, over points between `low` and `high`, whatever local memory could count.
+    """The number of coarse cells that is useful over points between `low` and `high`, if local memory can count them.
 
-    With `tile`, blocks fit one that is compiled already.
+    With `tile`, blocks fit a tile that is compiled already.
     """
     if problem.box is not None:
         low, high = problem.box.domain(low, high)
@@ -80,16 +80,16 @@ def useful_cells(
     if not 0 < density < math.inf:
         return math.ceil(busy)
     root = density ** (-1 / problem.dim)
-    room = max(0, min(numbers.tile_bytes, profile.usable_local_memory - numbers.bytes_beside))
+    tile_bytes = max(0, min(numbers.tile_bytes, profile.usable_local_memory - numbers.bytes_beside))
     items = group_size(profile, numbers.widest_group)
     candidate = 4 + _candidate_bytes(problem.dim, problem.real, problem.box)
-    each = min(numbers.tile_points_of_item[-1], room // (items * candidate))
+    each = min(numbers.tile_points_of_item[-1], tile_bytes // (items * candidate))
     of_block = numbers.tile_share * (tile or each * items)
     side = numbers.cell_points ** (1 / problem.dim) * root
     fitting = of_block ** (1 / problem.dim) * root - 2 * reach
     if fitting <= reach:
         return problem.n
-    # The nearest number of cells, or as many as it takes for blocks to fit.
+    # The nearest number of cells, or as many as blocks need to fit.
     parts = (max((b - a) / side - 0.5, (b - a) / fitting) for a, b in zip(low, high, strict=True))
     cells = math.prod(math.ceil(max(1.0, min(part, problem.n))) for part in parts)
     return max(1, math.ceil(min(problem.n, max(cells, busy))))
@@ -98,9 +98,9 @@ def useful_cells(
 def fit_fine(
     grid: CellGrid, tuning: Tuning, *, problem: Problem, most: int
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """The local grid over a coarse cell and the reach around it: how many cells on each axis, and one over their sides.
+    """Plan the fine grid over a coarse cell and the radius around it: its shape and the inverses of its sides.
 
-    Cells of less than the radius, or about wide enough to hold a point, but no more than `most`.
+    Cells are narrower than the radius, or wide enough to hold about one point, and no more than `most`.
     """
     reach = padded_radius(problem.radius, problem.real)
     density = problem.survey.density(problem.radius)
@@ -113,7 +113,7 @@ def fit_fine(
 
 
 def _candidate_bytes(dim: int, real: str, periodic: object) -> int:
-    """Bytes of a tile for each candidate: its record, and where it may be an image, its shift."""
+    """Bytes of a tile for each candidate: its record, and its shift where it may be an image."""
     return 4 * REAL_SIZE[real] + (4 * dim if periodic else 0)
 
 
@@ -128,33 +128,33 @@ def block_memory(config: BlockConfig) -> int:
 
 
 def block_points(problem: Problem, grid: CellGrid) -> float:
-    """Points that are expected in a coarse cell and the reach of its queries around it."""
+    """The expected number of points in a block."""
     reach = padded_radius(problem.radius, problem.real)
     density = problem.survey.density(problem.radius)
     return min(problem.n, density * math.prod(side + 2 * reach for side in grid.sides))
 
 
 def plan_block(profile: DeviceProfile, tuning: Tuning, *, problem: Problem, grid: CellGrid) -> BlockConfig:
-    """Groups for the queries of a cell, and the tile for what they are expected to see, or the largest that fits.
+    """Plan groups for the queries of a cell, and a tile for the candidates of a block, or the largest that fits.
 
-    On a CPU a group is one work-item: nobody waits at barriers, and its local memory is a cache that it has to itself.
-    It would fill a tile for each query where candidates do not fit one, and goes without tiles then. So does any device
-    where a window reaches over very many images of a cell, and one whose driver bounds loops: an item that serves
-    many queries takes many turns.
+    On a CPU a group is one work-item: no work-item waits at barriers, and local memory is a cache of its own. A CPU
+    would fill a tile for each query where the candidates do not fit one, so it goes without tiles there. All devices go
+    without tiles where a window covers very many images of a cell, and where the driver bounds loops, as a work-item
+    that serves many queries takes many turns.
     """
     numbers, density = tuning.fenns, problem.survey.density(problem.radius)
     reach = padded_radius(problem.radius, problem.real)
     own = min(problem.n, density * math.prod(grid.sides))
     held = block_points(problem, grid)
-    # Points whose cells were counted, as they did not hold what was foreseen, lie unevenly.
-    room = numbers.tile_room_uneven if problem.survey.counted else numbers.tile_room
-    wanted = max(room * held + 3 * math.sqrt(held) + 8, min(numbers.least_tile, problem.n))
+    # Points were counted in coarse cells where the first plan expected another density; such points lie unevenly.
+    margin = numbers.tile_margin_uneven if problem.survey.counted else numbers.tile_margin
+    wanted = max(margin * held + 3 * math.sqrt(held) + 8, min(numbers.least_tile, problem.n))
     cpu = profile.kind == "cpu"
     border = min(own, density * (math.prod(grid.sides) - math.prod(max(0.0, side - 2 * reach) for side in grid.sides)))
     items = max(own / 2, wanted / numbers.tile_points_of_item[-1], profile.simd_width)
     size = 1 if cpu else group_size(profile, min(numbers.widest_group, 1 << math.ceil(math.log2(items))))
     tiles = numbers.tile_points_alone if cpu else numbers.tile_points_of_item
-    serves = profile.loop_turns is None and not _reaches_far(problem, grid)
+    serves = profile.loop_turns is None and not _covers_many_images(problem, grid)
     block = functools.partial(_block, profile, tuning, problem=problem, border=border)
     while size and serves:
         configs = (block(size=size, tile=size * each) for each in tiles)
@@ -166,24 +166,24 @@ def plan_block(profile: DeviceProfile, tuning: Tuning, *, problem: Problem, grid
     return block(size=group_size(profile, numbers.group_without_tiles), tile=0)
 
 
-def _reaches_far(problem: Problem, grid: CellGrid) -> bool:
-    """Whether a window may reach over so many images of cells that their number could overflow."""
+def _covers_many_images(problem: Problem, grid: CellGrid) -> bool:
+    """Whether a window may cover so many images of cells that their number overflows."""
     reach = padded_radius(problem.radius, problem.real)
     around = (math.ceil(min(reach / side, 2.0**40)) + 3 for side in grid.sides)
     return math.prod(2 * each + 1 for each in around) > _MOST_NEIGHBORS
 
 
 def why_no_tiles(profile: DeviceProfile, problem: Problem, grid: CellGrid) -> str:
-    """Why :func:`plan_block` has planned none, in words."""
+    """The reason, in words, why :func:`plan_block` has planned no tiles."""
     if profile.loop_turns is not None:
         return "the driver bounds loops"
-    if _reaches_far(problem, grid):
+    if _covers_many_images(problem, grid):
         return "the radius reaches over very many images of the box"
     return "what a cell's queries see does not fit local memory"
 
 
 def without_tiles(config: BlockConfig, profile: DeviceProfile, tuning: Tuning) -> BlockConfig:
-    """The same walk query by query, in groups that share nothing."""
+    """The same walk for single queries, in groups that share nothing."""
     size = group_size(profile, tuning.fenns.group_without_tiles)
     return dataclasses.replace(config, tile=0, work_group_size=size)
 

@@ -1,4 +1,4 @@
-"""What every plan asks of a device: the size of work-groups, and how square roots are rounded."""
+"""Facts that every plan needs: the size of work-groups, and how square roots are rounded."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def group_size(profile: DeviceProfile, preferred: int) -> int:
 
 
 def square_root(profile: DeviceProfile, real: str) -> str:
-    """How a correctly rounded root is had: the device's own, by way of double, or mended by integer arithmetic.
+    """The way of computing correctly rounded roots: by the device, in double, or corrected in integer arithmetic.
 
-    OpenCL rounds ``sqrt`` of doubles correctly but allows 3 ulp for floats.
+    OpenCL rounds ``sqrt`` of doubles correctly but allows an error of 3 ulp for floats.
     """
     if real == "double" or profile.rounded_sqrt:
         return "native"

@@ -1,4 +1,4 @@
-"""Primitives, which know nothing of searches: what is compiled into each, and how that is planned. Pure functions."""
+"""Configs and plans of the device primitives, which do not depend on searches. Pure functions."""
 
 from __future__ import annotations
 
@@ -15,54 +15,53 @@ __all__ = [
     "DIGIT_BITS",
     "BufferToRowsConfig",
     "PairConfig",
-    "PartConfig",
+    "PermuteRowsConfig",
     "ReduceConfig",
     "RowSortConfig",
     "ScanConfig",
     "SortConfig",
-    "TakeConfig",
-    "WidenConfig",
+    "UnpackBytesConfig",
+    "UnpackPairsConfig",
     "plan_buffer_to_rows",
     "plan_fill",
     "plan_gather",
     "plan_images",
     "plan_pairs",
-    "plan_part",
+    "plan_permute_rows",
     "plan_reduce",
     "plan_row_sort",
     "plan_sample",
     "plan_scan",
     "plan_short_scan",
     "plan_sort",
-    "plan_take",
-    "plan_widen",
+    "plan_unpack_bytes",
+    "plan_unpack_pairs",
 ]
 
-#: Bits of a key that a pass of a sort goes by: a counter for each digit and work-item fits every local memory.
+#: Bits of a key that a pass of the radix sort goes by: counters for each digit and work-item fit every local memory.
 DIGIT_BITS = 4
 
-#: Bytes of a key.
 _KEY_SIZE = {"uint": 4, "ulong": 8}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ReduceConfig(PointConfig):
-    """Bounding box and occupancy sample: groups stride over the points."""
+    """Bounding box and occupancy sample, over points that groups read in strides."""
 
     @property
     def local_memory(self) -> int:
-        """Bytes of a group: a box and a row, or three sums, of each item."""
+        """Bytes of local memory for a group: a box and a row, or three sums, for each item."""
         return self.work_group_size * max(2 * self.dim * REAL_SIZE[self.real] + 4, 24)
 
 
 def plan_reduce(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str) -> ReduceConfig:
-    """Groups whose results fit local memory."""
+    """Plan groups whose results fit local memory."""
     size = group_size(profile, tuning.primitives.reduce_group)
     return _fitting(profile, ReduceConfig(work_group_size=size, dim=dim, real=real))
 
 
 def plan_sample(tuning: Tuning, n: int) -> Sample:
-    """The occupancy sample of n points."""
+    """Plan the occupancy sample of n points."""
     numbers = tuning.primitives
     return occupancy_sample(
         n, points=numbers.sampled_points, counted=numbers.counted_points, slots=numbers.sample_slots
@@ -70,100 +69,103 @@ def plan_sample(tuning: Tuning, n: int) -> Sample:
 
 
 def plan_images(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str) -> PointConfig:  # noqa: ARG001
-    """One work-item: a few numbers for each axis."""
+    """Plan one work-item, for a few numbers on each axis."""
     return PointConfig(work_group_size=1, dim=dim, real=real)
 
 
 def plan_fill(profile: DeviceProfile, tuning: Tuning) -> KernelConfig:
-    """One work-item per element."""
+    """Plan one work-item per element."""
     return KernelConfig(work_group_size=group_size(profile, tuning.primitives.copy_group))
 
 
 def plan_gather(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str) -> PointConfig:
-    """One work-item per row, nothing shared."""
+    """Plan one work-item per row."""
     return PointConfig(work_group_size=group_size(profile, tuning.primitives.copy_group), dim=dim, real=real)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class TakeConfig(KernelConfig):
-    """Rows of any dtype in another order, copied word by word."""
+class PermuteRowsConfig(KernelConfig):
+    """Rows of any dtype in another order, copied in units of the type ``word``."""
 
     word: str
 
 
-def plan_take(profile: DeviceProfile, tuning: Tuning, *, word: str) -> TakeConfig:
-    """One work-item per row."""
-    return TakeConfig(work_group_size=group_size(profile, tuning.primitives.copy_group), word=word)
+def plan_permute_rows(profile: DeviceProfile, tuning: Tuning, *, word: str) -> PermuteRowsConfig:
+    """Plan one work-item per row."""
+    return PermuteRowsConfig(work_group_size=group_size(profile, tuning.primitives.copy_group), word=word)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class WidenConfig(KernelConfig):
-    """Numbers from bytes, ``items`` fours for a work-item."""
+class UnpackBytesConfig(KernelConfig):
+    """Integers from bytes, ``items`` times four bytes for each work-item."""
 
     items: int
 
 
-def plan_widen(profile: DeviceProfile, tuning: Tuning) -> WidenConfig:
-    """Some for a work-item, as groups that find nothing to do should be few."""
+def plan_unpack_bytes(profile: DeviceProfile, tuning: Tuning) -> UnpackBytesConfig:
+    """Plan several integers for each work-item, so that groups without work are few."""
     numbers = tuning.primitives
-    return WidenConfig(work_group_size=group_size(profile, numbers.copy_group), items=numbers.widen_items)
+    return UnpackBytesConfig(work_group_size=group_size(profile, numbers.copy_group), items=numbers.unpack_byte_items)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class PartConfig(KernelConfig):
-    """Pairs of two of ``word`` taken apart, ``items`` for a work-item."""
+class UnpackPairsConfig(KernelConfig):
+    """Pairs of two values of the type ``word`` split into two arrays, ``items`` pairs for each work-item."""
 
     items: int
     word: str
 
 
-def plan_part(profile: DeviceProfile, tuning: Tuning, *, word: str) -> PartConfig:
-    """As :func:`plan_widen`."""
+def plan_unpack_pairs(profile: DeviceProfile, tuning: Tuning, *, word: str) -> UnpackPairsConfig:
+    """As :func:`plan_unpack_bytes`."""
     numbers = tuning.primitives
-    return PartConfig(work_group_size=group_size(profile, numbers.copy_group), items=numbers.unpack_items, word=word)
+    return UnpackPairsConfig(
+        work_group_size=group_size(profile, numbers.copy_group), items=numbers.unpack_items, word=word
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BufferToRowsConfig(KernelConfig):
-    """Rows from a neighbor buffer of ``buffer_slots`` for each query, by offsets of the type ``offset``."""
+    """Rows of a list from a neighbor buffer with ``buffer_slots`` for each query; offsets have the type ``offset``."""
 
     buffer_slots: int
     offset: str
 
     @property
     def local_memory(self) -> int:
-        """Bytes of a group: the rows of its items, and a sum of each."""
+        """Bytes of local memory for a group: a row and a sum for each item."""
         return self.work_group_size * (4 * self.buffer_slots + 8)
 
 
 def plan_buffer_to_rows(
     profile: DeviceProfile, tuning: Tuning, *, buffer_slots: int, offset: str
 ) -> BufferToRowsConfig:
-    """Groups whose rows fit local memory."""
+    """Plan groups whose rows fit local memory."""
     size = group_size(profile, tuning.primitives.buffer_rows_group)
     return _fitting(profile, BufferToRowsConfig(work_group_size=size, buffer_slots=buffer_slots, offset=offset))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ScanConfig(KernelConfig):
-    """Exclusive scan of int32 counts: ``items`` per work-item and tile, sums in ``total``, written as ``out``."""
+    """Exclusive scan of int32 counts: ``items`` per work-item and tile, sums of type ``total``, offsets of ``out``."""
 
     items: int
-    #: slots of the neighbor buffer whose rows hold the counts, see ``first_pass/packed_counts.mako``; 0 without one
+    #: slots of the neighbor buffer whose packed counts are scanned, see ``first_pass/packed_counts.mako``; 0 for plain
+    #: counts
     buffer_slots: int
     total: str
     out: str
-    #: counts and starts pass through local memory, so that items beside each other load and write what is
+    #: whether counts and offsets pass through local memory, so that neighboring items access neighboring addresses
     through_local: bool
 
     @property
     def local_memory(self) -> int:
-        """Bytes of local memory, were all sums of the widest type."""
+        """Bytes of local memory for a group, with sums of the widest type."""
         return 8 * self.work_group_size * (1 + (self.items + 1) * self.through_local)
 
 
 def plan_scan(profile: DeviceProfile, tuning: Tuning, *, total: str, out: str, buffer_slots: int = 0) -> ScanConfig:
-    """Tiles of a few thousand counts."""
+    """Plan tiles of a few thousand counts."""
     config = ScanConfig(
         work_group_size=group_size(profile, tuning.primitives.scan_group),
         items=tuning.primitives.scan_items,
@@ -178,7 +180,7 @@ def plan_scan(profile: DeviceProfile, tuning: Tuning, *, total: str, out: str, b
 def plan_short_scan(
     profile: DeviceProfile, tuning: Tuning, *, total: str, out: str, buffer_slots: int = 0
 ) -> ScanConfig:
-    """Tiles of one size, by groups as wide as can be, smaller where these are narrow."""
+    """Plan tiles of one size for the widest groups; narrow groups get smaller tiles."""
     numbers = tuning.primitives
     size = group_size(profile, numbers.short_scan_group)
     config = ScanConfig(
@@ -194,26 +196,26 @@ def plan_short_scan(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SortConfig(KernelConfig):
-    """Radix sort of key-value pairs: ``digit_bits`` per pass, ``items`` per work-item."""
+    """Radix sort of key-value pairs: ``digit_bits`` for each pass, ``items`` for each work-item."""
 
     items: int
     digit_bits: int
     key: str
-    #: keys stay in registers, and are sorted in local memory before they are moved
+    #: whether keys stay in registers and are sorted in local memory before they are written
     held: bool
 
     def names(self) -> dict[str, Any]:
-        """The fields, the number of digits, and the pairs of one group."""
+        """The fields, the number of digits, and the number of pairs of one group."""
         return {**super().names(), "digits": self.digits, "tile": self.work_group_size * self.items}
 
     @property
     def digits(self) -> int:
-        """Values of a digit."""
+        """The number of values of a digit."""
         return 1 << self.digit_bits
 
     @property
     def local_memory(self) -> int:
-        """Bytes of a group: counters, their sums, the places of digits; the pairs of a tile, and sums of others."""
+        """Bytes of local memory for a group: counters, sums and places of digits; the pairs of a tile if ``held``."""
         pair = _KEY_SIZE[self.key] + 4
         counters = 4 * (self.work_group_size * (self.digits + 1) + self.digits)
         others = 8 * max(self.work_group_size, self.digits)
@@ -221,7 +223,7 @@ class SortConfig(KernelConfig):
 
 
 def plan_sort(profile: DeviceProfile, tuning: Tuning, *, key: str) -> SortConfig:
-    """Groups whose counters, and keys where these are held, fit local memory."""
+    """Plan groups whose counters, and keys where these are held, fit local memory."""
     numbers = tuning.primitives
     config = SortConfig(
         work_group_size=group_size(profile, numbers.sort_group),
@@ -235,7 +237,7 @@ def plan_sort(profile: DeviceProfile, tuning: Tuning, *, key: str) -> SortConfig
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PairConfig(PointConfig):
-    """What a list carries of pairs, ``items`` of them for a work-item; ``distances`` are "root", "square" or none."""
+    """Attributes of pairs, for ``items`` pairs by each work-item; ``distances`` is "root", "square" or ""."""
 
     items: int
     square_root: str
@@ -246,23 +248,23 @@ class PairConfig(PointConfig):
     periodic: bool
 
 
-def plan_pairs(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, **carried: Any) -> PairConfig:
-    """Some pairs for each work-item; what is ``carried`` is said by the fields of :class:`PairConfig`."""
+def plan_pairs(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, **attributes: Any) -> PairConfig:
+    """Plan several pairs for each work-item; `attributes` are further fields of :class:`PairConfig`."""
     return PairConfig(
         work_group_size=group_size(profile, tuning.primitives.pair_group),
         items=tuning.primitives.pair_items,
         dim=dim,
         real=real,
         square_root=square_root(profile, real),
-        **carried,
+        **attributes,
     )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RowSortConfig(PointConfig):
-    """Sorting inside the rows of a list: by point, or by squared distance and point.
+    """Sorts the rows of a list by index, or by squared distance and index.
 
-    Rows of up to ``tile`` entries are sorted in local memory, where they carry nothing else.
+    Rows of up to ``tile`` entries are sorted in local memory, where their entries have no attributes.
     """
 
     tile: int
@@ -274,7 +276,7 @@ class RowSortConfig(PointConfig):
     shifts: bool
 
     def names(self) -> dict[str, Any]:
-        """The fields, and the arrays of coordinates' type that are moved along with the points."""
+        """The fields, and the arrays of type ``real`` whose entries move with the indices."""
         moved = ("keys",) if self.by_distance else ("distances",) if self.distances else ()
         return {**super().names(), "moved": moved}
 
@@ -291,12 +293,12 @@ def plan_row_sort(
     vectors: bool,
     shifts: bool,
 ) -> RowSortConfig:
-    """One work-item per row; on a GPU each entry of a short one by itself."""
-    together = profile.kind == "gpu" and not (vectors or shifts or (distances and not by_distance))
+    """Plan one work-item per row, and on a GPU one work-item per entry of a short row."""
+    one_item_per_entry = profile.kind == "gpu" and not (vectors or shifts or (distances and not by_distance))
     numbers = tuning.primitives
     return RowSortConfig(
-        work_group_size=group_size(profile, numbers.short_row_group if together else numbers.row_sort_group),
-        tile=numbers.short_row_entries if together else 0,
+        work_group_size=group_size(profile, numbers.short_row_group if one_item_per_entry else numbers.row_sort_group),
+        tile=numbers.short_row_entries if one_item_per_entry else 0,
         dim=dim,
         real=real,
         square_root=square_root(profile, real),
@@ -312,7 +314,7 @@ Sharing = TypeVar("Sharing", ReduceConfig, BufferToRowsConfig, ScanConfig, SortC
 
 
 def _fitting(profile: DeviceProfile, config: Sharing) -> Sharing:
-    """With groups that local memory has room for."""
+    """Halve the group until its local memory fits the device."""
     while config.work_group_size > 1 and config.local_memory > profile.usable_local_memory:
         config = dataclasses.replace(config, work_group_size=config.work_group_size // 2)
     return config

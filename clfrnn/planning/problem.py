@@ -1,4 +1,4 @@
-"""Problem: what is to be searched, as plans take it."""
+"""Problem: the description of a search that plans are made from."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Problem"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Problem:
-    """What is to be searched: sizes, dtype, radius, the survey of the points, the method's options, the periodic box.
+    """A search: sizes, type, radius, the survey of the points, the options of the method, and the periodic box.
 
     Where an axis is periodic, the survey's extent on it is one period.
     """
@@ -25,7 +25,7 @@ class Problem:
     radius: float
     survey: Survey
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    #: the box whose images count, or None when no axis is periodic
+    #: the box whose images count, or None where no axis is periodic
     box: PeriodicBox | None = None
-    #: why this method, in words
+    #: the reason for this method, in words
     why: str = ""

@@ -1,4 +1,4 @@
-"""Plans of walks: brute force over tiles, and the walk over cells."""
+"""Plans of walks: the brute-force walk over tiles, and the walk over cells."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["plan_tile", "plan_walk"]
 
 
 def plan_tile(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool) -> TileConfig:
-    """The brute-force walk: a tile of one point per work-item, fewer where local memory is short."""
+    """Plan the brute-force walk: a tile of one point per work-item, or fewer where local memory is small."""
     size = group_size(profile, tuning.walks.tile_group)
     tile = max(size, tuning.walks.least_tile)
     while tile > 1 and tile * dim * REAL_SIZE[real] > profile.usable_local_memory:
@@ -36,11 +36,11 @@ def plan_walk(
     edges: bool = False,
     crowded: bool = False,
 ) -> WalkConfig:
-    """A walk over cells: small groups on a GPU, where a crowded query has its group wait (Chisholm 2020, §4.2).
+    """Plan a walk over cells: small groups on a GPU, where a crowded query delays its group (Chisholm 2020, §4.2).
 
-    With `edges` for counts in a periodic box, where queries that look over an edge have more to do: the device is busy
-    with others meanwhile if these are many, with few registers each. `crowded` where runs of candidates are long, and
-    no box is periodic.
+    With `edges` it is planned for counts in a periodic box, where queries whose windows cross an edge have more to do:
+    few registers for each work-item let the device run many others meanwhile. With `crowded` it is planned for long
+    runs of candidates, where no axis is periodic.
     """
     numbers, cpu = tuning.walks, profile.kind == "cpu"
     pairs = crowded and not cpu
@@ -50,14 +50,14 @@ def plan_walk(
         real=real,
         square_root=square_root(profile, real),
         periodic=periodic,
-        # On a CPU a work-item tests a vector at a time; on a GPU one record is one wide load, and lanes that find
-        # nothing wait for the others anyway. Of many candidates no more is loaded than is asked for.
+        # On a CPU a work-item tests a vector of candidates at a time. On a GPU a record is one wide load. In pairs,
+        # where candidates are many, no more coordinates are loaded than are needed.
         layout="columns" if cpu else "pairs" if pairs else "records",
         width=numbers.vector_bytes // REAL_SIZE[real] if cpu else 1,
-        # The fewer candidates at a time, the fewer registers, hence the more work-items that hide each other's waiting;
-        # where each candidate may have an image of its own, they are too many already.
+        # The fewer candidates at a time, the fewer registers, and the more work-items run while others wait for memory.
+        # Where each candidate may have an image of its own, registers are many in any case.
         unrolled=None if cpu else numbers.unrolled_crowded if pairs else numbers.unrolled,
-        # Two operations less for each candidate.
+        # Fused operations save two operations for each candidate.
         fused=pairs and profile.fma and real == "float",
         held=numbers.mask_words_held,
         ahead=numbers.mask_words_ahead,

@@ -1,4 +1,4 @@
-"""How queries go through a tree, each by itself or in packets. Pure functions."""
+"""Plans of the walk over a tree, by single queries or by packets of queries. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from ..survey import Survey
 from .configs import REAL_SIZE, RunConfig
 from .groups import group_size
 from .traversal import plan_walk
-from .tree_build import OF_RECORD, PACK, for_neighbors, layout_of
+from .tree_build import PACKET, RECORD_COORDINATES, tree_layout, value_for_neighbors
 from .tuning import Tuning
 
 __all__ = [
     "TreeWalkConfig",
-    "are_few",
-    "is_crowd",
-    "pays_to_divide",
+    "are_few_queries",
+    "divides_uneven_queries",
+    "is_crowded",
     "plan_tree_walk",
-    "without_packs",
+    "without_packets",
 ]
 
-#: Fewer queries of a pack than a node has descendants three levels down would leave some of these untested.
+#: Smallest packet: a packet tests the descendants of a node three levels down side by side.
 _LEAST_PACK = 8
 
-#: Leaves whose bits are in one number.
+#: Leaves that have a bit in one integer.
 _WORD = 32
 
-#: The numbers of items are ints: queries that several items serve between them are no more than this.
+#: Largest number of queries that several work-items each serve: the number of work-items is an int32.
 _MOST_DIVIDED = 1 << 27
 
 
@@ -37,50 +37,50 @@ _MOST_DIVIDED = 1 << 27
 class TreeWalkConfig(RunConfig):
     """The walk over a tree."""
 
-    #: the queries of a group go down the tree together; else each goes by itself
+    #: whether the queries of a group go down the tree together, as a packet
     packed: bool
-    #: queries that are no points are sorted along the curve, so that neighbors search beside each other
+    #: whether foreign queries are sorted along the curve, so that adjacent queries search together
     sorts: bool
-    #: queries with radii of their own are sorted by these, so that those beside each other have alike to do
+    #: whether queries with radii of their own are sorted by radius, so that adjacent queries have as much to do
     ranks: bool
-    #: so many neighbors that many leaves lie within reach as a whole, and that lists are written a sector at a time
+    #: whether neighbors are so many that whole leaves lie within the radius, and that lists are written by sectors
     many: bool
-    #: queries of a pack that look into the same leaves
+    #: queries of a packet that test the same leaves: a band
     band: int
-    #: points that a band fetches together
+    #: points that a band loads together: a chunk
     chunk: int
-    #: sums are made by several items for each query, who divide the leaves among them
+    #: whether several work-items add up each query's sum and share its leaves
     divided: bool
-    #: packets that are so many times as wide as they reach have each query say whether it touches a node
+    #: width of a packet, in padded radii, from which on each query tests whether it touches a node
     wide: int
 
     @property
-    def room(self) -> int:
-        """Leaves that a pack looks into at a time, at most."""
-        return 128 if self.dim <= OF_RECORD else 64
+    def leaf_capacity(self) -> int:
+        """The largest number of leaves that a packet collects before it tests them."""
+        return 128 if self.dim <= RECORD_COORDINATES else 64
 
     @property
     def stack(self) -> int:
-        """Nodes that a pack has yet to look below: those of a few steps, and of one by one from there to the leaves."""
+        """The capacity of a packet's stack: the nodes of several steps of three levels, and of single steps below."""
         return 256
 
     @property
     def local_memory(self) -> int:
-        """Bytes that a pack takes."""
-        numbers = self.sides * (self.work_group_size + 2 + self.parts) + 2 * self.dim * self.room
+        """Bytes of local memory of a packet."""
+        numbers = self.sides * (self.work_group_size + 2 + self.parts) + 2 * self.dim * self.leaf_capacity
         numbers += self.bands * (self.chunk + 1) * (4 if self.layout == "records" else self.dim + 1)
         return REAL_SIZE[self.real] * numbers + 4 * (
-            self.room + self.stack + 4 + self.band + 2 * self.bands * -(-self.room // _WORD)
+            self.leaf_capacity + self.stack + 4 + self.band + 2 * self.bands * -(-self.leaf_capacity // _WORD)
         )
 
     @property
     def sides(self) -> int:
-        """Numbers that say where the queries of a pack are, and how far they look."""
+        """The number of values that bound a packet: the box of its queries and how far they reach."""
         return 3 * self.dim + 2 if self.periodic else 2 * self.dim + 1
 
     @property
     def parts(self) -> int:
-        """Parts of a pack, each of which is gone through by one item for one of these numbers."""
+        """The number of parts of a packet; one work-item reduces a part to one of the values of :attr:`sides`."""
         parts = 1
         while 2 * parts * self.sides <= self.work_group_size:
             parts *= 2
@@ -88,35 +88,35 @@ class TreeWalkConfig(RunConfig):
 
     @property
     def bands(self) -> int:
-        """Bands of a pack."""
+        """The number of bands of a packet."""
         return max(1, self.work_group_size // self.band)
 
     @property
-    def _together(self) -> bool:
-        """Packs, unless a driver allows groups too small to test a node's descendants side by side."""
+    def _forms_packets(self) -> bool:
+        """Whether queries form packets; not where a driver allows groups too small for a node's descendants."""
         return self.packed and self.work_group_size >= _LEAST_PACK
 
     @property
     def shares(self) -> int:
-        """Items that divide a query's leaves among them: one of each band."""
-        return self.bands if self.divided and self._together else 1
+        """The number of work-items that share a query's leaves: one of each band."""
+        return self.bands if self.divided and self._forms_packets else 1
 
     def units(self, m: int) -> int:
-        """Items of a launch for m queries: the last that is needed is the last share of the last query."""
+        """The number of work-items of a launch for m queries, up to the last one that serves a query."""
         size = self.work_group_size
         of_group = size // self.shares
         whole, rest = divmod(m, of_group)
         return size * whole + (size - of_group + rest if rest else 0)
 
     def names(self) -> dict[str, Any]:
-        """The fields, and what a pack holds."""
+        """The fields, and the values of a packet."""
         return {
             **super().names(),
-            "packed": self._together,
+            "packed": self._forms_packets,
             "shares": self.shares,
-            "room": self.room,
+            "leaf_capacity": self.leaf_capacity,
             "stack": self.stack,
-            # a driver may have made groups smaller
+            # a driver may allow smaller groups
             "band": min(self.band, self.work_group_size),
             "bands": self.bands,
             "word": _WORD,
@@ -125,13 +125,13 @@ class TreeWalkConfig(RunConfig):
         }
 
     def ranked(self, tuning: Tuning) -> TreeWalkConfig:
-        """The same walk for queries that are sorted by their radii."""
+        """The same walk for queries that are sorted by radius."""
         band = min(self.band, tuning.tree.ranked_band)
         chunk = min(self.chunk, band * _most_fetched(tuning, self.dim))
         return dataclasses.replace(self, ranks=True, band=band, chunk=chunk)
 
     def inline(self) -> TreeWalkConfig:
-        """The same walk as a piece of another kernel, whose work-items need not stay together."""
+        """The same walk as a part of another kernel, whose work-items need not run together."""
         return dataclasses.replace(self, width=1, packed=False)
 
 
@@ -145,8 +145,8 @@ def plan_tree_walk(
     leaf_size: int,
     neighbors: float = 0.0,
 ) -> TreeWalkConfig:
-    """As walks over cells, a leaf being a run of candidates as a row of cells is; in packs on a GPU."""
-    band, many = for_neighbors(tuning.tree.bands, neighbors), neighbors >= tuning.tree.many_neighbors
+    """Plan the walk: a leaf is a run of candidates, as a row of cells is; on a GPU queries form packets."""
+    band, many = value_for_neighbors(tuning.tree.bands, neighbors), neighbors >= tuning.tree.many_neighbors
     facts: dict[str, Any] = {"dim": dim, "real": real, "periodic": periodic, "leaf_size": leaf_size}
     return _tree_walk(profile, tuning, **facts, band=band, many=many)
 
@@ -163,7 +163,7 @@ def _tree_walk(
     band: int,
     many: bool,
 ) -> TreeWalkConfig:
-    """By the band in step, and whether queries have `many` neighbors. Remembered, as it takes longer than a launch."""
+    """Plan the walk by the size of bands and whether neighbors are `many`; cached, as it takes longer than a launch."""
     walk = plan_walk(profile, tuning, dim=dim, real=real, periodic=periodic)
     alone = TreeWalkConfig(
         work_group_size=walk.work_group_size,
@@ -171,7 +171,7 @@ def _tree_walk(
         real=real,
         square_root=walk.square_root,
         periodic=periodic,
-        layout=layout_of(profile, dim),
+        layout=tree_layout(profile, dim),
         width=walk.width,
         unrolled=walk.unrolled,
         fused=False,
@@ -187,7 +187,7 @@ def _tree_walk(
         divided=False,
         wide=tuning.tree.wide_packet,
     )
-    size = group_size(profile, PACK)
+    size = group_size(profile, PACKET)
     band = min(size, band)
     packed = dataclasses.replace(
         alone,
@@ -199,14 +199,14 @@ def _tree_walk(
         band=band,
         chunk=_chunk(tuning, band, leaf_size, dim),
     )
-    # More bands take more of it.
+    # Smaller bands take more local memory.
     local_memory = max(packed.local_memory, packed.ranked(tuning).local_memory)
     fits = local_memory <= profile.usable_local_memory and packed.work_group_size >= _LEAST_PACK
     return packed if profile.kind == "gpu" and fits else alone
 
 
 def _chunk(tuning: Tuning, band: int, leaf_size: int, dim: int) -> int:
-    """Points that a band fetches together, as many for each item."""
+    """The number of points that a band loads together, the same number for each work-item."""
     of_item, wanted = 1, min(max(tuning.tree.least_chunk, leaf_size), tuning.tree.largest_chunk)
     while of_item < _most_fetched(tuning, dim) and of_item * band < wanted:
         of_item *= 2
@@ -214,27 +214,27 @@ def _chunk(tuning: Tuning, band: int, leaf_size: int, dim: int) -> int:
 
 
 def _most_fetched(tuning: Tuning, dim: int) -> int:
-    """Points that an item holds of a chunk, at most: a power of two."""
+    """The largest number of points of a chunk that a work-item holds, a power of two."""
     return 1 << max(1, tuning.tree.fetched_numbers // (dim + 1)).bit_length() - 1
 
 
-def is_crowd(points: float, tuning: Tuning) -> bool:
-    """Whether a cube whose side is the largest radius holds so many that a device would wait for its last queries."""
+def is_crowded(points: float, tuning: Tuning) -> bool:
+    """Whether `points` in a cube whose side is the largest radius make a device wait for its last queries."""
     return points >= tuning.tree.crowd
 
 
-def pays_to_divide(survey: Survey, m: int, tuning: Tuning) -> bool:
-    """Whether m queries of a crowd are served by several items each: where few have far more neighbors than others."""
+def divides_uneven_queries(survey: Survey, m: int, tuning: Tuning) -> bool:
+    """Whether several work-items serve each of m queries in a crowd, where few have far more neighbors than others."""
     return survey.unevenness_beyond_chance >= tuning.tree.uneven_crowd and m <= _MOST_DIVIDED
 
 
-def are_few(m: int, profile: DeviceProfile, tuning: Tuning) -> bool:
-    """Whether m queries are too few to keep the device busy, unless each is served by several items."""
+def are_few_queries(m: int, profile: DeviceProfile, tuning: Tuning) -> bool:
+    """Whether m queries are too few to occupy the device with one work-item each."""
     return m <= tuning.tree.few_queries_a_unit * profile.compute_units
 
 
-def without_packs(config: TreeWalkConfig, profile: DeviceProfile, tuning: Tuning) -> TreeWalkConfig:
-    """The same walk for queries that go by themselves."""
+def without_packets(config: TreeWalkConfig, profile: DeviceProfile, tuning: Tuning) -> TreeWalkConfig:
+    """The same walk for single queries."""
     if not config.packed:
         return config
     walk = plan_walk(profile, tuning, dim=config.dim, real=config.real, periodic=config.periodic)

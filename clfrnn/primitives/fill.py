@@ -6,14 +6,14 @@ import pyopencl.array as cla
 
 from ..planning.primitives import plan_fill
 from ..runtime.scratch import INT, Scratch
-from ..runtime.session import Session
+from ..runtime.session import Selection, Session
 
-__all__ = ["cleared", "fill"]
+__all__ = ["cleared", "fill", "fill_selection"]
 
 
 def fill(session: Session, array: cla.Array | Scratch, value: int = 0) -> None:
     """Set every element of the int32 `array` to `value`."""
-    kernels, config = session.planned("primitives/fill", plan_fill)
+    kernels, config = session.planned("primitives/fill", plan_fill, "fill")
     session.launch(
         kernels["fill"],
         array.size,
@@ -22,6 +22,11 @@ def fill(session: Session, array: cla.Array | Scratch, value: int = 0) -> None:
         value,
         array.base_data,
     )
+
+
+def fill_selection(session: Session) -> Selection:
+    """What :func:`fill` launches, to be compiled with other kernels."""
+    return Selection("primitives/fill", plan_fill(session.profile, session.tuning), ("fill",))
 
 
 def cleared(session: Session, size: int, *, purpose: str) -> Scratch:

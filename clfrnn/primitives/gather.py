@@ -1,4 +1,4 @@
-"""Gather: rows copied into the layout that kernels read."""
+"""Gather: copies rows into the layout or order that kernels read."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..planning.primitives import plan_gather, plan_take
+from ..planning.primitives import plan_gather, plan_permute_rows
 from ..runtime.session import Session
 
 __all__ = ["pack", "take_rows"]
 
 
 def pack(session: Session, source: cla.Array) -> cla.Array:
-    """A contiguous copy of the two-dimensional float array `source`, whatever its strides."""
+    """A contiguous copy of the two-dimensional float array `source` with any strides."""
     n, dim = source.shape
     packed = session.allocate((n, dim), source.dtype, purpose="a packed copy of the points")
     size = source.dtype.itemsize
@@ -39,7 +39,7 @@ def take_rows(session: Session, source: cla.Array, order: cla.Array) -> cla.Arra
     row = source.nbytes // max(1, n)
     word = next(size for size in (4, 2, 1) if row % size == 0)
     kernels, config = session.planned(
-        "primitives/permute_rows", plan_take, word={4: "uint", 2: "ushort", 1: "uchar"}[word]
+        "primitives/permute_rows", plan_permute_rows, word={4: "uint", 2: "ushort", 1: "uchar"}[word]
     )
     event = session.launch(
         kernels["take_rows"],

@@ -1,4 +1,4 @@
-"""Pairs: what a list carries of them besides their numbers."""
+"""Pair geometry: the distances, vectors and shifts of the pairs of a list."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def measure_pairs(
     period: cla.Array | None,
     rooted: bool,
 ) -> cl.Event | None:
-    """Enqueue what a list's `arrays` hold besides offsets (m + 1,) and indices: distances, vectors, shifts.
+    """Enqueue the computation of the distances, vectors and shifts in `arrays` from the offsets (m + 1,) and indices.
 
-    `points` are (n, dim), of `queries` the list's first is number `first_row`. In a `period`, a pair is that of
-    the images that are nearest, and no row holds another. Distances are squared unless `rooted`. Where pairs are more
-    than there is room for, nothing is right. One launch, or slices that are waited for where that would be too long.
+    `points` are (n, dim), and the first row of the list is that of query `first_row` of `queries`. In a `period`, a
+    pair is that of the nearest images, and no row may hold another image. Distances are squared unless `rooted`. Where
+    the pairs exceed the capacity of the arrays, the results are meaningless. One launch, or slices that are waited for.
     """
     offsets, indices = arrays["offsets"], arrays["indices"]
-    room, (n, dim) = indices.shape[0], points.shape
+    capacity, (n, dim) = indices.shape[0], points.shape
     kernels, config = session.planned(
         "primitives/pair_geometry",
         plan_pairs,
@@ -50,11 +50,11 @@ def measure_pairs(
     size = config.work_group_size
     return session.launch_sliced(
         kernels["measure_pairs"],
-        -(-room // (size * config.items)) * size,
+        -(-capacity // (size * config.items)) * size,
         size,
         np.int32(offsets.shape[0] - 1),
         offsets.base_data,
-        np.int64(room),
+        np.int64(capacity),
         np.int32(n),
         points.base_data,
         np.int32(first_row),
@@ -62,5 +62,5 @@ def measure_pairs(
         indices.base_data,
         *(() if period is None else (period.base_data,)),
         *(arrays[name].base_data for name in _NAMES if name in arrays),
-        pairs=float(room),
+        pairs=float(capacity),
     )

@@ -1,4 +1,4 @@
-"""Images: the numbers by which a periodic walk tells where points lie in their box."""
+"""Periodic images: the table by which a walk finds the images of points in a periodic box."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ["measure_images", "period_numbers"]
 
 
 def period_numbers(session: Session, box: PeriodicBox, starts: tuple[float, ...], dtype: np.dtype[Any]) -> cla.Array:
-    """A `box` that begins at `starts`, on the device: lengths, their inverses, starts. The copy is waited for."""
+    """Upload a `box` with the low corner `starts`: lengths, inverse lengths, starts. Waits for the copy."""
     inverses = [1.0 / length if length else 0.0 for length in box.lengths]
     return session.upload(np.array([box.lengths, inverses, starts], dtype).ravel(), purpose="the periodic box")
 
 
 def measure_images(session: Session, period: cla.Array, bounds: PendingBox) -> Scratch:
-    """Enqueue what periodic kernels read: for points between `bounds` in the box of `period`.
+    """Enqueue the computation of the table of images, for points between `bounds` in the box of `period`.
 
-    Returns (7 * dim + 1,) numbers, see ``primitives/periodic_images.cl.mako``. One launch of one work-item; nothing
-    is waited for.
+    Returns (7 * dim + 1,) numbers, see ``primitives/periodic_images.cl.mako``. One launch of one work-item; nothing is
+    waited for.
     """
     dim = period.size // 3
     kernels, config = session.planned("primitives/periodic_images", plan_images, dim=dim, real=REAL_OF[period.dtype])

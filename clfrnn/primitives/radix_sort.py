@@ -1,4 +1,4 @@
-"""Radix sort: stable, of unsigned keys with the positions they came from."""
+"""Radix sort: a stable sort of unsigned keys together with their positions."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ _CTYPE = {np.dtype(np.uint32): "uint", np.dtype(np.uint64): "ulong"}
 
 
 def sort_positions(session: Session, keys: Scratch, bits: int) -> tuple[Scratch, Scratch]:
-    """The keys in ascending order, and the position in `keys` of each; equal keys stay in order.
+    """Return the keys in ascending order, and the position in `keys` of each; equal keys stay in order.
 
     Parameters
     ----------
-    keys : (n,) uint32 or uint64 — overwritten
-    bits : the number of low bits that may differ between keys; the others must be equal
+    keys : (n,) uint32 or uint64, overwritten
+    bits : the number of low bits in which keys may differ; the others must be equal
 
-    Three launches for every four bits, on a GPU two of up to a million and a half keys, of very many four; two and a
-    half passes. Nothing is waited for.
+    Notes
+    -----
+    For every four bits three launches; on a GPU two for up to 1.5 million keys, and four for very many. Two and a half
+    passes over the keys. Nothing is waited for.
 
     Source: Satish, Harris, Garland (2009), §4.
     """

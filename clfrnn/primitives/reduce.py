@@ -11,12 +11,12 @@ import pyopencl.array as cla
 from ..arrays import REAL_OF
 from ..domain import padded_radius
 from ..period import SLACK
-from ..planning.primitives import plan_reduce, plan_sample
+from ..planning.primitives import ReduceConfig, plan_reduce, plan_sample
 from ..runtime.program import Kernel
 from ..runtime.scratch import INT, Scratch
-from ..runtime.session import Session
+from ..runtime.session import Selection, Session
 from ..survey import Sample, Survey
-from .fill import cleared, fill
+from .fill import cleared, fill, fill_selection
 from .partition import most_groups, share_out
 from .readback import PendingBox, Readback
 
@@ -26,6 +26,9 @@ __all__ = [
     "images_of",
     "survey_points",
 ]
+
+#: The kernels that survey points.
+_SURVEY = "bounding_box", "sample_cells", "count_in_cells", "sum_samples"
 
 #: A share of a length, as kernels take it.
 _SLACK_OF = {dtype: dtype.type(SLACK) for dtype in REAL_OF}
@@ -63,8 +66,16 @@ class _Pass(NamedTuple):
     shared: int
 
 
-def _find_pass(session: Session, n: int, dim: int, dtype: np.dtype[Any]) -> _Pass:
-    kernels, config = session.planned("primitives/reduce", plan_reduce, dim=dim, real=REAL_OF[dtype])
+def _kernels(session: Session, dim: int, real: str, periodic: bool = False) -> tuple[dict[str, Kernel], ReduceConfig]:
+    """Those of a survey, compiled together and with the one that clears their counters; or that of periodic boxes."""
+    config = plan_reduce(session.profile, session.tuning, dim=dim, real=real)
+    selection = Selection("primitives/reduce", config, ("box_and_images",) if periodic else _SURVEY)
+    session.compile_together(selection, fill_selection(session))
+    return session.selected(selection)
+
+
+def _find_pass(session: Session, n: int, dim: int, dtype: np.dtype[Any], periodic: bool) -> _Pass:
+    kernels, config = _kernels(session, dim, REAL_OF[dtype], periodic)
     size = config.work_group_size
     groups, span = share_out(session.profile, session.tuning, n, session.tuning.primitives.reduce_items * size)
     # For as many groups as there may be, so that arrays of all lengths take the same counters.
@@ -75,7 +86,7 @@ def _find_pass(session: Session, n: int, dim: int, dtype: np.dtype[Any]) -> _Pas
 def _reduce(session: Session, kernel: str, points: cla.Array, box: PendingBox, *arguments: Any) -> None:
     """Launch a kernel that finds the box of points; its own arguments come before those of the box."""
     n, dim = points.shape if points.ndim == 2 else (points.size, 1)
-    found = session.once(_find_pass, n, dim, points.dtype)
+    found = session.once(_find_pass, n, dim, points.dtype, kernel == "box_and_images")
     shared = cleared(session, found.shared, purpose="what groups found of a box")
     given = found.n, found.span, points.base_data, shared.base_data, *arguments, *box.arguments
     session.launch(found.kernels[kernel], found.items, found.work_group_size, *given)
@@ -99,7 +110,7 @@ def _look_into_cells(session: Session, points: cla.Array, radius: float, sample:
     """Enqueue the occupancy sample of cells of side `radius`: the three `sums` that its crowding is made of."""
     n, dim = points.shape
     real = REAL_OF[points.dtype]
-    kernels, config = session.planned("primitives/reduce", plan_reduce, dim=dim, real=real)
+    kernels, config = _kernels(session, dim, real)
     size = config.work_group_size
     slots = session.scratch(2 << sample.bits, INT, purpose="the occupancy sample")
     sampled, stride = np.int32(sample.sampled), np.int32(sample.stride)

@@ -1,4 +1,4 @@
-"""Row sort: the entries of each list row in ascending order."""
+"""Row sort: sorts the entries of each row of a list."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def sort_rows(
     dim: int,
     pairs: int,
 ) -> cl.Event | None:
-    """Sort each row by (`squares`, index, `shifts`) when squared distances are given, else by (index, `shifts`).
+    """Sort each row by (`squares`, index, `shifts`) where squared distances are given, else by (index, `shifts`).
 
-    Where `shifts` are not given, no row may hold an index twice. Rows that end beyond `capacity` are left alone.
-    `squares` is overwritten with the rounded roots when it is also given as `distances`. One launch; a row of k
-    entries costs k log k steps of one work-item. On a GPU two where nothing else is carried along: in rows of up to 512
-    entries each takes k steps for its own place. Then `squares` that are no `distances` are overwritten with anything.
+    Where `shifts` are not given, no row may hold an index twice. Rows that end beyond `capacity` are not sorted. Where
+    `squares` are also given as `distances`, they are overwritten with the rounded roots. One launch; a row of k entries
+    costs k log k steps of one work-item. On a GPU, where no attributes move with the entries, two launches; in rows of
+    up to 512 entries each entry then takes k steps, and `squares` that are not `distances` are overwritten.
     """
     rows = offsets.size - 1
     kernels, config = session.planned(
@@ -48,9 +48,9 @@ def sort_rows(
         vectors=vectors is not None,
         shifts=shifts is not None,
     )
-    carried = (squares if squares is not None else distances, vectors, shifts)
-    moved = [array.base_data for array in carried if array is not None]
-    size, room = config.work_group_size, np.int64(capacity)
+    attributes = (squares if squares is not None else distances, vectors, shifts)
+    moved = [array.base_data for array in attributes if array is not None]
+    size, limit = config.work_group_size, np.int64(capacity)
     if config.tile:
         session.launch_sliced(
             kernels["sort_short_rows"],
@@ -59,7 +59,7 @@ def sort_rows(
             np.int32(rows),
             offsets.base_data,
             indices.base_data,
-            room,
+            limit,
             *moved,
             pairs=float(pairs) * min(config.tile, 1 + pairs / max(1, rows)),
         )
@@ -70,7 +70,7 @@ def sort_rows(
         size,
         offsets.base_data,
         indices.base_data,
-        room,
+        limit,
         *moved,
         pairs=8.0 * steps,
     )

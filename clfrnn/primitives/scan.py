@@ -11,10 +11,10 @@ import pyopencl.array as cla
 from ..planning.primitives import plan_scan, plan_short_scan
 from ..runtime.program import Kernel
 from ..runtime.scratch import INT, LONG, Scratch
-from ..runtime.session import Session
+from ..runtime.session import Selection, Session
 from .partition import share_out
 
-__all__ = ["Counts", "Packed", "counts_between", "exclusive_scan"]
+__all__ = ["Counts", "Packed", "counts_between", "exclusive_scan", "scan_selection"]
 
 _CTYPE = {INT: "int", LONG: "long"}
 
@@ -40,6 +40,8 @@ def exclusive_scan(
     """
     slots = packed.slots if packed else 0
     way = session.once(_find_way, counts.size, slots, starts.dtype, total is not None)
+    if total is None and way.sums is LONG:
+        total = session.scratch(1, LONG, purpose="a total that the starts end with")
     to_total: tuple[Any, ...] = () if total is None else total.arguments
     read = (counts.base_data,) if packed is None else (counts.base_data, packed.buffer.base_data)
     kernels, size, spans = way.kernels, way.work_group_size, (way.n, way.span, *read)
@@ -54,7 +56,7 @@ def exclusive_scan(
 def counts_between(session: Session, starts: cla.Array) -> Scratch:
     """Enqueue the int32 counts that `starts`, (n + 1,), are the scan of, also where int32 starts have wrapped."""
     kernels, config = session.planned(
-        "primitives/scan", plan_scan, total="long", out=_CTYPE[starts.dtype], buffer_slots=0
+        "primitives/scan", plan_scan, "counts_between", total="long", out=_CTYPE[starts.dtype], buffer_slots=0
     )
     n = starts.size - 1
     counts = session.scratch(n, INT, purpose="the lengths of rows")
@@ -74,14 +76,34 @@ class _Way(NamedTuple):
     few: bool
 
 
+def scan_selection(session: Session, n: int, starts: np.dtype[Any]) -> Selection:
+    """What :func:`exclusive_scan` launches for n counts without a `total`, to be compiled with other kernels."""
+    selection, _ = _select(session, n, 0, starts, whole=False)
+    return selection
+
+
+def _select(
+    session: Session, n: int, buffer_slots: int, starts: np.dtype[Any], whole: bool
+) -> tuple[Selection, np.dtype[Any]]:
+    """The kernels that scan `n` counts, see :func:`_find_way`, and the type of their sums.
+
+    That is long on a CPU in any case: one program then serves all scans there, and they take no longer.
+    """
+    profile, tuning = session.profile, session.tuning
+    few = n <= tuning.primitives.one_launch_counts
+    sums = LONG if whole or profile.kind == "cpu" else INT
+    plan = plan_short_scan if few else plan_scan
+    config = plan(profile, tuning, total=_CTYPE[sums], out=_CTYPE[starts], buffer_slots=buffer_slots)
+    return Selection("primitives/scan", config, ("scan_few",) if few else ("sum_shares", "scan_shares")), sums
+
+
 def _find_way(session: Session, n: int, buffer_slots: int, starts: np.dtype[Any], whole: bool) -> _Way:
     """The way of `n` counts, packed where a buffer has slots; the `whole` sum is written apart, too."""
     # A GPU shares tiles among groups in one launch, too: to read what comes before takes each less than a launch.
     alone = session.profile.kind != "gpu"
-    few = n <= session.tuning.primitives.one_launch_counts
-    sums, out = LONG if whole else INT, _CTYPE[starts]
-    plan = plan_short_scan if few else plan_scan
-    kernels, config = session.planned("primitives/scan", plan, total=_CTYPE[sums], out=out, buffer_slots=buffer_slots)
+    selection, sums = _select(session, n, buffer_slots, starts, whole)
+    few = "scan_few" in selection.names
+    kernels, config = session.selected(selection)
     group, tile = config.work_group_size, config.work_group_size * config.items
     if few:
         span = max(1, n) if alone else tile

@@ -1,11 +1,11 @@
-"""Unpack: int32 numbers from bytes, and two arrays from one of pairs."""
+"""Unpack: integers from bytes, and two arrays from an array of pairs."""
 
 from __future__ import annotations
 
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..planning.primitives import plan_part, plan_widen
+from ..planning.primitives import plan_unpack_bytes, plan_unpack_pairs
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
 from .scan import Counts
@@ -14,11 +14,12 @@ __all__ = ["unpack_bytes", "unpack_pairs"]
 
 
 def unpack_bytes(session: Session, packed: Scratch, numbers: Counts, *, unless_zero: Scratch) -> cl.Event | None:
-    """Enqueue int32 `numbers`, (n,), from `packed`, (n,) uint8, unless the int32 `unless_zero` is 0.
+    """Enqueue the copy of `packed`, (n,) uint8, to int32 `numbers`, (n,), unless the int32 `unless_zero` is 0.
 
-    Where a byte is 255 a number stays as it is. Both begin where their buffers do. One launch; nothing is waited for.
+    Where a byte is 255, the number stays as it is. Both arrays begin where their buffers do. One launch; nothing is
+    waited for.
     """
-    kernels, config = session.planned("primitives/unpack_bytes", plan_widen)
+    kernels, config = session.planned("primitives/unpack_bytes", plan_unpack_bytes)
     n, size = numbers.size, config.work_group_size
     items = size * -(-n // (4 * config.items * size))
     given = packed.base_data, numbers.base_data
@@ -28,13 +29,13 @@ def unpack_bytes(session: Session, packed: Scratch, numbers: Counts, *, unless_z
 def unpack_pairs(
     session: Session, packed: Scratch, numbers: cla.Array, reals: cla.Array, *, unless_zero: Scratch
 ) -> cl.Event | None:
-    """Enqueue int32 `numbers`, (n,), and `reals`, (n,), from `packed`, (2 n,), unless the int32 `unless_zero` is 0.
+    """Enqueue the split of `packed`, (2 n,), into `numbers` and `reals`, (n,), unless the int32 `unless_zero` is 0.
 
-    A pair is two integers as wide as a real, the second of which has its bits. All begin where their buffers do. One
-    launch; nothing is waited for.
+    A pair is two integers as wide as a real; the second integer has the bits of the real. All arrays begin where their
+    buffers do. One launch; nothing is waited for.
     """
     kernels, config = session.planned(
-        "primitives/unpack_pairs", plan_part, word="int" if reals.dtype.itemsize == 4 else "long"
+        "primitives/unpack_pairs", plan_unpack_pairs, word="int" if reals.dtype.itemsize == 4 else "long"
     )
     n, size = numbers.size, config.work_group_size
     items = size * -(-n // (config.items * size))

@@ -1,8 +1,8 @@
-"""Counts and nearest neighbors, and in what encoding a walk writes them first.
+"""Counts and nearest neighbors, and the encoding in which a walk first writes them.
 
-A GPU writes memory in sectors, and what goes to scattered places leaves its caches before the rest of a sector has
-come: each number then costs a sector read and written. Of counts as bytes four times as many stay in the caches; an
-index and its distance as a pair cost one sector instead of two. A launch behind the walk unpacks them.
+A GPU writes memory in sectors. A sector that is written to at scattered times leaves the caches before it is full, and
+each number then costs one read and one write of a sector. With counts as bytes, caches hold four times as many. An
+index and its distance as a pair cost one sector instead of two. A launch after the walk unpacks these encodings.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from ..methods.traversal import Traversal
 from ..planning.tuning import Tiers
 from ..primitives.scan import Counts
 from ..primitives.unpack import unpack_bytes, unpack_pairs
+from ..results import Nearest
 from ..runtime.rendering import own_function
 from ..runtime.scratch import INT, Scratch
+from .make_request import make_request
 
-__all__ = ["count_for_list", "count_into", "describe_encodings", "find_nearest"]
+__all__ = ["count_for_list", "count_neighbors", "describe_encodings", "find_nearest"]
 
 _BYTE = np.dtype(np.uint8)
 
 
 class OutputEncoding(NamedTuple):
-    """The first encoding of results: memory for them, and an int32 that is 0 where they are final at once.
+    """The first encoding of results: memory for them, and an int32 that is 0 where the walk writes final results.
 
-    The walk looks at that int32 as it starts: where queries come nearly in search order, caches hold what is written,
-    and the results go where they belong.
+    The walk reads that int32 when it starts: where queries come nearly in search order, caches hold what is written.
     """
 
     packed: Scratch
@@ -40,18 +41,26 @@ class OutputEncoding(NamedTuple):
 
 
 def count_for_list(traversal: Traversal, request: QueryRequest, first_pass: FirstPass | None = None) -> Counts:
-    """Enqueue the count for a list: plain counts, or as the first pass packs them."""
+    """Enqueue the count for a list: plain counts, or counts that the first pass packs."""
     if first_pass is None:
         counts = traversal.session.scratch(request.m, INT, purpose="the neighbor counts")
-        count_into(traversal, request, counts)
+        _count_into(traversal, request, counts)
         return counts
     rows = first_pass.counts(traversal.session, request.m)
     traversal.run(own_function("count"), request, [rows], first_pass=first_pass)
     return rows
 
 
-def count_into(traversal: Traversal, request: QueryRequest, counts: Counts) -> cl.Event | None:
-    """Enqueue the number of neighbors of each query, into (m,) int32 that begin where their buffer does."""
+def count_neighbors(traversal: Traversal, queries: Any, *, radius: Any, include_self: bool) -> cla.Array:
+    """See :meth:`clfrnn.Index.count`."""
+    request = make_request(traversal, queries, radius=radius, include_self=include_self)
+    counts = traversal.session.allocate(request.m, INT, purpose="the neighbor counts")
+    traversal.session.publish(_count_into(traversal, request, counts), counts)
+    return counts
+
+
+def _count_into(traversal: Traversal, request: QueryRequest, counts: Counts) -> cl.Event | None:
+    """Enqueue the count of neighbors of each query, into (m,) int32 that begin where their buffer does."""
     tiers = traversal.session.tuning.queries.as_bytes(traversal.dim)
     encoding = _encoding(traversal, request, tiers, size=request.m, dtype=_BYTE)
     if encoding is None:
@@ -61,10 +70,19 @@ def count_into(traversal: Traversal, request: QueryRequest, counts: Counts) -> c
     return unpack_bytes(traversal.session, encoding.packed, counts, unless_zero=encoding.disorder)
 
 
-def find_nearest(
+def find_nearest(traversal: Traversal, queries: Any, *, radius: Any, include_self: bool) -> Nearest:
+    """See :meth:`clfrnn.Index.nearest`."""
+    request = make_request(traversal, queries, radius=radius, include_self=include_self)
+    indices = traversal.session.allocate(request.m, INT, purpose="the nearest neighbors")
+    distances = traversal.session.allocate(request.m, traversal.dtype, purpose="the nearest neighbors' distances")
+    traversal.session.publish(_nearest_into(traversal, request, indices, distances), indices, distances)
+    return Nearest(indices, distances)
+
+
+def _nearest_into(
     traversal: Traversal, request: QueryRequest, indices: cla.Array, distances: cla.Array
 ) -> cl.Event | None:
-    """Enqueue the nearest neighbor of each query, into (m,) int32 and (m,) of the points' dtype."""
+    """Enqueue the search for the nearest neighbor of each query, into (m,) int32 and (m,) of the points' dtype."""
     dtype = traversal.dtype
     tiers = traversal.session.tuning.queries.in_pairs(traversal.dim)
     encoding = _encoding(traversal, request, tiers, size=2 * request.m, dtype=dtype)
@@ -77,7 +95,7 @@ def find_nearest(
 
 
 def describe_encodings(traversal: Traversal, request: QueryRequest) -> list[str]:
-    """A line about what is written in another encoding first, if anything is."""
+    """A line about the encodings that are written first, if there are any."""
     numbers, dim = traversal.session.tuning.queries, traversal.dim
     forms = ("counts as bytes", numbers.as_bytes(dim)), ("nearest neighbors in pairs", numbers.in_pairs(dim))
     first = [form for form, tiers in forms if _disorder(traversal, request, tiers) is not None]
@@ -87,7 +105,7 @@ def describe_encodings(traversal: Traversal, request: QueryRequest) -> list[str]
 def _encoding(
     traversal: Traversal, request: QueryRequest, tiers: Tiers, *, size: int, dtype: np.dtype[Any]
 ) -> OutputEncoding | None:
-    """The encoding of `size` numbers; None where results are written as they are, or there is no memory for others."""
+    """The encoding of `size` numbers; None where results are written directly, or there is no memory."""
     disorder = _disorder(traversal, request, tiers)
     if disorder is None:
         return None
@@ -101,8 +119,8 @@ def _encoding(
 
 
 def _disorder(traversal: Traversal, request: QueryRequest, tiers: Tiers) -> Scratch | None:
-    """What the device knows of the order of queries, where that decides about the encoding of their results."""
-    if not tiers or request.m < tiers[0][0]:  # most steps, which this should cost nothing
+    """The int32 about the order of queries, or None where it does not decide the encoding of their results."""
+    if not tiers or request.m < tiers[0][0]:  # most steps end here
         return None
     most = max(work for many, work in tiers if request.m >= many)
     disorder = traversal.structure.disorder(request)

@@ -1,4 +1,4 @@
-"""Explain: how an index searches and why, in words and measured numbers."""
+"""Explain: the text of :meth:`clfrnn.Index.explain`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .make_request import request_of_points
 
 __all__ = ["explain"]
 
-#: Candidates are counted for this many points.
+#: Number of points for which candidates are counted.
 _MEASURED = 1000
 
 
 def explain(traversal: Traversal, *, method: str, sizes: dict[str, int], last_update: str) -> str:
-    """The text of :meth:`clfrnn.Index.explain`; `sizes` are bytes by buffer. Two visits of a thousand points."""
+    """The text of :meth:`clfrnn.Index.explain`; `sizes` are bytes by buffer. Cost: two visits of a thousand points."""
     structure, problem, survey = traversal.structure, traversal.problem, traversal.problem.survey
     count = own_function("count")
     shared = structure.divides(count, problem.n)
@@ -47,7 +47,7 @@ def explain(traversal: Traversal, *, method: str, sizes: dict[str, int], last_up
 
 
 def _candidates(traversal: Traversal) -> str:
-    """How many points a query tests for each neighbor that it finds."""
+    """How many candidates a query tests for each neighbor that it finds, as measured."""
     n = traversal.num_points
     if not n:
         return "candidates: none, there are no points"
@@ -59,7 +59,7 @@ def _candidates(traversal: Traversal) -> str:
         counts = traversal.session.allocate(n, np.int32, purpose="the counts of a sample")
         traversal.run(own_function("count"), request, [counts], every_candidate=every)
         found.append(traversal.session.read(counts, first, end - first).sum(dtype=np.int64) / (end - first))
-    tested, neighbors = found[0], found[1] - 1  # a point meets itself
+    tested, neighbors = found[0], found[1] - 1  # without the point itself
     each = (
         f"{tested / neighbors:.1f} for each of its {neighbors:.1f} neighbors" if neighbors > 0 else "and no neighbors"
     )

@@ -1,4 +1,4 @@
-"""KernelSource: the walk over neighbors as macros, for kernels that are not ours."""
+"""KernelSource: the walk over neighbors as macros, for kernels of users."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class KernelSource(NamedTuple):
 
 
 def make_kernel_source(traversal: Traversal, method: str) -> KernelSource:
-    """The walk of a `method`, over the points that its structure holds now."""
+    """The walk of a `method` over the points that its structure holds now."""
     structure = traversal.structure
     parts = render_inline(structure.stem, structure.config.inline())
     header = "\n".join(
@@ -72,13 +72,13 @@ def make_kernel_source(traversal: Traversal, method: str) -> KernelSource:
 
 
 def _macro(name: str, body: str) -> str:
-    """A macro of many lines."""
+    """A macro of several lines."""
     lines = [re.sub(r"//.*", "", line).rstrip() for line in body.splitlines()]
     return " \\\n".join([f"#define {name}", *(line for line in lines if line.strip())]) + "\n"
 
 
 def _vector(argument: Any) -> Any:
-    """Four numbers as the vector that pyopencl passes by value."""
+    """Four numbers as the vector that pyopencl passes by value; other arguments as they are."""
     if not isinstance(argument, np.ndarray):
         return argument
     kinds = {"i4": cltypes.make_int4, "f4": cltypes.make_float4, "f8": cltypes.make_double4}

@@ -1,4 +1,4 @@
-"""From the arguments of a query to a request: they are checked, and its arrays are brought to the device."""
+"""Makes requests: checks the arguments of a query, and brings its arrays to the device."""
 
 from __future__ import annotations
 
@@ -75,14 +75,14 @@ def make_request(
 
 
 def request_of_points(traversal: Traversal, *, include_self: bool = False, half: bool = False) -> QueryRequest:
-    """The request of most loops, for the points themselves; by place, as names take the host twice as long."""
+    """The request for the points themselves, as in most loops; positional, as keywords take the host twice as long."""
     structure = traversal.structure
     of_points = traversal.num_points, traversal.radius, None, include_self, half
     return QueryRequest(None, *of_points, structure.arguments(), structure.images_served(foreign=False))
 
 
 def _as_wide(traversal: Traversal, queries: cla.Array) -> cla.Array:
-    """The queries, when they have as many coordinates as the points."""
+    """Return the queries, or raise where they have not as many coordinates as the points."""
     if queries.shape[1] != traversal.dim:
         raise InvalidInputError(
             f"queries: expected shape (m, {traversal.dim}), as the points have, got {queries.shape}; "
@@ -92,7 +92,7 @@ def _as_wide(traversal: Traversal, queries: cla.Array) -> cla.Array:
 
 
 def _take_radius(traversal: Traversal, radius: Any, m: int, running: list[Check]) -> tuple[float, cla.Array | None]:
-    """A scalar, or a device array of one radius per query; a check that the device makes of it joins the `running`."""
+    """A scalar, or a device array of one radius per query, whose pending check is added to `running`."""
     session, largest, dtype = traversal.session, traversal.radius, traversal.dtype
     if radius is None:
         return largest, None
@@ -110,7 +110,7 @@ def _take_radius(traversal: Traversal, radius: Any, m: int, running: list[Check]
 
 
 def natural(name: str, value: Any) -> int | None:
-    """A whole number of at least 0, or None."""
+    """Return a whole number of at least 0, or None."""
     if value is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Reorder: users' own arrays in the search order of an index."""
+"""Reorder: arrays of users in the search order of an index."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def reorder(traversal: Traversal, arrays: Sequence[Any]) -> Any:
 
 
 def _row_for_each_point(traversal: Traversal, name: str, array: Any) -> cla.Array:
-    """An array on the device, when it has one row for each point."""
+    """Return an array on the device, or raise where it has not one row for each point."""
     session = traversal.session
     values = array if is_device_array(array) else np.ascontiguousarray(array)
     if values.ndim == 0 or values.shape[0] != traversal.num_points or values.dtype.hasobject:

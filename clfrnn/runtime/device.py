@@ -15,22 +15,22 @@ __all__ = ["devices", "find_device", "list_devices", "read_profile"]
 
 
 def list_devices() -> list[cl.Device]:
-    """Every device of every platform, platforms without one skipped."""
+    """Every device of every platform; platforms without devices are skipped."""
     try:
         platforms = cl.get_platforms()
-    except cl.Error:  # the loader's way of saying that there is no driver at all
+    except cl.Error:  # the loader reports a missing driver in this way
         return []
     found = []
     for platform in platforms:
         try:
             found.extend(platform.get_devices())
-        except cl.Error:  # a driver that is installed but has no hardware to drive
+        except cl.Error:  # an installed driver without hardware
             continue
     return found
 
 
 def devices() -> list[DeviceProfile]:
-    """Every OpenCL device of this machine, in the order that ``Session(k)`` counts them.
+    """List every OpenCL device of this machine, in the order in which ``Session(k)`` counts them.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def devices() -> list[DeviceProfile]:
 
     Notes
     -----
-    Cost: asks the drivers, compiles nothing.
+    Cost: queries of the drivers; nothing is compiled.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def devices() -> list[DeviceProfile]:
 
 
 def read_profile(device: cl.Device) -> DeviceProfile:
-    """The facts about `device`, corrected by the quirks that are known of it."""
+    """The facts about `device`, corrected by the quirks that apply to it."""
     extensions = device.extensions.split()
     fp64 = "cl_khr_fp64" in extensions
     single = device.single_fp_config
@@ -71,7 +71,7 @@ def read_profile(device: cl.Device) -> DeviceProfile:
             clock=max(1, device.max_clock_frequency),
             max_work_group_size=device.max_work_group_size,
             simd_width=_simd_width(device, kind),
-            # GPUs have 64 or 128. Of a CPU's lanes, compilers do not always use more than that.
+            # GPUs have 64 or 128 lanes. Compilers do not always use more than 2 lanes of a CPU.
             unit_lanes=64 if kind == "gpu" else 2,
             local_memory=device.local_mem_size,
             global_memory=device.global_mem_size,
@@ -88,13 +88,13 @@ def read_profile(device: cl.Device) -> DeviceProfile:
 
 
 def _kind(device: cl.Device) -> str:
-    """What sort of device it is; simulators call themselves everything at once."""
+    """The kind of a device; simulators claim to be of several types, and count as "other"."""
     both = device.type & (cl.device_type.CPU | cl.device_type.GPU)
     return {cl.device_type.CPU: "cpu", cl.device_type.GPU: "gpu"}.get(both, "other")
 
 
 def _simd_width(device: cl.Device, kind: str) -> int:
-    """Work-items that run in lockstep: the vendor's own query where there is one, else a usual figure."""
+    """Work-items that run in lockstep: by the vendor's own query if there is one, else a usual figure."""
     for query in ("warp_size_nv", "wavefront_width_amd"):
         try:
             return int(getattr(device, query))
@@ -104,7 +104,7 @@ def _simd_width(device: cl.Device, kind: str) -> int:
 
 
 def find_device(wanted: object = None) -> cl.Device:
-    """The device that `wanted` names: a position, a part of a name, or None for the default one."""
+    """The device that `wanted` names: a position, a part of a name, or None for the default device."""
     present = list_devices()
     if isinstance(wanted, cl.Device):
         return wanted
@@ -128,13 +128,16 @@ def find_device(wanted: object = None) -> cl.Device:
 
 
 def _brand(device: cl.Device) -> str:
-    """Platform names with the short form that people type beside the official one."""
+    """The platform name, with a short form beside the official one where users type it."""
     name = device.platform.name
     return f"{name} (pocl)" if name == "Portable Computing Language" else name
 
 
 def _default_device(present: list[cl.Device]) -> cl.Device:
-    """By ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU that serves every search."""
+    """The device of ``CLFRNN_DEVICE``, else of ``PYOPENCL_CTX``, else the first GPU, else the first CPU.
+
+    Devices whose drivers bound loops come last among their kind, as they do not serve every search.
+    """
     if wanted := os.environ.get("CLFRNN_DEVICE", "").strip():
         try:
             return find_device(wanted)
@@ -158,12 +161,12 @@ def _bounds_loops(device: cl.Device) -> bool:
 
 
 def _inventory(present: list[cl.Device]) -> str:
-    """What was looked at, and what to do when it was nothing."""
+    """The devices that are present, or what to do where none is."""
     if present:
         names = "; ".join(f"{k}: {d.name.strip()} ({d.platform.name.strip()})" for k, d in enumerate(present))
         return f"Present: {names}. Take one of these"
     where = os.environ.get("OCL_ICD_VENDORS", "")
-    # Loaders also take a library's bare name, which the system then looks up; a path they do not.
+    # Loaders also accept the bare name of a library, which the system looks up, but no path to a library.
     if where and "/" in where and not Path(where).exists():
         return (
             f"OCL_ICD_VENDORS={where} keeps every driver away: it takes one folder, not a list, and there is none of "

@@ -1,4 +1,4 @@
-"""Limits: what one launch may ask of a driver: its time, and the turns that a work-item's loops take."""
+"""Limits of a launch: the time that it may take, and the turns of a work-item's loops."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = [
 
 
 def launch_budget(profile: DeviceProfile, tuning: Tuning) -> int:
-    """Pairs that one launch may test: a cautious guess of what the device does while a slice should take."""
+    """The number of pairs that one launch may test: a cautious estimate for the time of a slice."""
     clocks = profile.compute_units * profile.clock * 1_000_000 * profile.unit_lanes
     return max(tuning.runtime.least_budget, clocks // tuning.runtime.clocks_of_pair)
 
 
 def check_turns(profile: DeviceProfile, *, problem: Problem, side: float, rows: float) -> None:
-    """Raise where queries could take more turns through candidates, and `rows` of cells, than the driver allows.
+    """Raise where queries could take more turns through candidates and `rows` of cells than the driver allows.
 
-    A window is wider than the radius by a `side` of a cell. Items in lockstep take a turn together, also where each has
-    come to another row of candidates.
+    A window is wider than the radius by `side`, the side of a cell. Work-items in lockstep take each turn together,
+    also where they are in different rows of candidates.
     """
     images = 1.0 if problem.box is None else problem.box.images(problem.radius + side)
     turns = images * (problem.n * profile.simd_width + rows)
@@ -36,13 +36,13 @@ def check_turns(profile: DeviceProfile, *, problem: Problem, side: float, rows: 
 
 
 def sorts_within_turns(profile: DeviceProfile, longest: int) -> bool:
-    """Whether the driver allows as many turns as it takes to sort a row of `longest` neighbors."""
+    """Whether the driver allows the turns that it takes to sort a row of `longest` neighbors."""
     return profile.loop_turns is None or longest * (math.log2(max(1, longest)) + 2) <= profile.loop_turns
 
 
-def turns_refusal(profile: DeviceProfile, wanted: str) -> NoDeviceError:
-    """The error that says which device ends loops early, what `wanted` more turns, and what to do."""
+def turns_refusal(profile: DeviceProfile, need: str) -> NoDeviceError:
+    """The error about a device that ends loops early; `need` says what takes more turns."""
     return NoDeviceError(
         f"{profile}: its driver ends the loops of a work-item after {profile.loop_turns:,} turns and would lose what "
-        f"comes behind; {wanted}. Take another device of those that clfrnn.devices() lists, or install a driver"
+        f"comes behind; {need}. Take another device of those that clfrnn.devices() lists, or install a driver"
     )

@@ -1,4 +1,4 @@
-"""Launcher: kernels onto a queue, the long ones in slices; and who is told of that."""
+"""Launcher: enqueues kernels, long launches in slices."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["Launcher"]
 
 
 class Launcher:
-    """An in-order queue, and what may be asked of its device in one launch."""
+    """An in-order queue, and the limits of a launch on its device."""
 
     def __init__(self, queue: cl.CommandQueue, profile: DeviceProfile, tuning: Tuning) -> None:
         self.queue, self.profile, self.tuning = queue, profile, tuning
         self._record: list[tuple[str, cl.Event]] | None = None
-        self._told: Callable[[int, int], None] | None = None
+        self._progress: Callable[[int, int], None] | None = None
         self._runs: collections.defaultdict[Kernel, Runs] = collections.defaultdict(Runs)
 
     def launch(self, kernel: Kernel, items: int, work_group_size: int, *arguments: Any) -> cl.Event | None:
-        """Enqueue `kernel` with at least `items` work-items in whole groups; None when there is nothing to do."""
+        """Enqueue `kernel` with at least `items` work-items in whole groups; return None where `items` is 0."""
         if items <= 0:
             return None
         size = -(-items // work_group_size) * work_group_size
@@ -41,9 +41,10 @@ class Launcher:
 
     @contextlib.contextmanager
     def recorded(self) -> Iterator[list[tuple[str, cl.Event]]]:
-        """Collect the name and event of every launch, for those who measure.
+        """Collect the name and event of every launch.
 
-        For names any queue does. Events have times only on a queue with profiling, which the session's own is not.
+        Names can be collected on any queue. Events have times only on a queue with profiling, which the session's own
+        queue is not.
 
         Examples
         --------
@@ -65,13 +66,13 @@ class Launcher:
             self._record = None
 
     @contextlib.contextmanager
-    def watched(self, told: Callable[[int, int], None]) -> Iterator[None]:
-        """Call ``told(done, units)`` after each slice of launches that are long enough to be sliced."""
-        self._told = told
+    def report_progress(self, progress: Callable[[int, int], None]) -> Iterator[None]:
+        """Call ``progress(done, units)`` after each slice of a launch that is sliced."""
+        self._progress = progress
         try:
             yield
         finally:
-            self._told = None
+            self._progress = None
 
     def launch_sliced(
         self,
@@ -83,25 +84,26 @@ class Launcher:
         most: float = math.inf,
         begin: int = 0,
     ) -> cl.Event | None:
-        """Enqueue `kernel` over `units` from `begin` on, in slices when that would be too much for one launch.
+        """Enqueue `kernel` over `units` from `begin` on, in slices where one launch might take too long.
 
-        It is too much when `pairs` tests are foreseen to be, or when a run of the kernel may have been too long: a
-        cloud may have drawn together since its crowding was estimated; but never when `most`, which there can be, are
-        few. The kernel's first two arguments are the slice's first unit and its end. One launch does not wait; slices
-        wait for each other, and each is sized by the time that the one before it took.
+        A launch is sliced when it is expected to test too many `pairs`, or when an earlier run of the kernel may have
+        been too long, as points may have moved closer together since their crowding was estimated. It is never sliced
+        when `most`, an upper bound of the pairs, is small. The kernel's first two arguments are the first unit of the
+        slice and its end. A launch that is not sliced does not wait. Slices wait for each other, and the time of each
+        decides the size of the next.
         """
         numbers = self.tuning.runtime
         budget, limit = launch_budget(self.profile, self.tuning), 2 * numbers.slice_seconds
-        first, last = begin, begin + units if begin else units  # the number that kernels have, not another like it
+        first, last = begin, begin + units if begin else units  # one number as kernels take it, not an equal copy
         if not units or most <= budget / numbers.surely_short:
             return self.launch(kernel, units, work_group_size, first, last, *arguments)
         runs, now = self._runs[kernel], time.perf_counter()
-        excess = max(pairs / budget, runs.foreseen(units, now, limit, numbers.look_share * limit) / limit)
+        excess = max(pairs / budget, runs.expected(units, now, limit, numbers.look_share * limit) / limit)
         if excess <= 1:
             event = self.launch(kernel, units, work_group_size, first, last, *arguments)
-            runs.watch(event, units, now)
+            runs.observe(event, units, now)
             return event
-        self.queue.finish()  # what was enqueued before is not part of what slices measure
+        self.queue.finish()  # slices must not measure earlier launches
         event = None
         began = time.perf_counter()
         step = max(work_group_size, int(units / (8 * excess)) // work_group_size * work_group_size)
@@ -115,7 +117,7 @@ class Launcher:
             faster = min(8.0, numbers.slice_seconds / taken)
             step = max(work_group_size, int(step * faster) // work_group_size * work_group_size)
             first = end
-            if self._told is not None:
-                self._told(first - begin, units)
+            if self._progress is not None:
+                self._progress(first - begin, units)
         runs.measured(units, time.perf_counter() - began, limit)
         return event

@@ -1,4 +1,4 @@
-"""Memory: arrays and buffers of a device, from a pool."""
+"""Memory: arrays and buffers on the device, allocated from a pool."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ __all__ = ["Memory"]
 #: Bytes of the smallest buffer: drivers refuse empty ones.
 _LEAST = 16
 
-#: Different numbers of counters that are held at zero.
+#: Largest number of cleared counter arrays that are held.
 _MOST_CLEARED = 4
 
-#: Shapes of rows that are remembered.
+#: Largest number of row shapes whose attributes are cached.
 _KNOWN_ARRAYS = 64
 
 
 def _advice(purpose: str) -> str:
-    """What to do when there is no memory for `purpose`."""
+    """The advice of an error about memory for `purpose`."""
     if "pairs" in purpose:
         return (
             "Take a smaller radius, only count (index.count()), or take it in parts: index.query_blocks(max_bytes=...)."
@@ -37,19 +37,19 @@ def _advice(purpose: str) -> str:
 
 
 class Memory:
-    """The memory of a queue's device, within what its profile allows."""
+    """The memory of a queue's device, within the limits of its profile."""
 
     def __init__(self, queue: cl.CommandQueue, profile: DeviceProfile) -> None:
         self.queue, self.profile = queue, profile
         self._pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(queue))
         self._cleared: dict[int, Scratch] = {}
-        #: what an array of rows of a shape and dtype consists of, save their number, its buffer and events
+        #: the attributes of an array with rows of a shape and dtype, except its number of rows, buffer and events
         self._arrays: dict[tuple[tuple[int, ...], np.dtype[Any]], dict[str, Any]] = {}
 
     def scratch(self, size: int, dtype: np.dtype[Any], *, purpose: str) -> Scratch:
-        """An uninitialised one-dimensional array from the pool, to which its buffer returns when nobody holds it.
+        """An uninitialised one-dimensional array from the pool, to which its buffer returns when the array is dropped.
 
-        Raises :class:`~clfrnn.errors.DeviceMemoryError`, naming `purpose`, when the device cannot hold it.
+        Raises :class:`~clfrnn.errors.DeviceMemoryError`, naming `purpose`, where the device has not enough memory.
         """
         needed, profile, pool = max(_LEAST, size * dtype.itemsize), self.profile, self._pool
         if needed > profile.max_allocation or needed > profile.global_memory - pool.active_bytes:
@@ -64,9 +64,9 @@ class Memory:
             self._refuse(needed, purpose)
 
     def allocate(self, shape: int | Sequence[int], dtype: Any, *, purpose: str, rows: int | None = None) -> cla.Array:
-        """The same as an array of pyopencl's, of any shape: what users are given.
+        """An uninitialised pyopencl array of any shape, as users get it.
 
-        Its memory holds as many as `rows`, so that the next array, of a few more, finds it in the pool.
+        Its memory holds at least `rows` rows, so that the next array with a few rows more fits a buffer of the pool.
         """
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         dtype, size = np.dtype(dtype), math.prod(shape)
@@ -75,15 +75,15 @@ class Memory:
         known = self._arrays.get((shape[1:], dtype)) if shape else None
         if known is None:
             return self._first_array(buffer, shape, dtype)
-        # What pyopencl finds out about rows is found out once: that takes longer than a launch.
+        # The attributes that pyopencl computes for rows are cached: to compute them takes longer than a launch.
         array = cla.Array.__new__(cla.Array)
         vars(array).update(known, shape=shape, size=size, nbytes=size * dtype.itemsize, base_data=buffer, events=[])
         return array
 
     def _first_array(self, buffer: cl_tools.PooledBuffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cla.Array:
-        """An array in `buffer`; what pyopencl finds out about its rows is remembered."""
+        """An array in `buffer`, whose attributes are added to the cache."""
         array = cla.Array(self.queue, shape, dtype, data=buffer)
-        if shape:  # one number is no row
+        if shape:  # a scalar has no rows
             if len(self._arrays) == _KNOWN_ARRAYS:
                 self._arrays.clear()
             own = ("base_data", "events")
@@ -91,22 +91,22 @@ class Memory:
         return array
 
     def shorten(self, array: cla.Array, rows: int) -> None:
-        """Leave the first `rows` of an array of the session's own that no user has seen; its memory stays."""
+        """Shorten an array that no user has seen to its first `rows`; its memory stays."""
         if rows != array.shape[0]:
             size = rows * math.prod(array.shape[1:])
             vars(array).update(shape=(rows, *array.shape[1:]), size=size, nbytes=size * array.dtype.itemsize)
 
     def available(self) -> tuple[int, int]:
-        """The largest allocation that the device allows, and about how many bytes it has left."""
+        """The largest allocation that the device allows, and about how many bytes are free."""
         return self.profile.max_allocation, max(0, self.profile.global_memory - self._pool.active_bytes)
 
     @property
     def pooled_bytes(self) -> int:
-        """Bytes of the device that the session's pool holds, in use or free."""
+        """Bytes of device memory that the session's pool holds, in use or free."""
         return int(self._pool.managed_bytes)
 
     def take_cleared(self, size: int) -> Scratch | None:
-        """`size` integers at zero that :meth:`keep_cleared` was given, if any."""
+        """Counters of that `size` at zero that were given to :meth:`keep_cleared`, or None."""
         return self._cleared.pop(size, None)
 
     def keep_cleared(self, counters: Scratch) -> None:

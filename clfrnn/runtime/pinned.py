@@ -1,4 +1,4 @@
-"""Pinned memory: bytes of the host that the device copies into without the host's waiting."""
+"""Pinned memory: host memory into which the device copies without making the host wait."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import pyopencl as cl
 
 __all__ = ["PinnedBytes"]
 
-#: Bytes that are mapped at a time, and the fewest that are given out.
+#: Bytes that are mapped at a time, and least number of bytes of a part.
 _PAGE, _LEAST = 4096, 16
 
 
 class PinnedBytes:
-    """Bytes for each owner, in memory of the host that drivers copy into directly.
+    """Parts of pinned host memory, one for each owner.
 
-    A copy into other memory may wait on the host until it is done. Memory is mapped a page at a time and never given
-    back; the bytes of an owner that is dropped go to the next owner of as many. A copy that is still under way then is
-    waited for: pyopencl's event of it holds the array, and waits when it is dropped itself.
+    A copy into other memory may make the host wait. Memory is mapped a page at a time and never unmapped; the part of
+    an owner that is dropped goes to the next owner of as many bytes. A copy that is under way then is waited for:
+    pyopencl's event of the copy holds the array, and waits when the event is dropped.
     """
 
     def __init__(self, queue: cl.CommandQueue) -> None:
@@ -27,7 +27,7 @@ class PinnedBytes:
         self._free: dict[int, list[np.ndarray[Any, Any]]] = {}
 
     def take(self, owner: object, size: int) -> np.ndarray[Any, Any]:
-        """(size,) uint8, for as long as `owner` lives."""
+        """A part, (size,) uint8, for as long as `owner` lives."""
         whole = 1 << (max(_LEAST, size) - 1).bit_length()
         free = self._free.setdefault(whole, [])
         if not free:

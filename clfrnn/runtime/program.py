@@ -7,8 +7,8 @@ import itertools
 import operator
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyopencl as cl
@@ -18,9 +18,10 @@ from ..functions import PIECES
 from ..planning.configs import KernelConfig
 from ..profile import DeviceProfile
 
-__all__ = ["Complaint", "Kernel", "ProgramCache", "complaints"]
+__all__ = ["Complaint", "Kernel", "Part", "ProgramCache", "complaints"]
 
-Config = TypeVar("Config", bound=KernelConfig)
+#: An option for every compiler: no warnings, whose number some drivers write to the terminal. Errors are reported.
+_WARNINGS = "-w"
 
 #: Of the mistakes in a user's code, so many are shown: compilers stumble over the first ones again and again.
 _MOST_COMPLAINTS = 8
@@ -105,6 +106,18 @@ def _argument_type(argument: Any) -> np.dtype[Any] | None:
     return argument.dtype if isinstance(argument, np.generic) else None
 
 
+class Part(NamedTuple):
+    """A part of a program: what it is specialised by, its text for a config, and its kernels; without names, all."""
+
+    config: KernelConfig
+    render: Callable[[Any], str]
+    names: Collection[str] = ()
+
+    def of(self, kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
+        """The kernels of this part among all of a program."""
+        return {name: kernels[name] for name in self.names or kernels}
+
+
 class ProgramCache:
     """The compiled programs of one context, keyed by source text. ``compiled`` counts compilations."""
 
@@ -115,24 +128,34 @@ class ProgramCache:
         self._kernels: dict[str, dict[str, Kernel]] = {}
         self.compiled = 0
 
-    def build_to_fit(self, config: Config, render: Callable[[Config], str]) -> tuple[dict[str, Kernel], Config]:
-        """The kernels of ``render(config)`` by name, and the config that they were compiled for in the end.
+    def build_to_fit(self, *parts: Part) -> list[tuple[dict[str, Kernel], Any]]:
+        """The kernels of each part by name, and the config that they were compiled for in the end; all in one program.
 
         A driver may allow a kernel smaller groups than the device does in general (registers, barriers); the
-        group is halved until every kernel allows it. The size falls at each turn, so this ends.
+        group of its part is halved until all kernels of the part allow it. The size falls at each turn, so this ends.
+        Parts declare nothing of the same name, and are compiled with the same options.
         """
         while True:
-            kernels = self._build(config, render(config))
-            allowed = min(map(self._largest_group, kernels.values()))
-            if allowed >= config.work_group_size or config.work_group_size == 1:
-                return kernels, config
-            config = dataclasses.replace(config, work_group_size=_power_of_two_below(allowed, config.work_group_size))
+            kernels = self._build(parts)
+            fitted = [self._fit(part, kernels) for part in parts]
+            if all(after.config == before.config for after, before in zip(fitted, parts, strict=True)):
+                return [(part.of(kernels), part.config) for part in parts]
+            parts = tuple(fitted)
+
+    def _fit(self, part: Part, kernels: Mapping[str, Kernel]) -> Part:
+        """The part with groups that all of its kernels allow, as the driver says it of those that were compiled."""
+        allowed, size = min(map(self._largest_group, part.of(kernels).values())), part.config.work_group_size
+        if allowed >= size or size == 1:
+            return part
+        config = dataclasses.replace(part.config, work_group_size=_power_of_two_below(allowed, size))
+        return part._replace(config=config)
 
     def _largest_group(self, kernel: Kernel) -> int:
         required = kernel.required_group(self._device) if self._profile.required_groups else 0
         return required or kernel.largest_group(self._device)
 
-    def _build(self, config: KernelConfig, source: str) -> dict[str, Kernel]:
+    def _build(self, parts: Sequence[Part]) -> dict[str, Kernel]:
+        source, config = "\n".join(part.render(part.config) for part in parts), parts[0].config
         if source in self._kernels:
             return self._kernels[source]
         try:
@@ -145,7 +168,7 @@ class ProgramCache:
         return self._kernels[source]
 
     def _compile(self, source: str, config: KernelConfig) -> dict[str, Kernel]:
-        options = [*self._profile.build_options, *config.options(self._profile)]
+        options = [_WARNINGS, *self._profile.build_options, *config.options(self._profile)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)
             program = cl.Program(self._context, source).build(options, devices=[self._device])

@@ -1,6 +1,6 @@
-"""What drivers report wrongly or leave out. The only file that knows vendors by name.
+"""Corrections of facts that drivers report wrongly or omit. No other module knows vendors by name.
 
-A quirk changes facts of a :class:`~clfrnn.profile.DeviceProfile`; code asks the facts.
+A quirk changes facts of a :class:`~clfrnn.profile.DeviceProfile`; all other code reads the facts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["QUIRKS", "Quirk", "apply_quirks"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Quirk:
-    """One correction: the profiles it is for, the facts it changes, and why."""
+    """One correction: the profiles that it applies to, the facts that it changes, and the reason."""
 
     name: str
     when: Callable[[DeviceProfile], bool]
@@ -70,7 +70,7 @@ QUIRKS: tuple[Quirk, ...] = (
 
 
 def apply_quirks(profile: DeviceProfile) -> DeviceProfile:
-    """The profile with every quirk that is for it applied, in the order of :data:`QUIRKS`."""
+    """The profile after all quirks that apply to it, in the order of :data:`QUIRKS`."""
     for quirk in QUIRKS:
         if quirk.when(profile):
             profile = dataclasses.replace(profile, **quirk.change(profile))

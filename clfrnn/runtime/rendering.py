@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 import re
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mako.lookup import TemplateLookup
+import mako
 
 from ..errors import ClfrnnError
 from ..functions import PIECES, WalkFunction
 from ..planning.configs import SECTOR, KernelConfig, VisitVariant, count_bits
+from .text_cache import cached_text, digest
 
-__all__ = ["own_function", "render", "render_inline", "template_root"]
+if TYPE_CHECKING:
+    from mako.lookup import TemplateLookup
+
+__all__ = ["only_kernels", "own_function", "render", "render_inline", "template_root"]
 
 #: What compilers are told to call the lines that are not a user's.
 PROGRAM = "clfrnn"
+
+#: A kernel of a template with the comment above it: its first line begins with "kernel", its last one is a brace alone.
+_KERNEL = re.compile(r"^(?://[^\n]*\n)*kernel\b.*?^void (\w+)\(.*?^\}\n", re.MULTILINE | re.DOTALL)
 
 
 def template_root() -> Path:
@@ -34,7 +43,29 @@ def template_root() -> Path:
 
 @functools.cache
 def _lookup(root: Path) -> TemplateLookup:
+    from mako.lookup import TemplateLookup  # noqa: PLC0415 — takes longer to import than all texts take to be read
+
     return TemplateLookup(directories=[str(root)], strict_undefined=True, input_encoding="utf-8")
+
+
+@functools.cache
+def _edition(root: Path) -> str:
+    """What tells the templates apart from those of other versions."""
+    paths = sorted(root.rglob("*.mako"))
+    names = (str(path.relative_to(root)).encode() for path in paths)
+    return digest(mako.__version__.encode(), *names, *(path.read_bytes() for path in paths))
+
+
+def _cached(what: str, names: Mapping[str, Any], fill_in: Callable[[TemplateLookup], str]) -> str:
+    """The text that `fill_in` makes of templates: a function of these and of `names`, and of nothing else."""
+    root = template_root()
+    plain = {name: _seen_of(value) if isinstance(value, WalkFunction) else value for name, value in names.items()}
+    return cached_text(repr((_edition(root), what, sorted(plain.items()))), lambda: str(fill_in(_lookup(root))))
+
+
+def _seen_of(function: WalkFunction) -> tuple[Any, ...]:
+    """All that templates see of a function."""
+    return dataclasses.astuple(function), function.parsed_arguments, function.lowers, function.idles
 
 
 def render(
@@ -46,7 +77,19 @@ def render(
     """The OpenCL C of the template `stem` for `config`: its build kernels, or with `function` its walk."""
     names = dataclasses.asdict(variant or VisitVariant()) | config.names()
     names |= {"function": function, "sector": SECTOR, "count_bits": count_bits(names.get("buffer_slots", 0))}
-    return _resume_lines(str(_lookup(template_root()).get_template(f"{stem}.cl.mako").render(**names)))
+    path = f"{stem}.cl.mako"
+    return _resume_lines(_cached(path, names, lambda templates: templates.get_template(path).render(**names)))
+
+
+def only_kernels(source: str, names: Collection[str]) -> str:
+    """The `source` of a template without the kernels that are not in `names`.
+
+    Raises KeyError where the source lacks one of them.
+    """
+    found = {match[1] for match in _KERNEL.finditer(source)}
+    if missing := set(names) - found:
+        raise KeyError(f"no kernel {', '.join(sorted(missing))} among {', '.join(sorted(found))}")
+    return _KERNEL.sub(lambda match: match[0] if match[1] in names else "", source)
 
 
 def _resume_lines(source: str) -> str:
@@ -91,8 +134,12 @@ def own_function(
     a ``bounded`` list may turn out to be too short, and of one that is ``held`` so many neighbors are written at once.
     Counts that are ``small`` may be written as bytes, and nearest neighbors in ``pairs`` of such a type.
     """
-    template = _lookup(template_root()).get_template("traversal/functions.mako")
     flags: dict[str, Any] = {"offset": offset, "distances": distances, "vectors": vectors, "shifts": shifts}
     flags |= {"bounded": bounded, "held": held, "components": components, "small": small, "pairs": pairs}
-    pieces = {piece: str(template.get_def(f"{name}_{piece}").render(**flags)).strip() for piece in PIECES[1:]}
+
+    def fill_in(templates: TemplateLookup) -> str:
+        template = templates.get_template("traversal/functions.mako")
+        return json.dumps([template.get_def(f"{name}_{piece}").render(**flags).strip() for piece in PIECES[1:]])
+
+    pieces = dict(zip(PIECES[1:], json.loads(_cached(name, flags, fill_in)), strict=True))
     return WalkFunction(**pieces, own=True, light=name == "count", sectors=offset if held else "")

@@ -1,4 +1,4 @@
-"""Runs: how long a kernel's next launch may take, told from the ones before by the host's clock and without a wait."""
+"""Runs: estimates the time of a kernel's next launch from earlier launches, by the host's clock and without waiting."""
 
 from __future__ import annotations
 
@@ -11,32 +11,34 @@ __all__ = ["Runs"]
 
 @dataclasses.dataclass
 class Runs:
-    """Of a kernel: the run that is watched, when it was enqueued and its units; and what slices have measured."""
+    """The observed run of one kernel, and the times that slices have measured.
+
+    ``event``, ``began`` and ``units`` are those of the observed run, which is read again from the time ``due`` on.
+    """
 
     event: cl.Event | None = None
     began: float = 0.0
     units: int = 1
     due: float = 0.0
-    #: seconds of a unit
+    #: seconds for each unit, as slices have measured
     pace: float = 0.0
-    #: seconds between two launches in which the device was found to have been idle
+    #: seconds between two launches during which the device was idle, as slices have found
     idle: float = 0.0
 
-    def foreseen(self, units: int, now: float, limit: float, pause: float) -> float:
-        """Seconds that `units` take, as far as is known; more than `limit` where only slices can tell.
+    def expected(self, units: int, now: float, limit: float, pause: float) -> float:
+        """The expected seconds of a launch of `units`; more than `limit` where only slices can measure them.
 
-        A run is looked at once in a `pause` of some seconds.
-
-        A run that is over took no longer than the time since it was enqueued. If that was too long, slices find out
-        whether the caller was idle, and are believed about times up to twice as long, by half after each short run.
+        The state of the observed run is read once in `pause` seconds. A run that is complete took no longer than the
+        time since it was enqueued. If that was too long, the caller may have been idle, and slices measure whether it
+        was; times up to twice as long are then taken for idle time, which is halved after each short run.
         """
-        known = self.pace * units
+        measured_time = self.pace * units
         if self.event is None or now < self.due:
-            return known
+            return measured_time
         self.due = now + pause
         passed = now - self.began
         if self.event.command_execution_status != cl.command_execution_status.COMPLETE:
-            return max(known, passed)
+            return max(measured_time, passed)
         self.event = None
         most = passed * max(1.0, units / self.units)
         if most <= limit:
@@ -44,15 +46,15 @@ class Runs:
         elif passed > 2 * self.idle:
             self.idle = passed
             return most
-        return known
+        return measured_time
 
-    def watch(self, event: cl.Event | None, units: int, now: float) -> None:
-        """A launch of `units` was enqueued after `now`: it is watched unless another one still is."""
+    def observe(self, event: cl.Event | None, units: int, now: float) -> None:
+        """Observe a launch of `units` that was enqueued after `now`, unless another launch is observed."""
         if self.event is None:
             self.event, self.began, self.units = event, now, units
 
     def measured(self, units: int, seconds: float, limit: float) -> None:
-        """Slices of `units` took so many seconds in all."""
+        """Note that slices of `units` took so long in all."""
         self.event, self.pace = None, seconds / units
         if seconds > limit:
             self.idle = 0.0

@@ -1,4 +1,4 @@
-"""Scratch: one-dimensional device arrays of the library's own."""
+"""Scratch: one-dimensional device arrays for use inside the library."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ LONG = np.dtype(np.int64)
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Scratch:
-    """A one-dimensional device array of the library's own, without the cost of a public one.
+    """A one-dimensional device array for use inside the library, which costs less time than a pyopencl array.
 
-    Nobody changes one; not frozen, as frozen ones take longer to make, and each step makes a few.
+    It is never changed. It is not frozen, because frozen dataclasses take longer to make, and each step makes a few.
     """
 
     base_data: cl_tools.PooledBuffer
@@ -28,5 +28,5 @@ class Scratch:
 
     @property
     def arguments(self) -> tuple[cl_tools.PooledBuffer, int]:
-        """As kernels take the first of its numbers: the buffer, and how many stand there before."""
+        """The buffer and the position of the first number in it, as kernels take them."""
         return self.base_data, self.offset // self.dtype.itemsize

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import os
 import weakref
+from collections import defaultdict
 from collections.abc import Callable, Hashable
-from typing import Any, ClassVar, NoReturn, TypeVar
+from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 import pyopencl as cl
@@ -21,11 +22,11 @@ from .device import find_device, read_profile
 from .launcher import Launcher
 from .memory import Memory
 from .pinned import PinnedBytes
-from .program import Kernel, ProgramCache
-from .rendering import render
+from .program import Kernel, Part, ProgramCache
+from .rendering import only_kernels, render
 from .scratch import Scratch
 
-__all__ = ["Session"]
+__all__ = ["Selection", "Session"]
 
 Config = TypeVar("Config", bound=KernelConfig)
 Found = TypeVar("Found")
@@ -38,6 +39,19 @@ _NUMBERS = itertools.count()
 
 #: Serial numbers begin far from what memory happens to hold, small counts and zeros.
 _FIRST_SERIAL = 0x5EED0001
+
+
+class Selection(NamedTuple):
+    """Kernels of a template for a config, by their names; all of the template where there are none."""
+
+    stem: str
+    config: KernelConfig
+    names: tuple[str, ...] = ()
+
+    def render(self, config: KernelConfig) -> str:
+        """The text of these kernels for `config`."""
+        source = render(self.stem, config)
+        return only_kernels(source, self.names) if self.names else source
 
 
 class Session(Launcher, Memory):
@@ -93,6 +107,8 @@ class Session(Launcher, Memory):
         #: for copies beside kernels; made by the first of them
         self._copies: cl.CommandQueue | None = None
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
+        #: programs of some kernels of a template for a config: which were selected, all that it has, the config
+        self._selected: defaultdict[Hashable, list[tuple[tuple[str, ...], dict[str, Kernel], Any]]] = defaultdict(list)
         self._answers: dict[Hashable, Any] = {}
         self._serials = itertools.count(_FIRST_SERIAL)
         self._process = os.getpid()
@@ -128,18 +144,47 @@ class Session(Launcher, Memory):
         key = (stem, config, function, variant)
         fitted = self._fitted.get(key)
         if fitted is None:
-            fitted = self._fitted[key] = self.programs.build_to_fit(
-                config, lambda fitting: render(stem, fitting, function, variant)
-            )
+            part = Part(config, lambda fitting: render(stem, fitting, function, variant))
+            (fitted,) = self.programs.build_to_fit(part)
+            self._fitted[key] = fitted
         return fitted
 
-    def planned(self, stem: str, plan: Callable[..., Config], **facts: Any) -> tuple[dict[str, Kernel], Config]:
-        """The compiled kernels of a primitive: ``plan(profile, tuning, **facts)`` is asked once for the same facts."""
-        key = (stem, plan, *facts.values())
+    def planned(
+        self, stem: str, plan: Callable[..., Config], *names: str, **facts: Any
+    ) -> tuple[dict[str, Kernel], Config]:
+        """The kernels of a primitive: ``plan(profile, tuning, **facts)`` is asked once for the same facts.
+
+        `names` are those that are to be launched; no others need be compiled. Without names it is all of the template.
+        """
+        key = (stem, plan, names, *facts.values())
         fitted = self._fitted.get(key)
         if fitted is None:
-            fitted = self._fitted[key] = self.kernels(stem, plan(self.profile, self.tuning, **facts))
+            fitted = self._fitted[key] = self.selected(Selection(stem, plan(self.profile, self.tuning, **facts), names))
         return fitted
+
+    def selected(self, selection: Selection) -> tuple[dict[str, Kernel], Any]:
+        """The kernels of a selection, perhaps among others, and the config that they were compiled for."""
+        found = self._find_selected(selection)
+        if found is None:
+            self.compile_together(selection)
+            found = self._find_selected(selection)
+            assert found is not None
+        return found
+
+    def compile_together(self, *selections: Selection) -> None:
+        """Compile what is not compiled yet of these selections as one program: compilers take longest to begin."""
+        missing = [each for each in dict.fromkeys(selections) if self._find_selected(each) is None]
+        if missing:
+            parts = [Part(each.config, each.render, each.names) for each in missing]
+            for each, (kernels, config) in zip(missing, self.programs.build_to_fit(*parts), strict=True):
+                self._selected[each.stem, each.config].append((each.names, kernels, config))
+
+    def _find_selected(self, wanted: Selection) -> tuple[dict[str, Kernel], Any] | None:
+        """The first program that has all kernels wanted."""
+        for names, kernels, config in self._selected[wanted.stem, wanted.config]:
+            if names == wanted.names or (wanted.names and kernels.keys() >= set(wanted.names)):
+                return kernels, config
+        return None
 
     def once(self, find: Callable[..., Found], *facts: Hashable) -> Found:
         """``find(self, *facts)``, found out once for the same facts: steps that are alike launch the same again."""

@@ -1,5 +1,5 @@
-## Defines how a point is loaded, and differences, squared distances and square roots, which are rounded as numpy rounds
-## them. Including this file also includes the types of a program.
+## Defines how a point is loaded, and differences, squared distances and square roots, rounded as numpy rounds them.
+## Including this file also includes the types of a program.
 ## In scope for differences: the query frnn_q and the candidate's coordinates frnn_p0, frnn_p1, ...; with periodic axes
 ## also what /common/periodic_images.mako declares.
 ## Config fields used: dim, components, vector_length, periodic, foreign, images; root uses square_root.
@@ -23,8 +23,8 @@ ${record}.s${k}${"" if loop.last else ", "}\
 </%def>
 
 <%def name="differences(image)">
-## `image` says how candidates are shifted. "plain": not at all. "along": all by one shift on the first axis. "moved":
-## all by one shift on every axis. "any": each by a shift of its own.
+## `image` says how candidates are shifted. "plain": not at all. "along": all by one shift on the first axis. "moved": all
+## by one shift on every axis. "any": each by a shift of its own.
     // The difference from the query to a candidate. Coordinates are separate variables, so that a compiler for CPUs can
     // test many candidates at once.
 % if periodic and image != "plain":

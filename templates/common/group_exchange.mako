@@ -1,8 +1,8 @@
 ## Defines how work-groups pass partial results to the group that ends last. A group publishes numbers; the last group collects
 ## those of all groups.
 ## In scope: `partials`, a global array of int with a row for each number and a column for each group; `groups`, the number of
-## groups; `g`, the group whose column is meant. All of `partials` is zero before numbers are published and after they are
-## collected. All accesses are atomic operations, because the caches of other compute units may hold old values.
+## groups; `g`, the group whose column is meant. `partials` is zero before numbers are published and after they are collected.
+## All accesses are atomic operations, because the caches of other compute units may hold old values.
 ## Config fields used: real.
 <%def name="publish(number, x)" filter="trim">
 % if real == "float":

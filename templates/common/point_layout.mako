@@ -1,9 +1,10 @@
 ## Defines how points are stored in search order, and how they are loaded from there.
-## In scope: frnn_sorted, the sorted copy, and frnn_n, the number of its points. `layout` is one of three. "records":
-## one wide load for each point. "columns": a column of n numbers for each coordinate and one for the ids; compilers for
-## CPUs load a vector from a column. "pairs": as columns, but the first two coordinates of a point stand beside each
-## other. A GPU takes as long for the loads of work-items in lockstep as they have bytes, and a count does not load the
-## ids. Pairs hold infinity in place of NaN: fused tests look at signs, and NaN may have either sign.
+## In scope: frnn_sorted, the sorted copy, and frnn_n, the number of its points.
+## `layout` is one of three. "records": one wide load for each point. "columns": a column of n numbers for each
+## coordinate and one for the ids; compilers for CPUs load a vector from a column. "pairs": as columns, but the first two
+## coordinates of a point stand beside each other. A GPU takes as long for the loads of work-items in lockstep as they
+## have bytes, and a count does not load the ids. Pairs hold infinity in place of NaN: fused tests look at signs, and NaN
+## may have either sign.
 ## Config fields used: work_group_size, dim, components, vector_length, layout, foreign, placed.
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%def name="array(name)" filter="trim">

@@ -1,4 +1,5 @@
 ## Defines, where it is included, the types of one program: a coordinate, a point in registers, a point in a sorted copy.
+## Nothing must be in scope.
 ## Config fields used: real, lanes.
 <%include file="/common/contract.mako"/>
 % if real == "double":

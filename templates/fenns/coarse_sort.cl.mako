@@ -1,16 +1,17 @@
 <%include file="/common/geometry.mako"/>
-<%include file="/common/cell_coordinate.mako"/>
 <%namespace name="bounding_box" file="/common/bounding_box.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
+<%namespace name="cell_coordinate" file="/common/cell_coordinate.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
 // Sorts points into a grid so coarse that a work-group counts all of its cells in local memory. The border of a cell is
 // the points that queries in other cells may see. A layer is the cells with one index on the last axis.
-// Config fields used: dim, components, periodic, layout, work_group_size, batch, spread; room and slots, which follow
+// Config fields used: dim, components, periodic, layout, work_group_size, batch, spread; local_ints and slots, which follow
 // from counters.
 // Source: Groß, Köster, Krüger (2019), §3.1.
+${cell_coordinate.functions(False)}
 ${periodic_images.functions()}
 
 // Counts the points of each cell, and those of them that other layers see; and finds the bounding box of the points. A group
@@ -79,8 +80,9 @@ void start_coarse(const int cells, const int groups, global int *restrict counts
 // Launch: one work-item per point, groups of ${work_group_size}.
 // In: points (n, dim); inverse_row and widest as above. In and out: sections (cells, 3): where the points that other layers
 // see, the rest of the border and the next cell begin before; where the first two end and the cell ends after; inner (cells,
-// spread): the end of each cell before. Out: sorted (n,), records. The counters are positions and run towards each other.
-// Algorithm 2 as printed adds and subtracts numbers of points, while other groups still use them; here neither is necessary.
+// spread): the end of each cell before. Out: sorted (n,), records.
+// The counters are positions that run towards each other, so that nothing is added or subtracted while other groups still use
+// them, as in Algorithm 2.
 // Exact because x is in the border where the cell of x - widest or of x + widest is another than that of x.
 // Source: Algorithm 2, which has one border section. Here queries in other layers, two thirds of all neighboring cells, read
 // only a part of the border.
@@ -103,8 +105,9 @@ void sort_coarse(const int n, const int inverse_row, const real widest, global c
 // Counts and writes few points as the kernels above do, in one launch, because three launches would take longer than the work.
 // Launch: one group of ${work_group_size}.
 // In: points (n, dim), inverse_row and widest as above; there are at most a third as many cells as counters. Out: sections
-// (cells, 3), sorted (n,), box as above. Batches are smaller here: the group would be smaller with more registers, and a
-// compiler for CPUs crashes at eight points in 3D.
+// (cells, 3), sorted (n,), box as above.
+// Batches are smaller here: the group would be smaller with more registers, and a compiler for CPUs crashes at eight points in
+// 3D.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void place_coarse(const int n, const int inverse_row, const real widest, global const real *restrict points, ${cells.grid("")},
                   global int *restrict sections, global frnn_record *restrict sorted, global real *restrict box,

@@ -83,7 +83,7 @@
 % if work_group_size == 1:
                 const int frnn_first_tile = frnn_cell_number == 0 & frnn_s == 0;
                 ${blocks.load_tile()}
-                frnn_whole = frnn_first_tile & frnn_cell_number >= frnn_neighbors;
+                frnn_whole = frnn_first_tile & (frnn_cell_number >= frnn_neighbors);
 % else:
                 ${blocks.load_tile()}
 % endif
@@ -140,7 +140,7 @@
 <%def name="take_query_alone()">
     // Without tiles a query is given by its place, or by its number.
     ${cells.take_query(function)}
-% if images == "far":
+% if images == "far_from_box":
     if (!(${periodic_images.is_far()})) return;
 % endif
 </%def>

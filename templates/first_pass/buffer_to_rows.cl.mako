@@ -19,7 +19,7 @@ void buffer_to_rows(const int m, const ${offset} capacity, global const int *res
     const int count = neighbors_of(own, (global const int *)buffer), place = ${packed_counts.place("own")};
     const ${offset} opens = i < m ? offsets[i] - begin : 0;
     // The rows of the group fit local memory unless one of them overflows. Otherwise each row is written directly.
-    const int staged = all >= 0 & all <= ${work_group_size * buffer_slots} ? (int)all : 0;
+    const int staged = ((all >= 0) & (all <= ${work_group_size * buffer_slots})) ? (int)all : 0;
     for (int k = l; k < staged; k += ${work_group_size}) stage[k] = -1;
     barrier(CLK_LOCAL_MEM_FENCE);
     // Offsets of too many pairs may have overflowed. Such a list is discarded, but writes must stay within bounds.

@@ -1,8 +1,8 @@
 ## Defines the hit mask, which says which candidates of a query are its neighbors. A count writes it ("write_mask"); the
 ## walk behind the count reads it and goes from neighbor to neighbor ("read_mask"). A query that needs more words than
-## it has goes through its candidates again. On a GPU a word holds the first of `bits` places and a bit for each of
-## them; words without a neighbor are not written. On a CPU, where points lie in columns, a word is the place of one
-## neighbor, and the words of a query follow each other.
+## it has goes through its candidates again.
+## On a GPU a word holds the first of `bits` places and a bit for each of them; words without a neighbor are not written.
+## On a CPU, where points lie in columns, a word is the place of one neighbor, and the words of a query follow each other.
 ## In scope: frnn_unit, the number of the query in the launch.
 ## Config fields used: work_group_size, bits, held, ahead, stage, width, columns, first_pass.
 <%def name="types()">

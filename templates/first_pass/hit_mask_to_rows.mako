@@ -36,15 +36,18 @@
 % endif
 </%def>
 
+<%!
+def names(function):
+    return {argument.name for argument in function.parsed_arguments}
+%>\
 <%def name="writes_indices_alone(function)">
 ## Whether the function is the list's own, and the list holds indices and nothing else.
-<% return function.own and "indices" in function.arguments and not any(
-    name in function.arguments for name in ("distances", "vectors", "shifts")) %></%def>
+<% return function.own and "indices" in names(function) and not names(function) & {"distances", "vectors", "shifts"} %></%def>
 
 <%def name="write_batches(function)">
         // The last batch overlaps the one before it, so that every batch is full. Rows shorter than a batch are written
         // one by one.
-        if (frnn_all_words >= ${width}${" && frnn_entry >= 0 && capacity - frnn_entry >= frnn_all_words" if "capacity" in function.arguments else ""}) {
+        if (frnn_all_words >= ${width}${" && frnn_entry >= 0 && capacity - frnn_entry >= frnn_all_words" if "capacity" in names(function) else ""}) {
             while (frnn_k < frnn_all_words) {
                 const int frnn_from = frnn_min(frnn_k, frnn_all_words - ${width});
                 const frnn_ints frnn_some = *(global const frnn_ints *)(frnn_query_words + frnn_from);
@@ -56,7 +59,7 @@
 </%def>
 
 <%def name="write_together(function)">
-<% offset, bounded = function.sectors, "capacity" in function.arguments %>\
+<% offset, bounded = function.sectors, "capacity" in names(function) %>\
     // Rows pass through local memory, ${stage} entries of each row at a time. Neighboring work-items then write
     // neighboring entries: writing a part of a sector of memory takes as long as writing all of it.
     const int frnn_l = get_local_id(0), frnn_masked = !frnn_idle & (frnn_used[frnn_unit] <= frnn_mask_words);

@@ -2,6 +2,7 @@
 ## place in the neighbor buffer. A query that overflows has a number of one more than the slots; its first slot holds the true
 ## number. Counts are written by the queries' own numbers, while the search goes in search order. Packed, they are half as many
 ## bytes as counts and places would be, so more of them stay in the caches of a GPU until the sector around them is full.
+## Nothing must be in scope.
 ## Config fields used: buffer_slots; count_bits follows from it.
 <%def name="pack(count, place)" filter="trim">
 (int)((uint)(${place}) << ${count_bits} | (uint)frnn_min(${count}, ${buffer_slots + 1}))

@@ -2,7 +2,7 @@
 ## whether other cells see the point, the loop over points, and the sums of counts.
 ## In scope: points, n and the parameters of grid("") of /grid/cells.mako; for each_point also stride; for sum_up also l
 ## and cells.
-## Config fields used: dim, components, periodic, work_group_size, room.
+## Config fields used: dim, components, periodic, work_group_size, local_ints.
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%def name="cell(p, turns)">
@@ -83,7 +83,7 @@
 
 <%def name="counters()">
     // Counters, whose memory later serves the exchange of bounding boxes.
-    local int found[${room}], *const exchange = found;
+    local int found[${local_ints}], *const exchange = found;
 </%def>
 
 <%def name="record(p)" filter="trim">

@@ -1,13 +1,14 @@
 <%include file="/common/geometry.mako"/>
-<%include file="/common/cell_coordinate.mako"/>
 <%namespace name="bounding_box" file="/common/bounding_box.mako"/>
+<%namespace name="cell_coordinate" file="/common/cell_coordinate.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
 // Sorts points into buckets. Bucket b is the cells from address b << shift on; a work-group counts all buckets in local memory.
 // The cells of one bucket are then few enough that a group counts these as well: see /grid/bucket_to_cells.cl.mako.
-// Config fields used: dim, components, periodic, work_group_size, batch; room and slots, which follow from counters.
+// Config fields used: dim, components, periodic, work_group_size, batch; local_ints and slots, which follow from counters.
 // Source: Stehle, Jacobsen (2017), "A memory bandwidth-efficient hybrid radix sort on GPUs", §4.
+${cell_coordinate.functions(False)}
 ${periodic_images.functions()}
 
 // Counts the points of each bucket, and of each region of 1 << span buckets; and finds the bounding box of the points.

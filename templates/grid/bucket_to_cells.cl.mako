@@ -1,13 +1,14 @@
 <%include file="/common/geometry.mako"/>
-<%include file="/common/cell_coordinate.mako"/>
 <%namespace name="bounding_box" file="/common/bounding_box.mako"/>
+<%namespace name="cell_coordinate" file="/common/cell_coordinate.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
 // Sorts the points of each bucket into cells.
-// Config fields used: dim, components, periodic, layout, work_group_size, tile; room and slots, which follow from counters.
+// Config fields used: dim, components, periodic, layout, work_group_size, tile; local_ints and slots, which follow from counters.
+${cell_coordinate.functions(layout == "columns")}
 ${periodic_images.functions()}
 <%def name="each_record()">
     for (int t = l; t < held; t += ${work_group_size}) {

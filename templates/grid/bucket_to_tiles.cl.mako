@@ -1,6 +1,6 @@
 <%include file="/common/geometry.mako"/>
-<%include file="/common/cell_coordinate.mako"/>
 <%namespace name="bounding_box" file="/common/bounding_box.mako"/>
+<%namespace name="cell_coordinate" file="/common/cell_coordinate.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
@@ -8,7 +8,8 @@
 <%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
 // Sorts each tile of a bucket into cells. This serves queries, for which the starts of cells are not needed. Several groups
 // share a bucket, so that a bucket with many queries takes no longer.
-// Config fields used: dim, components, periodic, layout, work_group_size, tile; room and slots, which follow from counters.
+// Config fields used: dim, components, periodic, layout, work_group_size, tile; local_ints and slots, which follow from counters.
+${cell_coordinate.functions(layout == "columns")}
 ${periodic_images.functions()}
 // The first group of a bucket. A bucket has as many groups as it has tiles, or one more.
 int group_of(global const int *restrict ends, const int bucket)

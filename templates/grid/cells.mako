@@ -1,14 +1,15 @@
-## Defines cells on a torus: the address of a point, the window of a query, and the loops over the rows of a window. Including
-## this file includes what the definitions call. Must be in scope for address and row: the parameters of grid("").
+## Defines cells on a torus: the address of a point, the window of a query, and the loops over the rows of a window.
+## Including this file includes what the definitions call. In scope for address and row: the parameters of grid("").
 ## Config fields used: dim, components, columns, periodic, lockstep, foreign, placed, part, images, first_pass.
 <%include file="/common/geometry.mako"/>
-<%include file="/common/cell_coordinate.mako"/>
+<%namespace name="cell_coordinate" file="/common/cell_coordinate.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="hit_mask" file="/first_pass/hit_mask.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%namespace name="cell_window" file="/grid/cell_window.mako"/>
 <%namespace name="neighbor_buffer" file="/first_pass/neighbor_buffer.mako"/>
+${cell_coordinate.functions(columns)}
 ${cell_window.functions()}
 ${periodic_images.functions() if function is None else ""}
 <%def name="grid(name)" filter="trim">
@@ -74,7 +75,7 @@ const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${nam
     const int frnn_own_place = frnn_unit;
     ${point_layout.load_query("frnn_own_place")}
 % if part:
-    frnn_idle |= i < frnn_part_first | i >= frnn_part_end;
+    frnn_idle |= (i < frnn_part_first) | (i >= frnn_part_end);
 % endif
 % else:
     ${periodic_images.return_if_idle()}

@@ -1,5 +1,5 @@
 ## Defines the kernels that sort points into cells, by counting or by sorting.
-## Must be in scope: what including /grid/cells.mako defines.
+## In scope: what including /grid/cells.mako defines.
 ## Config fields used: dim, components, layout, work_group_size.
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
@@ -51,8 +51,8 @@ void cell_keys(const int n, global const real *restrict points, ${cells.grid("")
 
 // Finds the start of each cell among the sorted keys: the first place whose key is not below the cell's address.
 // Launch: one work-item per cell and one more, groups of ${work_group_size}.
-// In: keys (n,), ascending. Out: starts (cells + 1,). Each cell searches, while in Green (2010) points write the starts
-// of cells: no work-item waits for a long run of empty cells.
+// In: keys (n,), ascending. Out: starts (cells + 1,).
+// Each cell searches, while in Green (2010) points write the starts of cells: no work-item waits for a run of empty cells.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void cell_starts(const int n, const int cells, global const uint *restrict keys, global int *restrict starts)
 {

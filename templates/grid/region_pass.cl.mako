@@ -1,21 +1,23 @@
 <%include file="/common/geometry.mako"/>
-<%include file="/common/cell_coordinate.mako"/>
+<%namespace name="cell_coordinate" file="/common/cell_coordinate.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
-// Sorts many points into buckets in two passes: first into regions of 1 << span buckets, then each region into its buckets. One
-// pass would have groups write to more lines of memory at a time than caches hold. Here a group sorts a tile in local memory,
-// so that neighboring work-items write neighboring records, and appends the records of each run, which is a region or a bucket,
-// to what other groups have written: only one line is being written for each run. Nothing is done where points come nearly
-// sorted and groups enter few buckets; sort_buckets of /grid/bucket_pass.cl.mako serves these in one pass.
-// Config fields used: dim, components, periodic, work_group_size, batch; room and tile, which follow from counters and batch.
+// Sorts many points into buckets in two passes: first into regions of 1 << span buckets, then each region into its buckets.
+// With one pass, groups would write to more lines of memory at a time than caches hold. Here a group sorts a tile in local
+// memory, so that neighboring work-items write neighboring records. It appends the records of each run, which is a region or a
+// bucket, to what other groups have written, so that only one line is being written for each run.
+// Nothing is done where points come nearly sorted and groups enter few buckets: sort_buckets of /grid/bucket_pass.cl.mako
+// sorts these in one pass.
+// Config fields used: dim, components, periodic, work_group_size, batch; local_ints and tile, which follow from counters and batch.
 // Source: Stehle, Jacobsen (2017), "A memory bandwidth-efficient hybrid radix sort on GPUs", §4.
+${cell_coordinate.functions(False)}
 ${periodic_images.functions()}
 ## Runs for each work-item.
-<% own_runs = -(-room // work_group_size) %>\
+<% own_runs = -(-local_ints // work_group_size) %>\
 <%def name="memory_of_tile()">
-    local int found[${2 * room}], targets[${room}];
+    local int found[${2 * local_ints}], targets[${local_ints}];
     local ushort runs[${tile}];
     local frnn_record held[${tile}];
 </%def>
@@ -62,9 +64,9 @@ ${periodic_images.functions()}
 
 // Writes points in the order of regions, and the starts of regions and buckets.
 // Launch: a group of ${work_group_size} for each tile of ${tile} points.
-// In: points (n, dim); most: nothing is done where groups enter no more buckets. In and out: counts (buckets + 2 * regions +
-// 1,): the points of each bucket and of each region, the points written to each region, zero before, and the number of buckets
-// that groups enter.
+// In: points (n, dim); most: nothing is done where groups enter no more buckets than this. In and out: counts (buckets +
+// 2 * regions + 1,): the points of each bucket, the points of each region, the points written to each region, zero before, and
+// the number of buckets that groups enter.
 // Out: starts (regions + 2,): the start of each region, n, and whether anything is done; ends (buckets,): the start of each
 // bucket; sorted (n,), records.
 // Exact because a group reserves positions in a region for the records that it has counted there, and no other group has them.

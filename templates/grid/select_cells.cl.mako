@@ -1,14 +1,15 @@
 <%include file="/common/geometry.mako"/>
-<%include file="/common/cell_coordinate.mako"/>
 <%namespace name="bounding_box" file="/common/bounding_box.mako"/>
+<%namespace name="cell_coordinate" file="/common/cell_coordinate.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
 // Sorts few points into cells in one launch, because launches would take longer than the sort.
-// Config fields used: dim, components, periodic, layout, work_group_size, batch, tile, spread; room and slots, which
+// Config fields used: dim, components, periodic, layout, work_group_size, batch, tile, spread; local_ints and slots, which
 // follow from counters.
+${cell_coordinate.functions(layout == "columns")}
 ${periodic_images.functions()}
 <%def name="store_point()">
         const real_vec p = ${geometry.load("points", "i")};
@@ -53,7 +54,7 @@ void select_cells(const int n, const int shift, const int all, global const real
         <%binning_steps:each_point batch="${batch}" first="(begin + l)" n="min(looked, begin + 64 * stride)">
             ${cells.row("p")}
             below += row < first_row;
-            near |= row >= first_row & row <= last_row ? bit : 0;
+            near |= ((row >= first_row) & (row <= last_row)) ? bit : 0;
             bit <<= 1;
         </%binning_steps:each_point>
         for (; near; near &= near - 1) {

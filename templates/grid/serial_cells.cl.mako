@@ -1,6 +1,6 @@
 <%include file="/common/geometry.mako"/>
-<%include file="/common/cell_coordinate.mako"/>
 <%namespace name="bounding_box" file="/common/bounding_box.mako"/>
+<%namespace name="cell_coordinate" file="/common/cell_coordinate.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
@@ -8,6 +8,7 @@
 // Sorts few points into cells by one work-item, on a device that takes longer for another launch than one work-item for
 // the sort.
 // Config fields used: dim, components, periodic, layout, work_group_size.
+${cell_coordinate.functions(layout == "columns")}
 ${periodic_images.functions()}
 // Writes the points in the order of cells, those of one cell in the order of their numbers; and finds their bounding box.
 // Launch: one work-item.

@@ -1,8 +1,8 @@
 <%include file="/common/contract.mako"/>
 // Sorts key-value pairs stably by ${digit_bits} bits of the key. The passes of a sort begin with the least significant bits.
-// Config fields used: work_group_size, items, digit_bits, key, held. Each work-item owns ${items} neighboring pairs of a tile,
-// and a counter for every digit. A scan of the counters in the order of (digit, work-item) gives the ranks. The sort is stable,
-// and it needs no atomics because no counter has two writers.
+// Each work-item owns ${items} neighboring pairs of a tile, and a counter for every digit. A scan of the counters in the order
+// of (digit, work-item) gives the ranks. The sort is stable, and it needs no atomics because no counter has two writers.
+// Config fields used: work_group_size, items, digit_bits, key, held.
 // Source: Satish, Harris, Garland (2009), §4; without the sort in local memory on a CPU.
 typedef ${key} key_t;
 

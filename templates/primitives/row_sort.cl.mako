@@ -109,7 +109,7 @@ int first_row_from(global const ${offset} *restrict offsets, const int rows, con
 % if by_distance and real == "float":
 row_keys[${entry}] < own_key
 % elif by_distance:
-(row_keys[${entry}] < own_key | row_keys[${entry}] == own_key & numbers[${entry}] < own)
+((row_keys[${entry}] < own_key) | ((row_keys[${entry}] == own_key) & (numbers[${entry}] < own)))
 % else:
 numbers[${entry}] < own
 % endif

@@ -65,6 +65,7 @@ ${packed_counts.functions() if buffer_slots else ""}
 ${length(f"counts[{k}]")}
 </%def>
 <%def name="length(packed)" filter="trim">
+## The count itself, or the number of neighbors that a packed count stands for.
 ${f"neighbors_of({packed}, buffer)" if buffer_slots else packed}
 </%def>
 

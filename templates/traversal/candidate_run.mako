@@ -127,6 +127,6 @@
         }
 % if by_place:
         const int frnn_behind = frnn_t + frnn_many - 1 - frnn_self_place;
-        if (frnn_self_place >= frnn_t & frnn_behind >= 0) frnn_hits &= ~((frnn_bits)1 << frnn_behind);
+        if ((frnn_self_place >= frnn_t) & (frnn_behind >= 0)) frnn_hits &= ~((frnn_bits)1 << frnn_behind);
 % endif
 </%def>

@@ -1,7 +1,7 @@
-## Defines the text of the library's own functions: a def for each piece of a function, named FUNCTION_PIECE. Rendered
-## by own_function of clfrnn/runtime/rendering.py, whose arguments are the flags: offset ("int" or "long"), distances
-## ("", "root" or "square"), vectors, shifts, bounded, held, components, small, pairs ("", "int" or "long"). Why counts
-## are first written as bytes and nearest neighbors as pairs: see clfrnn/queries/count_nearest.py.
+## Defines the text of the library's own functions: a def for each piece of a function, named FUNCTION_PIECE.
+## In scope are the arguments of own_function in clfrnn/runtime/rendering.py: offset ("int" or "long"), distances ("", "root"
+## or "square"), vectors, shifts, bounded, held, components, small, pairs ("", "int" or "long").
+## Why counts are first written as bytes and nearest neighbors as pairs: see clfrnn/queries/count_nearest.py.
 <%def name="count_arguments()">
 global int *counts\
 % if small:
@@ -36,7 +36,7 @@ global const ${offset} *offsets, const int first_row, global int *indices\
 % endif
 </%def>
 <%def name="write_state()">
-## frnn_entry is the place of the next neighbor in the list.
+## frnn_entry is the position in the list where the next neighbor is written.
 ${offset} frnn_entry = offsets[i - first_row];
 % if held:
 // The last ${held} neighbors of the row stay in registers until they fill a whole sector of memory.

@@ -1,7 +1,7 @@
 ## Defines the test of a batch: `width` candidates, at places that follow each other, which a CPU tests in one vector.
 ## In scope: frnn_sorted, in columns, and frnn_n, the number of its points; what begin_query of /traversal/visit.mako declares.
-## A batch may begin with the last candidate of a run. What it then loads behind the run does not count. No built-in function is
-## called for loads, stores or bits: PoCL 3.0 compiles each of them as a call, which takes as long as a batch.
+## A batch may begin with the last candidate of a run. What it then loads behind the run does not count.
+## No built-in function is called for loads, stores or bits: PoCL 3.0 compiles each as a call, which takes as long as a batch.
 ## Config fields used: dim, real, components, width, foreign, half, periodic, images.
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%def name="types(chosen)">

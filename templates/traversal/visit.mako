@@ -1,7 +1,7 @@
 ## Defines what every walk over neighbors shares: the program around the walk, the beginning of a query, the offer of a
-## candidate and the end of a query. A walk declares `int i` and `real_vec frnn_q` before begin_query, and `int j` and
-## the candidate's coordinates frnn_p0, frnn_p1, ... before offer. A user's code sees i, j, d2, dx, shift, r2, reach2,
-## real and real_vec.
+## candidate and the end of a query.
+## In scope: `int i` and `real_vec frnn_q` before begin_query; `int j` and the candidate's coordinates frnn_p0, frnn_p1,
+## ... before offer. A user's code sees i, j, d2, dx, shift, r2, reach2, real and real_vec.
 ## Config fields used: dim, components, work_group_size, registers, width, fused, by_place, periodic, packed, foreign,
 ## radii, half, part, inline, images, first_pass.
 <%namespace name="simd_batch" file="/traversal/simd_batch.mako"/>
@@ -117,7 +117,7 @@ ${getattr(function, name)}
     // infinite where squares are nearly subnormal, and for a query at infinity, whose distance to a point at infinity is NaN.
     const int frnn_finite = ${" & ".join(f"isfinite(frnn_q{component})" for component in components)};
     const real frnn_margin =
-        reach2 >= 0 & (reach2 < (real)0x1p-90 | !frnn_finite) ? INFINITY : 8 * FRNN_EPSILON * fabs(reach2);
+        ((reach2 >= 0) & ((reach2 < (real)0x1p-90) | !frnn_finite)) ? INFINITY : 8 * FRNN_EPSILON * fabs(reach2);
 % endif
 % if half:
     const int frnn_least = frnn_keep_self ? i : i + 1;

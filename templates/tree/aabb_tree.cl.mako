@@ -78,8 +78,7 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
 </%def>
 
 <%def name="leaf(function, image, node)">
-            // A leaf behind the last point is empty, and where it would begin may overflow an int. Its box is that of
-            // the last leaf.
+            // A leaf behind the last point is empty and has the box of the last leaf. Its begin may overflow an int.
             const long frnn_begin = (long)(${node} - frnn_leaves) * frnn_leaf_size;
             int frnn_t = frnn_begin < frnn_n ? (int)frnn_begin : frnn_n;
             const int frnn_stop = frnn_t + frnn_min(frnn_leaf_size, frnn_n - frnn_t);

@@ -1,8 +1,8 @@
-## Defines the boxes of the nodes of a tree and their distance from a query. Nodes are stored in breadth-first order:
-## node 1 is the root, and the children of node k are 2 k and 2 k + 1. Element 0, which is not a node, says whether all
-## points are finite. Leaves behind the last point are not stored. A walk reads the last stored node in place of them,
-## which is harmless because they hold no points. In two to four dimensions a box is one or two vectors, otherwise its
-## low corner and then its high corner.
+## Defines the boxes of the nodes of a tree and their distance from a query.
+## Nodes are stored in breadth-first order: node 1 is the root, and the children of node k are 2 k and 2 k + 1. Element 0
+## is not a node and says whether all points are finite. Leaves behind the last point are not stored; a walk reads the
+## last stored node in place of them, and they hold no points.
+## In two to four dimensions a box is one or two vectors, otherwise its low corner and then its high corner.
 ## In scope for bound and apart: frnn_q, reach2 and what begin_query of /traversal/visit.mako declares.
 ## Config fields used: dim, components, periodic.
 <%def name="array(name)" filter="trim">

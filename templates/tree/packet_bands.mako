@@ -2,9 +2,9 @@
 ## lockstep, they visit every leaf that one of their queries touches, so that the loads of a band have one address.
 ## Bands have different queries; with shares, they have the same queries and different shares of the leaves.
 ## In scope: what /tree/packets.mako declares.
-## Config fields used: work_group_size, dim, components, periodic, room, band, bands, word, shares.
+## Config fields used: work_group_size, dim, components, periodic, leaf_capacity, band, bands, word, shares.
 <%namespace name="node_boxes" file="/tree/node_boxes.mako"/>
-<%def name="words()"><% return -(-room // (word * shares)) %></%def>
+<%def name="words()"><% return -(-leaf_capacity // (word * shares)) %></%def>
 
 <%def name="of_band(array, number)" filter="trim">
 ${array}[(${number}) * ${bands} + frnn_l / ${band}]

@@ -3,7 +3,7 @@
 ## bands of work-items: see /tree/packet_bands.mako.
 ## In scope: what take_query of /tree/aabb_tree.cl.mako and begin_query of /traversal/visit.mako declare.
 ## Barriers stand in loops that all work-items of a group run equally often.
-## Config fields used: work_group_size, dim, components, periodic, room, stack, bands, sides, parts, wide, ranks, radii,
+## Config fields used: work_group_size, dim, components, periodic, leaf_capacity, stack, bands, sides, parts, wide, ranks, radii,
 ## foreign, part, shares.
 <%namespace name="node_boxes" file="/tree/node_boxes.mako"/>
 <%namespace name="packet_bands" file="/tree/packet_bands.mako"/>
@@ -22,10 +22,10 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 <%def name="declare()">
     local real frnn_shared[${sides * (work_group_size + 1)}], frnn_parts[${sides * parts}], frnn_packet[${sides}];
     // The nodes that are still to be opened, and the first place of each leaf on the list.
-    local int frnn_stack[${stack}], frnn_list[${room}];
+    local int frnn_stack[${stack}], frnn_list[${leaf_capacity}];
     local uint frnn_hits[4], frnn_touched_bits[${bands} * ${packet_bands.words()}], frnn_partial_bits[${bands} * ${packet_bands.words()}];
     // The box of each leaf on the list, against which every query is tested.
-    ${node_boxes.local_array("frnn_leaf_boxes", room)};
+    ${node_boxes.local_array("frnn_leaf_boxes", leaf_capacity)};
 </%def>
 
 <%def name="farthest_of(side, array, first, apart, many)">
@@ -58,8 +58,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
     ${stage_query(3 * dim + 1, "frnn_reach", "0")}
 % endif
     frnn_barrier();
-    // The group reduces each number in two steps: ${parts} work-items reduce a part of the queries each, then one
-    // reduces the parts.
+    // The group reduces each number in two steps: ${parts} work-items reduce a part of the queries each, and one the parts.
     for (int frnn_c = frnn_l; frnn_c < ${sides * parts}; frnn_c += ${work_group_size}) {
         const int frnn_side = frnn_c % ${sides}, frnn_from = frnn_side * ${apart} + frnn_c / ${sides} * ${work_group_size // parts};
         ${farthest_of("frnn_side", "frnn_shared", "frnn_from", 1, work_group_size // parts)}
@@ -86,7 +85,8 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 <% of_group = work_group_size // shares %>\
     // If the queries are exactly the points below one node, the box around the packet is the box of that node.
     const int frnn_first_place = (frnn_first + (int)get_global_id(0) - frnn_l) / ${shares};
-    const int frnn_known = !(frnn_leaf_size & (frnn_leaf_size - 1)) & frnn_leaf_size <= ${of_group} & frnn_first_place % ${of_group} == 0;
+    const int frnn_known =
+        !(frnn_leaf_size & (frnn_leaf_size - 1)) & (frnn_leaf_size <= ${of_group}) & (frnn_first_place % ${of_group} == 0);
     if (frnn_known) {
         const int frnn_around = (frnn_leaves + frnn_first_place / frnn_leaf_size) >> (${of_group.bit_length() - 1} - frnn_levels(frnn_leaf_size));
         ${node_boxes.load("frnn_boxes", "frnn_max(1, frnn_around)", "frnn_around_")}
@@ -103,8 +103,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
     ${find_box()}
 % endif
 % if not (ranks and radii):
-    // The box around a wide packet touches many nodes that no query touches. The group then tests each node against
-    // every query.
+    // The box around a wide packet touches many nodes that no query touches. Each node is then tested against every query.
 % for k in range(dim):
     const real frnn_side${k} = frnn_packet_high${k} - frnn_packet_low${k};
 % endfor
@@ -187,8 +186,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
         frnn_height -= frnn_take;
         if (frnn_hit & frnn_is_leaf) {
             const int frnn_at = frnn_found + frnn_count_bits(frnn_leaf_hits & frnn_below);
-            // A leaf behind the last point is empty, and where it would begin may overflow an int. Its box is that of
-            // the last leaf.
+            // A leaf behind the last point is empty and has the box of the last leaf. Its begin may overflow an int.
             const long frnn_begin = (long)(frnn_child - frnn_leaves) * frnn_leaf_size;
             frnn_list[frnn_at] = frnn_begin < frnn_n ? (int)frnn_begin : frnn_n;
             ${node_boxes.store_local("frnn_leaf_boxes", "frnn_at", "frnn_node_")}
@@ -198,7 +196,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
         frnn_found += frnn_count_bits(frnn_leaf_hits);
         ++frnn_round;
         frnn_barrier();
-        if (!frnn_height | (frnn_found > ${room - work_group_size})) {
+        if (!frnn_height | (frnn_found > ${leaf_capacity - work_group_size})) {
 ${caller.body()}
             frnn_found = 0;
         }

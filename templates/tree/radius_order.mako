@@ -1,4 +1,5 @@
 ## Defines the kernel that sorts queries with different radii by their radii, so that the queries of a packet have similar work.
+## In scope: what including /common/geometry.mako defines.
 ## Config fields used: work_group_size, dim, components, layout, block, pack, wide, alike.
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>

@@ -28,7 +28,7 @@
     local int bads[${leaves}];
     const int l = get_local_id(0), g = get_group_id(0);
     const int first_leaf = g * ${leaves}, here = min(${leaves}, frnn_leaves);
-    // Where a leaf behind the last point would begin may overflow an int.
+    // The begin of a leaf behind the last point may overflow an int.
     const int first = (int)min((long)frnn_n, (long)first_leaf * frnn_leaf_size);
     const int end = (int)min((long)frnn_n, (long)(first_leaf + here) * frnn_leaf_size);
     for (int t = first + l; t < end; t += ${work_group_size}) {

@@ -166,6 +166,7 @@ def test_waits_of_each_call(session, method, periodic, waits):
     out = cla.zeros(session.queue, N, np.int32)
     index = clfrnn.build_index(CLOUD, RADIUS, **ASKED[method], session=session, **domain)
     index.query()
+    index.count(radius=radii)  # a tree learns here whether its points are crowded, once
 
     def during(call):
         before = waits()

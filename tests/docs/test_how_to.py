@@ -1,12 +1,12 @@
 """How to add a method: the method of the page is added and held to the contract."""
 
+import shutil
 import sys
 import types
 
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from mako.lookup import TemplateLookup
 from pages import DOCS, blocks, run
 
 import clfrnn
@@ -23,9 +23,10 @@ pytestmark = pytest.mark.skipif(not METHOD.is_file(), reason="runs in a checkout
 def sweep(monkeypatch, tmp_path):
     """The page's method among the others, for one test."""
     code, (template,) = blocks(METHOD, "python")[0], blocks(METHOD, "mako")
-    (tmp_path / "sweep.cl.mako").write_text(template, encoding="utf-8")
-    both = TemplateLookup([str(tmp_path), str(rendering.template_root())], strict_undefined=True)
-    monkeypatch.setattr(rendering, "_lookup", lambda _: both)
+    root = tmp_path / "templates"
+    shutil.copytree(rendering.template_root(), root)
+    (root / "sweep.cl.mako").write_text(template, encoding="utf-8")
+    monkeypatch.setattr(rendering, "template_root", lambda: root)
     module = types.ModuleType("clfrnn.methods.sweep")
     module.__package__ = "clfrnn.methods"
     monkeypatch.setitem(sys.modules, module.__name__, module)

@@ -12,7 +12,7 @@ import clfrnn
 from clfrnn import clouds
 from clfrnn.first_pass.hit_mask import make_hit_mask
 from clfrnn.first_pass.neighbor_buffer import make_neighbor_buffer, useful_slots
-from clfrnn.planning.configs import room_for_points
+from clfrnn.planning.configs import sorted_copy_length
 from clfrnn.planning.traversal import plan_walk
 from clfrnn.queries.count_nearest import count_for_list
 from clfrnn.queries.make_request import request_of_points
@@ -98,7 +98,7 @@ def test_batches_stay_within_the_sorted_copy(profile, real):
         config = plan_walk(*cpu, dim=dim, real=real, periodic=False)
         for n in (1, 3, 100):
             assert config.columns
-            assert dim * n + (n - 1) + config.width <= room_for_points(config.layout, dim, n)
+            assert dim * n + (n - 1) + config.width <= sorted_copy_length(config.layout, dim, n)
 
 
 @pytest.mark.core

@@ -55,13 +55,13 @@ def local_bytes(config):
     if isinstance(config, buckets.RegionConfig):
         record = 4 * REAL_SIZE[config.real]
         assert config.names()["tile"] == size * config.batch
-        return size * config.batch * (record + 2) + 12 * config.names()["room"] + 4
+        return size * config.batch * (record + 2) + 12 * config.names()["local_ints"] + 4
     if isinstance(config, buckets.SelectConfig):
-        return 4 * config.names()["room"] + 4 * config.tile + 4 * (config.spread + 1)
+        return 4 * config.names()["local_ints"] + 4 * config.tile + 4 * (config.spread + 1)
     if isinstance(config, buckets.FillingConfig):
-        return 4 * config.names()["room"] + 2 * config.tile + 4
+        return 4 * config.names()["local_ints"] + 2 * config.tile + 4
     if isinstance(config, configs.CounterConfig):
-        return 4 * config.names()["room"]
+        return 4 * config.names()["local_ints"]
     if isinstance(config, blocks.BlockConfig):
         return blocks.block_memory(config) if config.tile else 0
     if isinstance(config, packs.TreeWalkConfig):
@@ -102,7 +102,7 @@ def all_configs(profile):
     for slots in (4, 16):
         yield plan.plan_buffer_to_rows(*with_tuning(profile), buffer_slots=slots, offset="long")
     yield plan.plan_fill(*with_tuning(profile))
-    yield plan.plan_take(*with_tuning(profile), word="uint")
+    yield plan.plan_permute_rows(*with_tuning(profile), word="uint")
 
 
 def test_profiles_survive_json(profile):

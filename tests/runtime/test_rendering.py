@@ -1,14 +1,18 @@
-"""Templates: every config field is used, every used name exists, the contract's pragma stands in each program."""
+"""Templates: every config field is used, every used name exists, the contract's pragma stands in each program.
+
+Definitions say what they define, and each kernel how it is launched.
+"""
 
 import dataclasses
 import json
 import re
+from pathlib import Path
 
 import pytest
 from conftest import PROFILES
 from mako.lexer import Lexer
 
-from clfrnn.functions import NeighborFunction
+from clfrnn.functions import WalkFunction
 from clfrnn.methods import METHODS
 from clfrnn.planning import bucket_sort as buckets
 from clfrnn.planning import coarse_grid as coarse
@@ -41,14 +45,18 @@ CONFIGS = {
     "brute_force": configs.TileConfig(
         work_group_size=64, dim=5, real="double", square_root="native", periodic=True, tile=64
     ),
-    "uniform_grid": configs.WalkConfig(**WALK),
-    "strips": configs.WalkConfig(**WALK),
-    "fenns": blocks.BlockConfig(**{**WALK, "layout": "records", "width": 1}, tile=256, fine=256, team=16, chunk=2048),
-    "coarse": coarse.CoarseConfig(
+    "grid/uniform_grid": configs.WalkConfig(**WALK),
+    "grid/strips": configs.WalkConfig(**WALK),
+    "fenns/fenns": blocks.BlockConfig(
+        **{**WALK, "layout": "records", "width": 1}, tile=256, fine=256, team=16, chunk=2048
+    ),
+    "fenns/coarse_sort": coarse.CoarseConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2, spread=4
     ),
-    "buckets": buckets.BucketConfig(work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2),
-    "picks": buckets.SelectConfig(
+    "grid/bucket_pass": buckets.BucketConfig(
+        work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2
+    ),
+    "grid/select_cells": buckets.SelectConfig(
         work_group_size=64,
         dim=3,
         real="float",
@@ -59,15 +67,17 @@ CONFIGS = {
         batch=2,
         spread=32,
     ),
-    "in_turn": buckets.SerialConfig(work_group_size=1, dim=3, real="double", periodic=True, layout="columns"),
-    "bucket_cells": buckets.FillingConfig(
+    "grid/serial_cells": buckets.SerialConfig(work_group_size=1, dim=3, real="double", periodic=True, layout="columns"),
+    "grid/bucket_to_cells": buckets.FillingConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=4096, tile=2048, layout="pairs"
     ),
-    "bucket_tiles": buckets.FillingConfig(
+    "grid/bucket_to_tiles": buckets.FillingConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=4096, tile=2048, layout="pairs"
     ),
-    "regions": buckets.RegionConfig(work_group_size=64, dim=3, real="float", periodic=True, counters=256, batch=2),
-    "aabb_tree": packs.TreeWalkConfig(
+    "grid/region_pass": buckets.RegionConfig(
+        work_group_size=64, dim=3, real="float", periodic=True, counters=256, batch=2
+    ),
+    "tree/aabb_tree": packs.TreeWalkConfig(
         **{k: v for k, v in WALK.items() if k != "lockstep"},
         packed=True,
         sorts=True,
@@ -78,7 +88,7 @@ CONFIGS = {
         divided=True,
         wide=32,
     ),
-    "tree": trees.TreeConfig(
+    "tree/build": trees.TreeConfig(
         work_group_size=64,
         dim=3,
         real="float",
@@ -93,22 +103,22 @@ CONFIGS = {
         comparing=64,
         compared=4,
     ),
-    "fill": configs.KernelConfig(work_group_size=64),
-    "widen": primitives.WidenConfig(work_group_size=64, items=4),
-    "part": primitives.PartConfig(work_group_size=64, items=8, word="int"),
-    "take_rows": primitives.TakeConfig(work_group_size=64, word="uint"),
-    "images": configs.PointConfig(work_group_size=1, dim=3, real="float"),
-    "gather": configs.PointConfig(work_group_size=64, dim=3, real="float"),
-    "reduce": primitives.ReduceConfig(work_group_size=64, dim=3, real="float"),
-    "stashed_rows": primitives.BufferToRowsConfig(work_group_size=64, buffer_slots=12, offset="long"),
-    "scan": primitives.ScanConfig(
+    "primitives/fill": configs.KernelConfig(work_group_size=64),
+    "primitives/unpack_bytes": primitives.UnpackBytesConfig(work_group_size=64, items=4),
+    "primitives/unpack_pairs": primitives.UnpackPairsConfig(work_group_size=64, items=8, word="int"),
+    "primitives/permute_rows": primitives.PermuteRowsConfig(work_group_size=64, word="uint"),
+    "primitives/periodic_images": configs.PointConfig(work_group_size=1, dim=3, real="float"),
+    "primitives/gather": configs.PointConfig(work_group_size=64, dim=3, real="float"),
+    "primitives/reduce": primitives.ReduceConfig(work_group_size=64, dim=3, real="float"),
+    "first_pass/buffer_to_rows": primitives.BufferToRowsConfig(work_group_size=64, buffer_slots=12, offset="long"),
+    "primitives/scan": primitives.ScanConfig(
         work_group_size=64, items=8, buffer_slots=12, total="long", out="int", through_local=True
     ),
-    "radix_sort": primitives.SortConfig(work_group_size=64, items=8, digit_bits=4, key="uint", held=True),
-    "row_sort": primitives.RowSortConfig(
+    "primitives/radix_sort": primitives.SortConfig(work_group_size=64, items=8, digit_bits=4, key="uint", held=True),
+    "primitives/row_sort": primitives.RowSortConfig(
         work_group_size=64, tile=512, dim=3, real="float", square_root="integer", **ROWS
     ),
-    "pairs": primitives.PairConfig(
+    "primitives/pair_geometry": primitives.PairConfig(
         work_group_size=64,
         items=4,
         dim=3,
@@ -126,122 +136,72 @@ PLAIN = {
         configs.WalkConfig(**{**WALK, "layout": layout, "width": 1, "unrolled": (2, 4), "fused": True, "lockstep": 32})
         for layout in ("records", "pairs")
     ]
-    for stem in ("uniform_grid", "strips")
+    for stem in ("grid/uniform_grid", "grid/strips")
 }
-SHARED = {
-    "bounds",
-    "contract",
-    "types",
-    "geometry",
-    "coordinates",
-    "windows",
-    "cells",
-    "coarse_steps",
-    "binning",
-    "blocks",
-    "neighborhood",
-    "sections",
-    "tiles",
-    "visit",
-    "periodic",
-    "seams",
-    "marks",
-    "marked_rows",
-    "batches",
-    "stash",
-    "packed_rows",
-    "row_sums",
-    "group_sums",
-    "functions",
-    "places",
-    "runs",
-    "boxes",
-    "refit",
-    "tops",
-    "radii",
-    "curve",
-    "gifts",
-    "period",
-    "halves",
-    "quantiles",
-    "sample",
-    "packs",
-    "bands",
-    "chunks",
-}
+#: The walk of each method.
+WALKS = ("brute_force", "grid/uniform_grid", "grid/strips", "fenns/fenns", "tree/aabb_tree")
+#: The folders that the templates of a folder may include, besides their own; "" is the top.
 BELOW = {
-    "bounds": set(),
-    "contract": set(),
-    "types": {"contract"},
-    "geometry": {"types", "periodic"},
-    "coordinates": set(),
-    "windows": set(),
-    "marks": set(),
-    "batches": {"geometry"},
-    "stash": {"packed_rows"},
-    "packed_rows": set(),
-    "row_sums": set(),
-    "group_sums": set(),
-    "marked_rows": {"marks", "places", "visit"},
-    "places": {"geometry"},
-    "runs": {"batches", "geometry", "marks", "places", "visit"},
-    "boxes": set(),
-    "packs": {"bands", "boxes"},
-    "bands": {"boxes"},
-    "chunks": {"bands", "places", "visit"},
-    "radii": {"geometry", "places"},
-    "curve": {"geometry", "refit"},
-    "halves": {"geometry", "refit"},
-    "quantiles": {"curve"},
-    "sample": set(),
-    "refit": {"geometry", "boxes", "places", "periodic", "tops"},
-    "tops": {"boxes", "gifts"},
-    "gifts": set(),
-    "period": set(),
-    "cells": {"geometry", "coordinates", "windows", "marks", "places", "periodic", "seams", "stash"},
-    "coarse_steps": {"geometry", "periodic"},
-    "blocks": {"neighborhood", "periodic", "sections", "tiles"},
-    "neighborhood": {"periodic", "sections"},
-    "sections": set(),
-    "tiles": {"periodic"},
-    "seams": set(),
-    "binning": {"geometry", "cells", "places"},
-    "visit": {"batches", "geometry", "marks", "periodic", "row_sums", "stash"},
-    "periodic": set(),
-    "functions": set(),
+    "common": set(),
+    "traversal": {"common", "first_pass"},
+    "first_pass": {"common", "traversal"},
+    "primitives": {"common", "first_pass"},
+    "grid": {"common", "traversal", "first_pass"},
+    "fenns": {"common", "traversal", "grid"},
+    "tree": {"common", "traversal", "primitives"},
+    "": {"common", "traversal"},
 }
-COUNT = NeighborFunction(
-    arguments="global int *counts", state="int c = 0;", per_neighbor="++c;", finish="counts[i] = c;"
+#: Words that nobody outside knows.
+RETIRED = (
+    "stash(ed|es)?|marks?|marked|handover|handed|gifts?|pick(s|ed)?|rooms|kept|seams?|homeless|in_turn|answers?|ask(s|ed)?|watch|told"
+    "|put by|so many|home|away|carried|lay_down|take_up"
 )
+COUNT = WalkFunction(arguments="global int *counts", state="int c = 0;", per_neighbor="++c;", finish="counts[i] = c;")
 
 
-def text(stem):
-    return (template_root() / f"{stem}.cl.mako").read_text()
+TEMPLATES = sorted(path.relative_to(template_root()).as_posix() for path in template_root().rglob("*.mako"))
+DEFINITIONS = [name for name in TEMPLATES if not name.endswith(".cl.mako")]
 
 
-def reach(stem):
+def text(name):
+    return (template_root() / name).read_text()
+
+
+def included(name):
+    return set(re.findall(r'file="/([\w/.]+)"', text(name)))
+
+
+def reach(name):
     """The template and all that it includes."""
-    names = re.findall(r'file="(\w+)\.cl\.mako"', text(stem))
-    return {stem}.union(*(reach(name) for name in names if name not in ("visit",)), set(names))
+    found, front = set(), {name}
+    while front:
+        found |= front
+        front = set().union(*map(included, front)) - found
+    return found
+
+
+def folder(name):
+    return name.rpartition("/")[0]
 
 
 def render_all(stem, config):
-    functions = [None, COUNT] if stem in METHODS else [None]
-    if stem in ("brute_force", "fenns", "aabb_tree"):  # what they build stands in templates of its own
-        functions = [COUNT]
+    functions = [COUNT] if stem in WALKS else [None]
+    if stem in PLAIN:  # their programs to sort points stand in the same template
+        functions = [None, COUNT]
     return [render(stem, config, function, VisitVariant()) for function in functions]
 
 
 def test_every_template_is_known():
-    stems = {path.name.removesuffix(".cl.mako") for path in template_root().glob("*.cl.mako")}
+    launched = {name.removesuffix(".cl.mako") for name in TEMPLATES if name.endswith(".cl.mako")}
 
-    assert stems == set(CONFIGS) | SHARED
-    assert set(METHODS) <= set(CONFIGS)
+    assert launched == set(CONFIGS)
+    assert {stem.rpartition("/")[2] for stem in WALKS} == set(METHODS)
+    assert set().union(*(reach(f"{stem}.cl.mako") for stem in launched), {"traversal/functions.mako"}) == set(TEMPLATES)
 
 
 @pytest.mark.parametrize("stem", sorted(CONFIGS))
 def test_every_field_is_used(stem):
-    sources = "\n".join(text(name) for name in reach(stem))
+    sources = "\n".join(map(text, reach(f"{stem}.cl.mako")))
     for field in dataclasses.fields(CONFIGS[stem]):
         derived = {"real": r"\breal\b", "dim": r"\b(dim|components)\b", "digit_bits": "digit_bits|digits"}
         assert re.search(derived.get(field.name, rf"\b{field.name}\b"), sources), field.name
@@ -264,18 +224,41 @@ def test_contraction_is_off_in_every_program(stem):
         assert not re.search(r"\b(fma|mad)\s*\(", source)
 
 
-@pytest.mark.parametrize("stem", sorted(BELOW))
-def test_templates_include_downwards_only(stem):
-    assert set(re.findall(r'file="(\w+)\.cl\.mako"', text(stem))) <= BELOW[stem]
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_templates_include_downwards_only(name):
+    assert {folder(other) for other in included(name)} <= {folder(name), *BELOW[folder(name)]}
 
 
-@pytest.mark.parametrize("stem", sorted(SHARED | set(CONFIGS)))
-def test_templates_parse(stem):
-    assert Lexer(text(stem)).parse() is not None
-    assert len(text(stem).splitlines()) <= 210
+def test_no_template_includes_itself():
+    below = {name: included(name) for name in TEMPLATES}
+    while free := {name for name, targets in below.items() if not targets & below.keys()}:
+        below = {name: targets for name, targets in below.items() if name not in free}
+
+    assert not below, f"includes go round among {sorted(below)}"
 
 
-@pytest.mark.parametrize("stem", sorted(METHODS))
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_templates_parse(name):
+    assert Lexer(text(name)).parse() is not None
+    assert len(text(name).splitlines()) < 210
+    assert sum(folder(other) == folder(name) for other in TEMPLATES) <= 12
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_templates_say_what_they_are(name):
+    """Each namespace has the name of its file, each kernel a header, and definitions say what must be in scope."""
+    for space, file in re.findall(r'<%namespace name="(\w+)" file="([^"]+)"', text(name)):
+        assert Path(file).stem == space
+    if name != "traversal/visit.mako":  # the program around walks, whose own templates have the header
+        assert text(name).count("// Launch") >= text(name).count("kernel __attribute__")
+    if name in DEFINITIONS and name != "common/contract.mako":
+        header = re.match(r"(##.*\n)+", text(name))[0]
+        assert header.startswith("## Defines")
+        assert "in scope" in header.lower()
+    assert not re.search(rf"\b({RETIRED})\b", text(name), re.IGNORECASE)
+
+
+@pytest.mark.parametrize("stem", WALKS)
 def test_user_text_enters_as_a_value(stem):
     """Percent signs, double hashes and dollars of a user's code survive rendering."""
     hostile = "\n% if nothing\n## int gone = 1;\nint left = 7 %\n2; // ${j}\n"
@@ -287,7 +270,7 @@ def test_user_text_enters_as_a_value(stem):
     assert "#define A(x) ${x}" in source
 
 
-@pytest.mark.parametrize("stem", sorted(METHODS))
+@pytest.mark.parametrize("stem", WALKS)
 @pytest.mark.parametrize("piece", ["state", "per_neighbor", "finish"])
 def test_each_piece_stands_once(stem, piece):
     function = dataclasses.replace(COUNT, **{piece: "/* here */"})
@@ -296,24 +279,24 @@ def test_each_piece_stands_once(stem, piece):
 
 
 @pytest.mark.parametrize("stem", sorted(PLAIN))
-def test_work_items_agree_only_where_they_go_in_step(stem):
+def test_work_items_vote_only_in_lockstep(stem):
     """Barriers stand in counts at the edges of a periodic box on a GPU and nowhere else; nobody returns before them."""
     step, alone = PLAIN[stem][0], CONFIGS[stem]
     count = own_function("count")
-    near, home = VisitVariant(images="next"), VisitVariant(images="home")
+    wrapped, in_box = VisitVariant(images="wraps_once"), VisitVariant(images="in_box")
 
     for flags in ({}, {"part": True}, {"radii": True}, {"half": True}):
-        source = render(stem, step, count, dataclasses.replace(near, **flags))
+        source = render(stem, step, count, dataclasses.replace(wrapped, **flags))
         assert "return;" not in source[source.index("void frnn_visit(") : source.rindex("barrier(")]
     odd = dataclasses.replace(step, lockstep=24)
-    assert "local int frnn_ways[3];" in render(stem, odd, count, near), "of 64 work-items, 16 are left over"
-    for config, function, variant in ((alone, count, near), (step, COUNT, near), (step, count, home)):
+    assert "local int frnn_nests[3];" in render(stem, odd, count, wrapped), "of 64 work-items, 16 are left over"
+    for config, function, variant in ((alone, count, wrapped), (step, COUNT, wrapped), (step, count, in_box)):
         assert "barrier(" not in render(stem, config, function, variant)
 
 
 def test_a_bound_on_registers_stands_instead_of_the_size_of_groups():
     profile = DeviceProfile.from_dict(json.loads((PROFILES / "h200.json").read_text()))
-    step = PLAIN["strips"][0]
+    step = PLAIN["grid/strips"][0]
     bound = dataclasses.replace(step, registers=32)
 
     assert "reqd_work_group_size(64, 1, 1)" in render("grid/strips", step, COUNT)
@@ -324,7 +307,7 @@ def test_a_bound_on_registers_stands_instead_of_the_size_of_groups():
 
 def test_variants_are_compiled_in_only_where_asked():
     plain, foreign, radii, half = (
-        render("grid/strips", CONFIGS["strips"], COUNT, VisitVariant(**flags))
+        re.sub("//.*", "", render("grid/strips", CONFIGS["grid/strips"], COUNT, VisitVariant(**flags)))
         for flags in ({}, {"foreign": True}, {"radii": True}, {"half": True})
     )
 

@@ -31,7 +31,7 @@ class Event:
 
 def sliced(runs, units, now, seconds):
     """Whether a launch of so many units is sliced, which takes so long then."""
-    if runs.foreseen(units, now, LIMIT, LIMIT / 64) <= LIMIT:
+    if runs.expected(units, now, LIMIT, LIMIT / 64) <= LIMIT:
         return False
     runs.measured(units, seconds, LIMIT)
     return True
@@ -44,16 +44,16 @@ def launches(runs, times, *, units=1000, seconds=0.001):
         if sliced(runs, units, now, seconds):
             found.append(now)
         else:
-            runs.watch(Event(), units, now)
+            runs.observe(Event(), units, now)
     return found
 
 
 def test_a_quick_loop_is_never_sliced_and_seldom_looked_at():
     runs, events = Runs(), []
     for k in range(10_000):
-        assert runs.foreseen(1000, 1e-3 * k, LIMIT, LIMIT / 64) <= LIMIT
+        assert runs.expected(1000, 1e-3 * k, LIMIT, LIMIT / 64) <= LIMIT
         events.append(Event())
-        runs.watch(events[-1], 1000, 1e-3 * k)
+        runs.observe(events[-1], 1000, 1e-3 * k)
     assert sum(event.asked for event in events) <= 10 / LIMIT * 64 + 1
 
 
@@ -63,7 +63,7 @@ def test_a_run_that_took_too_long_is_followed_by_slices():
 
 def test_slices_go_on_while_they_take_too_long_together_and_no_longer():
     runs = Runs()
-    runs.watch(Event(), 1000, 0.0)
+    runs.observe(Event(), 1000, 0.0)
     assert sliced(runs, 1000, 5.0, seconds=5.0)
     assert sliced(runs, 1000, 10.0, seconds=1.1)
     assert not sliced(runs, 900, 11.1, seconds=1.0), "fewer units, at the same pace"
@@ -103,9 +103,9 @@ def test_a_run_that_is_not_over_is_never_believed():
     """It is watched until it is, and sliced after the limit; until then nothing is known, and nothing else watched."""
     runs, slow, later = Runs(), Event(over=False), Event()
     assert launches(runs, [0.0, 7.0]) == [7.0]
-    runs.watch(slow, 1000, 7.0)
+    runs.observe(slow, 1000, 7.0)
     assert not sliced(runs, 1000, 7.9, seconds=0.001)
-    runs.watch(later, 1000, 7.9)
+    runs.observe(later, 1000, 7.9)
     assert sliced(runs, 1000, 8.1, seconds=0.001)
     assert slow.asked == 2
     assert later.asked == 0
@@ -114,10 +114,10 @@ def test_a_run_that_is_not_over_is_never_believed():
 def test_a_run_is_scaled_to_more_units_and_never_to_fewer():
     for units, expected in ((1000, False), (2000, True), (1, False)):
         runs = Runs()
-        runs.watch(Event(), 1000, 0.0)
+        runs.observe(Event(), 1000, 0.0)
         assert sliced(runs, units, 0.6, seconds=0.001) == expected
     runs = Runs()
-    runs.watch(Event(), 1000, 0.0)
+    runs.observe(Event(), 1000, 0.0)
     assert sliced(runs, 10, 5.0, seconds=0.001)
 
 

@@ -283,10 +283,9 @@ def test_groups_stay_where_kernels_run_in_what_they_require(session, monkeypatch
     cache._profile = dataclasses.replace(session.profile, required_groups=True)
     config = configs.KernelConfig(work_group_size=8)
 
-    _, required = cache.build_to_fit(
-        config, lambda _: "kernel __attribute__((reqd_work_group_size(8, 1, 1))) void f() {}"
-    )
-    _, any_size = cache.build_to_fit(config, lambda _: "kernel void f() {}")
+    requiring = "kernel __attribute__((reqd_work_group_size(8, 1, 1))) void f() {}"
+    ((_, required),) = cache.build_to_fit(program.Part(config, lambda _: requiring))
+    ((_, any_size),) = cache.build_to_fit(program.Part(config, lambda _: "kernel void f() {}"))
 
     assert (required.work_group_size, any_size.work_group_size) == (8, 4)
 
@@ -296,7 +295,7 @@ def test_a_kernel_that_does_not_compile(session):
     config = configs.KernelConfig(work_group_size=1)
 
     with pytest.raises(clfrnn.KernelBuildError) as caught:
-        cache.build_to_fit(config, lambda _: "kernel void broken(global int *a)\n{ a[0] = nonsense; }")
+        cache.build_to_fit(program.Part(config, lambda _: "kernel void broken(global int *a)\n{ a[0] = nonsense; }"))
 
     assert caught.value.config is config
     assert caught.value.source.splitlines()[1] == "   2 { a[0] = nonsense; }"

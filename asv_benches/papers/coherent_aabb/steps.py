@@ -17,7 +17,7 @@ from clfrnn.errors import ClfrnnError
 from clfrnn.methods.tree.aabb_tree import AabbTree, TreeStructure
 from clfrnn.methods.tree.plan import TreePlan
 from clfrnn.planning.problem import Problem
-from clfrnn.planning.tree_traversal import without_packs
+from clfrnn.planning.tree_traversal import without_packets
 from clfrnn.planning.tuning import Tuning
 from clfrnn.profile import DeviceProfile
 
@@ -45,7 +45,7 @@ class Primary(AabbTree):
     def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> TreePlan:
         """The same leaves, and no packs."""
         plan = super().plan(problem, profile, tuning)
-        return dataclasses.replace(plan, config=without_packs(plan.config, profile, tuning))
+        return dataclasses.replace(plan, config=without_packets(plan.config, profile, tuning))
 
 
 def measure(session: clfrnn.Session, measurement: Measurement) -> Numbers:

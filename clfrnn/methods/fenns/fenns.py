@@ -37,6 +37,7 @@ class Fenns:
     """The method: points are sorted into coarse cells, and each work-group sorts one of them into fine cells."""
 
     name = "fenns"
+    stem = "fenns/fenns"
     dims = frozenset({2, 3})
     options = frozenset({"coarse_shape"})
     surveys_occupancy = True
@@ -74,7 +75,7 @@ class FennsStructure(SearchStructure):
     On the device: four numbers for each point, and three int32 for each coarse cell, see :class:`CoarseCells`.
     """
 
-    stem: ClassVar[str] = "fenns/fenns"
+    stem: ClassVar[str] = Fenns.stem
 
     def __init__(
         self,
@@ -111,13 +112,13 @@ class FennsStructure(SearchStructure):
         return self.config if tiled else without_tiles(self.config, self.session.profile, self.session.tuning)
 
     def _tiled(self, function: WalkFunction, images: str = "all") -> bool:
-        return bool(self.config.tile) and function.idles and images != "far"
+        return bool(self.config.tile) and function.idles and images != "far_from_box"
 
     def passes(self, function: WalkFunction, request: QueryRequest) -> tuple[str, ...]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         if self.problem.box is None or not self._tiled(function):
             return ("all",)
-        return ("per_candidate",) if request.queries is None else ("per_candidate", "far")
+        return ("per_candidate",) if request.queries is None else ("per_candidate", "far_from_box")
 
     def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:
         """A walk with tiles serves foreign queries in the order of cells."""

@@ -11,7 +11,7 @@ import pyopencl.array as cla
 from ...domain import CellGrid, torus_like
 from ...inputs.deferred_checks import DeferredChecks
 from ...planning.binning import BinningPlan, plan_binning
-from ...planning.configs import WalkConfig, room_for_points
+from ...planning.configs import WalkConfig, sorted_copy_length
 from ...planning.problem import Problem
 from ...primitives.readback import PendingBox
 from ...runtime.scratch import INT, Scratch
@@ -163,5 +163,5 @@ class Binner:
         return self._session.scratch(layout.grid.cells + 1, INT, purpose="the starts of cells")
 
     def _new_places(self, n: int, purpose: str) -> Scratch:
-        size = room_for_points(self._config.layout, self._problem.dim, n)
+        size = sorted_copy_length(self._config.layout, self._problem.dim, n)
         return self._session.scratch(size, self._dtype, purpose=f"the sorted copy of the {purpose}")

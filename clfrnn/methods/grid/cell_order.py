@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import abc
+from typing import ClassVar
 
 import numpy as np
 import pyopencl.array as cla
 
-from ...planning.configs import VisitVariant, WalkConfig
+from ...planning.configs import WalkConfig
 from ...primitives.fill import fill
 from ...primitives.radix_sort import sort_positions
 from ...primitives.readback import PendingBox
 from ...primitives.reduce import bounding_box
-from ...primitives.scan import exclusive_scan
+from ...primitives.scan import exclusive_scan, scan_selection
 from ...runtime.scratch import INT, Scratch
-from ...runtime.session import Session
+from ...runtime.session import Selection, Session
 from ..grid_arguments import PackedGrid
 
 __all__ = ["CountingSort", "RadixSort"]
@@ -29,10 +30,19 @@ class _CellOrder(abc.ABC):
     finds_starts = True
     disorder = None
 
+    #: the kernels that are launched
+    _names: ClassVar[tuple[str, ...]]
+
     def __init__(self, session: Session, cells: PackedGrid, *, n: int, stem: str, config: WalkConfig) -> None:
         self._session, self._cells, self._n = session, cells, n
-        self._kernels, fitted = session.kernels(stem, config, None, VisitVariant())
+        selection = Selection(stem, config, self._names)
+        session.compile_together(selection, *self._others())
+        self._kernels, fitted = session.selected(selection)
         self._size = fitted.work_group_size
+
+    def _others(self) -> tuple[Selection, ...]:
+        """What is launched besides, and compiled with them."""
+        return ()
 
     def sort(
         self,
@@ -69,6 +79,11 @@ class CountingSort(_CellOrder):
     Atomic operations are used: the order inside a cell is not repeatable.
     """
 
+    _names = "count_cells", "order_points", "gather_points"
+
+    def _others(self) -> tuple[Selection, ...]:
+        return (scan_selection(self._session, self._cells.grid.cells, INT),)
+
     def _find_order(self, points: cla.Array, starts: Scratch, images: Scratch | None) -> Scratch:
         session, n = self._session, self._n
         counts = session.scratch(self._cells.grid.cells, INT, purpose="the counts of cells")
@@ -104,6 +119,8 @@ class RadixSort(_CellOrder):
 
     Repeatable: the order inside a cell is that of the input.
     """
+
+    _names = "cell_keys", "cell_starts", "gather_points"
 
     def _find_order(self, points: cla.Array, starts: Scratch, images: Scratch | None) -> Scratch:
         session, n, cells = self._session, self._n, self._cells.grid.cells

@@ -25,6 +25,7 @@ class Strips:
     """The method: the points of a row of cells are one run of candidates."""
 
     name = "strips"
+    stem = "grid/strips"
     dims = frozenset({2, 3})
     options = frozenset({"bin_width", "construction"})
     surveys_occupancy = True
@@ -88,7 +89,7 @@ def _requested_sides(problem: Problem) -> tuple[float, ...] | None:
 class StripsStructure(GridStructure):
     """See :class:`~clfrnn.methods.grid.structure.GridStructure`."""
 
-    stem: ClassVar[str] = "grid/strips"
+    stem: ClassVar[str] = Strips.stem
 
     def describe(self) -> list[str]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""

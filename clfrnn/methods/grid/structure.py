@@ -24,13 +24,16 @@ from ...primitives.readback import Box, PendingBox
 from ...primitives.reduce import bounding_box
 from ...runtime.launch_limits import check_turns
 from ...runtime.scratch import INT, Scratch
-from ...runtime.session import Session
+from ...runtime.session import Selection, Session
 from ..structure import Readers, SearchStructure
 from .binning import Binner, Bins, Layout
 from .cost_model import work_of_query
 from .plan import CellPlan, many_queries
 
 __all__ = ["CellFacts", "GridStructure"]
+
+#: The kernels that read the sorted copy.
+_READING = "read_order", "read_points"
 
 #: Words of a hit mask, as a share of those that follow from the rows and runs of a window. With a smaller share,
 #: queries of uniform clouds exceed them.
@@ -204,7 +207,7 @@ class GridStructure(SearchStructure):
 
     def readers(self) -> Readers:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        kernels, config = self.session.kernels(self.stem, self.config, None, VisitVariant())
+        kernels, config = self.session.selected(Selection(self.stem, self.config, _READING))
         return Readers(kernels, config.work_group_size, self._bins.places)
 
     @property

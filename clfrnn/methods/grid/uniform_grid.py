@@ -23,6 +23,7 @@ class UniformGrid:
     """The method: cells of side r, or wider ones where points are sparse."""
 
     name = "uniform_grid"
+    stem = "grid/uniform_grid"
     dims = frozenset({2, 3})
     options = frozenset({"construction"})
     surveys_occupancy = True
@@ -48,4 +49,4 @@ class UniformGrid:
 class UniformGridStructure(GridStructure):
     """See :class:`~clfrnn.methods.grid.structure.GridStructure`."""
 
-    stem: ClassVar[str] = "grid/uniform_grid"
+    stem: ClassVar[str] = UniformGrid.stem

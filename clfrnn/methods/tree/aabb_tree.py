@@ -16,7 +16,13 @@ from ...inputs.request import QueryRequest
 from ...planning.configs import VisitVariant
 from ...planning.problem import Problem
 from ...planning.tree_build import count_leaves
-from ...planning.tree_traversal import TreeWalkConfig, are_few, is_crowd, pays_to_divide, without_packs
+from ...planning.tree_traversal import (
+    TreeWalkConfig,
+    are_few_queries,
+    divides_uneven_queries,
+    is_crowded,
+    without_packets,
+)
 from ...planning.tuning import Tuning
 from ...primitives.readback import Box, PendingBox
 from ...primitives.reduce import bounding_box
@@ -28,7 +34,7 @@ from ...runtime.session import Session
 from ..options import check_construction, check_leaf_size, check_threshold
 from ..structure import Readers, SearchStructure
 from .build import Tree, TreeBuilder
-from .plan import ADVICE, TREE_CONSTRUCTIONS, TreePlan, plan_of
+from .plan import CONSTRUCTION_ADVICE, TREE_CONSTRUCTIONS, TreePlan, plan_aabb_tree
 
 __all__ = ["AabbTree", "TreeStructure"]
 
@@ -37,6 +43,7 @@ class AabbTree:
     """The method: a balanced tree of bounding boxes over points in the order of a space-filling curve."""
 
     name = "aabb_tree"
+    stem = "tree/aabb_tree"
     dims = frozenset(range(1, 13))
     options = frozenset({"construction", "leaf_size", "rebuild_threshold"})
     surveys_occupancy = True
@@ -45,14 +52,16 @@ class AabbTree:
     def check(self, options: dict[str, Any]) -> dict[str, Any]:
         """Return the options with defaults filled in; a leaf size of None is the default of the device."""
         return {
-            "construction": check_construction(options.get("construction", "morton"), TREE_CONSTRUCTIONS, ADVICE),
+            "construction": check_construction(
+                options.get("construction", "morton"), TREE_CONSTRUCTIONS, CONSTRUCTION_ADVICE
+            ),
             "leaf_size": check_leaf_size(options.get("leaf_size")),
             "rebuild_threshold": check_threshold(options.get("rebuild_threshold", 10)),
         }
 
     def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> TreePlan:
         """Plan leaves of the requested size, or of the default of the device."""
-        return plan_of(problem, profile, tuning)
+        return plan_aabb_tree(problem, profile, tuning)
 
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
@@ -69,7 +78,7 @@ class TreeStructure(SearchStructure):
     for each leaf.
     """
 
-    stem: ClassVar[str] = "tree/aabb_tree"
+    stem: ClassVar[str] = AabbTree.stem
 
     def __init__(
         self,
@@ -104,16 +113,16 @@ class TreeStructure(SearchStructure):
         config = self.config.ranked(session.tuning) if ranked else self.config
         config = dataclasses.replace(config, divided=variant.shared)
         together = function.idles and not function.lowers
-        return config if together else without_packs(config, session.profile, session.tuning)
+        return config if together else without_packets(config, session.profile, session.tuning)
 
     def divides(self, function: WalkFunction, m: int) -> bool:
         """For sums over few queries, and over uneven crowds, where the device would wait for the last queries."""
         if not (function.light and self.config.packed):
             return False
         tuning = self.session.tuning
-        if are_few(m, self.session.profile, tuning):
+        if are_few_queries(m, self.session.profile, tuning):
             return True
-        return pays_to_divide(self.problem.survey, m, tuning) and self._is_crowded()
+        return divides_uneven_queries(self.problem.survey, m, tuning) and self._is_crowded()
 
     def units(self, request: QueryRequest, config: TreeWalkConfig) -> int:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
@@ -128,7 +137,7 @@ class TreeStructure(SearchStructure):
         """Whether points crowd within the radius; the first call may wait for the device."""
         if not self.config.packed:
             return False
-        return is_crowd(self._measure()[1] if self._crowding is None else self._crowding, self.session.tuning)
+        return is_crowded(self._measure()[1] if self._crowding is None else self._crowding, self.session.tuning)
 
     def _measure(self) -> tuple[float, float]:
         """Wait for the growth of the leaves and the crowding of the points; the crowding is that of the first call."""

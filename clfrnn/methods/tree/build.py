@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyopencl.array as cla
 
-from ...planning.configs import room_for_points
+from ...planning.configs import sorted_copy_length
 from ...planning.problem import Problem
 from ...planning.tree_build import count_leaves, leaves_of_group, needed_leaves, plan_tree
 from ...primitives.fill import cleared
@@ -117,7 +117,7 @@ class TreeBuilder:
         session, problem, leaves, config = self._session, self._problem, self.leaves, self.config
         size = config.work_group_size
         sorted_points = session.scratch(
-            room_for_points(config.layout, problem.dim, problem.n),
+            sorted_copy_length(config.layout, problem.dim, problem.n),
             self._dtype,
             purpose="the points in the order of a tree",
         )

@@ -10,7 +10,7 @@ import pyopencl.array as cla
 
 from ...inputs.arrays import fetch
 from ...period import PeriodicBox
-from ...planning.tree_build import Cut, TreeConfig, cut_of
+from ...planning.tree_build import CurveDivision, TreeConfig, plan_curve_cut
 from ...primitives.radix_sort import sort_positions
 from ...primitives.readback import PendingBox
 from ...runtime.scratch import INT, Scratch
@@ -36,7 +36,7 @@ class TreeOrder:
         config, n = self._config, points.shape[0]
         if not config.slots(self._leaf_size) or n <= self._leaf_size:
             return self._by_place(points, bounds, images)
-        cut = cut_of(n, self._session.tuning)
+        cut = plan_curve_cut(n, self._session.tuning)
         ranges = self._cut(points, cut, bounds, images)
         keys = self._session.scratch(n, _UINT, purpose="the places of points on a curve")
         self._session.launch(
@@ -72,7 +72,7 @@ class TreeOrder:
         )
         return sort_positions(self._session, keys, config.curve_bits * config.dim)[1]
 
-    def _cut(self, points: cla.Array, cut: Cut, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
+    def _cut(self, points: cla.Array, cut: CurveDivision, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
         """The keys at which ranges with about as many points each begin, and the end of the last range."""
         session, size = self._session, self._config.work_group_size
         keys, ranges = (

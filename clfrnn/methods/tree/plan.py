@@ -10,10 +10,10 @@ from ...planning.tree_traversal import TreeWalkConfig, plan_tree_walk
 from ...planning.tuning import Tuning
 from ...profile import DeviceProfile
 
-__all__ = ["ADVICE", "TREE_CONSTRUCTIONS", "TreePlan", "plan_of"]
+__all__ = ["CONSTRUCTION_ADVICE", "TREE_CONSTRUCTIONS", "TreePlan", "plan_aabb_tree"]
 
 TREE_CONSTRUCTIONS = ("morton", "median")
-ADVICE = "'median' orders points on the host, level by level: leave it out unless you compare the two"
+CONSTRUCTION_ADVICE = "'median' orders points on the host, level by level: leave it out unless you compare the two"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class TreePlan:
     rebuild_threshold: float
 
 
-def plan_of(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> TreePlan:
+def plan_aabb_tree(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> TreePlan:
     """Plan leaves of the requested size, or of the default of the device, and packets on devices that use them."""
     neighbors = problem.survey.neighbors(problem.radius)
     leaf_size = problem.options["leaf_size"]

@@ -1,8 +1,8 @@
-"""Tuning: every number that was measured on some device, as frozen data that plans take as an argument.
+"""Tuning: the numbers that were measured on some device, as frozen data that plans take as an argument.
 
-What is mathematics, a limit of integers or the layout of a record is no tuning: it stands where it is used. A comment
-above each number says its unit, what it decides, and in parentheses on what it was measured; where no device is named,
-it was chosen. Defaults are those of a class of device: "cpu", "gpu" or "other".
+Numbers of mathematics, limits of integers and the layout of records are not tuning; they stand where they are used. A
+comment above each number says its unit, what it decides, and in parentheses on what device it was measured; where no
+device is named, it was chosen. Defaults are those of a class of device: "cpu", "gpu" or "other".
 """
 
 import dataclasses
@@ -27,19 +27,7 @@ __all__ = ["Prices", "Tiers", "Tuning", "default_tuning"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Tuning(Section):
-    """The measured numbers of one device, by what they belong to.
-
-    Examples
-    --------
-    >>> from clfrnn.planning.tuning import Tuning
-    >>> gpu = Tuning.default("gpu")
-    >>> gpu.walks.group, Tuning.default("cpu").walks.group
-    (64, 256)
-    >>> gpu.but(walks={"group": 128}).walks.group
-    128
-    >>> Tuning.from_dict(gpu.to_dict()) == gpu
-    True
-    """
+    """The numbers of one device, by section."""
 
     primitives: PrimitiveTuning
     walks: WalkTuning
@@ -53,7 +41,7 @@ class Tuning(Section):
     runtime: RuntimeTuning
 
     def but(self, **sections: dict[str, Any]) -> "Tuning":
-        """The same with other numbers, given by section and name."""
+        """The same tuning with other numbers, given by section and name."""
         changed = {name: dataclasses.replace(getattr(self, name), **numbers) for name, numbers in sections.items()}
         return dataclasses.replace(self, **changed)
 
@@ -62,12 +50,12 @@ class Tuning(Section):
         return hash(tuple(getattr(self, field.name) for field in dataclasses.fields(self)))
 
     def __hash__(self) -> int:
-        # Worked out once: plans are looked up by their tuning in less time than a launch takes.
+        # Computed once: plans are looked up by their tuning in less time than a launch takes.
         return self._hash
 
 
 def default_tuning(profile: DeviceProfile) -> Tuning:
-    """What was measured on devices of its class."""
+    """The defaults for the class of the device."""
     return _default(profile.kind)
 
 

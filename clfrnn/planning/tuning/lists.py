@@ -1,4 +1,4 @@
-"""The numbers of lists: what a first pass leaves for the rows, and how attributes of pairs are written."""
+"""The numbers of lists: first passes, and how attributes of pairs are written."""
 
 import dataclasses
 
@@ -11,15 +11,16 @@ __all__ = ["ListTuning"]
 class ListTuning(Section):
     """First passes and attributes."""
 
-    #: neighbors from which on a count of cells leaves a hit mask, and a GPU writes indices by sectors (H200)
+    #: mean number of neighbors from which on a count over cells writes a hit mask, and a GPU writes indices by sectors
+    #: (H200)
     mask_neighbors: float = number(6.0, cpu=0.0)
-    #: slots of a neighbor buffer for each query, at most: enough for 10 neighbors in the mean (H200: with 12 a hit mask
-    #: is as soon)
+    #: largest number of slots of a neighbor buffer for each query: enough for 10 neighbors in the mean (H200: with 12 a
+    #: hit mask is as fast)
     buffer_slots: int = number(20, least=0)
-    #: share of the free memory of a device that a first pass takes, at most
+    #: largest share of the free memory of a device that a first pass takes
     first_pass_share: float = number(1 / 8, most=1)
-    #: numbers of a list besides indices from which on a GPU writes indices alone and measures the rest from them, in
-    #: any case (H200)
+    #: numbers of a list besides indices from which on a GPU writes indices alone and computes the other numbers from
+    #: them, for any number of points (H200)
     attributes_apart: float = number(6e6)
     #: the same for each point (H200)
     attributes_apart_of_point: float = number(1.5)

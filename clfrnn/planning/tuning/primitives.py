@@ -1,4 +1,4 @@
-"""The numbers of primitives: reductions, copies, scans, sorts, and what is worked out for each pair of a list."""
+"""The numbers of primitives: reductions, copies, scans, sorts, and attributes of pairs."""
 
 import dataclasses
 
@@ -9,60 +9,65 @@ __all__ = ["PrimitiveTuning"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PrimitiveTuning(Section):
-    """Groups and tiles. On a CPU the items of a group take turns: groups are narrow, and each item has many rows."""
+    """Groups and tiles. On a CPU the work-items of a group run in turn: groups are narrow, and items have many rows.
+
+    Groups of one work-item need no barriers, on which a compiler for CPUs spends most of its work: PoCL took a quarter
+    of a second less for each kernel of a scan or a box than with groups of eight, and the kernels took no longer.
+    """
 
     #: groups of a pass over an array, for each compute unit
     groups_a_unit: int = number(8, least=1)
-    #: groups of a pass in all, at most: one group goes through what all of them found
+    #: largest number of groups of a pass: one group reads the results of all
     most_groups: int = number(1024, least=1)
-    #: work-items of a group that reduces points to their box
-    reduce_group: int = number(8, gpu=256, least=1)
-    #: points of such an item, at least, before there is another group
+    #: work-items of a group that reduces points to their bounding box
+    reduce_group: int = number(1, gpu=256, least=1)
+    #: least number of points of such a work-item before another group is used
     reduce_items: int = number(4, least=1)
-    #: points whose cells the occupancy sample looks into, at most
+    #: largest number of points whose cells the occupancy sample covers
     sampled_points: int = number(1 << 12, least=1, most=1 << 20)
-    #: points that the occupancy sample counts in these cells, at most
+    #: largest number of points that the occupancy sample counts in these cells
     counted_points: int = number(1 << 20, least=1)
-    #: counters for each sampled point, so that few of their cells meet in one
+    #: counters for each sampled point, so that few cells share one
     sample_slots: int = number(64, least=1, most=1 << 10)
     #: work-items of a group that copies, gathers, fills or unpacks rows
     copy_group: int = number(128, least=1)
-    #: fours of bytes that an item widens to integers
-    widen_items: int = number(4, least=1)
-    #: pairs of an integer and a real that an item takes apart
+    #: groups of four bytes that a work-item widens to integers
+    unpack_byte_items: int = number(4, least=1)
+    #: pairs of an integer and a real that a work-item splits
     unpack_items: int = number(8, least=1)
-    #: work-items of a group that brings rows out of a neighbor buffer, a row each
+    #: work-items of a group that copies rows out of a neighbor buffer, a row each
     buffer_rows_group: int = number(8, gpu=256, least=1)
 
-    #: work-items of a group that scans its share of many counts
-    scan_group: int = number(8, gpu=256, least=1)
-    #: counts of such an item in a tile
+    #: work-items of a group that scans a part of many counts
+    scan_group: int = number(1, gpu=256, least=1)
+    #: counts of such a work-item in a tile
     scan_items: int = number(64, gpu=8, least=1)
-    #: counts up to which one launch scans all: each group adds up what comes before its tile (H200)
+    #: counts up to which one launch scans all: each group adds up the counts before its tile (H200)
     one_launch_counts: int = number(1 << 14, gpu=1 << 17, least=-1)
     #: work-items of a group in that launch (H200: half as many take longer)
-    short_scan_group: int = number(8, gpu=1024, least=1)
-    #: counts of its tile (H200: half as many take longer)
+    short_scan_group: int = number(1, gpu=1024, least=1)
+    #: counts of a tile there (H200: half as many take longer)
     short_scan_tile: int = number(4096, least=1)
-    #: counts that an item keeps in registers there, at most, where groups are narrower than planned
+    #: largest number of counts that a work-item holds in registers there, where groups are narrower than planned
     short_scan_items: int = number(512, gpu=16, least=1)
 
     #: work-items of a group that sorts a tile of keys
     sort_group: int = number(8, gpu=128, least=1)
-    #: keys of such an item
+    #: keys of such a work-item
     sort_items: int = number(256, gpu=16, least=1)
-    #: keys of an item up to which they stay in registers and are sorted in local memory before they are moved
+    #: keys of a work-item up to which they stay in registers and are sorted in local memory before they are written
     sort_register_items: int = number(16, least=0)
-    #: tiles up to which each group adds up the digits of all by itself instead of by a scan (H200: 512 yes, 1,024 no)
+    #: tiles up to which each group adds up the digits of all tiles itself instead of by a scan (H200: 512 yes, 1,024
+    #: no)
     sort_few_tiles: int = number(768, least=0)
 
-    #: work-items of a group that works out distances, vectors and shifts of pairs
+    #: work-items of a group that computes distances, vectors and shifts of pairs
     pair_group: int = number(256, least=1)
-    #: pairs of such an item: the rows of a group are looked for once
+    #: pairs of such a work-item: the rows of a group are looked up once
     pair_items: int = number(8, least=1)
     #: work-items of a group that sorts rows, one each
     row_sort_group: int = number(64, least=1)
-    #: work-items of a group of a GPU that sorts short rows, an entry each
+    #: work-items of a group of a GPU that sorts short rows, one for each entry
     short_row_group: int = number(256, least=1)
-    #: entries of a short row, at most: twice as many keys of 12 bytes have to fit local memory
+    #: largest number of entries of a short row: twice as many keys of 12 bytes must fit local memory
     short_row_entries: int = number(512, least=1, most=512)

@@ -1,4 +1,4 @@
-"""The numbers of launches: how long one may take, and when a copy goes beside kernels."""
+"""The numbers of launches: how long a launch may take, and which copies run beside kernels."""
 
 import dataclasses
 
@@ -13,14 +13,14 @@ class RuntimeTuning(Section):
 
     #: seconds that a slice of a long launch should take: Ctrl-C and watchdogs are served between slices
     slice_seconds: float = number(0.5, least=1e-9)
-    #: pairs that any device tests in that time
+    #: pairs that every device tests in that time
     least_budget: int = number(1 << 20, least=1)
-    #: clocks of a lane in that time for each pair that the device is trusted with: a cautious guess
+    #: clock cycles of a lane for each pair, by which the pairs of a slice are estimated: a cautious guess
     clocks_of_pair: int = number(32, least=1)
-    #: times that a launch has to be surely below its budget, or runs of its kernel are timed
+    #: ratio of its budget to a launch's pairs from which on runs of the kernel are not timed
     surely_short: float = number(64.0, least=0)
-    #: share of two slices after which a run is looked at: to look costs a third of a launch
+    #: share of two slices after which the time of a run is read: to read it costs a third of a launch
     look_share: float = number(1 / 64, most=1)
-    #: items of kernels from which on a copy to the host goes on a queue of its own, beside them: between two kernels on
-    #: theirs a GPU stands still for some eight microseconds (H200)
+    #: work-items of kernels from which on a copy to the host goes to a queue of its own, beside them: a copy between
+    #: two kernels on one queue leaves a GPU idle for about eight microseconds (H200)
     copy_beside_items: int = number(1 << 18, least=0)

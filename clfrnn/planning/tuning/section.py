@@ -1,4 +1,4 @@
-"""Section: numbers that were measured on some device, checked when they are given, with defaults by class of device."""
+"""Section: numbers that were measured on some device, checked when they are set, with defaults by class of device."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CLASSES = ("cpu", "gpu", "other")
 def number(
     default: Any, *, least: float = 0, most: float = math.inf, power_of_two: bool = False, **of_class: Any
 ) -> Any:
-    """A field: its default, that of ``cpu``, ``gpu`` or ``other`` where it differs, and the range of its numbers."""
+    """A field with a default, other defaults by class of device (``cpu``, ``gpu``, ``other``), and limits."""
     defaults = {**dict.fromkeys(_CLASSES, default), **of_class}
     assert set(defaults) == set(_CLASSES), f"there are no such classes of device: {sorted(of_class)}"
     return dataclasses.field(
@@ -30,9 +30,9 @@ def number(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Section:
-    """Fields that are numbers, tuples of them, or sections. Frozen, and checked: a value that cannot be used raises.
+    """Frozen fields that are numbers, tuples of numbers, or sections; a value out of its limits raises.
 
-    The types of fields are read when a section is made: their modules do not put annotations off.
+    The types of fields are read at run time, so that modules of sections do not import ``annotations``.
     """
 
     def __post_init__(self) -> None:
@@ -47,7 +47,7 @@ class Section:
 
     @classmethod
     def default(cls: type[Own], kind: str) -> Own:  # noqa: PYI019 — Self is of Python 3.11
-        """The defaults of a class of device."""
+        """The defaults for a class of device."""
         values = {}
         for field in dataclasses.fields(cls):
             own: Any = field.type
@@ -55,12 +55,12 @@ class Section:
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Dicts, lists, numbers and the string "inf": what JSON can hold."""
+        """The section as dicts, lists, numbers and the string "inf", which JSON can hold."""
         return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
     @classmethod
     def from_dict(cls: type[Own], data: Mapping[str, Any]) -> Own:  # noqa: PYI019
-        """The section that :meth:`to_dict` wrote, with every name that there is and no other."""
+        """The section that :meth:`to_dict` wrote; a missing or unknown name raises."""
         types = {field.name: field.type for field in dataclasses.fields(cls)}
         given = set(data) if isinstance(data, Mapping) else set()
         if given != set(types):
@@ -76,7 +76,7 @@ def _is_section(wanted: Any) -> bool:
 
 
 def _fits(value: Any, wanted: Any, limits: Mapping[str, Any]) -> bool:
-    """Whether a value has the type that is wanted, and all its numbers lie within the limits."""
+    """Whether a value has the wanted type, and its numbers lie within the limits."""
     if _is_section(wanted):
         return isinstance(value, wanted)
     if parts := typing.get_args(wanted):
@@ -94,7 +94,7 @@ def _fits(value: Any, wanted: Any, limits: Mapping[str, Any]) -> bool:
 
 
 def _in_words(wanted: Any, limits: Mapping[str, Any]) -> str:
-    """What a field takes, for an error."""
+    """The values that a field accepts, in words."""
     if _is_section(wanted):
         return f"a {wanted.__name__}"
     least, most, power = limits["least"], limits["most"], limits["power_of_two"]
@@ -112,7 +112,7 @@ def _plain(value: Any) -> Any:
 
 
 def _read(value: Any, wanted: Any) -> Any:
-    """What :func:`_plain` wrote."""
+    """The inverse of :func:`_plain`."""
     if _is_section(wanted):
         return wanted.from_dict(value)
     if isinstance(value, (list, tuple)):

@@ -220,9 +220,11 @@ def test_plans_of_given_sides_have_them(profile):
 
 
 def measured(heading):
-    """The rows of the first table below a heading of the page on performance, by their titles."""
+    """The rows of a table of the page on performance by their titles: the first below a heading, or above a command."""
     page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
-    lines = page.split(heading)[1].split("\n\n|", 1)[1].split("\n\n", 1)[0].splitlines()
+    above, below = page.split(heading)[:2]
+    table = below.split("\n\n|", 1)[1] if heading.startswith("\n#") else above.rsplit("\n\n|", 1)[1]
+    lines = table.split("\n\n", 1)[0].splitlines()
     titles, _, *rows = ([cell.strip() for cell in line.strip("| ").split("|")] for line in lines)
     return [dict(zip(titles, row, strict=True)) for row in rows]
 

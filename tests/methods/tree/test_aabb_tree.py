@@ -98,7 +98,7 @@ def keys_of(session, monkeypatch, points, kernel):
 @pytest.mark.parametrize("kind", ["even", "crowded", "in one place", "with a stray"])
 def test_parts_of_the_curve_follow_the_points(session, monkeypatch, kind):
     """They stand in its order, and hold as many points each as a sample can tell, however points crowd."""
-    n, cut = 6000, trees.cut_of(6000, session.tuning)
+    n, cut = 6000, trees.plan_curve_cut(6000, session.tuning)
     points = clouds.uniform(n, 3, seed=3) if kind == "even" else clouds.multiscale(n, 3, seed=3)
     points[:: 2 if kind == "in one place" else n] = points[5]
     if kind == "with a stray":
@@ -374,7 +374,7 @@ def test_a_new_order_without_memory_leaves_the_old_points(session):
         index.update(before)
     assert tree_of(index)._outgrown_at_once
 
-    with refusing(""), pytest.raises(clfrnn.DeviceMemoryError):
+    with refusing("the places of points on a curve"), pytest.raises(clfrnn.DeviceMemoryError):
         index.update(clouds.uniform(len(points), 3, seed=31))
     assert_counts(index.count(), truth(before, 0.05))
 
@@ -606,7 +606,7 @@ def test_leaves_are_larger_where_points_have_more_neighbors():
 
 @pytest.mark.parametrize("n", [0, 1, 2, 9, 10, 100, 1023, 1024, 65_536, 10**6, 2**20, 2**24, 2**31 - 1])
 def test_the_curve_is_cut_by_a_part_of_the_points(n):
-    cut = trees.cut_of(n, Tuning.default("gpu"))
+    cut = trees.plan_curve_cut(n, Tuning.default("gpu"))
     assert cut.sampled == 1 << (cut.sampled.bit_length() - 1)
     assert cut.sampled * cut.apart <= max(1, n)
     assert cut.sampled == 1 or cut.sampled <= n / 10

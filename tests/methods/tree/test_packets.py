@@ -84,7 +84,7 @@ def test_queries_are_sorted(session, foreign, periodic):
     radii[:3] = 0
     index = build(points, 0.2, session=tuned(as_gpu(session), tree=CROWDED), **domain)
     assert structure_of(index).config.sorts
-    assert index._is_crowded()
+    assert structure_of(index)._is_crowded()
     for radius in (None, radii) if foreign else (radii,):
         expected = truth(points, 0.2 if radius is None else radius, queries=queries, **domain)
         assert_same(index.query(queries, radius=radius, sort="index"), expected)
@@ -104,13 +104,14 @@ def test_crowds_have_their_radii_sorted(session):
                 cloud, 0.1, session=tuned(as_gpu(session), tree={"crowd": n * 0.1**3 * 20}), rebuild_threshold=threshold
             )
             if threshold == 10:
-                assert index._is_crowded() == ranks
+                assert structure_of(index)._is_crowded() == ranks
             for _ in range(2):
                 index.update(points)
             radii = np.full(n, 0.1, np.float32)
             assert np.array_equal(index.count(radius=radii).get(), index.count().get())
-            assert index._is_crowded() == ranks
-    assert not build(points * np.float32(0.1), 0.1, session=session)._is_crowded() or session.profile.kind == "gpu"
+            assert structure_of(index)._is_crowded() == ranks
+    index = build(points * np.float32(0.1), 0.1, session=session)
+    assert not structure_of(index)._is_crowded() or session.profile.kind == "gpu"
 
 
 @pytest.mark.parametrize("foreign", [False, True], ids=["self", "foreign"])
@@ -145,13 +146,15 @@ def test_blocks_of_like_radii_keep_their_order(session):
 def test_only_uneven_crowds_are_divided():
     even = Survey(n=10**6, low=(0.0,) * 3, high=(1.0,) * 3, others=500.0)
     uneven = dataclasses.replace(even, unevenness=8.0)
-    assert [packs.pays_to_divide(each, 10**6, GPU) for each in (even, uneven)] == [False, True]
-    assert not packs.pays_to_divide(uneven, 2**31 - 1, GPU), "the numbers of items would be no ints"
+    assert [packs.divides_uneven_queries(each, 10**6, GPU) for each in (even, uneven)] == [False, True]
+    assert not packs.divides_uneven_queries(uneven, 2**31 - 1, GPU), "the numbers of items would be no ints"
     # Of a thousand million points one of 1,024 is counted, of which two in one cell stand for a million pairs.
     sample = plan_sample(GPU, 1 << 30)
     chance = dataclasses.replace(even, n=1 << 30, others=40.0, unevenness=4.0, sample=sample)
     assert chance.unevenness_beyond_chance < 3 < dataclasses.replace(chance, others=1e4).unevenness_beyond_chance
-    assert [packs.pays_to_divide(each, 10**6, GPU) for each in (chance, dataclasses.replace(chance, others=1e4))] == [
+    assert [
+        packs.divides_uneven_queries(each, 10**6, GPU) for each in (chance, dataclasses.replace(chance, others=1e4))
+    ] == [
         False,
         True,
     ]
@@ -196,7 +199,7 @@ def test_queries_that_go_alone_are_not_divided(session):
 def test_few_queries_are_divided(session):
     """As there are too few packs to keep a device busy."""
     h200 = RECORDED["h200"]
-    assert [packs.are_few(m, *with_tuning(h200)) for m in (1, 30_000, 10**6)] == [True, True, False]
+    assert [packs.are_few_queries(m, *with_tuning(h200)) for m in (1, 30_000, 10**6)] == [True, True, False]
     for few, of_unit in ((True, N), (False, 0)):
         index = build(CLOUD, session=tuned(as_gpu(session), tree={"few_queries_a_unit": of_unit}))
         assert f"divided {few}" in index.explain()
@@ -290,7 +293,7 @@ def test_more_leaves_than_a_list_holds(session):
     """Every leaf is touched by every pack: lists are emptied on the way, and the stack is not outgrown."""
     points = clouds.uniform(N, 3, seed=13)
     index = build(points, 3.0, session=as_gpu(session), leaf_size=1)
-    assert structure_of(index)._builder.leaves > structure_of(index).config.room
+    assert structure_of(index)._builder.leaves > structure_of(index).config.leaf_capacity
     assert (index.count().get() == N - 1).all()
 
 

@@ -1,0 +1,53 @@
+"""What drivers' compilers have to say: nothing of the library's own code, and nothing on a user's terminal."""
+
+import secrets
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cla
+import pytest
+
+import clfrnn
+from clfrnn import clouds
+from clfrnn.errors import KernelBuildError
+from clfrnn.runtime import program
+
+POINTS = clouds.uniform(200, 3, seed=1)
+
+#: Compilers warn of the comparison under &. The number keeps drivers from finding the program in their caches.
+SUSPICIOUS = "count += 1 & j >= 0 & (i != {});"
+
+
+@pytest.fixture
+def function():
+    return clfrnn.NeighborFunction(
+        arguments="global int *counts",
+        state="int count = 0;",
+        per_neighbor=SUSPICIOUS.format(-1 - secrets.randbits(30)),
+        finish="counts[i] = count;",
+    )
+
+
+def test_warnings_are_errors_in_tests(session, function):
+    """So what the library compiles in any of them has none."""
+    text = f"kernel void f(int i, int j, int count) {{ {function.per_neighbor} }}"
+    try:
+        cl.Program(session.context, text).build(["-Werror"])
+    except cl.Error:
+        index = clfrnn.build_index(POINTS, 0.2, method="strips", session=session)
+        with pytest.raises(KernelBuildError):
+            index.visit(function, counts=cla.zeros(session.queue, len(POINTS), np.int32))
+    else:
+        pytest.skip("this driver knows no -Werror")
+
+
+def test_nothing_is_printed_of_code_that_compilers_warn_of(session, function, capfd, monkeypatch):
+    monkeypatch.setattr(program, "_WARNINGS", "-w")
+    index = clfrnn.build_index(POINTS, 0.2, method="strips", session=session)
+    counts = cla.zeros(session.queue, len(POINTS), np.int32)
+    capfd.readouterr()
+
+    index.visit(function, counts=counts)
+
+    assert np.array_equal(counts.get(), index.count().get())
+    assert capfd.readouterr() == ("", "")
