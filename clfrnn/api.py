@@ -1,4 +1,4 @@
-"""search() and build_index(): arguments are checked here, and the default session is known here alone."""
+"""The public calls search() and build_index(): checks their arguments; only here is a default session chosen."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ __all__ = ["build_index", "default_session", "search"]
 
 @functools.cache
 def default_session() -> Session:
-    """The session of this process, made at first use.
+    """Return the session of this process, made at the first call.
 
-    Its device is ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU, one whose
-    driver ends long loops coming last.
+    Its device is ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU. Devices whose
+    drivers bound loops come last.
 
     Raises
     ------
     NoDeviceError
-        There is none.
+        There is no device.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def _session_of_queue(queue: cl.CommandQueue) -> Session:
 
 
 def _choose_session(session: Session | None, *arrays: object) -> Session:
-    """The session given, else that of the first device array, else the default one."""
+    """Return `session`, else the session of the first device array, else the default session."""
     if session is not None:
         if not isinstance(session, Session):
             raise InvalidInputError(
@@ -98,23 +98,23 @@ def search(
     session: Session | None = None,
     **options: Any,
 ) -> NeighborList:
-    """Every point within `radius` of every query, exactly.
+    """Find every point within `radius` of every query, exactly.
 
     Parameters
     ----------
-    points : (n, dim) float32 or float64 — any order, finite; numpy, nested sequences, or ``pyopencl.array.Array``
-    radius : scalar, or (m,) one per query — in the points' unit; the ball is closed, ``d <= radius`` counts
-    queries : (m, dim) — where to search from; the points themselves when not given
+    points : (n, dim) float32 or float64, finite, in any order; numpy, nested sequences, or ``pyopencl.array.Array``
+    radius : scalar, or (m,) for one radius per query, in the points' unit; the ball is closed, ``d <= radius`` counts
+    queries : (m, dim); the points themselves when not given
     method : "auto", "brute_force", "uniform_grid", "strips", "fenns" or "aabb_tree"
-    box : (dim,) lengths, or (2, dim) low and high corners — the periodic domain; points need not lie inside
-    periodic : bool, or one for each axis — every image within the radius counts, each once
+    box : (dim,) lengths, or (2, dim) low and high corners, of the periodic domain; points need not lie inside
+    periodic : bool, or one for each axis; every image within the radius counts once
     include_self : whether a point counts as its own neighbor; without effect when `queries` are given
-    distances, vectors : whether the list carries them; with periodic axes, vectors come with shifts
-    sort : None, "index" or "distance" — the order inside a row
-    half : each pair once, ``i < j``; a point and its own image once, by the direction of the shift
-    max_bytes : bytes that the list may take on the device
-    session : a :class:`Session`; by default that of the device arrays passed, else :func:`default_session`
-    **options : the method's own, see :doc:`methods`
+    distances, vectors : whether the list has them; with periodic axes, vectors come with shifts
+    sort : None, "index" or "distance", the order inside a row
+    half : whether each pair is listed once, with ``i < j``; a point and its own image once, by the sign of the shift
+    max_bytes : largest number of bytes of the list on the device
+    session : a :class:`Session`; by default that of the device arrays given, else :func:`default_session`
+    **options : options of the method, see :doc:`methods`
 
     Returns
     -------
@@ -123,15 +123,15 @@ def search(
     Raises
     ------
     InvalidInputError
-        An argument cannot be searched; the message says which, and what to do.
+        An argument cannot be searched; the message says which one, and what to do.
     DeviceMemoryError
-        The list does not fit on the device or exceeds `max_bytes`; nothing is ever cut off.
+        The list does not fit the device or `max_bytes`; nothing is cut off.
     NoDeviceError
-        There is no OpenCL device, or its driver would end the loops of such a search early.
+        There is no OpenCL device, or its driver bounds the loops of this search.
 
     Notes
     -----
-    Cost: about five passes over the points, then two visits to every query's surroundings.
+    Cost: about five passes over the points, then two visits of every query.
 
     Examples
     --------
@@ -169,17 +169,19 @@ def build_index(
     session: Session | None = None,
     **options: Any,
 ) -> Index:
-    """An index over `points` for many queries with radii up to `radius`.
+    """Build an index over `points` for many queries with radii up to `radius`.
 
     Parameters
     ----------
-    points : (n, dim) float32 or float64 — any order, finite; copied, never changed
-    radius : scalar — the largest that queries will use, in the points' unit
-    method : "auto", "brute_force", "uniform_grid", "strips", "fenns" or "aabb_tree"
-    box : (dim,) lengths, or (2, dim) low and high corners — the periodic domain; points need not lie inside
-    periodic : bool, or one for each axis — every image within the radius counts, each once
+    points : (n, dim) float32 or float64, finite, in any order; copied, never changed
+    radius : scalar, the largest radius of later queries, in the points' unit
+    method, box, periodic : as for :func:`search`
     session : a :class:`Session`; by default that of `points` on a device, else :func:`default_session`
-    **options : the method's own, see :doc:`methods`
+    **options : options of the method, see :doc:`methods`
+
+    Returns
+    -------
+    Index
 
     Raises
     ------
@@ -188,11 +190,11 @@ def build_index(
     NoDeviceError
         As for :func:`search`.
     TypeError
-        The method does not take one of the options.
+        The method does not have one of the options.
 
     Notes
     -----
-    Cost: about five passes over the points and one wait; compiles on first use.
+    Cost: about five passes over the points and one wait; compiles at first use.
 
     Examples
     --------
@@ -220,7 +222,10 @@ def _build(
     per_query: bool,
     queried_once: Any = None,
 ) -> tuple[SearchStructure, str]:
-    """The structure and its method; `queried_once` is what a search asks for, None where an index is kept."""
+    """Build the structure, and return it with the name of its method.
+
+    `queried_once` are the queries of a single search, or None for an index.
+    """
     session.check_process()
     chosen = _check_method(method, options)
     array, pending, _ = take_points(session, points, "points")
@@ -238,7 +243,7 @@ def _build(
     box = check_box(*domain, dim, array.dtype)
     if box is not None:
         check_images(box, largest, n)
-    # They are checked when the index stands; what has no length counts as so many as the points until then.
+    # Queries are checked after the structure is built. Until then, queries without a length count as `n`.
     m = None if queried_once is None else operator.length_hint(queried_once, n)
     if chosen is not None:
         crowding = chosen.surveys_occupancy
@@ -267,7 +272,7 @@ def _build(
 
 
 def _survey(session: Session, array: cla.Array, radius: float, pending: PendingBox | None, *, crowding: bool) -> Survey:
-    """The box and the crowding of checked points, as far as they are asked for."""
+    """The survey of checked points: their box if it is known, and their crowding if that is needed."""
     n, dim = array.shape
     if pending is None:
         return Survey(n=n, low=(0.0,) * dim, high=(0.0,) * dim)
@@ -282,7 +287,7 @@ def _survey(session: Session, array: cla.Array, radius: float, pending: PendingB
 
 
 def _check_method(method: object, options: dict[str, Any]) -> Method | None:
-    """The method of that name, or None for "auto"; TypeError for options that it does not take."""
+    """The method of that name, or None for "auto"; raises TypeError for an option that the method does not have."""
     if not isinstance(method, str) or (method != "auto" and method not in METHODS):
         raise InvalidInputError(
             f"method: expected 'auto' or one of {', '.join(METHODS)}, got {method!r}; leave it out to have one chosen"

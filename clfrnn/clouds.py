@@ -1,4 +1,4 @@
-"""Seeded point clouds for tests, benchmarks and ``clfrnn verify``; all fill about the unit cube.
+"""Seeded point clouds for tests, benchmarks and ``clfrnn verify``, most of them in the unit cube.
 
 >>> uniform(3, 2, seed=1).shape
 (3, 2)
@@ -93,7 +93,7 @@ def dam_break(n: int, dim: int = 3, *, dtype: npt.DTypeLike = np.float32, seed: 
 
 
 def duplicates(n: int, dim: int = 3, *, dtype: npt.DTypeLike = np.float32, seed: int = 0) -> Points:
-    """Every place is taken by about four points."""
+    """Random positions with about four points each."""
     rng = np.random.default_rng(seed)
     places = rng.random((max(1, n // 4), dim))
     return places[rng.integers(len(places), size=n)].astype(dtype)
@@ -110,11 +110,10 @@ def edges(
     low: float = 0.0,
     high: tuple[float, ...] | None = None,
 ) -> Points:
-    """Points on the edges of cells counted from `low`, partners at `radius` from them, and floating-point neighbors of
-    both: the pairs on which a careless window fails. The first point is `low` on every axis.
+    """Points on the edges of cells counted from `low`, points at `radius` from them, and adjacent floats of both.
 
-    With `high` they lie on edges of all cells up to there, and the last point is `high`: for cells that follow the
-    extent of the points.
+    On these pairs a window without padding fails. The first point is `low` on every axis. With `high`, points lie on
+    the edges of all cells up to `high`, which is the last point: for cells that follow the extent of the points.
     """
     rng = np.random.default_rng(seed)
     kind: Any = np.dtype(dtype)
@@ -137,13 +136,13 @@ def edges(
 
 
 def _nudge(rng: np.random.Generator, values: Points) -> Points:
-    """Each value, or one of its two neighbors in floating point."""
+    """Each value, or one of the two adjacent floats."""
     towards = rng.choice([-np.inf, 0.0, np.inf], values.shape)
     stepped = np.nextafter(values, towards.astype(values.dtype))
     return np.where(towards == 0, values, stepped).astype(values.dtype)
 
 
-#: The clouds that need no more than a size, a dimension, a dtype and a seed.
+#: The clouds that need only a size, a dimension, a dtype and a seed.
 CLOUDS = {
     make.__name__: make for make in (uniform, lattice, shell, clustered, multiscale, filament, dam_break, duplicates)
 }

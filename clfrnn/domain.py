@@ -1,4 +1,4 @@
-"""CellGrid: cells on a torus whose size is bounded by the number of points."""
+"""CellGrid: the cells of a grid, whose number is bounded by the number of points."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .period import PeriodicBox, at_home
+from .period import PeriodicBox, lies_inside
 
 __all__ = [
     "CellCounts",
@@ -22,23 +22,23 @@ __all__ = [
     "torus_like",
 ]
 
-#: Cell coordinates are clamped to ±2**29 in the kernels; planning stays a factor of two inside.
+#: Kernels clamp cell coordinates to ±2**29; plans stay within half of that.
 _COORDINATE_RANGE = 2.0**28
 _CLAMPED = 2**29
 
-#: A side that was a whole part of a length stays one, though it was rounded since.
+#: Factor by which a side that divides a length still divides it after rounding.
 _WHOLE = 1 + 1e-6
 
-#: Below this many cells per point, the grid holds the whole domain and nothing wraps.
+#: Number of cells for each point up to which the grid covers the whole domain and does not wrap.
 _DENSE_CELLS_PER_POINT = 4
 
-#: So often at least does a torus go round a periodic box, where it has to go round a whole number of times.
-_LEAST_TURNS = 8
+#: Least number of times that a torus wraps in a periodic box, where it wraps a whole number of times.
+_LEAST_WRAPS = 8
 
-#: Addresses, and one more, are counted in int32.
+#: Largest number of addresses: these, and one more, are counted in int32.
 _MOST_CELLS = 2**30
 
-#: Squares of differences below these are too small to be rounded finely, or vanish.
+#: Least half width of a window: squares of smaller differences are rounded coarsely or vanish.
 _LEAST_REACH = {"float": 2.0**-63, "double": 2.0**-511}
 _LARGEST_SIDE = {"float": 2.0**120, "double": 2.0**1000}
 _DTYPE: dict[str, Any] = {"float": np.float32, "double": np.float64}
@@ -46,14 +46,13 @@ _DTYPE: dict[str, Any] = {"float": np.float32, "double": np.float64}
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CellGrid:
-    """Cells of one side for each axis, counted from ``low``.
+    """Cells with one side for each axis, counted from ``low``.
 
-    The cell coordinate of ``x`` on an axis is ``floor((x - low) * inverse)`` in the points' dtype, ``inverse`` being
-    one over the side in that dtype. Its address is the
-    coordinate itself where the grid holds the domain, and the coordinate modulo ``shape`` (a power of two) where
-    ``wrapped``. Points beyond the box a grid was made for are clamped into its border cells, or wrap.
-    Where an axis is periodic, ``periods`` is the number of cells in its length, and cells hold the images of points
-    that lie in the box; elsewhere it is 0.
+    The cell coordinate of ``x`` on an axis is ``floor((x - low) * inverse)`` in the points' dtype, where ``inverse`` is
+    one over the side in that dtype. The address of a cell is the coordinate itself where the grid covers the domain,
+    and the coordinate modulo ``shape``, a power of two, where it is ``wrapped`` on a torus. Points beyond the box that
+    a grid was made for are clamped into its border cells, or wrap. On a periodic axis ``periods`` is the number of
+    cells in a period, and cells hold the images of points inside the box; on other axes ``periods`` is 0.
     """
 
     low: tuple[float, ...]
@@ -65,12 +64,12 @@ class CellGrid:
 
     @property
     def masks(self) -> tuple[int, ...]:
-        """What the coordinate of a cell is masked with to give its place on the axis."""
+        """The masks that turn the coordinate of a cell into its address on each axis."""
         return tuple(many - 1 if self.wrapped else -1 for many in self.shape)
 
     @property
     def ends(self) -> tuple[tuple[int, int], ...]:
-        """The first and the last coordinate of a cell on each axis, into which those beyond are clamped."""
+        """The first and the last cell coordinate on each axis, to which others are clamped."""
         free = (-_CLAMPED, _CLAMPED) if self.wrapped else None
         return tuple(
             (0, period - 1) if period else free or (0, many - 1)
@@ -79,13 +78,13 @@ class CellGrid:
 
     @functools.cached_property
     def cells(self) -> int:
-        """Number of addresses."""
+        """The number of addresses."""
         return math.prod(self.shape)
 
-    def tells_apart(self, reaches: Sequence[float]) -> bool:
-        """Whether, on periodic axes, all cells of a window of these reaches have addresses of their own.
+    def has_unique_addresses(self, reaches: Sequence[float]) -> bool:
+        """Whether all cells of a window with these half widths have different addresses on periodic axes.
 
-        A hundredth and a few cells more are for cells that are rounded, and for windows widened to whole ones.
+        A margin of 1 % and a few cells covers rounding, and windows that are widened to whole cells.
         """
         return not self.wrapped or all(
             2.02 * reach / side + 4 <= many
@@ -94,13 +93,13 @@ class CellGrid:
         )
 
     def serves(self, low: tuple[float, ...], high: tuple[float, ...]) -> bool:
-        """Whether this grid is still a good one for a cloud that now fills the box from `low` to `high`.
+        """Whether this grid still fits points that now fill the box from `low` to `high`.
 
-        It is an exact one for any cloud; this asks only whether border cells would collect points, or whether points
-        that have left a periodic box as one would be at home in another.
+        Results are exact in any case. The grid fits unless border cells would collect points, or points that have left
+        a periodic box together lie inside the box when it begins elsewhere.
         """
         return all(
-            at_home(a, period * side, new_low, new_high) or new_high - new_low > period * side
+            lies_inside(a, period * side, new_low, new_high) or new_high - new_low > period * side
             if period
             else self.wrapped or (a - side <= new_low and new_high <= a + (count + 1) * side)
             for a, side, count, period, new_low, new_high in zip(
@@ -111,29 +110,29 @@ class CellGrid:
 
 @functools.lru_cache(maxsize=64)
 def padded_radius(radius: float, real: str) -> float:
-    """Half the width of a search window: the next float above `radius`, and never so small that its square vanishes.
+    """The padded radius, half the width of a window: the next float above `radius`, or more where its square vanishes.
 
-    A pair whose rounded squared distance is at most the rounded square of `radius` differs on no axis by more
-    than `radius` after rounding, hence by less than the next float before rounding. Differences whose square
-    rounds to zero count as zero, hence the floor.
+    A pair whose rounded squared distance is at most the rounded square of `radius` differs on no axis by more than
+    `radius` after rounding, hence by less than the next float before rounding. Differences whose square rounds to zero
+    count as zero, hence the lower limit.
     """
     dtype = _DTYPE[real]
     return float(max(np.nextafter(dtype(radius), dtype(np.inf)), dtype(_LEAST_REACH[real])))
 
 
 class CellCounts(NamedTuple):
-    """The cells that a domain takes, before they have addresses: their sides, and how many there are on each axis."""
+    """The cells of a domain before they have addresses: their sides, and their number on each axis."""
 
     sides: tuple[float, ...]
     shape: tuple[int, ...]
-    #: how many fill the length of a periodic axis, 0 for others
+    #: the number of cells in a period, 0 on axes that are not periodic
     periods: tuple[int, ...]
-    #: cells of the torus that all share, 0 where each has an address of its own
+    #: the number of addresses of the torus, or 0 where each cell has an address of its own
     torus: int
 
     @property
     def addresses(self) -> int:
-        """Addresses of cells, which is how many starts of cells an index holds."""
+        """The number of addresses, for each of which an index has the start of a cell."""
         return self.torus or math.prod(self.shape)
 
 
@@ -146,7 +145,7 @@ def count_cells(
     real: str,
     box: PeriodicBox | None = None,
 ) -> CellCounts:
-    """The cells of :func:`fit_cells`, before those of a torus are rounded to whole turns."""
+    """The cells of :func:`fit_cells`, before the sides of a torus are fitted to a periodic box."""
     lengths = box.lengths if box is not None else (0.0,) * len(sides)
     if box is not None:
         low, high = box.domain(low, high)
@@ -157,15 +156,15 @@ def count_cells(
     return CellCounts(sides=whole, shape=shape, periods=periods, torus=torus)
 
 
-@functools.lru_cache(maxsize=64)  # sides that are compared against each other share most of their axes
+@functools.lru_cache(maxsize=64)  # sides that are compared share most of their axes
 def _count_on_axis(low: float, high: float, side: float, length: float, real: str) -> tuple[float, int, int]:
-    """The side of cells, how many there are, and how many fill the length of a periodic axis, 0 where that is 0."""
+    """The side of cells, their number, and their number in a period, which is 0 where `length` is 0."""
     side = _fit_side(low, high, side, real)
     period = 0
     if length:
         period = max(1, math.floor(min(length / side * _WHOLE, _COORDINATE_RANGE)))
         side = length / period
-    # Kernels round the difference, too: a cell more or less at the end is all the same, as they clamp.
+    # Kernels round the difference too. One cell more or less at the end does not matter, as kernels clamp.
     return side, period or math.floor(min((high - low) * _inverse(side, real), 2 * _COORDINATE_RANGE)) + 1, period
 
 
@@ -178,17 +177,18 @@ def fit_cells(
     real: str,
     box: PeriodicBox | None = None,
 ) -> CellGrid:
-    """The grid of cells with the given `sides`, or the least above them whose coordinates stay in range.
+    """The grid of cells with the given `sides`, or with the next larger ones whose coordinates stay in range.
 
-    Memory is bounded by the number of points, whatever the extent: a domain of up to four cells a point is held whole,
-    a larger one wraps around a torus of about two cells a point. The sides are kept either way, save that whole cells
-    fill the length of a periodic axis, and whole turns of a torus fill that of the first: where a row of cells passes
-    the edge of the box it then also passes the edge of the torus, and is divided there once.
+    Memory is bounded by the number of points, whatever their extent: a domain of up to four cells for each point is
+    covered by the grid, and a larger one wraps around a torus of about two cells for each point. Sides change only on
+    periodic axes, of which a whole number of cells fills a period. On the first axis a torus also wraps a whole number
+    of times, so that a row of cells that crosses the edge of the box crosses the edge of the torus there, and is
+    divided once.
     """
     counts = count_cells(low=low, high=high, sides=sides, n=n, real=real, box=box)
     shape, periods = counts.shape, list(counts.periods)
     if counts.torus:
-        shape = _torus(shape, counts.torus, along=max(1, periods[0] // _LEAST_TURNS) if periods[0] else 0)
+        shape = _torus(shape, counts.torus, along=max(1, periods[0] // _LEAST_WRAPS) if periods[0] else 0)
         periods[0] -= periods[0] % shape[0]
     lengths = box.lengths if box is not None else (0.0,) * len(sides)
     sides = tuple(
@@ -203,10 +203,10 @@ def fit_cells(
 
 
 def torus_like(grid: CellGrid, n: int) -> CellGrid:
-    """Cells like those of `grid` for `n` rows that may lie anywhere, none of which a border cell collects.
+    """A grid with cells like those of `grid` for `n` rows that may lie anywhere, none collected by border cells.
 
-    About two cells for each of them, and no more than `grid` has. On periodic axes, and on a torus, nothing lies
-    outside: that grid serves them as it is, but that border cells on open axes beside periodic ones collect what does.
+    It has about two cells for each row, and no more than `grid` has. Where `grid` is a torus or has periodic axes, it
+    is returned as it is: only border cells on open axes beside periodic ones then collect rows.
     """
     if grid.wrapped or any(grid.periods):
         return grid
@@ -223,7 +223,7 @@ def grid_of(
     real: str,
     wrapped: bool = False,
 ) -> CellGrid:
-    """The grid of `shape` cells from `low` on, their sides rounded; the rest as in :class:`CellGrid`."""
+    """The grid of `shape` cells from `low` on, with rounded sides; other parameters as in :class:`CellGrid`."""
     rounded = tuple(
         [
             float(_DTYPE[real](side if period else min(side, _LARGEST_SIDE[real])))
@@ -241,21 +241,21 @@ def grid_of(
 
 
 def _fit_side(low: float, high: float, side: float, real: str) -> float:
-    """`side`, or the least side above it that keeps the coordinates of its axis in range."""
+    """Return `side`, or the least larger side that keeps the coordinates of its axis in range."""
     finest = high / _COORDINATE_RANGE - low / _COORDINATE_RANGE
     return float(_DTYPE[real](min(max(side, finest, _LEAST_REACH[real]), _LARGEST_SIDE[real])))
 
 
 def _inverse(side: float, real: str) -> float:
-    """One over a side, as kernels multiply by it."""
+    """One over a side, rounded as kernels multiply by it."""
     dtype = _DTYPE[real]
     return float(dtype(1.0) / dtype(side))
 
 
 def _torus(extent: tuple[int, ...], cells: int, along: int) -> tuple[int, ...]:
-    """Powers of two, `cells` of them in all, spread over the axes so that each wraps about as often.
+    """The shape of a torus of `cells` addresses: powers of two, so that each axis wraps about equally often.
 
-    On the first axis at most `along`, where that is not 0.
+    The first axis has at most `along` cells, where that is not 0.
     """
     shape = [1] * len(extent)
     while math.prod(shape) < cells:

@@ -1,4 +1,4 @@
-"""The errors that clfrnn raises on purpose. A message says which argument, what was expected, what came, what to do."""
+"""The errors that clfrnn raises; a message names the argument, what was expected, what was given, what to do."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = [
 
 
 class ClfrnnError(Exception):
-    """The root of clfrnn's errors."""
+    """The base class of clfrnn's errors."""
 
 
 class InvalidInputError(ClfrnnError, ValueError):
-    """An argument holds a value that cannot be searched: a NaN, a wrong shape, a radius below zero."""
+    """An argument has a value that cannot be searched: a NaN, a wrong shape, a negative radius."""
 
 
 class ArgumentError(InvalidInputError, TypeError):
@@ -25,14 +25,14 @@ class ArgumentError(InvalidInputError, TypeError):
 
 
 class NoDeviceError(ClfrnnError, RuntimeError):
-    """No OpenCL device fits what was asked for."""
+    """No OpenCL device fits the request."""
 
 
 class DeviceMemoryError(ClfrnnError, MemoryError):
-    """A result or an index does not fit; nothing was truncated, nothing was returned.
+    """A result or an index does not fit memory; nothing was truncated or returned.
 
-    Carries ``needed``, bytes in all; ``available``, bytes that the device, or the budget given, has left; and
-    ``largest_allocation``, bytes that the device allows in one piece.
+    It has ``needed``, the bytes in all; ``available``, the bytes that the device or the given limit has left; and
+    ``largest_allocation``, the bytes that the device allows in one allocation.
     """
 
     def __init__(self, message: str, *, needed: int = 0, available: int = 0, largest_allocation: int = 0) -> None:
@@ -43,7 +43,7 @@ class DeviceMemoryError(ClfrnnError, MemoryError):
 
 
 class KernelBuildError(ClfrnnError, RuntimeError):
-    """The device's compiler refused a kernel. Carries ``device``, ``config`` and the numbered ``source``."""
+    """The device's compiler refused a kernel; the error has ``device``, ``config`` and the numbered ``source``."""
 
     def __init__(self, message: str, *, device: str = "", config: object = None, source: str = "") -> None:
         super().__init__(message)

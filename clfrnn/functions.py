@@ -1,4 +1,4 @@
-"""NeighborFunction: the code that runs for every neighbor, in pieces that each walk puts where they belong."""
+"""NeighborFunction: the code that runs for every neighbor, in pieces that walks insert."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["PIECES", "Argument", "NeighborFunction", "WalkFunction", "walk_funct
 #: The pieces of a function, in the order in which they stand in a kernel.
 PIECES = ("preamble", "arguments", "state", "per_neighbor", "finish")
 
-#: Keywords of the calls that run a function, and the names that it sees.
-_TAKEN_BY_CALLS = frozenset({"function", "queries", "radius", "include_self", "self"})
+#: Keywords of the calls that run a function, and names in scope of the code.
+_CALL_KEYWORDS = frozenset({"function", "queries", "radius", "include_self", "self"})
 _IN_SCOPE = frozenset({"i", "j", "d2", "dx", "shift", "r2", "reach2", "real", "real_vec"})
 
 _ARGUMENT = re.compile(
@@ -29,7 +29,7 @@ _VALUE = re.compile(r"^(real|real_vec|(u?(char|short|int|long)|float|double|half
 
 @dataclasses.dataclass(frozen=True)
 class Argument:
-    """One argument of a NeighborFunction, as its declaration says."""
+    """One argument of a NeighborFunction, as declared."""
 
     name: str
     ctype: str
@@ -39,36 +39,36 @@ class Argument:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class NeighborFunction:
-    """Your own OpenCL C for one query and its neighbors, run by :meth:`clfrnn.Index.visit`.
+    """Your own OpenCL C for a query and its neighbors, run by :meth:`clfrnn.Index.visit`.
 
     Parameters
     ----------
-    arguments : declarations, separated by commas — ``T name``, ``real name``, ``real_vec name`` or
-        ``global [const] T *name``; their values are keywords of ``visit``
-    state : runs once for each query, before its neighbors; what it declares is seen by the other two
+    arguments : declarations, separated by commas: ``T name``, ``real name``, ``real_vec name`` or ``global [const] T
+        *name``; their values are keywords of ``visit``
+    state : runs once for each query, before its neighbors; the other two pieces see what it declares
     per_neighbor : runs once for each neighbor; ``break`` and ``continue`` leave this neighbor only
-    finish : runs once for each query, after its neighbors, also where there were none
+    finish : runs once for each query, after its neighbors, also where there are none
     preamble : stands before the kernel: functions, types, ``#define``
-
-    Notes
-    -----
-    In scope are ``int i, j``, the caller's own numbers of query and neighbor; ``d2``, the squared distance; ``dx``, the
-    vector from query to neighbor with its shift; ``shift``, the periodic image of the neighbor in integers; ``r2``,
-    the squared radius; ``reach2``, which starts as ``r2`` and which ``per_neighbor`` may lower: the walk may then leave
-    out what lies beyond it; and the types ``real`` and ``real_vec`` (real, real2, real3, real4, real8, real16; spare
-    lanes zero).
-
-    One work-item owns a query, so what belongs to ``i`` needs no atomics. The order of neighbors, hence of rounding in
-    sums, is repeatable with ``construction="sort"``, and not with ``"counting"`` nor in ``fenns``. As everywhere,
-    multiplications and additions are not contracted; call ``fma`` where you want it. Names that begin with ``frnn_``
-    are the library's.
 
     Raises
     ------
     InvalidInputError
-        A piece holds ``return``, ``goto``, a label or a barrier, which would break the walk around it, as would
-        ``break`` or ``continue`` outside of a loop of one's own in ``state`` or ``finish``; an argument cannot be read,
-        or has a name that is taken.
+        A piece contains ``return``, ``goto``, a label or a barrier, which would break the walk around it; ``state`` or
+        ``finish`` contains ``break`` or ``continue`` outside of a loop of its own; an argument cannot be read, or its
+        name is in use.
+
+    Notes
+    -----
+    In scope are ``int i, j``, the indices of query and neighbor in the caller's arrays; ``d2``, the squared distance;
+    ``dx``, the vector from query to neighbor with its shift; ``shift``, the periodic image of the neighbor in integers;
+    ``r2``, the squared radius; ``reach2``, which starts as ``r2`` and which ``per_neighbor`` may lower: the walk may
+    then skip what lies beyond it; and the types ``real`` and ``real_vec`` (real, real2, real3, real4, real8, real16;
+    spare lanes are zero).
+
+    One work-item owns a query, so that data of ``i`` needs no atomics. The order of neighbors, and with it the rounding
+    of sums, is repeatable with ``construction="sort"``, but not with ``"counting"`` nor in ``fenns``. Multiplications
+    and additions are not contracted; call ``fma`` where you want it. Names that begin with ``frnn_`` belong to the
+    library.
 
     Examples
     --------
@@ -105,20 +105,20 @@ class NeighborFunction:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WalkFunction:
-    """A function as walks run it: a user's, or one of the library's own, which says more of itself."""
+    """A function as walks run it: a user's function, or one of the library's own with further facts."""
 
     arguments: str = ""
     state: str = ""
     per_neighbor: str = ""
     finish: str = ""
     preamble: str = ""
-    #: of the library itself: its lines are not numbered for error messages
+    #: whether the function is the library's own, whose lines are not numbered for error messages
     own: bool = False
-    #: ``per_neighbor`` is a plain sum, which compilers test a vector at a time as it stands, and which may stand in a
-    #: kernel more than once
+    #: whether ``per_neighbor`` is a plain sum, which compilers vectorise as it is, and which may stand in a kernel more
+    #: than once
     light: bool = False
-    #: the type of the places to which it writes the indices of neighbors, a whole sector of memory at once and nothing
-    #: else; "" for other functions
+    #: the type of the offsets by which it writes the indices of neighbors, a sector of memory at once and nothing else;
+    #: "" for other functions
     sectors: str = ""
 
     def __hash__(self) -> int:
@@ -141,12 +141,12 @@ class WalkFunction:
 
     @functools.cached_property
     def lowers(self) -> bool:
-        """Whether ``per_neighbor`` may lower ``reach2``, so that it pays to meet close neighbors first."""
+        """Whether ``per_neighbor`` may lower ``reach2``, so that walks should meet close neighbors first."""
         return "reach2" in f"{self.per_neighbor} {self.preamble}"
 
     @functools.cached_property
     def idles(self) -> bool:
-        """Whether idle work-items may run ``state``, as it names nothing that could be written to."""
+        """Whether idle work-items may run ``state``, which then names nothing that it could write to."""
         written = [argument.name for argument in self.parsed_arguments if argument.buffer and not argument.const]
         text = f"{self.state} {self.preamble}"
         words = set(re.findall(r"[A-Za-z_]\w*", text))
@@ -154,7 +154,7 @@ class WalkFunction:
 
 
 def walk_function(function: NeighborFunction) -> WalkFunction:
-    """A user's function as walks run it."""
+    """The function that walks run for a user's function."""
     walked: WalkFunction = function._walked  # type: ignore[attr-defined]  # noqa: SLF001 — users see five pieces alone
     return walked
 
@@ -174,14 +174,14 @@ def _check_code(*, preamble: str, state: str, per_neighbor: str, finish: str) ->
 
 
 def _check_name(name: str) -> None:
-    """Raise for an argument whose name is a keyword of :meth:`clfrnn.Index.visit`, or one of the library's."""
-    if name in _TAKEN_BY_CALLS | _IN_SCOPE or name.lower().startswith("frnn_"):
-        why = "a keyword of visit()" if name in _TAKEN_BY_CALLS else "a name of the library's"
+    """Raise for an argument whose name is a keyword of :meth:`clfrnn.Index.visit` or belongs to the library."""
+    if name in _CALL_KEYWORDS | _IN_SCOPE or name.lower().startswith("frnn_"):
+        why = "a keyword of visit()" if name in _CALL_KEYWORDS else "a name of the library's"
         raise InvalidInputError(f"arguments: {name!r} is {why}; choose another name")
 
 
 def _parse(declaration: str) -> Argument:
-    """One declaration; it is either a value or a global pointer."""
+    """Parse one declaration, which is either a value or a global pointer."""
     match = _ARGUMENT.match(declaration)
     words = set((match["words"] + (match["behind"] or "")).split()) if match else set()
     pointer = bool(match and match["pointer"])
@@ -202,7 +202,7 @@ def _parse(declaration: str) -> Argument:
 
 
 def _plain_type(name: str) -> str:
-    """OpenCL C's short name of a type: ``unsigned int`` is ``uint``."""
+    """The short name of a type in OpenCL C: ``unsigned int`` is ``uint``."""
     words = name.split()
     if len(words) == 2:
         return {"unsigned": "u", "signed": ""}[words[0]] + words[1]

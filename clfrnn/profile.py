@@ -1,4 +1,4 @@
-"""DeviceProfile: what one OpenCL device offers, as plain frozen data that planning can be tested with."""
+"""DeviceProfile: the facts about one OpenCL device, as frozen data that plans are tested with."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["DeviceProfile"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DeviceProfile:
-    """The facts about one device that clfrnn's plans depend on, after :mod:`clfrnn.runtime.quirks` corrected them.
+    """The facts about one device that plans depend on, after :mod:`clfrnn.runtime.quirks` has corrected them.
 
-    Sizes are in bytes, the clock is in MHz. Plans read these facts and never a vendor's name.
+    Sizes are in bytes, and the clock is in MHz. Plans read these facts and never the name of a vendor.
     """
 
     name: str
@@ -24,35 +24,35 @@ class DeviceProfile:
     compute_units: int
     clock: int
     max_work_group_size: int
-    #: kernels run in groups of the size that they were compiled for, whatever the driver says of each
+    #: whether kernels run in groups of the size that they were compiled for, whatever the driver reports
     required_groups: bool = False
     #: work-items that run in lockstep, or the width of a vector unit
     simd_width: int
-    #: work-items that a compute unit computes for at the same time, at least
+    #: least number of work-items that a compute unit computes at the same time
     unit_lanes: int = 2
     local_memory: int
-    #: part of ``local_memory`` that the driver keeps for itself
+    #: bytes of ``local_memory`` that the driver uses itself
     local_reserve: int = 0
     global_memory: int
     max_allocation: int
     fp64: bool
     int64_atomics: bool
-    #: float32 ``sqrt`` can be compiled to be correctly rounded
+    #: whether float32 ``sqrt`` can be compiled to be correctly rounded
     rounded_sqrt: bool
-    #: float32 subnormal numbers are kept, not flushed to zero
+    #: whether float32 subnormal numbers are not flushed to zero
     subnormals: bool
-    #: float32 ``fma`` is one operation, not a function
+    #: whether float32 ``fma`` is one operation, not a function
     fma: bool
-    #: turns after which all loops of a work-item end, whatever is left to do; None where nothing ends them
+    #: number of turns after which the driver ends all loops of a work-item; None without such a bound
     loop_turns: int | None = None
-    #: the option that bounds the registers of a work-item, with {} for their number; "" where there is none
+    #: the compiler option that limits the registers of a work-item, with {} for their number; "" where there is none
     register_option: str = ""
-    #: the OpenCL C options every program of this device is compiled with
+    #: the compiler options of every program of this device
     build_options: tuple[str, ...] = ("-cl-std=CL1.2",)
 
     @property
     def usable_local_memory(self) -> int:
-        """Bytes of local memory that one work-group may ask for, with slack for what drivers keep back."""
+        """Bytes of local memory that a work-group may declare, with a margin for what drivers use."""
         return (self.local_memory - self.local_reserve) * 19 // 20
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,11 +1,11 @@
-"""The definition of a correct answer, in numpy: all pairs, each operation rounded in the points' dtype.
+"""The definition of a correct result, in numpy: all pairs, each operation rounded in the points' dtype.
 
 Examples
 --------
 >>> import numpy as np
 >>> points = np.array([[0, 0], [3, 4], [6, 8]], np.float32)
->>> answer = neighbors(points, 5)
->>> answer.offsets, answer.indices, answer.distances
+>>> result = neighbors(points, 5)
+>>> result.offsets, result.indices, result.distances
 (array([0, 1, 3, 4]...), array([1, 0, 2, 1]...), array([5., 5., 5., 5.], dtype=float32))
 """
 
@@ -62,19 +62,19 @@ def neighbors(
     box: npt.ArrayLike | None = None,
     periodic: bool | Sequence[bool] = False,
 ) -> Neighbors:
-    """Every point within `radius` of every query, as clfrnn must find it.
+    """Find every point within `radius` of every query, as clfrnn must find it.
 
     Parameters
     ----------
     points : (n, dim) float32 or float64
-    radius : scalar or (m,) — rounded to the points' dtype, as is its square
-    queries : (m, dim) — the points themselves when not given
+    radius : scalar or (m,), rounded to the points' dtype, as is its square
+    queries : (m, dim); the points themselves when not given
     box : (dim,) lengths or (2, dim) corners, rounded to the points' dtype
-    periodic : bool, or one for each axis — every image within the radius counts
+    periodic : bool, or one for each axis; every image within the radius counts
 
     Notes
     -----
-    Cost: m · n distances for each image that may be within reach, in chunks of 32 MB.
+    Cost: m · n distances for each image that may lie within the radius, in chunks of 32 MB.
     """
     targets = np.asarray(points)
     sources = targets if queries is None else np.asarray(queries).astype(targets.dtype)
@@ -100,8 +100,8 @@ def neighbors(
     order = np.lexsort((*shifts.T[::-1], j, i))
     i, j, d2, shifts = i[order], j[order], d2[order], shifts[order]
     if queries is None:
-        keep = _kept(i, j, shifts, include_self=include_self, half=half)
-        i, j, d2, shifts = i[keep], j[keep], d2[keep], shifts[keep]
+        listed = _listed(i, j, shifts, include_self=include_self, half=half)
+        i, j, d2, shifts = i[listed], j[listed], d2[listed], shifts[listed]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=count))]).astype(np.int64)
     with np.errstate(all="ignore"):
         vectors = targets[j] - sources[i]
@@ -111,7 +111,7 @@ def neighbors(
 
 
 def _lengths(points: npt.NDArray[Any], box: Any, periodic: Any) -> npt.NDArray[Any] | None:
-    """The length of each periodic axis in the points' dtype, 0 for the others; None when no axis is periodic."""
+    """The length of each periodic axis in the points' dtype, 0 for other axes; None where no axis is periodic."""
     flags = np.broadcast_to(np.asarray(periodic, bool), (points.shape[1],))
     if not flags.any():
         return None
@@ -123,7 +123,7 @@ def _lengths(points: npt.NDArray[Any], box: Any, periodic: Any) -> npt.NDArray[A
 def _shifts(
     points: npt.NDArray[Any], queries: npt.NDArray[Any], radii: npt.NDArray[Any], lengths: npt.NDArray[Any] | None
 ) -> Iterator[npt.NDArray[Any]]:
-    """Images that may lie within reach, (m, n, dim) each: all around the one that is nearest on each axis."""
+    """Shifts of images that may lie within the radius, (m, n, dim) each: all around the nearest image on each axis."""
     if lengths is None:
         yield np.zeros(points.shape[1], np.int64)
         return
@@ -142,15 +142,15 @@ def _shifts(
         yield nearest + np.array(steps, np.int64)
 
 
-def _kept(
+def _listed(
     i: npt.NDArray[Any], j: npt.NDArray[Any], shifts: npt.NDArray[Any], *, include_self: bool, half: bool
 ) -> npt.NDArray[np.bool_]:
-    """Which pairs of points with themselves a search keeps."""
+    """Which of the pairs of points with themselves a search lists."""
     itself = (i == j) & ~shifts.any(axis=1)
     if not half:
         return np.full(len(i), True) if include_self else ~itself
     first = np.zeros(len(i), np.int64)
     for axis in reversed(range(shifts.shape[1])):
         first = np.where(shifts[:, axis] != 0, shifts[:, axis], first)
-    keep = (j > i) | ((i == j) & (first > 0))
-    return keep | itself if include_self else keep
+    listed = (j > i) | ((i == j) & (first > 0))
+    return listed | itself if include_self else listed

@@ -36,15 +36,14 @@ class NeighborList:
     Attributes
     ----------
     offsets : (m + 1,) int32, or int64 from 2**31 pairs on
-    indices : (pairs,) int32 — rows of the caller's `points`
+    indices : (pairs,) int32, rows of the caller's `points`
     distances : (pairs,) in the points' dtype, or None
-    vectors : (pairs, dim) in the points' dtype, or None — ``(points[j] - queries[i]) + shift * length``
-    shifts : (pairs, dim) int32 — the periodic image of each neighbor, where an axis is periodic and there are vectors;
+    vectors : (pairs, dim) in the points' dtype, ``(points[j] - queries[i]) + shift * length``, or None
+    shifts : (pairs, dim) int32, the periodic image of each neighbor, where an axis is periodic and there are vectors;
         else None
 
     These are ``pyopencl.array.Array``; :meth:`to_host` gives the same object with numpy arrays. A list stays valid
-    while it is held, whatever becomes of the index that made it. A list that was asked for with a ``hint`` waits for
-    the device when it is first looked at.
+    whatever happens to its index. A list that was made with a ``hint`` waits for the device when it is first read.
 
     Examples
     --------
@@ -67,9 +66,9 @@ class NeighborList:
         self.num_points = num_points
         self.dtype = np.dtype(dtype)
         self._num_queries = num_queries
-        #: the arrays by name, or what waits for them
+        #: the arrays by name, or a function that waits for them and returns them
         self._arrays = arrays
-        #: a row may hold several images of one point
+        #: whether a row may hold several images of one point
         self._images = images
         self._device = device
         self._host: NeighborList | None = None
@@ -81,7 +80,7 @@ class NeighborList:
 
     @property
     def offsets(self) -> Any:
-        """Where each row starts, and where the last one ends, (m + 1,)."""
+        """The start of each row, and the end of the last one, (m + 1,)."""
         return self._field("offsets")
 
     @property
@@ -106,7 +105,7 @@ class NeighborList:
 
     @property
     def num_pairs(self) -> int:
-        """Number of pairs over all queries."""
+        """The number of pairs of all queries."""
         return int(self.indices.shape[0])
 
     def __len__(self) -> int:
@@ -122,7 +121,7 @@ class NeighborList:
         return isinstance(self.indices, cla.Array)
 
     def to_host(self) -> NeighborList:
-        """The same list with numpy arrays; copied once, then kept."""
+        """Return the same list with numpy arrays; the arrays are copied once."""
         if not self._on_device:
             return self
         if self._host is None:
@@ -160,7 +159,7 @@ class NeighborList:
         return (_restore, (arrays, self._facts()))
 
     def _check_single_images(self) -> None:
-        """Raise when a row holds a point twice."""
+        """Raise where a row holds a point twice."""
         rows, points = self.to_coo()
         order = np.lexsort((points, rows))
         again = (np.diff(rows[order]) == 0) & (np.diff(points[order]) == 0)
@@ -173,21 +172,21 @@ class NeighborList:
 
     @property
     def counts(self) -> npt.NDArray[np.int32]:
-        """Number of neighbors of each query, (m,)."""
+        """The number of neighbors of each query, (m,)."""
         return np.diff(self.to_host().offsets).astype(np.int32)
 
     def to_coo(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """The pairs as (query_ids, point_ids), each (pairs,)."""
+        """Return the pairs as (query_ids, point_ids), each (pairs,)."""
         return np.repeat(np.arange(len(self), dtype=np.int32), self.counts), self.to_host().indices
 
     def edge_index(self) -> npt.NDArray[np.int32]:
-        """The pairs as one array, (2, pairs): query ids over point ids."""
+        """Return the pairs as one array, (2, pairs): query ids, then point ids."""
         return np.stack(self.to_coo())
 
     def to_padded(self, fill: int = -1, width: int | None = None) -> npt.NDArray[np.int32]:
-        """The rows side by side, (m, width), filled up with `fill`; `width` defaults to the longest row.
+        """Return the rows as a table, (m, width), filled up with `fill`; `width` defaults to the longest row.
 
-        A `width` below the longest row raises, as nothing is ever cut off.
+        A `width` below the longest row raises, as nothing is cut off.
         """
         counts = self.counts
         longest = int(counts.max(initial=0))
@@ -201,13 +200,13 @@ class NeighborList:
         return padded
 
     def to_scipy(self) -> csr_array:
-        """A ``scipy.sparse.csr_array``, (m, n): entries are the distances where the list has them, else ones.
+        """Return a ``scipy.sparse.csr_array``, (m, n), whose entries are the distances if the list has them, else ones.
 
-        Distances of zero are kept as stored entries. A matrix has one place for each pair of points, so several images
-        of one pair raise.
+        Distances of zero are stored entries. A matrix has one entry for each pair of points, so that several images of
+        one pair raise.
         """
         try:
-            from scipy.sparse import csr_array  # noqa: PLC0415 — scipy is no dependency
+            from scipy.sparse import csr_array  # noqa: PLC0415 — scipy is optional
         except ImportError:
             raise ClfrnnError("to_scipy() needs scipy: pip install scipy") from None
         host = self.to_host()
@@ -219,5 +218,5 @@ class NeighborList:
 
 
 def _restore(arrays: dict[str, Any], facts: dict[str, Any]) -> NeighborList:
-    """Rebuild a pickled list."""
+    """Restore a pickled list."""
     return NeighborList(arrays, **facts)

@@ -1,4 +1,4 @@
-"""Scanner: reads OpenCL C just well enough to say what a user's piece of a kernel must not contain."""
+"""Scanner: reads OpenCL C far enough to find what a user's piece of a kernel must not contain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 __all__ = ["Token", "check_leaving", "check_piece", "check_preamble", "forbidden_macros", "tokens"]
 
-#: What to do about each kind of problem.
+#: The advice about each kind of problem.
 _LOOP = (
     "the code runs inside a loop over neighbors that must go on: use if, in per_neighbor also break and continue, "
     "and functions in preamble"
@@ -30,8 +30,8 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _CLOSES = {")": "(", "]": "[", "}": "{"}
-#: Words that stand before a statement, and which of the words that leave the code around they take.
-_TAKES = {
+#: Words that begin a statement, and the jumps that stay inside that statement.
+_JUMPS_INSIDE = {
     "for": frozenset({"break", "continue"}),
     "while": frozenset({"break", "continue"}),
     "do": frozenset({"break", "continue"}),
@@ -45,19 +45,19 @@ _BARRIER = re.compile(r"^(barrier|(?!get_)\w*(work|sub)_group_\w+|wait_group_eve
 
 
 class Token(NamedTuple):
-    """One word or mark, and the line that it stands on, counted from 1."""
+    """One word or mark, and its line, counted from 1."""
 
     text: str
     line: int
     is_name: bool
-    #: 0 in code; in a line that a preprocessor reads, which of these lines it is, counted from 1
+    #: 0 in code; the number of the preprocessor directive, counted from 1, in a directive
     directive: int
-    #: the macro that it came out of, if any
+    #: the macro that it was expanded from, if any
     macro: str = ""
 
 
 def tokens(source: str) -> Iterator[Token]:
-    """The words and marks of `source`, without comments, blanks and what stands in quotes.
+    """The words and marks of `source`, without comments, blanks and quoted text.
 
     Raises ValueError, with the line, for a comment that never ends.
     """
@@ -80,9 +80,9 @@ def tokens(source: str) -> Iterator[Token]:
 
 
 def check_piece(source: str, forbidden: dict[str, str]) -> str | None:
-    """What `source`, code that is put inside a walk, must not contain, with its line and what to do; None for nothing.
+    """The first forbidden thing in `source`, a piece inside a walk, with its line and advice; None without any.
 
-    `forbidden` are macros of the preamble that expand to such words, with the word.
+    `forbidden` are macros of the preamble that expand to forbidden words, with the word.
     """
     try:
         found = list(tokens(source))
@@ -99,9 +99,9 @@ def check_piece(source: str, forbidden: dict[str, str]) -> str | None:
 
 
 def check_leaving(source: str, *earlier: str) -> str | None:
-    """The first break or continue of `source` that no loop or switch in it takes, and what to do; None for nothing.
+    """The first break or continue that leaves `source`, with its line and advice; None if there is none.
 
-    Macros are those of `source` and of the pieces that stand `earlier`.
+    Macros are those of `source` and of `earlier` pieces.
     """
     macros = {name: body for piece in (*earlier, source) for name, body in _definitions(piece)}
     for token in _Statements(_expanded(list(_first_branches(list(tokens(source)))), macros)).leaving():
@@ -111,7 +111,7 @@ def check_leaving(source: str, *earlier: str) -> str | None:
 
 
 def check_preamble(source: str) -> str | None:
-    """What a preamble must not contain: barriers, which a walk does not reach with all work-items at once."""
+    """The first barrier of a preamble, which not all work-items would reach together; None if there is none."""
     try:
         found = list(tokens(source))
     except ValueError as error:
@@ -124,7 +124,7 @@ def check_preamble(source: str) -> str | None:
 
 
 def forbidden_macros(preamble: str) -> dict[str, str]:
-    """Macros that the preamble defines, and that lead to a forbidden word or a label, with what they lead to."""
+    """The macros of a preamble that expand to a forbidden word or a label, with that word or label."""
     bodies: dict[str, list[str]] = {}
     leads: dict[str, str] = {}
     for name, body in _definitions(preamble):
@@ -140,14 +140,14 @@ def forbidden_macros(preamble: str) -> dict[str, str]:
 
 
 def _definitions(source: str) -> Iterator[tuple[str, list[Token]]]:
-    """The macros that `source` defines, each with the tokens behind its name."""
+    """The macros that `source` defines, with the tokens after their names."""
     for line in _directives(list(tokens(source))):
         if len(line) > 2 and line[1].text == "define":
             yield line[2].text, line[3:]
 
 
 def _directives(found: list[Token]) -> Iterator[list[Token]]:
-    """The tokens of each line that a preprocessor reads."""
+    """The tokens of each preprocessor directive."""
     for number, line in itertools.groupby(found, key=lambda token: token.directive):
         if number:
             yield list(line)
@@ -158,7 +158,7 @@ def _forbidden_word(word: str) -> str | None:
 
 
 def _unbalanced(found: list[Token]) -> str | None:
-    """The first bracket without its partner."""
+    """The first unmatched bracket."""
     waiting: list[Token] = []
     for token in _first_branches(found):
         if token.text in "([{":
@@ -169,7 +169,7 @@ def _unbalanced(found: list[Token]) -> str | None:
 
 
 def _first_branches(found: list[Token]) -> Iterator[Token]:
-    """The code without what stands between #else or #elif and #endif: branches open the same bracket once each."""
+    """The code without the parts between #else or #elif and #endif: each branch may open the same bracket."""
     skipped: list[bool] = []
     words = {line[0].directive: line[1].text for line in _directives(found) if len(line) > 1}
     for token in found:
@@ -186,7 +186,7 @@ def _first_branches(found: list[Token]) -> Iterator[Token]:
 
 
 def _label(code: list[Token]) -> str | None:
-    """The first label. A colon also ends a case, and the middle of a conditional expression."""
+    """The first label. Colons also end cases and divide conditional expressions."""
     questions, case = 0, False
     for k, token in enumerate(code):
         text = token.text
@@ -214,7 +214,7 @@ def _begins_statement(code: list[Token], colon: int) -> bool:
 
 
 def _expanded(code: list[Token], macros: dict[str, list[Token]]) -> Iterator[Token]:
-    """`code` with what macros stand for, without their arguments: what these bring, compilers refuse."""
+    """`code` with macros expanded, without their arguments, in which compilers refuse statements."""
     left = code[::-1]
     while left:
         token = left.pop()
@@ -232,7 +232,7 @@ def _expanded(code: list[Token], macros: dict[str, list[Token]]) -> Iterator[Tok
 
 
 def _drop_brackets(left: list[Token]) -> None:
-    """Take a pair of round brackets, and what is in it, off the end of a reversed list that ends with one."""
+    """Remove a pair of round brackets, and its content, from the end of a reversed list that ends with one."""
     depth = 0
     while left and (depth or left[-1].text == "("):
         text = left.pop().text
@@ -242,13 +242,13 @@ def _drop_brackets(left: list[Token]) -> None:
 
 
 class _Statements:
-    """Reads code statement by statement, for each break and continue that no loop or switch in it takes."""
+    """Reads code statement by statement, for each break and continue that leaves it."""
 
     def __init__(self, code: Iterator[Token]) -> None:
         self._left = list(code)[::-1]
 
     def leaving(self) -> Iterator[Token]:
-        """These tokens in order."""
+        """The break and continue tokens that leave the code, in order."""
         while self._left:
             yield from self._block(frozenset())
             self._skip("}")
@@ -263,7 +263,7 @@ class _Statements:
         return found
 
     def _block(self, taken: frozenset[str]) -> Iterator[Token]:
-        """Statements up to a closing brace; `taken` are the words that loops and switches around them take."""
+        """Read statements up to a closing brace; `taken` are the words that surrounding loops and switches take."""
         while self._next() not in ("", "}"):
             yield from self._statement(taken)
 
@@ -275,17 +275,17 @@ class _Statements:
         elif self._skip("case") or self._skip("default"):
             self._skip_label()
             yield from self._statement(taken)
-        elif word in _TAKES:
+        elif word in _JUMPS_INSIDE:
             self._left.pop()
             _drop_brackets(self._left)
-            yield from self._statement(taken | _TAKES[word])
+            yield from self._statement(taken | _JUMPS_INSIDE[word])
             if word == "do" or (word == "if" and self._next() == "else"):
-                yield from self._statement(taken)  # the while of a do reads like one without a body
+                yield from self._statement(taken)  # the while of a do reads like a while without a body
         else:
             yield from self._expression(taken)
 
     def _skip_label(self) -> None:
-        """What stands behind case or default, up to its colon."""
+        """Skip the rest of a case or default label, up to its colon."""
         questions = 0
         while self._left:
             text = self._left.pop().text
@@ -294,7 +294,7 @@ class _Statements:
             questions += (text == "?") - (text == ":")
 
     def _expression(self, taken: frozenset[str]) -> Iterator[Token]:
-        """A statement that holds no others, up to its semicolon."""
+        """Read a statement without inner statements, up to its semicolon."""
         depth = 0
         while self._left and (depth or self._next() != "}"):
             token = self._left.pop()

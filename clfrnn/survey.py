@@ -1,4 +1,4 @@
-"""Survey: what the passes over the points told, from which plans are made."""
+"""Survey: what passes over the points have found, from which plans are made."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ __all__ = ["Sample", "Survey", "occupancy_sample"]
 
 
 class Sample(NamedTuple):
-    """The occupancy sample of n points: one of each `stride` looks into its cell, one of each `step` is counted.
+    """The occupancy sample of n points: one of each `stride` points has its cell sampled.
 
-    Not the same one of each: points that come in rows of a lattice would be met in step with it.
+    Of all points, one of each `step` is counted in these cells. The two choices differ, because points in rows of a
+    lattice would be met in the same rhythm by both.
     """
 
     sampled: int
     stride: int
     counted: int
     step: int
-    #: there are two to this power counters
+    #: the logarithm of the number of counters, to base two
     bits: int
 
     def crowding(self, found: int, crowd: int, square: int) -> tuple[float, float]:
-        """`others` and `unevenness`, by what so many of the sampled found counted, in all and in squares.
+        """The values `others` and `unevenness` of a survey.
 
-        Each that was counted stands for `step`, and each two of them for the square of that.
+        `found` is the number of sampled points, `crowd` the sum of the points that were counted in their cells, and
+        `square` the sum of the squares. Each counted point stands for `step` points, and each two of them for the
+        square of that.
         """
         if crowd == 0:
             return 0.0, 1.0
@@ -34,10 +37,10 @@ class Sample(NamedTuple):
 
 
 def occupancy_sample(n: int, *, points: int, counted: int, slots: int) -> Sample:
-    """The sample of n points, at least one, spread over them all as they come.
+    """The occupancy sample of n points, n at least 1, spread over all points in their order.
 
-    At most so many `points` look into their cells, and so many of all are `counted` there, by so many `slots` for each
-    of the former.
+    At most `points` points have their cells sampled, and at most `counted` points are counted in these cells, with
+    `slots` counters for each sampled point.
     """
     sampled = min(n, points)
     step = -(-n // counted)
@@ -52,14 +55,14 @@ def occupancy_sample(n: int, *, points: int, counted: int, slots: int) -> Sample
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Survey:
-    """The shape of a cloud: its box, and how crowded the surroundings of a point are.
+    """The bounding box of the points, and how crowded the space around a point is.
 
-    ``low`` and ``high`` bound the finite points. ``others`` is the mean number of other points that a point
-    shares its cell with, cells being cubes of side `radius`; unlike ``n / volume`` it sees clusters. ``unevenness`` is
-    the mean square of that number over the square of its mean: about 1 where as many are around every point, also in
-    clusters, and the more the fewer points have most of the neighbors. ``counted`` is the density that an index found
-    around a point by a count of wider cells of its own, 0 where none was made. ``sample`` says what `others` was found
-    by, None where all points were counted.
+    ``low`` and ``high`` bound the finite points. ``others`` is the mean number of other points in a point's cell, a
+    cube of side `radius`; unlike ``n / volume`` it sees clusters. ``unevenness`` is the mean square of that number over
+    the square of its mean: about 1 where as many points are around every point, also in clusters, and larger where few
+    points have most of the neighbors. ``counted`` is the density around a point that an index found by a count in its
+    own cells, 0 where it made no count. ``sample`` says how `others` was found; it is None where all points were
+    counted.
     """
 
     n: int
@@ -72,15 +75,15 @@ class Survey:
 
     @property
     def dim(self) -> int:
-        """Number of coordinates of a point."""
+        """The number of coordinates of a point."""
         return len(self.low)
 
     def density(self, cell_side: float) -> float:
-        """Points per unit of volume as seen by a point, where `others` was counted in cells of `cell_side`."""
+        """The density around a point, in points per unit of volume; `others` was counted in cells of `cell_side`."""
         densest = self._log_density(cell_side)
         return math.exp(densest) if -700 < densest < 700 else math.inf if densest > 0 else 0.0
 
-    @functools.lru_cache(maxsize=64)  # noqa: B019 — surveys are small, and a plan asks for the same a dozen times
+    @functools.lru_cache(maxsize=64)  # noqa: B019 — surveys are small, and a plan needs the same value a dozen times
     def _log_density(self, cell_side: float) -> float:
         if self.counted:
             return math.log(self.counted)
@@ -96,7 +99,7 @@ class Survey:
 
     @functools.lru_cache(maxsize=64)  # noqa: B019 — as above
     def neighbors(self, radius: float) -> float:
-        """Points in a ball of that radius around a point, where `others` was counted in cells of side `radius`."""
+        """The expected number of points in a ball of `radius` around a point; `others` was counted in such cells."""
         if not radius > 0:
             return 0.0
         dim = len(self.low)
@@ -105,7 +108,7 @@ class Survey:
         return min(float(self.n), math.exp(min(700.0, found)))
 
     def spread(self, radius: float) -> float:
-        """The standard deviation of that number over points: chance alone, and as unevenly as they crowd beyond it."""
+        """The standard deviation over points of that number: chance, and what unevenness adds to it."""
         mean, excess = self.neighbors(radius), 0.0
         if self.others > 0:
             found = self.unevenness - 1 - 1 / self.others
@@ -114,7 +117,7 @@ class Survey:
 
     @property
     def unevenness_beyond_chance(self) -> float:
-        """What is certain of `unevenness`: where that is much, few points have most of the neighbors."""
+        """The part of `unevenness` that chance does not explain; if it is large, few points have most neighbors."""
         return self.unevenness - self.chance_of_unevenness
 
     @property
@@ -124,13 +127,13 @@ class Survey:
         return 4 * math.sqrt(2 / sampled) * step / self.others if self.others > 0 else math.inf
 
     def _chance(self, expected: float) -> float:
-        """What `others` may come to by chance in an even cloud; `expected` is the logarithm of its mean, or 0."""
+        """What `others` may reach by chance in an even cloud; `expected` is the logarithm of its mean, at most 0."""
         sampled, step = self._sampled
-        # Of few points each pair is met from both sides, of many each stands for some that were not counted.
+        # Of few points each pair is met from both sides. Of many points each counted one stands for several others.
         spread = math.exp(expected) * max(2, step) / sampled
         return math.exp(expected) + 4 * math.sqrt(spread)
 
     @property
     def _sampled(self) -> tuple[int, int]:
-        """Points that looked into their cells, and how many each stands for that was counted there."""
+        """The number of points whose cells were sampled, and how many points each counted one stands for."""
         return (max(1, self.n), 1) if self.sample is None else (self.sample.sampled, self.sample.step)

@@ -1,4 +1,4 @@
-"""The exactness contract on one device: what ``clfrnn verify`` runs."""
+"""The exactness contract on one device, which ``clfrnn verify`` checks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Case", "Outcome", "cases", "edge_cloud", "run_case"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Case:
-    """One comparison with the reference: a way of searching, and clouds made from a seed."""
+    """One comparison with the reference: a method with options, and clouds from a seed."""
 
     method: str
     options: dict[str, Any]
@@ -35,7 +35,7 @@ class Case:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a case found: the pairs compared, and a line for each cloud on which something differed."""
+    """The result of a case: the number of pairs, and a line for each cloud with a difference."""
 
     case: Case
     pairs: int
@@ -43,7 +43,7 @@ class Outcome:
 
 
 def cases(profile: DeviceProfile, *, seed: int, points: int) -> Iterator[Case]:
-    """Every method with its options, in each of its dimensions, in every dtype that the device computes in."""
+    """Every method and its variations, in each of its dimensions and each dtype that the device computes in."""
     for method in METHODS.values():
         for options in method.variations:
             for dim in sorted(method.dims):
@@ -77,7 +77,7 @@ def run_case(session: Session, case: Case) -> Outcome:
 
 
 def _clouds(session: Session, case: Case) -> Iterator[tuple[str, Any, Any, dict[str, Any]]]:
-    """Random and edge-built clouds as (name, points, radius, queries or a periodic box)."""
+    """Random clouds and clouds on edges of cells, as (name, points, radius, queries or a periodic box)."""
     rng = np.random.default_rng([case.seed, case.dim])
     make: dict[str, Callable[..., Any]] = clouds.CLOUDS
     ball = np.pi ** (case.dim / 2) / _gamma(case.dim / 2 + 1)
@@ -93,7 +93,7 @@ def _clouds(session: Session, case: Case) -> Iterator[tuple[str, Any, Any, dict[
     queries = clouds.uniform(case.points // 4, case.dim, dtype=case.dtype, seed=case.seed + 1)
     yield "foreign queries", uniform, radius, {"queries": queries}
     yield "a radius per query", uniform, radius * rng.random(case.points), {}
-    if case.dim <= 3:  # the reference looks at all images, of which there are too many in higher dimensions
+    if case.dim <= 3:  # the reference computes all images, which are too many in higher dimensions
         box = {"box": (1,) * case.dim, "periodic": True}
         yield "a periodic box", uniform, radius, box
         yield "points that have left it", (uniform + rng.integers(-3, 4, uniform.shape)).astype(case.dtype), 0.125, box
@@ -102,10 +102,11 @@ def _clouds(session: Session, case: Case) -> Iterator[tuple[str, Any, Any, dict[
 
 
 def edge_cloud(session: Session, case: Case, *, radius: float, seed: int, far: bool) -> Any:
-    """Points that sit on the edges of the very cells that the method lays around them, and their partners.
+    """Points on the edges of the cells that the method lays around them, and points at the radius from these.
 
-    The cells follow the points and the points the cells, so the two are brought together by trying; where the search
-    has no cells, edges are multiples of the radius. With `far` a point lies so far off that the cells wrap.
+    The cells depend on the points and the points on the cells, so that several rounds are needed until both agree;
+    where the method has no cells, edges are multiples of the radius. With `far` one point lies so far away that the
+    cells wrap.
     """
     rng = np.random.default_rng(seed)
     low = float(case.dtype.type(rng.choice([0.0, -1.0, 0.3, 17.0])))
@@ -115,11 +116,11 @@ def edge_cloud(session: Session, case: Case, *, radius: float, seed: int, far: b
         if far:
             points = np.concatenate([points, np.full((1, case.dim), 1e5, case.dtype)])
         index = build_index(points, radius, method=case.method, session=session, **case.options)
-        grid = index._traversal.structure.cell_grid  # noqa: SLF001 — nobody else has use for the cells
+        grid = index._traversal.structure.cell_grid  # noqa: SLF001 — only verification needs the cells
         if grid is None or grid.sides == sides:
             return points
         sides = grid.sides
-    # Cells that follow the extent of the points stay where they are while its corners do.
+    # Cells that follow the extent of the points stay as they are while the corners of the points do.
     return clouds.edges(
         len(points),
         case.dim,
@@ -138,10 +139,10 @@ def _gamma(value: float) -> float:
 
 
 def _difference(found: Any, expected: reference.Neighbors, *, subnormals: bool) -> str:
-    """What differs first, or nothing. Without `subnormals`, float32 pairs at subnormal squares are not counted."""
+    """The first difference, or "". Without `subnormals`, float32 pairs with subnormal squares are not compared."""
     fields = ("offsets", "indices", "distances", "vectors", "shifts")
-    carried = [name for name in fields if getattr(found, name) is not None]
-    different = [name for name in carried if not np.array_equal(getattr(found, name), getattr(expected, name))]
+    given = [name for name in fields if getattr(found, name) is not None]
+    different = [name for name in given if not np.array_equal(getattr(found, name), getattr(expected, name))]
     if not different:
         return ""
     mine = set(zip(*(ids.tolist() for ids in found.to_coo()), strict=True))

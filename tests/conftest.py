@@ -387,7 +387,7 @@ def counted(session):
 @pytest.fixture
 def unsliced(monkeypatch):
     """For tests that count launches: none is sliced because the machine was busy with something else."""
-    monkeypatch.setattr(Runs, "foreseen", lambda *_: 0.0)
+    monkeypatch.setattr(Runs, "expected", lambda *_: 0.0)
 
 
 @pytest.fixture

@@ -83,11 +83,11 @@ def test_a_window_on_a_torus_needs_addresses_of_its_own():
     wide = fit_cells(sides=(1e-4, 1e-4), n=100_000, **corners)
     narrow = fit_cells(sides=(1e-4, 1e-4), n=10, **corners)
 
-    assert held.tells_apart((0.4, 0.4))
+    assert held.has_unique_addresses((0.4, 0.4))
     assert wide.wrapped
-    assert wide.tells_apart((1e-3, 1e-3))
-    assert not wide.tells_apart((1e-3, 0.1))
-    assert not narrow.tells_apart((1e-3, 1e-3))
+    assert wide.has_unique_addresses((1e-3, 1e-3))
+    assert not wide.has_unique_addresses((1e-3, 0.1))
+    assert not narrow.has_unique_addresses((1e-3, 1e-3))
 
 
 def test_serving_a_moved_cloud():

@@ -1,4 +1,4 @@
-"""The command line: parses, calls the API, prints."""
+"""The command line: parses arguments, calls the API, prints results."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def verify(device: str | None, points: int, seed: int | None) -> None:
 
 
 def _verify_device(device: Any, *, points: int, seed: int) -> int:
-    """Verify one device and print a line for each method; the number of cases that differ."""
+    """Verify one device, print a line for each method, and return the number of cases that differ."""
     from rich.progress import track
 
     from ..methods import METHODS

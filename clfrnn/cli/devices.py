@@ -1,4 +1,4 @@
-"""``clfrnn devices``: what stands between clfrnn and this machine's devices."""
+"""``clfrnn devices``: the OpenCL devices of this machine, and what prevents clfrnn from using them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 __all__ = ["devices"]
 
-#: Columns of a report that goes to a file, so that paths stay in one piece.
+#: Width of a report in a file, in characters, so that paths are not broken.
 _WIDE = 120
 
 

@@ -1,4 +1,4 @@
-"""Files of points: what the command line reads."""
+"""Readers of files with points, for the command line."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ __all__ = ["FORMATS", "read_points"]
 
 Points = np.ndarray[Any, Any]
 
-#: Names under which an archive's points are looked for, when it holds several arrays.
+#: Names of the points in an archive with several arrays.
 _NAMES = ("points", "positions", "coordinates", "xyz")
 
 
 def read_points(path: Path, *, array: str | None = None, columns: Sequence[str] | None = None) -> Points:
-    """The points of a file, a row each; how it is read follows from the end of its name.
+    """Read the points of a file, one in each row, by a reader for the suffix of its name.
 
     Parameters
     ----------
     path : see :data:`FORMATS`
-    array : which array of an .npz archive
-    columns : which columns of a .csv or .txt file, by name or by position, counted from 0; all when not given
+    array : the name of an array in an .npz archive
+    columns : columns of a .csv or .txt file, by name or by position, counted from 0; all when not given
 
     Raises
     ------
     InvalidInputError
-        The file is not what its name says, or its name says nothing; the message says what to do.
+        The suffix is unknown, or the file has another format; the message says what to do.
     """
     reader = FORMATS.get(path.suffix.lower())
     if reader is None:
@@ -57,12 +57,12 @@ def _read_npy(path: Path) -> Points:
 
 
 def _first(error: Exception) -> str:
-    """The first sentence: numpy's others advise to load what nobody should."""
+    """The first sentence of an error of numpy's; later sentences advise to load untrusted objects."""
     return str(error).split(". ")[0]
 
 
 def _read_npz(path: Path, array: str | None = None) -> Points:
-    """The array of that name, else the only one, else the one called as points are."""
+    """The named array, else the only one, else the one with a usual name of points."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             names = list(archive.files)
@@ -83,19 +83,19 @@ def _read_npz(path: Path, array: str | None = None) -> Points:
 
 
 def _read_text(path: Path, columns: Sequence[str] | None = None) -> Points:
-    """Rows of numbers, below a row of names and comments if there are any."""
+    """Rows of numbers, after comments and a row of names if there are any."""
     rows = [line.rstrip(",") for line in _lines(path) if not line.startswith("#")]
     between = "," if any("," in row for row in rows[:2]) else None
     words = [word.strip(' "') for word in rows[0].split(between)] if rows else []
     wanted = None if columns is None else [_place(path, column, words) for column in columns]
-    # Of a row without names, what is not wanted may be words.
+    # In rows without names, columns that are not read may hold words.
     if not _are_numbers(words if wanted is None else [words[place] for place in wanted]):
         rows = rows[1:]
     return _numbers(path, rows, between=between, columns=wanted)
 
 
 def _place(path: Path, column: str, names: list[str]) -> int:
-    """Where a column stands, given its name or its position."""
+    """The position of a column, given its name or its position."""
     if column in names:
         return names.index(column)
     if column.isdigit() and int(column) < len(names):

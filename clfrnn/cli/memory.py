@@ -1,4 +1,4 @@
-"""How much memory of the host is free: what a program asks before it fills it."""
+"""The free memory of the host."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 
 __all__ = ["free_memory"]
 
-#: Where Linux tells of the whole machine, and of the container that a process is in.
+#: The files in which Linux describes the memory of the machine and of the container of a process.
 _MACHINE, _CONTAINER = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
 
 
 def free_memory() -> int | None:
-    """Bytes that this process may still fill, or of the whole machine where nothing tells; None on Windows."""
+    """The bytes that this process can still allocate, or those of the machine where unknown; None on Windows."""
     found = [size for size in (_of_machine(), _of_container()) if size is not None]
     if found:
         return min(found)
@@ -23,7 +23,7 @@ def free_memory() -> int | None:
 
 
 def _of_machine() -> int | None:
-    """What Linux takes for available, caches that it would give up included."""
+    """The available memory of Linux, including caches that can be freed."""
     try:
         lines = _MACHINE.read_text(encoding="ascii").splitlines()
         return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
@@ -32,11 +32,11 @@ def _of_machine() -> int | None:
 
 
 def _of_container() -> int | None:
-    """What the limit of a container leaves, where there is one."""
+    """The rest of the memory limit of a container, if there is one."""
     try:
         limit, used = (
             int((_CONTAINER / name).read_text(encoding="ascii")) for name in ("memory.max", "memory.current")
         )
-    except (OSError, ValueError):  # no limit is the word max
+    except (OSError, ValueError):  # without a limit the file has the word max
         return None
     return max(0, limit - used)

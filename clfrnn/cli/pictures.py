@@ -1,4 +1,4 @@
-"""A picture of a cloud: its points coloured by how many neighbors they have, and how often each number occurs."""
+"""Draws a cloud: its points coloured by their number of neighbors, and a histogram of these numbers."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from ..errors import InvalidInputError
 
 __all__ = ["check_picture", "draw_counts"]
 
-#: More points than that only hide each other: so many are drawn, chosen at random.
+#: Largest number of points that are drawn, chosen at random: more points only hide each other.
 _MOST_DRAWN = 50_000
 
 _MOST_BINS = 60
 
 
 def draw_counts(points: np.ndarray[Any, Any], counts: np.ndarray[Any, Any], path: Path, *, title: str) -> int:
-    """Draw the points, coloured by `counts`, and the histogram of these, into a file; the number of points drawn.
+    """Draw the points, coloured by `counts`, and a histogram of these, to a file; return the number of drawn points.
 
     Parameters
     ----------
-    points : (n, dim) — of more than three dimensions the first three are drawn
-    counts : (n,) — neighbors of each
-    path : as :func:`check_picture` wants it
+    points : (n, dim); of more than three dimensions the first three are drawn
+    counts : (n,), the number of neighbors of each point
+    path : see :func:`check_picture`
     """
     import matplotlib as mpl
     import matplotlib.ticker
@@ -36,7 +36,7 @@ def draw_counts(points: np.ndarray[Any, Any], counts: np.ndarray[Any, Any], path
     columns: list[Any] = [points[chosen, k] for k in range(dim)] + [np.zeros(len(chosen))] * (dim == 1)
     size = float(np.clip(20_000 / max(1, len(chosen)), 0.5, 12))
     scatter: Any = cloud.scatter
-    # From none on, so that colours say how many, also where all have as many.
+    # The scale begins at 0, so that colours show numbers also where all are equal.
     shades = {"cmap": mpl.colormaps["viridis"], "vmin": 0, "vmax": max(1, int(counts.max(initial=0)))}
     dots = scatter(*columns, c=counts[chosen], s=size, linewidths=0, **shades)
     cloud.set(xlabel="x", ylabel="y" if dim > 1 else "", **({"zlabel": "z"} if dim == 3 else {}))
@@ -77,7 +77,7 @@ def _figure() -> Any:
 
 def _draw_histogram(axes: Any, counts: np.ndarray[Any, Any]) -> None:
     most = int(counts.max(initial=0))
-    # Bins of as many whole numbers each, or some would hold more of them than others.
+    # Each bin has the same number of integers, so that none is higher for that reason alone.
     width = -(-(most + 1) // _MOST_BINS)
     axes.hist(
         counts, bins=np.arange(0, most + 1 + width, width) - 0.5, color="#0072B2", edgecolor="white", linewidth=0.3
@@ -91,12 +91,12 @@ def _draw_histogram(axes: Any, counts: np.ndarray[Any, Any]) -> None:
 
 
 def _chosen(n: int) -> np.ndarray[Any, Any]:
-    """Which points are drawn; the same in every run."""
+    """The indices of the drawn points, the same in every run."""
     if n <= _MOST_DRAWN:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, _MOST_DRAWN, replace=False))
 
 
 def _has_extent(columns: list[np.ndarray[Any, Any]]) -> bool:
-    """Whether axes of one scale have a scale at all."""
+    """Whether axes with a common scale have an extent."""
     return any(len(column) > 0 and np.ptp(column) > 0 for column in columns)

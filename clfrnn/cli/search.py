@@ -1,4 +1,4 @@
-"""``clfrnn search``: the neighbors of a file's points, in a table, a file and a picture."""
+"""``clfrnn search``: the neighbors of the points in a file, as a summary, a file and a picture."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["search"]
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _NEW = click.Path(dir_okay=False, path_type=Path)
 
-#: A part of a list takes so much of the largest array that the device allows, and no more than so many bytes: long
-#: searches then have something to show for their progress.
+#: Share of the largest array of the device that one block of a list takes, and the largest number of bytes of a block:
+#: the blocks of long searches show progress.
 _SHARE, _MOST_BYTES = 4, 1 << 28
 
 #: The fields of a list, in the order in which they are written.
@@ -29,7 +29,7 @@ _FIELDS = ("indices", "distances", "vectors", "shifts")
 
 
 class MethodName(click.ParamType):  # type: ignore[type-arg]
-    """The name of a method; the names are looked up when one is given, not when clfrnn starts."""
+    """The name of a method; methods are loaded when a name is given, not when clfrnn starts."""
 
     name = "method"
 
@@ -87,28 +87,28 @@ class Numbers(click.ParamType):  # type: ignore[type-arg]
 @click.option("--count", is_flag=True, help="Count the neighbors only; -o then writes `counts`.")
 @click.option("--output", "-o", type=_NEW, help="Write the result, an .npz file.")
 @click.option("--plot", type=_NEW, help="Draw the points coloured by neighbor count, and the histogram: a .png file.")
-def search(points: Path, radius: float, *, count: bool, output: Path | None, plot: Path | None, **asked: Any) -> None:
+def search(points: Path, radius: float, *, count: bool, output: Path | None, plot: Path | None, **given: Any) -> None:
     """Find every neighbor within a radius of the points in a file.
 
     POINTS is a .npy, .npz, .csv, .txt, .xyz or .ply file, with a point a row.
     """
-    _check(count=count, output=output, plot=plot, **asked)
-    cloud, sources = _read(points, asked)
+    _check(count=count, output=output, plot=plot, **given)
+    cloud, sources = _read(points, given)
     started = time.perf_counter()
-    index = _build(cloud, radius, asked)
+    index = _build(cloud, radius, given)
     built = time.perf_counter()
-    counts = _count(index, sources, asked)
-    arrays = {"counts": counts} if count or output is None else _list(index, sources, counts, asked)
+    counts = _count(index, sources, given)
+    arrays = {"counts": counts} if count or output is None else _list(index, sources, counts, given)
     seconds = built - started, time.perf_counter() - built
-    _tell(index, counts, seconds)
+    _print_summary(index, counts, seconds)
     if output is not None:
         _write(output, arrays)
     if plot is not None:
         _draw(cloud if sources is None else sources, counts, plot, radius)
 
 
-def _check(*, count: bool, output: Path | None, plot: Path | None, **asked: Any) -> None:
-    """Refuse options that do nothing together, and results that could not be kept once they are there."""
+def _check(*, count: bool, output: Path | None, plot: Path | None, **given: Any) -> None:
+    """Refuse options that have no effect together, and results that could not be written in the end."""
     if output is not None and output.suffix != ".npz":
         raise click.UsageError(f"--output: expected a name that ends in .npz, got {output.name}")
     for option, path in (("--output", output), ("--plot", plot)):
@@ -118,46 +118,46 @@ def _check(*, count: bool, output: Path | None, plot: Path | None, **asked: Any)
         from .pictures import check_picture
 
         check_picture(plot)
-    listed = [name for name in ("distances", "vectors", "sort", "half") if asked[name]]
+    listed = [name for name in ("distances", "vectors", "sort", "half") if given[name]]
     if count and listed:
         raise click.UsageError(f"--count makes no list; leave out --{listed[0]}")
     if output is None and listed:
         raise click.UsageError(f"--{listed[0]}: is of a list, which goes to a file; name one, as in -o neighbors.npz")
-    if asked["periodic"] is not None and asked["box"] is None:
+    if given["periodic"] is not None and given["box"] is None:
         raise click.UsageError("--periodic: say how long the box is, as in --box 10,10,10")
-    if asked["box"] is not None and asked["periodic"] is None:
+    if given["box"] is not None and given["periodic"] is None:
         raise click.UsageError("--box: say which axes repeat, by --periodic for all of them or --periodic xy for some")
 
 
-def _read(points: Path, asked: dict[str, Any]) -> tuple[Any, Any]:
-    """The points, and the queries if there are some."""
+def _read(points: Path, given: dict[str, Any]) -> tuple[Any, Any]:
+    """Read the points, and the queries if there are any."""
     from .files import read_points
 
-    columns = None if asked["columns"] is None else [word.strip() for word in asked["columns"].split(",")]
-    # What chooses among arrays or columns holds for files that have them.
-    of_queries = columns if asked["queries"] is not None and asked["queries"].suffix in (".csv", ".txt") else None
-    cloud = read_points(points, array=asked["array"], columns=columns)
-    sources = None if asked["queries"] is None else read_points(asked["queries"], columns=of_queries)
-    if asked["float32"]:
+    columns = None if given["columns"] is None else [word.strip() for word in given["columns"].split(",")]
+    # The choice of arrays or columns applies to files that have them.
+    of_queries = columns if given["queries"] is not None and given["queries"].suffix in (".csv", ".txt") else None
+    cloud = read_points(points, array=given["array"], columns=columns)
+    sources = None if given["queries"] is None else read_points(given["queries"], columns=of_queries)
+    if given["float32"]:
         return cloud.astype("float32"), None if sources is None else sources.astype("float32")
     if sources is not None and (cloud.dtype, sources.dtype) == ("float32", "float64"):
         raise InvalidInputError(
-            f"--queries: expected float32, as the points are, got float64 in {asked['queries']}, as all text is read; "
+            f"--queries: expected float32, as the points are, got float64 in {given['queries']}, as all text is read; "
             "round them by --float32, or save the points as float64"
         )
     return cloud, sources
 
 
-def _build(cloud: Any, radius: float, asked: dict[str, Any]) -> Index:
+def _build(cloud: Any, radius: float, given: dict[str, Any]) -> Index:
     from ..api import build_index
     from ..runtime.session import Session
 
-    session = None if asked["device"] is None else Session(asked["device"])
+    session = None if given["device"] is None else Session(given["device"])
     domain: dict[str, Any] = {}
-    if asked["box"] is not None:
+    if given["box"] is not None:
         dim = cloud.shape[1] if cloud.ndim == 2 else 0
-        domain = {"box": _corners(asked["box"], dim), "periodic": _axes(asked["periodic"], dim)}
-    return build_index(cloud, radius, method=asked["method"], session=session, **domain)
+        domain = {"box": _corners(given["box"], dim), "periodic": _axes(given["periodic"], dim)}
+    return build_index(cloud, radius, method=given["method"], session=session, **domain)
 
 
 def _corners(numbers: list[float], dim: int) -> Any:
@@ -170,39 +170,39 @@ def _corners(numbers: list[float], dim: int) -> Any:
     return numbers if len(numbers) == dim else [numbers[:dim], numbers[dim:]]
 
 
-def _axes(said: str, dim: int) -> list[bool]:
-    """Which axes repeat."""
-    if said == "all":
+def _axes(given: str, dim: int) -> list[bool]:
+    """Return which axes repeat."""
+    if given == "all":
         return [True] * dim
-    words = said.split(",") if "," in said or said.isdigit() else list(said)
+    words = given.split(",") if "," in given or given.isdigit() else list(given)
     places = ["xyzw".find(word) if word.isalpha() else int(word) if word.isdigit() else -1 for word in words]
     if not words or not all(0 <= place < dim for place in places):
         raise click.UsageError(
             f"--periodic: expected axes of points in {dim}D, as in {'xyzw'[: min(dim, 4)]} or "
-            f"{','.join(map(str, range(dim)))}, got {said!r}"
+            f"{','.join(map(str, range(dim)))}, got {given!r}"
         )
     return [axis in places for axis in range(dim)]
 
 
-def _count(index: Index, sources: Any, asked: dict[str, Any]) -> Any:
-    """The number of neighbors of each query, with a bar where that takes more than one launch."""
+def _count(index: Index, sources: Any, given: dict[str, Any]) -> Any:
+    """Count the neighbors of each query, with a progress bar where that takes several launches."""
     with _progress("counting") as shown, index.session.report_progress(shown):
-        return index.count(sources, include_self=asked["include_self"]).get()
+        return index.count(sources, include_self=given["include_self"]).get()
 
 
-def _list(index: Index, sources: Any, counts: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    """The arrays of the list, made part by part, with a bar that shows how many of the queries are done."""
+def _list(index: Index, sources: Any, counts: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Make the arrays of the list in blocks, with a progress bar over the queries."""
     import numpy as np
 
-    options = {name: asked[name] for name in ("include_self", "distances", "vectors", "sort", "half")}
+    options = {name: given[name] for name in ("include_self", "distances", "vectors", "sort", "half")}
     pairs = int(counts.sum(dtype=np.int64))
-    if asked["half"]:
-        own = len(counts) if asked["include_self"] else 0
+    if given["half"]:
+        own = len(counts) if given["include_self"] else 0
         pairs = (pairs - own) // 2 + own
-    each = _bytes_of_pair(index, asked)
+    each = _bytes_of_pair(index, given)
     largest, left = index.session.available()
     budget = max(1 << 20, min(_MOST_BYTES, largest // _SHARE, left // _SHARE), 16 + each * int(counts.max(initial=0)))
-    _check_memory(pairs, 8 * (len(counts) + 1) + each * pairs, 2 * budget, asked)
+    _check_memory(pairs, 8 * (len(counts) + 1) + each * pairs, 2 * budget, given)
     arrays: dict[str, Any] = {}
     offsets = np.zeros(len(counts) + 1, np.int64 if pairs > np.iinfo(np.int32).max else np.int32)
     row = place = 0
@@ -222,23 +222,23 @@ def _list(index: Index, sources: Any, counts: Any, asked: dict[str, Any]) -> dic
     return {"offsets": offsets, **arrays}
 
 
-def _bytes_of_pair(index: Index, asked: dict[str, Any]) -> int:
-    """Bytes of one pair in all arrays that its list is made of."""
+def _bytes_of_pair(index: Index, given: dict[str, Any]) -> int:
+    """The bytes of one pair in all arrays that make its list."""
     real, dim = index.dtype.itemsize, index.dim
-    scalars = 4 + real * bool(asked["distances"] or asked["sort"] == "distance")
-    shifts = 4 * dim * (asked["box"] is not None and bool(asked["vectors"] or asked["sort"]))
-    return scalars + real * dim * bool(asked["vectors"]) + shifts
+    scalars = 4 + real * bool(given["distances"] or given["sort"] == "distance")
+    shifts = 4 * dim * (given["box"] is not None and bool(given["vectors"] or given["sort"]))
+    return scalars + real * dim * bool(given["vectors"]) + shifts
 
 
-def _check_memory(pairs: int, needed: int, besides: int, asked: dict[str, Any]) -> None:
-    """Refuse a list that the machine would end the program for, as systems do rather than to say that they are full."""
+def _check_memory(pairs: int, needed: int, besides: int, given: dict[str, Any]) -> None:
+    """Refuse a list that exceeds the free memory, for which systems end a program without an error."""
     from .memory import free_memory
 
     free = free_memory()
     if free is not None and needed + besides > free:
-        given = " and ".join(f"--{name}" for name in ("distances", "vectors") if asked[name])
-        less = f"leave out {given}, " if given else ""
-        once = "" if asked["half"] or asked["queries"] is not None else "list each pair once by --half, "
+        extras = " and ".join(f"--{name}" for name in ("distances", "vectors") if given[name])
+        less = f"leave out {extras}, " if extras else ""
+        once = "" if given["half"] or given["queries"] is not None else "list each pair once by --half, "
         raise DeviceMemoryError(
             f"the list of {pairs:,} pairs takes {needed / 2**30:.1f} GiB, and {max(0, free - besides) / 2**30:.1f} GiB "
             "of this machine's memory are free for it. Nothing was truncated. Take a smaller --radius, "
@@ -250,7 +250,7 @@ def _check_memory(pairs: int, needed: int, besides: int, asked: dict[str, Any]) 
 
 @contextlib.contextmanager
 def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """What is to be told how much is done, and of how much; a bar on a terminal."""
+    """A function that takes the work done and the work in all; it shows a progress bar on a terminal."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -268,7 +268,7 @@ def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)
 
 
-def _tell(index: Index, counts: Any, seconds: tuple[float, float]) -> None:
+def _print_summary(index: Index, counts: Any, seconds: tuple[float, float]) -> None:
     pairs = int(counts.sum(dtype="int64"))
     click.echo(f"points   {index.num_points:,} in {index.dim}D, {index.dtype}")
     click.echo(f"queries  {len(counts):,}")

@@ -1,4 +1,4 @@
-"""``clfrnn source``: the OpenCL C that a method runs, for a device that is here or one that is on file."""
+"""``clfrnn source``: the OpenCL C that a method runs, for a device of this machine or a recorded profile."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def source(
 ) -> None:
     """Print the OpenCL C that counts neighbors, as it would be compiled.
 
-    What is chosen for the device follows from the points: say how many there are, and how crowded.
+    The plan for the device depends on the points: give their number and how crowded they are.
     """
     import dataclasses
 
@@ -103,7 +103,7 @@ def _profile(device: str | None, path: Path | None) -> DeviceProfile:
 
 
 def _radius(points: int, neighbors: float, dim: int) -> float:
-    """The radius that finds so many in an even unit cube."""
+    """The radius within which a point of an even unit cube has that many neighbors."""
     import math
 
     ball = math.pi ** (dim / 2) / math.gamma(dim / 2 + 1)

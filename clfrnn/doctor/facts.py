@@ -1,4 +1,4 @@
-"""What the doctor knows of a machine, as plain frozen data: advice is tested with the facts of machines far away."""
+"""Facts about a machine as frozen data, so that advice is tested with the facts of other machines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..profile import DeviceProfile
 
 __all__ = ["CHECKS", "Check", "Device", "Entry", "Facts", "Folder", "Gpu", "Loader", "Platform"]
 
-#: What is tried on each device, in this order: what a report says where it is right, and where it is wrong.
+#: The trials of each device in order, each with the words of a report for a good and for a bad result.
 CHECKS = {
     "build": ("kernels compile", "no kernel compiles"),
     "local_atomics": ("local atomics are right", "local atomics are wrong"),
@@ -20,9 +20,9 @@ CHECKS = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Loader:
-    """The library through which pyopencl reaches the drivers."""
+    """The library through which pyopencl reaches drivers."""
 
-    #: "" where the system does not tell
+    #: "" where the system does not give it
     path: str
     #: "wheel" (came with pyopencl), "conda", "system" or "preloaded" (by ``LD_PRELOAD``)
     origin: str
@@ -35,7 +35,7 @@ class Folder:
     """A place where drivers are registered."""
 
     path: str
-    #: who names it: an environment variable, or "loader"
+    #: where its name comes from: an environment variable, or "loader"
     named_by: str
     #: "folder", "file" (an .icd file), "library" or "missing"
     state: str
@@ -47,22 +47,22 @@ class Folder:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A driver as it is registered: an .icd file, and what became of the library that it names."""
+    """A registered driver: an .icd file, and the result of loading its library."""
 
     #: "" where a variable names the library itself
     file: str
     library: str
-    #: why it serves no one; "" when it loads
+    #: why it cannot be used; "" when it loads
     error: str = ""
-    #: it crashes or hangs, or ends the process itself, and so every program that lists devices
+    #: whether it crashes, hangs or ends the process, and so ends every program that lists devices
     fatal: bool = False
-    #: platforms that it offers; None when it was not asked
+    #: the number of its platforms; None when they were not counted
     platforms: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Platform:
-    """A platform as the loader lists it."""
+    """A platform in the list of the loader."""
 
     name: str
     devices: int
@@ -71,33 +71,33 @@ class Platform:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Check:
-    """One thing tried on a device."""
+    """The result of one trial of a device."""
 
     name: str
-    #: "passed", "mended" (the driver is wrong, clfrnn knows and works around it) or "failed"
+    #: "passed", "mended" (the driver is wrong, and clfrnn corrects for it) or "failed"
     outcome: str
     detail: str = ""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Device:
-    """A device, and what became of the process that tried it."""
+    """A device, and the result of the process that tried it."""
 
     #: its position in :func:`clfrnn.devices`
     position: int
     name: str
     platform: str
-    #: the driver that had to be named alone to reach it, as another one ends every program; "" where none does
+    #: the driver that had to be loaded alone to reach it, as another one ends every program; "" otherwise
     alone: str = ""
-    #: None when the driver refuses to describe the device
+    #: None when the driver does not describe the device
     profile: DeviceProfile | None
     checks: tuple[Check, ...] = ()
-    #: what ended the trial before its end; "" when it came to its end
+    #: why the trial ended early; "" when it did not
     failure: str = ""
 
     @property
     def usable(self) -> bool:
-        """Whether exact answers can be expected of it."""
+        """Whether its results can be expected to be exact."""
         done = {check.name for check in self.checks}
         wrong = any(check.outcome == "failed" for check in self.checks)
         return not self.failure and done == set(CHECKS) and not wrong
@@ -115,47 +115,47 @@ class Gpu:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Facts:
-    """All that was gathered."""
+    """All facts that were gathered."""
 
     #: as ``platform.system()`` names it
     system: str
     release: str = ""
     architecture: str = ""
     python: str = ""
-    #: Linux under Windows
+    #: whether this is Linux under Windows
     wsl: bool = False
-    #: the system's own folder of drivers can be written to, as in most containers
+    #: whether the system's folder of drivers can be written to, as in most containers
     root: bool = False
-    #: variables that matter to some loader, driver, or clfrnn, where they are set
+    #: the variables that are set and matter to a loader, a driver or clfrnn
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    #: "" when it does not import
+    #: "" when it cannot be imported
     pyopencl: str = ""
     loader: Loader | None = None
     folders: tuple[Folder, ...] = ()
     entries: tuple[Entry, ...] = ()
     platforms: tuple[Platform, ...] = ()
     devices: tuple[Device, ...] = ()
-    #: why devices could not be listed, or not to the end
+    #: why devices could not be listed, or not all of them
     failure: str = ""
-    #: the position of the device that clfrnn takes when none is named, or why there is none
+    #: the position of the default device of clfrnn, or why there is none
     default: int | None = None
     default_failure: str = ""
-    #: graphics nodes; an NVIDIA driver is told by ``nvidia``, as it has nodes of its own
+    #: graphics nodes; ``nvidia`` is about NVIDIA's driver, which has other nodes
     gpus: tuple[Gpu, ...] = ()
     nvidia: bool = False
-    #: the OpenCL library of that driver can be loaded
+    #: whether the OpenCL library of that driver can be loaded
     nvidia_library: bool = False
-    #: the CPU driver of ``clfrnn[intel]``, where that is installed
+    #: the library of the CPU driver of ``clfrnn[intel]``, where that is installed
     intel_library: str = ""
 
     @property
     def usable(self) -> tuple[Device, ...]:
-        """The devices that passed, and that programs reach as things are."""
+        """The devices that passed all trials and that programs reach."""
         return tuple(device for device in self.devices if device.usable and not device.alone)
 
     @property
-    def kept_away(self) -> tuple[Device, ...]:
-        """The devices that a driver of others keeps programs from reaching."""
+    def unreachable(self) -> tuple[Device, ...]:
+        """The devices that programs cannot reach because of another driver."""
         return tuple(device for device in self.devices if device.alone)
 
     def has_platform(self, *words: str) -> bool:

@@ -1,4 +1,4 @@
-"""How a probe tells what it finds: a line each, printed at once, so that a crash loses nothing of what went before."""
+"""The lines in which a probe prints its findings; each is printed at once, so that a crash loses no earlier one."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["read", "tell"]
+__all__ = ["print_finding", "read"]
 
-#: Lines that hold a finding have this before it; drivers print to the same stream.
+#: Prefix of the lines that hold a finding; drivers print to the same stream.
 _MARK = "clfrnn-probe "
 
 
-def tell(**finding: Any) -> None:
-    """Print one finding. A ``step`` says what is about to be tried."""
-    print(_MARK + json.dumps(finding), flush=True)  # noqa: T201 — this is how a process answers
+def print_finding(**finding: Any) -> None:
+    """Print one finding. A ``step`` names what is tried next."""
+    print(_MARK + json.dumps(finding), flush=True)  # noqa: T201 — the parent process reads it
 
 
 def read(text: str) -> Iterator[Mapping[str, Any]]:
-    """The findings in what a probe printed."""
+    """The findings in the output of a probe."""
     for line in text.splitlines():
-        # What a driver prints without a line's end may stand before ours.
+        # Output of a driver without an end of line may come before the prefix.
         _, mark, finding = line.partition(_MARK)
         if mark:
             try:

@@ -1,4 +1,4 @@
-"""Gathers the facts: variables, folders and device nodes here, everything that touches a driver in other processes."""
+"""Gathers the facts: variables, folders and device nodes in this process, and drivers in other processes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from typing import Any, TypeVar
 from ..profile import DeviceProfile
 from .facts import Check, Device, Entry, Facts, Gpu, Loader, Platform
 from .places import entries, find_loader, folders
-from .runner import Answer, ask
+from .runner import ProbeResult, run_probe
 from .variables import VARIABLES
 
 __all__ = ["gather"]
 
 
-#: Probes at the same time. More would hardly be faster, and each holds a driver in memory.
+#: Number of probes at the same time. More would hardly be faster, and each loads a driver.
 _AT_ONCE = 8
 
-#: The OpenCL library of NVIDIA's driver, which can be there without being registered.
+#: The OpenCL library of NVIDIA's driver, which may exist without being registered.
 _NVIDIA_LIBRARY = "libnvidia-opencl.so.1"
 
 _MAKERS = {"0x10de": "NVIDIA", "0x1002": "AMD", "0x8086": "Intel"}
@@ -33,15 +33,15 @@ Made = TypeVar("Made")
 
 
 def gather(*, seconds: float) -> Facts:
-    """Everything about this machine. A probe gets `seconds`; the slowest one says how long all takes."""
+    """Gather all facts about this machine. Each probe gets `seconds`, and the slowest one decides how long it takes."""
     environment = {name: os.environ[name] for name in VARIABLES if os.environ.get(name)}
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        listed = pool.submit(ask, "devices", seconds=seconds)
-        nvidia = pool.submit(ask, "library", _NVIDIA_LIBRARY, seconds=seconds)
-        binding = ask("loader", seconds=seconds)
+        listed = pool.submit(run_probe, "devices", seconds=seconds)
+        nvidia = pool.submit(run_probe, "library", _NVIDIA_LIBRARY, seconds=seconds)
+        binding = run_probe("loader", seconds=seconds)
         version = binding.first("pyopencl")
         loader = find_loader(binding.first("loader"), binding.first("folder"), environment) if version else None
-        # Windows registers drivers elsewhere, and there a driver's folder says nothing.
+        # Windows registers drivers elsewhere, and the folder of a driver is not informative.
         places = folders(loader, environment) if loader and os.name == "posix" else []
         loaded = _submit(pool, lambda entry: _load(entry, seconds), entries(places))
         listing = listed.result()
@@ -72,15 +72,15 @@ def _submit(pool: ThreadPoolExecutor, work: Callable[[Given], Made], given: Iter
     return [pool.submit(work, each) for each in given]
 
 
-def _can_load(answer: Answer) -> bool:
+def _can_load(answer: ProbeResult) -> bool:
     return not answer.failure and not answer.having("error")
 
 
 def _load(entry: Entry, seconds: float) -> Entry:
-    """The entry with what became of its library."""
+    """The entry with the result of loading its library."""
     if entry.error:
         return entry
-    answer = ask("library", entry.library, seconds=seconds)
+    answer = run_probe("library", entry.library, seconds=seconds)
     error = answer.first("error") or answer.failure
     return dataclasses.replace(
         entry, error=error, fatal=bool(answer.failure), platforms=answer.first("platforms", None)
@@ -88,22 +88,22 @@ def _load(entry: Entry, seconds: float) -> Entry:
 
 
 def _alone(entry: Entry, loader: Loader | None, seconds: float) -> tuple[Entry, list[Device]]:
-    """The entry and its devices, tried with no other driver present, as one of them ends every program."""
+    """The entry and its devices, tried with no other driver present, as one of the drivers ends every program."""
     if entry.error or loader is None or loader.kind != "ocl-icd":
         return entry, []
-    answer = ask("devices", seconds=seconds, environment={"OCL_ICD_VENDORS": entry.library})
+    answer = run_probe("devices", seconds=seconds, environment={"OCL_ICD_VENDORS": entry.library})
     if answer.failure:
         return dataclasses.replace(entry, error=answer.failure, fatal=True), []
     return entry, [_try(finding, seconds, alone=entry.library) for finding in answer.having("device")]
 
 
 def _try(finding: Mapping[str, Any], seconds: float, *, alone: str = "") -> Device:
-    """A listed device with what became of its trial; with no driver present but the one `alone`, where one is named."""
+    """A listed device with the result of its trial; only the driver `alone` is present, where one is named."""
     facts = {**finding["device"], "alone": alone}
     if "error" in finding:
         return Device(**facts, profile=None, failure=f"the driver does not describe it: {finding['error']}")
     environment = {"OCL_ICD_VENDORS": alone} if alone else None
-    answer = ask("device", str(facts["position"]), seconds=seconds, environment=environment)
+    answer = run_probe("device", str(facts["position"]), seconds=seconds, environment=environment)
     checks = tuple(
         Check(name=each["check"], outcome=each["outcome"], detail=each.get("detail", ""))
         for each in answer.having("check")
@@ -113,7 +113,7 @@ def _try(finding: Mapping[str, Any], seconds: float, *, alone: str = "") -> Devi
 
 
 def _system() -> dict[str, Any]:
-    """Facts that no driver is needed for."""
+    """The facts that need no driver."""
     release = platform.release()
     intel = Path(sys.prefix, "lib/libintelocl.so")
     return {

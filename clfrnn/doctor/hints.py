@@ -1,4 +1,4 @@
-"""What to do about the facts: pure functions, each for one trouble, silent where it is not met."""
+"""Advice about the facts: one pure function for each kind of problem, which returns None where there is none."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from .facts import Facts
-from .places import SYSTEM_FOLDER
+from .places import SYSTEM_FOLDER, register_commands
 
 __all__ = ["FIRST", "HINTS", "Hint", "hints"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Hint:
-    """What is wrong and what to do; `commands` can be typed as they stand."""
+    """A problem and its remedy; `commands` can be typed as they are."""
 
     name: str
     text: str
@@ -25,29 +25,12 @@ class Hint:
 Advice = tuple[str, tuple[str, ...]] | None
 
 
-def _register(facts: Facts, library: str) -> tuple[str, ...]:
-    """How a driver is registered where the loader looks, or without root rights beside what it finds already."""
-    file = Path(library).name.split(".")[0].removeprefix("lib") + ".icd"
-    read = [place for place in facts.folders if place.read and place.named_by in ("OCL_ICD_VENDORS", "loader")]
-    conda = facts.loader is not None and facts.loader.origin == "conda"
-    own = [place.path for place in read if place.named_by == "OCL_ICD_VENDORS" or facts.root or conda]
-    if own:
-        return f"mkdir -p {own[0]}", f"echo {library} > {own[0]}/{file}"
-    copies = tuple(f'cp {place.path}/*.icd "$HOME/opencl/"' for place in read if place.files)
-    return (
-        'mkdir -p "$HOME/opencl"',
-        *copies,
-        f'echo {library} > "$HOME/opencl/{file}"',
-        'export OCL_ICD_VENDORS="$HOME/opencl"',
-    )
-
-
 def _named_by(facts: Facts, variable: str) -> bool:
     return any(place.named_by == variable and place.state == "missing" for place in facts.folders)
 
 
 def pyopencl_missing(facts: Facts) -> Advice:
-    """The binding itself does not import."""
+    """The binding pyopencl cannot be imported."""
     if facts.pyopencl:
         return None
     text = f"pyopencl cannot be imported ({facts.failure}), and clfrnn reaches devices through it. Install it anew."
@@ -78,7 +61,7 @@ def vendors_missing(facts: Facts) -> Advice:
 
 
 def vendors_hide(facts: Facts) -> Advice:
-    """``OCL_ICD_VENDORS`` leads away from the drivers of the system."""
+    """``OCL_ICD_VENDORS`` hides the drivers of the system."""
     hidden = [place for place in facts.folders if not place.read and place.path == SYSTEM_FOLDER]
     if facts.usable or not hidden or "OCL_ICD_VENDORS" not in facts.environment:
         return None
@@ -89,7 +72,7 @@ def vendors_hide(facts: Facts) -> Advice:
 
 def broken_driver(facts: Facts) -> Advice:
     """One driver ends every program that lists devices."""
-    if not facts.failure or not facts.pyopencl or len(facts.kept_away) < len(facts.devices):
+    if not facts.failure or not facts.pyopencl or len(facts.unreachable) < len(facts.devices):
         return None
     fatal = [entry for entry in facts.entries if entry.fatal]
     names = " and ".join(entry.file or entry.library for entry in fatal)
@@ -98,7 +81,7 @@ def broken_driver(facts: Facts) -> Advice:
         return f"{text}Set OCL_ICD_VENDORS to one .icd file after the other to find the driver whose fault it is.", ()
     text += f"It is the fault of the driver in {names}: repair it, or take that file away"
     own = {file for place in facts.folders if place.named_by == "wheel" for file in place.files}
-    if not facts.kept_away or own.intersection(entry.file for entry in fatal):
+    if not facts.unreachable or own.intersection(entry.file for entry in fatal):
         return f"{text}.", ()
     sound = [entry.file for entry in facts.entries if not entry.error and entry.file and entry.file not in own]
     copies = (f'cp {" ".join(sound)} "$HOME/opencl/"',) if sound else ()
@@ -120,7 +103,7 @@ def wsl(facts: Facts) -> Advice:
 
 
 def nvidia_not_registered(facts: Facts) -> Advice:
-    """NVIDIA's OpenCL library is there, and no .icd file names it: so containers often are."""
+    """NVIDIA's OpenCL library exists, but no .icd file names it, as often in containers."""
     named = any("libnvidia-opencl" in entry.library for entry in facts.entries)
     unread = any("nvidia" in file for place in facts.folders if not place.read for file in place.files)
     if facts.wsl or facts.has_platform("nvidia") or not facts.nvidia_library or named or unread:
@@ -129,7 +112,7 @@ def nvidia_not_registered(facts: Facts) -> Advice:
         "NVIDIA's OpenCL library is here, but no .icd file that the loader reads names it, as in containers whose "
         "NVIDIA Container Toolkit does not bring that file. Write it:"
     )
-    return text, _register(facts, "libnvidia-opencl.so.1")
+    return text, register_commands(facts, "libnvidia-opencl.so.1")
 
 
 def nvidia_without_library(facts: Facts) -> Advice:
@@ -145,7 +128,7 @@ def nvidia_without_library(facts: Facts) -> Advice:
 
 
 def nvidia_silent(facts: Facts) -> Advice:
-    """NVIDIA's library is registered and loads, and shows no GPU."""
+    """NVIDIA's library is registered and loads, but shows no GPU."""
     silent = any("libnvidia-opencl" in entry.library and not entry.error for entry in facts.entries)
     if facts.wsl or facts.has_platform("nvidia") or not silent:
         return None
@@ -158,7 +141,7 @@ def nvidia_silent(facts: Facts) -> Advice:
 
 
 def conda_loader(facts: Facts) -> Advice:
-    """Conda's loader does not see the system's drivers."""
+    """Conda's loader does not read the system's drivers."""
     unread = [place for place in facts.folders if not place.read and place.path == SYSTEM_FOLDER]
     if facts.loader is None or facts.loader.origin != "conda" or not unread or "OCL_ICD_VENDORS" in facts.environment:
         return None
@@ -167,7 +150,7 @@ def conda_loader(facts: Facts) -> Advice:
 
 
 def conda_drivers(facts: Facts) -> Advice:
-    """The loader of pip's pyopencl does not see conda's drivers."""
+    """The loader of pip's pyopencl does not read conda's drivers."""
     prefix = facts.environment.get("CONDA_PREFIX", "")
     unread = [place for place in facts.folders if not place.read and prefix and place.path.startswith(prefix)]
     if facts.loader is None or facts.loader.origin == "conda" or not unread or "OCL_ICD_VENDORS" in facts.environment:
@@ -180,7 +163,7 @@ def conda_drivers(facts: Facts) -> Advice:
 
 
 def render_rights(facts: Facts) -> Advice:
-    """The GPU's device files may not be opened."""
+    """The device files of the GPU cannot be opened."""
     closed = [gpu for gpu in facts.gpus if not gpu.accessible]
     if not closed:
         return None
@@ -192,7 +175,7 @@ def render_rights(facts: Facts) -> Advice:
     return text, ('sudo usermod -aG render "$USER"',)
 
 
-#: Words in the names of platforms that drive the GPUs of a maker, and what to install.
+#: Words in the names of platforms that drive a maker's GPUs, and the drivers to install.
 _DRIVERS = {
     "AMD": ("amd", "rusticl"),
     "Intel": ("intel(r) opencl graphics", "intel(r) opencl hd graphics", "rusticl"),
@@ -204,7 +187,7 @@ _INSTALL = {
 
 
 def gpu_without_driver(facts: Facts) -> Advice:
-    """A GPU of AMD's or Intel's that no driver shows."""
+    """A GPU of AMD's or Intel's for which no driver shows a device."""
     lone = [
         maker
         for maker, words in _DRIVERS.items()
@@ -216,7 +199,7 @@ def gpu_without_driver(facts: Facts) -> Advice:
 
 
 def rusticl(facts: Facts) -> Advice:
-    """Mesa's driver offers nothing unless it is told to."""
+    """Mesa's driver offers no device unless a variable names its hardware."""
     if not any("rusticl" in each.name.lower() and not each.devices for each in facts.platforms):
         return None
     names = "radeonsi (AMD), iris (Intel), nouveau (NVIDIA), llvmpipe (any CPU)"
@@ -231,7 +214,7 @@ def rusticl(facts: Facts) -> Advice:
 
 
 def macos(facts: Facts) -> Advice:
-    """Loaders do not see Apple's OpenCL by themselves."""
+    """Loaders do not find Apple's OpenCL by themselves."""
     if facts.system != "Darwin" or facts.has_platform("apple"):
         return None
     text = (
@@ -242,7 +225,7 @@ def macos(facts: Facts) -> Advice:
 
 
 def windows(facts: Facts) -> Advice:
-    """Nothing is installed on Windows."""
+    """No driver is installed on Windows."""
     if facts.system != "Windows" or facts.devices:
         return None
     text = (
@@ -253,16 +236,16 @@ def windows(facts: Facts) -> Advice:
 
 
 def intel_not_registered(facts: Facts) -> Advice:
-    """The driver of ``clfrnn[intel]`` is installed, and no loader looks there by itself."""
+    """The driver of ``clfrnn[intel]`` is installed where no loader looks."""
     named = any("libintelocl" in entry.library for entry in facts.entries)
     if not facts.intel_library or named or "OCL_ICD_VENDORS" in facts.environment:
         return None
     text = "Intel's CPU driver is installed in this environment of Python, where no loader looks for it. Register it:"
-    return text, _register(facts, facts.intel_library)
+    return text, register_commands(facts, facts.intel_library)
 
 
 def pocl(facts: Facts) -> Advice:
-    """Nothing to compute on, and a CPU driver is a command away."""
+    """There is no usable device, but a CPU driver can be installed."""
     if facts.usable or not facts.pyopencl or any("pocl" in Path(entry.library).name for entry in facts.entries):
         return None
     wheel = facts.loader is not None and facts.loader.origin == "wheel"
@@ -284,7 +267,7 @@ def default_names_nothing(facts: Facts) -> Advice:
 
 
 def default_unusable(facts: Facts) -> Advice:
-    """By default a device is taken failed, though another would do."""
+    """The default device failed a trial, though another device passed."""
     if not facts.usable or facts.default in (None, *(device.position for device in facts.usable)):
         return None
     best = min(
@@ -294,10 +277,10 @@ def default_unusable(facts: Facts) -> Advice:
     return text, (f"export CLFRNN_DEVICE={best.position}",)
 
 
-#: What hides every driver: nothing else can be said before it is mended.
+#: Problems that hide every driver; no other advice is given before they are solved.
 FIRST: tuple[Callable[[Facts], Advice], ...] = (pyopencl_missing, vendors_list, vendors_missing, broken_driver)
 
-#: The others, in the order in which they are told.
+#: The other problems, in the order of their advice.
 HINTS: tuple[Callable[[Facts], Advice], ...] = (
     default_names_nothing,
     default_unusable,
@@ -319,11 +302,12 @@ HINTS: tuple[Callable[[Facts], Advice], ...] = (
 
 
 def hints(facts: Facts) -> tuple[Hint, ...]:
-    """What to do here, the most urgent first."""
-    urgent = _asked(FIRST, facts)
-    return urgent[:1] or _asked(HINTS, facts)
+    """What to do on this machine, the most urgent first."""
+    urgent = _given(FIRST, facts)
+    return urgent[:1] or _given(HINTS, facts)
 
 
-def _asked(those: Sequence[Callable[[Facts], Advice]], facts: Facts) -> tuple[Hint, ...]:
-    advice = ((hint.__name__, hint(facts)) for hint in those)
+def _given(advisers: Sequence[Callable[[Facts], Advice]], facts: Facts) -> tuple[Hint, ...]:
+    """The hints of those functions that have advice."""
+    advice = ((adviser.__name__, adviser(facts)) for adviser in advisers)
     return tuple(Hint(name=name, text=given[0], commands=given[1]) for name, given in advice if given)

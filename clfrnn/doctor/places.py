@@ -6,18 +6,18 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from .facts import Entry, Folder, Loader
+from .facts import Entry, Facts, Folder, Loader
 
-__all__ = ["SYSTEM_FOLDER", "entries", "find_loader", "folders"]
+__all__ = ["SYSTEM_FOLDER", "entries", "find_loader", "folders", "register_commands"]
 
 SYSTEM_FOLDER = "/etc/OpenCL/vendors"
 
-#: What the loaders have of themselves in their text; the second is in both.
+#: Text in the libraries of loaders, by which they are recognised; the second is in both.
 _KINDS = {b"OCL Icd free software": "ocl-icd", b"Khronos Group": "khronos"}
 
 
 def find_loader(mapped: str, package: str, environment: Mapping[str, str]) -> Loader:
-    """The loader at the path `mapped`, or where the system did not tell it, the one beside pyopencl in `package`."""
+    """The loader at the path `mapped`, or, where that is not known, the loader beside pyopencl in `package`."""
     path = mapped or next(_bundled(package), "")
     wheel = path and Path(path).parent in {Path(package) / ".libs", Path(package) / ".dylibs", Path(f"{package}.libs")}
     conda = environment.get("CONDA_PREFIX", "")
@@ -46,7 +46,7 @@ def _kind(path: str) -> str:
 
 
 def folders(loader: Loader, environment: Mapping[str, str], *, standard: str = SYSTEM_FOLDER) -> list[Folder]:
-    """The places that `loader` reads, and well-known ones with entries that it does not."""
+    """The places that `loader` reads, and common places with drivers that it does not read."""
     conda = environment.get("CONDA_PREFIX", "")
     of_conda = str(Path(conda, "etc/OpenCL/vendors")) if conda else ""
     default = of_conda if loader.origin == "conda" else standard
@@ -65,7 +65,7 @@ def _read_by(loader: Loader, environment: Mapping[str, str], default: str) -> It
         return
     if named and not Path(named).is_dir():
         yield _one_driver(named, default)
-        return  # this loader then reads nothing else, not even what the wheel brought
+        return  # this loader then reads no other place, not even that of the wheel
     other = environment.get("OPENCL_VENDOR_PATH", "")
     variable = "OCL_ICD_VENDORS" if named else "OPENCL_VENDOR_PATH" if other else "loader"
     yield _folder(named or other or default, variable)
@@ -74,7 +74,7 @@ def _read_by(loader: Loader, environment: Mapping[str, str], default: str) -> It
 
 
 def _one_driver(named: str, default: str) -> Folder:
-    """What ocl-icd takes from a value that is no folder: an .icd file, or a driver's library."""
+    """The driver that ocl-icd takes from a value that is no folder: an .icd file, or a library."""
     if named.endswith(".icd"):
         beside = Path(default, named)
         path = str(beside) if "/" not in named and beside.is_file() else named
@@ -85,7 +85,7 @@ def _one_driver(named: str, default: str) -> Folder:
             state="file" if found else "missing",
             files=(path,) if found else (),
         )
-    known = Path(named).exists() or "/" not in named  # a bare name is looked up as libraries are
+    known = Path(named).exists() or "/" not in named  # the system looks up a bare name as it does for libraries
     return Folder(path=named, named_by="OCL_ICD_VENDORS", state="library" if known else "missing")
 
 
@@ -98,7 +98,7 @@ def _folder(path: str, named_by: str, *, read: bool = True) -> Folder:
 
 
 def entries(places: Sequence[Folder]) -> list[Entry]:
-    """The drivers that are registered in the places that are read, none of them loaded yet."""
+    """The drivers that are registered in the places that are read; none is loaded."""
     found = []
     for place in places:
         if place.read and place.state == "library":
@@ -118,3 +118,20 @@ def _entry(file: Path, *, bundled: bool) -> Entry:
         return Entry(file=str(file), library="", error="the file is empty; its first line should name a library")
     beside = file.parent / library
     return Entry(file=str(file), library=str(beside) if bundled and beside.exists() else library)
+
+
+def register_commands(facts: Facts, library: str) -> tuple[str, ...]:
+    """Shell commands that register a driver: where the loader looks, or without root rights in another folder."""
+    file = Path(library).name.split(".")[0].removeprefix("lib") + ".icd"
+    read = [place for place in facts.folders if place.read and place.named_by in ("OCL_ICD_VENDORS", "loader")]
+    conda = facts.loader is not None and facts.loader.origin == "conda"
+    own = [place.path for place in read if place.named_by == "OCL_ICD_VENDORS" or facts.root or conda]
+    if own:
+        return f"mkdir -p {own[0]}", f"echo {library} > {own[0]}/{file}"
+    copies = tuple(f'cp {place.path}/*.icd "$HOME/opencl/"' for place in read if place.files)
+    return (
+        'mkdir -p "$HOME/opencl"',
+        *copies,
+        f'echo {library} > "$HOME/opencl/{file}"',
+        'export OCL_ICD_VENDORS="$HOME/opencl"',
+    )

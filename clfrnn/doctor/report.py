@@ -1,4 +1,4 @@
-"""The doctor's report: lines and tables for people, plain data for programs."""
+"""The doctor's report, as lines and tables for users and as data for programs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ORIGINS = {
 
 
 def as_data(facts: Facts) -> dict[str, Any]:
-    """The report as plain data; docs/devices-and-drivers.md lists the keys."""
+    """The report as plain data, whose keys docs/devices-and-drivers.md lists."""
     return {
         "clfrnn": __version__,
         "usable": bool(facts.usable),
@@ -80,13 +80,13 @@ def _device_data(device: Device) -> dict[str, Any]:
 
 
 def _chosen(profile: DeviceProfile) -> dict[str, Any]:
-    """What clfrnn takes for a search in three dimensions and float32."""
+    """The method that clfrnn chooses for a search in three dimensions and float32."""
     walk = plan_walk(profile, default_tuning(profile), dim=3, real="float", periodic=False)
     return {"work_group_size": walk.work_group_size, "reads": "column by column" if walk.columns else "point by point"}
 
 
 def print_report(facts: Facts, console: Console) -> None:
-    """Print the report; what matters most comes last, where a terminal shows it."""
+    """Print the report, with the most important lines last, where a terminal shows them."""
     _print_rows(console, "Software", _software(facts))
     _print_rows(console, "Environment", _environment(facts))
     _print_rows(console, "Drivers", _drivers(facts))
@@ -94,10 +94,10 @@ def print_report(facts: Facts, console: Console) -> None:
         console.print("Devices", style="bold")
     for device in facts.devices:
         _print_device(console, device, default=device.position == facts.default)
-    told = hints(facts)
-    if told:
+    found = hints(facts)
+    if found:
         console.print("What to do", style="bold")
-    for hint in told:
+    for hint in found:
         lines = Text(hint.text)
         for command in hint.commands:
             lines.append(f"\n    {command}", style="bold")
@@ -113,12 +113,12 @@ def _print_rows(console: Console, heading: str, rows: list[tuple[str | Text, str
 
 
 def _grid(rows: Sequence[tuple[str | Text, str | Text]]) -> Table:
-    """A narrow column and a wide one, in which paths are broken and not cut off."""
+    """A narrow column and a wide one, which breaks paths instead of cutting them."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for row in rows:
-        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))  # a str is taken for markup
+        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))  # rich parses a str as markup
     return table
 
 
@@ -173,7 +173,7 @@ def _drivers(facts: Facts) -> list[tuple[str | Text, str | Text]]:
 
 
 def _described(entry: Entry) -> str:
-    """Where a driver is registered, what it loads, and what came of that."""
+    """Where a driver is registered, the library that it names, and whether that loads."""
     library = Path(entry.library)
     beside = entry.file and library.parent == Path(entry.file).parent
     lines = [entry.file] if entry.file else []
@@ -190,7 +190,7 @@ def _print_device(console: Console, device: Device, *, default: bool) -> None:
     verdict = ("usable", "green") if device.usable else ("NOT USABLE", "red")
     if device.usable and device.alone:
         verdict = ("usable without the broken driver", "yellow")
-    # Alone it has another position than beside others.
+    # Loaded alone, a device has another position than beside others.
     head = Text(f"{'-' if device.alone else device.position}{'*' if default else ' '} {device.name}  ")
     console.print(Padding(head.append(verdict[0], style=verdict[1]), (0, 0, 0, 2)))
     rows: list[tuple[str | Text, str | Text]] = []
@@ -221,7 +221,7 @@ def _offers(profile: DeviceProfile) -> list[tuple[str, str]]:
 
 
 def _checks(device: Device) -> Text:
-    """What was right in one line, what was wrong in a line each."""
+    """The good results of a device in one line, and each bad one in a line of its own."""
     right = [CHECKS[check.name][0] for check in device.checks if check.outcome == "passed"]
     text = Text()
     if right:
@@ -235,12 +235,12 @@ def _checks(device: Device) -> Text:
 
 
 def _verdict(facts: Facts) -> Text:
-    """One line that says whether to go on."""
+    """One line about whether a search can run."""
     if not facts.usable:
         what = "no device was found" if not facts.devices else "no device passed the checks"
-        if facts.kept_away:
-            ready = sum(device.usable for device in facts.kept_away)
-            what = f"a driver ends every program; {ready} of {len(facts.kept_away)} devices usable without it"
+        if facts.unreachable:
+            ready = sum(device.usable for device in facts.unreachable)
+            what = f"a driver ends every program; {ready} of {len(facts.unreachable)} devices usable without it"
         return Text(f"Not ready: {what}.", style="bold red")
     number = f"{len(facts.usable)} of {len(facts.devices)} device{'' if len(facts.devices) == 1 else 's'} usable"
     text = Text("Ready: ", style="bold green").append(number, style="not bold default")

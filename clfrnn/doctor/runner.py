@@ -1,4 +1,4 @@
-"""Runs a probe in a process of its own and takes down what it found, however it ended."""
+"""Runs a probe in a process of its own and reads its findings, however the process ends."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import Any
 
 from .findings import read
 
-__all__ = ["Answer", "ask", "command"]
+__all__ = ["ProbeResult", "command", "run_probe"]
 
-#: So that compilers are tried, not what they once kept.
+#: Settings under which compilers do not use cached programs.
 _NO_CACHES = {"PYOPENCL_NO_CACHE": "1", "POCL_KERNEL_CACHE": "0", "CUDA_CACHE_DISABLE": "1"}
 
-#: A process that was told to end gets so many seconds for it; one that a driver holds in the kernel never does.
-_FAREWELL = 2.0
+#: Seconds that a killed process has for its end; one that a driver holds in the kernel never ends.
+_SECONDS_TO_END = 2.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Answer:
-    """What a probe found, line by line, and what ended it before its time."""
+class ProbeResult:
+    """The findings of a probe, and why it ended early."""
 
     findings: tuple[Mapping[str, Any], ...] = ()
     failure: str = ""
@@ -38,12 +38,14 @@ class Answer:
 
 
 def command(what: str, which: str = "") -> list[str]:
-    """How a probe is started."""
+    """The command that starts a probe."""
     return [sys.executable, "-m", f"{__package__}.probe", what, *([which] if which else [])]
 
 
-def ask(what: str, which: str = "", *, seconds: float, environment: Mapping[str, str] | None = None) -> Answer:
-    """Run one probe for at most `seconds`; `environment` is set besides what is set here."""
+def run_probe(
+    what: str, which: str = "", *, seconds: float, environment: Mapping[str, str] | None = None
+) -> ProbeResult:
+    """Run one probe for at most `seconds`; `environment` is added to the variables of this process."""
     process = subprocess.Popen(  # noqa: S603 — a module of our own
         command(what, which),
         stdin=subprocess.DEVNULL,
@@ -55,36 +57,38 @@ def ask(what: str, which: str = "", *, seconds: float, environment: Mapping[str,
         out, errors = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         process.kill()
-        return _answer(_last_words(process), f"no answer within {seconds:g} s")
+        return _result(_rest_of_output(process), f"no answer within {seconds:g} s")
     except BaseException:
         process.kill()
         raise
-    return _answer(out, _ending(process.returncode, errors.decode(errors="replace")))
+    return _result(out, _ending(process.returncode, errors.decode(errors="replace")))
 
 
-def _last_words(process: subprocess.Popen[bytes]) -> bytes:
-    """What a process printed before it was killed."""
+def _rest_of_output(process: subprocess.Popen[bytes]) -> bytes:
+    """The output of a process that was killed."""
     try:
-        return process.communicate(timeout=_FAREWELL)[0]
-    except subprocess.TimeoutExpired as stuck:  # in the kernel, or a child of its own keeps the pipe open
+        return process.communicate(timeout=_SECONDS_TO_END)[0]
+    except subprocess.TimeoutExpired as stuck:  # it hangs in the kernel, or a child process holds the pipe open
         return stuck.output or b""
 
 
-def _answer(out: bytes, ending: str) -> Answer:
+def _result(out: bytes, ending: str) -> ProbeResult:
     findings = tuple(read(out.decode(errors="replace")))
-    told = Answer(findings=findings)
-    # What the probe says of its own failure is better than the status it leaves behind.
-    failure = told.first("failure") or ending
-    steps = told.having("step")
-    return Answer(findings=findings, failure=f"{failure} while {steps[-1]['step']}" if failure and steps else failure)
+    result = ProbeResult(findings=findings)
+    # The probe's own report of its failure says more than its exit status.
+    failure = result.first("failure") or ending
+    steps = result.having("step")
+    return ProbeResult(
+        findings=findings, failure=f"{failure} while {steps[-1]['step']}" if failure and steps else failure
+    )
 
 
 def _ending(status: int, errors: str) -> str:
-    """What an exit status says, and the last line of what was printed as an error."""
+    """An exit status in words, and the last line of the error output."""
     if status == 0:
         return ""
-    said = [line.strip() for line in errors.splitlines() if line.strip()]
-    last = f": {said[-1]}" if said else ""
+    printed = [line.strip() for line in errors.splitlines() if line.strip()]
+    last = f": {printed[-1]}" if printed else ""
     if status > 0:
         return f"ended with exit status {status}{last}"
     try:

@@ -1,4 +1,4 @@
-"""Lists the devices, and tries what a search needs of one against numpy. Runs in a probe's process."""
+"""Lists devices, and compares what a device computes with numpy; runs in the process of a probe."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pyopencl as cl
 from ..errors import ClfrnnError
 from ..profile import DeviceProfile
 from ..runtime.device import find_device, list_devices, read_profile
-from .findings import tell
+from .findings import print_finding
 
-__all__ = ["list_all", "tell_loader", "try_device"]
+__all__ = ["list_all", "print_loader", "try_device"]
 
 _BINS, _GROUP = 64, 64
 
-# A stranger to the library's templates: a driver that stumbles over those shall still be told from one that cannot do
-# the least.
+# This kernel uses none of the library's templates, to distinguish a driver that fails with these from one that cannot
+# do the least.
 _SOURCE = """
 #pragma OPENCL FP_CONTRACT OFF
 kernel void count(global const uint *keys, uint n, global uint *counts)
@@ -48,46 +48,46 @@ kernel void root(global const float *squares, global float *roots)
 """
 
 
-def tell_loader() -> None:
-    """Tell of pyopencl and the loader. No driver is loaded by that."""
-    tell(pyopencl=cl.VERSION_TEXT, folder=str(Path(cl.__file__).parent), loader=_mapped_loader())
+def print_loader() -> None:
+    """Print the version of pyopencl and the path of the loader, without loading a driver."""
+    print_finding(pyopencl=cl.VERSION_TEXT, folder=str(Path(cl.__file__).parent), loader=_mapped_loader())
 
 
 def list_all() -> None:
-    """Tell of every platform and device, and of the device that clfrnn takes by default."""
-    tell(step="asking the drivers for their platforms")
+    """Print every platform and device, and the default device of clfrnn."""
+    print_finding(step="asking the drivers for their platforms")
     for platform in _platforms():
-        tell(step=f"asking {platform.name.strip()} for its devices")
+        print_finding(step=f"asking {platform.name.strip()} for its devices")
         try:
             found, error = len(platform.get_devices()), ""
         except cl.Error as refused:
-            # A driver without hardware may say so by an error instead of an empty list.
+            # A driver without hardware may raise an error instead of returning an empty list.
             found, error = 0, "" if refused.code == cl.status_code.DEVICE_NOT_FOUND else str(refused)
-        tell(platform={"name": platform.name.strip(), "devices": found, "error": error})
+        print_finding(platform={"name": platform.name.strip(), "devices": found, "error": error})
     present = list_devices()
     for position, device in enumerate(present):
-        tell(step=f"reading the facts of device {position}")
+        print_finding(step=f"reading the facts of device {position}")
         facts = {"position": position, "name": device.name.strip(), "platform": device.platform.name.strip()}
         try:
-            tell(device=facts, profile=read_profile(device).to_dict())
+            print_finding(device=facts, profile=read_profile(device).to_dict())
         except cl.Error as error:
-            tell(device=facts, error=str(error))
-    tell(step="choosing a device")
+            print_finding(device=facts, error=str(error))
+    print_finding(step="choosing a device")
     try:
-        tell(default=present.index(find_device()) if present else None)
+        print_finding(default=present.index(find_device()) if present else None)
     except ClfrnnError as error:
-        tell(default=None, error=str(error))
+        print_finding(default=None, error=str(error))
 
 
 def _platforms() -> list[cl.Platform]:
     try:
         return cl.get_platforms()
-    except cl.Error:  # the loader's way of saying that there is no driver at all
+    except cl.Error:  # the loader reports a missing driver in this way
         return []
 
 
 def _mapped_loader() -> str:
-    """The path of the OpenCL loader in this process, where the system tells."""
+    """The path of the OpenCL loader in this process, where the system gives it."""
     try:
         lines = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -98,7 +98,7 @@ def _mapped_loader() -> str:
 
 def try_device(position: int) -> None:
     """Build a program for the device and compare what it computes with numpy."""
-    tell(step="compiling a kernel")
+    print_finding(step="compiling a kernel")
     device = list_devices()[position]
     profile = read_profile(device)
     context = cl.Context([device])
@@ -106,7 +106,7 @@ def try_device(position: int) -> None:
     started = time.perf_counter()
     program = cl.Program(context, _SOURCE).build(list(profile.build_options))
     kernels = {name: cl.Kernel(program, name) for name in ("count", "square", "root")}
-    tell(check="build", outcome="passed", detail=f"in {time.perf_counter() - started:.2f} s")
+    print_finding(check="build", outcome="passed", detail=f"in {time.perf_counter() - started:.2f} s")
     random = np.random.default_rng(0)
     _try_atomics(queue, kernels["count"], random)
     _try_contraction(queue, kernels["square"], random)
@@ -114,7 +114,7 @@ def try_device(position: int) -> None:
 
 
 def _try_atomics(queue: cl.CommandQueue, kernel: cl.Kernel, random: np.random.Generator) -> None:
-    tell(step="trying atomics in local memory")
+    print_finding(step="trying atomics in local memory")
     flags = cl.mem_flags
     keys = random.integers(0, _BINS, 100_003).astype(np.uint32)
     counts = np.zeros(_BINS, np.uint32)
@@ -127,24 +127,24 @@ def _try_atomics(queue: cl.CommandQueue, kernel: cl.Kernel, random: np.random.Ge
 
 
 def _try_contraction(queue: cl.CommandQueue, kernel: cl.Kernel, random: np.random.Generator) -> None:
-    tell(step="trying contraction off")
+    print_finding(step="trying contraction off")
     points = random.random((1 << 14, 3), dtype=np.float32)
     x, y, z = points.T
     _compare("contraction", _map(queue, kernel, points), (x * x + y * y) + z * z)
 
 
 def _try_roots(queue: cl.CommandQueue, kernel: cl.Kernel, random: np.random.Generator, profile: DeviceProfile) -> None:
-    tell(step="trying square roots")
+    print_finding(step="trying square roots")
     squares = np.exp2(random.uniform(-60, 60, 1 << 14)).astype(np.float32)
     expected = np.sqrt(squares)
-    # Where the driver promises nothing, clfrnn rounds roots by itself.
+    # Where the driver does not promise rounded roots, clfrnn rounds them itself.
     _compare(
         "square_root", _map(queue, kernel, squares), expected, or_else="failed" if profile.rounded_sqrt else "mended"
     )
 
 
 def _map(queue: cl.CommandQueue, kernel: cl.Kernel, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """What a kernel makes of the rows of `values`, one number for each."""
+    """The number that a kernel computes for each row of `values`."""
     flags = cl.mem_flags
     results = np.zeros(len(values), np.float32)
     given = cl.Buffer(queue.context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=np.ascontiguousarray(values))
@@ -155,7 +155,7 @@ def _map(queue: cl.CommandQueue, kernel: cl.Kernel, values: np.ndarray[Any, Any]
 
 
 def _group(queue: cl.CommandQueue, kernel: cl.Kernel) -> int:
-    """Work-items of a group, a power of two; some drivers allow a kernel with barriers a single one."""
+    """The work-items of a group, a power of two; some drivers allow one work-item for a kernel with barriers."""
     allowed = kernel.get_work_group_info(cl.kernel_work_group_info.WORK_GROUP_SIZE, queue.device)
     return 1 << min(_GROUP, max(1, allowed)).bit_length() - 1
 
@@ -163,6 +163,6 @@ def _group(queue: cl.CommandQueue, kernel: cl.Kernel) -> int:
 def _compare(name: str, found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], or_else: str = "failed") -> None:
     wrong = int((found != expected).sum())
     if wrong:
-        tell(check=name, outcome=or_else, detail=f"{wrong:,} of {found.size:,} numbers differ from numpy's")
+        print_finding(check=name, outcome=or_else, detail=f"{wrong:,} of {found.size:,} numbers differ from numpy's")
     else:
-        tell(check=name, outcome="passed")
+        print_finding(check=name, outcome="passed")

@@ -1,4 +1,4 @@
-"""What the environment does to OpenCL: each variable that is set, and whether anything heeds it. Pure functions."""
+"""The effect of environment variables on OpenCL. Pure functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["VARIABLES", "Effect", "effects"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Effect:
-    """A variable and what it does here."""
+    """A variable and its effect on this machine."""
 
     name: str
     value: str
@@ -59,7 +59,7 @@ def _filenames(facts: Facts, value: str) -> tuple[str, str]:  # noqa: ARG001
 
 
 def _of_driver(words: tuple[str, ...], driver: str, what: str) -> Callable[[Facts, str], tuple[str, str]]:
-    """A variable that only one driver reads, told by words of its platform's name or its library's."""
+    """A variable that only one driver reads, which is recognised by words in the name of its platform or library."""
 
     def effect(facts: Facts, value: str) -> tuple[str, str]:  # noqa: ARG001
         names = [each.name for each in facts.platforms] + [each.library for each in facts.entries if not each.error]
@@ -103,7 +103,7 @@ def _always(why: str) -> Callable[[Facts, str], tuple[str, str]]:
     return lambda facts, value: ("used", why)  # noqa: ARG005
 
 
-#: The variables that the doctor looks at, and what decides about each.
+#: The variables that the doctor reports, and the function that finds the effect of each.
 VARIABLES: Mapping[str, Callable[[Facts, str], tuple[str, str]]] = {
     "CLFRNN_DEVICE": _clfrnn_device,
     "PYOPENCL_CTX": _pyopencl_ctx,
@@ -124,7 +124,7 @@ VARIABLES: Mapping[str, Callable[[Facts, str], tuple[str, str]]] = {
 
 
 def effects(facts: Facts) -> tuple[Effect, ...]:
-    """What each variable that is set does, those about clfrnn first."""
+    """The effects of all variables that are set, those of clfrnn first."""
     found = []
     for name, decide in VARIABLES.items():
         if value := facts.environment.get(name):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import REAL_OF, check_radii, raise_non_finite
 from ..errors import InvalidInputError
-from ..period import PeriodicBox, far_coordinate
+from ..period import PeriodicBox, find_far_coordinate
 from ..primitives.readback import Box, PendingBox, Readback
 from ..runtime.session import Session
 
@@ -167,7 +167,7 @@ class DeferredChecks:
 
 def check_near(name: str, periodic: PeriodicBox, low: tuple[float, ...], high: tuple[float, ...], real: str) -> None:
     """Raise where coordinates between `low` and `high` are too large to distinguish the images of a box."""
-    far = far_coordinate(periodic, low, high, real)
+    far = find_far_coordinate(periodic, low, high, real)
     if far is None:
         return
     axis, coordinate = far

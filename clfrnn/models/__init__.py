@@ -1,4 +1,4 @@
-"""Particle models on clfrnn's public interface alone: they show how it is used, and benchmarks run them."""
+"""Particle models on clfrnn's public interface alone, as examples of its use and for benchmarks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Circles: actors that draw together into rings and hollow spheres (Chisholm 2020)."""
+"""Circles: actors that gather in rings and hollow spheres (Chisholm 2020)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BALL = {2: math.pi, 3: 4 / 3 * math.pi}
 
 
 def _function(arguments: str, finish: str) -> clfrnn.NeighborFunction:
-    """The sum over neighbors of sin(2π d / r) times the direction to them, and what becomes of it."""
+    """The sum over neighbors of sin(2π d / r) times the direction to them, and `finish`, which uses it."""
     return clfrnn.NeighborFunction(
         arguments=f"const real per_radius, const real damping, {arguments}",
         state="real_vec sum = (real_vec)(0);",
@@ -47,59 +47,59 @@ _FORCES = {dim: _function("global real *offsets", f"vstore{dim}(-damping * sum, 
 
 
 class Circles:
-    """Actors that attract and repel each other until they stand in rings, in 3D in hollow spheres.
+    """Actors that attract and repel each other until they form rings, in 3D hollow spheres.
 
     Parameters
     ----------
     n : number of actors, at least 1
-    neighbors : how many others an actor away from the border has within `radius` at the start, on average
+    neighbors : mean number of other actors within `radius` of an actor away from the border, at the start
     dim : 2 or 3
-    radius : how far actors see each other; all lengths are in its unit
-    damping : F, a length: the longest offset that one neighbor causes in a step; by default
-        ``0.05 * radius / neighbors``
-    seed : whole number of at least 0; the same seed gives the same start
-    repeatable : same bytes in every run, by ``construction="sort"``; takes `strips` where no method is named
+    radius : distance up to which actors see each other; all lengths are in its unit
+    damping : F, a length: the longest offset that one neighbor causes in a step; by default ``0.05 * radius /
+        neighbors``
+    seed : whole number of at least 0; equal seeds give equal starts
+    repeatable : whether every run gives the same bytes, by ``construction="sort"``; the default method is then `strips`
     dtype : float32 or float64
     session : a :class:`clfrnn.Session`; by default :func:`clfrnn.default_session`
-    **options : of :func:`clfrnn.build_index`: `method`, and the method's own
+    **options : of :func:`clfrnn.build_index`: `method`, and the options of the method
 
     Attributes
     ----------
     points : (n, dim) device array
-        The present positions, within 0 and `side` on each axis. The next :meth:`visit` but one writes over it.
+        The current positions, from 0 to `side` on each axis. The next :meth:`visit` but one overwrites it.
     index : clfrnn.Index
-        Over the present positions.
+        The index over the current positions.
     side : float
-        Length of the square's or cube's edge.
+        The length of the edge of the square or cube.
     steps_done : int
-        Steps since the start.
+        The number of steps since the start.
     session, n, neighbors, dim, dtype, radius, damping
         As given; `radius`, `damping` and `side` are rounded to `dtype`.
 
     Raises
     ------
     InvalidInputError
-        An argument makes no sense, or `repeatable` is asked for with another construction.
+        An argument is invalid, or `repeatable` is given with another construction.
     TypeError
-        The method does not take one of the options.
+        The method does not have one of the options.
 
     Notes
     -----
     In each step an actor moves by the sum, over all neighbors at distances d up to r, of ``sin(-2π d / r) F`` along the
-    direction to the neighbor, and stays within the square or cube. The sine is negative below r / 2: near neighbors
-    push each other apart. It is positive above: far ones draw together. So two actors come to rest at r / 2, where the
-    force changes sign with the slope that brings them back; at r it vanishes as well, but there they leave each other.
-    Neighbors at the same place exert no force.
+    direction to the neighbor, and stays within the square or cube. The sine is negative below r / 2, where neighbors
+    repel each other, and positive above, where they attract each other. Two actors therefore come to rest at r / 2,
+    where the force changes its sign so that it drives them back. At r the force vanishes too, but drives them away from
+    there. Neighbors at the same position exert no force.
 
-    Of many actors in sight of each other no pair rests by itself, but their sum does: on a ring of radius 0.305 r,
-    where the Bessel function J1(4π R / r) vanishes, or a hollow sphere of radius 0.325 r. Steps are short enough for m
-    actors to settle there while ``m * damping < 0.39 * radius``, beyond that they swing for ever. Rings gather a few
-    times the `neighbors` of the start, so the default settles, most of it in 200 steps. The paper's F is 0.05 at any
-    density: its program divides the sum by an actor's present number of neighbors, of which its text does not speak,
-    and settles several times more slowly.
+    Of many actors within each other's radius no pair rests by itself, but the sum of all forces vanishes: on a ring of
+    radius 0.305 r, where the Bessel function J1(4π R / r) vanishes, or on a hollow sphere of radius 0.325 r. m actors
+    settle there while ``m * damping < 0.39 * radius``; with longer steps they oscillate for ever. Rings gather several
+    times the `neighbors` of the start; with the default damping they settle, mostly within 200 steps. The paper's F is
+    0.05 for any density: its program divides the sum by the current number of an actor's neighbors, which its text does
+    not mention, and settles several times more slowly.
 
-    Cost of a step: one visit and one update of the index; nothing is allocated, no list is made, and the host does not
-    wait, save for checks of positions more than eight steps behind.
+    Cost of a step: one visit and one update of the index. Nothing is allocated, no list is made, and the host does not
+    wait, except for checks of positions more than eight steps before.
 
     Source: Chisholm, Maddock and Richmond (2020), section 5.1.
 
@@ -159,7 +159,7 @@ class Circles:
         )
 
     def step(self, steps: int = 1) -> None:
-        """Move all actors so many times. Not waited for.
+        """Move all actors `steps` times; not waited for.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class Circles:
         Raises
         ------
         InvalidInputError
-            `steps` is not one.
+            `steps` is not such a number.
 
         Notes
         -----
@@ -179,15 +179,15 @@ class Circles:
             self.update()
 
     def visit(self) -> cl.Event:
-        """The first half of a step: where each actor goes. The actors stay where they are; not waited for.
+        """Compute the next positions of the actors, the first half of a step; not waited for.
 
         Returns
         -------
-        The event of the visit.
+        The event of the visit
 
         Notes
         -----
-        Cost: one visit of the index. Again before :meth:`update`, it finds the same.
+        Cost: one visit of the index. Called again before :meth:`update`, it computes the same positions.
         """
         event: cl.Event = self.index.visit(
             _MOVE[self.dim],
@@ -201,17 +201,18 @@ class Circles:
         return event
 
     def update(self) -> None:
-        """The second half of a step: the actors are where :meth:`visit` found that they go. Not waited for.
+        """Move the actors to the positions that :meth:`visit` has computed, the second half of a step; not waited for.
 
         Raises
         ------
         DeviceMemoryError
-            There is no room for the new cells; the actors are then still where they were.
+            There is no memory for the new cells; the actors are then where they were.
 
         Notes
         -----
-        Cost: one update of the index. Without a visit since the last update, the index takes the present positions in
-        again, which is no step: so construction can be timed by itself, and positions written into `points` be taken.
+        Cost: one update of the index. Without a visit since the last update, the index is updated with the current
+        positions, which is no step: thus construction can be timed by itself, and positions that were written into
+        `points` take effect.
         """
         if not self._visited:
             self.index.update(self.points)
@@ -222,15 +223,15 @@ class Circles:
         self.steps_done += 1
 
     def forces(self) -> npt.NDArray[Any]:
-        """The offset of each actor in the next step, as far as no border holds it up.
+        """Compute the offset of each actor in the next step, as if there were no border.
 
         Returns
         -------
-        (n, dim) host array of `dtype`, in the unit of `radius`. Waited for.
+        (n, dim) host array of `dtype`, in the unit of `radius`
 
         Notes
         -----
-        Cost: one visit of the index and a copy to the host.
+        Cost: one visit of the index, a copy to the host, and a wait for it.
         """
         offsets = cla.empty_like(self.points)
         self.index.visit(_FORCES[self.dim], per_radius=1 / self.radius, damping=self.damping, offsets=offsets)
@@ -238,7 +239,7 @@ class Circles:
         return found
 
     def residual(self) -> float:
-        """The length of the longest of :meth:`forces`, in units of `damping`: how far the model is from its rest.
+        """Compute the length of the longest of :meth:`forces`, in units of `damping`: the distance from the rest.
 
         Notes
         -----
@@ -247,8 +248,8 @@ class Circles:
         return float(np.linalg.norm(self.forces(), axis=1).max() / self.damping)
 
     def _side(self) -> float:
-        """The edge of a square or cube in which a ball of the radius holds `neighbors` of the others on average."""
-        # One actor has no others: any side will do.
+        """The edge of a square or cube in which a ball of the radius holds `neighbors` other actors in the mean."""
+        # One actor has no others, and any side serves.
         side = self.radius * (max(1, self.n - 1) * _BALL[self.dim] / self.neighbors) ** (1 / self.dim)
         if not 0 < side < float(np.finfo(self.dtype).max):
             raise clfrnn.InvalidInputError(
@@ -259,14 +260,14 @@ class Circles:
 
 
 def _repeatable(options: dict[str, Any]) -> dict[str, Any]:
-    """The options under which sums over neighbors are made in the same order in every run."""
+    """The options under which sums over neighbors have the same order in every run."""
     if options.get("construction", "sort") != "sort":
         raise clfrnn.InvalidInputError(
             f"construction: expected 'sort' for repeatable=True, got {options['construction']!r}, whose sums differ "
             "from run to run; leave it out, or take repeatable=False"
         )
     method = options.get("method", "auto")
-    if method == "brute_force":  # has one order, that of the input
+    if method == "brute_force":  # has the order of the input
         return options
     if method == "fenns":
         raise clfrnn.InvalidInputError(
@@ -277,7 +278,7 @@ def _repeatable(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _real(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    """`dtype` when it is one that actors can have."""
+    """Return `dtype`, or raise where actors cannot have it."""
     try:
         real = np.dtype(dtype)
     except TypeError:
@@ -288,7 +289,7 @@ def _real(dtype: npt.DTypeLike) -> np.dtype[Any]:
 
 
 def _whole(value: object, name: str, *, least: int, advice: str) -> int:
-    """A whole number of at least `least`."""
+    """Return a whole number of at least `least`, or raise."""
     try:
         number = least - 1 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -301,7 +302,7 @@ def _whole(value: object, name: str, *, least: int, advice: str) -> int:
 
 
 def _positive(value: object, name: str, dtype: np.dtype[Any], advice: str) -> float:
-    """A number above zero and below infinity, rounded to `dtype`."""
+    """Return a positive, finite number rounded to `dtype`, or raise."""
     number = math.nan
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
         with np.errstate(over="ignore"), contextlib.suppress(OverflowError):

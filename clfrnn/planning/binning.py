@@ -1,4 +1,4 @@
-"""Binning plans: by which way points come into the cells of a grid, and why. Pure, as all of planning."""
+"""Binning plans: the way in which points are sorted into the cells of a grid, and why. Pure."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .tuning import Tuning
 
 __all__ = ["BinningPlan", "Way", "plan_binning"]
 
-#: A class of :mod:`clfrnn.methods.grid` for each: one work-item counts and places all points; each group selects the
-#: points of its bucket out of all; points go into buckets first; into regions of buckets first; the order by cell is
-#: found by counters in global memory; or by a radix sort.
+#: The ways of binning, each a class of :mod:`clfrnn.methods.grid`: one work-item counts and places all points; each
+#: group selects the points of its bucket; points are sorted into buckets first; into regions of buckets first; the
+#: order by cell is found by counters in global memory; or by a radix sort.
 Way: TypeAlias = Literal["serial_cells", "select_cells", "bucket_sort", "region_sort", "counting_sort", "radix_sort"]
 
 _IN_WORDS: dict[Way, str] = {
@@ -37,36 +37,36 @@ _IN_WORDS: dict[Way, str] = {
     "radix_sort": "by a radix sort of the addresses of cells",
 }
 
-#: Turns that one work-item takes through loops for each point, and for a few of them: points are counted and placed,
-#: and their cells, four for each at most, are cleared and summed up.
+#: Turns of one work-item's loops for each point, and for few points: points are counted and placed, and their cells, at
+#: most four for each point, are cleared and summed.
 _TURNS, _LEAST_TURNS = 12, 512
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BinningPlan:
-    """The way in which points come into cells, and why, in words."""
+    """The way of binning, and the reason in words."""
 
     way: Way
     why: str
-    #: a bucket has two to this power cells
+    #: the logarithm to base two of the number of cells of a bucket
     shift: int = 0
     buckets: int = 0
-    #: a region has two to this power buckets; there are none where points go into buckets at once
+    #: the logarithm of the number of buckets of a region, and the number of regions, which is 0 without regions
     span: int = 0
     regions: int = 0
-    #: buckets that groups enter, added up over groups, up to which the device leaves regions out, as long as no group
-    #: enters twice as many as the mean of these
+    #: sum over groups of the buckets that they write to, up to which the device skips regions, unless a group writes to
+    #: twice as many buckets as the mean
     entered: int = 0
-    #: points would come sooner into fewer cells
+    #: whether fewer cells would make points faster to sort
     overfull: bool = False
 
     @property
     def by_buckets(self) -> bool:
-        """Whether points go into buckets before they go into cells."""
+        """Whether points are sorted into buckets before cells."""
         return self.way in ("bucket_sort", "region_sort")
 
     def describe(self) -> str:
-        """The way and why, in words."""
+        """The way and the reason, in words."""
         way = _IN_WORDS[self.way].format(regions=self.regions, buckets=self.buckets, cells=1 << self.shift)
         return f"{way}, as {self.why}"
 
@@ -74,16 +74,16 @@ class BinningPlan:
 def plan_binning(
     profile: DeviceProfile, tuning: Tuning, *, problem: Problem, grid: CellGrid, tiles: bool = False
 ) -> BinningPlan:
-    """The fewest launches, with writes that lie near each other, where no group has much more to do than others.
+    """Plan the way with the fewest launches and adjacent writes, where no group has much more to do than others.
 
-    With `tiles` each group sorts one, so that crowds need no other way. The order inside a cell is then left open,
-    whatever the ``construction``.
+    With `tiles`, of which each group takes one, every group has as much to do, and the order inside a cell, which the
+    option ``construction`` is about, does not matter.
     """
     if problem.options.get("construction") == "sort" and not tiles:
         return BinningPlan(way="radix_sort", why="asked for")
     if profile.kind != "gpu":
         turns = max(_TURNS * problem.n, _LEAST_TURNS)
-        # Their number alone decides: an update of the same points to other cells compiles nothing.
+        # The number of points alone decides, so that an update of the points with other cells compiles nothing.
         if problem.n <= tuning.binning.serial_points and turns <= (profile.loop_turns or math.inf):
             why = "points are few, and a launch takes longer than one work-item for them"
             return BinningPlan(way="serial_cells", why=why)
@@ -95,7 +95,7 @@ def plan_binning(
 
 
 def _plan_selection(profile: DeviceProfile, tuning: Tuning, *, problem: Problem, grid: CellGrid) -> BinningPlan | None:
-    """Buckets that are selected out of all points, as many as groups work at once; None for more points or cells."""
+    """Plan buckets that groups select out of all points at the same time; None for too many points or cells."""
     config = plan_select_cells(profile, tuning, **_facts(problem), layout="records")
     if problem.n > tuning.binning.few_of_item * config.work_group_size:
         return None
@@ -103,7 +103,7 @@ def _plan_selection(profile: DeviceProfile, tuning: Tuning, *, problem: Problem,
     most = int(math.log2(config.counters))
     shift = min(most, math.ceil(math.log2(max(1.0, grid.cells / wanted))))
     buckets = -(-grid.cells // (1 << shift))
-    if buckets >= max(2, profile.compute_units):  # and a group for their box
+    if buckets >= max(2, profile.compute_units):  # one group finds the bounding box
         return None
     return BinningPlan(way="select_cells", why="points are few, and each group reads all", shift=shift, buckets=buckets)
 
@@ -111,7 +111,7 @@ def _plan_selection(profile: DeviceProfile, tuning: Tuning, *, problem: Problem,
 def _plan_buckets(
     profile: DeviceProfile, tuning: Tuning, *, problem: Problem, grid: CellGrid, tiles: bool
 ) -> BinningPlan:
-    """Buckets that a group counts, in regions where they are very many; else counters in global memory."""
+    """Plan buckets that a group counts, regions where buckets are many, or else counters in global memory."""
     numbers, n, cells = tuning.binning, problem.n, grid.cells
     most, of_bucket = most_coarse_cells(profile), most_cells_of_bucket(profile, tuning)
     least = math.ceil(math.log2(max(1.0, cells / most)))
@@ -144,7 +144,7 @@ def _plan_buckets(
 
 
 def _divide_buckets(profile: DeviceProfile, tuning: Tuning, *, problem: Problem, buckets: int) -> tuple[int, int]:
-    """About as many regions as each has buckets, where one pass leaves too many lines of memory open and two do not."""
+    """Plan about as many regions as buckets in each, where one pass leaves too many lines of memory open."""
     config, line = plan_regions(profile, tuning, **_facts(problem)), tuning.binning.line_bytes
     of_group = plan_buckets(profile, tuning, **_facts(problem)).work_group_size
     groups = bucket_groups(profile, tuning, problem.n, of_group)
@@ -159,13 +159,13 @@ def _divide_buckets(profile: DeviceProfile, tuning: Tuning, *, problem: Problem,
 
 
 def _facts(problem: Problem) -> dict[str, Any]:
-    """What programs that read points are planned by."""
+    """The facts that programs over points are planned from."""
     return {"dim": problem.dim, "real": problem.real, "periodic": problem.box is not None}
 
 
 def _crowd(problem: Problem, grid: CellGrid) -> float:
-    """Points expected for each cell of a point's bucket; all of them where that is beyond numbers."""
+    """The expected number of points in each cell of a point's bucket, at most n."""
     n = max(1.0, float(problem.n))
     crowd = problem.survey.density(problem.radius) * math.prod(grid.sides)
-    folded = n / grid.cells if grid.wrapped else 0.0  # points far apart share addresses
+    folded = n / grid.cells if grid.wrapped else 0.0  # points that are far apart share addresses
     return max(crowd + folded, n / grid.cells) if crowd < n else n

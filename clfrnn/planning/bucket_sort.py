@@ -1,6 +1,6 @@
-"""Buckets: what programs count and fill them, and what of them fits local memory. Pure, as all of planning.
+"""Configs of the sort by buckets, and the number of points and cells that fit local memory. Pure.
 
-A bucket is a run of cells whose addresses follow each other, as many as a power of two.
+A bucket is a run of cells with consecutive addresses, whose number is a power of two.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .groups import group_size
 from .tuning import Tuning
 
 __all__ = [
+    "BucketCellsConfig",
     "BucketConfig",
-    "FillingConfig",
     "RegionConfig",
-    "SelectConfig",
-    "SerialConfig",
+    "SelectCellsConfig",
+    "SerialCellsConfig",
     "bucket_groups",
     "fewer_cells",
     "most_cells_of_bucket",
@@ -32,87 +32,87 @@ __all__ = [
     "record_size",
 ]
 
-#: Share of the buckets that a group can count for which cells are made fewer: whole cells are a little more.
+#: Share of the buckets that a group can count for which fewer cells are planned, as whole cells are slightly more.
 _NEARLY = 0.97
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BucketConfig(CounterConfig):
-    """Sorting into buckets, all of which a group counts."""
+    """Sorting into buckets, all of which each group counts."""
 
-    #: points that an item loads before it counts the first of them
+    #: points that a work-item loads before it counts the first of them
     batch: int
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FillingConfig(CounterConfig):
-    """Filling the cells of a bucket: ``tile`` points of it are written in one go; their places are shorts."""
+class BucketCellsConfig(CounterConfig):
+    """Filling the cells of a bucket: ``tile`` points are written at once; their places are 16-bit integers."""
 
     tile: int
-    #: how the sorted copy keeps points: see :func:`~clfrnn.planning.configs.numbers_per_point`
+    #: the layout of the sorted copy: see :func:`~clfrnn.planning.configs.numbers_per_point`
     layout: str
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class SelectConfig(FillingConfig):
-    """Selecting the points of a bucket out of all, and the numbers of as many as a tile has at once."""
+class SelectCellsConfig(BucketCellsConfig):
+    """Selecting the points of a bucket out of all points; ``tile`` indices are held at a time."""
 
-    #: as that of :class:`BucketConfig`
+    #: as in :class:`BucketConfig`
     batch: int
-    #: counters of the points in lower buckets
+    #: counters of points in lower buckets
     spread: int
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class SerialConfig(PointConfig):
-    """Bringing points into cells by one work-item."""
+class SerialCellsConfig(PointConfig):
+    """Sorting points into cells by one work-item."""
 
     periodic: bool
-    #: as that of :class:`FillingConfig`
+    #: as in :class:`BucketCellsConfig`
     layout: str
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RegionConfig(CounterConfig):
-    """Sorting into regions, and these into buckets: a group counts as many runs of a tile."""
+    """Sorting into regions, and regions into buckets; a group counts the runs of its tile."""
 
-    #: points of a tile that an item holds
+    #: points of a tile for each work-item
     batch: int
 
     @property
     def tile(self) -> int:
-        """Points that a group sorts in local memory at a time."""
+        """The number of points that a group sorts in local memory at a time."""
         return self.work_group_size * self.batch
 
     @property
     def local_memory(self) -> int:
-        """Bytes of a group: records and the runs that they belong to, and three numbers for each run."""
+        """Bytes of local memory for a group: records and their runs, and three numbers for each run."""
         return self.tile * (record_size(self.real) + 2) + 4 + 12 * int(self.names()["local_ints"])
 
     def names(self) -> dict[str, Any]:
-        """The fields, and the points of a tile; a driver may have allowed smaller groups than were planned."""
+        """The fields, and the points of a tile; a driver may allow smaller groups than planned."""
         return {**super().names(), "tile": self.tile}
 
 
 def most_cells_of_bucket(profile: DeviceProfile, tuning: Tuning) -> int:
-    """Cells that one group can count in local memory beside other groups and its sources, a power of two."""
+    """The number of cells that one group can count in local memory beside the sources of points, a power of two."""
     return _power_of_two(tuning, most_coarse_cells(profile) * 4 // 5)
 
 
 def fewer_cells(profile: DeviceProfile, tuning: Tuning, cells: int, most: float) -> list[float]:
-    """How many times fewer cells, up to `most`, make nearly as many buckets as a group can count, the least first."""
+    """Factors, at most `most`, by which fewer cells make nearly as many buckets as a group can count, ascending."""
     sizes = (1 << shift for shift in range(int(math.log2(most_cells_of_bucket(profile, tuning))), -1, -1))
     found = [cells / (_NEARLY * most_coarse_cells(profile) * size) for size in sizes]
     return [times for times in found if 1 < times <= most]
 
 
 def _power_of_two(tuning: Tuning, cells: int) -> int:
-    """The largest power of two that is no more than `cells`, nor than a bucket may have."""
+    """The largest power of two that exceeds neither `cells` nor the largest number of cells of a bucket."""
     return int(2 ** math.floor(math.log2(max(1, min(tuning.binning.most_bucket_cells, cells)))))
 
 
 def plan_buckets(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool) -> BucketConfig:
-    """Wide groups, as each has to clear and add up all counters."""
+    """Plan wide groups, as each group clears and adds up all counters."""
     return BucketConfig(
         work_group_size=group_size(profile, tuning.binning.bucket_group),
         dim=dim,
@@ -124,7 +124,7 @@ def plan_buckets(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str,
 
 
 def bucket_groups(profile: DeviceProfile, tuning: Tuning, n: int, size: int) -> int:
-    """Groups of `size` that count n points by buckets."""
+    """The number of groups of `size` that count n points by buckets."""
     least, most = tuning.binning.bucket_groups_a_unit
     batches = round(n / (profile.compute_units * size * tuning.binning.bucket_batch))
     return counting_groups(profile, tuning, n, size, a_unit=max(least, min(most, batches)))
@@ -132,13 +132,13 @@ def bucket_groups(profile: DeviceProfile, tuning: Tuning, n: int, size: int) -> 
 
 def plan_bucket_cells(
     profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool, layout: str
-) -> FillingConfig:
-    """Groups for about two points of a bucket to a work-item; tiles for eight times the points of a planned bucket.
+) -> BucketCellsConfig:
+    """Plan groups for about two points of a bucket to a work-item, and tiles of eight times a bucket's points.
 
-    Buckets hold as many where cells are too many for smaller buckets.
+    Buckets hold as many points where cells are too many for smaller buckets.
     """
     counters = most_cells_of_bucket(profile, tuning)
-    return FillingConfig(
+    return BucketCellsConfig(
         work_group_size=group_size(profile, tuning.binning.fill_group),
         dim=dim,
         real=real,
@@ -151,12 +151,12 @@ def plan_bucket_cells(
 
 def plan_select_cells(
     profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool, layout: str
-) -> SelectConfig:
-    """Wide groups, as each reads all points; a third of their local memory counts cells."""
+) -> SelectCellsConfig:
+    """Plan wide groups, as each group reads all points; a third of their local memory counts cells."""
     numbers = tuning.binning
     counters = _power_of_two(tuning, profile.usable_local_memory // 12)
     left = profile.usable_local_memory - 4 * (counters + numbers.select_spread + 1)
-    return SelectConfig(
+    return SelectCellsConfig(
         work_group_size=group_size(profile, numbers.select_group),
         dim=dim,
         real=real,
@@ -177,13 +177,13 @@ def plan_serial_cells(
     real: str,
     periodic: bool,
     layout: str,
-) -> SerialConfig:
-    """One work-item, whatever the device."""
-    return SerialConfig(work_group_size=1, dim=dim, real=real, periodic=periodic, layout=layout)
+) -> SerialCellsConfig:
+    """Plan one work-item, for any device."""
+    return SerialCellsConfig(work_group_size=1, dim=dim, real=real, periodic=periodic, layout=layout)
 
 
 def plan_regions(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool) -> RegionConfig:
-    """Tiles of a few thousand points, as local memory allows."""
+    """Plan tiles of a few thousand points, as local memory allows."""
     config = RegionConfig(
         work_group_size=group_size(profile, tuning.binning.region_group),
         dim=dim,
@@ -199,5 +199,5 @@ def plan_regions(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str,
 
 
 def record_size(real: str) -> int:
-    """Bytes of a record, four lanes."""
+    """The bytes of a record of four numbers."""
     return 4 * REAL_SIZE[real]

@@ -1,4 +1,4 @@
-"""Fill: one value into every element; counters at zero."""
+"""Fill: writes one value to every element; cleared counters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def fill_selection(session: Session) -> Selection:
 
 
 def cleared(session: Session, size: int, *, purpose: str) -> Scratch:
-    """`size` int32 counters at zero: those that a kernel has left so, see ``Session.keep_cleared``, or new ones."""
+    """Return `size` int32 counters at zero, new ones or those of ``Session.keep_cleared``."""
     counters = session.take_cleared(size)
     if counters is None:
         counters = session.scratch(size, INT, purpose=purpose)

@@ -1,4 +1,4 @@
-"""Readback: a few numbers of the device that come to the host by one copy: sums, and the bounding boxes of arrays."""
+"""Readback: copies a few numbers from the device to the host at once: sums, and bounding boxes of arrays."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..runtime.session import Session
 
 __all__ = ["Box", "PendingBox", "Readback"]
 
-#: Boxes that come to the host together where the caller never waits.
-_TOGETHER = 8
+#: Number of boxes that are copied together where the caller never waits.
+_COPIED_TOGETHER = 8
 
-#: The numbers in front of the slots.
+#: The layout of the numbers in front of the slots.
 _FRONT = struct.Struct("=3Q")
 
-#: A slot, by the size of a number: the two corners, and a row as an integer.
+#: The layout of a slot, by the size of a number: two corners, and a row as an integer.
 _SLOTS = {4: "={}fi", 8: "={}dq"}
 
 _NO_ROW = np.iinfo(np.int32).max
@@ -37,47 +37,47 @@ class Box(NamedTuple):
 
 
 class Readback:
-    """One buffer of the device for small numbers, and its copy in memory of the host.
+    """A device buffer for small numbers, and its copy in host memory.
 
-    Three 64-bit numbers lie in front. Bounding boxes of arrays in `dim` dimensions lie in slots behind them, which are
-    used in turn. A copy always takes the whole buffer. A caller starts it and waits for it later; it also starts
-    whenever eight boxes have come to lie in slots since the last one, and is waited for when the next one starts. So
-    which calls wait depends on the calls alone, never on how far the device is, and no slot is used again before the
-    host has its box.
+    The buffer begins with three 64-bit numbers. Behind them are slots for bounding boxes in `dim` dimensions, which are
+    used in rotation. A copy takes the whole buffer. A caller starts a copy and waits for it later. A copy also starts
+    when eight boxes were written since the last copy, and is waited for when the next copy starts. Which calls wait
+    therefore depends on the calls alone, not on the progress of the device, and no slot is used again before the host
+    has its box.
 
-    With many `items`, which kernels go through, a GPU copies beside the kernels that follow.
+    A GPU copies beside the kernels that follow, where kernels go through many `items`.
     """
 
     def __init__(self, session: Session, *, items: int = 0, dim: int = 0, dtype: np.dtype[Any] = LONG) -> None:
         self.session, self.dim, self.dtype = session, dim, dtype
-        slots = 2 * _TOGETHER if dim else 0
+        slots = 2 * _COPIED_TOGETHER if dim else 0
         size = _FRONT.size + slots * (2 * dim + 1) * dtype.itemsize
         self.buffer = session.scratch(size, _BYTE, purpose="numbers for the host").base_data
-        #: where kernels leave the numbers in front
+        #: the numbers in front, for kernels to write
         self.front = Scratch(self.buffer, 3, LONG)
         self._pinned = session.pinned(self, size)
         #: the copy of the buffer
         self.host = self._pinned.data
         self._beside = items >= session.tuning.runtime.copy_beside_items and session.profile.kind == "gpu"
         self._next_slot = 0
-        #: boxes in slots that no copy has been started for
+        #: boxes in slots for which no copy was started
         self._placed: list[PendingBox] = []
-        #: the copy that nobody has waited for yet, and the boxes that it brings
+        #: the copy that is not waited for yet, and its boxes
         self._copy: tuple[cl.Event, list[PendingBox]] | None = None
 
     def place(self, box: PendingBox) -> int:
-        """The place of a slot for `box`, counted in numbers of its dtype; the next launch writes there."""
-        if len(self._placed) == _TOGETHER:
+        """Return the position of a slot for `box`, in numbers of its dtype; the next launch writes there."""
+        if len(self._placed) == _COPIED_TOGETHER:
             self.start()
         self._placed.append(box)
-        slot, self._next_slot = self._next_slot, (self._next_slot + 1) % (2 * _TOGETHER)
+        slot, self._next_slot = self._next_slot, (self._next_slot + 1) % (2 * _COPIED_TOGETHER)
         return _FRONT.size // self.dtype.itemsize + slot * (2 * self.dim + 1)
 
     def start(self, *, beside: bool = True) -> None:
-        """Enqueue the copy of what kernels write that were launched before.
+        """Enqueue the copy of what earlier launches write.
 
-        Kernels that are launched before :meth:`wait` must not write to the same slots, nor to the front. The copy runs
-        `beside` them only where that pays.
+        Launches before :meth:`wait` must not write to the same slots, nor to the numbers in front. The copy runs
+        `beside` launches only where that saves time.
         """
         if self._copy is not None:
             self.wait()
@@ -85,7 +85,7 @@ class Readback:
         self._copy, self._placed = (event, self._placed), []
 
     def wait(self) -> tuple[int, int, int]:
-        """Wait for the copy that was started, if any; the numbers in front, as they were then."""
+        """Wait for the copy that was started, if any; return the numbers in front at that time."""
         if self._copy is not None:
             event, boxes = self._copy
             event.wait()
@@ -95,39 +95,39 @@ class Readback:
         return _FRONT.unpack_from(self.host)
 
     def read(self) -> tuple[int, int, int]:
-        """Wait for all kernels that were launched; the numbers in front."""
+        """Wait for all launches; return the numbers in front."""
         self.start(beside=False)
         return self.wait()
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class PendingBox:
-    """A bounding box that a kernel is to find, of rows of `dim` numbers."""
+    """A bounding box of rows of `dim` numbers that a kernel computes."""
 
     readback: Readback
     dim: int
-    #: whether it has a slot, which it is given with its arguments
+    #: whether it has a slot, which :attr:`arguments` gives it
     placed: bool = False
     _place: int = 0
-    #: the box, when it has come to the host
+    #: the box on the host, once it was copied
     box: Box | None = None
 
     @property
     def arguments(self) -> tuple[Any, int]:
-        """The buffer and the place in it, for the kernel that is launched next, and for those that read the box."""
+        """The buffer and the position in it, for the next launch, which writes the box, and for its readers."""
         if not self.placed:
             self._place, self.placed = self.readback.place(self), True
         return self.readback.buffer, self._place
 
     def read(self) -> Box:
-        """The box; waits for it, unless it has come to the host."""
+        """Return the box; waits for it, unless it is on the host."""
         if self.box is None:
             self.readback.read()
             assert self.box is not None, "no kernel was launched that finds this box"
         return self.box
 
     def receive(self, host: memoryview) -> None:
-        """Take the box from its slot in a copy of the buffer. Without a finite row it is the origin."""
+        """Read the box from its slot in a copy of the buffer. Without a finite row it is the origin."""
         size = self.readback.dtype.itemsize
         *corners, row = struct.unpack_from(_SLOTS[size].format(2 * self.dim), host, self._place * size)
         if not all(map(math.isfinite, corners)):

@@ -1,4 +1,4 @@
-"""Reduce: the bounding box with the first non-finite row, and the occupancy sample."""
+"""Reduce: the bounding box of points with the first row that is not finite, and the occupancy sample."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ __all__ = [
     "survey_points",
 ]
 
-#: The kernels that survey points.
+#: The kernels of a survey.
 _SURVEY = "bounding_box", "sample_cells", "count_in_cells", "sum_samples"
 
-#: A share of a length, as kernels take it.
+#: The slack of a periodic box as kernels take it.
 _SLACK_OF = {dtype: dtype.type(SLACK) for dtype in REAL_OF}
 
 
 def bounding_box(session: Session, points: cla.Array, box: PendingBox | None = None) -> PendingBox:
-    """Enqueue the reduction of `points`, (n, dim) or (n,) and contiguous, to its box. One launch, one pass."""
+    """Enqueue the reduction of `points`, (n, dim) or (n,), contiguous, to their box. One launch, one pass."""
     if box is None:
         n, dim = points.shape if points.ndim == 2 else (points.size, 1)
         box = PendingBox(Readback(session, items=n, dim=dim, dtype=points.dtype), dim)
@@ -44,19 +44,19 @@ def bounding_box(session: Session, points: cla.Array, box: PendingBox | None = N
 
 
 def box_and_images(session: Session, points: cla.Array, period: cla.Array, box: PendingBox) -> Scratch:
-    """The same of points in the periodic box of `period`; returns what periodic kernels read, see :mod:`.images`."""
+    """Enqueue the reduction of points in a periodic box to their bounding box; return the table of periodic images."""
     images = session.scratch(images_of(points.shape[1]), points.dtype, purpose="the periodic images")
     _reduce(session, "box_and_images", points, box, _SLACK_OF[points.dtype], period.base_data, images.base_data)
     return images
 
 
 def images_of(dim: int) -> int:
-    """Numbers that periodic kernels read."""
+    """The length of the table of periodic images."""
     return 7 * dim + 1
 
 
 class _Pass(NamedTuple):
-    """How n rows are reduced to their box: by groups with a span of rows each, through integers that they share."""
+    """The reduction of n rows to their box: groups with a span of rows each, and the integers that they share."""
 
     kernels: Mapping[str, Kernel]
     work_group_size: int
@@ -78,13 +78,13 @@ def _find_pass(session: Session, n: int, dim: int, dtype: np.dtype[Any], periodi
     kernels, config = _kernels(session, dim, REAL_OF[dtype], periodic)
     size = config.work_group_size
     groups, span = share_out(session.profile, session.tuning, n, session.tuning.primitives.reduce_items * size)
-    # For as many groups as there may be, so that arrays of all lengths take the same counters.
+    # The counters serve the largest number of groups, so that arrays of all lengths use the same ones.
     shared = most_groups(session.profile, session.tuning) * (2 * dim * dtype.itemsize // INT.itemsize + 1) + 1
     return _Pass(kernels=kernels, work_group_size=size, items=groups * size, n=n, span=span, shared=shared)
 
 
 def _reduce(session: Session, kernel: str, points: cla.Array, box: PendingBox, *arguments: Any) -> None:
-    """Launch a kernel that finds the box of points; its own arguments come before those of the box."""
+    """Launch a kernel that finds the box of `points`; its own `arguments` come before those of the box."""
     n, dim = points.shape if points.ndim == 2 else (points.size, 1)
     found = session.once(_find_pass, n, dim, points.dtype, kernel == "box_and_images")
     shared = cleared(session, found.shared, purpose="what groups found of a box")
@@ -94,20 +94,20 @@ def _reduce(session: Session, kernel: str, points: cla.Array, box: PendingBox, *
 
 
 def survey_points(session: Session, points: cla.Array, radius: float, pending: PendingBox) -> tuple[Survey, int | None]:
-    """Box, crowding and first non-finite row of `points`, at least one; `pending` is their box. Waits once.
+    """Find the box, the crowding and the first row that is not finite; `pending` receives the box. Waits once.
 
-    Cost: a pass over a sample of the points. Up to 2 MiB of counters.
+    There must be at least one point. Cost: a pass over a sample of the points, and up to 2 MiB of counters.
     """
     sample, readback = plan_sample(session.tuning, points.shape[0]), pending.readback
-    _look_into_cells(session, points, radius, sample, readback.front)
+    _sample_cells(session, points, radius, sample, readback.front)
     others, unevenness = sample.crowding(*readback.read())
     box = pending.read()
     survey = Survey(n=points.shape[0], low=box.low, high=box.high, others=others, unevenness=unevenness, sample=sample)
     return survey, box.first_bad
 
 
-def _look_into_cells(session: Session, points: cla.Array, radius: float, sample: Sample, sums: Scratch) -> None:
-    """Enqueue the occupancy sample of cells of side `radius`: the three `sums` that its crowding is made of."""
+def _sample_cells(session: Session, points: cla.Array, radius: float, sample: Sample, sums: Scratch) -> None:
+    """Enqueue the occupancy sample of cells of side `radius`, which writes the three `sums` of the crowding."""
     n, dim = points.shape
     real = REAL_OF[points.dtype]
     kernels, config = _kernels(session, dim, real)

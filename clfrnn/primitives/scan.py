@@ -1,4 +1,4 @@
-"""Scan: exclusive prefix sums of int32 counts, with int32 or int64 totals."""
+"""Scan: exclusive prefix sums of int32 counts, with int32 or int64 sums."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Counts: TypeAlias = cla.Array | Scratch
 
 
 class Packed(NamedTuple):
-    """The neighbor buffer whose places counts are packed with: its slots for each query, and its memory."""
+    """The neighbor buffer that counts are packed with: its slots for each query, and its memory."""
 
     slots: int
     buffer: Scratch
@@ -32,11 +32,11 @@ class Packed(NamedTuple):
 def exclusive_scan(
     session: Session, counts: Counts, starts: Counts, total: Scratch | None = None, *, packed: Packed | None = None
 ) -> None:
-    """Enqueue the exclusive scan of int32 `counts`, (n,), into `starts`, (n + 1,), int32 or int64, the total last.
+    """Enqueue the exclusive scan of int32 `counts`, (n,), into `starts`, (n + 1,), int32 or int64, the sum last.
 
-    The `counts` begin where their buffer does, and may be `packed`. With `total`, one int64, sums are int64 and the
-    whole one is written there too; without it, or in int32 `starts`, the total must stay below 2**31. Two launches, two
-    passes, of few counts one of each; nothing is waited for.
+    The `counts` begin where their buffer does, and may be `packed`. With `total`, one int64, sums are int64 and the sum
+    of all counts is also written there; without it, or with int32 `starts`, the sum must stay below 2**31. Two launches
+    and two passes, or one of each for few counts; nothing is waited for.
     """
     slots = packed.slots if packed else 0
     way = session.once(_find_way, counts.size, slots, starts.dtype, total is not None)
@@ -54,7 +54,7 @@ def exclusive_scan(
 
 
 def counts_between(session: Session, starts: cla.Array) -> Scratch:
-    """Enqueue the int32 counts that `starts`, (n + 1,), are the scan of, also where int32 starts have wrapped."""
+    """Enqueue the computation of the int32 counts whose scan is `starts`, (n + 1,), even if starts overflowed."""
     kernels, config = session.planned(
         "primitives/scan", plan_scan, "counts_between", total="long", out=_CTYPE[starts.dtype], buffer_slots=0
     )
@@ -65,7 +65,7 @@ def counts_between(session: Session, starts: cla.Array) -> Scratch:
 
 
 class _Way(NamedTuple):
-    """How counts are scanned: by groups of items with a span each."""
+    """The plan of a scan: groups of work-items with a span of counts each."""
 
     kernels: Mapping[str, Kernel]
     work_group_size: int

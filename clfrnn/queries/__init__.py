@@ -1,1 +1,1 @@
-"""Every other answer of an index: counts, nearest neighbors, explanations, kernel sources."""
+"""Queries without a list: counts, nearest neighbors, visits, explanations, kernel sources."""

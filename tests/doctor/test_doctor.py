@@ -393,7 +393,7 @@ def test_a_probe_ends(monkeypatch, end, failure):
         runner, "command", lambda what, which: script({"platforms": 2}, {"step": "loading it"}, end=end)
     )
 
-    answer = runner.ask("library", "x.so", seconds=3)
+    answer = runner.run_probe("library", "x.so", seconds=3)
 
     assert answer.failure == failure
     assert answer.first("platforms") == 2
@@ -557,10 +557,10 @@ def test_the_driver_that_brings_all_down_is_found(monkeypatch):
 
     def ask(what, which="", *, seconds, environment):
         if environment["OCL_ICD_VENDORS"] == "bad.so":
-            return runner.Answer(failure="exit status 3")
-        return runner.Answer(findings=(told_device(0),) if what == "devices" else tried)
+            return runner.ProbeResult(failure="exit status 3")
+        return runner.ProbeResult(findings=(told_device(0),) if what == "devices" else tried)
 
-    monkeypatch.setattr(gathering, "ask", ask)
+    monkeypatch.setattr(gathering, "run_probe", ask)
 
     found = [gathering._alone(entry, WHEEL, 1) for entry in (good, bad, CRASHING)]
 
@@ -616,7 +616,7 @@ def test_a_real_driver_that_ends_what_loads_it(tmp_path, monkeypatch, end):
     assert not facts.usable
     if not any(place.named_by == "wheel" and place.files for place in facts.folders):
         pytest.skip("no driver came with pyopencl")
-    usable = {device.name for device in facts.kept_away if device.usable}
+    usable = {device.name for device in facts.unreachable if device.usable}
     assert usable
     assert usable <= {profile.name for profile in clfrnn.devices()}
     (hint,) = hints(facts)
@@ -631,7 +631,7 @@ def test_no_driver_at_all(tmp_path):
         "print(f.system, bool(f.pyopencl), len(f.devices));"
         "from clfrnn.doctor.hints import hints; print([hint.name for hint in hints(f)])"
     )
-    answer = runner.ask("devices", seconds=120, environment={"OCL_ICD_VENDORS": str(tmp_path / "nowhere")})
+    answer = runner.run_probe("devices", seconds=120, environment={"OCL_ICD_VENDORS": str(tmp_path / "nowhere")})
     if answer.having("device"):
         pytest.skip("drivers are found here without OCL_ICD_VENDORS")
     environment = {**runner.os.environ, "OCL_ICD_VENDORS": str(tmp_path / "nowhere")}

@@ -56,9 +56,9 @@ def local_bytes(config):
         record = 4 * REAL_SIZE[config.real]
         assert config.names()["tile"] == size * config.batch
         return size * config.batch * (record + 2) + 12 * config.names()["local_ints"] + 4
-    if isinstance(config, buckets.SelectConfig):
+    if isinstance(config, buckets.SelectCellsConfig):
         return 4 * config.names()["local_ints"] + 4 * config.tile + 4 * (config.spread + 1)
-    if isinstance(config, buckets.FillingConfig):
+    if isinstance(config, buckets.BucketCellsConfig):
         return 4 * config.names()["local_ints"] + 2 * config.tile + 4
     if isinstance(config, configs.CounterConfig):
         return 4 * config.names()["local_ints"]

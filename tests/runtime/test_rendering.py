@@ -56,7 +56,7 @@ CONFIGS = {
     "grid/bucket_pass": buckets.BucketConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2
     ),
-    "grid/select_cells": buckets.SelectConfig(
+    "grid/select_cells": buckets.SelectCellsConfig(
         work_group_size=64,
         dim=3,
         real="float",
@@ -67,11 +67,13 @@ CONFIGS = {
         batch=2,
         spread=32,
     ),
-    "grid/serial_cells": buckets.SerialConfig(work_group_size=1, dim=3, real="double", periodic=True, layout="columns"),
-    "grid/bucket_to_cells": buckets.FillingConfig(
+    "grid/serial_cells": buckets.SerialCellsConfig(
+        work_group_size=1, dim=3, real="double", periodic=True, layout="columns"
+    ),
+    "grid/bucket_to_cells": buckets.BucketCellsConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=4096, tile=2048, layout="pairs"
     ),
-    "grid/bucket_to_tiles": buckets.FillingConfig(
+    "grid/bucket_to_tiles": buckets.BucketCellsConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=4096, tile=2048, layout="pairs"
     ),
     "grid/region_pass": buckets.RegionConfig(

@@ -82,7 +82,7 @@ class CellFacts:
         assert box is not None, "windows wrap in a periodic box"
         # Half a padding more covers the rounding of the window itself.
         reaches = [radius + 1.5 * pad for pad in box.pads(self.grid.low, self.problem.real)]
-        return box.exceeds_windows(reaches) and self.grid.tells_apart(reaches)
+        return box.exceeds_windows(reaches) and self.grid.has_unique_addresses(reaches)
 
     @functools.cached_property
     def lists(self) -> ListFacts:
