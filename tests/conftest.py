@@ -5,11 +5,14 @@
 ``CLFRNN_TEST_POINTS`` sets the size of random clouds. Under Oclgrind a test fails when a report was printed.
 """
 
+import contextlib
 import dataclasses
 import functools
 import json
+import math
 import os
 import re
+import types
 import weakref
 from pathlib import Path
 
@@ -18,6 +21,7 @@ import pyopencl as cl
 import pytest
 
 import clfrnn
+from clfrnn import reference
 from clfrnn.arrays import REAL_OF
 from clfrnn.methods import METHODS
 from clfrnn.methods.grid.structure import GridStructure
@@ -31,6 +35,8 @@ ROOT = Path(__file__).parents[1]
 PROFILES = Path(__file__).parent / "profiles"
 
 POINTS = int(os.environ.get("CLFRNN_TEST_POINTS", "1200"))
+
+NO_OPTIMIZING = "-cl-opt-disable"
 
 #: Lists with all that they can carry: asked for alike, tests share the kernels that are compiled for them.
 FULL = {"sort": "index", "distances": True, "vectors": True}
@@ -82,7 +88,15 @@ def device_ids():
 
 def pytest_generate_tests(metafunc):
     if "session" in metafunc.fixturenames:
-        metafunc.parametrize("session", devices(), ids=device_ids(), indirect=True, scope="session")
+        optimized = metafunc.definition.get_closest_marker("optimized") is not None
+        given = devices_to_open(optimized=optimized)
+        metafunc.parametrize("session", given, ids=device_ids(), indirect=True, scope="session")
+
+
+@functools.cache
+def devices_to_open(*, optimized):
+    """What the fixture `session` takes: the same objects each time, by which pytest knows what it has made."""
+    return [(device, optimized) for device in devices()]
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -94,6 +108,7 @@ def pytest_terminal_summary(terminalreporter):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "core: the conformance core, run on every device and driver")
+    config.addinivalue_line("markers", "optimized: kernels are optimized on PoCL, too, as those of users are")
     config.addinivalue_line("markers", "oclgrind_expected: reports of Oclgrind do not fail this test")
     if not os.environ.get("CLFRNN_DEVICE") and devices():
         # doctests and command-line tests use the default session: let it be the first device under test
@@ -110,7 +125,15 @@ def _position(device):
 
 @pytest.fixture(scope="session")
 def session(request):
-    return clfrnn.Session(request.param)
+    device, optimized = request.param
+    return open_session(device, optimized=optimized)
+
+
+@functools.cache
+def open_session(device, *, optimized):
+    """The session of most tests. PoCL compiles in half the time what it does not optimize."""
+    session = clfrnn.Session(device)
+    return session if optimized else own_session(session)
 
 
 @pytest.fixture(params=sorted(WAYS))
@@ -150,21 +173,44 @@ def with_slots(index, slots):
     return index
 
 
-def assert_same(found, expected):
-    """A list sorted by index equals the reference: pairs and all columns that it has, to the last bit."""
-    found = found.to_host()
-    for name in ("offsets", "indices", "distances", "vectors", "shifts"):
-        values = getattr(found, name)
-        if values is not None:
-            assert np.array_equal(values, getattr(expected, name)), name
+COLUMNS = ("offsets", "indices", "distances", "vectors", "shifts")
+
+
+def host(found):
+    """A list, a reference or joined parts, with numpy arrays."""
+    return found.to_host() if hasattr(found, "to_host") else found
+
+
+def counts_of(expected):
+    """The number of neighbors of each query."""
+    return np.diff(expected.offsets)
+
+
+def rows_of(expected):
+    """The query of each pair."""
+    return np.repeat(np.arange(len(expected.offsets) - 1), np.diff(expected.offsets))
+
+
+def by_distance(expected):
+    """The order of the pairs of a reference by (d2, id, shift) inside each row."""
+    return np.lexsort((*expected.shifts.T[::-1], expected.indices, expected.squares, rows_of(expected)))
+
+
+def assert_same(found, expected, *, order=slice(None)):
+    """A list equals the reference, whose pairs are taken in an order: all columns that both have, to the last bit."""
+    found, expected = host(found), host(expected)
+    assert np.array_equal(found.offsets, expected.offsets), "offsets"
+    for name in COLUMNS[1:]:
+        mine, theirs = getattr(found, name), getattr(expected, name)
+        if mine is not None and theirs is not None:
+            assert np.array_equal(mine, theirs[order]), name
 
 
 def same_rows(found, expected, *, by_distance=False):
     """The rows of a list are those of the reference, in any order, with their distances if it has any."""
-    found = found.to_host()
+    found = host(found)
     assert np.array_equal(found.offsets, expected.offsets)
-    rows = np.repeat(np.arange(len(found)), np.diff(expected.offsets))
-    distances = found.distances
+    rows, distances = rows_of(expected), found.distances
     if by_distance:
         assert not ((np.diff(rows) == 0) & (np.diff(distances) < 0)).any()
     keys = [found.indices, rows] if distances is None else [distances, found.indices, rows]
@@ -172,6 +218,69 @@ def same_rows(found, expected, *, by_distance=False):
     order, right = np.lexsort(keys), np.lexsort(truth)
     for key, true in zip(keys, truth, strict=True):
         assert np.array_equal(key[order], true[right])
+
+
+def assert_counts(counts, expected):
+    """Counts on the device are the lengths of the rows of the reference."""
+    assert np.array_equal(counts.get(), counts_of(expected))
+
+
+def nearest_in(expected):
+    """The first of each row of a reference by distance and number, or none: indices and distances."""
+    has = counts_of(expected) > 0
+    first = by_distance(expected)[expected.offsets[:-1][has]]
+    indices = np.full(len(has), -1, np.int32)
+    distances = np.full(len(has), np.inf, expected.distances.dtype)
+    indices[has], distances[has] = expected.indices[first], expected.distances[first]
+    return indices, distances
+
+
+def assert_nearest(found, expected):
+    """Nearest neighbors on the device are those of the reference."""
+    for each, known in zip(found, nearest_in(expected), strict=True):
+        assert np.array_equal(each.get(), known)
+
+
+def nbytes(found):
+    """Bytes of what a caller sees of a list."""
+    return sum(array.nbytes for array in (getattr(found, name) for name in COLUMNS) if array is not None)
+
+
+def joined(parts):
+    """The parts of a list as one: offsets count on, the other columns are laid end to end."""
+    parts = [part.to_host() for part in parts]
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate([part.counts for part in parts]))])
+    columns = {name: [getattr(part, name) for part in parts] for name in COLUMNS[1:]}
+    whole = {name: None if each[0] is None else np.concatenate(each) for name, each in columns.items()}
+    return types.SimpleNamespace(offsets=offsets, **whole)
+
+
+_TRUTH = {}
+_MOST_TRUTHS = 200
+
+
+def truth(points, radius, *, queries=None, **asked):
+    """The reference, computed once for tests that follow each other and need the same."""
+    arrays = [np.asarray(array) for array in (points, radius, *([] if queries is None else [queries]))]
+    key = (*((array.tobytes(), array.shape, array.dtype) for array in arrays), repr(asked))
+    if key not in _TRUTH:
+        if len(_TRUTH) == _MOST_TRUTHS:
+            _TRUTH.pop(next(iter(_TRUTH)))
+        _TRUTH[key] = reference.neighbors(points, radius, queries=queries, **asked)
+    return _TRUTH[key]
+
+
+def launched(session, call):
+    """The names of the kernels that a call launches, in order, and what it gives."""
+    with session.recorded() as launches:
+        found = call()
+    return [name for name, _ in launches], found
+
+
+def visits(session, call):
+    """How often a kernel goes through neighbors during a call, and what that gives."""
+    names, found = launched(session, call)
+    return names.count("frnn_visit"), found
 
 
 def takes_long_as_gpu(session, method):
@@ -191,34 +300,29 @@ def as_gpu(session):
     """A session whose device counts as a GPU: other layouts and sides of cells, fused tests, windows in step."""
     if session.profile.kind == "gpu":
         return session
-    return with_profile(session, kind="gpu", fma=True)
+    return own_session(session, kind="gpu", fma=True)
 
 
 @functools.cache
 def as_narrow_gpu(session, **facts):
     """A GPU of many small groups, for tests of cells that these fill: one arrangement, as it takes long to compile."""
     few = {"max_work_group_size": 32, "compute_units": 7, "loop_turns": None}  # few points take few turns
-    return with_profile(session, kind="gpu", **few, **facts)
+    return own_session(session, kind="gpu", **few, **facts)
 
 
-def with_profile(session, **facts):
-    """A session of its own whose device has other facts.
+def own_session(session, **facts):
+    """A new session of the same device, which may have other facts.
 
-    PoCL compiles what is made for GPUs as it is, which takes it a tenth of the time; its own walks are optimized.
+    PoCL does not optimize what it compiles for it: that takes half the time, a tenth for what is made for GPUs.
     """
     fresh = clfrnn.Session(session.device)
-    options = fresh.profile.build_options
-    if "Portable" in session.device.platform.name:
-        options += ("-cl-opt-disable",)
-    set_facts(fresh, **facts, build_options=options)
+    options = session.profile.build_options
+    if "Portable" in session.device.platform.name and NO_OPTIMIZING not in options:
+        options = (*options, NO_OPTIMIZING)
+    fresh.profile = dataclasses.replace(session.profile, build_options=options, **facts)
+    fresh.tuning = default_tuning(fresh.profile) if "kind" in facts else session.tuning
     fresh.programs = ProgramCache(fresh.context, fresh.device, fresh.profile)
     return fresh
-
-
-def set_facts(session, **facts):
-    """Let a session's device have other facts, and the tuning of its class."""
-    session.profile = dataclasses.replace(session.profile, **facts)
-    session.tuning = default_tuning(session.profile)
 
 
 def with_tuning(profile, **sections):
@@ -256,6 +360,31 @@ class CountingPool:
 
 
 @pytest.fixture
+def calls_of(monkeypatch):
+    """``calls_of(owner, name)`` gives the arguments of each call of a function, a list that grows from now on."""
+
+    def calls_of(owner, name):
+        made, plain = [], getattr(owner, name)
+
+        def noting(*given, **named):
+            made.append(given)
+            return plain(*given, **named)
+
+        monkeypatch.setattr(owner, name, noting)
+        return made
+
+    return calls_of
+
+
+@pytest.fixture
+def counted(session):
+    """A session of its own whose allocations are counted; it ends with its test."""
+    fresh = own_session(session)
+    fresh._pool = CountingPool(fresh._pool)
+    return fresh
+
+
+@pytest.fixture
 def unsliced(monkeypatch):
     """For tests that count launches: none is sliced because the machine was busy with something else."""
     monkeypatch.setattr(Runs, "expected", lambda *_: 0.0)
@@ -288,15 +417,34 @@ def _unwritten(scratch):
 clfrnn.Session.scratch = _unwritten(clfrnn.Session.scratch)
 
 
-def before_allocations(monkeypatch, called):
-    """Have ``called(session, size, purpose)`` run before each buffer of the device is allocated: it may refuse that."""
+@contextlib.contextmanager
+def before_allocations(called):
+    """``called(session, bytes, purpose)`` runs before each buffer of any device is allocated, and may refuse it."""
     plain = clfrnn.Session.scratch
 
     def scratch(session, size, dtype, *, purpose):
         called(session, size * dtype.itemsize, purpose)
         return plain(session, size, dtype, purpose=purpose)
 
-    monkeypatch.setattr(clfrnn.Session, "scratch", scratch)
+    clfrnn.Session.scratch = scratch
+    try:
+        yield
+    finally:
+        clfrnn.Session.scratch = plain
+
+
+@contextlib.contextmanager
+def refusing(*words, most=math.inf):
+    """No memory for purposes that contain one of the words, at most so often; gives the purposes that were refused."""
+    refused = []
+
+    def refuse(session, size, purpose):
+        if len(refused) < most and any(word in purpose for word in words):
+            refused.append(purpose)
+            session._refuse(size, purpose)
+
+    with before_allocations(refuse):
+        yield refused
 
 
 @pytest.hookimpl(hookwrapper=True)

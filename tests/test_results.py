@@ -6,13 +6,14 @@ import pickle
 import numpy as np
 import pyopencl.array as cla
 import pytest
+from conftest import truth
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 
 POINTS = clouds.uniform(400, 2, seed=3)
 RADIUS = 0.06
-EXPECTED = reference.neighbors(POINTS, RADIUS)
+EXPECTED = truth(POINTS, RADIUS)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ def fill(session: Session, array: cla.Array | Scratch, value: int = 0) -> None:
 
 
 def fill_selection(session: Session) -> Selection:
-    """The kernel that :func:`fill` launches, to be compiled together with others."""
+    """The kernel that :func:`fill` launches, so that others can be compiled with it."""
     return Selection("primitives/fill", plan_fill(session.profile, session.tuning), ("fill",))
 
 

@@ -67,7 +67,7 @@ class _Pass(NamedTuple):
 
 
 def _kernels(session: Session, dim: int, real: str, periodic: bool = False) -> tuple[dict[str, Kernel], ReduceConfig]:
-    """The kernels of a survey, compiled together with the kernel that clears counters; or that of periodic boxes."""
+    """The kernels of a survey, or the one for periodic boxes; the kernel that clears their counters comes with them."""
     config = plan_reduce(session.profile, session.tuning, dim=dim, real=real)
     selection = Selection("primitives/reduce", config, ("box_and_images",) if periodic else _SURVEY)
     session.compile_together(selection, fill_selection(session))

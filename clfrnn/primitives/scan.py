@@ -77,7 +77,7 @@ class _ScanPlan(NamedTuple):
 
 
 def scan_selection(session: Session, n: int, starts: np.dtype[Any]) -> Selection:
-    """The kernels that :func:`exclusive_scan` launches for n counts without a `total`, to be compiled with others."""
+    """The kernels that scan n counts without a `total`, so that others can be compiled with them."""
     selection, _ = _select(session, n, 0, starts, whole=False)
     return selection
 
@@ -87,7 +87,7 @@ def _select(
 ) -> tuple[Selection, np.dtype[Any]]:
     """The kernels that scan `n` counts, see :func:`_plan_scan`, and the dtype of their sums.
 
-    On a CPU sums are int64 in any case, as one program then serves all scans there, which take as long.
+    On a CPU sums are of type long in any case: scans take no longer, and one program serves them all.
     """
     profile, tuning = session.profile, session.tuning
     few = n <= tuning.primitives.one_launch_counts

@@ -50,21 +50,24 @@ def _lookup(root: Path) -> TemplateLookup:
 
 @functools.cache
 def _edition(root: Path) -> str:
-    """A digest that distinguishes the templates of different versions."""
+    """A digest of all templates, and of the version of Mako."""
     paths = sorted(root.rglob("*.mako"))
     names = (str(path.relative_to(root)).encode() for path in paths)
     return digest(mako.__version__.encode(), *names, *(path.read_bytes() for path in paths))
 
 
-def _cached(what: str, names: Mapping[str, Any], render_template: Callable[[TemplateLookup], str]) -> str:
-    """The text that `fill_in` renders from templates; it depends on these and on `names` alone."""
+def _cached(what: str, names: Mapping[str, Any], fill_in: Callable[[TemplateLookup], str]) -> str:
+    """The text that `fill_in` makes of the templates, from the text cache if it is there.
+
+    `fill_in` passes on `names` to the templates, and nothing else. `what` names the text among others of these names.
+    """
     root = template_root()
     plain = {name: _facts_of(value) if isinstance(value, WalkFunction) else value for name, value in names.items()}
-    return cached_text(repr((_edition(root), what, sorted(plain.items()))), lambda: str(render_template(_lookup(root))))
+    return cached_text(repr((_edition(root), what, sorted(plain.items()))), lambda: str(fill_in(_lookup(root))))
 
 
 def _facts_of(function: WalkFunction) -> tuple[Any, ...]:
-    """All facts of a function that templates use."""
+    """All that templates can read of a function."""
     return dataclasses.astuple(function), function.parsed_arguments, function.lowers, function.idles
 
 
@@ -138,9 +141,9 @@ def own_function(
     flags: dict[str, Any] = {"offset": offset, "distances": distances, "vectors": vectors, "shifts": shifts}
     flags |= {"bounded": bounded, "held": held, "components": components, "small": small, "pairs": pairs}
 
-    def render_template(templates: TemplateLookup) -> str:
+    def fill_in(templates: TemplateLookup) -> str:
         template = templates.get_template("traversal/functions.mako")
         return json.dumps([template.get_def(f"{name}_{piece}").render(**flags).strip() for piece in PIECES[1:]])
 
-    pieces = dict(zip(PIECES[1:], json.loads(_cached(name, flags, render_template)), strict=True))
+    pieces = dict(zip(PIECES[1:], json.loads(_cached(name, flags, fill_in)), strict=True))
     return WalkFunction(**pieces, own=True, light=name == "count", sectors=offset if held else "")

@@ -110,8 +110,7 @@ class Session(Launcher, Memory):
         #: the queue for copies beside kernels, made by the first of them
         self._copies: cl.CommandQueue | None = None
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
-        #: the programs of each template and config: the names that were selected, all kernels of the program, its
-        #: config
+        #: by template and config, its programs: the names that were selected, the kernels, the config that fits
         self._selected: defaultdict[Hashable, list[tuple[tuple[str, ...], dict[str, Kernel], Any]]] = defaultdict(list)
         self._results: dict[Hashable, Any] = {}
         self._serials = itertools.count(_FIRST_SERIAL)
@@ -177,7 +176,7 @@ class Session(Launcher, Memory):
         return found
 
     def compile_together(self, *selections: Selection) -> None:
-        """Compile the selections that are not compiled yet as one program, as starting a compiler takes longest."""
+        """Compile these selections as one program, except those that are compiled: most of the time goes by program."""
         missing = [each for each in dict.fromkeys(selections) if self._find_selected(each) is None]
         if missing:
             parts = [Part(each.config, each.render, each.names) for each in missing]

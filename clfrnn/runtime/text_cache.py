@@ -1,4 +1,4 @@
-"""Text cache: texts that were rendered from templates, in the user's cache folder, for later processes."""
+"""Text cache: files in the user's folder of caches with texts that earlier processes rendered from the templates."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def digest(*parts: bytes) -> str:
 
 
 def cached_text(key: str, make: Callable[[], str]) -> str:
-    """The text of ``make()``, which must depend on `key` alone.
+    """The text that ``make()`` returns: it must depend on nothing but `key`.
 
-    It is read from a file that an earlier process wrote; an incomplete file is ignored. Where files cannot be written,
-    each process makes the text.
+    The text is read from its file if an earlier process wrote one. A damaged file counts as none. Where files cannot be
+    written, each process makes the text.
     """
     folder = cache_folder()
     if folder is None:

@@ -1,15 +1,27 @@
 """What fails half way: launches, allocations, compilers, Ctrl-C. The index afterwards answers exactly."""
 
+import contextlib
 import dataclasses
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import FULL, POINTS, as_gpu, before_allocations, tuned
+from conftest import (
+    FULL,
+    POINTS,
+    as_gpu,
+    assert_counts,
+    assert_same,
+    before_allocations,
+    own_session,
+    refusing,
+    truth,
+    tuned,
+)
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 from clfrnn.inputs.deferred_checks import DeferredChecks
 from clfrnn.methods import METHODS
 from clfrnn.runtime.program import ProgramCache
@@ -40,23 +52,16 @@ class Scene:
         return clfrnn.build_index(points, RADIUS, method=self.method, session=self.session, **self.domain)
 
     def expected(self, points, queries=None):
-        key = (points.tobytes(), queries is None, bool(self.domain))
-        if key not in _TRUTH:
-            _TRUTH[key] = reference.neighbors(points, RADIUS, queries=queries, **self.domain)
-        return _TRUTH[key]
+        return truth(points, RADIUS, queries=queries, **self.domain)
 
     def assert_answers(self, index, points):
         """Counts and lists, of its own points and of others."""
         expected = self.expected(points)
-        assert np.array_equal(index.count().get(), np.diff(expected.offsets))
-        found = index.query(**FULL).to_host()
-        assert np.array_equal(found.indices, expected.indices)
-        assert np.array_equal(found.distances, expected.distances)
-        assert np.array_equal(found.vectors, expected.vectors)
-        assert np.array_equal(index.count(QUERIES).get(), np.diff(self.expected(points, QUERIES).offsets))
+        assert_counts(index.count(), expected)
+        assert_same(index.query(**FULL), expected)
+        assert_counts(index.count(QUERIES), self.expected(points, QUERIES))
 
 
-_TRUTH = {}
 SCENES = [*((name, where) for name in sorted(METHODS) for where in ("open", "periodic")), ("strips", "gpu")]
 
 
@@ -78,9 +83,6 @@ class Fault:
         self.errors = (clfrnn.DeviceMemoryError,) if kind == "allocation" else (InjectedError, KeyboardInterrupt)
         self._step = None
         self._countdown = None
-        if kind == "allocation":
-            before_allocations(monkeypatch, self._refuse)
-            return
         plain = clfrnn.Session.launch
 
         def launch(*given):
@@ -88,7 +90,8 @@ class Fault:
                 raise InjectedError if self._step % 2 else KeyboardInterrupt
             return plain(*given)
 
-        monkeypatch.setattr(clfrnn.Session, "launch", launch)
+        if kind == "launch":
+            monkeypatch.setattr(clfrnn.Session, "launch", launch)
 
     def _is_due(self):
         if self._countdown is None:
@@ -99,7 +102,7 @@ class Fault:
             return True
         return False
 
-    def _refuse(self, session, size, _):
+    def refuse(self, session, size, _):
         if self._is_due():
             session._refuse(size, "a buffer that a test does not grant")
 
@@ -117,7 +120,9 @@ class Fault:
 
 @pytest.fixture(params=["allocation", "launch"])
 def fault(request, monkeypatch):
-    return Fault(request.param, monkeypatch)
+    made = Fault(request.param, monkeypatch)
+    with before_allocations(made.refuse) if request.param == "allocation" else contextlib.nullcontext():
+        yield made
 
 
 def assert_every_step_may_fail(fault, prepare, call, afterwards, *, least=1):
@@ -157,7 +162,7 @@ def test_an_update_that_fails_leaves_the_old_points(scene, fault, where):
     assert_every_step_may_fail(fault, lambda: indexes[-1] if indexes else scene.build(), update, afterwards)
 
 
-def test_cells_follow_after_an_update_that_failed(session, monkeypatch):
+def test_cells_follow_after_an_update_that_failed(session):
     """What was found of points that lie elsewhere is news until points were placed by it."""
     points = clouds.uniform(3000, 3, seed=4)
     for method in ("strips", "fenns"):
@@ -165,10 +170,8 @@ def test_cells_follow_after_an_update_that_failed(session, monkeypatch):
         far = cla.to_device(session.queue, points + np.float32(50))
         index.update(far)
         index.check()
-        with monkeypatch.context() as patch:
-            before_allocations(patch, clfrnn.Session._refuse)
-            with pytest.raises(clfrnn.DeviceMemoryError):
-                index.update(far)
+        with refusing(""), pytest.raises(clfrnn.DeviceMemoryError):
+            index.update(far)
         assert not index._traversal.structure.cell_grid.serves((50.0,) * 3, (51.0,) * 3)
         index.update(far)
         assert index._traversal.structure.cell_grid.serves((50.0,) * 3, (51.0,) * 3)
@@ -335,7 +338,7 @@ def test_a_compiler_that_fails_once_is_asked_again(session, name, monkeypatch):
     scene = Scene(session, name, {})
     plain = ProgramCache._compile
     for step in range(3):
-        fresh = clfrnn.Session(session.device)
+        fresh = own_session(session)
         countdown = [step]
 
         def failing(cache, source, config, countdown=countdown):

@@ -7,10 +7,21 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import FULL, POINTS, CountingPool, as_gpu, tuned
+from conftest import (
+    FULL,
+    POINTS,
+    assert_counts,
+    assert_nearest,
+    assert_same,
+    own_session,
+    rows_of,
+    same_rows,
+    truth,
+    tuned,
+)
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 from clfrnn.methods import METHODS
 
 N = min(300, POINTS)
@@ -31,32 +42,11 @@ def method(request):
 
 
 @pytest.fixture
-def counted(session):
-    """A session of its own whose allocations are counted; it ends with its test."""
-    fresh = clfrnn.Session(session.device)
-    fresh._pool = CountingPool(fresh._pool)
-    return fresh
-
-
-@pytest.fixture
-def waits(monkeypatch, unsliced):
-    """What the host waits for: reads of the library, and events and queues that anybody waits for."""
-    found = {"read": 0, "event": 0, "finish": 0}
-
-    def counts(owner, name, key):
-        plain = getattr(owner, name)
-
-        def counting(*given, **named):
-            found[key] += 1
-            return plain(*given, **named)
-
-        monkeypatch.setattr(owner, name, counting)
-
-    counts(clfrnn.Session, "read", "read")
-    counts(cl.Event, "wait", "event")
-    counts(cl.CommandQueue, "finish", "finish")
-    counts(cl, "wait_for_events", "event")
-    return found
+def waits(calls_of, unsliced):
+    """How often the host has waited so far: for reads of the library, and for events and queues by anybody."""
+    reads, finishes = calls_of(clfrnn.Session, "read"), calls_of(cl.CommandQueue, "finish")
+    events = calls_of(cl.Event, "wait"), calls_of(cl, "wait_for_events")
+    return lambda: {"read": len(reads), "event": sum(map(len, events)), "finish": len(finishes)}
 
 
 _RNG = np.random.default_rng(2)
@@ -72,7 +62,7 @@ def steps_of(queue):
 @functools.cache
 def answers(periodic):
     """The reference for each of them."""
-    return [reference.neighbors(points, RADIUS, **domain_of(periodic)) for points in MOVED]
+    return [truth(points, RADIUS, **domain_of(periodic)) for points in MOVED]
 
 
 def domain_of(periodic):
@@ -95,19 +85,15 @@ def test_a_loop_of_lists_allocates_and_compiles_nothing(counted, method, periodi
         if step == 0:
             after_first = counted.programs.compiled
         if step == 1:
-            held = found, expected[which], id(found.indices.base_data)
+            held = found, expected[which]
         if step == WARM - 1:
             after_warm = counted._pool.allocations
         assert found.num_pairs == expected[which].offsets[-1]
 
     assert counted.programs.compiled == after_first
     assert counted._pool.allocations == after_warm
-    kept, answer, _ = held
-    assert np.array_equal(kept.to_host().offsets, answer.offsets)
-    assert np.array_equal(kept.to_host().indices, answer.indices)
-    assert np.array_equal(kept.to_host().distances, answer.distances)
-    assert np.array_equal(kept.to_host().vectors, answer.vectors)
-    assert np.array_equal(found.to_host().indices, expected[which].indices)
+    assert_same(*held)
+    assert_same(found, expected[which])
 
 
 VISITOR = clfrnn.NeighborFunction(
@@ -127,7 +113,7 @@ def test_clouds_that_grow_compile_nothing(counted, method, n):
     for scale in (1.0, 1.6, 4.0, 0.1, 40.0):
         moved = cloud * np.float32(scale)
         index.update(moved)
-        assert np.array_equal(index.count().get(), np.diff(reference.neighbors(moved, 0.12).offsets))
+        assert_counts(index.count(), truth(moved, 0.12))
         index.query()
         grids.add(index._traversal.structure.cell_grid.cells)
     assert len(grids) > 1
@@ -152,8 +138,8 @@ def test_a_loop_that_makes_no_list_does_not_wait(counted, method, periodic, wait
         if step == 0:
             compiled = counted.programs.compiled
         if step == 2 * 16 - 1:  # the checks of a caller who never waits have come and gone
-            allocated, read = counted._pool.allocations, waits["read"]
-    finished = dict(waits)
+            allocated, read = counted._pool.allocations, waits()["read"]
+    finished = waits()
 
     assert counted.programs.compiled == compiled
     assert counted._pool.allocations == allocated
@@ -161,14 +147,11 @@ def test_a_loop_that_makes_no_list_does_not_wait(counted, method, periodic, wait
     assert finished["event"] <= steps // 8, "for copies that were started eight checks before"
     assert finished["finish"] == 0
     expected = answers(periodic)[which]
-    rows = np.repeat(np.arange(N), np.diff(expected.offsets))
     sums = np.zeros(N, int)
-    np.add.at(sums, rows, expected.indices + 1)
-    assert np.array_equal(counts.get(), np.diff(expected.offsets))
+    np.add.at(sums, rows_of(expected), expected.indices + 1)
+    assert_counts(counts, expected)
+    assert_nearest(nearest, expected)
     assert np.array_equal(out.get(), sums)
-    has = np.diff(expected.offsets) > 0
-    least = np.minimum.reduceat(expected.distances, expected.offsets[:-1][has])
-    assert np.array_equal(nearest.distances.get()[has], least)
     index.check()
 
 
@@ -186,9 +169,9 @@ def test_waits_of_each_call(session, method, periodic, waits):
     index.count(radius=radii)  # a tree learns here whether its points are crowded, once
 
     def during(call):
-        before = dict(waits)
+        before = waits()
         result = call()
-        return {name: waits[name] - before[name] for name in waits}, result
+        return {name: many - before[name] for name, many in waits().items()}, result
 
     none = {"read": 0, "event": 0, "finish": 0}
     one, looked = none | {"event": 1}, none | {"event": 2}  # of a list made without waiting, and of its checks
@@ -225,11 +208,11 @@ def test_waits_of_each_call(session, method, periodic, waits):
 def test_visits_that_write_to_one_array_do_not_wait_for_each_other(session, method, waits):
     """pyopencl waits for an array's events when five have gathered: they must not gather."""
     index = clfrnn.build_index(CLOUD, RADIUS, **ASKED[method], session=session)
-    out, before = cla.zeros(session.queue, N, np.int32), waits["event"]
+    out, before = cla.zeros(session.queue, N, np.int32), waits()["event"]
     for _ in range(20):
         index.visit(VISITOR, out=out)
 
-    assert waits["event"] == before
+    assert waits()["event"] == before
 
 
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
@@ -255,7 +238,7 @@ def test_a_loop_of_hinted_lists(counted, method, periodic):
 
     assert counted.programs.compiled == compiled
     assert counted._pool.allocations == allocated
-    assert np.array_equal(last[0].to_host().indices, last[1].indices)
+    assert_same(*last)
 
 
 def test_a_loop_of_blocks_compiles_nothing(counted, method):
@@ -275,20 +258,17 @@ def test_a_loop_of_blocks_compiles_nothing(counted, method):
 @pytest.mark.parametrize("method", ["strips", "aabb_tree"])
 def test_numbers_that_come_beside_kernels(session, method, items):
     """Pairs of lists and the growth of leaves: by a queue of their own where there are many items."""
-    fresh = tuned(as_gpu(clfrnn.Session(session.device)), runtime={"copy_beside_items": items})
+    fresh = tuned(own_session(session, kind="gpu", fma=True), runtime={"copy_beside_items": items})
     rng = np.random.default_rng(1)
     steps = [CLOUD, *(CLOUD + rng.normal(0, scale, CLOUD.shape).astype(np.float32) for scale in (0.001, 0.01, 0.4))]
     arrays = [cla.to_device(fresh.queue, points) for points in steps]
-    expected = [reference.neighbors(points, RADIUS) for points in steps]
+    expected = [truth(points, RADIUS) for points in steps]
     index = clfrnn.build_index(CLOUD, RADIUS, method=method, session=fresh)
     seen = []
     for which in (0, 1, 2, 3, 3, 1, 0, 0):
         index.update(arrays[which])
         seen.append(index.last_update)
-        found = index.query().to_host()
-        assert np.array_equal(found.offsets, expected[which].offsets)
-        rows = np.repeat(np.arange(N), np.diff(found.offsets))
-        assert np.array_equal(found.indices[np.lexsort((found.indices, rows))], expected[which].indices)
+        same_rows(index.query(), expected[which])
     assert method == "strips" or {"refit", "rebuilt"} <= set(seen)
     assert (fresh._copies is not None) == (items == N)
 
@@ -296,7 +276,7 @@ def test_numbers_that_come_beside_kernels(session, method, items):
 @pytest.mark.parametrize("items", [0, N + 1], ids=["beside", "between"])
 def test_checks_that_come_with_a_total_in_two_pieces(session, items):
     """Boxes of updates that the host has not looked at since, some of them in memory that was full before the last."""
-    fresh = tuned(as_gpu(clfrnn.Session(session.device)), runtime={"copy_beside_items": items})
+    fresh = tuned(own_session(session, kind="gpu", fma=True), runtime={"copy_beside_items": items})
     good, bad = cla.to_device(fresh.queue, CLOUD), CLOUD.copy()
     bad[7] = np.nan
     index = clfrnn.build_index(good, RADIUS, method="strips", session=fresh)
@@ -308,7 +288,7 @@ def test_checks_that_come_with_a_total_in_two_pieces(session, items):
         index.update(good)
     with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 7"):
         index.query(half=True)  # the first of its kind, which launches no walk that writes rows before the wait
-    assert index.query().num_pairs == reference.neighbors(CLOUD, RADIUS).offsets[-1]
+    assert index.query().num_pairs == truth(CLOUD, RADIUS).offsets[-1]
 
 
 @pytest.mark.core

@@ -6,10 +6,25 @@ import os
 
 import numpy as np
 import pytest
-from conftest import as_gpu, as_narrow_gpu, set_facts, structure_of, takes_long_as_gpu, tuned, with_slots
+from conftest import (
+    FULL,
+    as_gpu,
+    as_narrow_gpu,
+    assert_counts,
+    assert_same,
+    by_distance,
+    launched,
+    own_session,
+    same_rows,
+    structure_of,
+    takes_long_as_gpu,
+    truth,
+    tuned,
+    with_slots,
+)
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 
 pytestmark = pytest.mark.core
 
@@ -23,23 +38,11 @@ def test_every_kernel_on_a_small_cloud(session, way, dim):
     index = clfrnn.build_index(points, 0.2, method=method, session=session, **options)
 
     for _ in range(2):
-        own = index.query(distances=True, vectors=True, sort="distance").to_host()
-        half = index.query(half=True, sort="index").to_host()
-        foreign = index.query(queries, radius=radii, distances=True, vectors=True, sort="index").to_host()
-        counts = index.count(radius=0.1).get()
-
-        expected = reference.neighbors(points, 0.2)
-        rows = np.repeat(np.arange(len(points)), np.diff(expected.offsets))
-        order = np.lexsort((expected.indices, expected.squares, rows))
-        assert np.array_equal(own.indices, expected.indices[order])
-        assert np.array_equal(own.distances, expected.distances[order])
-        assert np.array_equal(own.vectors, expected.vectors[order])
-        assert np.array_equal(half.indices, reference.neighbors(points, 0.2, half=True).indices)
-        assert np.array_equal(counts, np.diff(reference.neighbors(points, 0.1).offsets))
-        expected = reference.neighbors(points, radii, queries=queries)
-        assert np.array_equal(foreign.indices, expected.indices)
-        assert np.array_equal(foreign.distances, expected.distances)
-        assert np.array_equal(foreign.vectors, expected.vectors)
+        expected = truth(points, 0.2)
+        assert_same(index.query(**{**FULL, "sort": "distance"}), expected, order=by_distance(expected))
+        assert_same(index.query(half=True, sort="index"), truth(points, 0.2, half=True))
+        assert_same(index.query(queries, radius=radii, **FULL), truth(points, radii, queries=queries))
+        assert_counts(index.count(radius=0.1), truth(points, 0.1))
         points = (points * np.float32(50) + np.float32(3)) if points.max() < 3 else points
         index.update(points)
 
@@ -61,8 +64,8 @@ def test_queries_that_go_down_a_tree_together(session, periodic):
     )
     assert structure_of(index).config.packed
     for _ in range(2):
-        expected = reference.neighbors(points, 0.4, **domain)
-        assert np.array_equal(index.count().get(), np.diff(expected.offsets))
+        expected = truth(points, 0.4, **domain)
+        assert_counts(index.count(), expected)
         points = points[::-1].copy()
         index.update(points)
 
@@ -81,23 +84,20 @@ def test_a_crowd_is_counted_by_several_items_each(session):
         leaf_size=3,
     )
     for radius in (0.4, radii):
-        expected = reference.neighbors(points, radius)
-        assert np.array_equal(index.count(radius=radius).get(), np.diff(expected.offsets))
+        expected = truth(points, radius)
+        assert_counts(index.count(radius=radius), expected)
 
 
 def test_rows_from_a_neighbor_buffer(session):
     """Rows of a list, of as many as there are slots and of more."""
     points = clouds.duplicates(130, 3, seed=8)
-    expected = reference.neighbors(points, 0.15)
+    expected = truth(points, 0.15)
     assert 0 < (np.diff(expected.offsets) > 4).sum() < len(points)
     gpu = tuned(as_gpu(session), lists={"mask_neighbors": np.inf})
     index = with_slots(clfrnn.build_index(points, 0.15, method="strips", session=gpu), 4)
-    assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
-    for _ in range(3):  # the first has no room before; the others are written while their offsets are found
-        found = index.query().to_host()
-        assert np.array_equal(found.offsets, expected.offsets)
-        rows = np.repeat(np.arange(len(points)), found.counts)
-        assert np.array_equal(found.indices[np.lexsort((found.indices, rows))], expected.indices)
+    assert_same(index.query(sort="index"), expected)
+    for _ in range(3):  # the first has no memory before; the others are written while their offsets are found
+        same_rows(index.query(), expected)
 
 
 def test_answers_in_another_form_first(session):
@@ -107,10 +107,9 @@ def test_answers_in_another_form_first(session):
     points = clouds.uniform(300, 3, seed=8)
     points[:257] = points[0]
     index = clfrnn.build_index(points, 0.1, method="strips", session=device)
-    with index.session.recorded() as launches:
-        counts, found = index.count().get(), index.nearest()
-    assert {"unpack_bytes", "unpack_pairs"} < {name for name, _ in launches}
-    expected = reference.neighbors(points, 0.1)
+    names, (counts, found) = launched(device, lambda: (index.count().get(), index.nearest()))
+    assert {"unpack_bytes", "unpack_pairs"} < set(names)
+    expected = truth(points, 0.1)
     assert np.array_equal(counts, np.diff(expected.offsets))
     assert counts.min() < 255 < counts.max()
     assert np.array_equal(found.indices.get() < 0, counts == 0)
@@ -120,19 +119,18 @@ def test_answers_in_another_form_first(session):
 def test_rows_from_a_hit_mask(session):
     """A list from a mask, whose offsets are scanned by several launches."""
     points = clouds.duplicates(300, 3, seed=8)
-    expected = reference.neighbors(points, 0.1)
+    expected = truth(points, 0.1)
     several = tuned(as_gpu(session), primitives={"one_launch_counts": 0}, lists={"mask_neighbors": 0})
     index = with_slots(clfrnn.build_index(points, 0.1, method="strips", session=several), 0)
     for _ in range(3):
-        assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
+        assert_same(index.query(sort="index"), expected)
 
 
 def test_local_grids_that_fit_a_tile_beside_one_that_does_not(session):
     """FENNS in small groups: cells with all that they see in a tile, and one with more than that."""
     if takes_long_as_gpu(session, "fenns"):
         pytest.skip("this driver takes long for a kernel in the arrangement for a GPU")
-    fresh = clfrnn.Session(session.queue)
-    set_facts(fresh, kind="gpu", max_work_group_size=16, simd_width=8, loop_turns=None)
+    fresh = own_session(session, kind="gpu", max_work_group_size=16, simd_width=8, loop_turns=None)
     fresh = tuned(fresh, fenns={"tile_points_of_item": (2,)})
     points = clouds.uniform(130, 3, seed=4)
     points[40:] = points[40:] * np.float32(0.1) + np.float32(0.45)
@@ -140,7 +138,7 @@ def test_local_grids_that_fit_a_tile_beside_one_that_does_not(session):
     index = clfrnn.build_index(points, 0.02, method="fenns", coarse_shape=3, session=fresh)
     assert 1 < structure_of(index).config.work_group_size < structure_of(index).config.tile < 90
     for radius, kept in ((0.02, False), (0.015, True)):
-        expected = reference.neighbors(points, radius, include_self=kept)
+        expected = truth(points, radius, include_self=kept)
         found = index.query(radius=radius, include_self=kept, sort="index").to_host()
         assert np.array_equal(found.indices, expected.indices)
 
@@ -151,10 +149,10 @@ def test_items_that_share_a_local_grid(session, dim, periodic, local_memory):
     """FENNS in groups of many items, whose candidates fit local memory and do not."""
     if takes_long_as_gpu(session, "fenns"):
         pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
-    fresh = clfrnn.Session(session.queue)
     memory = local_memory + session.profile.local_reserve
-    # Few points take few turns.
-    set_facts(fresh, kind="gpu", simd_width=8, local_memory=memory, loop_turns=None)
+    fresh = own_session(
+        session, kind="gpu", simd_width=8, local_memory=memory, loop_turns=None
+    )  # few points, few turns
     if local_memory > 10_000:
         fresh = tuned(fresh, fenns={"few_of_item": 0})  # sorted by three launches, as many points are
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
@@ -166,11 +164,11 @@ def test_items_that_share_a_local_grid(session, dim, periodic, local_memory):
     assert (structure_of(index).config.tile < 100) == (local_memory < 10_000), (
         "a cell and what it sees are nearly all points"
     )
-    expected = reference.neighbors(points, 0.2, **domain)
-    assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
-    assert np.array_equal(index.count().get(), np.diff(expected.offsets))
-    foreign = reference.neighbors(points, 0.2, queries=queries, **domain)
-    assert np.array_equal(index.count(queries).get(), np.diff(foreign.offsets))
+    expected = truth(points, 0.2, **domain)
+    assert_same(index.query(sort="index"), expected)
+    assert_counts(index.count(), expected)
+    foreign = truth(points, 0.2, queries=queries, **domain)
+    assert_counts(index.count(queries), foreign)
 
 
 @pytest.mark.parametrize("way", ["select_cells", "bucket_sort", "region_sort"])
@@ -200,11 +198,11 @@ def test_items_that_fill_cells_together(session, dim, dtype, periodic, way):
         ends = (np.tile(points[at(points[:, -1])], (130, 1)) for at in (np.argmin, np.argmax))
         for moved in (points, points[::-1].copy(), *ends):
             index.update(moved)
-            expected = reference.neighbors(moved, 0.2, **domain)
+            expected = truth(moved, 0.2, **domain)
             in_one_place = not np.ptp(moved, axis=0).any()
             if not in_one_place:  # else counts and the order say all that a long list would
-                assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
-            assert np.array_equal(index.count().get(), np.diff(expected.offsets))
+                assert_same(index.query(sort="index"), expected)
+            assert_counts(index.count(), expected)
             assert np.array_equal(np.sort(index.order.get()), np.arange(130))
 
 
@@ -218,8 +216,8 @@ def test_cells_that_are_counted_in_global_memory(session, dim, periodic):
     assert session.profile.kind == "gpu" or structure_of(index)._bins.layout.plan.way == "counting_sort"
     for moved in (points[::-1].copy(), np.tile(points[7], (130, 1))):
         index.update(moved)
-        expected = reference.neighbors(moved, 0.2, **domain)
-        assert np.array_equal(index.count().get(), np.diff(expected.offsets))
+        expected = truth(moved, 0.2, **domain)
+        assert_counts(index.count(), expected)
         assert np.array_equal(np.sort(index.order.get()), np.arange(130))
 
 
@@ -231,13 +229,12 @@ def test_queries_that_are_sorted_into_cells(session, kind):
     device = tuned(device, grid={"many_queries": 1, "least_to_sort_for": 0}, binning=few)
     points, queries = clouds.uniform(110, 3, seed=4), 1.4 * clouds.uniform(90, 3, seed=5)
     index = clfrnn.build_index(points, 0.2, method="strips", session=device)
-    expected = reference.neighbors(points, 0.2, queries=queries)
+    expected = truth(points, 0.2, queries=queries)
     for _ in range(2):  # counters are left for the second time
-        with index.session.recorded() as launches:
-            counts = index.count(queries).get()
-        assert np.array_equal(counts, np.diff(expected.offsets))
-        assert len(launches) > 1
-    assert np.array_equal(index.query(queries, sort="index").to_host().indices, expected.indices)
+        names, counts = launched(device, lambda: index.count(queries))
+        assert_counts(counts, expected)
+        assert len(names) > 1
+    assert_same(index.query(queries, sort="index"), expected)
 
 
 @pytest.mark.oclgrind_expected

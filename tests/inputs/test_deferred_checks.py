@@ -4,10 +4,10 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import as_gpu, before_allocations
+from conftest import as_gpu, own_session, refusing, truth
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 from clfrnn.inputs.deferred_checks import Check, DeferredChecks
 from clfrnn.methods import METHODS
 from clfrnn.primitives.fill import fill
@@ -18,7 +18,7 @@ from clfrnn.runtime.scratch import INT, Scratch
 N, RADIUS = 120, 0.25
 CLOUD = clouds.uniform(N, 3, seed=1)
 MOVED = CLOUD[::-1] * np.float32(0.9)
-EXPECTED, EXPECTED_MOVED = (np.diff(reference.neighbors(points, RADIUS).offsets) for points in (CLOUD, MOVED))
+EXPECTED, EXPECTED_MOVED = (np.diff(truth(points, RADIUS).offsets) for points in (CLOUD, MOVED))
 
 
 def spoilt(points, row):
@@ -38,22 +38,10 @@ def index(session):
 
 
 @pytest.fixture
-def counted(monkeypatch):
-    """How many copies to the host were enqueued, and how many events were waited for."""
-    found = {"copies": 0, "waits": 0}
-
-    def count(owner, name, key):
-        plain = getattr(owner, name)
-
-        def counting(*given, **named):
-            found[key] += 1
-            return plain(*given, **named)
-
-        monkeypatch.setattr(owner, name, counting)
-
-    count(clfrnn.Session, "copy_to_host", "copies")
-    count(cl.Event, "wait", "waits")
-    return found
+def counted(calls_of):
+    """How many copies to the host were enqueued, and how many events were waited for, so far."""
+    copies, waits = calls_of(clfrnn.Session, "copy_to_host"), calls_of(cl.Event, "wait")
+    return lambda: {"copies": len(copies), "waits": len(waits)}
 
 
 # --- Readback ---------------------------------------------------------------------------------------------------------
@@ -66,11 +54,11 @@ def test_boxes_come_to_the_host_eight_at_a_time(session, dtype, to_device, count
     boxes = []
     for k, array in enumerate(arrays):
         boxes.append(bounding_box(session, to_device(array), PendingBox(readback, 2)))
-        assert counted["copies"] == k // 8
+        assert counted()["copies"] == k // 8
         assert sum(box.box is not None for box in boxes) == 8 * max(0, k // 8 - 1)
     assert len({box.arguments for box in boxes[-16:]}) == 16, "no slot is taken again before its box has come"
     boxes[-1].read()
-    assert counted["copies"] == counted["waits"] == 50 // 8 + 1
+    assert counted() == dict.fromkeys(("copies", "waits"), 50 // 8 + 1)
     assert [box.box for box in boxes] == [(tuple(each[0]), tuple(each[-1]), None) for each in arrays]
 
 
@@ -110,7 +98,7 @@ def test_a_copy_takes_what_was_written_before_it(session, items):
 
 
 def test_readbacks_share_memory_of_the_host_in_turn(session):
-    fresh = clfrnn.Session(session.device)
+    fresh = own_session(session)
     first = Readback(fresh, dim=3, dtype=np.dtype(np.float32))
     pinned = first._pinned.ctypes.data
     second = Readback(fresh, dim=3, dtype=np.dtype(np.float32))
@@ -208,14 +196,14 @@ def test_a_caller_who_never_waits_has_checks_read_eight_at_a_time(session, index
         "radius": lambda: index.count(radius=radii),
     }
     index.check()
-    before = dict(counted)
+    before = counted()
     index.count(to_device(spoilt(CLOUD, 11)))
     for k in range(1, 100):
         calls[call]()
         if k == 40:
             held = session._pool.active_bytes
-    assert counted["copies"] - before["copies"] == 99 // 8
-    assert counted["waits"] - before["waits"] == 99 // 8 - 1
+    assert counted()["copies"] - before["copies"] == 99 // 8
+    assert counted()["waits"] - before["waits"] == 99 // 8 - 1
     assert session._pool.active_bytes <= held + 4 * N + 64  # of a count
     with pytest.raises(clfrnn.InvalidInputError, match=r"queries: .*row 11\b"):
         index.check()
@@ -228,9 +216,9 @@ def test_lists_wait_once(session, index, to_device, counted):
     for updates in (0, 1, 5):
         for _ in range(updates):
             index.update(to_device(MOVED))
-        before = dict(counted)
+        before = counted()
         assert index.query().num_pairs == (EXPECTED_MOVED if updates else EXPECTED).sum()
-        assert {name: counted[name] - before[name] for name in before} == {"copies": 1, "waits": 1}
+        assert {name: many - before[name] for name, many in counted().items()} == {"copies": 1, "waits": 1}
 
 
 @pytest.mark.core
@@ -269,14 +257,13 @@ def test_a_list_of_points_that_are_known_to_be_bad(index, to_device):
 
 
 @pytest.mark.parametrize("method", ["strips", "aabb_tree"])
-def test_an_update_that_fails_leaves_the_checks_of_the_old_points(session, method, to_device, monkeypatch):
+def test_an_update_that_fails_leaves_the_checks_of_the_old_points(session, method, to_device):
     """Good ones answer, bad ones are still named; however often it fails, no slot is taken twice at a time."""
     index = clfrnn.build_index(CLOUD, RADIUS, method=method, session=session)
     good, bad = to_device(MOVED), to_device(spoilt(CLOUD, 8))
 
     def fail(times):
-        with monkeypatch.context() as patch:
-            before_allocations(patch, clfrnn.Session._refuse)
+        with refusing(""):
             for _ in range(times):
                 with pytest.raises(clfrnn.DeviceMemoryError):
                     index.update(good)

@@ -3,13 +3,23 @@
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu, structure_of, takes_long_as_gpu, tuned
+from conftest import (
+    POINTS,
+    as_gpu,
+    assert_same,
+    by_distance,
+    joined,
+    refusing,
+    structure_of,
+    takes_long_as_gpu,
+    truth,
+    tuned,
+)
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 from clfrnn.lists import attributes
 from clfrnn.methods import METHODS
-from clfrnn.primitives.pair_geometry import measure_pairs as measure
 
 N = min(500, POINTS)
 RADIUS = 0.17
@@ -26,26 +36,9 @@ ASKED = {
 
 
 @pytest.fixture(autouse=True)
-def measured(monkeypatch):
-    """How many lists were measured."""
-    made = []
-    monkeypatch.setattr(
-        attributes,
-        "measure_pairs",
-        lambda *given, **named: made.append(len(named["points"])) or measure(*given, **named),
-    )
-    return made
-
-
-def assert_same(found, expected, *, by_distance=False):
-    found = found.to_host()
-    rows = np.repeat(np.arange(len(expected.offsets) - 1), np.diff(expected.offsets))
-    order = np.lexsort((expected.indices, expected.squares, rows)) if by_distance else slice(None)
-    assert np.array_equal(found.offsets, expected.offsets)
-    assert np.array_equal(found.indices, expected.indices[order])
-    for name in ("distances", "vectors", "shifts"):
-        if getattr(found, name) is not None:
-            assert np.array_equal(getattr(found, name), getattr(expected, name)[order]), name
+def measured(calls_of):
+    """One for each list that was measured."""
+    return calls_of(attributes, "measure_pairs")
 
 
 def gpu(session, method):
@@ -73,13 +66,12 @@ def test_every_method(session, method, domain, dtype, measured):
         points[::9, 0] += dtype.type(3)
         queries[::5, 2] -= dtype.type(2)
     index = clfrnn.build_index(points, RADIUS, method=method, session=gpu(session, method), **domain)
-    expected = reference.neighbors(points, RADIUS, **domain)
     for asked in ASKED.values():
         for hint in (None, 7, 10**5):
-            by_distance = asked["sort"] == "distance"
-            assert_same(index.query(hint=hint, **asked), expected, by_distance=by_distance)
-            found = index.query(queries, hint=hint, **asked)
-            assert_same(found, reference.neighbors(points, RADIUS, queries=queries, **domain), by_distance=by_distance)
+            for given in (None, queries):
+                expected = truth(points, RADIUS, queries=given, **domain)
+                order = by_distance(expected) if asked["sort"] == "distance" else slice(None)
+                assert_same(index.query(given, hint=hint, **asked), expected, order=order)
     assert measured
 
 
@@ -90,7 +82,7 @@ def test_every_dimension(session, dim, measured):
     index = clfrnn.build_index(points, radius, method="brute_force", session=gpu(session, "brute_force"))
     assert_same(
         index.query(distances=True, vectors=True, half=True, sort="index"),
-        reference.neighbors(points, radius, half=True),
+        truth(points, radius, half=True),
     )
     assert measured
 
@@ -99,7 +91,7 @@ def test_a_query_that_sees_two_images_of_a_point_is_visited(session, measured):
     points = clouds.uniform(N // 4, 3, seed=6)
     domain = {"box": (0.9, 2.0, 2.0), "periodic": True}
     index = clfrnn.build_index(points, 0.4, method="strips", session=gpu(session, "strips"), **domain)
-    assert_same(index.query(distances=True, vectors=True, sort="index"), reference.neighbors(points, 0.4, **domain))
+    assert_same(index.query(distances=True, vectors=True, sort="index"), truth(points, 0.4, **domain))
     assert not measured
 
 
@@ -111,7 +103,7 @@ def test_lists_are_of_the_points_and_queries_that_were(session, foreign, measure
     points, queries = clouds.uniform(N, 3, seed=7), clouds.uniform(N // 3, 3, seed=8)
     on_device = cla.to_device(session.queue, queries) if foreign else None
     index = clfrnn.build_index(points, RADIUS, method="strips", session=session)
-    expected = reference.neighbors(points, RADIUS, queries=queries if foreign else None)
+    expected = truth(points, RADIUS, queries=queries if foreign else None)
 
     hinted = [index.query(on_device, hint=hint, distances=True, vectors=True, sort="index") for hint in (3, 10**5)]
     parts = index.query_blocks(on_device, max_bytes=8_000, distances=True, sort="index")
@@ -121,10 +113,9 @@ def test_lists_are_of_the_points_and_queries_that_were(session, foreign, measure
 
     for each in hinted:
         assert_same(each, expected)
-    parts = [part.to_host() for part in parts]
+    parts = list(parts)
     assert len(parts) > 1
-    assert np.array_equal(np.concatenate([part.indices for part in parts]), expected.indices)
-    assert np.array_equal(np.concatenate([part.distances for part in parts]), expected.distances)
+    assert_same(joined(parts), expected)
     assert measured
 
 
@@ -135,35 +126,29 @@ def test_parts_of_many_queries(session, domain, measured):
     points, queries = clouds.uniform(N, 3, seed=10), clouds.uniform(N, 3, seed=11)
     on_device = cla.to_device(session.queue, queries)
     index = clfrnn.build_index(points, RADIUS, method="strips", session=session, **domain)
-    expected = reference.neighbors(points, RADIUS, queries=queries, **domain)
+    expected = truth(points, RADIUS, queries=queries, **domain)
     parts = index.query_blocks(on_device, max_bytes=15_000, distances=True, vectors=True, sort="index")
     on_device.fill(9)
     index.update(points[::-1].copy())
 
-    parts = [part.to_host() for part in parts]
+    parts = list(parts)
 
     assert len(parts) > 2
-    for name in ("indices", "distances", "vectors"):
-        assert np.array_equal(np.concatenate([getattr(part, name) for part in parts]), getattr(expected, name)), name
+    assert_same(joined(parts), expected)
     assert measured
 
 
 @pytest.mark.parametrize("hint", [None, 10**5])
 @pytest.mark.parametrize("sort", ["index", "distance"])
-def test_the_visit_writes_all_where_there_is_no_memory_for_points(session, monkeypatch, hint, sort, measured):
+def test_the_visit_writes_all_where_there_is_no_memory_for_points(session, hint, sort, measured):
     session = gpu(session, "strips")
     points = clouds.uniform(N, 3, seed=12)
     index = clfrnn.build_index(points, RADIUS, method="strips", session=session)
-    allocate = type(session).allocate
-
-    def refuse(self, *given, purpose, **named):
-        if "by their numbers" in purpose:
-            raise clfrnn.DeviceMemoryError("none left", needed=1, available=0)
-        return allocate(self, *given, purpose=purpose, **named)
-
-    monkeypatch.setattr(type(session), "allocate", refuse)
-    found = index.query(hint=hint, distances=True, vectors=True, sort=sort)
-    assert_same(found, reference.neighbors(points, RADIUS), by_distance=sort == "distance")
+    with refusing("by their numbers") as refused:
+        found = index.query(hint=hint, distances=True, vectors=True, sort=sort)
+        expected = truth(points, RADIUS)
+        assert_same(found, expected, order=by_distance(expected) if sort == "distance" else slice(None))
+    assert refused
     assert not measured
 
 
@@ -173,8 +158,8 @@ def test_long_rows_are_sorted_too(session, measured):
     rng = np.random.default_rng(9)
     points = np.concatenate([rng.normal(0, 0.01, (700, 3)), rng.random((200, 3)), [[5, 5, 5]]]).astype(np.float32)
     index = clfrnn.build_index(points, 0.08, method="uniform_grid", session=gpu(session, "uniform_grid"))
-    expected = reference.neighbors(points, 0.08)
+    expected = truth(points, 0.08)
     assert np.diff(expected.offsets).max() > 512
-    assert_same(index.query(distances=True, sort="distance"), expected, by_distance=True)
+    assert_same(index.query(distances=True, sort="distance"), expected, order=by_distance(expected))
     assert_same(index.query(vectors=True, sort="index"), expected)
     assert measured

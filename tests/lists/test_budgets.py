@@ -1,7 +1,6 @@
 """Budgets: max_bytes, lists in parts, hints, what does not fit, and lists that look at themselves late."""
 
 import dataclasses
-import functools
 import gc
 import itertools
 import pickle
@@ -10,19 +9,30 @@ import re
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import FULL, POINTS, as_gpu, tuned
+from conftest import (
+    FULL,
+    POINTS,
+    as_gpu,
+    assert_counts,
+    assert_same,
+    joined,
+    nbytes,
+    own_session,
+    same_rows,
+    truth,
+    tuned,
+)
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 from clfrnn.methods import METHODS
 from clfrnn.primitives.readback import Readback
 
 N = min(300, POINTS)
 CLOUD = clouds.clustered(N, 3, seed=1, clusters=12, width=0.05)
 RADIUS = 0.12
-EXPECTED = reference.neighbors(CLOUD, RADIUS)
+EXPECTED = truth(CLOUD, RADIUS)
 PAIRS = len(EXPECTED.indices)
-FIELDS = ("offsets", "indices", "distances", "vectors", "shifts")
 UNIT = {"box": (1.0, 1.0, 1.0), "periodic": True}
 
 
@@ -34,45 +44,6 @@ def method(request):
 @pytest.fixture
 def index(session, method):
     return clfrnn.build_index(CLOUD, RADIUS, method=method, session=session)
-
-
-def nbytes(found):
-    """Bytes of what a caller sees of a list."""
-    return sum(array.nbytes for array in (getattr(found, name) for name in FIELDS) if array is not None)
-
-
-def same(found, expected):
-    """Two lists, to the last bit; the second may be the reference."""
-    found, expected = (each.to_host() if hasattr(each, "to_host") else each for each in (found, expected))
-    for name in FIELDS:
-        mine, theirs = getattr(found, name), getattr(expected, name)
-        if mine is not None and theirs is not None and not np.array_equal(mine, theirs):
-            return False
-    return True
-
-
-def joined(parts):
-    """The parts of a list as one: offsets count on, the rest is laid end to end."""
-    parts = [part.to_host() for part in parts]
-    starts = np.cumsum([0] + [part.num_pairs for part in parts])
-    arrays = {
-        "offsets": np.concatenate(
-            [[0], *(part.offsets[1:] + start for part, start in zip(parts, starts, strict=False))]
-        )
-    }
-    for name in FIELDS[1:]:
-        arrays[name] = (
-            None if getattr(parts[0], name) is None else np.concatenate([getattr(part, name) for part in parts])
-        )
-    return arrays
-
-
-def assert_joined(parts, whole):
-    arrays, whole = joined(parts), whole.to_host()
-    for name in FIELDS:
-        expected = getattr(whole, name)
-        assert (arrays[name] is None) == (expected is None), name
-        assert expected is None or np.array_equal(arrays[name], expected), name
 
 
 # --- max_bytes --------------------------------------------------------------------------------------------------------
@@ -102,9 +73,9 @@ def test_the_call_that_the_message_names_works(index):
 
     named = re.search(r"index\.query_blocks\(max_bytes=(\d+)\)", str(caught.value))
     parts = list(index.query_blocks(max_bytes=int(named[1]), **{**FULL, "vectors": False}))
-    assert_joined(parts, index.query(**{**FULL, "vectors": False}))
+    assert_same(joined(parts), index.query(**{**FULL, "vectors": False}))
     assert "index.count()" in str(caught.value)
-    assert np.array_equal(index.count().get(), np.diff(EXPECTED.offsets))
+    assert_counts(index.count(), EXPECTED)
 
 
 @pytest.mark.parametrize("name", ["max_bytes", "hint"])
@@ -161,7 +132,7 @@ def test_parts_joined_are_the_whole(index, asked):
         assert all(nbytes(part) <= budget for part in parts)
         assert sum(len(part) for part in parts) == len(whole)
         assert all(part.num_points == N for part in parts)
-        assert_joined(parts, whole)
+        assert_same(joined(parts), whole)
         assert (len(parts) == 1) == (budget >= nbytes(whole))
 
 
@@ -172,15 +143,9 @@ def test_parts_in_any_order_and_by_distance(index, sort, distances):
 
     parts = list(index.query_blocks(max_bytes=nbytes(whole) // 4, sort=sort, distances=distances))
 
-    arrays = joined(parts)
     assert len(parts) > 2
-    assert np.array_equal(arrays["offsets"], whole.offsets)
-    if sort:
-        assert np.array_equal(arrays["indices"], whole.indices)
-    else:
-        rows = [sorted(row.tolist()) for part in parts for row in part]
-        assert rows == [sorted(row.tolist()) for row in whole]
-    assert (arrays["distances"] is None) == (not distances)
+    (assert_same if sort else same_rows)(joined(parts), whole)
+    assert (joined(parts).distances is None) == (not distances)
 
 
 def test_parts_take_as_many_queries_as_fit(index):
@@ -190,24 +155,6 @@ def test_parts_take_as_many_queries_as_fit(index):
 
     for part, following in itertools.pairwise(parts):
         assert nbytes(part) + 4 + 4 * following.counts[0] > budget
-
-
-@pytest.mark.core
-@pytest.mark.parametrize("radius", [0.12, 0.7])
-def test_parts_of_a_periodic_box(session, method, radius):
-    points = CLOUD[: N if radius < 0.5 else 25] * np.float32(2)
-    index = clfrnn.build_index(points, radius, method=method, session=session, **UNIT)
-    whole = index.query(**FULL)
-
-    parts = list(index.query_blocks(max_bytes=nbytes(whole) // 3, **FULL))
-
-    assert len(parts) > 2
-    assert same(whole, reference.neighbors(points, radius, **UNIT))
-    assert all(part.shifts.dtype == np.int32 and nbytes(part) <= nbytes(whole) // 3 for part in parts)
-    assert_joined(parts, whole)
-    if method == "strips":  # a kernel for halves, and one for their parts, takes long to compile
-        halves = list(index.query_blocks(max_bytes=nbytes(whole) // 3, half=True, **FULL))
-        assert_joined(halves, index.query(half=True, **FULL))
 
 
 def test_a_row_too_large_for_the_budget(index):
@@ -223,7 +170,7 @@ def test_a_row_too_large_for_the_budget(index):
     assert (caught.value.needed, caught.value.available) == (needed, needed - 1)
     assert "Nothing was truncated" in str(caught.value)
     again = int(re.search(r"Pass max_bytes=(\d+)", str(caught.value))[1])
-    assert_joined(index.query_blocks(max_bytes=again, sort="index"), index.query(sort="index"))
+    assert_same(joined(index.query_blocks(max_bytes=again, sort="index")), index.query(sort="index"))
 
 
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
@@ -243,8 +190,8 @@ def test_the_index_may_be_updated_between_two_parts(session, method, periodic):
     index.update(CLOUD * np.float32(50))
 
     assert len(found) > 4
-    assert_joined(found, whole)
-    assert_joined(untouched, whole)
+    assert_same(joined(found), whole)
+    assert_same(joined(untouched), whole)
 
 
 def test_queries_of_the_caller_may_change_between_two_parts(session, method):
@@ -256,7 +203,7 @@ def test_queries_of_the_caller_may_change_between_two_parts(session, method):
     parts = index.query_blocks(queries, max_bytes=nbytes(whole) // 4, **FULL)
     queries[:] = 0
 
-    assert_joined(parts, whole)
+    assert_same(joined(parts), whole)
 
 
 def test_no_queries_no_parts(session, method):
@@ -294,7 +241,7 @@ def test_bad_device_queries_raise_before_the_first_part(session, index):
 @pytest.fixture
 def small(session):
     """A session of its own, whose device seems to have less and less."""
-    return clfrnn.Session(session.device)
+    return own_session(session)
 
 
 @pytest.mark.parametrize("short", ["one allocation", "all"])
@@ -328,16 +275,16 @@ def test_a_list_that_does_not_fit(small, method, short):
     assert "Nothing was truncated" in str(error)
     budget = int(re.search(r"index\.query_blocks\(max_bytes=(\d+)\)", str(error))[1])
     parts = [part.to_host() for part in index.query_blocks(max_bytes=budget, **FULL)]
-    assert_joined(parts, expected)
-    assert np.array_equal(index.count().get(), np.diff(EXPECTED.offsets))
-    assert same(index.query(sort="index"), bare), "a list that fits is made"
+    assert_same(joined(parts), expected)
+    assert_counts(index.count(), EXPECTED)
+    assert_same(index.query(sort="index"), bare)  # a list that fits is made
 
 
 def test_points_that_lists_are_measured_by_make_way_for_them(session):
     """Where memory is short, lists of a GPU are written as those of others are."""
     walker = tuned(as_gpu(session), lists={"attributes_apart": 0, "attributes_apart_of_point": 0})
-    small = clfrnn.Session(walker.queue)
-    small.profile, small.tuning = walker.profile, walker.tuning
+    small = own_session(walker.queue, kind="gpu", fma=True)
+    small.tuning = walker.tuning
     index = clfrnn.build_index(CLOUD, RADIUS, method="strips", session=small)
     whole = index.query(**FULL)
     expected, needed = whole.to_host(), nbytes(whole)
@@ -353,12 +300,12 @@ def test_points_that_lists_are_measured_by_make_way_for_them(session):
             small.profile = walker.profile
 
     part = CLOUD.nbytes // 2
-    assert same(with_room(needed + 4 * N + part, lambda: index.query(**FULL)), expected)
+    assert_same(with_room(needed + 4 * N + part, lambda: index.query(**FULL)), expected)
     hinted = index.query(hint=10, **FULL)
-    assert same(with_room(needed, hinted.to_host), expected)
+    assert_same(with_room(needed, hinted.to_host), expected)
     parts = index.query_blocks(max_bytes=needed // 2, **FULL)
     first = next(parts).to_host()
-    assert_joined([first, with_room(needed // 2 - part, lambda: next(parts).to_host()), *parts], expected)
+    assert_same(joined([first, with_room(needed // 2 - part, lambda: next(parts).to_host()), *parts]), expected)
 
 
 def test_an_index_that_does_not_fit(small, method):
@@ -381,7 +328,7 @@ def test_room_to_spare_is_not_taken_where_there_is_none(small, method):
     if max(index.nbytes.values()) > 4 * PAIRS:
         pytest.skip("the index is larger than its list")
 
-    assert same(index.query(sort="index"), EXPECTED)
+    assert_same(index.query(sort="index"), EXPECTED)
 
 
 # --- hint -------------------------------------------------------------------------------------------------------------
@@ -398,7 +345,7 @@ def test_a_hint_never_changes_the_list(index, hint, carried):
     assert len(hinted) == N
     assert hinted.num_pairs == PAIRS
     assert hinted.indices.shape == (PAIRS,)
-    assert same(hinted, plain)
+    assert_same(hinted, plain)
     assert (hinted.distances is None) == (plain.distances is None)
     assert (hinted.vectors is None) == (plain.vectors is None)
     assert [row.tolist() for row in hinted] == [row.tolist() for row in plain]
@@ -409,27 +356,11 @@ def test_hints_for_other_queries(index, hint):
     queries = clouds.uniform(N // 3, 3, seed=2)
     radii = np.linspace(0, RADIUS, N).astype(np.float32)
 
-    assert same(index.query(queries, hint=hint, **FULL), reference.neighbors(CLOUD, RADIUS, queries=queries))
-    assert same(index.query(radius=radii, hint=hint, **FULL), reference.neighbors(CLOUD, radii))
+    assert_same(index.query(queries, hint=hint, **FULL), truth(CLOUD, RADIUS, queries=queries))
+    assert_same(index.query(radius=radii, hint=hint, **FULL), truth(CLOUD, radii))
     half = index.query(half=True, include_self=True, hint=hint, **FULL)
-    assert same(half, reference.neighbors(CLOUD, RADIUS, half=True, include_self=True))
+    assert_same(half, truth(CLOUD, RADIUS, half=True, include_self=True))
     assert index.query(CLOUD[:0], hint=hint).num_pairs == 0
-
-
-@pytest.mark.parametrize("hint", [10, 100_000])
-def test_hints_in_a_periodic_box(session, method, hint):
-    index = clfrnn.build_index(CLOUD, RADIUS, method=method, session=session, **UNIT)
-
-    found = index.query(hint=hint, **FULL)
-
-    assert found.shifts.shape == (found.num_pairs, 3)
-    assert same(found, truth(periodic=True))
-
-
-@functools.cache
-def truth(*, periodic, foreign=False):
-    """The reference, computed once for all methods."""
-    return reference.neighbors(CLOUD, RADIUS, queries=CLOUD[::2] if foreign else None, **(UNIT if periodic else {}))
 
 
 @pytest.mark.parametrize("hint", [PAIRS // 3, PAIRS, 2 * PAIRS], ids=["small", "exact", "generous"])
@@ -447,8 +378,8 @@ def test_the_index_may_be_updated_before_a_hinted_list_is_looked_at(session, met
     for _ in range(3):
         clfrnn.search(CLOUD[::-1].copy(), 0.2, method=method, session=session, **FULL)
 
-    assert same(own, truth(periodic=periodic))
-    assert same(foreign, truth(periodic=periodic, foreign=True))
+    assert_same(own, truth(CLOUD, RADIUS, **domain))
+    assert_same(foreign, truth(CLOUD, RADIUS, queries=CLOUD[::2], **domain))
 
 
 def test_a_hint_within_a_budget(index):
@@ -472,7 +403,7 @@ def test_a_hint_beyond_the_device(small, method):
 
     found = index.query(hint=small.profile.max_allocation, sort="index")
 
-    assert same(found, EXPECTED)
+    assert_same(found, EXPECTED)
 
 
 def test_bad_device_points_are_reported_when_a_hinted_list_is_looked_at(session, index):
@@ -485,16 +416,14 @@ def test_bad_device_points_are_reported_when_a_hinted_list_is_looked_at(session,
     with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 31"):
         found.num_pairs  # noqa: B018
     index.update(CLOUD)
-    assert same(index.query(sort="index", hint=PAIRS), EXPECTED)
+    assert_same(index.query(sort="index", hint=PAIRS), EXPECTED)
 
 
 # --- late looks and long lives ----------------------------------------------------------------------------------------
 
 
-def test_len_does_not_look_but_repr_does(index, monkeypatch):
-    reads = []
-    wait = Readback.wait
-    monkeypatch.setattr(Readback, "wait", lambda *given: (reads.append(given), wait(*given))[1])
+def test_len_does_not_look_but_repr_does(index, calls_of):
+    reads = calls_of(Readback, "wait")
 
     found = index.query(hint=2 * PAIRS)
 
@@ -521,10 +450,7 @@ def test_a_list_outlives_its_index(session, method, made):
     for seed in range(3):
         clfrnn.search(clouds.uniform(N, 3, seed=seed), 0.15, method=method, session=session, **FULL)
 
-    arrays = joined(held)
-
-    assert np.array_equal(arrays["indices"], EXPECTED.indices)
-    assert np.array_equal(arrays["vectors"], EXPECTED.vectors)
+    assert_same(joined(held), EXPECTED)
 
 
 def test_buffers_go_back_to_the_pool(session, method):
@@ -553,7 +479,7 @@ def test_host_lists_pickle(session, made):
 
     again = pickle.loads(pickle.dumps(found.to_host()))
 
-    assert same(again, found)
+    assert_same(again, found)
     assert (again.shifts is None) == (found.shifts is None)
     assert (len(again), again.num_points, again.dtype) == (len(found), N, np.float32)
     assert repr(again) == repr(found.to_host())

@@ -6,10 +6,22 @@ import gc
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import FULL, POINTS, as_gpu, before_allocations, with_slots
+from conftest import (
+    COLUMNS,
+    FULL,
+    POINTS,
+    as_gpu,
+    assert_same,
+    own_session,
+    refusing,
+    same_rows,
+    truth,
+    visits,
+    with_slots,
+)
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 from clfrnn.first_pass.hit_mask import make_hit_mask
 from clfrnn.lists import columns as list_spec
 from clfrnn.lists import two_pass as lists
@@ -26,8 +38,7 @@ EVEN = clouds.uniform(N, 3, seed=1)
 DENSE = EVEN * np.float32(0.5)
 #: and in twice as much
 SPARSE = EVEN * np.float32(2)
-FIELDS = ("offsets", "indices", "distances", "vectors")
-EXPECTED = {id(points): reference.neighbors(points, RADIUS) for points in (EVEN, DENSE, SPARSE)}
+EXPECTED = {id(points): truth(points, RADIUS) for points in (EVEN, DENSE, SPARSE)}
 PAIRS = len(EXPECTED[id(EVEN)].indices)
 UNIT = {"box": (1.0, 1.0, 1.0), "periodic": True}
 
@@ -57,23 +68,9 @@ def by_walks_alone(index):
     return with_slots(index, 0)
 
 
-def assert_same(found, expected):
-    """A list is the expected one, to the last bit of what it carries; rows may be in any order where none was asked."""
-    found = found.to_host()
-    assert np.array_equal(found.offsets, expected.offsets)
-    if found.distances is None:
-        rows = np.repeat(np.arange(len(found)), found.counts)
-        assert np.array_equal(found.indices[np.lexsort((found.indices, rows))], expected.indices)
-        return
-    for name in FIELDS[1:]:
-        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
-
-
-def visits(session, call):
-    """How often a kernel went through neighbors during a call, and what that gave."""
-    with session.recorded() as launches:
-        found = call()
-    return [name for name, _ in launches].count("frnn_visit"), found
+def same(found, expected):
+    """Sorted lists as they are; in others rows may be in any order."""
+    (assert_same if found.distances is not None else same_rows)(found, expected)
 
 
 @pytest.mark.core
@@ -100,8 +97,7 @@ def test_all_is_enqueued_before_the_wait(index, monkeypatch):
 
 def test_a_driver_that_ends_loops_sorts_nothing_unseen(session):
     """There the longest row is looked at before it is sorted, when there is nothing else to wait for."""
-    small = clfrnn.Session(session.device)
-    small.profile = dataclasses.replace(small.profile, loop_turns=10**7)
+    small = own_session(session, loop_turns=10**7)
     index = clfrnn.build_index(EVEN, RADIUS, method="strips", session=small)
     for _ in range(3):
         assert_same(index.query(**FULL), EXPECTED[id(EVEN)])
@@ -149,11 +145,9 @@ def test_clouds_that_draw_together_and_apart_on_a_gpu(session, domain, asked):
     for points in (EVEN, DENSE, DENSE, EVEN, SPARSE):
         index.update(cla.to_device(index.session.queue, points))
         many, found = visits(index.session, lambda: index.query(**asked))
-        expected = reference.neighbors(points, RADIUS, half=asked.get("half", False), **domain)
+        expected = truth(points, RADIUS, half=asked.get("half", False), **domain)
         assert found.indices.shape == expected.indices.shape
-        assert_same(found, expected)
-        if domain and asked.get("vectors"):
-            assert np.array_equal(found.to_host().shifts, expected.shifts)
+        same(found, expected)
         taken.append(many)
 
     passes = min(taken) // 2
@@ -168,7 +162,7 @@ def test_lists_held_at_the_same_time_have_memory_of_their_own(index, hint):
     for points in (EVEN, SPARSE, DENSE, EVEN, DENSE):
         index.update(cla.to_device(index.session.queue, points))
         held.append((index.query(hint=hint, **FULL), points))
-    buffers = [getattr(found, name).base_data for found, _ in held for name in FIELDS]
+    buffers = [getattr(found, name).base_data for found, _ in held for name in COLUMNS[:4]]
 
     assert len({id(buffer) for buffer in buffers}) == len(buffers)
     for found, points in held:
@@ -192,21 +186,18 @@ def test_what_differs_between_lists_is_no_kind_of_the_others(session, method):
         for call, known in asked:
             many, found = visits(session, lambda: index.query(**call, **FULL))
             assert many == 2
-            assert_same(found, reference.neighbors(EVEN, call.get("radius", RADIUS), **known))
+            assert_same(found, truth(EVEN, call.get("radius", RADIUS), **known))
     assert len(index._lists.capacity._kinds) == len(asked)
     index.query(radius=radii / 4)
 
-    assert_same(index.query(radius=radii, **FULL), reference.neighbors(EVEN, radii))
+    assert_same(index.query(radius=radii, **FULL), truth(EVEN, radii))
 
 
 def test_lists_in_a_periodic_box(session, method):
     index = clfrnn.build_index(EVEN, RADIUS, method=method, session=session, **UNIT)
     for points in (EVEN, DENSE, EVEN, SPARSE, DENSE):
         index.update(cla.to_device(session.queue, points))
-        found = index.query(**FULL).to_host()
-        expected = reference.neighbors(points, RADIUS, **UNIT)
-        assert_same(found, expected)
-        assert np.array_equal(found.shifts, expected.shifts)
+        assert_same(index.query(**FULL), truth(points, RADIUS, **UNIT))
 
 
 def test_no_pairs_and_no_queries(session, method):
@@ -215,7 +206,7 @@ def test_no_pairs_and_no_queries(session, method):
         assert index.query(radius=radius).num_pairs == (PAIRS if radius else 0)
     for points in (EVEN * np.float32(1000), EVEN, EVEN * np.float32(1000)):
         index.update(points)
-        assert_same(index.query(**FULL), reference.neighbors(points, RADIUS))
+        assert_same(index.query(**FULL), truth(points, RADIUS))
     for _ in range(2):
         assert index.query(EVEN[:0]).num_pairs == 0
 
@@ -266,7 +257,7 @@ def test_a_list_has_no_more_than_twice_its_memory(session):
     found = index.query(**FULL)
     gc.collect()
 
-    assert session._pool.active_bytes - before <= sum(max(16, getattr(found, name).nbytes) * 2 for name in FIELDS)
+    assert session._pool.active_bytes - before <= sum(max(16, getattr(found, name).nbytes) * 2 for name in COLUMNS[:4])
     assert found.num_pairs == few
 
 
@@ -289,20 +280,12 @@ def test_a_list_that_nobody_looks_at_keeps_no_first_pass(session, monkeypatch):
     assert found.num_pairs == pairs
 
 
-def test_no_memory_for_what_is_foreseen(session, index, monkeypatch):
+def test_no_memory_for_what_is_foreseen(index):
     """A pool in pieces, say: the list is made when its length is known."""
     index.update(SPARSE)
     most = index._lists.capacity.foreseen((True, N, index.radius, False, False))
-    refused = []
-
-    def taking(session, size, purpose):
-        if f"of {most:,} pairs" in purpose:
-            refused.append(purpose)
-            session._refuse(size, purpose)
-
-    before_allocations(monkeypatch, taking)
-
-    assert_same(index.query(), EXPECTED[id(SPARSE)])
+    with refusing(f"of {most:,} pairs") as refused:
+        same_rows(index.query(), EXPECTED[id(SPARSE)])
     assert refused
 
 

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import RECORDED, as_gpu, with_tuning
+from conftest import RECORDED, as_gpu, truth, with_tuning
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 from clfrnn.methods import choose_method, is_worth_binning
 from clfrnn.period import PeriodicBox
 from clfrnn.planning.primitives import plan_sample
@@ -126,7 +126,7 @@ def test_radii_of_queries_are_told_to_vary(session, monkeypatch):
     on_device = cla.to_device(session.queue, radii)
     for radius, known in ((0.1, 0.1), (radii, radii), (on_device, radii), (np.linspace(0.01, 0.1, 400),) * 2):
         found = clfrnn.search(points, radius, session=session)
-        assert np.array_equal(found.offsets.get(), reference.neighbors(points, known).offsets)
+        assert np.array_equal(found.offsets.get(), truth(points, known).offsets)
     assert told == [False, False, False, True]
 
 

@@ -7,10 +7,9 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu, set_facts, tuned
+from conftest import POINTS, as_gpu, own_session, tuned
 from mako.lookup import TemplateLookup
 
-import clfrnn
 from clfrnn.domain import padded_radius
 from clfrnn.planning import primitives as plan
 from clfrnn.planning.configs import count_bits
@@ -136,8 +135,7 @@ def test_scan_of_packed_rows(scanning, n, slots, bits):
 @pytest.mark.parametrize("kernels", [["scan_few"], ["sum_shares", "scan_shares"]], ids=len)
 def test_scan_by_groups_that_sum_up_what_comes_before(session, out, slots, kernels):
     """In one launch or two; counts that end with a tile, just behind, in its middle, and none."""
-    fresh = clfrnn.Session(session.device)
-    set_facts(fresh, kind="gpu", max_work_group_size=4)
+    fresh = own_session(session, kind="gpu", max_work_group_size=4)
     most = {"one_launch_counts": -1} if len(kernels) > 1 else {}
     fresh = tuned(fresh, primitives={"short_scan_tile": 32, **most})
     for n in (0, 1, 31, 32, 63, 64, 65, 128, 129, 1000):
@@ -156,9 +154,7 @@ def test_scan_by_groups_that_sum_up_what_comes_before(session, out, slots, kerne
 @pytest.mark.parametrize("kind", ["cpu", "gpu"])
 def test_how_many_groups_scan_few_counts(session, monkeypatch, kind):
     """On a CPU one, on a GPU one for each tile, up to as many counts as are few there."""
-    fresh = clfrnn.Session(session.device)
-    set_facts(fresh, kind=kind)
-    launched = []
+    fresh, launched = own_session(session, kind=kind), []
     monkeypatch.setattr(fresh, "launch", lambda kernel, items, size, *_: launched.append((kernel.name, items // size)))
     buffer = fresh.scratch(1, INT, purpose="a test")
     few = 1 << 17 if kind == "gpu" else 1 << 14
@@ -174,8 +170,7 @@ def test_how_many_groups_scan_few_counts(session, monkeypatch, kind):
 
 
 def test_tiles_shrink_with_the_groups_that_a_driver_allows(session, monkeypatch):
-    fresh = clfrnn.Session(session.device)
-    set_facts(fresh, kind="gpu", max_work_group_size=16)
+    fresh = own_session(session, kind="gpu", max_work_group_size=16)
     fresh.programs._profile = dataclasses.replace(fresh.profile, required_groups=False)
     monkeypatch.setattr(program.Kernel, "largest_group", lambda kernel, device: 4)
     counts = np.random.default_rng(1).integers(0, 1000, 300).astype(np.int32)

@@ -4,11 +4,23 @@ import dataclasses
 
 import numpy as np
 import pytest
-from conftest import POINTS, RECORDED, as_gpu, as_narrow_gpu, structure_of, tuned, with_tuning
+from conftest import (
+    POINTS,
+    RECORDED,
+    as_gpu,
+    as_narrow_gpu,
+    assert_counts,
+    assert_nearest,
+    launched,
+    refusing,
+    structure_of,
+    truth,
+    tuned,
+    with_tuning,
+)
 
 import clfrnn
-from clfrnn import clouds, reference
-from clfrnn.errors import DeviceMemoryError
+from clfrnn import clouds
 from clfrnn.methods.grid import cost_model as side_costs
 from clfrnn.planning.problem import Problem
 from clfrnn.primitives.unpack import unpack_bytes, unpack_pairs
@@ -38,21 +50,10 @@ def device(session):
     return tuned(as_narrow_gpu(session, fma=True), binning=regions, grid=queries, queries=ALWAYS)
 
 
-def launched(index, call):
-    with index.session.recorded() as launches:
-        found = call()
-    return [name for name, _ in launches], found
-
-
-def nearest_in(expected):
-    """The nearest of each row: of several the lowest number."""
-    counts = np.diff(expected.offsets)
-    rows = np.repeat(np.arange(len(counts)), counts)
-    first = np.lexsort((expected.indices, expected.squares, rows))[expected.offsets[:-1][counts > 0]]
-    indices = np.full(len(counts), -1, np.int32)
-    distances = np.full(len(counts), np.inf, expected.distances.dtype)
-    indices[counts > 0], distances[counts > 0] = expected.indices[first], expected.distances[first]
-    return indices, distances
+def unpacking(index, queries=None):
+    """The kernels that bring counts and nearest neighbors into their own form."""
+    names, _ = launched(index.session, lambda: (index.count(queries), index.nearest(queries)))
+    return UNPACKING & set(names)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def nearest_in(expected):
         {"box": 1.0},
         {"box": 0.9},
     ],
-    ids=["plain", "self", "radii", "queries", "home", "away"],
+    ids=["plain", "self", "radii", "queries", "inside", "outside"],
 )
 def test_every_kind_of_query(device, asked, dim, dtype):
     """By regions, and then as those that come nearly sorted: in both forms, and after points have moved."""
@@ -80,14 +81,13 @@ def test_every_kind_of_query(device, asked, dim, dtype):
         kept["radius"] = radius = np.random.default_rng(1).uniform(0, radius, N).astype(dtype)
     index = clfrnn.build_index(points, np.max(radius), method="strips", session=device, **domain)
     for disorder in (1, 0):
-        expected = reference.neighbors(points, radius, **domain, **alike)
-        names, found = launched(index, lambda: index.count(**kept))
+        expected = truth(points, radius, **domain, **alike)
+        names, found = launched(index.session, lambda: index.count(**kept))
         assert names[-1] == "unpack_bytes"
-        assert np.array_equal(found.get(), np.diff(expected.offsets))
-        names, found = launched(index, lambda: index.nearest(**kept))
+        assert_counts(found, expected)
+        names, found = launched(index.session, lambda: index.nearest(**kept))
         assert names[-1] == "unpack_pairs"
-        for each, known in zip(found, nearest_in(expected), strict=True):
-            assert np.array_equal(each.get(), known)
+        assert_nearest(found, expected)
         layout = structure_of(index)._layout_of_queries[2] if "queries" in kept else structure_of(index)._bins.layout
         assert device.read(layout.binning.disorder)[0] == disorder
         # From now on they are said to come nearly sorted, however they come.
@@ -108,7 +108,7 @@ def test_counts_of_255_and_more(device):
 
     assert np.array_equal(index.count().get(), expected)
     assert np.array_equal(index.count(include_self=True).get(), expected + 1)
-    names, blocks = launched(index, lambda: list(index.query_blocks(max_bytes=1 << 18)))
+    names, blocks = launched(index.session, lambda: list(index.query_blocks(max_bytes=1 << 18)))
     assert names.count("unpack_bytes") == 1
     assert np.array_equal(np.concatenate([block.to_host().counts for block in blocks]), expected)
 
@@ -155,18 +155,15 @@ def test_only_where_the_device_knows_their_order(session, device):
     points = clouds.uniform(N, 3, seed=1)
     for method in ("fenns", "aabb_tree", "brute_force"):
         index = clfrnn.build_index(points, 0.1, method=method, session=tuned(as_gpu(session), queries=ALWAYS))
-        assert not UNPACKING & set(launched(index, lambda index=index: (index.count(), index.nearest()))[0])
+        assert not unpacking(index)
     for options in ({"construction": "sort"}, {}):
         index = clfrnn.build_index(points, 0.1, method="strips", session=device, **options)
-        names = launched(index, lambda index=index: (index.count(), index.nearest()))[0]
-        assert (set(names) >= UNPACKING) == (not options)
+        assert unpacking(index) == (set() if options else UNPACKING)
     unsorted = tuned(device, grid={"many_queries": N})
-    index = clfrnn.build_index(points, 0.1, method="strips", session=unsorted)
-    assert not UNPACKING & set(launched(index, lambda: (index.count(points[:9]), index.nearest(points[:9])))[0])
+    assert not unpacking(clfrnn.build_index(points, 0.1, method="strips", session=unsorted), points[:9])
     if session.profile.kind == "cpu":
         cpu = tuned(session, queries=ALWAYS)
-        index = clfrnn.build_index(points, 0.1, method="strips", session=cpu)
-        assert not UNPACKING & set(launched(index, lambda: (index.count(), index.nearest()))[0])
+        assert not unpacking(clfrnn.build_index(points, 0.1, method="strips", session=cpu))
 
 
 def test_not_where_queries_have_much_to_do(device):
@@ -177,8 +174,7 @@ def test_not_where_queries_have_much_to_do(device):
         chosen = tuned(device, queries=tiers(many, most))
         index = clfrnn.build_index(points, 0.2, method="strips", session=chosen)
         pays = most == work and many == N
-        names = launched(index, lambda: (index.count(), index.nearest()))[0]
-        assert UNPACKING & set(names) == (UNPACKING if pays else set())
+        assert unpacking(index) == (UNPACKING if pays else set())
         said = "written first, unless points come nearly sorted: counts as bytes, nearest neighbors in pairs"
         assert (said in index.explain()) == pays
 
@@ -228,22 +224,15 @@ def test_queries_have_an_order_of_their_own(device):
 def test_another_form_takes_a_share_of_the_memory_that_is_left(device, share):
     limited = tuned(device, queries={"encoding_share": share})
     index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.1, method="strips", session=limited)
-    assert (set(launched(index, lambda: (index.count(), index.nearest()))[0]) >= UNPACKING) == (share > 0)
+    assert unpacking(index) == (UNPACKING if share else set())
 
 
-def test_without_memory_for_another_form(device, monkeypatch):
+def test_without_memory_for_another_form(device):
     points = clouds.uniform(N, 3, seed=1)
     index = clfrnn.build_index(points, 0.1, method="strips", session=device)
-    scratch = type(device).scratch
-
-    def failing(kept, size, dtype, *, purpose):
-        if purpose == "results in search order":
-            raise DeviceMemoryError("results", needed=1, available=0)
-        return scratch(kept, size, dtype, purpose=purpose)
-
-    monkeypatch.setattr(type(device), "scratch", failing)
-    expected = reference.neighbors(points, 0.1)
-    names, (counts, nearest) = launched(index, lambda: (index.count(), index.nearest()))
+    with refusing("results in search order") as refused:
+        names, (counts, nearest) = launched(index.session, lambda: (index.count(), index.nearest()))
+    assert refused
     assert not UNPACKING & set(names)
-    assert np.array_equal(counts.get(), np.diff(expected.offsets))
-    assert np.array_equal(nearest.indices.get(), nearest_in(expected)[0])
+    assert_counts(counts, truth(points, 0.1))
+    assert_nearest(nearest, truth(points, 0.1))

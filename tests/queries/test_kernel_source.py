@@ -7,9 +7,10 @@ import pyopencl as cl
 import pyopencl.array as cla
 import pytest
 from conftest import POINTS as MOST_POINTS
+from conftest import truth
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 from clfrnn.methods import METHODS
 
 N = min(300, MOST_POINTS)
@@ -89,7 +90,7 @@ def test_counts_in_a_kernel_of_ones_own(session, way, dim, dtype, periodic):
         kernel(session.queue, (N,), None, np.int32(N), radius, found.data, *arguments)
         assert np.array_equal(found.get(), index.count(radius=radius).get())
 
-    assert found.get().sum() == len(reference.neighbors(points, 0.07, **domain_of(periodic, dim)).indices)
+    assert found.get().sum() == len(truth(points, 0.07, **domain_of(periodic, dim)).indices)
 
 
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
@@ -99,7 +100,7 @@ def test_a_position_of_ones_own(session, way, dim, periodic):
     index = build(points, way, session, **domain)
     kernel, arguments = compiled(index, AROUND, f"-DDIM={dim}")
     for place in (np.full(dim, 0.03, np.float32), np.full(dim, 0.5, np.float32), np.full(dim, 1.1, np.float32)):
-        expected = reference.neighbors(points, 0.15, queries=place[None], **domain)
+        expected = truth(points, 0.15, queries=place[None], **domain)
         found, shifts = (cla.zeros(session.queue, dim * N, np.int32) for _ in range(2))
         squares = cla.zeros(session.queue, N, np.float32)
         position = np.zeros(4 if dim == 3 else dim, np.float32)
@@ -176,7 +177,7 @@ def test_a_histogram_of_each_work_group(session, way):
 
     kernel(session.queue, (-(-N // size) * size,), (size,), np.int32(N), np.float32(RADIUS), counts.data, *arguments)
 
-    squares = reference.neighbors(points, RADIUS, box=(1, 1, 1), periodic=True).squares
+    squares = truth(points, RADIUS, box=(1, 1, 1), periodic=True).squares
     ratios = squares / (np.float32(RADIUS) * np.float32(RADIUS)) * np.float32(bins)
     expected = np.bincount(np.minimum(ratios.astype(int), bins - 1), minlength=bins)
     assert counts.get().sum() == len(squares)
@@ -212,7 +213,7 @@ def test_loops_inside_of_loops(session, way):
     kernel(session.queue, (60,), None, np.float32(RADIUS), counts.data, *arguments)
 
     near = np.zeros((60, 60), int)
-    pairs = reference.neighbors(points, RADIUS)
+    pairs = truth(points, RADIUS)
     near[np.repeat(np.arange(60), np.diff(pairs.offsets)), pairs.indices] = 1
     expected = np.diag(np.linalg.matrix_power(near, 3))
     assert expected.sum() > 60

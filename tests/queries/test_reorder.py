@@ -6,10 +6,10 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, structure_of
+from conftest import POINTS, own_session, structure_of, truth
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 from clfrnn.methods import METHODS
 
 N = min(500, POINTS)
@@ -27,20 +27,6 @@ def build(points, radius, way, session, **domain):
 
 
 # --- order ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.core
-@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
-def test_the_order_is_a_permutation(session, way, dim, dtype, periodic):
-    points = clouds.uniform(N, dim, dtype=dtype, seed=2)
-    domain = {"box": (1,) * dim, "periodic": True} if periodic else {}
-
-    order = build(points, 0.1, way, session, **domain).order
-
-    assert isinstance(order, cla.Array)
-    assert order.dtype == np.int32
-    assert order.shape == (N,)
-    assert np.array_equal(np.sort(order.get()), np.arange(N))
 
 
 def test_brute_force_keeps_the_order_of_its_input(session):
@@ -171,7 +157,7 @@ def test_reordered_points_have_neighbors_near_in_memory(session, method):
     found = clfrnn.search(index.reorder(CLOUD), 0.2, sort="index").to_host()
 
     pairs = set(zip(*(order[ids].tolist() for ids in found.to_coo()), strict=True))
-    expected = reference.neighbors(CLOUD, 0.2)
+    expected = truth(CLOUD, 0.2)
     rows = np.repeat(np.arange(N), np.diff(expected.offsets))
     assert pairs == set(zip(rows.tolist(), expected.indices.tolist(), strict=True))
 
@@ -239,7 +225,7 @@ def test_bytes_by_buffer(session, way, dim, dtype, periodic):
 
 def test_the_bytes_are_those_that_the_pool_holds(session, method):
     """What an index keeps beyond them is small: nothing large is forgotten."""
-    fresh = clfrnn.Session(session.device)
+    fresh = own_session(session)
     points = clouds.uniform(20 * N, 3, seed=5)
     index = clfrnn.build_index(points, 0.1, method=method, session=fresh)
     for steps in (0, 3):
@@ -286,7 +272,7 @@ def test_the_candidates_are_measured(session, method, periodic):
     domain = {"box": (1, 1, 1), "periodic": True} if periodic else {}
     points = clouds.uniform(min(N, 400), 3, seed=7)
     index = clfrnn.build_index(points, 0.2, method=method, session=session, **domain)
-    expected = len(reference.neighbors(points, 0.2, **domain).indices) / len(points)
+    expected = len(truth(points, 0.2, **domain).indices) / len(points)
 
     text = index.explain()
 

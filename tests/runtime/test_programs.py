@@ -3,7 +3,7 @@
 import dataclasses
 
 import pytest
-from conftest import with_profile
+from conftest import own_session
 
 import clfrnn
 from clfrnn import clouds
@@ -18,7 +18,7 @@ from clfrnn.runtime.session import Selection
 
 def test_parts_of_a_program_shrink_by_themselves(session, monkeypatch):
     """One compilation; the group of each part is what its own kernels allow."""
-    cache = clfrnn.Session(session.device).programs
+    cache = own_session(session).programs
     monkeypatch.setattr(program.Kernel, "largest_group", lambda kernel, device: 4 if kernel.name == "f" else 64)
     cache._profile = dataclasses.replace(session.profile, required_groups=False)
     wide, narrow = KernelConfig(work_group_size=64), KernelConfig(work_group_size=8)
@@ -35,7 +35,7 @@ def test_parts_of_a_program_shrink_by_themselves(session, monkeypatch):
 
 def test_selections_are_compiled_once_and_together(session):
     """Whoever selects kernels that some program has takes them from there."""
-    fresh = clfrnn.Session(session.device)
+    fresh = own_session(session)
     config = plan_reduce(fresh.profile, fresh.tuning, dim=3, real="float")
     boxes = Selection("primitives/reduce", config, ("bounding_box",))
     samples = Selection("primitives/reduce", config, ("bounding_box", "sample_cells"))
@@ -56,7 +56,7 @@ def test_selections_are_compiled_once_and_together(session):
 
 @pytest.mark.parametrize("as_device", ["cpu", "gpu"])
 def test_a_first_search_compiles_what_it_launches(session, as_device):
-    fresh = clfrnn.Session(session.device) if as_device == "cpu" else with_profile(session, kind="gpu", fma=True)
+    fresh = own_session(session, **({"kind": "gpu", "fma": True} if as_device == "gpu" else {}))
     with fresh.recorded() as launches:
         found = clfrnn.search(clouds.uniform(30_000, 3, seed=1), 0.03, session=fresh)
 

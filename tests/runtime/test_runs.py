@@ -5,9 +5,10 @@ import types
 import numpy as np
 import pyopencl as cl
 import pytest
+from conftest import assert_counts, own_session, truth, visits
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 from clfrnn.runtime import launcher
 from clfrnn.runtime.runs import Runs
 
@@ -130,7 +131,7 @@ def clock(monkeypatch):
 
 def impatient(session):
     """A session of its own that times runs, however few points there are."""
-    fresh = clfrnn.Session(session.device)
+    fresh = own_session(session)
     fresh.tuning = fresh.tuning.but(runtime={"surely_short": np.inf})
     return fresh
 
@@ -140,12 +141,11 @@ def test_a_session_slices_by_the_clock(session, clock, method):
     """Once after a break, and exactly; not a second time after another one."""
     fresh = impatient(session)
     index = clfrnn.build_index(POINTS, 0.1, method=method, session=fresh)
-    expected = np.diff(reference.neighbors(POINTS, 0.1).offsets)
     runs = []
     for _ in range(4):
-        with fresh.recorded() as launched:
-            assert np.array_equal(index.count().get(), expected)
-        runs.append([name for name, _ in launched].count("frnn_visit"))
+        many, counts = visits(fresh, index.count)
+        assert_counts(counts, truth(POINTS, 0.1))
+        runs.append(many)
         clock.now += 100
     assert runs[1] > 1
     assert runs == [1, runs[1], 1, 1]

@@ -12,10 +12,10 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import tuned
+from conftest import own_session, truth, tuned
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 from clfrnn.methods import METHODS
 from clfrnn.planning import configs
 from clfrnn.planning.traversal import plan_walk
@@ -28,7 +28,7 @@ POINTS = clouds.uniform(500, 3, seed=1)
 
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_a_second_search_of_the_same_shape_compiles_nothing(session, method):
-    fresh = clfrnn.Session(session.device)
+    fresh = own_session(session)
     clfrnn.search(POINTS, 0.1, method=method, distances=True, sort="index", session=fresh)
     compiled = fresh.programs.compiled
 
@@ -65,7 +65,7 @@ def test_a_cloud_that_spreads_compiles_nothing(session, method):
     for spread in (1, 2, 8, 64, 512, 1e5):
         points = POINTS * np.float32(spread)
         index.update(points)
-        assert index.query().num_pairs == reference.neighbors(points, 0.1).offsets[-1]
+        assert index.query().num_pairs == truth(points, 0.1).offsets[-1]
         wrapped.add(index._traversal.structure.cell_grid.wrapped)
 
     assert session.programs.compiled == compiled
@@ -77,7 +77,7 @@ def test_a_session_of_a_queue(session):
     mine = clfrnn.Session(queue)
 
     assert mine.queue is queue
-    assert clfrnn.search(POINTS, 0.1, session=mine).num_pairs == reference.neighbors(POINTS, 0.1).offsets[-1]
+    assert clfrnn.search(POINTS, 0.1, session=mine).num_pairs == truth(POINTS, 0.1).offsets[-1]
 
 
 def test_an_out_of_order_queue_is_refused(session):
@@ -208,7 +208,7 @@ def test_long_launches_are_sliced(session, monkeypatch, method, foreign):
         lambda self, kernel, *rest: (launches.append(kernel.name), launch(self, kernel, *rest))[1],
     )
     queries = clouds.uniform(300, 3, seed=8) if foreign else None
-    expected = reference.neighbors(POINTS, 0.1, queries=queries)
+    expected = truth(POINTS, 0.1, queries=queries)
 
     found = clfrnn.search(POINTS, 0.1, method=method, queries=queries, sort="index", session=session).to_host()
 
@@ -219,9 +219,9 @@ def test_long_launches_are_sliced(session, monkeypatch, method, foreign):
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_a_launch_that_took_too_long_is_sliced_the_next_time(session, method):
     """Though nothing was foreseen: a cloud may have drawn together since it was surveyed."""
-    fresh = clfrnn.Session(session.device)
+    fresh = own_session(session)
     index = clfrnn.build_index(POINTS, 0.1, method=method, session=fresh)
-    expected = np.diff(reference.neighbors(POINTS, 0.1).offsets)
+    expected = np.diff(truth(POINTS, 0.1).offsets)
     # However few points there are.
     fresh.tuning = fresh.tuning.but(runtime={"slice_seconds": 1e-9, "surely_short": np.inf})
     runs = []
@@ -240,7 +240,7 @@ def test_a_launch_that_took_too_long_is_sliced_the_next_time(session, method):
 
 def test_a_session_that_is_gone_leaves_nothing(session):
     """Drivers allow a hundred contexts or so at a time: nobody else holds one when its session is gone."""
-    fresh = clfrnn.Session(session.device)
+    fresh = own_session(session)
     context = fresh.context
     for method in METHODS:
         clfrnn.search(POINTS, 0.1, method=method, session=fresh).to_host()
@@ -253,7 +253,7 @@ def test_a_session_that_is_gone_leaves_nothing(session):
 
 def test_launches_that_cannot_be_long_are_not_watched(session):
     """Own counts of few points; a user's function may take any time for each."""
-    fresh = clfrnn.Session(session.device)
+    fresh = own_session(session)
     index = clfrnn.build_index(POINTS, 0.1, method="strips", session=fresh)
     index.count()
     short = limits.launch_budget(fresh.profile, fresh.tuning) / fresh.tuning.runtime.surely_short
@@ -264,7 +264,7 @@ def test_launches_that_cannot_be_long_are_not_watched(session):
 
 def test_groups_shrink_until_the_kernel_agrees(session, monkeypatch):
     """A driver that allows a kernel less than the device: the config follows, the answer stands."""
-    fresh = clfrnn.Session(session.device)
+    fresh = own_session(session)
     monkeypatch.setattr(program.Kernel, "largest_group", lambda kernel, device: 16)
     fresh.programs._profile = dataclasses.replace(fresh.profile, required_groups=False)
     config = plan_walk(fresh.profile, fresh.tuning, dim=3, real="float", periodic=False)
@@ -273,12 +273,12 @@ def test_groups_shrink_until_the_kernel_agrees(session, monkeypatch):
 
     assert fitted == dataclasses.replace(config, work_group_size=min(16, config.work_group_size))
     found = clfrnn.search(POINTS, 0.1, method="strips", sort="index", session=fresh).to_host()
-    assert np.array_equal(found.indices, reference.neighbors(POINTS, 0.1).indices)
+    assert np.array_equal(found.indices, truth(POINTS, 0.1).indices)
 
 
 def test_groups_stay_where_kernels_run_in_what_they_require(session, monkeypatch):
     """A driver that says of each kernel what it prefers; but for kernels that require nothing."""
-    cache = clfrnn.Session(session.device).programs
+    cache = own_session(session).programs
     monkeypatch.setattr(program.Kernel, "largest_group", lambda kernel, device: 4)
     cache._profile = dataclasses.replace(session.profile, required_groups=True)
     config = configs.KernelConfig(work_group_size=8)
@@ -291,7 +291,7 @@ def test_groups_stay_where_kernels_run_in_what_they_require(session, monkeypatch
 
 
 def test_a_kernel_that_does_not_compile(session):
-    cache = clfrnn.Session(session.device).programs
+    cache = own_session(session).programs
     config = configs.KernelConfig(work_group_size=1)
 
     with pytest.raises(clfrnn.KernelBuildError) as caught:
@@ -308,7 +308,7 @@ def test_a_kernel_that_does_not_compile(session):
 
 def test_arrays_are_as_pyopencl_makes_them(session):
     """Also where what pyopencl finds out is remembered, behind one number and behind no rows."""
-    own = clfrnn.Session(session.device)
+    own = own_session(session)
     for shape in ((5,), (), (7,), (3, 2), (0,), (4, 2), (), (9,), (0, 2)):
         _assert_like(own.allocate(shape, np.float32, purpose="a test"), cla.empty(own.queue, shape, np.float32))
     for shape, rows in (((7,), 3), ((7,), 7), ((7,), 0), ((4, 2), 1)):
@@ -331,7 +331,7 @@ def test_memory_that_is_not_there(session):
 
 
 def test_nothing_is_printed(session, capfd):
-    clfrnn.search(POINTS, 0.1, method="strips", session=clfrnn.Session(session.device))
+    clfrnn.search(POINTS, 0.1, method="strips", session=own_session(session))
 
     assert capfd.readouterr().out == ""
 
@@ -417,7 +417,7 @@ def test_numbers_that_were_refused_are_all_set_the_next_time(session, adder):
 
 def test_answers_that_are_found_once(session):
     """Until there are too many of them."""
-    fresh, asked = clfrnn.Session(session.device), []
+    fresh, asked = own_session(session), []
 
     def find(given, n):
         assert given is fresh
@@ -433,7 +433,7 @@ def test_answers_that_are_found_once(session):
 
 def test_kernels_hold_no_memory(session):
     """What the arguments of a launch took comes back to the pool while the kernel is still there."""
-    fresh = clfrnn.Session(session.device)
+    fresh = own_session(session)
     index = clfrnn.build_index(POINTS, 0.1, method="strips", session=fresh)
     index.count()
     fresh.queue.finish()

@@ -4,18 +4,17 @@ import dataclasses
 
 import numpy as np
 import pytest
+from conftest import assert_same, own_session, truth
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 from clfrnn.methods import METHODS
 from clfrnn.runtime.launch_limits import sorts_within_turns
 
 
 def bounded(session, turns):
     """The device as one whose driver ends loops after so many turns."""
-    fresh = clfrnn.Session(session.queue)
-    fresh.profile = dataclasses.replace(session.profile, loop_turns=turns)
-    return fresh
+    return own_session(session, loop_turns=turns)
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
@@ -28,8 +27,8 @@ def test_searches_that_could_take_more_turns_are_refused(session, method, domain
         clfrnn.build_index(points, 0.9, method=method, session=bounded(session, few), **domain)
 
     index = clfrnn.build_index(points, 0.1, method=method, session=bounded(session, 10**6), **domain)
-    expected = reference.neighbors(points, 0.1, **domain)
-    assert np.array_equal(index.query(sort="index").to_host().indices, expected.indices)
+    expected = truth(points, 0.1, **domain)
+    assert_same(index.query(sort="index"), expected)
 
 
 def test_narrow_cells_take_turns_of_their_own(session):

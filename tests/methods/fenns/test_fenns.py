@@ -7,10 +7,23 @@ import re
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, RECORDED, as_gpu, set_facts, structure_of, takes_long_as_gpu, tuned, with_tuning
+from conftest import (
+    POINTS,
+    RECORDED,
+    as_gpu,
+    assert_counts,
+    assert_same,
+    launched,
+    own_session,
+    structure_of,
+    takes_long_as_gpu,
+    truth,
+    tuned,
+    with_tuning,
+)
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 from clfrnn.functions import walk_function
 from clfrnn.methods import METHODS
 from clfrnn.period import PeriodicBox
@@ -170,10 +183,7 @@ def test_memory_beyond_the_sorted_points(session):
 
 def small_gpu(session):
     """As a GPU of two compute units, which few cells keep busy."""
-    fresh = clfrnn.Session(session.queue)
-    fresh.profile = as_gpu(session).profile
-    set_facts(fresh, compute_units=2)
-    return fresh
+    return own_session(session, kind="gpu", fma=True, compute_units=2)
 
 
 def sections_of(index):
@@ -192,13 +202,6 @@ def arranged(request, session):
     return as_gpu(session)
 
 
-def agree(index, points, radius, queries=None, **domain):
-    found = index.query(queries, sort="index").to_host()
-    expected = reference.neighbors(points, radius, queries=queries, **domain)
-    assert np.array_equal(found.offsets, expected.offsets)
-    assert np.array_equal(found.indices, expected.indices)
-
-
 def crowd(dim, seed):
     """Nearly all points in one coarse cell, more than a tile of little local memory holds."""
     rng = np.random.default_rng(seed)
@@ -210,9 +213,7 @@ def crowd(dim, seed):
 
 def starved(session):
     """The device with so little local memory that a crowd does not fit a tile."""
-    fresh = clfrnn.Session(session.queue)
-    fresh.profile, fresh.tuning = with_memory(session.profile, 6 << 10), session.tuning
-    return fresh
+    return own_session(session, local_memory=6 << 10)
 
 
 @pytest.mark.parametrize("dim", [2, 3])
@@ -220,13 +221,19 @@ def test_candidates_that_do_not_fit_a_tile(arranged, dim):
     points = crowd(dim, 3)
     poor = starved(arranged)
     index = clfrnn.build_index(points, 0.02, method="fenns", coarse_shape=3, session=poor)
-    agree(index, points, 0.02)
-    assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, 0.02).offsets))
+    assert_same(index.query(sort="index"), truth(points, 0.02))
+    assert_counts(index.count(), truth(points, 0.02))
     if dim == 2:
         return  # other queries and images go through tiles in the same way, and take long to compile
-    agree(index, points, 0.02, queries=points[::3] + np.float32(0.01))
+    assert_same(
+        index.query(points[::3] + np.float32(0.01), sort="index"),
+        truth(points, 0.02, queries=points[::3] + np.float32(0.01)),
+    )
     domain = {"box": (1.0,) * dim, "periodic": True}
-    agree(clfrnn.build_index(points, 0.02, method="fenns", session=poor, **domain), points, 0.02, **domain)
+    assert_same(
+        clfrnn.build_index(points, 0.02, method="fenns", session=poor, **domain).query(sort="index"),
+        truth(points, 0.02, **domain),
+    )
 
 
 def test_points_that_move_into_one_cell(arranged):
@@ -236,18 +243,17 @@ def test_points_that_move_into_one_cell(arranged):
     for scale, offset in ((0.1, 0.4), (3.0, -1.0), (1.0, 0.0), (1e-3, 7.0)):
         moved = (points * np.float32(scale) + np.float32(offset)).astype(np.float32)
         index.update(moved)
-        agree(index, moved, 0.05)
+        assert_same(index.query(sort="index"), truth(moved, 0.05))
         device = cla.to_device(arranged.queue, points)
         index.update(device)
-        agree(index, points, 0.05)
+        assert_same(index.query(sort="index"), truth(points, 0.05))
 
 
 @pytest.mark.parametrize("place", [0.5, 0.0], ids=["inside of a cell", "around its corner"])
 def test_a_crowd_that_no_plan_foresaw(arranged, place):
     """Points from the device come without a wait for their box: all in one cell or in eight, in more tiles than one."""
     points = clouds.uniform(1500, 3, seed=8)
-    fresh = clfrnn.Session(arranged.queue)
-    fresh.profile, fresh.tuning = with_memory(arranged.profile, 24 << 10), arranged.tuning
+    fresh = own_session(arranged, local_memory=24 << 10)
     index = clfrnn.build_index(points, 0.05, method="fenns", coarse_shape=7, session=fresh)
     grid = structure_of(index).cell_grid
     middle = np.array(grid.low) + np.array(grid.sides) * (np.array(grid.shape) // 2 + place)
@@ -257,15 +263,14 @@ def test_a_crowd_that_no_plan_foresaw(arranged, place):
 
     assert 0 < structure_of(index).config.tile < len(points)
     assert structure_of(index).cell_grid.cells > 100
-    agree(index, crowded, 0.05)
-    agree(index, crowded, 0.05, queries=crowded[::9])
+    assert_same(index.query(sort="index"), truth(crowded, 0.05))
+    assert_same(index.query(crowded[::9], sort="index"), truth(crowded, 0.05, queries=crowded[::9]))
 
 
 @pytest.mark.parametrize("memory", [1 << 10, 64 << 10])
 def test_the_box_is_found_while_points_are_counted(arranged, dtype, memory):
     """Whether all items of a group can hand on what they found at once, or few at a time."""
-    fresh = clfrnn.Session(arranged.queue)
-    fresh.profile, fresh.tuning = with_memory(arranged.profile, memory), arranged.tuning
+    fresh = own_session(arranged, local_memory=memory)
     points = clouds.uniform(3000, 3, dtype=dtype, seed=9)
     index = clfrnn.build_index(points, 0.05, method="fenns", session=fresh)
     for bad in ((), (2999,), (1234, 17, 2000)):
@@ -314,18 +319,16 @@ def test_arrays_of_another_width_are_refused_before_their_box_is_found(session, 
 
 @pytest.mark.parametrize("few", [True, False])
 def test_a_step_takes_four_launches_or_two(session, unsliced, few):
-    fresh = clfrnn.Session(session.device)
+    fresh = own_session(session)
     _, config = fresh.planned("fenns/coarse_sort", plan_coarse, dim=3, real="float", periodic=False)
     of_group = fresh.tuning.fenns.few_of_item * config.work_group_size
     points = clouds.uniform(of_group + (not few), 3, seed=9)
     index = clfrnn.build_index(points, 0.02, method="fenns", session=fresh)
     device = cla.to_device(fresh.queue, points)
     for _ in range(2):
-        with fresh.recorded() as launches:
-            index.update(device)
-            index.count()
+        names, _ = launched(fresh, lambda: (index.update(device), index.count()))
     placing = ["place_coarse"] if few else ["count_coarse", "start_coarse", "sort_coarse"]
-    assert [name for name, _ in launches] == [*placing, "frnn_visit"]
+    assert names == [*placing, "frnn_visit"]
     brute = clfrnn.build_index(points, 0.02, method="brute_force", session=fresh)
     assert np.array_equal(index.count().get(), brute.count().get())
 
@@ -362,8 +365,7 @@ def test_more_points_of_a_cell_than_half_a_number_holds(session):
     n = 200_000
     points = clouds.uniform(n, 3, seed=9)
     points[:, 2] = np.where(np.arange(n) < 2, np.arange(n), np.float32(0.499) + np.float32(0.0009) * points[:, 2])
-    fresh = clfrnn.Session(session.queue)
-    fresh.profile = dataclasses.replace(session.profile, compute_units=1)
+    fresh = own_session(session, compute_units=1)
     index = clfrnn.build_index(points, 0.01, method="fenns", coarse_shape=(1, 1, 2), session=fresh)
 
     # All but two lie in the lower cell, near the upper one; two groups would count 100,000 each.
@@ -388,7 +390,10 @@ def test_windows_in_thousands_of_cells_on_one_axis(profile):
 def test_a_radius_that_spans_the_domain(arranged):
     points = clouds.uniform(300, 3, seed=5)
     for radius in (0.4, 0.9, 40.0):
-        agree(clfrnn.build_index(points, radius, method="fenns", session=arranged), points, radius)
+        assert_same(
+            clfrnn.build_index(points, radius, method="fenns", session=arranged).query(sort="index"),
+            truth(points, radius),
+        )
 
 
 def test_queries_far_from_a_periodic_box(arranged):
@@ -397,7 +402,7 @@ def test_queries_far_from_a_periodic_box(arranged):
     queries = points[:40] + np.float32([0, 5, -70]) * np.arange(40, dtype=np.float32)[:, None]
     domain = {"box": (1.0, 1.0, 1.0), "periodic": True}
     index = clfrnn.build_index(points, 0.1, method="fenns", session=arranged, **domain)
-    agree(index, points, 0.1, queries=queries, **domain)
+    assert_same(index.query(queries, sort="index"), truth(points, 0.1, queries=queries, **domain))
 
 
 def test_state_runs_once_for_each_query(arranged):
@@ -417,7 +422,7 @@ def test_state_runs_once_for_each_query(arranged):
     index.visit(function, counted=counted, out=out)
 
     assert (counted.get() == 1).all()
-    assert np.array_equal(out.get(), np.diff(reference.neighbors(points, 0.1).offsets))
+    assert np.array_equal(out.get(), np.diff(truth(points, 0.1).offsets))
 
 
 def test_a_radius_over_very_many_images(session):
@@ -442,9 +447,7 @@ def crowded(dim, dtype):
 
 def in_groups(session, **facts):
     """A GPU of groups of 16 with small tiles: drivers for CPUs take a minute to compile a kernel of wide groups."""
-    fresh = clfrnn.Session(session.queue)
-    changed = {"kind": "gpu", "max_work_group_size": 16, "simd_width": 8, "loop_turns": None, **facts}
-    set_facts(fresh, **changed)
+    fresh = own_session(session, kind="gpu", max_work_group_size=16, simd_width=8, loop_turns=None, **facts)
     return tuned(fresh, fenns={"tile_points_of_item": (2,)})
 
 
@@ -461,10 +464,8 @@ def test_a_crowd_in_local_grids(session, dim, dtype):
     for moved in (points, points[::-1].copy()):
         index.update(moved)
         for include_self in (False, True):
-            expected = reference.neighbors(moved, radius, include_self=include_self)
-            found = index.query(sort="index", include_self=include_self).to_host()
-            assert np.array_equal(found.offsets, expected.offsets)
-            assert np.array_equal(found.indices, expected.indices)
+            expected = truth(moved, radius, include_self=include_self)
+            assert_same(index.query(sort="index", include_self=include_self), expected)
 
 
 @pytest.mark.parametrize("kind", ["half", "radii", "hint"])
@@ -476,10 +477,8 @@ def test_every_kind_of_list_of_a_crowd_in_local_grids(session, kind):
     index = clfrnn.build_index(points, 0.05, method="fenns", coarse_shape=3, session=in_groups(session))
     radius = radii if kind == "radii" else 0.05
     for asked in {"half": [{"half": True}], "radii": [{"radius": radii}], "hint": [{"hint": 1}, {"hint": 10**5}]}[kind]:
-        expected = reference.neighbors(points, radius, half=kind == "half")
-        found = index.query(sort="index", **asked).to_host()
-        assert np.array_equal(found.offsets, expected.offsets)
-        assert np.array_equal(found.indices, expected.indices)
+        expected = truth(points, radius, half=kind == "half")
+        assert_same(index.query(sort="index", **asked), expected)
 
 
 def test_a_crowd_without_local_memory_for_tiles(session):
@@ -487,7 +486,7 @@ def test_a_crowd_without_local_memory_for_tiles(session):
     poor = in_groups(session, local_memory=600 + session.profile.local_reserve)
     index = clfrnn.build_index(points, 0.03, method="fenns", coarse_shape=3, session=poor)
     assert not structure_of(index).config.tile
-    agree(index, points, 0.03)
+    assert_same(index.query(sort="index"), truth(points, 0.03))
 
 
 def test_groups_that_are_launched_in_slices(session):
@@ -495,7 +494,7 @@ def test_groups_that_are_launched_in_slices(session):
     points, groups = crowded(3, np.dtype(np.float32)), tuned(in_groups(session), runtime=slices)
     index = clfrnn.build_index(points, 0.02, method="fenns", coarse_shape=3, session=groups)
     with index.session.recorded() as launches:
-        agree(index, points, 0.02)
+        assert_same(index.query(sort="index"), truth(points, 0.02))
     assert [name for name, _ in launches].count("frnn_visit") > 4
 
 

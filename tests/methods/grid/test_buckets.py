@@ -1,16 +1,27 @@
 """Points into cells by way of buckets, against numpy; steps of clouds that fill them evenly and not."""
 
 import dataclasses
-import functools
 import re
 
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu, as_narrow_gpu, set_facts, structure_of, tuned
+from conftest import (
+    POINTS,
+    as_gpu,
+    as_narrow_gpu,
+    assert_counts,
+    assert_same,
+    launched,
+    own_session,
+    refusing,
+    structure_of,
+    truth,
+    tuned,
+)
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 from clfrnn.domain import fit_cells
 from clfrnn.methods.grid import bucket_sort, region_sort, select_cells, serial_cells
 from clfrnn.methods.grid_arguments import pack_cells
@@ -269,10 +280,8 @@ def test_clouds_without_buckets(session, dim, dtype, cloud, plan, periodic, monk
     for step in (points, moved, moved):
         if step is moved:
             index.update(cla.to_device(session.queue, moved))
-        found, expected = index.query(sort="index"), reference.neighbors(step, 0.11, **domain)
         assert f"counting, {plan.describe()}" in index.explain()
-        assert np.array_equal(found.offsets.get(), expected.offsets)
-        assert np.array_equal(found.indices.get(), expected.indices)
+        assert_same(index.query(sort="index"), truth(step, 0.11, **domain))
 
 
 @pytest.mark.core
@@ -308,28 +317,19 @@ def test_nothing_of_a_sort_stays_with_an_index(session):
     fresh.queue.finish()
     assert set(index.nbytes) == {"sorted_points", "cell_starts"}
     assert fresh._pool.active_bytes <= 1.3 * sum(index.nbytes.values()) + (1 << 16)
-    assert np.array_equal(index.count().get(), np.diff(reference.neighbors(cloud, 0.05).offsets))
+    assert_counts(index.count(), truth(cloud, 0.05))
 
 
-def test_a_step_without_memory_for_its_records(session, monkeypatch):
+def test_a_step_without_memory_for_its_records(session):
     """The index answers for the points it had, and takes others when there is memory again."""
     before, after = (clouds.uniform(N, 3, seed=seed) for seed in (1, 2))
     scarce = tuned(as_narrow_gpu.__wrapped__(session), binning=WAYS["bucket_sort"])
     index = clfrnn.build_index(before, 0.15, method="strips", session=scarce)
-    take = clfrnn.Session.scratch
-
-    def without_records(kept, size, dtype, *, purpose):
-        if purpose == "the points in the order of buckets":
-            raise clfrnn.DeviceMemoryError("none", needed=1, available=0, largest_allocation=0)
-        return take(kept, size, dtype, purpose=purpose)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(clfrnn.Session, "scratch", without_records)
-        with pytest.raises(clfrnn.DeviceMemoryError):
-            index.update(after)
-    assert np.array_equal(index.count().get(), np.diff(reference.neighbors(before, 0.15).offsets))
+    with refusing("the points in the order of buckets"), pytest.raises(clfrnn.DeviceMemoryError):
+        index.update(after)
+    assert_counts(index.count(), truth(before, 0.15))
     index.update(after)
-    assert np.array_equal(index.count().get(), np.diff(reference.neighbors(after, 0.15).offsets))
+    assert_counts(index.count(), truth(after, 0.15))
 
 
 @pytest.mark.core
@@ -417,7 +417,7 @@ def test_indexes_that_take_turns(narrow):
     indexes = [clfrnn.build_index(points, 0.15, method="strips", session=narrow) for points in kinds]
     for index, points in [*zip(indexes, kinds[::-1], strict=True), *zip(indexes, kinds, strict=True)] * 2:
         index.update(cla.to_device(narrow.queue, points))
-        assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, 0.15).offsets))
+        assert_counts(index.count(), truth(points, 0.15))
 
 
 def dtype_name(dtype):
@@ -460,12 +460,6 @@ CLOUDS = {
 }
 
 
-@functools.cache
-def truth(name, dim, dtype):
-    """Of a cloud, for all methods and ways."""
-    return reference.neighbors(CLOUDS[name](dim, dtype), 0.12)
-
-
 @pytest.mark.core
 @pytest.mark.parametrize(
     ("method", "cloud"), [("strips", "uniform"), ("strips", "one place"), ("uniform_grid", "far apart")]
@@ -478,10 +472,9 @@ def test_steps_from_cloud_to_cloud(narrow, way, dim, dtype, method, cloud):
     for name in [cloud, *CLOUDS, cloud]:
         points = CLOUDS[name](dim, dtype)
         index.update(cla.to_device(narrow.queue, points) if name == "uniform" else points)
-        expected = truth(name, dim, dtype)
-        assert np.array_equal(index.count().get(), np.diff(expected.offsets)), name
-        found = index.query(sort="index").to_host()
-        assert np.array_equal(found.indices, expected.indices), name
+        expected = truth(points, 0.12)
+        assert_counts(index.count(), expected)
+        assert_same(index.query(sort="index"), expected)
         assert np.array_equal(np.sort(index.order.get()), np.arange(N))
 
 
@@ -494,7 +487,7 @@ def test_a_sorted_copy_without_room_for_records(narrow, dim):
     assert structure_of(index).config.layout == "pairs"
     assert structure_of(index)._bins.layout.plan.regions
     assert structure_of(index)._bins.places.size == (dim + 1) * N
-    assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, 0.25).offsets))
+    assert_counts(index.count(), truth(points, 0.25))
 
 
 def test_one_cell(narrow, way):
@@ -514,10 +507,7 @@ def test_a_step_takes_two_launches_or_four_or_six(narrow, way, unsliced, periodi
     device = cla.to_device(narrow.queue, points)
     for _ in range(2):
         index.check()
-        with narrow.recorded() as launches:
-            index.update(device)
-            index.count()
-    names = [name for name, _ in launches]
+        names, _ = launched(narrow, lambda: (index.update(device), index.count()))
     before = ["box_and_images"] if periodic else []
     assert names[: names.index("frnn_visit")] == [*before, *LAUNCHES[way]]
 
@@ -533,7 +523,7 @@ def test_bad_points_are_reported_and_taken_back(narrow, way):
             index.check()
     index.update(cla.to_device(narrow.queue, points))
     index.check()
-    assert np.array_equal(index.count().get(), np.diff(reference.neighbors(points, 0.1).offsets))
+    assert_counts(index.count(), truth(points, 0.1))
 
 
 def test_nothing_is_compiled_by_a_step(narrow, way):
@@ -545,14 +535,13 @@ def test_nothing_is_compiled_by_a_step(narrow, way):
     for moved in (points[::-1] * np.float32(40), points * np.float32(0.01)):
         index.update(moved)
         index.check()
-        assert np.array_equal(index.count().get(), np.diff(reference.neighbors(moved, 0.02).offsets))
+        assert_counts(index.count(), truth(moved, 0.02))
     assert narrow.programs.compiled == compiled
 
 
 def test_points_that_spread_beyond_all_buckets(session):
     """Their cells become too many for local memory; their box is found all the same, and what is wrong in it."""
-    fresh = clfrnn.Session(session.device)
-    set_facts(fresh, kind="gpu", local_memory=140 + fresh.profile.local_reserve, loop_turns=None)
+    fresh = own_session(session, kind="gpu", local_memory=140 + session.profile.local_reserve, loop_turns=None)
     fresh = tuned(fresh, binning=WAYS["bucket_sort"])
     points = clouds.uniform(600, 3, seed=8)
     index = clfrnn.build_index(points, 0.2, method="strips", session=fresh)
@@ -568,7 +557,7 @@ def test_points_that_spread_beyond_all_buckets(session):
         index.check()
     index.update(cla.to_device(fresh.queue, far))
     index.check()
-    assert np.array_equal(index.count().get(), np.diff(reference.neighbors(far, 0.2).offsets))
+    assert_counts(index.count(), truth(far, 0.2))
 
 
 def test_a_crowd_is_counted_in_global_memory_and_says_so(narrow, way):

@@ -4,10 +4,9 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu, before_allocations, structure_of, tuned
+from conftest import POINTS, as_gpu, assert_counts, assert_nearest, assert_same, refusing, structure_of, truth, tuned
 
 import clfrnn
-from clfrnn import reference
 
 SIDE = {2: min(34, int(POINTS**0.5) + 9), 3: min(11, int(POINTS ** (1 / 3)) + 2)}
 
@@ -51,7 +50,7 @@ def built(session, points, radius, method):
 def test_pairs_at_the_border(session, method, dim, squared, spacing):
     points = lattice(dim, spacing)
     radius = float(np.float32(spacing * squared**0.5))
-    expected = reference.neighbors(points, radius)
+    expected = truth(points, radius)
     counts = np.diff(expected.offsets)
 
     near = np.abs(expected.squares / np.float32(radius) ** 2 - 1) < 1e-5
@@ -60,9 +59,7 @@ def test_pairs_at_the_border(session, method, dim, squared, spacing):
     index = built(session, points, radius, method)
     assert np.array_equal(index.count().get(), counts)
     assert np.array_equal(index.count(include_self=True).get(), counts + 1)
-    found = index.query(sort="index").to_host()
-    assert np.array_equal(found.offsets, expected.offsets)
-    assert np.array_equal(found.indices, expected.indices)
+    assert_same(index.query(sort="index"), expected)
 
 
 @pytest.mark.core
@@ -70,12 +67,12 @@ def test_other_kinds_of_queries(session):
     points, radius = lattice(3, 0.1), float(np.float32(0.1 * 6**0.5))
     index = built(session, points, radius, "strips")
     queries = points[::3]
-    expected = np.diff(reference.neighbors(points, radius, queries=queries).offsets)
+    expected = np.diff(truth(points, radius, queries=queries).offsets)
     assert np.array_equal(index.count(queries).get(), expected)
-    half = reference.neighbors(points, radius, half=True)
-    assert np.array_equal(index.query(half=True, sort="index").to_host().indices, half.indices)
+    half = truth(points, radius, half=True)
+    assert_same(index.query(half=True, sort="index"), half)
     radii = (radius * np.tile([1, 0.5], len(points))[: len(points)]).astype(np.float32)
-    each = np.diff(reference.neighbors(points, radii).offsets)
+    each = np.diff(truth(points, radii).offsets)
     assert np.array_equal(index.count(radius=radii).get(), each)
 
 
@@ -90,7 +87,7 @@ def test_what_is_not_finite_is_nobodys_neighbor(session, method, value):
         bad[np.ix_([3, 40, 41], axes)] = value
         finite = np.isfinite(bad).all(axis=1)
         expected = np.zeros(len(points), int)
-        expected[finite] = np.diff(reference.neighbors(bad[finite], radius).offsets)
+        expected[finite] = np.diff(truth(bad[finite], radius).offsets)
         index.update(cla.to_device(index.session.queue, bad))
         assert np.array_equal(index.count().get(), expected)
         assert np.array_equal(index.count(include_self=True).get(), expected + finite)
@@ -111,14 +108,10 @@ def test_all_else_that_reads_pairs(session, dim, dtype):
     index = clfrnn.build_index(points, radius, method="strips", session=gpu(session))
     assert structure_of(index).config.layout == "pairs"
     assert structure_of(index).config.fused == (dtype == np.float32)
-    expected = reference.neighbors(points, radius)
-    counts = np.diff(expected.offsets)
-    assert np.array_equal(index.count().get(), counts)
-    found = index.query(distances=True, sort="index").to_host()
-    assert np.array_equal(found.indices, expected.indices)
-    assert np.array_equal(found.distances, expected.distances)
-    first = np.minimum.reduceat(expected.distances, expected.offsets[:-1])
-    assert np.array_equal(index.nearest().distances.get(), first)
+    expected = truth(points, radius)
+    assert_counts(index.count(), expected)
+    assert_same(index.query(distances=True, sort="index"), expected)
+    assert_nearest(index.nearest(), expected)
 
     farthest = clfrnn.NeighborFunction(
         arguments="global real *farthest",
@@ -135,40 +128,28 @@ def test_all_else_that_reads_pairs(session, dim, dtype):
     own = cla.zeros(index.session.queue, len(points), np.int32)
     kernel = cl.Kernel(program, "own")
     kernel(index.session.queue, (len(points),), None, dtype.type(radius), own.data, *source.arguments)
-    assert np.array_equal(own.get(), counts)
+    assert_counts(own, expected)
 
 
 @pytest.mark.usefixtures("unsliced")
 @pytest.mark.parametrize("short", [False, True], ids=["sorted", "no memory for that"])
-def test_queries_that_are_no_points(session, monkeypatch, short):
+def test_queries_that_are_no_points(session, short):
     """Of any number, in the order of cells; and as they come where there is no memory for a copy of them."""
     points = lattice(3, 0.1)
     radius = float(np.float32(0.1 * 6**0.5))
     index = clfrnn.build_index(points, radius, method="strips", session=gpu(session))
     queries = points[::-3] + np.float32(0.01)
-    refused = []
-    if short:
-
-        def refuse(session, size, purpose):
-            if "copy of the queries" in purpose:
-                refused.append(purpose)
-                session._refuse(size, purpose)
-
-        before_allocations(monkeypatch, refuse)
-    kept = index.nbytes
-    for moved in (points, points[::-1].copy()):
-        index.update(moved)
-        expected = reference.neighbors(moved, radius, queries=queries)
-        counts = index.count(queries).get()
-        found = index.query(queries, distances=True, sort="index").to_host()
-        nearest = index.nearest(queries).distances.get()
-        assert np.array_equal(counts, np.diff(expected.offsets))
-        assert np.array_equal(found.indices, expected.indices)
-        assert np.array_equal(found.distances, expected.distances)
-        assert np.array_equal(nearest, np.minimum.reduceat(expected.distances, expected.offsets[:-1]))
-        assert np.array_equal(index.count().get(), np.diff(reference.neighbors(moved, radius).offsets))
-        now = {name: size for name, size in index.nbytes.items() if not name.startswith("bucket")}
-        assert now == kept, "there is no second copy of the points"
+    sizes = index.nbytes
+    with refusing(*["copy of the queries"] * short) as refused:
+        for moved in (points, points[::-1].copy()):
+            index.update(moved)
+            expected = truth(moved, radius, queries=queries)
+            assert_counts(index.count(queries), expected)
+            assert_same(index.query(queries, distances=True, sort="index"), expected)
+            assert_nearest(index.nearest(queries), expected)
+            assert_counts(index.count(), truth(moved, radius))
+            now = {name: size for name, size in index.nbytes.items() if not name.startswith("bucket")}
+            assert now == sizes, "there is no second copy of the points"
     assert bool(refused) == short
 
 

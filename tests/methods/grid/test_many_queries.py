@@ -3,15 +3,28 @@
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, RECORDED, as_gpu, before_allocations, structure_of, tuned, with_slots
+from conftest import (
+    POINTS,
+    RECORDED,
+    as_gpu,
+    assert_counts,
+    assert_same,
+    joined,
+    launched,
+    refusing,
+    same_rows,
+    structure_of,
+    truth,
+    tuned,
+    with_slots,
+)
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 from clfrnn.methods.grid import plan as cell_plan
 from clfrnn.planning.problem import Problem
 from clfrnn.planning.tuning import default_tuning
 from clfrnn.runtime.launcher import Launcher
-from clfrnn.runtime.session import Session
 from clfrnn.survey import Survey
 
 N = min(700, POINTS)
@@ -47,20 +60,6 @@ def around(dim, dtype=np.float32):
     return queries
 
 
-def assert_rows(numbers, expected):
-    """The same neighbors in each row, in any order."""
-    assert np.array_equal(numbers.offsets, expected.offsets)
-    of_row = np.repeat(np.arange(len(numbers)), np.diff(expected.offsets))
-    found, known = (np.lexsort((each.indices, of_row)) for each in (numbers, expected))
-    assert np.array_equal(numbers.indices[found], expected.indices[known])
-
-
-def launched(session, ask):
-    with session.recorded() as launches:
-        ask()
-    return [name for name, _ in launches]
-
-
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 def test_they_find_what_others_find(device, method, dim, periodic):
     """Counts and lists, with radii of their own too; after the points moved."""
@@ -69,12 +68,12 @@ def test_they_find_what_others_find(device, method, dim, periodic):
     index = clfrnn.build_index(points, 0.2, method=method, session=device, **domain)
     own = (0.2 * np.random.default_rng(2).random(M)).astype(np.float32)
     for radius in (0.2, own):
-        expected = reference.neighbors(points, radius, queries=queries, **domain)
-        assert np.array_equal(index.count(queries, radius=radius).get(), np.diff(expected.offsets))
+        expected = truth(points, radius, queries=queries, **domain)
+        assert_counts(index.count(queries, radius=radius), expected)
         found = index.query(queries, radius=radius, sort="index", vectors=True).to_host()
         assert np.array_equal(found.indices, expected.indices)
         assert np.array_equal(found.vectors, expected.vectors)
-        assert_rows(index.query(queries, radius=radius).to_host(), expected)
+        same_rows(index.query(queries, radius=radius).to_host(), expected)
         points = points[::-1].copy() + np.float32(0.01)
         index.update(points)
 
@@ -95,7 +94,7 @@ def test_parts_of_them(device, method, periodic, many, monkeypatch):
     points, queries = clouds.uniform(N, 3, seed=1), around(3)
     index = clfrnn.build_index(points, 0.2, method=method, session=device, **domain)
     for radius in (0.2, (0.2 * np.random.default_rng(2).random(M)).astype(np.float32)):
-        expected = reference.neighbors(points, radius, queries=queries, **domain)
+        expected = truth(points, radius, queries=queries, **domain)
         asked = cla.to_device(device.queue, queries)
         radii = cla.to_device(device.queue, radius) if isinstance(radius, np.ndarray) else radius
         rows = np.diff(expected.offsets)
@@ -117,20 +116,15 @@ def test_parts_of_them(device, method, periodic, many, monkeypatch):
 
 @pytest.mark.parametrize("refused", ["a part of the queries", "a copy of the queries", "sorted copy of the queries"])
 @pytest.mark.parametrize("on_device", [False, True], ids=["host", "device"])
-def test_parts_where_memory_is_short(device, method, monkeypatch, on_device, refused):
+def test_parts_where_memory_is_short(device, method, on_device, refused):
     points, queries = clouds.uniform(N, 3, seed=1), around(3)
     index = clfrnn.build_index(points, 0.2, method=method, session=device)
-    expected = reference.neighbors(points, 0.2, queries=queries)
-
-    def short(session, size, purpose):
-        if refused in purpose:
-            session._refuse(size, purpose)
-
-    before_allocations(monkeypatch, short)
+    expected = truth(points, 0.2, queries=queries)
     asked = cla.to_device(device.queue, queries) if on_device else queries
-    parts = [part.to_host().indices for part in index.query_blocks(asked, sort="index", max_bytes=4096 * 3)]
+    with refusing(refused):
+        parts = list(index.query_blocks(asked, sort="index", max_bytes=4096 * 3))
     assert len(parts) > 1
-    assert np.array_equal(np.concatenate(parts), expected.indices)
+    assert_same(joined(parts), expected)
 
 
 def test_doubles_are_sorted_too(device, method):
@@ -138,8 +132,8 @@ def test_doubles_are_sorted_too(device, method):
         pytest.skip("the device has no fp64")
     points, queries = clouds.uniform(N, 3, seed=1, dtype=np.float64), around(3, np.float64)
     index = clfrnn.build_index(points, 0.2, method=method, session=device)
-    expected = reference.neighbors(points, 0.2, queries=queries)
-    assert np.array_equal(index.query(queries, sort="index").to_host().indices, expected.indices)
+    expected = truth(points, 0.2, queries=queries)
+    assert_same(index.query(queries, sort="index"), expected)
 
 
 def test_a_function_finishes_each_query_once(device, method):
@@ -153,7 +147,7 @@ def test_a_function_finishes_each_query_once(device, method):
     index = clfrnn.build_index(points, 0.2, method=method, session=device)
     found, finished = (cla.zeros(device.queue, M, np.int32) for _ in range(2))
     index.visit(visited, cla.to_device(device.queue, queries), found=found, finished=finished)
-    assert np.array_equal(found.get(), np.diff(reference.neighbors(points, 0.2, queries=queries).offsets))
+    assert np.array_equal(found.get(), np.diff(truth(points, 0.2, queries=queries).offsets))
     assert (finished.get() == 1).all()
 
 
@@ -162,11 +156,11 @@ def test_indices_of_few_neighbors_are_buffered(session):
     gpu = tuned(as_gpu(session), grid=FEW_ARE_MANY, lists={"mask_neighbors": np.inf})
     points, queries = clouds.uniform(N, 3, seed=1), around(3)
     index = with_slots(clfrnn.build_index(points, 0.12, method="strips", session=gpu), 4)
-    expected = reference.neighbors(points, 0.12, queries=queries)
+    expected = truth(points, 0.12, queries=queries)
     assert 0 < (np.diff(expected.offsets) > 4).sum() < M
-    found = []
-    assert "buffer_to_rows" in launched(gpu, lambda: found.append(index.query(queries)))
-    assert_rows(found[0].to_host(), expected)
+    names, found = launched(gpu, lambda: index.query(queries))
+    assert "buffer_to_rows" in names
+    same_rows(found, expected)
 
 
 def test_however_many_are_in_one_place(device, method):
@@ -174,15 +168,15 @@ def test_however_many_are_in_one_place(device, method):
     points, queries = clouds.uniform(N, 3, seed=1), around(3)
     index = clfrnn.build_index(points, 0.2, method=method, session=device)
     for crowd in (queries[:1] + 0 * queries, np.where(np.arange(M)[:, None] % 2, queries, queries[0]), 0.01 * queries):
-        expected = np.diff(reference.neighbors(points, 0.2, queries=crowd).offsets)
+        expected = np.diff(truth(points, 0.2, queries=crowd).offsets)
         assert np.array_equal(index.count(crowd).get(), expected)
 
 
 def test_few_are_taken_as_they_come(device, method):
     index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.1, method=method, session=device)
     queries = cla.to_device(device.queue, around(3))
-    many = launched(device, lambda: index.count(queries))
-    few = launched(device, lambda: index.count(queries[:39]))
+    many, _ = launched(device, lambda: index.count(queries))
+    few, _ = launched(device, lambda: index.count(queries[:39]))
     assert set(many) & SORTING
     assert not set(few) & SORTING
     assert "queries that are no points: from 40 on sorted into cells first" in index.explain()
@@ -194,7 +188,7 @@ def test_all_are_sorted_where_points_lie_in_pairs(session):
     index = clfrnn.build_index(clouds.uniform(N, 3, seed=1), 0.4, method="strips", session=gpu)
     assert structure_of(index).config.layout == "pairs"
     queries = around(3)
-    expected = np.diff(reference.neighbors(clouds.uniform(N, 3, seed=1), 0.4, queries=queries).offsets)
+    expected = np.diff(truth(clouds.uniform(N, 3, seed=1), 0.4, queries=queries).offsets)
     kept = index.nbytes
     for m in (1, 7, M):
         assert np.array_equal(index.count(queries[:m]).get(), expected[:m])
@@ -206,7 +200,7 @@ def test_all_are_sorted_where_points_lie_in_pairs(session):
 def test_what_is_not_finite_is_told(device, method, what):
     """From the device: at the next call that waits, by its row; the other queries find their neighbors."""
     points, queries = clouds.uniform(N, 3, seed=1), around(3)
-    expected = np.diff(reference.neighbors(points, 0.2, queries=queries).offsets)
+    expected = np.diff(truth(points, 0.2, queries=queries).offsets)
     queries[7, 1] = what
     index = clfrnn.build_index(points, 0.2, method=method, session=device)
     counts = index.count(cla.to_device(device.queue, queries)).get()
@@ -217,28 +211,20 @@ def test_what_is_not_finite_is_told(device, method, what):
 
 
 @pytest.mark.parametrize("on_device", [False, True], ids=["host", "device"])
-@pytest.mark.parametrize("refusing", ["the sorted copy of the queries", "the bounding boxes of groups"])
-def test_where_there_is_no_memory_they_are_not_sorted(device, method, monkeypatch, on_device, refusing):
-    if refusing == "the bounding boxes of groups":
+@pytest.mark.parametrize("purpose", ["the sorted copy of the queries", "the bounding boxes of groups"])
+def test_where_there_is_no_memory_they_are_not_sorted(device, method, on_device, purpose):
+    if purpose == "the bounding boxes of groups":
         if device.profile.kind != "gpu" or device.profile.loop_turns is not None:
             pytest.skip("no group counts points by buckets")
         device = tuned(device, binning={"few_of_item": 0})
     points, queries = clouds.uniform(N, 3, seed=1), around(3)
     index = clfrnn.build_index(points, 0.2, method=method, session=device)
-    scratch, refused = Session.scratch, []
-
-    def take(session, size, dtype, *, purpose):
-        if purpose == refusing and not refused:  # once: to find the box of queries takes the like
-            refused.append(purpose)
-            raise clfrnn.DeviceMemoryError("none", needed=1, available=0, largest_allocation=0)
-        return scratch(session, size, dtype, purpose=purpose)
-
-    monkeypatch.setattr(Session, "scratch", take)
     asked = cla.to_device(device.queue, queries) if on_device else queries
-    counts = index.count(asked).get()
-    index.check()
+    with refusing(purpose, most=1) as refused:  # to find the box of queries takes the like
+        counts = index.count(asked)
+        index.check()
     assert refused
-    assert np.array_equal(counts, np.diff(reference.neighbors(points, 0.2, queries=queries).offsets))
+    assert_counts(counts, truth(points, 0.2, queries=queries))
     queries[5] = np.nan
     if on_device:
         index.count(cla.to_device(device.queue, queries))
@@ -264,7 +250,7 @@ def test_a_cpu_sorts_where_no_cache_holds_what_is_gone_through():
 def test_a_copy_is_all_that_a_list_holds_of_its_queries(session):
     """One that nobody has looked at yet, and whose caller writes to the queries meanwhile."""
     points, queries = clouds.uniform(N, 3, seed=1), around(3)
-    expected = reference.neighbors(points, 0.2, queries=queries)
+    expected = truth(points, 0.2, queries=queries)
     session = tuned(session, grid=FEW_ARE_MANY)
     index = clfrnn.build_index(points, 0.2, method="strips", session=session)
     on_device = cla.to_device(session.queue, queries)

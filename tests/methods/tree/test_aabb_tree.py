@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 import math
 import re
@@ -10,10 +11,21 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, RECORDED, as_gpu, set_facts, tuned, with_tuning
+from conftest import (
+    POINTS,
+    RECORDED,
+    as_gpu,
+    assert_counts,
+    assert_same,
+    own_session,
+    refusing,
+    truth,
+    tuned,
+    with_tuning,
+)
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 from clfrnn.methods import METHODS
 from clfrnn.methods.tree.medians import order_by_medians
 from clfrnn.methods.tree.order import TreeOrder
@@ -38,11 +50,10 @@ def tree_of(index):
     return index._traversal.structure
 
 
+@functools.cache
 def as_cpu(session):
-    """A session on the same queue that plans as for a CPU."""
-    other = clfrnn.Session(session.queue)
-    set_facts(other, kind="cpu")
-    return other
+    """A session that plans as for a CPU."""
+    return own_session(session, kind="cpu")
 
 
 def boxes_of(index):
@@ -52,11 +63,6 @@ def boxes_of(index):
     )
     half = corners.shape[1] // 2
     return corners[:, : index.dim], corners[:, half : half + index.dim]
-
-
-def assert_counts(index, points, radius, **kind):
-    expected = np.diff(reference.neighbors(points, radius, **kind).offsets)
-    assert np.array_equal(index.count().get(), expected)
 
 
 # --- the tree ---------------------------------------------------------------------------------------------------------
@@ -182,8 +188,7 @@ def test_blocks_of_the_curve_are_halved(session, monkeypatch, dim, leaf_size, n,
 
 def in_groups_of(session, leaves):
     """A session whose trees are made by groups of so many leaves."""
-    fresh = clfrnn.Session(session.device)
-    return tuned(fresh, tree={"least_group_leaves": leaves, "most_group_leaves": leaves})
+    return tuned(session, tree={"least_group_leaves": leaves, "most_group_leaves": leaves})
 
 
 @pytest.mark.parametrize("leaves", [2, 16])
@@ -203,7 +208,7 @@ def test_tops_of_very_many_groups(session, leaves, dim, dtype):
         assert np.array_equal(high[1:many], np.maximum(high[2::2], high[3::2])[: many - 1])
         assert np.array_equal(low[1], points.min(axis=0))
         assert np.array_equal(high[1], points.max(axis=0))
-        assert_counts(index, each, 0.1)
+        assert_counts(index.count(), truth(each, 0.1))
 
 
 @pytest.mark.parametrize("leaves", [2, 16])
@@ -286,7 +291,7 @@ def test_a_leaf_that_grew_makes_the_next_step_build(session, where):
     for points, said in ((near, "refit"), (scattered, "refit"), (scattered, "rebuilt"), (scattered, "refit")):
         index.update(points if where == "host" else cla.to_device(session.queue, points))
         assert index.last_update == said
-        assert_counts(index, points, 0.1)
+        assert_counts(index.count(), truth(points, 0.1))
 
 
 def test_the_threshold_is_a_ratio_of_volumes(session):
@@ -308,7 +313,7 @@ def test_flat_leaves_have_a_volume(session):
         index.update(flat + np.random.default_rng(8).normal(0, 1e-5, flat.shape).astype(np.float32))
         index.update(flat)
         assert index.last_update == "refit"
-        assert_counts(index, flat, 0.1)
+        assert_counts(index.count(), truth(flat, 0.1))
 
 
 def test_flat_leaves_have_a_volume_without_a_radius(session):
@@ -319,15 +324,13 @@ def test_flat_leaves_have_a_volume_without_a_radius(session):
     for said in ("refit", "rebuilt"):
         index.update(CLOUD)
         assert index.last_update == said
-    assert_counts(index, CLOUD, 0.0)
+    assert_counts(index.count(), truth(CLOUD, 0.0))
 
 
 @pytest.mark.usefixtures("unsliced")
 @pytest.mark.parametrize("kind", [lambda session: session, as_gpu], ids=["itself", "as a gpu"])
-def test_an_update_waits_for_the_step_before_alone(session, kind, monkeypatch):
-    session, waited = kind(session), []
-    wait = cl.Event.wait
-    monkeypatch.setattr(cl.Event, "wait", lambda event: (waited.append(event), wait(event))[1])
+def test_an_update_waits_for_the_step_before_alone(session, kind, calls_of):
+    session, waited = kind(session), calls_of(cl.Event, "wait")
     index = build(CLOUD, session=session, leaf_size=8)
     on_device = cla.to_device(session.queue, CLOUD)
     for _ in range(3):
@@ -335,7 +338,7 @@ def test_an_update_waits_for_the_step_before_alone(session, kind, monkeypatch):
         del waited[:]
         index.update(on_device)
         index.count()
-        assert waited == [before]
+        assert waited == [(before,)]
 
 
 def test_points_that_jump_have_a_new_order_in_every_step(session):
@@ -347,7 +350,7 @@ def test_points_that_jump_have_a_new_order_in_every_step(session):
         here = points if k >= 5 else points[rng.permutation(len(points))]
         index.update(here)
         told.append(index.last_update)
-        assert_counts(index, here, 0.05)
+        assert_counts(index.count(), truth(here, 0.05))
     assert told == ["refit", *["rebuilt"] * 5, "refit", "refit"]
 
 
@@ -361,7 +364,7 @@ def test_points_that_jump_after_a_rest(session):
     assert told == ["refit"] * 5 + ["rebuilt"] * 3
 
 
-def test_a_new_order_without_room_leaves_the_old_points(session, monkeypatch):
+def test_a_new_order_without_memory_leaves_the_old_points(session):
     """Also where the boxes around the new ones were looked at first."""
     points = clouds.uniform(min(2000, POINTS), 3, seed=29)
     index = build(points, 0.05, session=session, leaf_size=8)
@@ -371,16 +374,12 @@ def test_a_new_order_without_room_leaves_the_old_points(session, monkeypatch):
         index.update(before)
     assert tree_of(index)._outgrown_at_once
 
-    def refuse(*_):
-        raise clfrnn.DeviceMemoryError("no room", needed=1, available=0, largest_allocation=0)
-
-    monkeypatch.setattr(tree_of(index), "_build", refuse)
-    with pytest.raises(clfrnn.DeviceMemoryError):
+    with refusing("the places of points on a curve"), pytest.raises(clfrnn.DeviceMemoryError):
         index.update(clouds.uniform(len(points), 3, seed=31))
-    assert_counts(index, before, 0.05)
+    assert_counts(index.count(), truth(before, 0.05))
 
 
-def test_points_that_drift_are_not_looked_at_twice(session, monkeypatch):
+def test_points_that_drift_are_not_looked_at_twice(session):
     """Those whose leaves grow little by little are in no hurry."""
     points = clouds.uniform(min(2000, POINTS), 3, seed=26)
     index = build(points, 0.05, session=session, leaf_size=8)
@@ -389,7 +388,7 @@ def test_points_that_drift_are_not_looked_at_twice(session, monkeypatch):
         at = (at + rng.normal(0, 0.004, at.shape)).astype(np.float32)
         index.update(at)
         assert not tree_of(index)._outgrown_at_once
-    assert_counts(index, at, 0.05)
+    assert_counts(index.count(), truth(at, 0.05))
 
 
 def test_leaves_show_how_crowded_points_are(session):
@@ -437,16 +436,17 @@ def test_leaves_that_held_no_number_grow(session):
             index.check()
     index.update(points)
     assert index.last_update == "rebuilt"
-    assert_counts(index, points, 0.05)
+    assert_counts(index.count(), truth(points, 0.05))
 
 
-def test_a_tree_that_is_never_built_again_asks_for_nothing(session, monkeypatch):
+def test_a_tree_that_is_never_built_again_copies_nothing_to_the_host(session, calls_of):
     """Copies to the host are waited for when they are dropped."""
     index = build(CLOUD, session=session, rebuild_threshold=math.inf)
     on_device = cla.to_device(session.queue, CLOUD)
-    monkeypatch.setattr(cl, "enqueue_copy", None)
+    copies = calls_of(cl, "enqueue_copy")
     index.update(on_device)
     assert index.last_update == "refit"
+    assert not copies
 
 
 def test_growth_stays_where_it_is_until_the_host_has_it(session, monkeypatch):
@@ -477,7 +477,7 @@ def test_growth_stays_where_it_is_until_the_host_has_it(session, monkeypatch):
 
 
 def test_medians_begin_where_the_box_does(session):
-    """Points about the origin are at home in a box that begins below it."""
+    """Points about the origin are inside a box that begins below it."""
     points = clouds.uniform(N, 3, seed=20) - np.float32(0.5)
     index = build(points, 0.05, session=session, construction="median", leaf_size=8, box=(1, 1, 1), periodic=True)
     low, high = boxes_of(index)
@@ -493,12 +493,10 @@ def test_many_dimensions(session, dtype, dim):
     index = build(points, radius, session=session)
     for moved in (points, points[::-1].copy(), points[::-1].copy()):
         index.update(moved)
-        expected = reference.neighbors(moved, radius)
-        found = index.query(sort="index", distances=True).to_host()
-        assert np.array_equal(found.offsets, expected.offsets)
-        assert np.array_equal(found.indices, expected.indices)
+        expected = truth(moved, radius)
+        assert_same(index.query(sort="index", distances=True), expected)
         nearest = index.nearest(points[:20]).distances.get()
-        other = reference.neighbors(moved, radius, queries=points[:20])
+        other = truth(moved, radius, queries=points[:20])
         assert np.array_equal(nearest, np.minimum.reduceat(other.distances, other.offsets[:-1]))
 
 

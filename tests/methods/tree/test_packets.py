@@ -8,10 +8,22 @@ import math
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, RECORDED, as_gpu, structure_of, tuned, with_tuning
+from conftest import (
+    POINTS,
+    RECORDED,
+    as_gpu,
+    assert_counts,
+    assert_nearest,
+    assert_same,
+    joined,
+    structure_of,
+    truth,
+    tuned,
+    with_tuning,
+)
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 from clfrnn.planning import tree_traversal as packs
 from clfrnn.planning.configs import VisitVariant
 from clfrnn.planning.primitives import plan_sample
@@ -32,27 +44,20 @@ def build(points, radius=0.1, *, session, **options):
     return clfrnn.build_index(points, radius, method="aabb_tree", session=session, **options)
 
 
-def assert_counts(index, points, radius, **kind):
-    expected = np.diff(reference.neighbors(points, radius, **kind).offsets)
-    assert np.array_equal(index.count().get(), expected)
-
-
 @pytest.mark.parametrize("of_unit", [0, N], ids=["alone", "shared out"])
 def test_packs_find_what_others_find(session, of_unit):
     """Queries that go down the tree together: of one radius, of radii of their own, halves, parts."""
     points = clouds.uniform(N, 3, seed=10)
     index = build(points, session=tuned(as_gpu(session), tree={"few_queries_a_unit": of_unit}))
     assert structure_of(index).config.packed
-    assert_counts(index, points, 0.1)
+    assert_counts(index.count(), truth(points, 0.1))
     radii = (np.random.default_rng(11).random(N) ** 3 * 0.1).astype(np.float32)
     radii[::7] = 0
-    found = index.query(radius=radii, sort="index").to_host()
-    assert np.array_equal(found.indices, reference.neighbors(points, radii).indices)
-    half = index.query(half=True, sort="index").to_host()
-    assert np.array_equal(half.indices, reference.neighbors(points, 0.1, half=True).indices)
-    parts = [part.to_host().indices for part in index.query_blocks(max_bytes=4 * N, sort="index")]
+    assert_same(index.query(radius=radii, sort="index"), truth(points, radii))
+    assert_same(index.query(half=True, sort="index"), truth(points, 0.1, half=True))
+    parts = list(index.query_blocks(max_bytes=4 * N, sort="index"))
     assert len(parts) > 1
-    assert np.array_equal(np.concatenate(parts), reference.neighbors(points, 0.1).indices)
+    assert_same(joined(parts), truth(points, 0.1))
 
 
 @pytest.mark.parametrize("periodic", [(True, True, True), (False, True, False)])
@@ -63,7 +68,7 @@ def test_packs_look_into_images(session, periodic):
     index = build(points, 0.2, session=as_gpu(session), **domain)
     for moved in (points, points * np.float32(1.6) - np.float32(0.3)):
         index.update(moved)
-        assert_counts(index, moved, 0.2, **domain)
+        assert_counts(index.count(), truth(moved, 0.2, **domain))
 
 
 @pytest.mark.parametrize(
@@ -81,17 +86,12 @@ def test_queries_are_sorted(session, foreign, periodic):
     assert structure_of(index).config.sorts
     assert structure_of(index)._is_crowded()
     for radius in (None, radii) if foreign else (radii,):
-        expected = reference.neighbors(points, 0.2 if radius is None else radius, queries=queries, **domain)
-        found = index.query(queries, radius=radius, sort="index").to_host()
-        assert np.array_equal(found.offsets, expected.offsets)
-        assert np.array_equal(found.indices, expected.indices)
+        expected = truth(points, 0.2 if radius is None else radius, queries=queries, **domain)
+        assert_same(index.query(queries, radius=radius, sort="index"), expected)
         if radius is not None:
             parts = index.query_blocks(queries, radius=radius, sort="index", max_bytes=3000)
-            assert np.array_equal(np.concatenate([part.to_host().indices for part in parts]), expected.indices)
-        nearest = index.nearest(queries, radius=radius).distances.get()
-        has = np.diff(expected.offsets) > 0
-        assert np.array_equal(nearest[has], np.minimum.reduceat(expected.distances, expected.offsets[:-1][has]))
-        assert np.isinf(nearest[~has]).all()
+            assert_same(joined(parts), expected)
+        assert_nearest(index.nearest(queries, radius=radius), expected)
 
 
 def test_crowds_have_their_radii_sorted(session):
@@ -167,10 +167,10 @@ def test_packs_far_apart_in_themselves(session, dim, periodic):
     points = np.mod(points - points[0], np.float32(1))
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
     index = build(points, 0.002, session=as_gpu(session), **domain)
-    assert_counts(index, points, 0.002, **domain)
+    assert_counts(index.count(), truth(points, 0.002, **domain))
     queries = np.random.default_rng(34).permutation(points)[:101]
-    expected = reference.neighbors(points, 0.002, queries=queries, **domain)
-    assert np.array_equal(index.query(queries, sort="index").to_host().indices, expected.indices)
+    expected = truth(points, 0.002, queries=queries, **domain)
+    assert_same(index.query(queries, sort="index"), expected)
 
 
 @pytest.mark.parametrize("of_unit", [0, N], ids=["alone", "shared out"])
@@ -184,7 +184,7 @@ def test_packs_reach_as_far_as_their_queries(session, of_unit, dim, leaf_size):
         index = build(
             points, 1.0, session=tuned(as_gpu(session), tree={"few_queries_a_unit": of_unit}), leaf_size=leaf_size
         )
-        assert_counts(index, points, 1.0)
+        assert_counts(index.count(), truth(points, 1.0))
         found = index.query(radius=0.5).to_host()
         assert not found.indices.size
 
@@ -203,7 +203,7 @@ def test_few_queries_are_divided(session):
     for few, of_unit in ((True, N), (False, 0)):
         index = build(CLOUD, session=tuned(as_gpu(session), tree={"few_queries_a_unit": of_unit}))
         assert f"divided {few}" in index.explain()
-        assert_counts(index, CLOUD, 0.1)
+        assert_counts(index.count(), truth(CLOUD, 0.1))
 
 
 def test_wide_blocks_keep_their_order(session):
@@ -229,7 +229,7 @@ def test_crowds_are_counted_by_several_items_each(session, dim, foreign, periodi
     index = build(points, 0.5, session=tuned(as_gpu(session), tree=CROWDED), leaf_size=5, **domain)
     radii = rng.choice([0, 0.01, 0.1, 0.3, 0.5], 101 if foreign else n).astype(np.float32)
     for radius in (None, 0.2, radii):
-        found = reference.neighbors(points, 0.5 if radius is None else radius, queries=queries, **domain)
+        found = truth(points, 0.5 if radius is None else radius, queries=queries, **domain)
         expected = np.diff(found.offsets)
         assert np.array_equal(index.count(queries, radius=radius).get(), expected)
         own = {} if foreign else {"include_self": True}
@@ -282,7 +282,7 @@ def test_packs_that_nobody_searches_in_look_into_one_image(session):
     points = clouds.uniform(min(200, N), 3, seed=21) + np.float32(4000)
     index = build(points, 0.1, session=as_gpu(session), box=((4000,) * 3, (4001,) * 3), periodic=True)
     parts = index.query_blocks(max_bytes=600, sort="index")
-    expected = reference.neighbors(points, 0.1, box=((4000,) * 3, (4001,) * 3), periodic=True)
+    expected = truth(points, 0.1, box=((4000,) * 3, (4001,) * 3), periodic=True)
     assert np.array_equal(np.concatenate([part.to_host().indices for part in parts]), expected.indices)
     index.count(radius=cla.to_device(index.session.queue, np.full(len(points), -1, np.float32))).get()
     with pytest.raises(clfrnn.InvalidInputError, match="radius"):
@@ -323,7 +323,7 @@ def test_leaves_of_any_size_come_in_chunks(session, band, leaf_size, chunk):
     index = build(points, session=tuned(as_gpu(session), tree={"bands": ((math.inf, band),)}), leaf_size=leaf_size)
     if structure_of(index).config.work_group_size >= band:
         assert (structure_of(index).config.band, structure_of(index).config.chunk) == (band, chunk)
-    assert_counts(index, points, 0.1)
+    assert_counts(index.count(), truth(points, 0.1))
 
 
 @pytest.mark.parametrize(("dim", "leaf_size"), [(2, 33), (5, 9)])
@@ -331,10 +331,8 @@ def test_numbers_of_points_come_with_chunks(session, dim, leaf_size):
     """Where points lie in columns, in one of their own, which counts leave out."""
     points = clouds.uniform(N, dim, seed=2)
     index = build(points, 0.3, session=as_gpu(session), leaf_size=leaf_size)
-    expected = reference.neighbors(points, 0.3)
-    found = index.query(sort="index").to_host()
-    assert np.array_equal(found.offsets, expected.offsets)
-    assert np.array_equal(found.indices, expected.indices)
+    expected = truth(points, 0.3)
+    assert_same(index.query(sort="index"), expected)
 
 
 @pytest.mark.parametrize(("size", "band", "chunk"), [(8, 16, 32), (16, 4, 16)])
@@ -346,7 +344,7 @@ def test_groups_that_a_driver_makes_smaller_search_exactly(session, size, band, 
     config = dataclasses.replace(structure_of(index).config, work_group_size=size, band=band, chunk=chunk)
     structure_of(index)._plan = dataclasses.replace(structure_of(index)._plan, config=config)
     assert structure_of(index).config.names()["band"] == min(size, band)
-    assert_counts(index, CLOUD, 0.1)
+    assert_counts(index.count(), truth(CLOUD, 0.1))
 
 
 @pytest.mark.parametrize("dim", range(1, 13))
