@@ -1,4 +1,4 @@
-"""Turns what users pass into checked arrays: points, queries, radii."""
+"""Arrays of callers on the host: checks points, queries and radii, and converts them."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ __all__ = [
     "round_radii",
 ]
 
-#: OpenCL C's name of each dtype that is computed in.
+#: The name in OpenCL C of each dtype in which distances are computed.
 REAL_OF: dict[np.dtype[Any], str] = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
 DTYPE_OF: dict[str, np.dtype[Any]] = {real: dtype for dtype, real in REAL_OF.items()}
 
-#: Rows are counted in int32, with room for kernels to round up.
+#: Largest number of rows: kernels count rows in int32, and round their number up.
 MOST_ROWS = 2**31 - 2**22
 
 _LARGEST_EXACT_INTEGER = 2**24
 
-#: The square of less is finite in every dtype, and its inverse no rounding to zero.
+#: Radii between this and its inverse have finite squares, and inverses that do not vanish, in every dtype.
 _ORDINARY = 1e18
 
 
@@ -43,9 +43,9 @@ def is_device_array(value: object) -> bool:
 
 
 def host_points(value: object, name: str) -> npt.NDArray[np.floating[Any]]:
-    """`value` as a C-contiguous float32 or float64 array of shape (rows, dim), in native byte order.
+    """Return `value` as a C-contiguous float32 or float64 array of shape (rows, dim), in native byte order.
 
-    float16 and integers up to 2**24 become float32. Anything that would lose digits is refused.
+    float16 and integers up to 2**24 become float32. An array that would lose digits is refused.
     """
     try:
         array = np.asarray(value)
@@ -54,14 +54,14 @@ def host_points(value: object, name: str) -> npt.NDArray[np.floating[Any]]:
             f"{name}: expected an array of shape (rows, dim), got {type(value).__name__} that numpy cannot "
             f"convert ({error}); pass a rectangular array in host memory, or a pyopencl.array.Array"
         ) from None
-    # Nobody has a masked array who has not loaded what makes them; to do so takes longer than most searches.
+    # Masked arrays exist only where numpy.ma is loaded; to load it takes longer than most searches.
     if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise InvalidInputError(f"{name}: expected plain rows, got a masked array; drop the masked rows first")
     return np.ascontiguousarray(_as_real(check_shape(array, name), name))
 
 
 def check_shape(array: Any, name: str) -> Any:
-    """`array` when it has two axes and at least one column."""
+    """Return `array`, or raise unless it has two axes and at least one column."""
     if array.dtype.kind not in "fiubc":
         raise InvalidInputError(
             f"{name}: expected float32 or float64 numbers of shape (rows, dim), got dtype {array.dtype} "
@@ -110,7 +110,7 @@ def check_finite(array: npt.NDArray[np.floating[Any]], name: str) -> None:
 
 
 def raise_non_finite(name: str, row: int, values: object = None) -> None:
-    """The error for a NaN or an infinity in `row`."""
+    """Raise the error for a NaN or an infinity in `row`."""
     got = f" with {np.asarray(values).tolist()}" if values is not None else ""
     raise InvalidInputError(
         f"{name}: expected finite numbers, got NaN or inf in row {row}{got}; remove or repair that row"
@@ -118,12 +118,12 @@ def raise_non_finite(name: str, row: int, values: object = None) -> None:
 
 
 def is_scalar(radius: object) -> bool:
-    """Whether `radius` is one number, or something that is no radius at all and best refused as one."""
+    """Whether `radius` is one number, or something that is refused as one number."""
     return _numbers(radius).ndim == 0
 
 
 def _numbers(radius: object, name: str = "radius") -> npt.NDArray[Any]:
-    """`radius` as an array of real numbers."""
+    """Return `radius` as an array of real numbers."""
     try:
         array = np.asarray(radius)
     except (ValueError, TypeError) as error:
@@ -138,9 +138,9 @@ def _numbers(radius: object, name: str = "radius") -> npt.NDArray[Any]:
 
 
 def one_radius(value: object, dtype: np.dtype[Any], name: str = "radius") -> float:
-    """A scalar radius, rounded to `dtype`."""
+    """Return a scalar radius, rounded to `dtype`."""
     if isinstance(value, float) and 1 / _ORDINARY < value < _ORDINARY:
-        return float(dtype.type(value))  # what most pass: to check what any may takes as long as some launches
+        return float(dtype.type(value))  # most radii: the general check takes as long as several launches
     array = _numbers(value, name)
     if array.ndim:
         raise InvalidInputError(f"{name}: expected a number, got {_shown(value)}; pass a float in the points' unit")
@@ -153,7 +153,7 @@ def one_radius(value: object, dtype: np.dtype[Any], name: str = "radius") -> flo
 
 
 def round_radii(value: object, rows: int, dtype: np.dtype[Any], name: str = "radius") -> npt.NDArray[Any]:
-    """One radius per query, rounded to `dtype`."""
+    """Return one radius per query, rounded to `dtype`."""
     array = _numbers(value, name)
     if array.shape != (rows,):
         raise InvalidInputError(
@@ -165,7 +165,7 @@ def round_radii(value: object, rows: int, dtype: np.dtype[Any], name: str = "rad
 
 
 def check_radii(radii: npt.NDArray[Any], name: str, *, row: bool = True) -> npt.NDArray[Any]:
-    """`radii` when each is finite, not negative, and has a finite square."""
+    """Return `radii`, or raise unless each is finite, not negative, and has a finite square."""
     with np.errstate(all="ignore"):
         bad = ~((radii >= 0) & np.isfinite(radii * radii))
     if bad.any():

@@ -45,7 +45,7 @@ _BARRIER = re.compile(r"^(barrier|(?!get_)\w*(work|sub)_group_\w+|wait_group_eve
 
 
 class Token(NamedTuple):
-    """One word or mark, and its line, counted from 1."""
+    """One word or symbol, and its line, counted from 1."""
 
     text: str
     line: int
@@ -57,7 +57,7 @@ class Token(NamedTuple):
 
 
 def tokens(source: str) -> Iterator[Token]:
-    """The words and marks of `source`, without comments, blanks and quoted text.
+    """The words and symbols of `source`, without comments, blanks and quoted text.
 
     Raises ValueError, with the line, for a comment that never ends.
     """

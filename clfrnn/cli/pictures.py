@@ -50,11 +50,11 @@ def draw_counts(points: np.ndarray[Any, Any], counts: np.ndarray[Any, Any], path
 
 
 def check_picture(path: Path) -> None:
-    """Raise where no picture can be drawn into `path`: before a search that is long, not behind it.
+    """Raise where no picture can be drawn to `path`; called before a long search.
 
     Parameters
     ----------
-    path : its ending says the format, as for matplotlib
+    path : its suffix is the format, as for matplotlib
 
     Raises
     ------

@@ -72,18 +72,18 @@ def _submit(pool: ThreadPoolExecutor, work: Callable[[Given], Made], given: Iter
     return [pool.submit(work, each) for each in given]
 
 
-def _can_load(answer: ProbeResult) -> bool:
-    return not answer.failure and not answer.having("error")
+def _can_load(result: ProbeResult) -> bool:
+    return not result.failure and not result.having("error")
 
 
 def _load(entry: Entry, seconds: float) -> Entry:
     """The entry with the result of loading its library."""
     if entry.error:
         return entry
-    answer = run_probe("library", entry.library, seconds=seconds)
-    error = answer.first("error") or answer.failure
+    result = run_probe("library", entry.library, seconds=seconds)
+    error = result.first("error") or result.failure
     return dataclasses.replace(
-        entry, error=error, fatal=bool(answer.failure), platforms=answer.first("platforms", None)
+        entry, error=error, fatal=bool(result.failure), platforms=result.first("platforms", None)
     )
 
 
@@ -91,10 +91,10 @@ def _alone(entry: Entry, loader: Loader | None, seconds: float) -> tuple[Entry, 
     """The entry and its devices, tried with no other driver present, as one of the drivers ends every program."""
     if entry.error or loader is None or loader.kind != "ocl-icd":
         return entry, []
-    answer = run_probe("devices", seconds=seconds, environment={"OCL_ICD_VENDORS": entry.library})
-    if answer.failure:
-        return dataclasses.replace(entry, error=answer.failure, fatal=True), []
-    return entry, [_try(finding, seconds, alone=entry.library) for finding in answer.having("device")]
+    result = run_probe("devices", seconds=seconds, environment={"OCL_ICD_VENDORS": entry.library})
+    if result.failure:
+        return dataclasses.replace(entry, error=result.failure, fatal=True), []
+    return entry, [_try(finding, seconds, alone=entry.library) for finding in result.having("device")]
 
 
 def _try(finding: Mapping[str, Any], seconds: float, *, alone: str = "") -> Device:
@@ -103,13 +103,13 @@ def _try(finding: Mapping[str, Any], seconds: float, *, alone: str = "") -> Devi
     if "error" in finding:
         return Device(**facts, profile=None, failure=f"the driver does not describe it: {finding['error']}")
     environment = {"OCL_ICD_VENDORS": alone} if alone else None
-    answer = run_probe("device", str(facts["position"]), seconds=seconds, environment=environment)
+    result = run_probe("device", str(facts["position"]), seconds=seconds, environment=environment)
     checks = tuple(
         Check(name=each["check"], outcome=each["outcome"], detail=each.get("detail", ""))
-        for each in answer.having("check")
+        for each in result.having("check")
     )
     profile = DeviceProfile.from_dict(finding["profile"])
-    return Device(**facts, profile=profile, checks=checks, failure=answer.failure)
+    return Device(**facts, profile=profile, checks=checks, failure=result.failure)
 
 
 def _system() -> dict[str, Any]:

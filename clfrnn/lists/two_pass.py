@@ -129,7 +129,7 @@ def list_problem(traversal: Traversal, request: QueryRequest) -> ListProblem:
 def _count(rows: Rows, state: ListState, plan: ListPlan, total: Scratch) -> tuple[cla.Array, FirstPass | None]:
     """Enqueue the count and the scan of a list: its offsets, and what the count left for the rows.
 
-    The number of pairs comes to lie in `total`.
+    The number of pairs is written to `total`.
     """
     traversal, request = rows.traversal, rows.request
     session, facts, m = traversal.session, traversal.structure.list_facts, request.m

@@ -42,7 +42,7 @@ class PointUpdates:
         return update
 
     def _receive(self, points: Any) -> tuple[cla.Array, PendingBox | None]:
-        """Upload new points. The second value is their bounding box for device arrays, and None for host arrays."""
+        """Bring new points to the device; the second value is their bounding box for device arrays, else None."""
         structure = self._structure
         if lies_ready(structure.session, points, structure.dtype) and points.shape == self._shape:
             return points, structure.find_bounds(points)

@@ -176,7 +176,7 @@ class Session(Launcher, Memory):
         return found
 
     def compile_together(self, *selections: Selection) -> None:
-        """Compile these selections as one program, except those that are compiled: most of the time goes by program."""
+        """Compile those of these selections that are not compiled yet, as one program, which takes less time."""
         missing = [each for each in dict.fromkeys(selections) if self._find_selected(each) is None]
         if missing:
             parts = [Part(each.config, each.render, each.names) for each in missing]

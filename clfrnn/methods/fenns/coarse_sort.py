@@ -56,9 +56,9 @@ class CoarseSort:
     def points(self, points: cla.Array, widest: np.floating[Any], box: PendingBox, *images: Scratch) -> CoarseCells:
         """Enqueue the sort of `points`, which also finds their bounding box.
 
-        Points from which a window of half width `widest` reaches into another cell count as near the border. Points
-        that lie inside the periodic box need no image. Cost: three launches, or one for few points; besides the records
-        12 bytes for each cell, and 8 bytes for each cell that the session reuses for the next sort.
+        Points from which a window of half width `widest` reaches into another cell count as near the border. Where all
+        points lie inside the periodic box, they are sorted as they are. Cost: three launches, or one for few points;
+        besides the records 12 bytes for each cell, and 8 bytes for each cell that the session reuses for the next sort.
         """
         return self._sort(points, 2, widest, box, images)
 
