@@ -306,7 +306,7 @@ def _refuse_dim(method: Method, dim: int) -> None:
     if not serving:
         most = max(max(other.dims) for other in METHODS.values())
         raise InvalidInputError(
-            f"points: expected at most {most} coordinates a point, got {dim}; no method serves so many: leave out "
+            f"points: expected at most {most} coordinates a point, got {dim}; no method serves that many: leave out "
             "columns that are no coordinates, or project the points"
         )
     raise InvalidInputError(

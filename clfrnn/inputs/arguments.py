@@ -107,7 +107,7 @@ def _value(name: str, argument: Argument, given: Any, kind: _Kind, dim: int) -> 
     if not fits or numbers.dtype.kind not in ("fiub" if kind.dtype.kind == "f" else "iub"):
         whole = "whole " if kind.dtype.kind in "iu" else ""
         what = f"a {whole}number" if wanted == 1 else f"{wanted} {whole}numbers"
-        how = "a number of Python's or numpy's" if wanted == 1 else "a sequence or an array of so many"
+        how = "a number of Python's or numpy's" if wanted == 1 else "a sequence or an array of as many"
         raise ArgumentError(f"{name}: expected {what} for '{argument.ctype} {name}', got {_shown(given)}; pass {how}")
     with np.errstate(all="ignore"):
         lanes = np.zeros(kind.stored, kind.dtype)

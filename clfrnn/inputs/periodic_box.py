@@ -81,7 +81,7 @@ def check_images(box: PeriodicBox, radius: float, n: int) -> None:
     if max(n, 1) * box.most_images(radius) >= _MOST_NEIGHBORS:
         shortest = min(length for length in box.lengths if length)
         raise InvalidInputError(
-            f"radius: {radius!r} reaches over so many images of the box, the shortest {shortest!r} long, that a query "
+            f"radius: {radius!r} reaches over images of the box, the shortest {shortest!r} long, among which a query "
             f"could have {max(n, 1) * box.most_images(radius):.2g} neighbors; 2**31 can be counted. Take a smaller one"
         )
 

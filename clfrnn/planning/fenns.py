@@ -167,7 +167,7 @@ def plan_block(profile: DeviceProfile, tuning: Tuning, *, problem: Problem, grid
 
 
 def _covers_many_images(problem: Problem, grid: CellGrid) -> bool:
-    """Whether a window may cover so many images of cells that their number overflows."""
+    """Whether a window may cover more images of cells than an int32 counts."""
     reach = padded_radius(problem.radius, problem.real)
     around = (math.ceil(min(reach / side, 2.0**40)) + 3 for side in grid.sides)
     return math.prod(2 * each + 1 for each in around) > _MOST_NEIGHBORS

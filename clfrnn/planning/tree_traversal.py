@@ -43,7 +43,7 @@ class TreeWalkConfig(RunConfig):
     sorts: bool
     #: whether queries with radii of their own are sorted by radius, so that adjacent queries have as much to do
     ranks: bool
-    #: whether neighbors are so many that whole leaves lie within the radius, and that lists are written by sectors
+    #: whether queries have enough neighbors that whole leaves lie within the radius, and lists are written by sectors
     many: bool
     #: queries of a packet that test the same leaves: a band
     band: int

@@ -11,8 +11,8 @@ __all__ = ["PrimitiveTuning"]
 class PrimitiveTuning(Section):
     """Groups and tiles. On a CPU the work-items of a group run in turn: groups are narrow, and items have many rows.
 
-    Groups of one work-item need no barriers, on which a compiler for CPUs spends most of its work: PoCL took a quarter
-    of a second less for each kernel of a scan or a box than with groups of eight, and the kernels took no longer.
+    Groups of one work-item need no barriers, on which a compiler for CPUs spends most of its work: a kernel of
+    a scan or a box compiled a quarter of a second sooner than with groups of eight, and took no longer.
     """
 
     #: groups of a pass over an array, for each compute unit

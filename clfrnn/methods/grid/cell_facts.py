@@ -1,0 +1,102 @@
+"""CellFacts: what follows from a grid for its windows and for plans of lists."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+
+from ...domain import CellGrid
+from ...first_pass.base import ListFacts
+from ...planning.configs import WalkConfig
+from ...planning.problem import Problem
+from ...runtime.scratch import INT
+
+__all__ = ["CellFacts"]
+
+#: Words of a hit mask, as a share of those that follow from the rows and runs of a window. With a smaller share,
+#: queries of uniform clouds exceed them.
+_WORDS = 0.85
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CellFacts:
+    """Facts that follow from a grid, each computed when it is first needed."""
+
+    problem: Problem
+    grid: CellGrid
+    config: WalkConfig
+    #: slots of a neighbor buffer for each query
+    slots: int
+    #: the mean number of neighbors from which on a list is written from a hit mask, several indices at once
+    mask_neighbors: float
+
+    @functools.cached_property
+    def window(self) -> tuple[float, float]:
+        """The expected rows of cells and candidates in a query's window.
+
+        The candidates follow from the crowding of the survey; on a torus, points that share the addresses are added.
+        """
+        grid, survey, problem = self.grid, self.problem.survey, self.problem
+        radius = max(problem.radius, max(grid.sides) * 1e-6)
+        windows = [2.0 * radius / side + 2.0 for side in grid.sides]
+        crowded = (1.0 + survey.others) * math.prod(
+            [window * side / radius for window, side in zip(windows, grid.sides, strict=True)]
+        )
+        images = 1.0 if problem.box is None else problem.box.images(problem.radius)
+        share = math.prod([min(1.0, window / many) for window, many in zip(windows, grid.shape, strict=True)])
+        rows = math.prod(
+            [
+                window if period else min(window, many)
+                for window, many, period in zip(windows[1:], grid.shape[1:], grid.periods[1:], strict=True)
+            ]
+        )
+        most = images * problem.n
+        return rows, min(most, crowded + share * most * grid.wrapped)
+
+    @functools.cached_property
+    def wraps_once(self) -> bool:
+        """Whether the window of a query in the box crosses at most one edge of each axis, and meets no cell twice."""
+        box, radius = self.problem.box, self.problem.radius
+        assert box is not None, "windows wrap in a periodic box"
+        # Half a padding more covers the rounding of the window itself.
+        reaches = [radius + 1.5 * pad for pad in box.pads(self.grid.low, self.problem.real)]
+        return box.exceeds_windows(reaches) and self.grid.has_unique_addresses(reaches)
+
+    @functools.cached_property
+    def lists(self) -> ListFacts:
+        """The facts that plans of lists depend on."""
+        config, survey, radius = self.config, self.problem.survey, self.problem.radius
+        found = survey.neighbors(radius)
+        if config.columns:
+            words = min(found + 4 * survey.spread(radius), 4 * found) + 4
+            size, spare = INT.itemsize, config.width
+        else:
+            words = min(self._words_of_bits(found), found + 4 * math.sqrt(found) + 4)
+            size, spare = 2 * INT.itemsize, 0
+        return ListFacts(
+            slots=self.slots,
+            mask_words=words if found >= self.mask_neighbors else 0.0,
+            mask_word_bytes=size,
+            mask_spare=spare,
+            by_sectors=not config.columns and found >= self.mask_neighbors,
+        )
+
+    def _words_of_bits(self, found: float) -> float:
+        """Words of a hit mask that few queries with `found` neighbors exceed.
+
+        A ball meets some rows of cells, and the run of candidates in each row takes a word for every 32 candidates, and
+        at least one. Where points crowd unevenly, runs are longer.
+        """
+        along, *across = [side / max(self.problem.radius, max(self.grid.sides) * 1e-6) for side in self.grid.sides]
+        radius, area = self.problem.radius, math.prod(across)
+        # The rows that a disc meets. The run of a row holds a share of the candidates in the ball.
+        rows = 1.0 + sum([2.0 / side for side in across])
+        ball = math.pi
+        if self.problem.dim == 3:
+            rows += math.pi / area
+            ball *= 4.0 / 3.0
+        run = found * (2.0 + 2.0 * along) * area / ball
+        excess = max(0.0, self.problem.survey.spread(radius) ** 2 - found)
+        run *= 1.0 + 2.0 * math.sqrt(excess) / max(found, 1.0)
+        return _WORDS * rows * (1.0 + run / 32)
