@@ -11,7 +11,7 @@ from conftest import POINTS, ROOT, WAYS, own_session, rows_of, truth, tuned, vis
 import clfrnn
 from clfrnn import clouds
 from clfrnn.methods import METHODS
-from clfrnn.runtime.program import complaints
+from clfrnn.runtime.program import compile_errors
 
 EXAMPLES = ROOT / "docs/examples"
 MINE = ("sph_density", "radial_distribution", "own_kernel")
@@ -612,7 +612,7 @@ a += y;
     ],
 )
 def test_logs_of_several_compilers(log):
-    [complaint] = complaints(SOURCE, log)
+    [complaint] = compile_errors(SOURCE, log)
 
     assert complaint == ("per_neighbor", 1, 6, "use of 'y'", "a += y;")
     assert str(complaint) == "per_neighbor, line 1: use of 'y'\n    a += y;\n         ^"
@@ -627,12 +627,12 @@ def test_logs_of_several_compilers(log):
     ],
 )
 def test_logs_that_count_the_lines_of_the_whole(log):
-    assert complaints(SOURCE, log) == []
-    [complaint] = complaints(SOURCE, log, named=False)
+    assert compile_errors(SOURCE, log) == []
+    [complaint] = compile_errors(SOURCE, log, named=False)
     assert complaint[:2] == ("state", 2)
     assert complaint.text == "float b = z;"
-    assert complaints(SOURCE, log.replace("4", "7"), named=False) == []
-    assert complaints(SOURCE, "<source>:90:1: error: far", named=False) == []
+    assert compile_errors(SOURCE, log.replace("4", "7"), named=False) == []
+    assert compile_errors(SOURCE, "<source>:90:1: error: far", named=False) == []
 
 
 def test_a_driver_that_ignores_names_of_lines(session, monkeypatch):

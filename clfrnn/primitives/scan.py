@@ -39,18 +39,18 @@ def exclusive_scan(
     and two passes, or one of each for few counts; nothing is waited for.
     """
     slots = packed.slots if packed else 0
-    way = session.once(_find_way, counts.size, slots, starts.dtype, total is not None)
-    if total is None and way.sums is LONG:
+    plan = session.once(_plan_scan, counts.size, slots, starts.dtype, total is not None)
+    if total is None and plan.sums is LONG:
         total = session.scratch(1, LONG, purpose="a total that the starts end with")
     to_total: tuple[Any, ...] = () if total is None else total.arguments
     read = (counts.base_data,) if packed is None else (counts.base_data, packed.buffer.base_data)
-    kernels, size, spans = way.kernels, way.work_group_size, (way.n, way.span, *read)
-    if way.few:
-        session.launch(kernels["scan_few"], way.items, size, *spans, starts.base_data, *to_total)
+    kernels, size, spans = plan.kernels, plan.work_group_size, (plan.n, plan.span, *read)
+    if plan.few:
+        session.launch(kernels["scan_few"], plan.items, size, *spans, starts.base_data, *to_total)
     else:
-        partials = session.scratch(way.items // size, way.sums, purpose="the sums of shares").base_data
-        session.launch(kernels["sum_shares"], way.items, size, *spans, partials)
-        session.launch(kernels["scan_shares"], way.items, size, *spans, partials, starts.base_data, *to_total)
+        partials = session.scratch(plan.items // size, plan.sums, purpose="the sums of shares").base_data
+        session.launch(kernels["sum_shares"], plan.items, size, *spans, partials)
+        session.launch(kernels["scan_shares"], plan.items, size, *spans, partials, starts.base_data, *to_total)
 
 
 def counts_between(session: Session, starts: cla.Array) -> Scratch:
@@ -64,7 +64,7 @@ def counts_between(session: Session, starts: cla.Array) -> Scratch:
     return counts
 
 
-class _Way(NamedTuple):
+class _ScanPlan(NamedTuple):
     """The plan of a scan: groups of work-items with a span of counts each."""
 
     kernels: Mapping[str, Kernel]
@@ -85,7 +85,7 @@ def scan_selection(session: Session, n: int, starts: np.dtype[Any]) -> Selection
 def _select(
     session: Session, n: int, buffer_slots: int, starts: np.dtype[Any], whole: bool
 ) -> tuple[Selection, np.dtype[Any]]:
-    """The kernels that scan `n` counts, see :func:`_find_way`, and the type of their sums.
+    """The kernels that scan `n` counts, see :func:`_plan_scan`, and the dtype of their sums.
 
     On a CPU sums are of type long in any case: scans take no longer, and one program serves them all.
     """
@@ -97,9 +97,9 @@ def _select(
     return Selection("primitives/scan", config, ("scan_few",) if few else ("sum_shares", "scan_shares")), sums
 
 
-def _find_way(session: Session, n: int, buffer_slots: int, starts: np.dtype[Any], whole: bool) -> _Way:
-    """The way of `n` counts, packed where a buffer has slots; the `whole` sum is written apart, too."""
-    # A GPU shares tiles among groups in one launch, too: to read what comes before takes each less than a launch.
+def _plan_scan(session: Session, n: int, buffer_slots: int, starts: np.dtype[Any], whole: bool) -> _ScanPlan:
+    """The plan for `n` counts, packed where a buffer has slots; the `whole` sum is also written by itself."""
+    # On a GPU groups share the tiles of one launch too: reading all earlier counts takes each group less than a launch.
     alone = session.profile.kind != "gpu"
     selection, sums = _select(session, n, buffer_slots, starts, whole)
     few = "scan_few" in selection.names
@@ -110,4 +110,4 @@ def _find_way(session: Session, n: int, buffer_slots: int, starts: np.dtype[Any]
         groups = max(1, -(-n // span))
     else:
         groups, span = share_out(session.profile, session.tuning, n, tile)
-    return _Way(kernels=kernels, work_group_size=group, items=groups * group, n=n, span=span, sums=sums, few=few)
+    return _ScanPlan(kernels=kernels, work_group_size=group, items=groups * group, n=n, span=span, sums=sums, few=few)

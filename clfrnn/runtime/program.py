@@ -1,4 +1,4 @@
-"""Compiles source text, once per text, and shrinks a work-group until the compiled kernels agree to it."""
+"""Compiles source text, once for each text, and reduces work-groups until the compiled kernels allow their size."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from ..functions import PIECES
 from ..planning.configs import KernelConfig
 from ..profile import DeviceProfile
 
-__all__ = ["Complaint", "Kernel", "Part", "ProgramCache", "complaints"]
+__all__ = ["CompileError", "Kernel", "Part", "ProgramCache", "compile_errors"]
 
-#: An option for every compiler: no warnings, whose number some drivers write to the terminal. Errors are reported.
+#: Option that switches warnings off, whose number some drivers write to the terminal. Errors are reported.
 _WARNINGS = "-w"
 
-#: Of the mistakes in a user's code, so many are shown: compilers stumble over the first ones again and again.
-_MOST_COMPLAINTS = 8
+#: Largest number of errors in a user's code that are shown: later errors often follow from the first.
+_MOST_ERRORS = 8
 
 _LINE = re.compile(r'[ \t]*#line (\d+) "(\w+)"')
 _SEVERITY = r"(?:fatal\ )?error|warning|note|remark"
-#: A line of a log: file:line:column: error: text, or error: file:line:column: text, or "file", line 2: error: text.
+#: The forms of a line in a log: file:line:column: error: text, or error: file:line:column: text, or "file", line 2:
+#: error: text.
 _LOG = re.compile(
     rf"""^\s*(?:(?P<before>{_SEVERITY}):\s*)?"?(?P<file>[^\s"].*?)"?(?::|,?\ line\ )(?P<line>\d+)(?::(?P<column>\d+))?
         (?:\ <Spelling=[^>]*>)?:\s*(?:(?P<behind>{_SEVERITY}):\s*)?(?P<text>.*\S)""",
@@ -37,39 +38,39 @@ _LOG = re.compile(
 
 
 class Kernel:
-    """A compiled kernel that learns the types of its arguments from its first call, and keeps the numbers of the last.
+    """A compiled kernel that notes the types of its arguments at its first call, and the numbers of its last call.
 
-    pyopencl sets an argument whose type it was told in a fraction of a microsecond; one that it has to look at first
-    takes ten, more than the launch itself. Most launches of a loop differ from the one before in their buffers alone,
-    and to set only these takes half as long: so it is where all numbers are the very objects they were, which it
-    therefore pays to keep. Buffers are not kept: they would never come back to their pool.
+    pyopencl sets an argument of a known type in a fraction of a microsecond; an argument of unknown type takes ten
+    microseconds, more than the launch itself. Most launches in a loop differ from the last one in their buffers alone,
+    and it takes half as long to set only these. That is done where all numbers are the same objects as in the last
+    call, so the kernel holds references to them. It holds none to buffers, which could then not return to their pool.
     """
 
     __slots__ = ("_buffers", "_compiled", "_numbers", "_set", "name")
 
     def __init__(self, compiled: cl.Kernel) -> None:
         self._compiled = compiled
-        #: the places of buffers
+        #: the positions of buffers among the arguments
         self._buffers: tuple[int, ...] = ()
-        #: takes the numbers out of all arguments; None before the first call
+        #: a function that selects the numbers among the arguments; None before the first call
         self._numbers: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None
-        #: the numbers that are set; None where that is not known
+        #: the numbers that are set; None where they are not known
         self._set: tuple[Any, ...] | None = None
         self.name: str = compiled.function_name
 
     def largest_group(self, device: cl.Device) -> int:
-        """The largest work-group that the driver says this kernel can have."""
+        """The largest work-group that the driver allows for this kernel."""
         return int(self._compiled.get_work_group_info(cl.kernel_work_group_info.WORK_GROUP_SIZE, device))
 
     def required_group(self, device: cl.Device) -> int:
-        """The size of the work-groups that it was compiled for, 0 where it was for any."""
+        """The size of work-groups that the kernel was compiled for, 0 for any size."""
         return int(self._compiled.get_work_group_info(cl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, device)[0])
 
     def enqueue(self, queue: cl.CommandQueue, size: int, work_group_size: int, arguments: Sequence[Any]) -> cl.Event:
-        """Launch over `size` work-items. An argument at one place has the same type in every call.
+        """Launch over `size` work-items. The argument at a position has the same type in every call.
 
-        A Python integer is an ``int`` of OpenCL C: to make a numpy one of it takes as long as to set it. Vectors do not
-        change once they were passed: the same array means the same numbers.
+        A Python integer is an ``int`` of OpenCL C, as converting it to numpy takes as long as setting it. Vectors that
+        were passed must not change: the same array means the same numbers.
         """
         compiled, before = self._compiled, self._set
         numbers = (self._numbers or self._learn(arguments))(arguments)
@@ -77,7 +78,7 @@ class Kernel:
             for place in self._buffers:
                 compiled.set_arg(place, arguments[place])
         else:
-            self._set = None  # should one of them be refused
+            self._set = None  # in case an argument is refused
             compiled.set_args(*arguments)
             self._set = numbers
         return cl.enqueue_nd_range_kernel(queue, compiled, (size,), (work_group_size,))
@@ -86,12 +87,12 @@ class Kernel:
         types = [_argument_type(argument) for argument in arguments]
         self._compiled.set_scalar_arg_dtypes(types)
         self._buffers = tuple(place for place, kind in enumerate(types) if kind is None)
-        self._numbers = _picker([place for place, kind in enumerate(types) if kind is not None])
+        self._numbers = _selector([place for place, kind in enumerate(types) if kind is not None])
         return self._numbers
 
 
-def _picker(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """What takes the elements at these places out of a sequence, as a tuple however many they are."""
+def _selector(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """A function that selects the elements of a sequence at these positions, as a tuple of any length."""
     if len(places) > 1:
         return operator.itemgetter(*places)
     return lambda arguments: tuple(arguments[place] for place in places)
@@ -107,19 +108,19 @@ def _argument_type(argument: Any) -> np.dtype[Any] | None:
 
 
 class Part(NamedTuple):
-    """A part of a program: what it is specialised by, its text for a config, and its kernels; without names, all."""
+    """A part of a program: its config, its text for a config, and its kernels by name; without names, all."""
 
     config: KernelConfig
     render: Callable[[Any], str]
     names: Collection[str] = ()
 
     def of(self, kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
-        """The kernels of this part among all of a program."""
+        """The kernels of this part among those of the program."""
         return {name: kernels[name] for name in self.names or kernels}
 
 
 class ProgramCache:
-    """The compiled programs of one context, keyed by source text. ``compiled`` counts compilations."""
+    """The compiled programs of one context by their source text; ``compiled`` is the number of compilations."""
 
     def __init__(self, context: cl.Context, device: cl.Device, profile: DeviceProfile) -> None:
         self._context = context
@@ -129,11 +130,11 @@ class ProgramCache:
         self.compiled = 0
 
     def build_to_fit(self, *parts: Part) -> list[tuple[dict[str, Kernel], Any]]:
-        """The kernels of each part by name, and the config that they were compiled for in the end; all in one program.
+        """Compile all parts as one program, and return the kernels of each part by name with the final config.
 
-        A driver may allow a kernel smaller groups than the device does in general (registers, barriers); the
-        group of its part is halved until all kernels of the part allow it. The size falls at each turn, so this ends.
-        Parts declare nothing of the same name, and are compiled with the same options.
+        A driver may allow smaller groups for a kernel than the device allows in general, because of registers or
+        barriers. The group of a part is then halved until all kernels of the part allow it. Parts must not declare
+        equal names, and are compiled with the same options.
         """
         while True:
             kernels = self._build(parts)
@@ -143,7 +144,7 @@ class ProgramCache:
             parts = tuple(fitted)
 
     def _fit(self, part: Part, kernels: Mapping[str, Kernel]) -> Part:
-        """The part with groups that all of its kernels allow, as the driver says it of those that were compiled."""
+        """The part with groups that all of its compiled kernels allow."""
         allowed, size = min(map(self._largest_group, part.of(kernels).values())), part.config.work_group_size
         if allowed >= size or size == 1:
             return part
@@ -172,19 +173,19 @@ class ProgramCache:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)
             program = cl.Program(self._context, source).build(options, devices=[self._device])
-            # program.all_kernels() never lets go of them (pyopencl 2026.1.4), nor so of their context.
+            # program.all_kernels() holds the kernels, and so their context, for ever (pyopencl 2026.1.4).
             names = program.get_info(cl.program_info.KERNEL_NAMES).split(";")
             return {name: Kernel(cl.Kernel(program, name)) for name in names}
 
     def _explain(self, config: KernelConfig, source: str, log: str) -> str:
-        """What a user reads when the driver's compiler refuses `source`, and says `log`."""
+        """The message for a user when the driver's compiler refuses `source` with this `log`."""
         pieces = _pieces(source)
         if not pieces:
             return (
                 f"{self._profile}: the driver's compiler refused a kernel of clfrnn's.\n{config}\n{log}\n"
                 "The exception's `source` holds the numbered text; please report it together with this message."
             )
-        found = complaints(source, log) or self._count_lines(config, source)
+        found = compile_errors(source, log) or self._errors_by_line(config, source)
         if not found:
             return (
                 f"function: {self._profile}: the driver's compiler refused the kernel with this NeighborFunction in "
@@ -193,8 +194,8 @@ class ProgramCache:
                 "of a built-in function, say: rename it, or take code away until it compiles. The exception's `source` "
                 f"holds the numbered text, with the pieces {', '.join(pieces)}."
             )
-        shown = "\n".join(map(str, found[:_MOST_COMPLAINTS]))
-        more = f"\n... and {len(found) - _MOST_COMPLAINTS} more" if len(found) > _MOST_COMPLAINTS else ""
+        shown = "\n".join(map(str, found[:_MOST_ERRORS]))
+        more = f"\n... and {len(found) - _MOST_ERRORS} more" if len(found) > _MOST_ERRORS else ""
         return (
             f"function: {self._profile}: the driver's compiler refused the code of this NeighborFunction.\n"
             f"{shown}{more}\n"
@@ -202,17 +203,17 @@ class ProgramCache:
             "declares; in per_neighbor also j, d2, dx and shift. The exception's `source` holds the whole kernel."
         )
 
-    def _count_lines(self, config: KernelConfig, source: str) -> list[Complaint]:
-        """The complaints of a driver that says lines of the whole text, whatever the text calls them."""
+    def _errors_by_line(self, config: KernelConfig, source: str) -> list[CompileError]:
+        """The errors of a driver that ignores ``#line`` and reports lines of the whole text."""
         try:
             self._compile("\n".join("" if _LINE.match(line) else line for line in source.split("\n")), config)
         except cl.Error as error:
-            return complaints(source, str(error), named=False)
+            return compile_errors(source, str(error), named=False)
         return []
 
 
-class Complaint(NamedTuple):
-    """What a compiler says about a line of a user's piece."""
+class CompileError(NamedTuple):
+    """An error of a compiler about a line of a user's piece."""
 
     piece: str
     line: int
@@ -224,15 +225,15 @@ class Complaint(NamedTuple):
         where = f"{self.piece}, line {self.line}: {self.message}"
         if not self.text.strip():
             return where
-        # The text keeps its tabs, so that the mark below it stands right however wide they are.
+        # The text has its tabs, so that the mark below it is in the right column for any width of tabs.
         blank = "".join("\t" if letter == "\t" else " " for letter in self.text[: (self.column or 1) - 1])
         return f"{where}\n    {self.text.rstrip()}" + (f"\n    {blank}^" if self.column else "")
 
 
-def complaints(source: str, log: str, *, named: bool = True) -> list[Complaint]:
-    """The errors in a compiler's `log` about the pieces of a user that `source` holds, each once.
+def compile_errors(source: str, log: str, *, named: bool = True) -> list[CompileError]:
+    """The errors in a compiler's `log` about a user's pieces in `source`, without duplicates.
 
-    Without `named`, the log does not go by the names that ``#line`` gave the pieces: it counts lines of the whole.
+    Without `named`, the log counts lines of the whole text and ignores the names of ``#line``.
     """
     pieces = _pieces(source)
     found = []
@@ -253,19 +254,19 @@ def complaints(source: str, log: str, *, named: bool = True) -> list[Complaint]:
             lines = pieces[piece][1]
             column = int(match["column"]) if match["column"] else None
             text = lines[line - 1] if 1 <= line <= len(lines) else ""
-            found.append(Complaint(piece, line, column, match["text"], text))
+            found.append(CompileError(piece, line, column, match["text"], text))
     return list(dict.fromkeys(found))
 
 
 def _pieces(source: str) -> dict[str, tuple[int, list[str]]]:
-    """The pieces of a user that `source` holds, by name: the number of the first line in the whole, and all lines."""
+    """The user's pieces in `source` by name: the number of their first line in the whole text, and their lines."""
     return {name: (first, lines) for name, first, lines in _spans(source.split("\n")) if name in PIECES}
 
 
 def _spans(lines: Sequence[str]) -> Iterator[tuple[str, int, list[str]]]:
-    """What stands between each ``#line`` and the next: its name, the number of its first line, its lines."""
-    marks = [(number, match[2]) for number, line in enumerate(lines, 1) if (match := _LINE.match(line))]
-    for (number, name), (end, _) in itertools.pairwise([*marks, (len(lines) + 1, "")]):
+    """The parts of a text between ``#line`` directives: name, number of the first line, lines."""
+    directives = [(number, match[2]) for number, line in enumerate(lines, 1) if (match := _LINE.match(line))]
+    for (number, name), (end, _) in itertools.pairwise([*directives, (len(lines) + 1, "")]):
         yield name, number + 1, list(lines[number : end - 1])
 
 

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 __all__ = ["only_kernels", "own_function", "render", "render_inline", "template_root"]
 
-#: What compilers are told to call the lines that are not a user's.
+#: The name in ``#line`` directives of lines that are not a user's.
 PROGRAM = "clfrnn"
 
-#: A kernel of a template with the comment above it: its first line begins with "kernel", its last one is a brace alone.
+#: A kernel of a template with the comment above it. Its first line begins with "kernel", and its last line is a brace.
 _KERNEL = re.compile(r"^(?://[^\n]*\n)*kernel\b.*?^void (\w+)\(.*?^\}\n", re.MULTILINE | re.DOTALL)
 
 
 def template_root() -> Path:
-    """The folder of the templates: inside the installed package, else beside it in a checkout."""
+    """The folder of the templates: inside the installed package, else beside the package in a checkout."""
     package = Path(__file__).resolve().parents[1]
     for root in (package / "templates", package.parent / "templates"):
         if (root / "common/types.mako").is_file():
@@ -43,7 +43,7 @@ def template_root() -> Path:
 
 @functools.cache
 def _lookup(root: Path) -> TemplateLookup:
-    from mako.lookup import TemplateLookup  # noqa: PLC0415 — takes longer to import than all texts take to be read
+    from mako.lookup import TemplateLookup  # noqa: PLC0415 — its import takes longer than reading all cached texts
 
     return TemplateLookup(directories=[str(root)], strict_undefined=True, input_encoding="utf-8")
 
@@ -77,7 +77,7 @@ def render(
     function: WalkFunction | None = None,
     variant: VisitVariant | None = None,
 ) -> str:
-    """The OpenCL C of the template `stem` for `config`: its build kernels, or with `function` its walk."""
+    """The OpenCL C of the template `stem` for `config`: its build kernels, or the walk that runs `function`."""
     names = dataclasses.asdict(variant or VisitVariant()) | config.names()
     names |= {"function": function, "sector": SECTOR, "count_bits": count_bits(names.get("buffer_slots", 0))}
     path = f"{stem}.cl.mako"
@@ -87,7 +87,7 @@ def render(
 def only_kernels(source: str, names: Collection[str]) -> str:
     """The `source` of a template without the kernels that are not in `names`.
 
-    Raises KeyError where the source lacks one of them.
+    Raises KeyError for a name that the source lacks.
     """
     found = {match[1] for match in _KERNEL.finditer(source)}
     if missing := set(names) - found:
@@ -96,7 +96,7 @@ def only_kernels(source: str, names: Collection[str]) -> str:
 
 
 def _resume_lines(source: str) -> str:
-    """Where a user's piece ends, say the line of the whole source again."""
+    """Insert ``#line`` directives with the lines of the whole source where a user's piece ends."""
     if "//@ RESUME" not in source:
         return source
     lines = source.split("\n")
@@ -107,10 +107,10 @@ def _resume_lines(source: str) -> str:
 
 
 def render_inline(stem: str, config: KernelConfig) -> dict[str, str]:
-    """The walk of a method as a piece of another kernel.
+    """The walk of a method as a part of another kernel.
 
-    In parts: PRELUDE, what stands before kernels; PARAMETERS; POINT and POINT_ID, expressions of a place; BEGIN and
-    END, the code before and behind what runs for each neighbor.
+    The parts are PRELUDE, which stands before kernels; PARAMETERS; POINT and POINT_ID, expressions of a place; BEGIN
+    and END, the code before and after what runs for each neighbor.
     """
     source = render(stem, config, WalkFunction(own=True), VisitVariant(inline=True))
     pieces = re.split(r"^\s*//@ (\w+)\s*$", "//@ PRELUDE\n" + source, flags=re.MULTILINE)
@@ -133,9 +133,10 @@ def own_function(
 ) -> WalkFunction:
     """The library's own function `name` ("count", "write", "nearest") from ``traversal/functions.mako``.
 
-    ``offset`` is the type of list offsets, ``distances`` is "", "root" or "square", ``components`` names coordinates;
-    a ``bounded`` list may turn out to be too short, and of one that is ``held`` so many neighbors are written at once.
-    Counts that are ``small`` may be written as bytes, and nearest neighbors in ``pairs`` of such a type.
+    ``offset`` is the type of list offsets, ``distances`` is "", "root" or "square", and ``components`` are the suffixes
+    of coordinates. A ``bounded`` function does not write beyond the capacity of a list, and one with ``held`` collects
+    that many indices before it writes them. With ``small``, counts may be written as bytes; with ``pairs``, nearest
+    neighbors may be written as pairs of integers of that type.
     """
     flags: dict[str, Any] = {"offset": offset, "distances": distances, "vectors": vectors, "shifts": shifts}
     flags |= {"bounded": bounded, "held": held, "components": components, "small": small, "pairs": pairs}

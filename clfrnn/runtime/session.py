@@ -1,4 +1,4 @@
-"""Session: a queue, what its device offers, the programs compiled for it, and numbers on their way to and from it."""
+"""Session: a queue, the profile of its device, compiled programs, memory, and copies to and from the host."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ __all__ = ["Selection", "Session"]
 Config = TypeVar("Config", bound=KernelConfig)
 Found = TypeVar("Found")
 
-#: What was found out once is remembered of so many questions.
-_MOST_ANSWERS = 256
+#: Largest number of cached results.
+_MOST_RESULTS = 256
 
-#: Sessions are numbered as they are made.
+#: The numbers of sessions.
 _NUMBERS = itertools.count()
 
-#: Serial numbers begin far from what memory happens to hold, small counts and zeros.
+#: The first serial number, which memory does not contain by chance as it may contain small counts and zeros.
 _FIRST_SERIAL = 0x5EED0001
 
 
 class Selection(NamedTuple):
-    """Kernels of a template for a config, by their names; all of the template where there are none."""
+    """Kernels of a template for a config, by their names; without names, all kernels of the template."""
 
     stem: str
     config: KernelConfig
@@ -55,24 +55,27 @@ class Selection(NamedTuple):
 
 
 class Session(Launcher, Memory):
-    """One device at work. Everything below :mod:`clfrnn.api` is handed its session explicitly.
+    """One device at work. All modules below :mod:`clfrnn.api` get their session as an argument.
 
     Parameters
     ----------
     device : None, int, str, pyopencl.Device or in-order pyopencl.CommandQueue
-        None takes ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU, one whose
-        driver ends long loops coming last; an int counts in :func:`clfrnn.devices`; a str is a part of a device's or
-        platform's name. The session makes a queue of its own for it, without profiling, which some drivers take 5 µs
-        a launch for. Who wants event times passes a queue with it; see :meth:`recorded`.
+        None takes ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU; devices whose
+        drivers bound loops come last. An int is a position in :func:`clfrnn.devices`. A str is a part of the name of a
+        device or platform. The session then makes a queue without profiling, which costs 5 µs for each launch on some
+        drivers; for times of events pass a queue with profiling, see :meth:`recorded`.
 
     Raises
     ------
     NoDeviceError
         No device fits.
     InvalidInputError
-        `device` is an out-of-order queue, or none of these.
+        `device` is an out-of-order queue, or of another type.
 
-    A session serves one thread at a time and does not survive a fork.
+    Notes
+    -----
+    A session serves one thread at a time and does not survive a fork. Cost: a context; programs are compiled at first
+    use.
 
     Examples
     --------
@@ -82,7 +85,7 @@ class Session(Launcher, Memory):
     True
     """
 
-    #: every session that is in use, so that a device array leads back to the session it was made with
+    #: all sessions in use, by which the session of a device array is found
     living: ClassVar[weakref.WeakSet[Session]] = weakref.WeakSet()
 
     def __init__(self, device: object = None) -> None:
@@ -104,12 +107,12 @@ class Session(Launcher, Memory):
         Memory.__init__(self, queue, self.profile)
         self.programs = ProgramCache(self.context, self.device, self.profile)
         self._pinned = PinnedBytes(self.queue)
-        #: for copies beside kernels; made by the first of them
+        #: the queue for copies beside kernels, made by the first of them
         self._copies: cl.CommandQueue | None = None
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
         #: by template and config, its programs: the names that were selected, the kernels, the config that fits
         self._selected: defaultdict[Hashable, list[tuple[tuple[str, ...], dict[str, Kernel], Any]]] = defaultdict(list)
-        self._answers: dict[Hashable, Any] = {}
+        self._results: dict[Hashable, Any] = {}
         self._serials = itertools.count(_FIRST_SERIAL)
         self._process = os.getpid()
         self.number = next(_NUMBERS)
@@ -119,14 +122,14 @@ class Session(Launcher, Memory):
         return f"Session({self.profile})"
 
     def __dir__(self) -> list[str]:
-        """What users may rely on; the rest serves the library."""
+        """The names that users may rely on; other names serve the library."""
         return ["device", "profile", "queue"]
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Session holds an OpenCL queue and cannot be pickled; make one where it is needed")
 
     def check_process(self) -> None:
-        """Raise in a forked child: drivers hang or crash there."""
+        """Raise in a forked child, where drivers hang or crash."""
         if os.getpid() != self._process:
             raise ClfrnnError(
                 "this clfrnn session was made before a fork, and OpenCL drivers do not survive one; "
@@ -140,7 +143,7 @@ class Session(Launcher, Memory):
         function: WalkFunction | None = None,
         variant: VisitVariant | None = None,
     ) -> tuple[dict[str, Kernel], Config]:
-        """The compiled kernels of a template, and the config whose work-group size they were compiled for."""
+        """The compiled kernels of a template, and the config with the work-group size that they were compiled for."""
         key = (stem, config, function, variant)
         fitted = self._fitted.get(key)
         if fitted is None:
@@ -152,9 +155,10 @@ class Session(Launcher, Memory):
     def planned(
         self, stem: str, plan: Callable[..., Config], *names: str, **facts: Any
     ) -> tuple[dict[str, Kernel], Config]:
-        """The kernels of a primitive: ``plan(profile, tuning, **facts)`` is asked once for the same facts.
+        """The kernels of a primitive; ``plan(profile, tuning, **facts)`` is called once for equal facts.
 
-        `names` are those that are to be launched; no others need be compiled. Without names it is all of the template.
+        `names` are the kernels that will be launched, and others need not be compiled; without names, all kernels of
+        the template are compiled.
         """
         key = (stem, plan, names, *facts.values())
         fitted = self._fitted.get(key)
@@ -163,7 +167,7 @@ class Session(Launcher, Memory):
         return fitted
 
     def selected(self, selection: Selection) -> tuple[dict[str, Kernel], Any]:
-        """The kernels of a selection, perhaps among others, and the config that they were compiled for."""
+        """The kernels of a selection, possibly with others, and the config that they were compiled for."""
         found = self._find_selected(selection)
         if found is None:
             self.compile_together(selection)
@@ -180,42 +184,43 @@ class Session(Launcher, Memory):
                 self._selected[each.stem, each.config].append((each.names, kernels, config))
 
     def _find_selected(self, wanted: Selection) -> tuple[dict[str, Kernel], Any] | None:
-        """The first program that has all kernels wanted."""
+        """The first program that has all kernels of a selection."""
         for names, kernels, config in self._selected[wanted.stem, wanted.config]:
             if names == wanted.names or (wanted.names and kernels.keys() >= set(wanted.names)):
                 return kernels, config
         return None
 
     def once(self, find: Callable[..., Found], *facts: Hashable) -> Found:
-        """``find(self, *facts)``, found out once for the same facts: steps that are alike launch the same again."""
+        """Return ``find(self, *facts)``, which is called once for equal facts."""
         key = (find, *facts)
-        answer: Found | None = self._answers.get(key)
-        if answer is None:
-            if len(self._answers) == _MOST_ANSWERS:
-                self._answers.clear()
-            answer = self._answers[key] = find(self, *facts)
-        return answer
+        result: Found | None = self._results.get(key)
+        if result is None:
+            if len(self._results) == _MOST_RESULTS:
+                self._results.clear()
+            result = self._results[key] = find(self, *facts)
+        return result
 
     def with_tuning(self, tuning: Tuning) -> Session:
-        """The same queue, programs and memory, for which plans are made by other numbers."""
+        """A session with the same queue, programs and memory, whose plans use another tuning."""
         other = Session.__new__(Session)
-        vars(other).update(vars(self) | {"tuning": tuning, "number": next(_NUMBERS), "_fitted": {}, "_answers": {}})
+        vars(other).update(vars(self) | {"tuning": tuning, "number": next(_NUMBERS), "_fitted": {}, "_results": {}})
         return other
 
     def draw_serial(self) -> int:
-        """A number that no kernel of the session has been given before, to leave in memory that nobody clears."""
+        """Return a number that no kernel of the session was given before, to mark memory that is not cleared."""
         return next(self._serials)
 
     def publish(self, event: cl.Event | None, *arrays: cla.Array) -> None:
-        """Let other queues wait for `event`, the last to fill `arrays`, and submit it, as they could not."""
+        """Make other queues wait for `event`, the last one that writes to `arrays`, and submit it."""
         event = event or cl.enqueue_marker(self.queue)
         for array in arrays:
-            # The last event of an in-order queue stands for all before it; pyopencl waits for old ones to make room.
+            # The last event of an in-order queue stands for all earlier ones. pyopencl would wait for old events in a
+            # long list.
             array.events[:] = (event,)
         self.queue.flush()
 
     def pinned(self, owner: object, size: int) -> np.ndarray[Any, Any]:
-        """Bytes of the host that a copy from the device is not waited for, as long as `owner` lives."""
+        """Host memory, for as long as `owner` lives, into which the device copies without making the host wait."""
         try:
             return self._pinned.take(owner, size)
         except (cl.MemoryError, cl.RuntimeError):
@@ -229,7 +234,7 @@ class Session(Launcher, Memory):
         return array
 
     def copy(self, source: cla.Array, target: cla.Array, first: int = 0) -> None:
-        """Enqueue a copy of as many rows as `target` has, from the `first` on, of a contiguous array with the like."""
+        """Enqueue a copy of rows of a contiguous array, from `first` on, as many as `target` has."""
         if target.nbytes:
             place = source.offset + first * source.strides[0]
             cl.enqueue_copy(self.queue, target.base_data, source.base_data, byte_count=target.nbytes, src_offset=place)
@@ -237,23 +242,23 @@ class Session(Launcher, Memory):
     def copy_to_host(
         self, source: cl_tools.PooledBuffer, target: np.ndarray[Any, Any], *, beside: bool = False
     ) -> cl.Event:
-        """Enqueue a copy into pinned memory of what kernels write to `source` that were launched before.
+        """Enqueue a copy to pinned memory of what earlier launches write to `source`.
 
-        With `beside` it runs on a queue of its own, beside kernels that are launched later: they must not write there
-        until the event has come to pass, nor may the memory go back to the pool.
+        With `beside` the copy runs on a queue of its own, beside later launches. These must not write to `source`, nor
+        may its memory return to the pool, before the event is complete.
         """
         if not beside:
             return cl.enqueue_copy(self.queue, target, source, is_blocking=False)
         if self._copies is None:
             self._copies = cl.CommandQueue(self.context, self.device)
         before = cl.enqueue_marker(self.queue)
-        self.queue.flush()  # the second queue waits without end for what is not submitted
+        self.queue.flush()  # the second queue would wait for ever for work that is not submitted
         event = cl.enqueue_copy(self._copies, target, source, is_blocking=False, wait_for=[before])
         self._copies.flush()
         return event
 
     def read(self, array: cla.Array | Scratch, first: int = 0, count: int | None = None) -> np.ndarray[Any, Any]:
-        """Elements of a one-dimensional device array, waited for."""
+        """Read elements of a one-dimensional device array; waits for them."""
         count = array.size - first if count is None else count
         values = np.empty(count, array.dtype)
         if count:

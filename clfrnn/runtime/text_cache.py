@@ -12,24 +12,24 @@ from pathlib import Path
 
 __all__ = ["cache_folder", "cached_text", "digest"]
 
-#: How texts are encoded: any text that a str can hold.
-_CODING = "utf-8", "surrogatepass"
+#: The encoding, which covers every str.
+_ENCODING = "utf-8", "surrogatepass"
 
 
 def cache_folder() -> Path | None:
-    """The folder of the files: ``clfrnn`` in ``XDG_CACHE_HOME``, else in the system's usual place; None without one."""
+    """The folder of cached texts: ``clfrnn`` in ``XDG_CACHE_HOME``, or in the usual place, or None without one."""
     try:
         if base := os.environ.get("XDG_CACHE_HOME", ""):
             return Path(base) / "clfrnn"
         if sys.platform == "win32":
             return Path(os.environ["LOCALAPPDATA"]) / "clfrnn"
         return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "clfrnn"
-    except (KeyError, RuntimeError):  # a user without a home
+    except (KeyError, RuntimeError):  # there is no home folder
         return None
 
 
 def digest(*parts: bytes) -> str:
-    """A short name for bytes, the same in every process."""
+    """A short digest of bytes, equal in all processes."""
     summed = hashlib.blake2b(digest_size=16)
     for part in parts:
         summed.update(len(part).to_bytes(8, "little"))
@@ -50,15 +50,15 @@ def cached_text(key: str, make: Callable[[], str]) -> str:
     with contextlib.suppress(OSError):
         written, _, content = path.read_bytes().partition(b"\n")
         if written == digest(content).encode():
-            return content.decode(*_CODING)
+            return content.decode(*_ENCODING)
     text = make()
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-        content, fresh = _in_bytes(text), path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
-        fresh.write_bytes(digest(content).encode() + b"\n" + content)
-        fresh.replace(path)
+        content, temporary = _in_bytes(text), path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+        temporary.write_bytes(digest(content).encode() + b"\n" + content)
+        temporary.replace(path)
     return text
 
 
 def _in_bytes(text: str) -> bytes:
-    return text.encode(*_CODING)
+    return text.encode(*_ENCODING)

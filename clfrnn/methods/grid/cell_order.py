@@ -30,7 +30,7 @@ class _CellOrder(abc.ABC):
     finds_starts = True
     disorder = None
 
-    #: the kernels that are launched
+    #: the kernels of the walk's template that are launched
     _names: ClassVar[tuple[str, ...]]
 
     def __init__(self, session: Session, cells: PackedGrid, *, n: int, stem: str, config: WalkConfig) -> None:
@@ -41,7 +41,7 @@ class _CellOrder(abc.ABC):
         self._size = fitted.work_group_size
 
     def _others(self) -> tuple[Selection, ...]:
-        """What is launched besides, and compiled with them."""
+        """The selections of other kernels that are launched, to be compiled together with these."""
         return ()
 
     def sort(
