@@ -24,7 +24,7 @@ from clfrnn.errors import ClfrnnError
 from clfrnn.methods import METHODS as SERVING
 from clfrnn.methods import choose_method
 
-from .benchmarks.common import METHODS, profiled, timed_in_turn, uniform_radius
+from .benchmarks.common import METHODS, profiled, structure_of, timed_in_turn, uniform_radius
 from .provenance import say
 
 STEPS = 20
@@ -200,7 +200,8 @@ def measure(
     counts, lists = milliseconds(lists=False), milliseconds(lists=True) if found <= MOST_PAIRS else {}
     counts = {name: counts.get(name, 1e3 * took) for name, took in zip(methods, alone, strict=True)}
     auto = clfrnn.build_index(on_device, radius, session=session, **domain)
-    once = choose_method(auto.problem, session.profile, session.tuning, queries=cloud.n, varied=True)
+    problem = structure_of(auto).problem
+    once = choose_method(problem, session.profile, session.tuning, queries=cloud.n, varied=True)
     return Steps(found / cloud.n, counts, lists, auto.method if radii is None else once.method.name)
 
 

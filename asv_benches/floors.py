@@ -24,7 +24,7 @@ import clfrnn
 from clfrnn.errors import ClfrnnError
 from clfrnn.methods.grid.cost_model import rank_sides
 
-from .benchmarks.common import WARM_UP, has_event_times, profiled, timed, timed_once, uniform_radius
+from .benchmarks.common import WARM_UP, has_event_times, profiled, structure_of, timed, timed_once, uniform_radius
 from .named import STEPS
 from .provenance import say
 
@@ -134,7 +134,7 @@ def print_floors(session: clfrnn.Session, kind: Kind, rates: Rates) -> None:
     queries = cla.to_device(session.queue, kind.points(1)) if kind.foreign else None
     pairs = int(index.count(queries).get().sum(dtype=np.int64))
     assert pairs > 0, "a benchmark that finds nothing measures nothing"
-    candidates = rank_sides(index.problem, session.profile, session.tuning)[0].candidates
+    candidates = rank_sides(structure_of(index).problem, session.profile, session.tuning)[0].candidates
     record, point = index.nbytes["sorted_points"] / kind.n, points.nbytes / kind.n
     sort = (2 * point + 3 * record) * kind.n / rates.bytes
     tests = rates.tests[kind.dim, kind.dtype]

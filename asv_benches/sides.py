@@ -20,11 +20,15 @@ from scipy.optimize import nnls
 import clfrnn
 from clfrnn import clouds
 from clfrnn.errors import ClfrnnError
+from clfrnn.index import Index
+from clfrnn.inputs.deferred_checks import DeferredChecks
 from clfrnn.methods.grid.cost_model import SideCost, cost_of_sides, prices_for, rank_sides, sides_to_try
+from clfrnn.methods.grid.plan import CellPlan
 from clfrnn.methods.grid.strips import StripsStructure, plan_strips
+from clfrnn.planning.problem import Problem
 from clfrnn.planning.tuning import Prices
 
-from .benchmarks.common import profiled, timed_once, uniform_radius
+from .benchmarks.common import profiled, structure_of, timed_once, uniform_radius
 from .provenance import say
 
 POINTS, FEW_POINTS = 1 << 20, 1 << 17
@@ -83,12 +87,10 @@ def measure(session: clfrnn.Session, cloud: Cloud) -> tuple[list[Measured | None
     points = cla.to_device(session.queue, cloud.points)
     taken = clfrnn.build_index(points, cloud.radius, method="strips", session=session)
     assert taken.count().get().any(), "a benchmark that finds nothing measures nothing"
-    problem, profile, tuning = taken.problem, session.profile, session.tuning
+    problem, profile, tuning = structure_of(taken).problem, session.profile, session.tuning
     prices = prices_for(tuning, dim=problem.dim, real=problem.real)
     tried = sides_to_try(problem, profile, tuning)
-    indexes = [
-        StripsStructure(session, problem, plan_strips(problem, profile, tuning, sides), points, None) for sides in tried
-    ]
+    indexes = [_index_of(session, problem, plan_strips(problem, profile, tuning, sides), points) for sides in tried]
     times = [
         (
             timed_once(session, lambda index=index: index.update(points)).kernels,
@@ -109,6 +111,14 @@ def measure(session: clfrnn.Session, cloud: Cloud) -> tuple[list[Measured | None
     chosen = next(k for k, row in enumerate(rows) if row.foreseen.sides == best)
     sparse = len(COLUMNS) - len(rows)
     return [None] * sparse + rows, chosen + sparse
+
+
+def _index_of(session: clfrnn.Session, problem: Problem, plan: CellPlan, points: cla.Array) -> Index:
+    """The index by strips of a plan."""
+    checks = DeferredChecks(
+        session, n=problem.n, dtype=points.dtype, dim=problem.dim, radius=problem.radius, box=problem.box
+    )
+    return Index("strips", StripsStructure(session, problem, checks, plan, points=points, bounds=None))
 
 
 def print_times(session: clfrnn.Session, n: int) -> list[Measured]:
@@ -147,7 +157,8 @@ def _least_squares(parts: list[tuple[float, ...]], seconds: list[float]) -> list
 
 
 def _cost(prices: Prices, met: SideCost) -> float:
-    return prices.cost(rows=met.rows, candidates=met.candidates, strangers=met.strangers, cells=met.cells)
+    places = prices.row * met.rows + prices.cell * met.cells
+    return prices.query + places + met.candidates + prices.stranger * met.strangers
 
 
 def print_prices(rows: list[Measured]) -> None:

@@ -36,7 +36,8 @@ PROFILES = Path(__file__).parent / "profiles"
 
 POINTS = int(os.environ.get("CLFRNN_TEST_POINTS", "1200"))
 
-NO_OPTIMIZING = "-cl-opt-disable"
+#: PoCL compiles in less than half the time what it does not optimize, and in a tenth what is made for GPUs.
+POCL, POCL_FLAGS, NO_OPTIMIZING = "Portable Computing Language", "POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable"
 
 #: Lists with all that they can carry: asked for alike, tests share the kernels that are compiled for them.
 FULL = {"sort": "index", "distances": True, "vectors": True}
@@ -75,7 +76,7 @@ def devices():
 
 
 def device_id(device):
-    short = {"Portable Computing Language": "pocl", "Intel(R) OpenCL": "intel", "NVIDIA CUDA": "nvidia"}
+    short = {POCL: "pocl", "Intel(R) OpenCL": "intel", "NVIDIA CUDA": "nvidia"}
     platform = short.get(device.platform.name, device.platform.name)
     version = device.driver_version.split("+")[0].split("_")[0]
     return re.sub(r"[^A-Za-z0-9.]+", "_", f"{platform}-{version}").strip("_")[:30]
@@ -130,10 +131,18 @@ def session(request):
 
 
 @functools.cache
-def open_session(device, *, optimized):
-    """The session of most tests. PoCL compiles in half the time what it does not optimize."""
-    session = clfrnn.Session(device)
-    return session if optimized else own_session(session)
+def open_session(device, *, optimized):  # each has programs of its own
+    return clfrnn.Session(device)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    """Kernels of tests that are marked so are optimized."""
+    if item.get_closest_marker("optimized"):
+        os.environ.pop(POCL_FLAGS, None)
+    else:
+        os.environ[POCL_FLAGS] = NO_OPTIMIZING
+    yield
 
 
 @pytest.fixture(params=sorted(WAYS))
@@ -285,7 +294,7 @@ def visits(session, call):
 
 def takes_long_as_gpu(session, method):
     """Whether kernels that share much, among items that wait for each other, take a minute to compile here."""
-    return method == "fenns" and session.profile.platform == "Portable Computing Language"
+    return method == "fenns" and session.profile.platform == POCL
 
 
 def position(session):
@@ -311,13 +320,10 @@ def as_narrow_gpu(session, **facts):
 
 
 def own_session(session, **facts):
-    """A new session of the same device, which may have other facts.
-
-    PoCL does not optimize what it compiles for it: that takes half the time, a tenth for what is made for GPUs.
-    """
+    """A new session of the same device, which may have other facts: PoCL never optimizes what is made for others."""
     fresh = clfrnn.Session(session.device)
     options = session.profile.build_options
-    if "Portable" in session.device.platform.name and NO_OPTIMIZING not in options:
+    if session.profile.platform == POCL and POCL_FLAGS not in os.environ:
         options = (*options, NO_OPTIMIZING)
     fresh.profile = dataclasses.replace(session.profile, build_options=options, **facts)
     fresh.tuning = default_tuning(fresh.profile) if "kind" in facts else session.tuning

@@ -16,6 +16,7 @@ import pyopencl.array as cla
 
 import clfrnn
 from clfrnn import clouds
+from clfrnn.methods.structure import SearchStructure
 from clfrnn.runtime.device import find_device, list_devices
 
 #: Logical names, the same on every machine, so that no machine's curves drop out of the published page: the name, and
@@ -45,6 +46,11 @@ def profiled(device: object = None) -> clfrnn.Session:
         return clfrnn.Session(found)
     context = cl.Context([found])  # held here, as Intel's queues do not hold it
     return clfrnn.Session(cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE))
+
+
+def structure_of(index: clfrnn.Index) -> SearchStructure:
+    """The search structure of an index, for benchmarks of what it was planned by."""
+    return index._traversal.structure  # noqa: SLF001 — users need it nowhere
 
 
 def has_event_times(session: clfrnn.Session) -> bool:

@@ -8,6 +8,8 @@ import pyopencl.array as cla
 
 import clfrnn
 from clfrnn.arrays import REAL_OF, one_radius
+from clfrnn.index import Index
+from clfrnn.inputs.deferred_checks import DeferredChecks
 from clfrnn.methods.base import Method
 from clfrnn.planning.problem import Problem
 from clfrnn.primitives.reduce import bounding_box
@@ -16,20 +18,19 @@ from clfrnn.survey import Survey
 __all__ = ["build_by"]
 
 
-def build_by(method: Method, session: clfrnn.Session, points: cla.Array, radius: float, **options: Any) -> clfrnn.Index:
+def build_by(method: Method, session: clfrnn.Session, points: cla.Array, radius: float, **options: Any) -> Index:
     """The index of points on the device, by the steps of :func:`clfrnn.build_index`; points count as lying evenly."""
     n, dim = points.shape
     bounds = bounding_box(session, points)
-    box = bounds.read()
+    box, own = bounds.read(), one_radius(radius, points.dtype)
     problem = Problem(
         n=n,
         dim=dim,
         real=REAL_OF[points.dtype],
-        radius=one_radius(radius, points.dtype),
+        radius=own,
         survey=Survey(n=n, low=box.low, high=box.high),
         options=method.check(options),
         why="asked for with a plan of its own",
     )
-    built = method.build(session, problem, points, bounds)
-    built.checks.good_points(bounds)
-    return built
+    checks = DeferredChecks(session, n=n, dtype=points.dtype, dim=dim, radius=own, box=None, points=bounds)
+    return Index(method.name, method.build(session, problem, checks, points, bounds))

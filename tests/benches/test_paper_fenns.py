@@ -102,7 +102,7 @@ def test_a_grid_of_a_side_has_it_and_finds_the_same(session, cloud, construction
     assert structure_of(index).cell_grid.sides == pytest.approx((side,) * 3)
     assert np.array_equal(index.count().get(), expected)
     index.check()
-    assert any(construction in line for line in index.describe())
+    assert any(construction in line for line in structure_of(index).describe())
 
 
 def measurement(**facts):

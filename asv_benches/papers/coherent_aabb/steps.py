@@ -21,6 +21,7 @@ from clfrnn.planning.tree_traversal import without_packets
 from clfrnn.planning.tuning import Tuning
 from clfrnn.profile import DeviceProfile
 
+from ...benchmarks.common import structure_of
 from ..building import build_by
 from ..clock import stage_seconds
 from ..paper import Measurement, Numbers
@@ -89,12 +90,13 @@ def _scheme(session: clfrnn.Session, n: int, radius: float, way: str, steps: int
     """Seconds of a count, of queries by themselves or in packs."""
     points, reach = _resting(session, n), radius * diagonal()
     index = build_by(Primary() if way == "primary" else AabbTree(), session, points, reach)
-    assert isinstance(index, TreeStructure)
+    structure = structure_of(index)
+    assert isinstance(structure, TreeStructure)
     counts = index.count().get()
     _compare(counts, _expected(session, points, reach))
     return {
         "count": _typical(session, index.count),
-        "packed": float(index.config.packed),
+        "packed": float(structure.config.packed),
         "neighbors": float(counts.mean()),
     }
 

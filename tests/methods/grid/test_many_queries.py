@@ -122,7 +122,7 @@ def test_parts_where_memory_is_short(device, method, on_device, refused):
     expected = truth(points, 0.2, queries=queries)
     asked = cla.to_device(device.queue, queries) if on_device else queries
     with refusing(refused):
-        parts = list(index.query_blocks(asked, sort="index", max_bytes=4096 * 3))
+        parts = list(index.query_blocks(asked, sort="index", max_bytes=2 * (M + len(expected.indices))))
     assert len(parts) > 1
     assert_same(joined(parts), expected)
 
