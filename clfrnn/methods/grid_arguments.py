@@ -69,7 +69,7 @@ class PackedGrid:
         return {"dim": self.dim, "real": REAL_OF[self.dtype], "periodic": self.periodic}
 
     def arguments(self, images: Scratch | None) -> tuple[Any, ...]:
-        """The arguments of the grid and the box, followed by the table of periodic images where there is one."""
+        """The arguments of the grid and the box, followed by the image table where there is one."""
         return self.numbers if images is None else (*self.numbers, images.base_data)
 
 

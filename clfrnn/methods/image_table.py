@@ -18,7 +18,7 @@ __all__ = ["ImageTable"]
 
 
 class ImageTable:
-    """The periodic box of an index on the device, and the table of images for the current points."""
+    """The periodic box of an index on the device, and the image table for the current points."""
 
     def __init__(self, session: Session, box: PeriodicBox, dtype: np.dtype[Any]) -> None:
         self._session, self._box, self._dtype = session, box, dtype
@@ -41,7 +41,7 @@ class ImageTable:
         self._found = starts, bounds, images
 
     def images(self, starts: tuple[float, ...], bounds: PendingBox | None) -> Scratch:
-        """The table of images for points between `bounds`, in a box with the low corner `starts`."""
+        """The image table for points between `bounds`, in a box with the low corner `starts`."""
         assert bounds is not None, "the images of points follow from their bounds"
         found, self._found = self._found, None
         if found is not None and found[0] == starts and found[1] is bounds:

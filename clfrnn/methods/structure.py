@@ -99,7 +99,7 @@ class SearchStructure(abc.ABC):
         return bounds
 
     def images(self, starts: tuple[float, ...], bounds: PendingBox | None) -> tuple[Scratch, ...]:
-        """The table of periodic images as a tuple of one array; an empty tuple where no axis is periodic."""
+        """The image table as a tuple of one array; an empty tuple where no axis is periodic."""
         return () if self.image_table is None else (self.image_table.images(starts, bounds),)
 
     def readers(self) -> Readers | None:

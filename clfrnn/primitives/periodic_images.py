@@ -25,7 +25,7 @@ def period_numbers(session: Session, box: PeriodicBox, starts: tuple[float, ...]
 
 
 def measure_images(session: Session, period: cla.Array, bounds: PendingBox) -> Scratch:
-    """Enqueue the computation of the table of images, for points between `bounds` in the box of `period`.
+    """Enqueue the computation of the image table, for points between `bounds` in the box of `period`.
 
     Returns (7 * dim + 1,) numbers, see ``primitives/periodic_images.cl.mako``. One launch of one work-item; nothing is
     waited for.

@@ -49,7 +49,7 @@ class Layout:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Placed:
-    """Points in coarse cells, and the table of periodic images if there is one."""
+    """Points in coarse cells, and the image table if there is one."""
 
     layout: Layout
     cells: CoarseCells

@@ -60,7 +60,7 @@ class Binning(Protocol):
         places : the sorted copy of the points, in the layout of the walk
         box : receives the bounding box; without :attr:`finds_box` it is found only where nobody has found it yet, and
             None is accepted where nobody needs it
-        images : the table of periodic images
+        images : the image table
         """
 
 
@@ -86,7 +86,7 @@ class Bins(NamedTuple):
     layout: Layout
     starts: Scratch
     places: Scratch
-    #: the table of periodic images, if there is one
+    #: the image table, if there is one
     images: Scratch | None
     #: the arguments of the walk
     walk: tuple[Any, ...]
