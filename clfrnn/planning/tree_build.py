@@ -59,7 +59,7 @@ class TreeConfig(PointConfig):
     #: queries of a group that are sorted by radius: a block
     block: int
     #: queries of a packet
-    pack: int
+    packet: int
     #: width of a block, in its largest radii, above which the block is not sorted
     wide: float
     #: ratio of a block's largest radius to its smallest up to which the block is not sorted
@@ -160,7 +160,7 @@ def plan_tree(
         leaves=leaves,
         halved=_halved(profile, tuning, size, dim, real) if profile.kind == "gpu" else 0,
         block=max(1, min(numbers.block_queries, _block_capacity(profile, size, real))),
-        pack=PACKET,
+        packet=PACKET,
         wide=numbers.wide_block,
         alike=numbers.alike_radii,
         comparing=numbers.comparing_items,

@@ -34,18 +34,18 @@ _USAGE = """// A walk over neighbors for kernels of your own: method {method}, {
 
 
 class KernelSource(NamedTuple):
-    """OpenCL C that loops over the neighbors of any position, and what it needs.
+    """OpenCL C that loops over the neighbors of any position, and the arguments that it needs.
 
-    Put ``header`` before your own kernel, ``FRNN_PARAMETERS`` last among its parameters, and pass ``*arguments`` for
-    them, on the index's own queue. The header defines ``real``, ``real_vec`` and
+    Put ``header`` before your own kernel, and ``FRNN_PARAMETERS`` last among its parameters. Pass ``*arguments`` for
+    them, and run the kernel on the index's own queue. The header defines ``real``, ``real_vec`` and
 
     - ``FRNN_FOR_NEIGHBORS(position, radius, leave_out)`` … ``FRNN_END_NEIGHBORS``: the code between them runs once for
-      each point within `radius`, which may not exceed the index's, of `position`, a ``real_vec``; `leave_out` is the
-      number of a point that is not its own neighbor, or -1. In scope are ``j``, ``d2``, ``dx``, ``shift``, ``r2`` and
-      ``reach2``, as in a :class:`~clfrnn.NeighborFunction`. ``break`` and ``continue`` leave one neighbor only;
+      each point within `radius` of `position`, a ``real_vec``. The `radius` may not exceed the index's; `leave_out` is
+      the index of a point that is not its own neighbor, or -1. In scope are ``j``, ``d2``, ``dx``, ``shift``, ``r2``
+      and ``reach2``, as in a :class:`~clfrnn.NeighborFunction`. ``break`` and ``continue`` leave one neighbor only;
       ``return`` and barriers must not stand there.
-    - ``FRNN_POINT(place)`` and ``FRNN_POINT_ID(place)``: position and number of the point at a place of the index's
-      order, 0 up to ``num_points``. Work-items at places next to each other look at the same memory.
+    - ``FRNN_POINT(place)`` and ``FRNN_POINT_ID(place)``: the position and the index of the point at a place of the
+      search order, from 0 up to ``num_points``. Work-items at adjacent places read adjacent memory.
     """
 
     header: str

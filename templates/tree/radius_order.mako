@@ -1,6 +1,6 @@
 ## Defines the kernel that sorts queries with different radii by their radii, so that the queries of a packet have similar work.
 ## In scope: what including /common/geometry.mako defines.
-## Config fields used: work_group_size, dim, components, layout, block, pack, wide, alike.
+## Config fields used: work_group_size, dim, components, layout, block, packet, wide, alike.
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%def name="largest_of_group(name, value)">
@@ -18,7 +18,7 @@
 
 <%def name="kernels()">
 // Sorts the queries of each block, which follow each other on the curve, by their radii, the largest first. The queries of a
-// packet then have similar work and still lie near each other. The ${pack} queries of a packet stay in the order of the curve.
+// packet then have similar work and still lie near each other. The ${packet} queries of a packet stay in the order of the curve.
 // A whole block stays in that order where it is wide compared with its largest radius, because a packet from all over it would
 // touch too many boxes, and where its radii are similar already.
 // Launch: a group of ${work_group_size} for each ${block} queries.
@@ -67,14 +67,14 @@ void order_by_radii(const int m, const int frnn_n, const int own, ${point_layout
         int rank = 0;
         for (int other = 0; other < k; ++other) rank += all[other] >= mine;
         for (int other = k + 1; other < many; ++other) rank += all[other] > mine;
-        packs[k] = rank / ${pack};
+        packs[k] = rank / ${packet};
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int k = get_local_id(0); k < many; k += ${work_group_size}) {
         int place = k;
         if (!unchanged) {
             const int mine = packs[k];
-            place = mine * ${pack};
+            place = mine * ${packet};
             for (int other = 0; other < k; ++other) place += packs[other] == mine;
         }
         order[first + place] = own ? first + k : before[first + k];
