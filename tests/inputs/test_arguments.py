@@ -127,7 +127,7 @@ def test_real_and_real_vec_follow_the_points(session, dtype, dimension):
         ("float", "half", "a number for 'float x', got 'half'"),
         ("real", [1.0, 2.0], "a number for 'real x'"),
         ("real", np.zeros(3), r"a number for 'real x', got ndarray of shape \(3,\) and float64"),
-        ("float4", (1, 2, 3), r"4 numbers for 'float4 x', got \(1, 2, 3\); pass a sequence or an array of so many"),
+        ("float4", (1, 2, 3), r"4 numbers for 'float4 x', got \(1, 2, 3\); pass a sequence or an array of as many"),
         ("float4", 1, "4 numbers for 'float4 x', got 1"),
         ("float4", [1, [2], 3, 4], "4 numbers for 'float4 x'"),
         ("float4", cltypes.make_float2(1, 2), "4 numbers for 'float4 x'"),

@@ -283,7 +283,7 @@ def test_a_list_that_does_not_fit(small, method, short):
 def test_points_that_lists_are_measured_by_make_way_for_them(session):
     """Where memory is short, lists of a GPU are written as those of others are."""
     walker = tuned(as_gpu(session), lists={"attributes_apart": 0, "attributes_apart_of_point": 0})
-    small = own_session(walker.queue, kind="gpu", fma=True)
+    small = own_session(walker, kind="gpu", fma=True)
     small.tuning = walker.tuning
     index = clfrnn.build_index(CLOUD, RADIUS, method="strips", session=small)
     whole = index.query(**FULL)
