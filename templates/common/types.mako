@@ -7,11 +7,13 @@
 #define FRNN_LEAST_REACH 0x1p-511
 #define FRNN_EPSILON 0x1p-52
 #define FRNN_FARTHEST 0x1p30
+#define FRNN_REAL(constant) constant
 #define FRNN_SIGN(x) ((int)(as_ulong(x) >> 63))
 % else:
 #define FRNN_LEAST_REACH 0x1p-63f
 #define FRNN_EPSILON 0x1p-23f
 #define FRNN_FARTHEST 0x1p20f
+#define FRNN_REAL(constant) constant##f
 #define FRNN_SIGN(x) ((int)(as_uint(x) >> 31))
 % endif
 typedef ${real} real;

@@ -77,7 +77,7 @@ real frnn_below(const real x)
     // The number of cells to visit on each side. It is more than one where the reach is longer than the box.
 % for k in range(dim):
     const real frnn_sight${k} = ${periodic_images.widest_reach(k, "frnn_widest", "frnn_images")} * frnn_inverse.s${k};
-    const int frnn_around${k} = frnn_sight${k} < (real)0.995 ? 1 : (int)frnn_sight${k} + 2;
+    const int frnn_around${k} = frnn_sight${k} < FRNN_REAL(0.995) ? 1 : (int)frnn_sight${k} + 2;
 % endfor
     const int frnn_neighbors = ${" * ".join(f"(2 * frnn_around{k} + 1)" for k in range(dim))};
 % else:

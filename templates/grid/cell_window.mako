@@ -22,7 +22,7 @@ int frnn_window_to(const real x, const real reach, const real low, const real in
 % else:
 // On a GPU a reach of nearly a whole number of cells counts as that number. Otherwise the windows of some neighboring
 // queries would begin one cell apart from the others, and work-items in lockstep would visit different cells.
-int frnn_whole_cells(const real reach, const real inverse) { return (int)fmin(reach * inverse + (real)0.15, (real)65536); }
+int frnn_whole_cells(const real reach, const real inverse) { return (int)fmin(reach * inverse + FRNN_REAL(0.15), (real)65536); }
 
 int frnn_window_from(const real x, const real reach, const real low, const real inverse, const int first, const int last)
 {

@@ -117,7 +117,7 @@ ${getattr(function, name)}
     // infinite where squares are nearly subnormal, and for a query at infinity, whose distance to a point at infinity is NaN.
     const int frnn_finite = ${" & ".join(f"isfinite(frnn_q{component})" for component in components)};
     const real frnn_margin =
-        ((reach2 >= 0) & ((reach2 < (real)0x1p-90) | !frnn_finite)) ? INFINITY : 8 * FRNN_EPSILON * fabs(reach2);
+        ((reach2 >= 0) & ((reach2 < FRNN_REAL(0x1p-90)) | !frnn_finite)) ? INFINITY : 8 * FRNN_EPSILON * fabs(reach2);
 % endif
 % if half:
     const int frnn_least = frnn_keep_self ? i : i + 1;

