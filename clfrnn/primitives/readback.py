@@ -58,7 +58,8 @@ class Readback:
         self._pinned = session.pinned(self, size)
         #: the copy of the buffer
         self.host = self._pinned.data
-        self._beside = items >= session.tuning.runtime.copy_beside_items and session.profile.kind == "gpu"
+        #: whether copies run beside launches
+        self.beside = items >= session.tuning.runtime.copy_beside_items and session.profile.kind == "gpu"
         self._next_slot = 0
         #: boxes in slots for which no copy was started
         self._placed: list[PendingBox] = []
@@ -81,7 +82,7 @@ class Readback:
         """
         if self._copy is not None:
             self.wait()
-        event = self.session.copy_to_host(self.buffer, self._pinned, beside=beside and self._beside)
+        event = self.session.copy_to_host(self.buffer, self._pinned, beside=beside and self.beside)
         self._copy, self._placed = (event, self._placed), []
 
     def wait(self) -> tuple[int, int, int]:
