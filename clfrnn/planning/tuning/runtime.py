@@ -22,5 +22,6 @@ class RuntimeTuning(Section):
     #: share of two slices after which the time of a run is read: to read it costs a third of a launch
     look_share: float = number(1 / 64, most=1)
     #: work-items of kernels from which on a copy to the host goes to a queue of its own, beside them: a copy between
-    #: two kernels on one queue leaves a GPU idle for about eight microseconds, and a second queue costs the host more (H200)
+    #: two kernels on one queue leaves a GPU idle for about eight microseconds, and with fewer work-items the second
+    #: queue costs the host more than that (H200)
     copy_beside_items: int = number(1 << 19, least=0)
