@@ -675,7 +675,7 @@ def test_bad_boxes(session, domain, message):
 def test_a_radius_over_too_many_images(session, method):
     with pytest.raises(clfrnn.InvalidInputError, match=r"radius: .*reaches over images.*2\*\*31"):
         clfrnn.build_index(PLAIN, 1e4, method=method, session=session, **unit(2))
-    with pytest.raises(clfrnn.InvalidInputError, match="radius: .*so many images"):
+    with pytest.raises(clfrnn.InvalidInputError, match="radius: .*reaches over images"):
         clfrnn.search(PLAIN, np.full(50, 1e4), method=method, session=session, **unit(2))
 
 
