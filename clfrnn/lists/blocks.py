@@ -43,6 +43,7 @@ def _blocks(rows: Rows, places: Any, max_bytes: int) -> Iterator[NeighborList]:
     session, columns, m = rows.traversal.session, rows.columns, rows.request.m
     first = 0
     while first < m:
+        session.check_process()
         end = _last_row_that_fits(columns, places, first, max_bytes)
         pairs = int(places[end] - places[first])
         if end == first:

@@ -60,5 +60,7 @@ class Capacity:
         """Note whether a query of the last list of a kind overflowed its neighbor buffer."""
         if not overflowed:
             self._overflowed.discard(kind)
-        elif len(self._overflowed) < _MOST_KINDS:
+        else:
+            if len(self._overflowed) == _MOST_KINDS and kind not in self._overflowed:
+                self._overflowed.clear()
             self._overflowed.add(kind)

@@ -151,12 +151,17 @@ class Rows:
         found = {name: arrays[name] for name in returned}
         if not copied or not fits(session, self.columns, 0, pairs):
             return found
-        for name in returned[1:]:
-            copy = session.allocate(found[name].shape, found[name].dtype, purpose=f"the {name} of {pairs:,} pairs")
+        try:
+            copies = {
+                name: session.allocate(found[name].shape, found[name].dtype, purpose=f"the {name} of {pairs:,} pairs")
+                for name in returned[1:]
+            }
+        except DeviceMemoryError:
+            return found
+        for name, copy in copies.items():
             session.copy(found[name], copy)
-            found[name] = copy
-        session.publish(None, *found.values())
-        return found
+        session.publish(None, *copies.values())
+        return {**found, **copies}
 
     def as_list(self, arrays: Any) -> NeighborList:
         """The list of these arrays, or of a function that returns them when the list is first read."""

@@ -114,8 +114,12 @@ def make_list(
     offsets = _offsets_for(rows, offsets, pairs)
     if first_pass is not None and not overflowed and loops:
         rows.prepare(offsets, first_pass)
-    arrays = rows.fill(rows.allocate(offsets, pairs, capacity=capacity), first_pass=first_pass, walk=overflowed)
-    return rows.as_list(rows.cut(arrays, pairs))
+    try:
+        arrays = rows.allocate(offsets, pairs, capacity=capacity)
+    except DeviceMemoryError:  # the driver may refuse what should fit: the list alone needs the least
+        first_pass, rows, overflowed = None, rows.with_row(), True
+        arrays = rows.allocate(offsets, pairs, capacity=pairs)
+    return rows.as_list(rows.cut(rows.fill(arrays, first_pass=first_pass, walk=overflowed), pairs))
 
 
 def list_problem(traversal: Traversal, request: QueryRequest) -> ListProblem:
@@ -187,9 +191,10 @@ def _make_hinted(
     """
     session, checks = traversal.session, traversal.checks
     running, bad = (*checks.of_points(), *request.checks), checks.bad_points()
+    request = request.owned(session)
     rows = Rows(
         traversal=traversal,
-        request=request.owned(session),
+        request=request,
         columns=columns,
         measured=plan.attributes == "measured",
         bounded=True,
@@ -204,6 +209,7 @@ def _make_hinted(
     arrays = written or rows.fill(rows.allocate(offsets, plan.pairs, capacity=plan.pairs))
 
     def settle() -> dict[str, Any]:
+        session.check_process()
         # These are the checks of the arrays that this list is made from, not of later ones.
         if bad is not None:
             raise bad

@@ -59,20 +59,20 @@ class Launcher:
         True
         """
         launches: list[tuple[str, cl.Event]] = []
-        self._record = launches
+        outer, self._record = self._record, launches
         try:
             yield launches
         finally:
-            self._record = None
+            self._record = outer
 
     @contextlib.contextmanager
     def report_progress(self, progress: Callable[[int, int], None]) -> Iterator[None]:
         """Call ``progress(done, units)`` after each slice of a launch that is sliced."""
-        self._progress = progress
+        outer, self._progress = self._progress, progress
         try:
             yield
         finally:
-            self._progress = None
+            self._progress = outer
 
     def launch_sliced(
         self,

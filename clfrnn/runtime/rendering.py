@@ -50,6 +50,11 @@ def _lookup(root: Path) -> TemplateLookup:
 
 @functools.cache
 def _edition(root: Path) -> str:
+    """The digest of the templates when this process first rendered one."""
+    return _current_edition(root)
+
+
+def _current_edition(root: Path) -> str:
     """A digest of all templates, and of the version of Mako."""
     paths = sorted(root.rglob("*.mako"))
     names = (str(path.relative_to(root)).encode() for path in paths)
@@ -62,8 +67,14 @@ def _cached(what: str, names: Mapping[str, Any], fill_in: Callable[[TemplateLook
     `fill_in` passes on `names` to the templates, and nothing else. `what` names the text among others of these names.
     """
     root = template_root()
+    edition = _edition(root)
     plain = {name: _facts_of(value) if isinstance(value, WalkFunction) else value for name, value in names.items()}
-    return cached_text(repr((_edition(root), what, sorted(plain.items()))), lambda: str(fill_in(_lookup(root))))
+    return cached_text(
+        repr((edition, what, sorted(plain.items()))),
+        lambda: str(fill_in(_lookup(root))),
+        # Mako reads templates that were edited since this process began; their text belongs to another key.
+        may_store=lambda: _current_edition(root) == edition,
+    )
 
 
 def _facts_of(function: WalkFunction) -> tuple[Any, ...]:

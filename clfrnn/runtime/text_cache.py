@@ -19,8 +19,9 @@ _ENCODING = "utf-8", "surrogatepass"
 def cache_folder() -> Path | None:
     """The folder of cached texts: ``clfrnn`` in ``XDG_CACHE_HOME``, or in the usual place, or None without one."""
     try:
-        if base := os.environ.get("XDG_CACHE_HOME", ""):
-            return Path(base) / "clfrnn"
+        base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        if base.is_absolute():
+            return base / "clfrnn"
         if sys.platform == "win32":
             return Path(os.environ["LOCALAPPDATA"]) / "clfrnn"
         return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "clfrnn"
@@ -37,8 +38,8 @@ def digest(*parts: bytes) -> str:
     return summed.hexdigest()
 
 
-def cached_text(key: str, make: Callable[[], str]) -> str:
-    """The text that ``make()`` returns: it must depend on nothing but `key`.
+def cached_text(key: str, make: Callable[[], str], *, may_store: Callable[[], bool] = lambda: True) -> str:
+    """The text that ``make()`` returns: it must depend on nothing but `key`, or ``may_store()`` must then be false.
 
     The text is read from its file if an earlier process wrote one. A damaged file counts as none. Where files cannot be
     written, each process makes the text.
@@ -52,12 +53,21 @@ def cached_text(key: str, make: Callable[[], str]) -> str:
         if written == digest(content).encode():
             return content.decode(*_ENCODING)
     text = make()
-    with contextlib.suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        content, temporary = _in_bytes(text), path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+    if may_store():
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            _store(path, _in_bytes(text))
+    return text
+
+
+def _store(path: Path, content: bytes) -> None:
+    """Write a file at once, so that other processes see all of it or nothing."""
+    temporary = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+    try:
         temporary.write_bytes(digest(content).encode() + b"\n" + content)
         temporary.replace(path)
-    return text
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _in_bytes(text: str) -> bytes:
