@@ -52,12 +52,12 @@ void order_by_radii(const int m, const int frnn_n, const int own, ${point_layout
     }
     ${largest_of_group("farthest", "most")}
     ${largest_of_group("nearest", "-least")}
-    int unchanged = farthest <= ${alike} * -nearest;
+    int unchanged = farthest <= FRNN_REAL(${float(alike)}) * -nearest;
 % for k in range(dim):
     {
         ${largest_of_group("end", f"high{k}")}
         ${largest_of_group("begin", f"-low{k}")}
-        unchanged |= !(end + begin <= ${wide} * farthest);
+        unchanged |= !(end + begin <= FRNN_REAL(${float(wide)}) * farthest);
     }
 % endfor
     // The group does not return here, before a barrier: PoCL 3.0 corrupts its memory after that.

@@ -106,7 +106,7 @@ def test_lists_are_of_the_points_and_queries_that_were(session, foreign, measure
     expected = truth(points, RADIUS, queries=queries if foreign else None)
 
     hinted = [index.query(on_device, hint=hint, distances=True, vectors=True, sort="index") for hint in (3, 10**5)]
-    parts = index.query_blocks(on_device, max_bytes=8_000, distances=True, sort="index")
+    parts = index.query_blocks(on_device, max_bytes=4_000, distances=True, sort="index")
     index.update(points[::-1] * np.float32(0.5))
     if on_device is not None:
         on_device.fill(9)

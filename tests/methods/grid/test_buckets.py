@@ -388,7 +388,7 @@ def test_points_that_come_nearly_sorted_go_into_buckets_at_once(narrow, monkeypa
     for bound in (total - 1, total, groups * ((most - 1) // 2), groups * ((most + 1) // 2), groups * plan.buckets):
         assert_filled(narrow, points, grid, dataclasses.replace(plan, entered=bound))
         assert narrow.read(starts[-1])[-1] == (total > bound or most > 2 * (bound // groups))
-    if plan.buckets < N:
+    if plan.buckets < N and N >= 500:  # fewer points are too few for a group of its own
         assert (most * groups > 2 * total) == (come == "anyhow to one group"), "groups are not what they should be"
 
 
