@@ -372,6 +372,15 @@ def test_capacities_that_stay_too_large_shrink():
     assert given[7:] == [(90, 90)] * 2
 
 
+def test_overflows_of_many_kinds_are_noted():
+    capacity = Capacity()
+    for kind in range(200):
+        capacity.settle_overflow(kind, overflowed=True)
+        assert capacity.overflows(kind)
+    capacity.settle_overflow(199, overflowed=False)
+    assert not capacity.overflows(199)
+
+
 def test_capacities_of_other_kinds():
     """About as long as the longest they share its size, and so its memory; else each has its own."""
     capacity = Capacity()

@@ -149,11 +149,25 @@ def test_no_driver_at_all(tmp_path, named, advice):
     assert "`clfrnn devices` says" in done.stderr
 
 
+def test_recording_goes_on_after_an_inner_one(session):
+    index = clfrnn.build_index(clouds.uniform(100, 2, seed=1), 0.1, method="strips", session=session)
+    with session.recorded() as outer:
+        with session.recorded() as inner:
+            index.count()
+        assert inner
+        assert not outer
+        index.count()
+    assert [name for name, _ in outer] == [name for name, _ in inner]
+
+
 def test_use_after_a_fork_raises(session, monkeypatch):
     index = clfrnn.build_index(POINTS, 0.1, session=session)
+    hinted, blocks = index.query(hint=100_000), index.query_blocks(max_bytes=1_000_000)
     monkeypatch.setattr(os, "getpid", lambda: -1)
 
     for call in (
+        lambda: hinted.num_pairs,
+        lambda: next(blocks),
         index.query,
         index.count,
         index.check,

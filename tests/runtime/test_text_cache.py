@@ -38,6 +38,26 @@ def test_a_file_that_is_not_whole_counts_as_none(folder, damage):
     assert cached_text("key", lambda: pytest.fail("not written again")) == "made again"
 
 
+def test_a_text_of_another_key_is_not_stored(folder):
+    assert cached_text("key", lambda: "of edited templates", may_store=lambda: False) == "of edited templates"
+    assert cached_text("key", lambda: "of the key") == "of the key"
+
+
+def test_a_write_that_fails_leaves_no_file(folder, monkeypatch):
+    def fail(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "replace", fail)
+    assert cached_text("key", lambda: "text") == "text"
+    assert not list(folder.iterdir())
+
+
+def test_a_relative_folder_is_ignored(monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    folder = text_cache.cache_folder()
+    assert folder is None or folder.is_absolute()
+
+
 def test_without_a_folder_texts_are_made_each_time(folder, monkeypatch):
     folder.write_text("a file in the folder's place")
     assert cached_text("key", lambda: "first") == "first"
