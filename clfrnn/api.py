@@ -267,7 +267,7 @@ def _build(
     if chosen is None:
         chosen, why = choose_method(problem, session.profile, session.tuning, queries=m, varied=varied)
         problem = dataclasses.replace(problem, options=chosen.check({}), why=why)
-    checks = DeferredChecks(session, n=n, dtype=array.dtype, dim=dim, radius=largest, box=box, points=pending)
+    checks = DeferredChecks(session, dtype=array.dtype, dim=dim, radius=largest, box=box, points=pending)
     return chosen.build(session, problem, checks, array, pending), chosen.name
 
 

@@ -41,7 +41,6 @@ class DeferredChecks:
         self,
         session: Session,
         *,
-        n: int,
         dtype: np.dtype[Any],
         dim: int,
         radius: float,
@@ -49,7 +48,7 @@ class DeferredChecks:
         points: PendingBox | None = None,
     ) -> None:
         self._dtype, self._radius, self._periodic = dtype, radius, box
-        self.readback = Readback(session, items=n, dim=dim, dtype=dtype) if points is None else points.readback
+        self.readback = Readback(session, dim=dim, dtype=dtype) if points is None else points.readback
         #: the bounding box of the current points, or None where none is computed
         self._points = points
         #: whether that box was judged and is bad

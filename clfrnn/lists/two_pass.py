@@ -85,11 +85,10 @@ def make_list(
     readback = checks.readback
     offsets, first_pass = _count(rows, state, plan, readback.front)
     # To enqueue a copy takes longer than a short launch that writes rows from a buffer, which therefore goes first.
-    copied_last = plan.overflow_waits and not readback.beside
-    if not copied_last:
+    if not plan.overflow_waits:
         readback.start()
     arrays = _fill_foreseen(rows, offsets, first_pass, plan) if plan.capacity == "foreseen" else None
-    if copied_last:
+    if plan.overflow_waits:
         readback.start()
     pairs, word, _ = readback.wait()
     checks.settle()

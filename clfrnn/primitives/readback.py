@@ -15,7 +15,7 @@ from ..runtime.session import Session
 
 __all__ = ["Box", "PendingBox", "Readback"]
 
-#: Number of boxes that are copied together where the caller never waits.
+#: Number of slots for boxes, which are copied together where the caller never waits.
 _COPIED_TOGETHER = 8
 
 #: The layout of the numbers in front of the slots.
@@ -39,18 +39,16 @@ class Box(NamedTuple):
 class Readback:
     """A device buffer for small numbers, and its copy in host memory.
 
-    The buffer begins with three 64-bit numbers. Behind them are slots for bounding boxes in `dim` dimensions, which are
-    used in rotation. A copy takes the whole buffer. A caller starts a copy and waits for it later. A copy also starts
-    when eight boxes were written since the last copy, and is waited for when the next copy starts. Which calls wait
-    therefore depends on the calls alone, not on the progress of the device, and no slot is used again before the host
-    has its box.
-
-    A GPU copies beside the kernels that follow, where kernels go through many `items`.
+    The buffer begins with three 64-bit numbers. Behind them are eight slots for bounding boxes in `dim` dimensions. A
+    copy takes the whole buffer. It runs on the queue of the kernels, so that kernels behind it may write to all slots
+    again. A caller starts a copy and waits for it later. A copy also starts when all slots were written since the last
+    copy, and is waited for when the next copy starts. Which calls wait therefore depends on the calls alone, not on the
+    progress of the device.
     """
 
-    def __init__(self, session: Session, *, items: int = 0, dim: int = 0, dtype: np.dtype[Any] = LONG) -> None:
+    def __init__(self, session: Session, *, dim: int = 0, dtype: np.dtype[Any] = LONG) -> None:
         self.session, self.dim, self.dtype = session, dim, dtype
-        slots = 2 * _COPIED_TOGETHER if dim else 0
+        slots = _COPIED_TOGETHER if dim else 0
         size = _FRONT.size + slots * (2 * dim + 1) * dtype.itemsize
         self.buffer = session.scratch(size, _BYTE, purpose="numbers for the host").base_data
         #: the numbers in front, for kernels to write
@@ -58,9 +56,6 @@ class Readback:
         self._pinned = session.pinned(self, size)
         #: the copy of the buffer
         self.host = self._pinned.data
-        #: whether copies run beside launches
-        self.beside = items >= session.tuning.runtime.copy_beside_items and session.profile.kind == "gpu"
-        self._next_slot = 0
         #: boxes in slots for which no copy was started
         self._placed: list[PendingBox] = []
         #: the copy that is not waited for yet, and its boxes
@@ -70,19 +65,15 @@ class Readback:
         """Return the position of a slot for `box`, in numbers of its dtype; the next launch writes there."""
         if len(self._placed) == _COPIED_TOGETHER:
             self.start()
+        slot = len(self._placed)
         self._placed.append(box)
-        slot, self._next_slot = self._next_slot, (self._next_slot + 1) % (2 * _COPIED_TOGETHER)
         return _FRONT.size // self.dtype.itemsize + slot * (2 * self.dim + 1)
 
-    def start(self, *, beside: bool = True) -> None:
-        """Enqueue the copy of what earlier launches write.
-
-        Launches before :meth:`wait` must not write to the same slots, nor to the numbers in front. The copy runs
-        `beside` launches only where that saves time.
-        """
+    def start(self) -> None:
+        """Enqueue the copy of what earlier launches write; waits for the copy before it, if any."""
         if self._copy is not None:
             self.wait()
-        event = self.session.copy_to_host(self.buffer, self._pinned, beside=beside and self.beside)
+        event = cl.enqueue_copy(self.session.queue, self._pinned, self.buffer, is_blocking=False)
         self._copy, self._placed = (event, self._placed), []
 
     def wait(self) -> tuple[int, int, int]:
@@ -97,7 +88,7 @@ class Readback:
 
     def read(self) -> tuple[int, int, int]:
         """Wait for all launches; return the numbers in front."""
-        self.start(beside=False)
+        self.start()
         return self.wait()
 
 

@@ -37,8 +37,8 @@ _SLACK_OF = {dtype: dtype.type(SLACK) for dtype in REAL_OF}
 def bounding_box(session: Session, points: cla.Array, box: PendingBox | None = None) -> PendingBox:
     """Enqueue the reduction of `points`, (n, dim) or (n,), contiguous, to their box. One launch, one pass."""
     if box is None:
-        n, dim = points.shape if points.ndim == 2 else (points.size, 1)
-        box = PendingBox(Readback(session, items=n, dim=dim, dtype=points.dtype), dim)
+        dim = points.shape[1] if points.ndim == 2 else 1
+        box = PendingBox(Readback(session, dim=dim, dtype=points.dtype), dim)
     _reduce(session, "bounding_box", points, box)
     return box
 

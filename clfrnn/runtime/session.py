@@ -12,7 +12,6 @@ from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
-import pyopencl.tools as cl_tools
 
 from ..errors import ClfrnnError, InvalidInputError
 from ..functions import WalkFunction
@@ -107,8 +106,6 @@ class Session(Launcher, Memory):
         Memory.__init__(self, queue, self.profile)
         self.programs = ProgramCache(self.context, self.device, self.profile)
         self._pinned = PinnedBytes(self.queue)
-        #: the queue for copies beside kernels, made by the first of them
-        self._copies: cl.CommandQueue | None = None
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
         #: by template and config, its programs: the names that were selected, the kernels, the config that fits
         self._selected: defaultdict[Hashable, list[tuple[tuple[str, ...], dict[str, Kernel], Any]]] = defaultdict(list)
@@ -238,24 +235,6 @@ class Session(Launcher, Memory):
         if target.nbytes:
             place = source.offset + first * source.strides[0]
             cl.enqueue_copy(self.queue, target.base_data, source.base_data, byte_count=target.nbytes, src_offset=place)
-
-    def copy_to_host(
-        self, source: cl_tools.PooledBuffer, target: np.ndarray[Any, Any], *, beside: bool = False
-    ) -> cl.Event:
-        """Enqueue a copy to pinned memory of what earlier launches write to `source`.
-
-        With `beside` the copy runs on a queue of its own, beside later launches. These must not write to `source`, nor
-        may its memory return to the pool, before the event is complete.
-        """
-        if not beside:
-            return cl.enqueue_copy(self.queue, target, source, is_blocking=False)
-        if self._copies is None:
-            self._copies = cl.CommandQueue(self.context, self.device)
-        before = cl.enqueue_marker(self.queue)
-        self.queue.flush()  # the second queue would wait for ever for work that is not submitted
-        event = cl.enqueue_copy(self._copies, target, source, is_blocking=False, wait_for=[before])
-        self._copies.flush()
-        return event
 
     def read(self, array: cla.Array | Scratch, first: int = 0, count: int | None = None) -> np.ndarray[Any, Any]:
         """Read elements of a one-dimensional device array; waits for them."""

@@ -10,14 +10,12 @@ import pytest
 from conftest import (
     FULL,
     POINTS,
+    as_gpu,
     assert_counts,
     assert_nearest,
     assert_same,
-    own_session,
     rows_of,
-    same_rows,
     truth,
-    tuned,
 )
 
 import clfrnn
@@ -254,29 +252,9 @@ def test_a_loop_of_blocks_compiles_nothing(counted, method):
     assert counted.programs.compiled == compiled
 
 
-@pytest.mark.parametrize("items", [N, N + 1], ids=["beside", "between"])
-@pytest.mark.parametrize("method", ["strips", "aabb_tree"])
-def test_numbers_that_come_beside_kernels(session, method, items):
-    """Pairs of lists and the growth of leaves: by a queue of their own where there are many items."""
-    fresh = tuned(own_session(session, kind="gpu", fma=True), runtime={"copy_beside_items": items})
-    rng = np.random.default_rng(1)
-    steps = [CLOUD, *(CLOUD + rng.normal(0, scale, CLOUD.shape).astype(np.float32) for scale in (0.001, 0.01, 0.4))]
-    arrays = [cla.to_device(fresh.queue, points) for points in steps]
-    expected = [truth(points, RADIUS) for points in steps]
-    index = clfrnn.build_index(CLOUD, RADIUS, method=method, session=fresh)
-    seen = []
-    for which in (0, 1, 2, 3, 3, 1, 0, 0):
-        index.update(arrays[which])
-        seen.append(index.last_update)
-        same_rows(index.query(), expected[which])
-    assert method == "strips" or {"refit", "rebuilt"} <= set(seen)
-    assert (fresh._copies is not None) == (items == N)
-
-
-@pytest.mark.parametrize("items", [0, N + 1], ids=["beside", "between"])
-def test_checks_that_come_with_a_total_in_two_pieces(session, items):
-    """Boxes of updates that the host has not looked at since, some of them in memory that was full before the last."""
-    fresh = tuned(own_session(session, kind="gpu", fma=True), runtime={"copy_beside_items": items})
+def test_checks_that_come_with_a_total_in_two_pieces(session):
+    """Boxes of updates that the host has not looked at since, some of them in slots that were full before the last."""
+    fresh = as_gpu(session)
     good, bad = cla.to_device(fresh.queue, CLOUD), CLOUD.copy()
     bad[7] = np.nan
     index = clfrnn.build_index(good, RADIUS, method="strips", session=fresh)

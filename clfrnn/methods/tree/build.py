@@ -65,7 +65,7 @@ class TreeBuilder:
         self._watches_growth = not math.isinf(plan.rebuild_threshold)
         #: the logarithm of the largest growth of a leaf's volume since the order was made, and the sum over points of
         #: the number of points that a cube of side radius holds there
-        self._growth = Readback(session, items=problem.n if self._watches_growth else 0)
+        self._growth = Readback(session)
         self._groups = max(1, self.leaves // self.config.leaves)
         #: the partial results of each work-group, and the number of groups that are done; all zero between launches
         self._partials = cleared(session, self._groups * self._partial_ints + 1, purpose="what groups found of a tree")
@@ -125,9 +125,6 @@ class TreeBuilder:
             (leaves + self.used_leaves) * config.corners, self._dtype, purpose="the nodes of a tree"
         )
         reordered = kernel == "fit_ordered"
-        if self._watches_growth:
-            # A copy that is under way may still read what the next launch writes.
-            self._growth.wait()
         session.launch(
             self.kernels[kernel],
             self._groups * size,

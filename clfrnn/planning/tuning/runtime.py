@@ -1,4 +1,4 @@
-"""The numbers of launches: how long a launch may take, and which copies run beside kernels."""
+"""The numbers of launches: how long a launch may take."""
 
 import dataclasses
 
@@ -9,7 +9,7 @@ __all__ = ["RuntimeTuning"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RuntimeTuning(Section):
-    """Slices of launches, and copies beside them."""
+    """Slices of launches."""
 
     #: seconds that a slice of a long launch should take: Ctrl-C and watchdogs are served between slices
     slice_seconds: float = number(0.5, least=1e-9)
@@ -21,7 +21,3 @@ class RuntimeTuning(Section):
     surely_short: float = number(64.0, least=0)
     #: share of two slices after which the time of a run is read: to read it costs a third of a launch
     look_share: float = number(1 / 64, most=1)
-    #: work-items of kernels from which on a copy to the host goes to a queue of its own, beside them: a copy between
-    #: two kernels on one queue leaves a GPU idle for about eight microseconds, and with fewer work-items the second
-    #: queue costs the host more than that (H200)
-    copy_beside_items: int = number(1 << 19, least=0)

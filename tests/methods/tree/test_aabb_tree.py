@@ -33,7 +33,6 @@ from clfrnn.planning import tree_build as trees
 from clfrnn.planning import tree_traversal as packs
 from clfrnn.planning.configs import REAL_SIZE, VisitVariant
 from clfrnn.planning.tuning import Tuning, default_tuning
-from clfrnn.primitives.readback import Readback
 from clfrnn.runtime.rendering import own_function, render
 from clfrnn.survey import Survey
 
@@ -447,33 +446,6 @@ def test_a_tree_that_is_never_built_again_copies_nothing_to_the_host(session, ca
     index.update(on_device)
     assert index.last_update == "refit"
     assert not copies
-
-
-def test_growth_stays_where_it_is_until_the_host_has_it(session, monkeypatch):
-    """A GPU copies it beside kernels, whose next waits to write there; where it decides nothing, between them."""
-    index = build(CLOUD, session=tuned(as_gpu(session), runtime={"copy_beside_items": 1}))
-    growth, gpu, at_wait, wait = tree_of(index)._builder._growth, index.session, [], Readback.wait
-    event = growth._copy[0]
-    assert event.command_queue == gpu._copies
-
-    def waiting(readback):
-        if readback is growth and readback._copy is not None:
-            at_wait.append((readback._copy[0], [name for name, _ in launches]))
-        return wait(readback)
-
-    monkeypatch.setattr(Readback, "wait", waiting)
-    with gpu.recorded() as launches:
-        index.update(CLOUD)
-    ((waited, launched),) = at_wait
-    assert waited == event
-    assert "fit_again" not in launched
-    assert "fit_again" in [name for name, _ in launches]
-    tree_of(index)._measure()
-    assert growth._copy is None
-    index = build(CLOUD, session=gpu, rebuild_threshold=math.inf)
-    assert tree_of(index)._builder._growth._copy[0].command_queue == gpu.queue
-    index.update(CLOUD)
-    assert len(at_wait) == 2, "for the growth of the first index alone"
 
 
 def test_medians_begin_where_the_box_does(session):
