@@ -289,6 +289,28 @@ def test_no_memory_for_what_is_foreseen(index):
     assert refused
 
 
+def test_no_memory_for_a_copy_of_a_much_shorter_list(index):
+    """The list then stays in the memory that was allocated for what was foreseen."""
+    index.update(DENSE)
+    index.query()
+    index.update(SPARSE)
+    expected = EXPECTED[id(SPARSE)]
+    with refusing(f"of {len(expected.indices):,} pairs") as refused:
+        same_rows(index.query(), expected)
+    assert refused
+
+
+def test_a_list_that_is_refused_what_should_fit(session):
+    """It is tried again with the memory of the first pass given back, and without room to spare."""
+    index = clfrnn.build_index(DENSE, RADIUS, method="strips", session=as_gpu(session))
+    expected = EXPECTED[id(DENSE)]
+    with refusing(f"of {len(expected.indices):,} pairs", most=1) as refused:
+        assert_same(index.query(**FULL), expected)
+    assert len(refused) == 1
+    with refusing(f"of {len(expected.indices):,} pairs"), pytest.raises(clfrnn.DeviceMemoryError, match="query_blocks"):
+        clfrnn.search(DENSE, RADIUS, method="strips", session=index.session)
+
+
 def test_offsets_stay_narrow_where_only_the_capacity_is_wide(strips, monkeypatch):
     """Room to spare may be for more pairs than int32 counts."""
     monkeypatch.setattr(list_spec, "_LARGEST_INT32", PAIRS + 1)
