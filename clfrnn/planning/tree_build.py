@@ -13,7 +13,6 @@ from .tuning import Tuning
 
 __all__ = [
     "MOST_LEAVES",
-    "PACKET",
     "RECORD_COORDINATES",
     "CurveDivision",
     "TreeConfig",
@@ -27,9 +26,6 @@ __all__ = [
     "tree_layout",
     "value_for_neighbors",
 ]
-
-#: Queries of a packet, which go down the tree together: as many as an integer has bits.
-PACKET = 32
 
 #: Bits of a key, of a word, and of one coordinate in a key: no more than the coordinates' type distinguishes.
 _KEY_BITS, _WORD_BITS = 63, 32
@@ -160,7 +156,7 @@ def plan_tree(
         leaves=leaves,
         halved=_halved(profile, tuning, size, dim, real) if profile.kind == "gpu" else 0,
         block=max(1, min(numbers.block_queries, _block_capacity(profile, size, real))),
-        packet=PACKET,
+        packet=numbers.packet_queries,
         wide=numbers.wide_block,
         alike=numbers.alike_radii,
         comparing=numbers.comparing_items,

@@ -11,7 +11,7 @@ from ..survey import Survey
 from .configs import REAL_SIZE, RunConfig
 from .groups import group_size
 from .traversal import plan_walk
-from .tree_build import PACKET, RECORD_COORDINATES, tree_layout, value_for_neighbors
+from .tree_build import RECORD_COORDINATES, tree_layout, value_for_neighbors
 from .tuning import Tuning
 
 __all__ = [
@@ -187,7 +187,7 @@ def _tree_walk(
         divided=False,
         wide=tuning.tree.wide_packet,
     )
-    size = group_size(profile, PACKET)
+    size = group_size(profile, tuning.tree.packet_queries)
     band = min(size, band)
     packed = dataclasses.replace(
         alone,
