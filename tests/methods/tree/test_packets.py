@@ -60,6 +60,13 @@ def test_packs_find_what_others_find(session, of_unit):
     assert_same(joined(parts), truth(points, 0.1))
 
 
+@pytest.mark.parametrize("width", [4, 16])
+@pytest.mark.parametrize("domain", [{}, {"box": (1.0, 1.0, 1.0), "periodic": True}], ids=["open", "periodic"])
+def test_packets_of_other_widths(session, width, domain):
+    index = build(CLOUD, session=tuned(as_gpu(session), tree={"packet_queries": width}), **domain)
+    assert_same(index.query(sort="index"), truth(CLOUD, 0.1, **domain))
+
+
 @pytest.mark.parametrize("periodic", [(True, True, True), (False, True, False)])
 def test_packs_look_into_images(session, periodic):
     """All queries of a group look into every image that one of them meets."""
