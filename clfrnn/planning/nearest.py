@@ -33,7 +33,7 @@ _PAD = 1.01
 
 
 class RowPlan(NamedTuple):
-    """Where the walk holds the row of a query: "registers", with so many places, or "heap", the row of the result."""
+    """Where a walk holds rows: in "registers", `capacity` places for each, or as a "heap" in the result itself."""
 
     way: str
     capacity: int
