@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 from typing import Any, NamedTuple
 
@@ -82,8 +83,9 @@ def nearest(
     -----
     Without a radius, neighbors are those whose squared distance does not exceed the largest finite square of a number.
     The first search then reaches as far as a ball of an even cloud holds somewhat more than k points, and queries with
-    fewer neighbors are searched again with a wider reach, at most twice. Cost: that of building an index, one visit,
-    and a wait for the number of these queries; a wait for the bounds of the points comes first.
+    fewer neighbors are searched again with wider and wider reaches, at last in a tree without any. Cost: that of
+    building an index, one visit, and a wait for the number of these queries, for each reach; a wait for the bounds of
+    the points comes first. Even clouds take two reaches, uneven ones three or four.
 
     Examples
     --------
@@ -267,12 +269,11 @@ class _Search:
         )
 
     def _choose(self, survey: Survey, reach: float) -> Method:
-        """The method of "auto": a tree where points crowd unevenly, else that of a search with this radius."""
+        """The method of "auto": that of a search with this radius, but for crowds, which wider and wider cells serve."""
         session = self.session
-        if survey.unevenness_beyond_chance > session.tuning.nearest.uneven:
-            return METHODS["aabb_tree"]
         problem = self._problem(reach, survey, {})
-        return choose_method(problem, session.profile, session.tuning, queries=self.many).method
+        method = choose_method(problem, session.profile, session.tuning, queries=self.many).method
+        return METHODS["strips"] if method.name == "aabb_tree" and survey.dim in METHODS["strips"].dims else method
 
     def _options(self, method: Method) -> dict[str, Any]:
         """The options of a method; leaves of a tree are those for somewhat more than k neighbors."""
@@ -290,8 +291,11 @@ class _Search:
     def _wider_step(self, step: _Step, share: float, sources: cla.Array) -> _Step:
         """The search for the queries that have fewer than k neighbors, which are this share of all."""
         numbers = self.session.tuning.nearest
-        if step.number == 0 and step.method.name in _BY_CELLS and share <= numbers.most_again:
-            return step._replace(radius=self._rounded(numbers.farther * step.radius), number=1)
+        if step.method.name in _BY_CELLS and step.number + 1 < numbers.most_steps:
+            # The queries that are left lie where points are few.
+            survey = dataclasses.replace(step.survey, others=0.0, unevenness=1.0, sample=None)
+            radius = self._rounded(numbers.farther * step.radius)
+            return step._replace(radius=radius, survey=survey, number=step.number + 1)
         low, high = step.survey.low, step.survey.high
         if self.box is not None and not all(self.lengths):
             around = bounding_box(self.session, sources).read()

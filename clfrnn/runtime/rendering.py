@@ -167,7 +167,7 @@ def row_function(
     """
     flags: dict[str, Any] = {"capacity": capacity, "real": real, "components": components(dim)}
     flags |= {"lanes": vector_length(dim), "shifts": shifts, "again": again}
-    return WalkFunction(**_own_pieces("traversal/k_nearest.mako", way, PIECES, flags), own=True)
+    return WalkFunction(**_own_pieces("traversal/k_nearest.mako", way, PIECES, flags), own=True, costly=way == "registers")
 
 
 def _own_pieces(path: str, name: str, pieces: Sequence[str], flags: dict[str, Any]) -> dict[str, Any]:

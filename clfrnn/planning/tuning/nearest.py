@@ -21,13 +21,12 @@ class NearestTuning(Section):
     foreseen_of_root: float = number(2.0)
     #: ratio of the neighbors in the ball of a typical point to those foreseen, from which on the reach is shortened
     crowded: float = number(2.0, least=1)
-    #: unevenness beyond chance from which on a tree searches from the start
-    uneven: float = number(3.0)
     #: share of all points that a ball may hold; for more of them all points are searched at once
     most_of_all: float = number(0.25, most=1)
-    #: factor by which the second search reaches farther: corners of a box hold an eighth of a ball
-    farther: float = number(2.0, least=1)
-    #: share of queries up to which the second search goes over cells; more of them are searched in a tree at once
-    most_again: float = number(0.25, most=1)
+    #: factor by which each search over cells reaches farther than the one before (H200, 10 M points: with 2 even clouds
+    #: take up to a tenth less, with 2.5 halos up to 7 % less)
+    farther: float = number(2.25, least=1)
+    #: searches over cells, at most; a tree then searches for the rest
+    most_steps: int = number(8, least=1)
     #: work-items of a group that looks for rows that are not full, or measures rows
     group: int = number(128, least=1)
