@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from .functions import NeighborFunction
     from .index import Index
+    from .k_nearest import nearest
     from .profile import DeviceProfile
     from .queries.kernel_source import KernelSource
     from .results import Nearest, NeighborList
@@ -46,6 +47,7 @@ __all__ = [
     "build_index",
     "default_session",
     "devices",
+    "nearest",
     "search",
 ]
 
@@ -66,6 +68,7 @@ _MODULE_OF = {
     "build_index": "api",
     "default_session": "api",
     "devices": "runtime.device",
+    "nearest": "k_nearest",
     "search": "api",
 }
 

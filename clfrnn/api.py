@@ -29,7 +29,7 @@ from .results import NeighborList
 from .runtime.session import Session
 from .survey import Survey
 
-__all__ = ["build_index", "default_session", "search"]
+__all__ = ["build", "build_index", "check_method", "choose_session", "default_session", "refuse_dim", "search"]
 
 
 @functools.cache
@@ -59,7 +59,7 @@ def _session_of_queue(queue: cl.CommandQueue) -> Session:
     return Session(queue if in_order else cl.CommandQueue(queue.context, queue.device))
 
 
-def _choose_session(session: Session | None, *arrays: object) -> Session:
+def choose_session(session: Session | None, *arrays: object) -> Session:
     """Return `session`, else the session of the first device array, else the default session."""
     if session is not None:
         if not isinstance(session, Session):
@@ -139,12 +139,12 @@ def search(
     >>> clfrnn.search([[0.0, 0.0], [3.0, 4.0], [9.0, 9.0]], 5.0)[1].tolist()
     [0]
     """
-    session = _choose_session(session, points, queries, radius)
+    session = choose_session(session, points, queries, radius)
     if is_device_array(radius):
         check_context(session, radius, "radius")
         radius = fetch(session, radius)
     per_query = not is_scalar(radius)
-    structure, _ = _build(
+    structure, _ = build(
         points,
         radius,
         method=method,
@@ -204,14 +204,14 @@ def build_index(
     >>> index.count().get().tolist()
     [0, 0]
     """
-    session = _choose_session(session, points)
-    structure, name = _build(
+    session = choose_session(session, points)
+    structure, name = build(
         points, radius, method=method, domain=(box, periodic), session=session, options=options, per_query=False
     )
     return Index(name, structure)
 
 
-def _build(
+def build(
     points: Any,
     radius: Any,
     *,
@@ -227,7 +227,7 @@ def _build(
     `queried_once` are the queries of a single search, or None for an index.
     """
     session.check_process()
-    chosen = _check_method(method, options)
+    chosen = check_method(method, options)
     array, pending, _ = take_points(session, points, "points")
     n, dim = array.shape
     varied = False
@@ -237,8 +237,7 @@ def _build(
         varied = bool((radii < largest).any())
     else:
         largest = one_radius(radius, array.dtype)
-    if dim not in (serving := chosen or METHODS["brute_force"]).dims:
-        _refuse_dim(serving, dim)
+    refuse_dim(chosen, dim)
     checked = chosen.check(options) if chosen is not None else {}
     box = check_box(*domain, dim, array.dtype)
     if box is not None:
@@ -286,7 +285,7 @@ def _survey(session: Session, array: cla.Array, radius: float, pending: PendingB
     return survey
 
 
-def _check_method(method: object, options: dict[str, Any]) -> Method | None:
+def check_method(method: object, options: dict[str, Any]) -> Method | None:
     """The method of that name, or None for "auto"; raises TypeError for an option that the method does not have."""
     if not isinstance(method, str) or (method != "auto" and method not in METHODS):
         raise InvalidInputError(
@@ -300,7 +299,11 @@ def _check_method(method: object, options: dict[str, Any]) -> Method | None:
     return METHODS.get(method)
 
 
-def _refuse_dim(method: Method, dim: int) -> None:
+def refuse_dim(chosen: Method | None, dim: int) -> None:
+    """Raise where the method, or for "auto" every method, does not serve `dim` coordinates."""
+    method = chosen or METHODS["brute_force"]
+    if dim in method.dims:
+        return
     serving = [name for name, other in METHODS.items() if dim in other.dims]
     served = f"{min(method.dims)} to {max(method.dims)}"
     if not serving:

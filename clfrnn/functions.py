@@ -117,6 +117,9 @@ class WalkFunction:
     #: whether ``per_neighbor`` is a plain sum, which compilers vectorise as it is, and which may stand in a kernel more
     #: than once
     light: bool = False
+    #: whether ``per_neighbor`` takes much longer than the test of a candidate, so that work-items in lockstep had better
+    #: test some candidates first and then go through their neighbors together
+    costly: bool = False
     #: the type of the offsets by which it writes the indices of neighbors, a sector of memory at once and nothing else;
     #: "" for other functions
     sectors: str = ""

@@ -15,7 +15,7 @@ from .lists.state import ListState
 from .methods.structure import SearchStructure
 from .methods.traversal import Traversal
 from .methods.updates import PointUpdates
-from .queries.count_nearest import count_neighbors, find_nearest
+from .queries.count_nearest import NearestArguments, count_neighbors, find_nearest
 from .queries.explain import explain
 from .queries.kernel_source import KernelSource, make_kernel_source
 from .queries.reorder import reorder
@@ -132,27 +132,32 @@ class Index:
 
         Notes
         -----
-        Cost: one visit. On a GPU millions of queries may take another launch and m bytes.
+        Cost: one visit; millions of queries may take a GPU another launch and m bytes.
         """
         return count_neighbors(self._traversal, queries, radius=radius, include_self=include_self)
 
-    def nearest(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> Nearest:
-        """Find the nearest neighbor of each query; of several at the same distance the one with the lowest index.
+    def nearest(
+        self,
+        queries: Any = None,
+        *,
+        k: int | None = None,
+        radius: Any = None,
+        include_self: bool = False,
+        vectors: bool = False,
+    ) -> Nearest:
+        """Find the nearest or the k nearest neighbors of each query; of several at one distance the lowest index.
 
         Parameters
         ----------
         queries, radius, include_self : as for :meth:`count`, which also says what raises
-
-        Returns
-        -------
-        :class:`Nearest`, not waited for
+        k : number of neighbors of each query; None for one neighbor, in arrays without an axis of k
+        vectors : whether the result has vectors; with periodic axes, these come with shifts
 
         Notes
         -----
-        Cost: one visit, of what is not farther than the nearest so far; on a GPU also as for :meth:`count`, with 2 m
-        numbers.
+        Cost: one visit, of what is not farther than the last neighbor so far; not waited for. See :doc:`nearest`.
         """
-        return find_nearest(self._traversal, queries, radius=radius, include_self=include_self)
+        return find_nearest(self._traversal, queries, NearestArguments(k, radius, include_self, vectors))
 
     def visit(
         self,
@@ -293,9 +298,7 @@ class Index:
         InvalidInputError
             An array has not one row for each point.
 
-        Notes
-        -----
-        Cost: one read and one write of each array; not waited for.
+        Not waited for; the cost is one read and one write of each array.
         """
         self.session.check_process()
         return reorder(self._traversal, arrays)
@@ -307,10 +310,7 @@ class Index:
         return {name: int(buffer.size) * buffer.dtype.itemsize for name, buffer in buffers.items()}
 
     def explain(self) -> str:
-        """Describe how this index searches and why: method, kernels, cells, bytes, candidates for each neighbor.
-
-        The candidates are measured on at most a thousand points.
-        """
+        """Describe how this index searches and why, and its candidates for a neighbor, by at most a thousand points."""
         self.session.check_process()
         return explain(self._traversal, method=self.method, sizes=self.nbytes, last_update=self.last_update)
 

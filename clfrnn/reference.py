@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Neighbors", "neighbors", "squared_distances"]
+__all__ = ["Nearest", "Neighbors", "nearest", "neighbors", "squared_distances"]
 
 _CHUNK = 1 << 22
 
@@ -108,6 +108,81 @@ def neighbors(
         if lengths is not None:
             vectors = vectors + shifts.astype(targets.dtype) * lengths
     return Neighbors(offsets, j.astype(np.int32), d2, np.sqrt(d2), vectors, shifts)
+
+
+class Nearest(NamedTuple):
+    """The k nearest neighbors of each query, each row by ascending squared distance, then index, then shift.
+
+    Behind the last neighbor of a row, indices are -1, distances inf, vectors and shifts 0.
+    """
+
+    indices: npt.NDArray[np.int32]
+    distances: npt.NDArray[Any]
+    vectors: npt.NDArray[Any]
+    shifts: npt.NDArray[np.int32]
+
+
+def nearest(
+    points: npt.ArrayLike,
+    k: int,
+    *,
+    radius: npt.ArrayLike | None = None,
+    queries: npt.ArrayLike | None = None,
+    include_self: bool = False,
+    box: npt.ArrayLike | None = None,
+    periodic: bool | Sequence[bool] = False,
+) -> Nearest:
+    """Find the k nearest points of every query, as clfrnn must find them: the first k of a sorted row of neighbors.
+
+    The arguments are those of :func:`neighbors`. Without a `radius`, neighbors are those whose squared distance does
+    not exceed the square of the largest number that has a finite square.
+
+    Examples
+    --------
+    >>> found = nearest(np.array([[0, 0], [3, 4], [6, 8]], np.float32), 2)
+    >>> found.indices.tolist(), found.distances[0].tolist()
+    ([[1, 2], [0, 2], [1, 0]], [5.0, 10.0])
+    """
+    targets = np.asarray(points)
+    asked: dict[str, Any] = {"queries": queries, "include_self": include_self, "box": box, "periodic": periodic}
+    if radius is not None:
+        return _first_columns(neighbors(targets, radius, **asked), k, targets)
+    largest = float(_largest_radius(targets.dtype))
+    lengths = _lengths(targets, box, periodic)
+    reach = largest if lengths is None or not len(targets) else float(np.linalg.norm(lengths.astype(float)))
+    while True:
+        found = neighbors(targets, reach, **asked)
+        if reach >= largest or np.diff(found.offsets).min(initial=k) >= k:
+            return _first_columns(found, k, targets)
+        reach = min(1.5 * reach, largest)
+
+
+def _largest_radius(dtype: np.dtype[Any]) -> Any:
+    """The largest number with a finite square."""
+    with np.errstate(all="ignore"):
+        radius = np.sqrt(np.finfo(dtype).max)
+        while not np.isfinite(radius * radius):
+            radius = np.nextafter(radius, dtype.type(0))
+    return radius
+
+
+def _first_columns(found: Neighbors, k: int, points: npt.NDArray[Any]) -> Nearest:
+    """The first k of each row by ascending squared distance."""
+    rows = np.repeat(np.arange(len(found.offsets) - 1), np.diff(found.offsets))
+    order = np.lexsort((*found.shifts.T[::-1], found.indices, found.squares, rows))
+    column = np.arange(len(rows)) - found.offsets[rows]
+    listed = column < k
+    order, place = order[listed], (rows[listed], column[listed])
+    shape = len(found.offsets) - 1, k
+    result = Nearest(
+        np.full(shape, -1, np.int32),
+        np.full(shape, np.inf, points.dtype),
+        np.zeros((*shape, points.shape[1]), points.dtype),
+        np.zeros((*shape, points.shape[1]), np.int32),
+    )
+    for array, values in zip(result, (found.indices, found.distances, found.vectors, found.shifts), strict=True):
+        array[place] = values[order]
+    return result
 
 
 def _lengths(points: npt.NDArray[Any], box: Any, periodic: Any) -> npt.NDArray[Any] | None:

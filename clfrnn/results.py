@@ -20,14 +20,57 @@ __all__ = ["Nearest", "NeighborList"]
 _FIELDS = ("offsets", "indices", "distances", "vectors", "shifts")
 
 
-class Nearest(NamedTuple):
-    """The nearest neighbor of each query, as device arrays.
+class _Pair(NamedTuple):
+    indices: Any
+    distances: Any
 
-    `indices` are (m,) int32, -1 where there is no neighbor. `distances` are (m,) in the points' dtype, inf there.
+
+class Nearest(_Pair):
+    """The nearest neighbors of each query, as device arrays: ``indices, distances = index.nearest()``.
+
+    Attributes
+    ----------
+    indices : (m,) or (m, k) int32, -1 where there are fewer neighbors
+    distances : the same shape, in the points' dtype, inf where there are fewer
+    vectors : (m, k, dim) in the points' dtype, ``(points[j] - queries[i]) + shift * length``, 0 where there are fewer;
+        None unless asked for
+    shifts : (m, k, dim) int32, the periodic image of each neighbor, where an axis is periodic and there are vectors;
+        else None
+
+    With one nearest neighbor for each query, ``k=None``, the axis of k is missing. A row of k neighbors is in ascending
+    order of squared distance, then index, then shift. :meth:`to_host` gives the same object with numpy arrays.
+
+    Examples
+    --------
+    >>> import clfrnn
+    >>> found = clfrnn.nearest([[0.0, 0.0], [3.0, 4.0], [9.0, 9.0]], 2)
+    >>> indices, distances = found.to_host()
+    >>> indices.tolist(), distances[0].tolist()
+    ([[1, 2], [0, 2], [1, 0]], [5.0, 12.727922061357855])
     """
 
-    indices: cla.Array
-    distances: cla.Array
+    vectors: Any
+    shifts: Any
+
+    def __new__(cls, indices: Any, distances: Any, vectors: Any = None, shifts: Any = None) -> Nearest:  # noqa: D102, PYI034
+        found = super().__new__(cls, indices, distances)
+        found.vectors, found.shifts = vectors, shifts
+        return found
+
+    def to_host(self) -> Nearest:
+        """Return the same with numpy arrays; waits for the device."""
+        arrays = self.indices, self.distances, self.vectors, self.shifts
+        return Nearest(*(array.get() if isinstance(array, cla.Array) else array for array in arrays))
+
+    def __repr__(self) -> str:
+        extras = "".join(f", {name}" for name in ("vectors", "shifts") if getattr(self, name) is not None)
+        where = "on the device" if isinstance(self.indices, cla.Array) else "in host memory"
+        return f"<Nearest: {self.indices.shape}, {self.distances.dtype}{extras}, {where}>"
+
+    def __reduce__(self) -> Any:
+        if isinstance(self.indices, cla.Array):
+            raise TypeError("these nearest neighbors lie on a device and cannot be pickled; pickle their to_host()")
+        return Nearest, (self.indices, self.distances, self.vectors, self.shifts)
 
 
 class NeighborList:

@@ -19,6 +19,7 @@ LAYERS = [
     {"cli"},
     {"doctor"},
     {"verify", "models"},
+    {"k_nearest"},
     {"api"},
     {"index"},
     {"lists"},

@@ -13,7 +13,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..errors import DeviceMemoryError
+from ..errors import DeviceMemoryError, InvalidInputError
 from ..first_pass.base import FirstPass
 from ..inputs.request import QueryRequest
 from ..methods.traversal import Traversal
@@ -23,9 +23,10 @@ from ..primitives.unpack import unpack_bytes, unpack_pairs
 from ..results import Nearest
 from ..runtime.rendering import own_function
 from ..runtime.scratch import INT, Scratch
+from .k_nearest import check_k, find_k_nearest
 from .make_request import make_request
 
-__all__ = ["count_for_list", "count_neighbors", "describe_encodings", "find_nearest"]
+__all__ = ["NearestArguments", "count_for_list", "count_neighbors", "describe_encodings", "find_nearest"]
 
 _BYTE = np.dtype(np.uint8)
 
@@ -70,8 +71,25 @@ def _count_into(traversal: Traversal, request: QueryRequest, counts: Counts) -> 
     return unpack_bytes(traversal.session, encoding.packed, counts, unless_zero=encoding.disorder)
 
 
-def find_nearest(traversal: Traversal, queries: Any, *, radius: Any, include_self: bool) -> Nearest:
+class NearestArguments(NamedTuple):
+    """The arguments of a search for nearest neighbors, as callers pass them: see :meth:`clfrnn.Index.nearest`."""
+
+    k: Any
+    radius: Any
+    include_self: bool
+    vectors: bool
+
+
+def find_nearest(traversal: Traversal, queries: Any, given: NearestArguments) -> Nearest:
     """See :meth:`clfrnn.Index.nearest`."""
+    radius, include_self = given.radius, given.include_self
+    if given.k is not None:
+        request = make_request(traversal, queries, radius=radius, include_self=include_self)
+        return find_k_nearest(traversal, request, check_k(given.k), vectors=bool(given.vectors))
+    if given.vectors:
+        raise InvalidInputError(
+            "vectors: expected k with vectors=True, got k=None; pass k=1 for one neighbor's vectors"
+        )
     request = make_request(traversal, queries, radius=radius, include_self=include_self)
     indices = traversal.session.allocate(request.m, INT, purpose="the nearest neighbors")
     distances = traversal.session.allocate(request.m, traversal.dtype, purpose="the nearest neighbors' distances")

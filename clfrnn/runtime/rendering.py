@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import json
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +14,13 @@ import mako
 
 from ..errors import ClfrnnError
 from ..functions import PIECES, WalkFunction
-from ..planning.configs import SECTOR, KernelConfig, VisitVariant, count_bits
+from ..planning.configs import SECTOR, KernelConfig, VisitVariant, components, count_bits, vector_length
 from .text_cache import cached_text, digest
 
 if TYPE_CHECKING:
     from mako.lookup import TemplateLookup
 
-__all__ = ["only_kernels", "own_function", "render", "render_inline", "template_root"]
+__all__ = ["only_kernels", "own_function", "render", "render_inline", "row_function", "template_root"]
 
 #: The name in ``#line`` directives of lines that are not a user's.
 PROGRAM = "clfrnn"
@@ -152,9 +152,29 @@ def own_function(
     flags: dict[str, Any] = {"offset": offset, "distances": distances, "vectors": vectors, "shifts": shifts}
     flags |= {"bounded": bounded, "held": held, "components": components, "small": small, "pairs": pairs}
 
-    def fill_in(templates: TemplateLookup) -> str:
-        template = templates.get_template("traversal/functions.mako")
-        return json.dumps([template.get_def(f"{name}_{piece}").render(**flags).strip() for piece in PIECES[1:]])
-
-    pieces = dict(zip(PIECES[1:], json.loads(_cached(name, flags, fill_in)), strict=True))
+    pieces = _own_pieces("traversal/functions.mako", name, PIECES[1:], flags)
     return WalkFunction(**pieces, own=True, light=name == "count", sectors=offset if held else "")
+
+
+@functools.cache
+def row_function(
+    *, way: str, capacity: int, real: str, dim: int, shifts: bool = False, again: bool = False
+) -> WalkFunction:
+    """The library's own function that finds the k nearest neighbors, from ``traversal/k_nearest.mako``.
+
+    ``way`` is "registers", for up to ``capacity`` neighbors, or "heap". With ``shifts``, a row may hold several images
+    of a point, and the function also writes the shift of each. With ``again``, an array says which row a query fills.
+    """
+    flags: dict[str, Any] = {"capacity": capacity, "real": real, "components": components(dim)}
+    flags |= {"lanes": vector_length(dim), "shifts": shifts, "again": again}
+    return WalkFunction(**_own_pieces("traversal/k_nearest.mako", way, PIECES, flags), own=True, costly=way == "registers")
+
+
+def _own_pieces(path: str, name: str, pieces: Sequence[str], flags: dict[str, Any]) -> dict[str, Any]:
+    """The pieces of the library's own function `name` in a template, by the names of the pieces."""
+
+    def fill_in(templates: TemplateLookup) -> str:
+        template = templates.get_template(path)
+        return json.dumps([template.get_def(f"{name}_{piece}").render(**flags).strip() for piece in pieces])
+
+    return dict(zip(pieces, json.loads(_cached(name, flags, fill_in)), strict=True))

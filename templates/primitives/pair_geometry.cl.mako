@@ -1,5 +1,6 @@
 <%include file="/common/geometry.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
+<%namespace name="nearest_image" file="/primitives/nearest_image.mako"/>
 // Measures the distances, vectors and shifts of the pairs of a list, from the list's indices.
 // Config fields used: work_group_size, dim, components, items, real, offset, square_root, distances, vectors, shifts, periodic.
 % if distances == "root":
@@ -17,24 +18,6 @@ int row_of(global const ${offset} *restrict offsets, int row, int end, const ${o
     return row;
 }
 
-<%def name="difference(k, component)">
-    real d${k} = p${component} - q${component};
-% if periodic:
-    // The neighbor is the nearest image of the point, because the radius is less than half the length by more than rounding is.
-    int s${k} = 0;
-    if (period[${k}] > 0) {
-        const real length = period[${k}], plain = d${k};
-        const int turns = (int)fmin(fmax(rint(-plain * period[${dim + k}]), (real)-FRNN_FARTHEST), (real)FRNN_FARTHEST);
-        for (int turn = turns - 1; turn <= turns + 1; ++turn) {
-            const real other = plain + (real)turn * length;
-            if (turn == turns - 1 || fabs(other) < fabs(d${k})) {
-                d${k} = other;
-                s${k} = turn;
-            }
-        }
-    }
-% endif
-</%def>
 
 // Writes the distance, the vector and the shift of each pair.
 // Launch: a group of ${work_group_size} for every ${work_group_size * items} pairs; this launch has the work-items from
@@ -73,7 +56,7 @@ void measure_pairs(const int first, const int end, const int rows, global const 
         const int number = indices[pair], j = (uint)number < (uint)n ? number : 0;
         const real_vec p = ${geometry.load("points", "j")}, q = ${geometry.load("queries", "(first_row + row)")};
 % for k, component in enumerate(components):
-        ${difference(k, component)}
+        ${nearest_image.difference(k, component)}
 % endfor
 % if distances:
         const real square = ${" + ".join(f"d{k} * d{k}" for k in range(dim))};

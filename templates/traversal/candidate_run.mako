@@ -19,6 +19,8 @@
     ${masked_run(function, image)}
 % elif fused and function.light and not (inline or first_pass):
     ${fused_run(function, image)}
+% elif function.costly:
+    ${costly_run(function, image)}
 % else:
     ${exact_run(function, image)}
 % endif
@@ -31,6 +33,27 @@
     for (; frnn_t < frnn_stop; ++frnn_t) {
         ${point_layout.load_candidate("frnn_t")}
         ${visit.offer(function, image, place="frnn_t")}
+    }
+</%def>
+
+<%def name="costly_run(function, image)">
+    // Some candidates are tested at a time, and the function then runs for those within reach. Work-items in lockstep do
+    // so together, where each would wait for all others at every candidate otherwise.
+    while (frnn_t < frnn_stop) {
+        const int frnn_many = min(frnn_stop - frnn_t, 32);
+        uint frnn_hits = 0;
+        for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
+            ${point_layout.load_candidate("frnn_t + frnn_k")}
+            ${geometry.differences(image)}
+            frnn_hits |= (uint)((${geometry.squared_distance()} <= reach2) & ${visit.included(image, function, "frnn_t + frnn_k")}) << frnn_k;
+        }
+        while (frnn_hits) {
+            const int frnn_hit = frnn_t + 31 - (int)clz(frnn_hits & -frnn_hits);
+            frnn_hits &= frnn_hits - 1;
+            ${point_layout.load_candidate("frnn_hit")}
+            ${visit.offer(function, image, place="frnn_hit", known="1")}
+        }
+        frnn_t += frnn_many;
     }
 </%def>
 

@@ -15,6 +15,7 @@ from .binning import BinningTuning
 from .fenns import FennsTuning
 from .grid import GridTuning, Prices
 from .lists import ListTuning
+from .nearest import NearestTuning
 from .primitives import PrimitiveTuning
 from .queries import QueryTuning, Tiers
 from .runtime import RuntimeTuning
@@ -37,6 +38,7 @@ class Tuning(Section):
     tree: TreeTuning
     lists: ListTuning
     queries: QueryTuning
+    nearest: NearestTuning
     auto: AutoTuning
     runtime: RuntimeTuning
 

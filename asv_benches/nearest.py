@@ -1,0 +1,201 @@
+"""The k nearest neighbors: times in kernels of an update with them, for even clouds and for clouds with halos.
+
+Milliseconds in kernels, the median of some steps, of the points themselves without each point itself, within the radius
+that :func:`clfrnn.nearest` begins with. With ``--kernels``, what ways of holding rows and of searching take, one beside
+the other; with ``--unbounded``, the wall time of :func:`clfrnn.nearest` without a radius; with ``--scipy``, that beside
+``scipy.spatial.cKDTree`` with two workers, its construction included.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+import pyopencl.array as cla
+
+import clfrnn
+from clfrnn.errors import ClfrnnError
+from clfrnn.planning.nearest import first_reach, largest_reach
+
+from .benchmarks.common import profiled, timed
+from .provenance import say
+
+#: numbers of neighbors
+KS = (8, 16, 30)
+
+#: numbers of points on a GPU and on a CPU
+LARGE, SMALL = (1_000_000, 10_000_000), (65_536, 262_144)
+
+#: steps that are measured, and the seconds after which five are enough
+STEPS, ENOUGH = 15, 1.0
+
+#: the cloud of the comparison with scipy, its k, and the repetitions
+PEER_POINTS, PEER_K, PEER_REPEATS = 262_144, 16, 5
+
+#: ways of searching that are compared: the method, and numbers of the tuning
+VARIANTS: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
+    "strips, rows in registers": ("strips", {"nearest": {"register_places": 32}}),
+    "strips, a program for each k": ("strips", {"nearest": {"register_places": 32, "place_step": 1}}),
+    "strips, groups of 128": ("strips", {"nearest": {"register_places": 32}, "walks": {"group": 128}}),
+    "strips, groups of 32": ("strips", {"nearest": {"register_places": 32}, "walks": {"group": 32}}),
+    "strips, rows as heaps": ("strips", {"nearest": {"register_places": 0}}),
+    "uniform_grid, rows in registers": ("uniform_grid", {"nearest": {"register_places": 32}}),
+    "fenns, rows in registers": ("fenns", {"nearest": {"register_places": 32}}),
+    "aabb_tree, the same radius": ("aabb_tree", {"nearest": {"register_places": 32}}),
+    "aabb_tree, no radius": ("aabb_tree", {"nearest": {"register_places": 32}}),
+    "aabb_tree, no radius, rows as heaps": ("aabb_tree", {"nearest": {"register_places": 0}}),
+}
+
+
+def halos(n: int, *, many: int = 1000, width: float = 0.02, seed: int = 0) -> Any:
+    """Half of the points even in the unit cube, the other half in halos whose density falls with the square."""
+    rng = np.random.default_rng(seed)
+    even = rng.random((n - n // 2, 3))
+    away = rng.standard_normal((n // 2, 3))
+    away *= (width * rng.random(n // 2) / np.linalg.norm(away, axis=1))[:, None]
+    crowded = rng.random((many, 3))[rng.integers(many, size=n // 2)] + away
+    return rng.permutation(np.concatenate([even, crowded])).astype(np.float32)
+
+
+#: clouds by name
+CLOUDS: dict[str, Callable[[int], Any]] = {
+    "even": lambda n: np.random.default_rng(0).random((n, 3), dtype=np.float32),
+    "halos": halos,
+}
+
+
+class Task(NamedTuple):
+    """A cloud on the device, k, and the radius that a search for its k nearest begins with."""
+
+    name: str
+    points: Any
+    k: int
+    radius: float
+
+
+def tasks(session: clfrnn.Session, sizes: tuple[int, ...], clouds: tuple[str, ...]) -> Iterator[Task]:
+    """Every cloud with every k."""
+    for n in sizes:
+        for name in clouds:
+            host = CLOUDS[name](n)
+            low, high = host.min(axis=0).tolist(), host.max(axis=0).tolist()
+            points = cla.to_device(session.queue, host)
+            for k in KS:
+                reach = first_reach(session.tuning, n=n, k=k, low=low, high=high, lengths=(0.0,) * 3)
+                assert reach is not None, "there are enough points"
+                yield Task(f"{name}, {n:,}", points, k, reach)
+
+
+def kernels_of(session: clfrnn.Session, task: Task, method: str, radius: float) -> tuple[float, float, str]:
+    """Milliseconds in kernels of an update with the nearest, the share of full rows, and the times by kernel."""
+    index = clfrnn.build_index(task.points, radius, method=method, session=session)
+
+    def step() -> object:
+        index.update(task.points)
+        return index.nearest(k=task.k)
+
+    seconds = timed(session, step, STEPS, ENOUGH)
+    with session.recorded() as launches:
+        found: Any = step()
+    session.queue.finish()
+    times = [(name, 1e-6 * (event.profile.end - event.profile.start)) for name, event in launches]
+    full = float((found.indices.get()[:, -1] >= 0).mean())
+    return 1e3 * seconds.kernels, full, ", ".join(f"{name} {each:.3f}" for name, each in times)
+
+
+def print_steps(session: clfrnn.Session, sizes: tuple[int, ...], variants: dict[str, Any]) -> None:
+    """The table of updates with the k nearest, a row for each way of searching."""
+    say(session, "milliseconds in kernels")
+    click.echo("| cloud | k | way | update + nearest | full rows | of these |")
+    click.echo("|---|---:|---|---:|---:|---|")
+    for task in tasks(session, sizes, tuple(CLOUDS)):
+        for name, (method, numbers) in variants.items():
+            other = session.with_tuning(session.tuning.but(**numbers))
+            radius = largest_reach("float") if "no radius" in name else task.radius
+            try:
+                total, full, each = kernels_of(other, task, method, radius)
+            except ClfrnnError as error:
+                click.echo(f"| {task.name} | {task.k} | {name} | {type(error).__name__} | | |")
+                continue
+            click.echo(f"| {task.name} | {task.k} | {name} | {total:.3f} | {100 * full:.2f} % | {each} |")
+
+
+def wall(step: Callable[[], object], repeats: int = PEER_REPEATS) -> float:
+    """The median wall time of a step in milliseconds, after one that compiles."""
+    step()
+    times = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        step()
+        times.append(1e3 * (time.perf_counter() - started))
+    return statistics.median(times)
+
+
+def print_unbounded(session: clfrnn.Session, sizes: tuple[int, ...]) -> None:
+    """The table of searches without a radius, points on the device."""
+    say(session, "milliseconds on the wall clock")
+    click.echo("| cloud | k | clfrnn.nearest | launches |")
+    click.echo("|---|---:|---:|---:|")
+    for task in tasks(session, sizes, tuple(CLOUDS)):
+
+        def step(task: Task = task) -> None:
+            clfrnn.nearest(task.points, task.k, session=session)
+            session.queue.finish()
+
+        taken = wall(step)
+        with session.recorded() as launches:
+            step()
+        click.echo(f"| {task.name} | {task.k} | {taken:.2f} | {len(launches)} |")
+
+
+def print_beside_scipy(session: clfrnn.Session) -> None:
+    """The table beside scipy, from points in host memory to results in host memory."""
+    from scipy.spatial import cKDTree  # noqa: PLC0415 — scipy is optional
+
+    say(session, "milliseconds on the wall clock", f"{PEER_POINTS:,} points, k={PEER_K}")
+    click.echo("| cloud | clfrnn.nearest | cKDTree.query, workers=2 | ratio |")
+    click.echo("|---|---:|---:|---:|")
+    for name, make in CLOUDS.items():
+        points = make(PEER_POINTS)
+        tree = cKDTree(points)
+
+        def ours(points: Any = points) -> object:
+            return clfrnn.nearest(points, PEER_K, session=session).to_host()
+
+        def theirs(points: Any = points, tree: Any = tree) -> object:
+            return tree.query(points, PEER_K + 1, workers=2)
+
+        mine, other = wall(ours), wall(theirs)
+        click.echo(f"| {name} | {mine:.1f} | {other:.1f} | {other / mine:.1f} |")
+
+
+@click.command()
+@click.option("--device", help="As for `clfrnn search`.")
+@click.option("--small", is_flag=True, help="The clouds for CPUs.")
+@click.option("--points", type=int, help="Clouds of this size alone.")
+@click.option("--kernels", "by_kernel", is_flag=True, help="Every way of searching, one beside the other.")
+@click.option("--unbounded", is_flag=True, help="Searches without a radius.")
+@click.option("--scipy", "beside", is_flag=True, help="Beside scipy's cKDTree.")
+def main(
+    *, device: str | None, small: bool, points: int | None, by_kernel: bool, unbounded: bool, beside: bool
+) -> None:
+    """Measure, and print a Markdown table."""
+    sizes = (points,) if points else SMALL if small else LARGE
+    try:
+        if beside:
+            print_beside_scipy(clfrnn.Session(device))
+        elif unbounded:
+            print_unbounded(clfrnn.Session(device), sizes)
+        else:
+            first = dict(list(VARIANTS.items())[:1])
+            print_steps(profiled(device), sizes, VARIANTS if by_kernel else first)
+    except ClfrnnError as error:
+        raise click.ClickException(str(error)) from error
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,304 @@
+"""The public call nearest(): the k nearest neighbors of every query, within a radius or however far they are."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from typing import Any, NamedTuple
+
+import pyopencl.array as cla
+
+from .api import build, check_method, choose_session, refuse_dim
+from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, raise_non_finite
+from .inputs.arrays import check_context, fetch, take_points
+from .inputs.deferred_checks import DeferredChecks
+from .inputs.periodic_box import check_box, survey_in_box
+from .methods import METHODS, Method, choose_method, is_worth_binning
+from .methods.structure import SearchStructure
+from .methods.traversal import Traversal
+from .period import PeriodicBox
+from .planning.nearest import first_reach, foreseen_neighbors, largest_reach, shorter_reach, spanning_reach
+from .planning.problem import Problem
+from .planning.tree_build import default_leaf_size
+from .primitives.nearest_rows import find_short_rows
+from .primitives.reduce import bounding_box, survey_points
+from .queries.count_nearest import NearestArguments, find_nearest
+from .queries.k_nearest import check_k, fill_rows, holds_images, measure, publish, rows_for
+from .queries.make_request import make_request
+from .results import Nearest
+from .runtime.session import Session
+from .survey import Survey
+
+__all__ = ["nearest"]
+
+#: Surveys with shorter and shorter reaches, at most.
+_MOST_SURVEYS = 3
+
+#: Methods that take longer the farther they reach, also where neighbors lie near.
+_BY_CELLS = {"uniform_grid", "strips", "fenns"}
+
+
+def nearest(
+    points: Any,
+    k: int,
+    *,
+    radius: Any = None,
+    queries: Any = None,
+    method: str = "auto",
+    box: Any = None,
+    periodic: Any = False,
+    include_self: bool = False,
+    vectors: bool = False,
+    session: Session | None = None,
+    **options: Any,
+) -> Nearest:
+    """Find the k nearest neighbors of every query, exactly.
+
+    Parameters
+    ----------
+    points : (n, dim) float32 or float64, finite, in any order; numpy, nested sequences, or ``pyopencl.array.Array``
+    k : number of neighbors of each query, at least 1; it may exceed n
+    radius : scalar, or (m,) for one radius per query: the largest distance of a neighbor, in the points' unit; None for
+        no limit
+    queries : (m, dim); the points themselves when not given
+    method, box, periodic, session, **options : as for :func:`search`; every image in a periodic box counts
+    include_self : whether a point counts as its own neighbor; without effect when `queries` are given
+    vectors : whether the result has vectors; with periodic axes, these come with shifts
+
+    Returns
+    -------
+    Nearest, on the device: each row by ascending squared distance, then index, then shift; where there are fewer
+    neighbors, indices are -1, distances inf, vectors and shifts 0
+
+    Raises
+    ------
+    InvalidInputError
+        An argument cannot be searched; the message says which one, and what to do.
+    DeviceMemoryError
+        The result does not fit the device.
+    NoDeviceError
+        As for :func:`search`.
+
+    Notes
+    -----
+    Without a radius, neighbors are those whose squared distance does not exceed the largest finite square of a number.
+    The first search then reaches as far as a ball of an even cloud holds somewhat more than k points, and queries with
+    fewer neighbors are searched again with wider and wider reaches, at last in a tree without any. Cost: that of
+    building an index, one visit, and a wait for the number of these queries, for each reach; a wait for the bounds of
+    the points comes first. Even clouds take two reaches, uneven ones three or four.
+
+    Examples
+    --------
+    >>> import clfrnn
+    >>> found = clfrnn.nearest([[0.0, 0.0], [3.0, 4.0], [9.0, 9.0]], 1)
+    >>> found.indices.get().tolist()
+    [[1], [0], [1]]
+    """
+    k = check_k(k)
+    session = choose_session(session, points, queries, radius)
+    if radius is not None:
+        within = NearestArguments(k, radius, include_self, vectors)
+        return _nearest_within(session, points, queries, within, method=method, domain=(box, periodic), options=options)
+    search = _Search(session, points, k, method=method, domain=(box, periodic), options=options, queries=queries)
+    return search.run(queries, include_self=bool(include_self), vectors=bool(vectors))
+
+
+def _nearest_within(
+    session: Session,
+    points: Any,
+    queries: Any,
+    given: NearestArguments,
+    *,
+    method: str,
+    domain: tuple[Any, Any],
+    options: dict[str, Any],
+) -> Nearest:
+    """The k nearest within a radius: those of an index that is built for this search."""
+    radius = given.radius
+    if is_device_array(radius):
+        check_context(session, radius, "radius")
+        radius = fetch(session, radius)
+    structure, _ = build(
+        points,
+        radius,
+        method=method,
+        domain=domain,
+        session=session,
+        options=options,
+        per_query=not is_scalar(radius),
+        queried_once=points if queries is None else queries,
+    )
+    traversal = Traversal(structure)
+    found = find_nearest(traversal, queries, given._replace(radius=None if is_scalar(radius) else radius))
+    traversal.checks.settle()
+    return found
+
+
+class _Step(NamedTuple):
+    """One search: its method with options, its radius, and the survey that it is planned from."""
+
+    method: Method
+    options: dict[str, Any]
+    radius: float
+    survey: Survey
+    #: whether no query can miss a neighbor
+    last: bool
+    #: the number of searches before this one
+    number: int = 0
+
+
+class _Search:
+    """A search without a radius, in steps: each searches again for the queries that have found fewer than k."""
+
+    def __init__(
+        self,
+        session: Session,
+        points: Any,
+        k: int,
+        *,
+        method: str,
+        domain: tuple[Any, Any],
+        options: dict[str, Any],
+        queries: Any,
+    ) -> None:
+        session.check_process()
+        self.session, self.k = session, k
+        self.named = check_method(method, options)
+        self.points, pending, _ = take_points(session, points, "points")
+        self.n, dim = self.points.shape
+        refuse_dim(self.named, dim)
+        self.options = {} if self.named is None else self.named.check(options)
+        self.real = REAL_OF[self.points.dtype]
+        self.box: PeriodicBox | None = check_box(*domain, dim, self.points.dtype)
+        self.lengths = (0.0,) * dim if self.box is None else self.box.lengths
+        self.pending = bounding_box(session, self.points) if pending is None else pending
+        # Until queries are checked, those without a length count as the points.
+        self.many = self.n if queries is None else operator.length_hint(queries, self.n)
+
+    def run(self, queries: Any, *, include_self: bool, vectors: bool) -> Nearest:
+        """Search, and search again as long as there are queries with fewer than k neighbors."""
+        session, step = self.session, self._first_step()
+        traversal = Traversal(self._build(step))
+        request = make_request(traversal, queries, radius=None, include_self=include_self)
+        sources = self.points if request.queries is None else request.queries
+        found = rows_for(traversal, request.m, self.k, vectors=vectors)
+        event = fill_rows(traversal, request, found)
+        short = None if step.last else find_short_rows(session, found.indices, sources)
+        traversal.checks.settle()
+        while short is not None:
+            step = self._wider_step(step, short.rows.size / request.m, sources)
+            before, traversal = traversal, Traversal(self._build(step))
+            if vectors and holds_images(traversal) and not holds_images(before):
+                measure(before, found, self.points, sources, known=False)
+            again = make_request(traversal, short.positions, radius=None, include_self=True)
+            itself = request.queries is None and not include_self
+            event = fill_rows(traversal, again, found, again=short, of_points=itself)
+            short = None if step.last else find_short_rows(session, found.indices, sources, short)
+        if vectors and request.m:
+            event = measure(traversal, found, self.points, sources, known=holds_images(traversal))
+        publish(session, event, found)
+        return found
+
+    def _build(self, step: _Step) -> SearchStructure:
+        """The structure for a step."""
+        problem = self._problem(step.radius, step.survey, step.options)
+        dim, dtype = problem.dim, self.points.dtype
+        checks = DeferredChecks(
+            self.session, dtype=dtype, dim=dim, radius=step.radius, box=self.box, points=self.pending
+        )
+        return step.method.build(self.session, problem, checks, self.points, self.pending)
+
+    def _problem(self, radius: float, survey: Survey, options: dict[str, Any]) -> Problem:
+        return Problem(
+            n=self.n,
+            dim=self.points.shape[1],
+            real=self.real,
+            radius=radius,
+            survey=survey,
+            options=options,
+            box=self.box,
+        )
+
+    def _first_step(self) -> _Step:
+        """The first search, and the waits for the bounds and the crowding of the points."""
+        survey = self._bounds()
+        reach = first_reach(
+            self.session.tuning, n=self.n, k=self.k, low=survey.low, high=survey.high, lengths=self.lengths
+        )
+        if reach is None or not (reach := self._rounded(reach)) > 0:
+            return self._step_of_all(self.named or METHODS["brute_force"], survey)
+        even = reach
+        if self.named.surveys_occupancy if self.named is not None else self._is_worth_binning():
+            survey, reach = self._survey(reach)
+        method = self.named or self._choose(survey, reach)
+        if method.name not in _BY_CELLS and self.box is None:
+            return self._step_of_all(method, survey)
+        return _Step(method, self._options(method), reach if method.name in _BY_CELLS else even, survey, last=False)
+
+    def _bounds(self) -> Survey:
+        """The bounds of the points, or of their box."""
+        if not self.n:
+            return Survey(n=0, low=(0.0,) * len(self.lengths), high=(0.0,) * len(self.lengths))
+        low, high, bad_row = self.pending.read()
+        if bad_row is not None:
+            raise_non_finite("points", bad_row)
+        return self._in_box(Survey(n=self.n, low=low, high=high), 0.0)
+
+    def _in_box(self, survey: Survey, radius: float) -> Survey:
+        return survey if self.box is None else survey_in_box(survey, self.box, radius, self.real)
+
+    def _survey(self, reach: float) -> tuple[Survey, float]:
+        """The survey of the points' crowding, and a shorter reach where they crowd."""
+        for _ in range(_MOST_SURVEYS):
+            survey, _ = survey_points(self.session, self.points, reach, self.pending)
+            survey = self._in_box(survey, reach)
+            shorter = shorter_reach(self.session.tuning, survey, k=self.k, reach=reach)
+            if shorter is None or not (shorter := self._rounded(shorter)) > 0:
+                break
+            reach = shorter
+        return survey, reach
+
+    def _rounded(self, reach: float) -> float:
+        """A reach as kernels have it."""
+        return one_radius(min(reach, largest_reach(self.real)), self.points.dtype)
+
+    def _is_worth_binning(self) -> bool:
+        session = self.session
+        return is_worth_binning(
+            self.n, session.profile, session.tuning, dim=len(self.lengths), queries=self.many, periodic=bool(self.box)
+        )
+
+    def _choose(self, survey: Survey, reach: float) -> Method:
+        """The method of "auto": that of a search with this radius, but for crowds, which wider and wider cells serve."""
+        session = self.session
+        problem = self._problem(reach, survey, {})
+        method = choose_method(problem, session.profile, session.tuning, queries=self.many).method
+        return METHODS["strips"] if method.name == "aabb_tree" and survey.dim in METHODS["strips"].dims else method
+
+    def _options(self, method: Method) -> dict[str, Any]:
+        """The options of a method; leaves of a tree are those for somewhat more than k neighbors."""
+        options = self.options if method is self.named else method.check({})
+        if "leaf_size" in options and options["leaf_size"] is None:
+            tuning = self.session.tuning
+            return {**options, "leaf_size": default_leaf_size(tuning, self.n, foreseen_neighbors(tuning, self.k))}
+        return options
+
+    def _step_of_all(self, method: Method, survey: Survey, number: int = 0, radius: float | None = None) -> _Step:
+        """A search in which no query can miss a neighbor."""
+        reach = largest_reach(self.real) if radius is None else radius
+        return _Step(method, self._options(method), reach, survey, last=True, number=number)
+
+    def _wider_step(self, step: _Step, share: float, sources: cla.Array) -> _Step:
+        """The search for the queries that have fewer than k neighbors, which are this share of all."""
+        numbers = self.session.tuning.nearest
+        if step.method.name in _BY_CELLS and step.number + 1 < numbers.most_steps:
+            # The queries that are left lie where points are few.
+            survey = dataclasses.replace(step.survey, others=0.0, unevenness=1.0, sample=None)
+            radius = self._rounded(numbers.farther * step.radius)
+            return step._replace(radius=radius, survey=survey, number=step.number + 1)
+        low, high = step.survey.low, step.survey.high
+        if self.box is not None and not all(self.lengths):
+            around = bounding_box(self.session, sources).read()
+            low, high = tuple(map(min, low, around.low)), tuple(map(max, high, around.high))
+        span = spanning_reach(real=self.real, n=self.n, k=self.k, low=low, high=high, lengths=self.lengths)
+        return self._step_of_all(METHODS["aabb_tree"], step.survey, step.number + 1, self._rounded(span))

@@ -1,0 +1,225 @@
+"""The k nearest neighbors, against the reference to the last bit: of an index, and of the call without a radius."""
+
+import functools
+import pickle
+
+import numpy as np
+import pyopencl.array as cla
+import pytest
+from conftest import POINTS, as_gpu, tuned
+
+import clfrnn
+from clfrnn import clouds, reference
+
+pytestmark = pytest.mark.core
+
+N = min(240, POINTS)
+
+#: No box, one of length 1, and one whose every point sees several images of the others, and its own.
+BOUNDARIES = {"open": (0.3, {}), "periodic": (0.3, {"periodic": True}), "images": (0.7, {"periodic": True})}
+
+FIELDS = ("indices", "distances", "vectors", "shifts")
+
+
+def assert_rows(found, expected, *, shifts=False):
+    """Rows on the device are those of the reference, all that the result has."""
+    found = found.to_host()
+    assert (found.shifts is not None) == shifts
+    for name in FIELDS:
+        mine = getattr(found, name)
+        if mine is not None:
+            assert np.array_equal(mine, getattr(expected, name)), name
+
+
+def cloud(name, n, dim, dtype):
+    """Clouds with ties, with crowds and with gaps."""
+    if name == "stray":
+        points = clouds.uniform(n, dim, dtype=dtype, seed=5)
+        points[n // 2] = 1e6
+        return points
+    if name == "clusters":
+        points = clouds.uniform(n, dim, dtype=dtype, seed=6)
+        points[::2] *= dtype.type(1e-4)
+        return points
+    if name == "coincident":
+        return np.full((n, dim), 0.3, dtype)
+    if name == "line":
+        return clouds.uniform(n, dim, dtype=dtype, seed=7) * np.eye(1, dim, dim - 1, dtype=dtype)
+    return clouds.CLOUDS[name](n, dim, dtype=dtype, seed=4)
+
+
+@functools.cache
+def within_truth(name, dim, dtype, boundary, k, foreign, include_self):
+    points, (radius, domain) = cloud(name, N, dim, dtype), BOUNDARIES[boundary]
+    asked = {**domain, "box": (1.0,) * dim} if domain else {}
+    asked |= {"queries": clouds.uniform(N // 3, dim, dtype=dtype, seed=9)} if foreign else {}
+    return reference.nearest(points, k, radius=radius, include_self=include_self, **asked)
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES)
+def test_within_a_radius(session, way, dim, dtype, boundary):
+    """Clouds with ties; rows in registers of fewer, as many and more places than neighbors, and larger rows."""
+    (method, options), (radius, domain) = way, BOUNDARIES[boundary]
+    asked = {**domain, "box": (1.0,) * dim} if domain else {}
+    every = method == "strips" and dtype == np.float32
+    for name in ("uniform", "lattice", "duplicates"):
+        points = cloud(name, N, dim, dtype)
+        index = clfrnn.build_index(points, radius, method=method, session=session, **options, **asked)
+        for k in (1, 2, 7, 16, 33, 100, N + 50) if every else (7, 33):
+            found = index.nearest(k=k, vectors=True)
+            assert_rows(found, within_truth(name, dim, dtype, boundary, k, False, False), shifts=bool(domain))
+        queries = clouds.uniform(N // 3, dim, dtype=dtype, seed=9)
+        found = index.nearest(queries, k=7)
+        assert_rows(found, within_truth(name, dim, dtype, boundary, 7, True, False))
+        found = index.nearest(k=7, include_self=True)
+        assert_rows(found, within_truth(name, dim, dtype, boundary, 7, False, True))
+
+
+@functools.cache
+def unbounded_truth(name, dim, dtype, periodic, k, foreign):
+    points = cloud(name, N, dim, dtype)
+    asked = {"box": (1.0,) * dim, "periodic": periodic} if any(periodic) else {}
+    asked |= {"queries": 3 * clouds.uniform(N // 3, dim, dtype=dtype, seed=9)} if foreign else {}
+    return reference.nearest(points, k, **asked)
+
+
+@pytest.mark.parametrize("name", ["uniform", "lattice", "clusters", "stray", "coincident", "line"])
+def test_without_a_radius(session, way, dim, dtype, name):
+    (method, options) = way
+    points = cloud(name, N, dim, dtype)
+
+    found = clfrnn.nearest(points, 7, method=method, session=session, vectors=True, **options)
+
+    assert_rows(found, unbounded_truth(name, dim, dtype, (False,), 7, False))
+
+
+@pytest.mark.parametrize("flags", [(True, True, True), (False, True, True)], ids=["all axes", "some axes"])
+def test_without_a_radius_in_a_box(session, way, dim, dtype, flags):
+    """The cloud leaves a part of the box empty; queries lie outside, too."""
+    (method, options), flags = way, flags[:dim]
+    points = cloud("clusters", N, dim, dtype)
+    box = {"box": (1.0,) * dim, "periodic": flags}
+    for foreign in (False, True):
+        queries = {"queries": 3 * clouds.uniform(N // 3, dim, dtype=dtype, seed=9)} if foreign else {}
+        found = clfrnn.nearest(points, 7, method=method, session=session, vectors=True, **box, **options, **queries)
+        assert_rows(found, unbounded_truth("clusters", dim, dtype, flags, 7, foreign), shifts=True)
+
+
+@pytest.mark.parametrize("method", ["auto", "brute_force", "aabb_tree"])
+@pytest.mark.parametrize("dim", [1, 2, 3, 4, 5, 8, 9, 12])
+def test_every_dimension(session, method, dim):
+    points = clouds.uniform(min(N, 100), dim, seed=2)
+    for k in (3, 40):
+        expected = reference.nearest(points, k)
+        assert_rows(clfrnn.nearest(points, k, method=method, session=session, vectors=True), expected)
+        assert_rows(clfrnn.nearest(points, k, radius=1e9, method=method, session=session), expected)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+@pytest.mark.parametrize("k", [1, 4, 50])
+@pytest.mark.parametrize("periodic", [False, True])
+def test_more_neighbors_than_points(session, dim, n, k, periodic):
+    """In a periodic box a row goes on with further images, unless there is no point."""
+    points = clouds.uniform(n, dim, seed=n)
+    box = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
+
+    found = clfrnn.nearest(points, k, session=session, vectors=True, **box)
+
+    assert_rows(found, reference.nearest(points, k, **box), shifts=periodic)
+    assert (found.indices.get() >= 0).all() == (not n or periodic or k < n)
+
+
+@pytest.mark.parametrize("method", ["auto", "strips", "aabb_tree", "brute_force"])
+def test_no_queries_and_queries_alone(session, method):
+    points = clouds.uniform(N, 3, seed=1)
+    none = clfrnn.nearest(points, 5, queries=points[:0], method=method, session=session)
+    assert none.indices.shape == none.distances.shape == (0, 5)
+    alone = clfrnn.nearest(points[:0], 5, queries=points[:3], method=method, session=session).to_host()
+    assert (alone.indices == -1).all()
+    assert np.isinf(alone.distances).all()
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-12, 1e12, 1e18, 3e19])
+def test_any_scale(session, scale):
+    """Squares that vanish, and squares that exceed every number: these belong to no neighbor."""
+    points = (clouds.uniform(N, 3, seed=8).astype(np.float64) * scale).astype(np.float32)
+    if not session.profile.subnormals and scale < 1e-18:
+        pytest.skip("the device flushes subnormal squares to zero")
+    for method in ("auto", "strips"):
+        found = clfrnn.nearest(points, 5, method=method, session=session)
+        assert_rows(found, reference.nearest(points, 5))
+
+
+def test_a_radius_for_each_query(session):
+    points = clouds.uniform(N, 3, seed=1)
+    radii = np.random.default_rng(0).uniform(0, 0.4, N).astype(np.float32)
+    expected = reference.nearest(points, 6, radius=radii)
+
+    for given in (radii, cla.to_device(session.queue, radii)):
+        assert_rows(clfrnn.nearest(points, 6, radius=given, session=session), expected)
+
+
+@pytest.mark.parametrize("places", [0, 8, 32])
+def test_what_a_plan_may_choose(session, places):
+    """As a GPU walks, with rows in registers up to some number of places and heaps beyond."""
+    device = tuned(as_gpu(session), nearest={"register_places": places, "most_again": 1.0})
+    points = cloud("clusters", N, 3, np.dtype(np.float32))
+    for k in (1, 5, 8, 20):
+        for method in ("strips", "aabb_tree"):
+            assert_rows(clfrnn.nearest(points, k, method=method, session=device), reference.nearest(points, k))
+
+
+def test_updates_and_device_arrays(session):
+    points = clouds.uniform(N, 3, seed=1)
+    index = clfrnn.build_index(cla.to_device(session.queue, points), 0.3, session=session)
+    first = index.nearest(k=4)
+    index.update(points[::-1].copy())
+    second = index.nearest(k=4, radius=0.1)
+
+    assert_rows(first, reference.nearest(points, 4, radius=0.3))
+    assert_rows(second, reference.nearest(points[::-1], 4, radius=0.1))
+
+
+def test_the_result_unpacks_and_pickles_on_the_host(session):
+    found = clfrnn.nearest([[0.0, 0.0], [3.0, 4.0]], 1, session=session, vectors=True)
+    indices, distances = found
+    assert indices is found.indices
+    assert distances is found.distances
+    assert found.shifts is None
+    with pytest.raises(TypeError, match="pickle their to_host"):
+        pickle.dumps(found)
+    again = pickle.loads(pickle.dumps(found.to_host()))
+    assert np.array_equal(again.vectors, [[[3, 4]], [[-3, -4]]])
+    assert "(2, 1)" in repr(found)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, "3"])
+def test_k_that_is_no_number_of_neighbors(session, k):
+    with pytest.raises(clfrnn.InvalidInputError, match="k: expected a whole number"):
+        clfrnn.nearest([[0.0, 0.0]], k, session=session)
+
+
+def test_what_is_refused(session):
+    index = clfrnn.build_index([[0.0, 0.0]], 1.0, session=session)
+    with pytest.raises(clfrnn.InvalidInputError, match="vectors: expected k"):
+        index.nearest(vectors=True)
+    with pytest.raises(clfrnn.InvalidInputError, match="row 1"):
+        clfrnn.nearest([[0.0, 0.0], [np.nan, 0.0]], 1, session=session)
+    with pytest.raises(TypeError, match="unexpected option 'leaf'"):
+        clfrnn.nearest([[0.0, 0.0]], 1, session=session, leaf=3)
+    for name in ("points", "queries"):
+        bad = cla.to_device(session.queue, np.float32([[0, 0], [np.inf, 0]]))
+        given = {"points": [[0.0, 0.0]] * 200, "queries": None} | {name: bad}
+        with pytest.raises(clfrnn.InvalidInputError, match=f"{name}: expected finite numbers"):
+            clfrnn.nearest(given["points"], 1, queries=given["queries"], session=session)
+
+
+@pytest.mark.optimized
+def test_many_points_find_all_in_few_searches(session):
+    """Enough points that cells are worth it: corners of the cube are searched again."""
+    points = clouds.uniform(4 * POINTS, 3, seed=3)
+    for method in ("auto", "strips", "uniform_grid"):
+        with session.recorded() as launches:
+            found = clfrnn.nearest(points, 8, method=method, session=session)
+        assert [name for name, _ in launches].count("count_short_rows") <= 2
+        assert_rows(found, reference.nearest(points, 8))
