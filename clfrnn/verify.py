@@ -84,9 +84,11 @@ def run_case(session: Session, case: Case) -> Outcome:
         pairs += len(expected.indices)
         if difference := _difference(found, expected, subnormals=session.profile.subnormals):
             differences.append(f"{name} (radius {radius if np.ndim(radius) == 0 else 'per query'}): {difference}")
-        for reach in (radius, None) if name == _FAR else (radius,):
-            if difference := _nearest_difference(session, case, points, reach, domain):
-                differences.append(f"{name} ({'no radius' if reach is None else 'within the radius'}): {difference}")
+        differences += [
+            f"{name} ({'no radius' if reach is None else 'within the radius'}): {difference}"
+            for reach in ((radius, None) if name == _FAR else (radius,))
+            if (difference := _nearest_difference(session, case, points, reach, domain))
+        ]
     return Outcome(case=case, pairs=pairs, differences=differences)
 
 
