@@ -10,11 +10,19 @@ import numpy as np
 
 from . import clouds, reference
 from .api import build_index, search
+from .k_nearest import nearest
 from .methods import METHODS
 from .profile import DeviceProfile
 from .runtime.session import Session
 
 __all__ = ["Case", "Outcome", "cases", "edge_cloud", "run_case"]
+
+
+#: the number of neighbors of the comparison of k nearest neighbors
+_NEAREST = 5
+
+#: the cloud in which some queries find fewer neighbors at first than they look for
+_FAR = "one point far away"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -54,7 +62,10 @@ def cases(profile: DeviceProfile, *, seed: int, points: int) -> Iterator[Case]:
 
 
 def run_case(session: Session, case: Case) -> Outcome:
-    """Compare counts, pairs, distances and vectors with numpy's, to the last bit, on each cloud of the case."""
+    """Compare counts, pairs, distances and vectors with numpy's, to the last bit, on each cloud of the case.
+
+    The k nearest neighbors are compared too, within the radius, and without one where a point lies far away.
+    """
     differences = []
     pairs = 0
     for name, points, radius, domain in _clouds(session, case):
@@ -73,6 +84,11 @@ def run_case(session: Session, case: Case) -> Outcome:
         pairs += len(expected.indices)
         if difference := _difference(found, expected, subnormals=session.profile.subnormals):
             differences.append(f"{name} (radius {radius if np.ndim(radius) == 0 else 'per query'}): {difference}")
+        differences += [
+            f"{name} ({'no radius' if reach is None else 'within the radius'}): {difference}"
+            for reach in ((radius, None) if name == _FAR else (radius,))
+            if (difference := _nearest_difference(session, case, points, reach, domain))
+        ]
     return Outcome(case=case, pairs=pairs, differences=differences)
 
 
@@ -98,7 +114,7 @@ def _clouds(session: Session, case: Case) -> Iterator[tuple[str, Any, Any, dict[
         yield "a periodic box", uniform, radius, box
         yield "points that have left it", (uniform + rng.integers(-3, 4, uniform.shape)).astype(case.dtype), 0.125, box
     uniform[case.points // 2] = 1e6
-    yield "one point far away", uniform, radius, {}
+    yield _FAR, uniform, radius, {}
 
 
 def edge_cloud(session: Session, case: Case, *, radius: float, seed: int, far: bool) -> Any:
@@ -136,6 +152,19 @@ def edge_cloud(session: Session, case: Case, *, radius: float, seed: int, far: b
 def _gamma(value: float) -> float:
     """The gamma function at a half-integer."""
     return 1.0 if value == 1 else float(np.sqrt(np.pi)) if value == 0.5 else (value - 1) * _gamma(value - 1)
+
+
+def _nearest_difference(session: Session, case: Case, points: Any, radius: Any, domain: dict[str, Any]) -> str:
+    """The first difference of the k nearest neighbors, or ""."""
+    expected = reference.nearest(points, _NEAREST, radius=radius, **domain)
+    given = {"method": case.method, "session": session, "vectors": True, **case.options, **domain}
+    found = nearest(points, _NEAREST, radius=radius, **given).to_host()
+    tiny = (expected.distances > 0) & (expected.distances < np.sqrt(np.finfo(case.dtype).tiny))
+    if not session.profile.subnormals and case.dtype == np.float32 and tiny.any():
+        return ""  # squares that vanish change the order
+    fields = (name for name in ("indices", "distances", "vectors", "shifts") if getattr(found, name) is not None)
+    different = [name for name in fields if not np.array_equal(getattr(found, name), getattr(expected, name))]
+    return f"{', '.join(different)} of the {_NEAREST} nearest neighbors differ" if different else ""
 
 
 def _difference(found: Any, expected: reference.Neighbors, *, subnormals: bool) -> str:

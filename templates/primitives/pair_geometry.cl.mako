@@ -1,6 +1,5 @@
 <%include file="/common/geometry.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="nearest_image" file="/primitives/nearest_image.mako"/>
 // Measures the distances, vectors and shifts of the pairs of a list, from the list's indices.
 // Config fields used: work_group_size, dim, components, items, real, offset, square_root, distances, vectors, shifts, periodic.
 % if distances == "root":
@@ -18,6 +17,7 @@ int row_of(global const ${offset} *restrict offsets, int row, int end, const ${o
     return row;
 }
 
+<%namespace name="nearest_image" file="/primitives/nearest_image.mako"/>
 
 // Writes the distance, the vector and the shift of each pair.
 // Launch: a group of ${work_group_size} for every ${work_group_size * items} pairs; this launch has the work-items from
