@@ -10,7 +10,10 @@ import pyopencl.array as cla
 
 from .api import build, check_method, choose_session, refuse_dim
 from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, raise_non_finite
+from .conditions import Condition
+from .errors import InvalidInputError
 from .inputs.arrays import check_context, fetch, take_points
+from .inputs.conditions import arrays_of
 from .inputs.deferred_checks import DeferredChecks
 from .inputs.periodic_box import check_box, survey_in_box
 from .methods import METHODS, Method, choose_method, is_worth_binning
@@ -49,6 +52,7 @@ def nearest(
     periodic: Any = False,
     include_self: bool = False,
     vectors: bool = False,
+    where: Condition | None = None,
     session: Session | None = None,
     **options: Any,
 ) -> Nearest:
@@ -64,6 +68,7 @@ def nearest(
     method, box, periodic, session, **options : as for :func:`search`; every image in a periodic box counts
     include_self : whether a point counts as its own neighbor; without effect when `queries` are given
     vectors : whether the result has vectors; with periodic axes, these come with shifts
+    where : a :class:`Condition`; a pair counts only where it holds
 
     Returns
     -------
@@ -95,12 +100,17 @@ def nearest(
     [[1], [0], [1]]
     """
     k = check_k(k)
-    session = choose_session(session, points, queries, radius)
+    session = choose_session(session, points, queries, radius, *arrays_of(where))
     if radius is not None:
-        within = NearestArguments(k, radius, include_self, vectors)
+        within = NearestArguments(k, radius, include_self, vectors, where)
         return _nearest_within(session, points, queries, within, method=method, domain=(box, periodic), options=options)
     search = _Search(session, points, k, method=method, domain=(box, periodic), options=options, queries=queries)
-    return search.run(queries, include_self=bool(include_self), vectors=bool(vectors))
+    if where is not None and search.box is not None:
+        raise InvalidInputError(
+            "radius: expected a number with where= in a periodic box, got None; images go on without end, and the "
+            "condition may hold for none of them: pass the largest distance of a neighbor"
+        )
+    return search.run(queries, include_self=bool(include_self), vectors=bool(vectors), where=where)
 
 
 def _nearest_within(
@@ -175,22 +185,22 @@ class _Search:
         # Until queries are checked, those without a length count as the points.
         self.many = self.n if queries is None else operator.length_hint(queries, self.n)
 
-    def run(self, queries: Any, *, include_self: bool, vectors: bool) -> Nearest:
+    def run(self, queries: Any, *, include_self: bool, vectors: bool, where: Condition | None) -> Nearest:
         """Search, and search again as long as there are queries with fewer than k neighbors."""
         session, step = self.session, self._first_step()
         traversal = Traversal(self._build(step))
-        request = make_request(traversal, queries, radius=None, include_self=include_self)
+        request = make_request(traversal, queries, radius=None, include_self=include_self, where=where)
         sources = self.points if request.queries is None else request.queries
         found = rows_for(traversal, request.m, self.k, vectors=vectors)
         event = fill_rows(traversal, request, found)
         short = None if step.last else find_short_rows(session, found.indices, sources)
         traversal.checks.settle()
         while short is not None:
-            step = self._wider_step(step, short.rows.size / request.m, sources)
+            step = self._wider_step(step, sources)
             before, traversal = traversal, Traversal(self._build(step))
             if vectors and holds_images(traversal) and not holds_images(before):
                 measure(before, found, self.points, sources, known=False)
-            again = make_request(traversal, short.positions, radius=None, include_self=True)
+            again = make_request(traversal, short.positions, radius=None, include_self=True, where=where)
             itself = request.queries is None and not include_self
             event = fill_rows(traversal, again, found, again=short, of_points=itself)
             short = None if step.last else find_short_rows(session, found.indices, sources, short)
@@ -269,7 +279,7 @@ class _Search:
         )
 
     def _choose(self, survey: Survey, reach: float) -> Method:
-        """The method of "auto": that of a search with this radius, but for crowds, which wider and wider cells serve."""
+        """The method of "auto": that of a search with this radius, and cells for crowds, as reaches widen."""
         session = self.session
         problem = self._problem(reach, survey, {})
         method = choose_method(problem, session.profile, session.tuning, queries=self.many).method
@@ -288,8 +298,8 @@ class _Search:
         reach = largest_reach(self.real) if radius is None else radius
         return _Step(method, self._options(method), reach, survey, last=True, number=number)
 
-    def _wider_step(self, step: _Step, share: float, sources: cla.Array) -> _Step:
-        """The search for the queries that have fewer than k neighbors, which are this share of all."""
+    def _wider_step(self, step: _Step, sources: cla.Array) -> _Step:
+        """The search for the queries that have fewer than k neighbors."""
         numbers = self.session.tuning.nearest
         if step.method.name in _BY_CELLS and step.number + 1 < numbers.most_steps:
             # The queries that are left lie where points are few.

@@ -167,7 +167,8 @@ def row_function(
     """
     flags: dict[str, Any] = {"capacity": capacity, "real": real, "components": components(dim)}
     flags |= {"lanes": vector_length(dim), "shifts": shifts, "again": again}
-    return WalkFunction(**_own_pieces("traversal/k_nearest.mako", way, PIECES, flags), own=True, costly=way == "registers")
+    pieces = _own_pieces("traversal/k_nearest.mako", way, PIECES, flags)
+    return WalkFunction(**pieces, own=True, costly=way == "registers", number="rows[i]" if again else "i")
 
 
 def _own_pieces(path: str, name: str, pieces: Sequence[str], flags: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@
 ## /traversal/visit.mako declares.
 ## Config fields used: width, unrolled, fused, bits, inline, images, first_pass.
 <%namespace name="simd_batch" file="/traversal/simd_batch.mako"/>
+<%namespace name="condition" file="/traversal/condition.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="hit_mask" file="/first_pass/hit_mask.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
@@ -45,7 +46,7 @@
         for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
             ${point_layout.load_candidate("frnn_t + frnn_k")}
             ${geometry.differences(image)}
-            frnn_hits |= (uint)((${geometry.squared_distance()} <= reach2) & ${visit.included(image, function, "frnn_t + frnn_k")}) << frnn_k;
+            frnn_hits |= (uint)((${geometry.squared_distance()} <= reach2) & ${visit.included(image, function, "frnn_t + frnn_k")} ${condition.and_holds(function, image)}) << frnn_k;
         }
         while (frnn_hits) {
             const int frnn_hit = frnn_t + 31 - (int)clz(frnn_hits & -frnn_hits);
@@ -67,7 +68,7 @@
         ${geometry.differences(image)}
         const real frnn_excess = ${geometry.excess()};
         frnn_closest = fmin(frnn_closest, fabs(frnn_excess));
-        frnn_count += FRNN_SIGN(frnn_excess) & ${visit.included(image, function, "frnn_t")};
+        frnn_count += FRNN_SIGN(frnn_excess) & ${visit.included(image, function, "frnn_t")} ${condition.and_holds(function, image)};
     }
     if (frnn_closest <= frnn_margin) {
         frnn_count = frnn_before_run;
@@ -77,16 +78,17 @@
 </%def>
 
 <%def name="batched_run(function, image)">
+% if function.light and not condition.gathers(function):
 % if first_pass == "write_mask":
     // A query with more neighbors than it has words writes only as many. Its count shows that to the walk behind it.
+% endif
     for (; frnn_t < frnn_stop; frnn_t += ${width}) {
-        ${simd_batch.test(image, "frnn_t", "frnn_stop", visit.counts_itself(function), visit.excludes_by_place(function))}
+        ${simd_batch.test(image, "frnn_t", "frnn_stop", visit.counts_itself(function), visit.excludes_by_place(function), function)}
+% if first_pass == "write_mask":
         ${simd_batch.store_places("frnn_t", ("global", "frnn_query_words"), "frnn_count", "frnn_count <= frnn_mask_words")}
-    }
-% elif function.light:
-    for (; frnn_t < frnn_stop; frnn_t += ${width}) {
-        ${simd_batch.test(image, "frnn_t", "frnn_stop", visit.counts_itself(function), visit.excludes_by_place(function))}
+% else:
         frnn_counted -= frnn_near;
+% endif
     }
 % else:
     // Some batches at a time: the places of the candidates within reach are stored beside each other without a branch,
@@ -95,12 +97,18 @@
         const int frnn_end_of_some = frnn_min(frnn_stop - frnn_t, ${16 * width}) + frnn_t;
         int frnn_found[${17 * width}], frnn_many = 0;
         for (; frnn_t < frnn_end_of_some; frnn_t += ${width}) {
-            ${simd_batch.test(image, "frnn_t", "frnn_end_of_some", counts_itself=False, by_place=False)}
+            ${simd_batch.test(image, "frnn_t", "frnn_end_of_some", visit.counts_itself(function), by_place=False)}
             ${simd_batch.store_places("frnn_t", ("private", "frnn_found"), "frnn_many")}
         }
         for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
             ${point_layout.load_candidate("frnn_found[frnn_k]")}
+% if first_pass == "write_mask":
+            ${geometry.differences(image)}
+            if (frnn_count < frnn_mask_words) frnn_query_words[frnn_count] = frnn_found[frnn_k];
+            frnn_count += ${visit.included(image, function)} ${condition.and_holds(function, image)};
+% else:
             ${visit.offer(function, image, within="1")}
+% endif
         }
     }
 % endif
@@ -127,14 +135,15 @@
         for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
             ${point_layout.load_candidate("frnn_t + frnn_k")}
             ${geometry.differences(image)}
-            const int frnn_near = (${geometry.squared_distance()} <= reach2) & ${visit.included(image, function, "frnn_t + frnn_k")};
+            const int frnn_near = (${geometry.squared_distance()} <= reach2) & ${visit.included(image, function, "frnn_t + frnn_k")} ${condition.and_holds(function, image)};
             frnn_hits += frnn_hits + frnn_near;
         }
 </%def>
 
 <%def name="fused_word(function, image)">
 ## As fused_run. Where the query's own point is excluded by its place, its bit is cleared at the end.
-<% by_place = visit.excludes_by_place(function) %>\
+## A condition that reads j is not evaluated for it.
+<% by_place = visit.excludes_by_place(function) and not condition.reads(function, "j") %>\
         real frnn_closest = INFINITY;
 #pragma unroll ${unrolled[0]}
         for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
@@ -142,7 +151,7 @@
             ${geometry.differences(image)}
             const real frnn_excess = ${geometry.excess()};
             frnn_closest = fmin(frnn_closest, fabs(frnn_excess));
-            frnn_hits += frnn_hits + (FRNN_SIGN(frnn_excess) & ${"1" if by_place else visit.included(image, function)});
+            frnn_hits += frnn_hits + (FRNN_SIGN(frnn_excess) & ${"1" if by_place else visit.included(image, function, "frnn_t + frnn_k")} ${condition.and_holds(function, image)});
         }
         if (frnn_closest <= frnn_margin) {
             frnn_hits = 0;

@@ -2,9 +2,9 @@
 ## candidate and the end of a query.
 ## In scope: `int i` and `real_vec frnn_q` before begin_query; `int j` and the candidate's coordinates frnn_p0, frnn_p1,
 ## ... before offer. A user's code sees i, j, d2, dx, shift, r2, reach2, real and real_vec.
-## Config fields used: dim, components, work_group_size, registers, width, fused, by_place, periodic, packed, foreign,
-## radii, half, part, inline, images, first_pass.
+## Config fields used: dim, components, work_group_size, registers, width, fused, by_place, periodic, packed, foreign, radii, half, part, inline, images, first_pass.
 <%namespace name="simd_batch" file="/traversal/simd_batch.mako"/>
+<%namespace name="condition" file="/traversal/condition.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="hit_mask" file="/first_pass/hit_mask.mako"/>
 <%namespace name="neighbor_buffer" file="/first_pass/neighbor_buffer.mako"/>
@@ -26,6 +26,7 @@ int frnn_min(const int a, const int b) { return min(a, b); }
 int frnn_max(const int a, const int b) { return max(a, b); }
 % endif
 ${periodic_images.functions()}
+${condition.functions(function)}
 ${piece(function, "preamble")}
 #pragma OPENCL FP_CONTRACT OFF
 % if inline:
@@ -45,7 +46,7 @@ ${walk(function)}
 }
 % else:
 % if width > 1:
-${simd_batch.types(chosen=first_pass == "write_mask" or not function.light)}
+${simd_batch.types(chosen=first_pass == "write_mask" or not function.light or condition.gathers(function))}
 % endif
 % if first_pass in ("write_mask", "read_mask"):
 ${hit_mask.types()}
@@ -78,6 +79,7 @@ ${arguments()}
     ,
 ${piece(function, "arguments")}
 % endif
+    ${condition.parameters(function)}
 )
 {
 % if first_pass in ("write_mask", "read_mask"):
@@ -140,13 +142,13 @@ ${getattr(function, name)}
 </%def>
 
 <%def name="counts_itself(function)">
-## Whether the query's own point is counted as any other and subtracted at the end, which spares a test for each
-## candidate. Not where each query has a radius and goes by itself: counts over cells are slower that way.
-<% return function.light and (packed or not radii) and not (foreign or half or inline or periodic or first_pass) %></%def>
+## Whether the query's own point is counted as any other and subtracted at the end, which spares a test for each candidate.
+## Not where queries with radii go by themselves: counts over cells are slower then. Nor where a condition may expect i != j.
+<% return function.light and (packed or not radii) and not (foreign or half or inline or periodic or first_pass or condition.reads(function, "j")) %></%def>
 
 <%def name="sums_batches(function)">
 ## Whether candidates are counted as a vector, with a sum for each position in a batch.
-<% return function.light and width > 1 and first_pass != "write_mask" %></%def>
+<% return function.light and width > 1 and first_pass != "write_mask" and not condition.gathers(function) %></%def>
 
 <%def name="excludes_by_place(function)">
 ## Whether the query's own point is excluded by its place, so that no ids are loaded.
@@ -168,19 +170,21 @@ ${"(j >= frnn_excluded)" if half else "(j != frnn_excluded)"}
 </%def>
 
 <%def name="offer(function, image, within='(d2 <= reach2)', place='', known='')">
-## Runs the function for a candidate that is a neighbor. `within` and `known` replace the tests of its distance and of
-## whether it is included, where their results are known. place: the candidate's place, if it has one.
+## Runs the function for a candidate that is a neighbor. `within` and `known` replace the tests of its distance, and of
+## whether it is included and meets the condition, where their results are known. place: the candidate's place, if it has one.
     {
         ${geometry.differences(image)}
         const real d2 = ${geometry.squared_distance()};
         if (${within} & ${known or included(image, function, place)}) {
             const real_vec dx = ${geometry.difference()};
             const frnn_shift shift = ${geometry.shift(image)};
+            ${"" if known else condition.opens(function)}
             ${neighbor_buffer.append()}
             do {
                 ${"//@ END" if inline else ""}
                 ${piece(function, "per_neighbor")}
             } while (0);
+            ${"" if known else condition.closes(function)}
         }
     }
 </%def>
@@ -195,7 +199,7 @@ ${"(j >= frnn_excluded)" if half else "(j != frnn_excluded)"}
 % for k, component in enumerate(components):
         const real frnn_d${k} = frnn_q${component} - frnn_q${component};
 % endfor
-        frnn_count -= !frnn_keep_self & (${geometry.squared_distance()} <= reach2);
+        frnn_count -= !frnn_keep_self & (${geometry.squared_distance()} <= reach2) ${condition.and_holds(function, "plain", "i")};
 % endif
 % if first_pass == "write_mask":
         ${hit_mask.end()}
