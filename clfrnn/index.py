@@ -306,13 +306,13 @@ class Index:
         buffers = self._traversal.structure.buffers()
         return {name: int(buffer.size) * buffer.dtype.itemsize for name, buffer in buffers.items()}
 
-    def explain(self) -> str:
-        """Describe how this index searches and why: method, kernels, cells, bytes, candidates for each neighbor.
+    def explain(self, *, long: bool = False) -> str:
+        """Describe how this index searches and why: method, cells or nodes, bytes, candidates for each neighbor.
 
-        The candidates are measured on at most a thousand points.
+        The candidates are measured on at most a thousand points. `long` adds what was decided about the kernels.
         """
         self.session.check_process()
-        return explain(self._traversal, method=self.method, sizes=self.nbytes, last_update=self.last_update)
+        return explain(self._traversal, self.method, self.nbytes, self.last_update, long=long)
 
     def kernel_source(self) -> KernelSource:
         """Return a loop over neighbors for your own kernels; its arguments describe the current points."""
