@@ -1,5 +1,6 @@
 """The figures of docs/performance.md for the sides of cells of `strips`: each that the model has to choose from, beside
-what it takes; and the prices of the model, by least squares over these times.
+what it takes; and the prices that would fit these times, by least squares. Nothing loads what is printed: the prices in
+force stand in ``clfrnn/planning/tuning``.
 
 Time in kernels of an update and a count, milliseconds, the least of 20, all sides in turn, so that what else a machine
 does meets all alike. Prices are in tests of one candidate, fitted to the uniform clouds of a number of coordinates and

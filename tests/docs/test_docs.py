@@ -136,10 +136,22 @@ def test_paths_on_pages_exist():
             assert example or (ROOT / path).exists(), f"{page.name}: {path}"
 
 
+def test_pages_install_from_a_checkout_or_a_wheel():
+    """The package is not on the index under its name: an extra by that name is for those who have it."""
+    for page in [README, ROOT / "CONTRIBUTING.md", *DOCS.glob("*.md"), *DOCS.glob("papers/*.md")]:
+        for line in page.read_text(encoding="utf-8").splitlines():
+            by_name = re.search(r"pip install (?:-\w+ )*'?clfrnn", line)
+            assert not by_name or page.name == "installing.md", f"{page.name}: {line}"
+
+
 def test_the_project_has_what_its_metadata_names():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    for extra in ("pocl", "intel", "plot", "test", "docs", "bench", "dev"):
+    for extra in ("pocl", "intel", "plot", "files", "test", "docs", "bench", "dev"):
         assert re.search(rf"^{extra} = \[", text, re.MULTILINE)
+        assert f"`{extra}`" in (DOCS / "installing.md").read_text(encoding="utf-8"), extra
+    addresses = re.search(r"^\[project.urls\]\n((?:.+\n)+)", text, re.MULTILINE)
+    assert addresses
+    assert all(re.fullmatch(r'"[^"]+" = "https://\S+"', line) for line in addresses[1].splitlines())
     assert (ROOT / "LICENSE").read_text(encoding="utf-8").startswith("MIT License")
     assert "Unreleased" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert (ROOT / "clfrnn/py.typed").is_file()
