@@ -116,9 +116,7 @@ def measure(session: clfrnn.Session, cloud: Cloud) -> tuple[list[Measured | None
 
 def _index_of(session: clfrnn.Session, problem: Problem, plan: CellPlan, points: cla.Array) -> Index:
     """The index by strips of a plan."""
-    checks = DeferredChecks(
-        session, n=problem.n, dtype=points.dtype, dim=problem.dim, radius=problem.radius, box=problem.box
-    )
+    checks = DeferredChecks(session, dtype=points.dtype, dim=problem.dim, radius=problem.radius, box=problem.box)
     return Index("strips", StripsStructure(session, problem, checks, plan, points=points, bounds=None))
 
 
