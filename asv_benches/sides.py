@@ -1,5 +1,6 @@
 """The figures of docs/performance.md for the sides of cells of `strips`: each that the model has to choose from, beside
-what it takes; and the prices of the model, by least squares over these times.
+what it takes; and the prices that would fit these times, by least squares. Nothing loads what is printed: the prices in
+force stand in ``clfrnn/planning/tuning``.
 
 Time in kernels of an update and a count, milliseconds, the least of 20, all sides in turn, so that what else a machine
 does meets all alike. Prices are in tests of one candidate, fitted to the uniform clouds of a number of coordinates and
@@ -115,9 +116,7 @@ def measure(session: clfrnn.Session, cloud: Cloud) -> tuple[list[Measured | None
 
 def _index_of(session: clfrnn.Session, problem: Problem, plan: CellPlan, points: cla.Array) -> Index:
     """The index by strips of a plan."""
-    checks = DeferredChecks(
-        session, n=problem.n, dtype=points.dtype, dim=problem.dim, radius=problem.radius, box=problem.box
-    )
+    checks = DeferredChecks(session, dtype=points.dtype, dim=problem.dim, radius=problem.radius, box=problem.box)
     return Index("strips", StripsStructure(session, problem, checks, plan, points=points, bounds=None))
 
 

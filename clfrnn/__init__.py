@@ -1,4 +1,4 @@
-"""Exact fixed-radius near-neighbor search on any OpenCL device.
+"""Exact fixed-radius near-neighbor search on OpenCL devices.
 
 The public names, loaded when first used, so that importing clfrnn touches no OpenCL driver.
 """

@@ -313,10 +313,13 @@ class Index:
         """The bytes of the index on the device, by buffer."""
         return {name: int(one.size) * one.dtype.itemsize for name, one in self._traversal.structure.buffers().items()}
 
-    def explain(self) -> str:
-        """Describe how this index searches and why, and its candidates for a neighbor, by at most a thousand points."""
+    def explain(self, *, long: bool = False) -> str:
+        """Describe how this index searches and why: method, cells or nodes, bytes, candidates for each neighbor.
+
+        The candidates are measured on at most a thousand points. `long` adds what was decided about the kernels.
+        """
         self.session.check_process()
-        return explain(self._traversal, method=self.method, sizes=self.nbytes, last_update=self.last_update)
+        return explain(self._traversal, self.method, self.nbytes, self.last_update, long=long)
 
     def kernel_source(self) -> KernelSource:
         """Return a loop over neighbors for your own kernels; its arguments describe the current points."""

@@ -32,5 +32,5 @@ def build_by(method: Method, session: clfrnn.Session, points: cla.Array, radius:
         options=method.check(options),
         why="asked for with a plan of its own",
     )
-    checks = DeferredChecks(session, n=n, dtype=points.dtype, dim=dim, radius=own, box=None, points=bounds)
+    checks = DeferredChecks(session, dtype=points.dtype, dim=dim, radius=own, box=None, points=bounds)
     return Index(method.name, method.build(session, problem, checks, points, bounds))

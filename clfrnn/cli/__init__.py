@@ -36,7 +36,7 @@ class _Group(click.Group):
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="clfrnn")
 def main() -> None:
-    """Exact fixed-radius near-neighbor search on any OpenCL device."""
+    """Exact fixed-radius near-neighbor search on OpenCL devices."""
 
 
 main.add_command(devices)

@@ -180,9 +180,12 @@ def _check_elements(name: str, declared: str, given: Any, kind: _Kind | None) ->
     # either.
     row = numbers * (given.shape[-1] if given.ndim else 1)
     if row % kind.stored:
+        remedy = "declare the type of one number and index it by row"
+        if kind.lanes == 3:
+            remedy = "declare a pointer to one number and use vload3 and vstore3, whose rows are of three"
         raise ArgumentError(
             f"{name}: expected rows of {kind.stored} {kind.dtype} for {declared}, got shape {given.shape}; "
-            "fill rows up with zeros, or declare the type of one number and index it by row"
+            f"fill rows up with zeros, or {remedy}"
         )
 
 

@@ -82,7 +82,7 @@ class SearchStructure(abc.ABC):
 
     @abc.abstractmethod
     def describe(self) -> list[str]:
-        """Lines for :meth:`clfrnn.Index.explain` about how points are stored."""
+        """Lines for :meth:`clfrnn.Index.explain` about how points are stored; the short form has the first one."""
 
     @property
     def cell_grid(self) -> CellGrid | None:

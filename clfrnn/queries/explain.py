@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -18,32 +19,43 @@ __all__ = ["explain"]
 _MEASURED = 1000
 
 
-def explain(traversal: Traversal, *, method: str, sizes: dict[str, int], last_update: str) -> str:
+def explain(traversal: Traversal, method: str, sizes: dict[str, int], last_update: str, *, long: bool) -> str:
     """The text of :meth:`clfrnn.Index.explain`; `sizes` are bytes by buffer. Cost: two visits of a thousand points."""
-    structure, problem, survey = traversal.structure, traversal.problem, traversal.problem.survey
+    structure, problem = traversal.structure, traversal.problem
+    stored = structure.describe()
+    lines = [
+        f"{method}: {problem.why}",
+        f"points: {problem.n:,} in {problem.dim}D, {traversal.dtype}, radius {problem.radius:g}",
+    ]
+    if problem.box is not None:
+        axes = ", ".join(f"axis {k} of length {length:g}" for k, length in enumerate(problem.box.lengths) if length)
+        lines.append(f"periodic: {axes}")
+    lines += [f"device: {traversal.session.profile}", f"kernels: work-groups of {structure.config.work_group_size}"]
+    lines += [*stored, *_decisions(traversal), f"last update: {last_update}"] if long else stored[:1]
+    lines.append(f"bytes: {sum(sizes.values()):,} on the device ({', '.join(f'{k} {v:,}' for k, v in sizes.items())})")
+    lines.append(_candidates(traversal))
+    if not long:
+        lines.append("explain(long=True) says more about kernels, cells and the sorting of points")
+    return "\n".join(lines)
+
+
+def _decisions(traversal: Traversal) -> list[str]:
+    """What was decided about the kernels of a count, and from which crowding."""
+    structure, problem = traversal.structure, traversal.problem
     count = own_function("count")
     shared = structure.divides(count, problem.n)
     images = structure.images_served(foreign=False)[0]
     counting = structure.config_for(count, VisitVariant(shared=shared, images=images))
-    config = ", ".join(f"{field.name} {getattr(counting, field.name)}" for field in dataclasses.fields(counting))
-    lines = [
-        f"{method}: {problem.why}",
-        f"points: {problem.n:,} in {problem.dim}D, {traversal.dtype}, radius {problem.radius:g}",
-        f"device: {traversal.session.profile}",
-        f"kernels: {config}",
-    ]
-    if survey.others:
-        lines.append(
-            f"crowding: {survey.others:.1f} other points in a point's cell of side radius, by a sample at build"
-        )
-    if problem.box is not None:
-        axes = ", ".join(f"axis {k} of length {length:g}" for k, length in enumerate(problem.box.lengths) if length)
-        lines.append(f"periodic: {axes}")
-    lines += [*structure.describe(), *describe_encodings(traversal, request_of_points(traversal))]
-    lines.append(f"bytes: {sum(sizes.values()):,} on the device ({', '.join(f'{k} {v:,}' for k, v in sizes.items())})")
-    lines.append(f"last update: {last_update}")
-    lines.append(_candidates(traversal))
-    return "\n".join(lines)
+    values = [(field.name, getattr(counting, field.name)) for field in dataclasses.fields(counting)]
+    said = ", ".join(f"{name} {_word(value)}" for name, value in values if value is not None)
+    lines = [f"compiled for counts: {said}"]
+    if others := problem.survey.others:
+        lines.append(f"crowding: {others:.1f} other points in a point's cell of side radius, by a sample at build")
+    return lines + describe_encodings(traversal, request_of_points(traversal))
+
+
+def _word(value: Any) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 def _candidates(traversal: Traversal) -> str:

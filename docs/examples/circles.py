@@ -14,5 +14,6 @@ for panel in figure.subplots(1, 2):
     moved = np.median(np.linalg.norm(model.forces(), axis=1)) / model.damping
     print(f"after {model.steps_done} steps, half of the actors move by less than {moved:.2g} of the damping")
     model.step(400)
+
 figure.supxlabel("lengths in radii", fontsize=9)
 figure.savefig("circles.png", bbox_inches="tight")

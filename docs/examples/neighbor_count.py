@@ -5,14 +5,15 @@ from matplotlib.figure import Figure
 
 import clfrnn
 
-across = 2 * np.random.default_rng(0).random((20_000, 2)) - 1
+dim = 2
+across = 2 * np.random.default_rng(0).random((20_000, dim)) - 1
 points = (across * np.abs(across)).astype(np.float32)
 index = clfrnn.build_index(points, 0.02)
 drift = clfrnn.NeighborFunction(
-    arguments="global real_vec *steps",
+    arguments="global real *steps",
     state="real_vec sum = 0; int many = 1;",
     per_neighbor="sum += dx; ++many;",
-    finish="steps[i] = sum / (real)many;",
+    finish=f"vstore{dim}(sum / (real)many, i, steps);",
 )
 places = cla.to_device(index.session.queue, points)
 steps = cla.empty_like(places)
@@ -31,5 +32,6 @@ for panel, step in zip(panels, (0, 5), strict=True):
             index.visit(drift, steps=steps)
             places += steps
             index.update(places)
+
 figure.colorbar(dots, ax=panels, label="points within reach, itself included")
 figure.savefig("neighbor_count.png")

@@ -1,10 +1,11 @@
 """Coming from another library: their lines and ours find the same, and differ in what the page says and no more."""
 
 import importlib
+import importlib.util
 
 import numpy as np
 import pytest
-from pages import DOCS, blocks, run, section
+from pages import DOCS, blocks, execute, run, section
 
 import clfrnn
 
@@ -30,8 +31,9 @@ def both(heading, module, part=0):
     before = found[: 2 * part]
     theirs, ours = found[2 * part : 2 * part + 2]
     assert [text.split("\n")[0] for _, text in (theirs, ours)] == [f"# {NAMES[module]}", "# clfrnn"]
+    as_written = execute if module == "warp" else run
     return (
-        run([*start, *before[::2], theirs], {"__name__": "page"}, f"{module}'s lines"),
+        as_written([*start, *before[::2], theirs], {"__name__": "page"}, f"{module}'s lines"),
         run([*start, ours], {"__name__": "page"}, f"lines beside {module}'s"),
     )
 
@@ -49,6 +51,19 @@ def triples(*columns):
     """Rows in one order, whatever order they came in."""
     table = np.column_stack([np.asarray(column, np.float64) for column in columns])
     return table[np.lexsort(table.T[::-1])]
+
+
+def test_the_page_can_be_pasted():
+    """From its top; the lines of libraries that are not installed are left out, and Warp's, which need a file."""
+    left_out = {
+        f"# {name}" for module, name in NAMES.items() if module == "warp" or not importlib.util.find_spec(module)
+    }
+    found = [(language, text) for language, text in blocks(PAGE) if text.split("\n")[0] not in left_out]
+
+    scope = run(found, {"__name__": "__main__"}, PAGE.name)
+
+    assert len(found) > len(NAMES)
+    assert len(scope["sums"]) == len(scope["points"])
 
 
 def test_scipy():

@@ -6,10 +6,9 @@ import typing
 
 import numpy as np
 import pytest
-from pages import DOCS, ROOT, blocks, run
+from pages import DOCS, ROOT, blocks, run, shown
 
 import clfrnn
-from clfrnn import clouds
 from clfrnn.lists.plan import ListPlan
 from clfrnn.methods import METHODS
 
@@ -17,20 +16,17 @@ README = ROOT / "README.md"
 
 pytestmark = pytest.mark.skipif(not README.is_file(), reason="runs in a checkout")
 
-#: Pages whose blocks are run by tests of their own, and one that shows the definition in signs, with dots in it.
-ELSEWHERE = {"coming-from.md": "test_coming_from", "how-to-add-a-method.md": "test_how_to", "exactness.md": None}
+#: Pages whose blocks are run by tests of their own.
+ELSEWHERE = {"coming-from.md": "test_coming_from", "how-to-add-a-method.md": "test_how_to"}
 
 
 def test_the_example_of_the_readme_is_the_example_on_file():
     assert blocks(README, "python")[0] == (ROOT / "docs/examples/first_search.py").read_text(encoding="utf-8")
 
 
-def test_the_readme_runs(capsys):
-    scope = {}
-    for block in blocks(README, "python"):
-        exec(block, scope)
+def test_the_readme_runs():
+    scope = run(blocks(README), {}, README.name)
 
-    assert "pairs of 100,000 queries, distances, float32, on " in capsys.readouterr().out
     assert isinstance(scope["found"], clfrnn.NeighborList)
     assert scope["counts"].dtype == np.int32
 
@@ -49,19 +45,45 @@ def pages_that_run():
 
 
 @pytest.mark.parametrize("path", pages_that_run(), ids=lambda path: path.name)
-def test_the_blocks_of_a_page_run_and_print_what_it_says(path, monkeypatch, tmp_path):
+def test_a_page_can_be_pasted_and_prints_what_it_says(path, monkeypatch, tmp_path):
+    """From its top, line by line into an empty prompt."""
     monkeypatch.chdir(tmp_path)
-    points = clouds.uniform(64, 3)
-    scope = {"np": np, "clfrnn": clfrnn, "points": points, "radius": 0.3, "index": clfrnn.build_index(points, 0.3)}
 
-    run(blocks(path), scope, path.name)
+    run(blocks(path), {}, path.name)
+
+
+def test_the_tutorial_works_in_three_dimensions():
+    """Word for word, with three columns; what it prints is then something else."""
+    page = [text for language, text in blocks(DOCS / "tutorial.md") if language == "python"]
+    start = page.index(next(text for text in page if "dim = 2" in text))
+    cloud, *others = page[start : page.index(next(text for text in page if "savetxt" in text))]
+    others = [text for text in others if "Figure" not in text]  # its program draws a plane
+
+    scope = run([("python", text) for text in (cloud.replace("dim = 2", "dim = 3"), *others)], {}, "in 3D")
+
+    assert scope["points"].shape[1] == scope["steps"].shape[1] == scope["places"].shape[1] == 3
+    assert np.allclose(scope["means"], scope["first_steps"], atol=1e-6)
+    assert scope["index"].count().get().sum() > 0
+
+
+@pytest.mark.parametrize("path", [README, *sorted(DOCS.glob("*.md"))], ids=lambda path: path.name)
+def test_outputs_are_shown(path):
+    """The dots that numpy prints in rows and tables of numbers are an output."""
+    for text in shown(path):
+        assert not re.search(r"\.\.\.", re.sub(r"\d+\.? +\.\.\. |^ \.\.\.$", "", text, flags=re.MULTILINE)), text
 
 
 def test_pages_with_tests_of_their_own_have_them():
-    assert {path.name for path in pages_that_run()} >= {"tutorial.md", "loops.md", "periodic.md", "choosing.md"}
+    assert {path.name for path in pages_that_run()} >= {
+        "tutorial.md",
+        "loops.md",
+        "periodic.md",
+        "choosing.md",
+        "functions.md",
+    }
     for page, test in ELSEWHERE.items():
         assert blocks(DOCS / page, "python"), page
-        assert test is None or page in (ROOT / f"tests/docs/{test}.py").read_text(encoding="utf-8")
+        assert page in (ROOT / f"tests/docs/{test}.py").read_text(encoding="utf-8")
 
 
 def test_every_page_is_in_the_table_of_contents():
@@ -114,10 +136,22 @@ def test_paths_on_pages_exist():
             assert example or (ROOT / path).exists(), f"{page.name}: {path}"
 
 
+def test_pages_install_from_a_checkout_or_a_wheel():
+    """The package is not on the index under its name: an extra by that name is for those who have it."""
+    for page in [README, ROOT / "CONTRIBUTING.md", *DOCS.glob("*.md"), *DOCS.glob("papers/*.md")]:
+        for line in page.read_text(encoding="utf-8").splitlines():
+            by_name = re.search(r"pip install (?:-\w+ )*'?clfrnn", line)
+            assert not by_name or page.name == "installing.md", f"{page.name}: {line}"
+
+
 def test_the_project_has_what_its_metadata_names():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    for extra in ("pocl", "intel", "plot", "test", "docs", "bench", "dev"):
+    for extra in ("pocl", "intel", "plot", "files", "test", "docs", "bench", "dev"):
         assert re.search(rf"^{extra} = \[", text, re.MULTILINE)
+        assert f"`{extra}`" in (DOCS / "installing.md").read_text(encoding="utf-8"), extra
+    addresses = re.search(r"^\[project.urls\]\n((?:.+\n)+)", text, re.MULTILINE)
+    assert addresses
+    assert all(re.fullmatch(r'"[^"]+" = "https://\S+"', line) for line in addresses[1].splitlines())
     assert (ROOT / "LICENSE").read_text(encoding="utf-8").startswith("MIT License")
     assert "Unreleased" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert (ROOT / "clfrnn/py.typed").is_file()

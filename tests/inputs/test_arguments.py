@@ -262,6 +262,8 @@ def test_rows_of_three_are_not_rows_of_four(index):
             f"global const {declared} *v",
             v=np.zeros((4, 3), np.float32),
         )
+    with pytest.raises(clfrnn.InvalidInputError, match=r"pointer to one number and use vload3 and vstore3"):
+        run(index, "global real_vec *v", "v[i] = 0;", v=zeros(index, (4, 3)))
     out = zeros(index, (4, 3))
     flat = zeros(index, 16) + 1
 

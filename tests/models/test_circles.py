@@ -252,7 +252,7 @@ def test_repeatable_runs_are_the_same_to_the_last_bit(session, way, dim):
 
 
 def test_repeatable_says_how(session):
-    assert "construction: sort" in Circles(N, 5, repeatable=True, session=session).index.explain()
+    assert "construction: sort" in Circles(N, 5, repeatable=True, session=session).index.explain(long=True)
     with pytest.raises(
         clfrnn.InvalidInputError, match=r"construction: expected 'sort' for repeatable=True, got 'count"
     ):

@@ -244,11 +244,18 @@ def test_an_explanation_names_what_was_decided(session, way, dim):
     points = clouds.uniform(N, dim, seed=6)
     index = build(points, 0.12, way, session)
 
-    text = index.explain()
+    short, text = index.explain(), index.explain(long=True)
 
+    assert set(short.splitlines()[:-1]) < set(text.splitlines()), "the short form is a part of the long one"
+    assert short.splitlines()[-1].startswith("explain(long=True) says more")
+    names = [line.split(":")[0] for line in short.splitlines()[:-1]]
+    stored = {"brute_force": "tiles", "aabb_tree": "tree", "fenns": "coarse grid"}.get(way[0], "cells")
+    assert names == [way[0], "points", "device", "kernels", stored, "bytes", "candidates"]
+    assert not re.search(r"\b(None|True|False)\b", "\n".join(short.splitlines()[:-1]) + text), "words of the code"
     assert text.splitlines()[0] == f"{way[0]}: asked for by name"
     assert f"points: {N} in {dim}D, float32, radius 0.12" in text
     assert str(session.profile) in text
+    assert f"work-groups of {structure_of(index).config.work_group_size}" in text
     assert f"work_group_size {structure_of(index).config.work_group_size}" in text
     assert f"bytes: {sum(index.nbytes.values()):,} on the device" in text
     for name, size in index.nbytes.items():

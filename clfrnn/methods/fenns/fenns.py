@@ -165,7 +165,7 @@ class FennsStructure(SearchStructure):
             if grid.cells == 1:
                 return f"{limit}, as no side of the domain is twice the radius: every query goes through all points"
             return f"{limit}, as none may be narrower than the radius"
-        return limit if grid.cells > plan.most / 2 else f"{limit}, as points are not worth more"
+        return limit if grid.cells > plan.most / 2 else f"{limit}; so few points need no more"
 
     def find_bounds(self, points: cla.Array) -> PendingBox:
         """The sort finds the bounds, except in a periodic box, whose images follow from the bounds."""

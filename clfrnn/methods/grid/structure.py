@@ -223,9 +223,9 @@ class GridStructure(SearchStructure):
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         grid = self.cell_grid
         sides = " x ".join(f"{side:.4g}" for side in grid.sides)
-        extent = "wrapped around a torus" if grid.wrapped else "all held"
+        extent = ", around which a larger domain is wrapped as around a torus" if grid.wrapped else ""
         return [
-            f"cells: {' x '.join(map(str, grid.shape))}, {extent}, of sides {sides}",
+            f"cells: {' x '.join(map(str, grid.shape))} of sides {sides}{extent}",
             f"construction: {self._plan.construction}, {self._bins.layout.plan.describe()}",
             f"queries that are no points: {self._how_queried()}",
         ]

@@ -154,9 +154,9 @@ def test_a_shape_is_taken_as_it_is(session):
     for shape, expected in ((4, (4, 4, 4)), ((2, 3, 5), (2, 3, 5)), (np.int32(2), (2, 2, 2))):
         index = clfrnn.build_index(points, 0.05, method="fenns", coarse_shape=shape, session=session)
         assert structure_of(index).cell_grid.shape == expected
-        assert "as asked for" in index.explain()
+        assert "as asked for" in index.explain(long=True)
     wide = clfrnn.build_index(points, 0.4, method="fenns", coarse_shape=5, session=session)
-    assert "not the 5 x 5 x 5 asked for" in wide.explain()
+    assert "not the 5 x 5 x 5 asked for" in wide.explain(long=True)
 
 
 # --- memory ---------------------------------------------------------------------------------------------------------
@@ -431,7 +431,7 @@ def test_a_radius_over_very_many_images(session):
     for length, radius in ((1e-3, 50.0), (1e-6, 0.4)):
         domain = {"box": (length, 1.0, 1.0), "periodic": (True, False, False)}
         index = clfrnn.build_index(points, radius, method="fenns", session=session, **domain)
-        assert "very many images" in index.explain()
+        assert "very many images" in index.explain(long=True)
         other = clfrnn.build_index(points, radius, method="strips", session=session, **domain)
         assert index.count().get().tolist() == other.count().get().tolist() != [0, 0]
 

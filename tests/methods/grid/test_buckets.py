@@ -280,7 +280,7 @@ def test_clouds_without_buckets(session, dim, dtype, cloud, plan, periodic, monk
     for step in (points, moved, moved):
         if step is moved:
             index.update(cla.to_device(session.queue, moved))
-        assert f"counting, {plan.describe()}" in index.explain()
+        assert f"counting, {plan.describe()}" in index.explain(long=True)
         assert_same(index.query(sort="index"), truth(step, 0.11, **domain))
 
 
@@ -569,13 +569,13 @@ def test_a_crowd_is_counted_in_global_memory_and_says_so(narrow, way):
         "region_sort": r"by way of [0-9,]+ regions and [0-9,]+ buckets of",
     }
 
-    assert re.search(f"construction: counting, {text[way]}", even.explain())
-    assert "construction: sort, by a radix sort of the addresses of cells, as asked for\n" in sort.explain()
+    assert re.search(f"construction: counting, {text[way]}", even.explain(long=True))
+    assert "construction: sort, by a radix sort of the addresses of cells, as asked for\n" in sort.explain(long=True)
     if way != "select_cells":
         full = tuned(narrow, binning={"soon_filled": 10})
         crowd = clfrnn.build_index(np.full((N, 3), 0.3, np.float32), 0.1, method="strips", session=full)
         text = "construction: counting, by counters in global memory, as many points are expected in few cells"
-        assert text in crowd.explain()
+        assert text in crowd.explain(long=True)
         assert (crowd.count().get() == N - 1).all()
         crowd.update(cla.to_device(narrow.queue, clouds.uniform(N, 3, seed=9)))
         crowd.check()

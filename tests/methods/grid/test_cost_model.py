@@ -180,7 +180,7 @@ def test_an_explanation_has_the_numbers_of_all_sides(session, dim):
     index = clfrnn.build_index(points, 0.1, method="strips", session=session)
     ranked = side_costs.rank_sides(structure_of(index).problem, session.profile, session.tuning)
 
-    head, listed = described(index.explain())
+    head, listed = described(index.explain(long=True))
 
     assert head[3].startswith("foreseen to cost least")
     assert head[1] == next(iter(listed)), "the one taken comes first"
@@ -196,7 +196,7 @@ def test_an_explanation_tells_what_was_asked_for(session):
     index = clfrnn.build_index(points, 0.1, method="strips", session=session, bin_width=0.7)
     best = side_costs.rank_sides(structure_of(index).problem, session.profile, session.tuning)[0]
 
-    head, listed = described(index.explain())
+    head, listed = described(index.explain(long=True))
 
     assert (head[1], head[3]) == ("0.7 x 0.7 x 0.7", "asked for by bin_width")
     own, second, *_ = (cost for cost, *_ in listed.values())
@@ -206,7 +206,7 @@ def test_an_explanation_tells_what_was_asked_for(session):
 def test_sides_are_told_without_a_radius(session):
     index = clfrnn.build_index(np.zeros((5, 3), np.float32), 0.0, method="strips", session=session)
 
-    head, listed = described(index.explain())
+    head, listed = described(index.explain(long=True))
 
     assert head[2] is None
     assert len(listed) == 1

@@ -179,7 +179,7 @@ def test_few_are_taken_as_they_come(device, method):
     few, _ = launched(device, lambda: index.count(queries[:39]))
     assert set(many) & SORTING
     assert not set(few) & SORTING
-    assert "queries that are no points: from 40 on sorted into cells first" in index.explain()
+    assert "queries that are no points: from 40 on sorted into cells first" in index.explain(long=True)
 
 
 def test_all_are_sorted_where_points_lie_in_pairs(session):
@@ -193,7 +193,7 @@ def test_all_are_sorted_where_points_lie_in_pairs(session):
     for m in (1, 7, M):
         assert np.array_equal(index.count(queries[:m]).get(), expected[:m])
     assert index.nbytes == kept
-    assert "queries that are no points: sorted into cells first" in index.explain()
+    assert "queries that are no points: sorted into cells first" in index.explain(long=True)
 
 
 @pytest.mark.parametrize("what", [np.nan, np.inf])
