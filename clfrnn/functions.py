@@ -24,6 +24,7 @@ _ARGUMENT = re.compile(
     re.VERBOSE,
 )
 _UNSIGNED = {"unsigned": "uint", "signed": "int"}
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _VALUE = re.compile(r"^(real|real_vec|(u?(char|short|int|long)|float|double|half)(2|3|4|8|16)?)$")
 
 
@@ -92,10 +93,7 @@ class NeighborFunction:
     def __post_init__(self) -> None:
         pieces = {piece: getattr(self, piece) for piece in PIECES}
         for name, text in pieces.items():
-            if not isinstance(text, str):
-                raise InvalidInputError(
-                    f"{name}: expected OpenCL C in a str, got {type(text).__name__}; pass the text of the code"
-                )
+            _check_text(name, text)
         _check_code(**{name: text for name, text in pieces.items() if name != "arguments"})
         walked = WalkFunction(**pieces)
         for argument in walked.parsed_arguments:
@@ -157,6 +155,20 @@ def walk_function(function: NeighborFunction) -> WalkFunction:
     """The function that walks run for a user's function."""
     walked: WalkFunction = function._walked  # type: ignore[attr-defined]  # noqa: SLF001 — users see five pieces alone
     return walked
+
+
+def _check_text(name: str, text: object) -> None:
+    """Raise for what no compiler takes: no text, or text with half of a character, which no encoding has."""
+    if not isinstance(text, str):
+        raise InvalidInputError(
+            f"{name}: expected OpenCL C in a str, got {type(text).__name__}; pass the text of the code"
+        )
+    if half := _SURROGATE.search(text):
+        line = text.count("\n", 0, half.start()) + 1
+        raise InvalidInputError(
+            f"{name}: line {line}: expected text, got {half[0]!r}, a lone surrogate, which no file or compiler takes; "
+            "read the code as UTF-8, or delete it"
+        )
 
 
 def _check_code(*, preamble: str, state: str, per_neighbor: str, finish: str) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any
 
 import click
 
 from .. import __version__
 from ..errors import ClfrnnError
+from .arguments import printable
 from .devices import devices
 from .search import search
 from .source import source
@@ -15,12 +17,16 @@ from .source import source
 __all__ = ["main"]
 
 
+#: Exit status of a program that Ctrl-C ended, as shells count signals.
+_INTERRUPTED = 130
+
+
 class _Failure(click.ClickException):
     """An error of clfrnn's, printed without a traceback; exit status 1."""
 
     def show(self, file: Any = None) -> None:
         """Print in the form of the other errors."""
-        click.echo(f"clfrnn: {self.message}", err=True, file=file)
+        click.echo(f"clfrnn: {printable(self.message)}", err=True, file=file)
 
 
 class _Group(click.Group):
@@ -29,8 +35,18 @@ class _Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (ClfrnnError, OSError) as error:
+        except ClfrnnError as error:
             raise _Failure(str(error)) from error
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # the reader of the output has ended, which click takes care of
+                raise
+            what = f"{error.filename}: {error.strerror}" if error.filename is not None else str(error)
+            raise _Failure(what) from error
+        except MemoryError as error:
+            raise _Failure("the memory of this machine is used up; search fewer points, or count by --count") from error
+        except KeyboardInterrupt:
+            click.echo("clfrnn: interrupted; results that were not whole were not written", err=True)
+            ctx.exit(_INTERRUPTED)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})

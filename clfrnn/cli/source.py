@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import InvalidInputError
-from .search import MethodName
+from .arguments import MethodName, printable
 
 if TYPE_CHECKING:
     from ..profile import DeviceProfile
@@ -77,7 +77,8 @@ def source(
         )
     problem = dataclasses.replace(problem, options=chosen.check({}))
     config = chosen.plan(problem, facts, tuning).config
-    click.echo(f"// {chosen.name} in {dim}D for {facts}, {points:,} points within {radius:.4g} of each other")
+    title = f"{chosen.name} in {dim}D for {facts}, {points:,} points within {radius:.4g} of each other"
+    click.echo(f"// {printable(title)}")
     click.echo(render(chosen.stem, config, own_function("count"), VisitVariant()))
 
 

@@ -1,0 +1,80 @@
+"""Arguments of the command line: kinds of values, and words that click would read in another way."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = ["MethodName", "Numbers", "SearchCommand", "printable"]
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+
+
+def printable(text: str) -> str:
+    """`text` with signs that no terminal shows, or that steer one, written as Python writes them; lines stay lines."""
+    return "".join(
+        sign if sign.isprintable() or sign in "\n\t" else sign.encode("unicode_escape").decode("ascii") for sign in text
+    )
+
+
+class MethodName(click.ParamType):  # type: ignore[type-arg]
+    """The name of a method; methods are loaded when a name is given, not when clfrnn starts."""
+
+    name = "method"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        """`value` when it names a method."""
+        from ..methods import METHODS
+
+        if value not in ("auto", *METHODS):
+            self.fail(f"{value!r} is not one of auto, {', '.join(METHODS)}", param, ctx)
+        return str(value)
+
+
+class Numbers(click.ParamType):  # type: ignore[type-arg]
+    """Numbers with commas between them."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> list[float]:
+        """The numbers of `value`."""
+        try:
+            return [float(word) for word in value.split(",")]
+        except ValueError:
+            self.fail(f"{value!r} is not numbers with commas between them, as in 10,10,20", param, ctx)
+
+
+class SearchCommand(click.Command):
+    """A command whose ``--periodic`` may stand before a file, and whose ``--box`` takes several words."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words of the command line."""
+        return super().parse_args(ctx, _joined(args))
+
+
+def _joined(args: list[str]) -> list[str]:
+    """The words of the command line, each option with its whole value."""
+    words: list[str] = []
+    rest = list(args)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            return [*words, word, *rest]
+        if word == "--periodic" and rest and _is_file(rest[0]):
+            word = "--periodic=all"
+        elif word == "--box":
+            numbers = []
+            while rest and _NUMBER.fullmatch(rest[0]):
+                numbers.append(rest.pop(0))
+            word = f"--box={','.join(numbers)}" if numbers else word
+        words.append(word)
+    return words
+
+
+def _is_file(word: str) -> bool:
+    """Whether a word names a file, or standard input: axes have neither dots nor separators of folders."""
+    return word == "-" or "." in word or os.sep in word or Path(word).exists()
