@@ -14,10 +14,10 @@ __all__ = ["MethodName", "Numbers", "SearchCommand", "printable"]
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
-def printable(text: str) -> str:
-    """`text` with signs that no terminal shows, or that steer one, written as Python writes them; lines stay lines."""
+def printable(text: str, *, beside: str = "\n\t") -> str:
+    """`text` with signs that no terminal shows, or that steer one, as Python writes them; those of `beside` stay."""
     return "".join(
-        sign if sign.isprintable() or sign in "\n\t" else sign.encode("unicode_escape").decode("ascii") for sign in text
+        sign if sign.isprintable() or sign in beside else sign.encode("unicode_escape").decode("ascii") for sign in text
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from ..errors import InvalidInputError
+from ..errors import DeviceMemoryError, InvalidInputError
 from .readers.arrays import read_npy, read_npz
 from .readers.atoms import read_xyz
 from .readers.contents import Say, inner_ending, label
@@ -78,9 +78,16 @@ def read_points(
         raise InvalidInputError(
             f"{path}: only .csv and .txt files have columns to choose from, and other texts; leave out --columns"
         )
-    if reader is read_npz:
-        return read_npz(path, array=array, prefer=prefer)
-    return reader(path, columns=columns, say=say or _print) if reader in _OF_TEXT else reader(path)
+    try:
+        if reader is read_npz:
+            return read_npz(path, array=array, prefer=prefer)
+        return reader(path, columns=columns, say=say or _print) if reader in _OF_TEXT else reader(path)
+    except MemoryError as error:
+        if isinstance(error, DeviceMemoryError):
+            raise
+        raise DeviceMemoryError(
+            f"{label(path)}: this process gets no memory for what the file contains; search a part of it"
+        ) from error
 
 
 def has_columns(path: Path) -> bool:

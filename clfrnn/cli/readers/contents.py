@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from ...errors import ClfrnnError, DeviceMemoryError, InvalidInputError
+from ..arguments import printable
 from ..memory import free_memory
 
 __all__ = [
@@ -67,7 +68,7 @@ def inner_ending(path: Path) -> str:
 
 def shown(text: str, most: int = 40) -> str:
     """`text` as a message quotes it: in one line, not longer than `most` characters."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return printable(text if len(text) <= most else f"{text[: most - 1]}…", beside="")
 
 
 @contextlib.contextmanager
@@ -84,10 +85,8 @@ def reading(path: Path, expected: str, remedy: str) -> Iterator[None]:
         yield
     except ClfrnnError:
         raise
-    except MemoryError as error:
-        raise DeviceMemoryError(
-            f"{label(path)}: the memory of this machine does not hold what it contains; search a part of it"
-        ) from error
+    except MemoryError:
+        raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise InvalidInputError(
@@ -115,12 +114,16 @@ def check_memory(path: Path, nbytes: int) -> None:
     """
     free = free_memory()
     if free is not None and nbytes > free:
-        raise DeviceMemoryError(
-            f"{label(path)}: its contents take {nbytes / 2**30:,.1f} GiB or more, and {free / 2**30:,.1f} GiB of this "
-            "machine's memory are free; search a part of it",
-            needed=nbytes,
-            available=free,
-        )
+        raise _too_large(path, nbytes, free)
+
+
+def _too_large(path: Path, nbytes: int, free: int) -> DeviceMemoryError:
+    return DeviceMemoryError(
+        f"{label(path)}: its contents take {nbytes / 2**30:,.1f} GiB or more, and {free / 2**30:,.1f} GiB of this "
+        "machine's memory are free; search a part of it",
+        needed=nbytes,
+        available=free,
+    )
 
 
 def read_lines(path: Path) -> list[str]:
@@ -160,7 +163,7 @@ def _read_bytes(path: Path) -> bytes:
     if path == STANDARD_INPUT:
         return _read_all(path, sys.stdin.buffer)
     if path.suffix.lower() != ".gz":
-        with path.open("rb") as stream:
+        with reading(path, "a text", "save it again"), path.open("rb") as stream:
             return _read_all(path, stream)
     with reading(path, "a whole file that gzip packed", "pack it again"), gzip.open(path, "rb") as packed:
         return _read_all(path, packed)
@@ -170,10 +173,9 @@ def _read_all(path: Path, stream: IO[bytes] | gzip.GzipFile) -> bytes:
     """The rest of a stream, as far as its text would fit memory."""
     free = free_memory()
     parts, size = [], 0
-    with reading(path, "a file", "save it again"):
-        while part := stream.read(_CHUNK):
-            parts.append(part)
-            size += len(part)
-            if free is not None and _TEXT_TAKES * size > free:
-                check_memory(path, max(free + 1, _TEXT_TAKES * size))
+    while part := stream.read(_CHUNK):
+        parts.append(part)
+        size += len(part)
+        if free is not None and _TEXT_TAKES * size > free:
+            raise _too_large(path, _TEXT_TAKES * size, free)
     return b"".join(parts)
