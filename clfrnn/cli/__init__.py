@@ -9,7 +9,7 @@ import click
 
 from .. import __version__
 from ..errors import ClfrnnError
-from .arguments import printable
+from .arguments import explained, printable
 from .devices import devices
 from .search import search
 from .source import source
@@ -35,6 +35,8 @@ class _Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            raise explained(error) from error
         except ClfrnnError as error:
             raise _Failure(str(error)) from error
         except OSError as error:
@@ -63,7 +65,7 @@ main.add_command(source)
 @main.command()
 @click.option("--device", help="A position in `clfrnn devices`, or a part of a name; every device when not given.")
 @click.option("--points", type=click.IntRange(min=10), default=600, show_default=True, help="Points of each cloud.")
-@click.option("--seed", type=int, help="Seed of the clouds; fresh ones when not given.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the clouds; fresh ones when not given.")
 def verify(device: str | None, points: int, seed: int | None) -> None:
     """The exactness contract on this machine's devices, method by method, against numpy.
 

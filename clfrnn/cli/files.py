@@ -76,7 +76,8 @@ def read_points(
         )
     if columns is not None and reader not in _OF_TEXT:
         raise InvalidInputError(
-            f"{path}: only .csv and .txt files have columns to choose from, and other texts; leave out --columns"
+            f"{path}: only .csv and .txt files have columns to choose from (and .tsv, .dat and .xyz files); leave "
+            "out --columns"
         )
     try:
         if reader is read_npz:

@@ -62,10 +62,11 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None
         progress("writing") as shown,
         zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive,
     ):
-        for name, array in arrays.items():
+        for name, given in arrays.items():
+            array = np.asarray(given, order="C")
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array_header_1_0(member, np.lib.format.header_data_from_array_1_0(array))
-                content = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+                content = array.reshape(-1).view(np.uint8).data
                 for start in range(0, len(content), _CHUNK):
                     member.write(content[start : start + _CHUNK])
                     done += len(content[start : start + _CHUNK])

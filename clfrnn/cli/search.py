@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,10 +95,17 @@ def _check(points: Path, *, count: bool, output: Path | None, plot: Path | None,
     if points == given["queries"] == STANDARD_INPUT:
         raise click.UsageError("--queries: standard input (-) has the points already; save one of them as a file")
     if output is not None and output.suffix != ".npz":
-        raise click.UsageError(f"--output: expected a name that ends in .npz, got {printable(output.name)}; add it")
+        raise click.UsageError(
+            f"--output: expected a name that ends in .npz, got {printable(output.name)}; call it, say, "
+            f"{printable(output.stem)}.npz"
+        )
     for option, path in (("--output", output), ("--plot", plot)):
         if path is not None and not path.parent.is_dir():
             raise click.UsageError(f"{option}: there is no folder {printable(str(path.parent))}; make it first")
+        if path is not None and not os.access(path.parent, os.W_OK):
+            raise click.UsageError(
+                f"{option}: the folder {printable(str(path.parent))} cannot be written to; name another"
+            )
     if plot is not None:
         from .pictures import check_picture
 
@@ -129,8 +137,8 @@ def _read(points: Path, given: dict[str, Any]) -> tuple[Any, Any]:
     sources = _checked(path, sources, given)
     if (cloud.dtype, sources.dtype) == ("float32", "float64"):
         raise InvalidInputError(
-            f"--queries: expected float32, as the points are, got float64 in {label(path)}, as all text is read; "
-            "round them by --float32, or save the points as float64"
+            f"--queries: expected float32, as the points are, got float64 in {label(path)} (texts are read as "
+            "float64); round them by --float32, or save the points as float64"
         )
     return cloud, sources
 

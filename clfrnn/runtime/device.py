@@ -125,7 +125,7 @@ def find_device(wanted: object = None) -> cl.Device:
     if wanted.strip().isdecimal() and len(wanted) < _MOST_DIGITS:
         return find_device(int(wanted))
     for device in present:
-        if wanted.lower() in f"{device.name} | {_brand(device)}".lower():
+        if wanted.strip() and wanted.lower() in f"{device.name} | {_brand(device)}".lower():
             return device
     raise NoDeviceError(f"device={wanted!r}: no device or platform has this in its name. {_inventory(present)}")
 

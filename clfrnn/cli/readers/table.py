@@ -290,7 +290,7 @@ def _check_words(table: Table, chosen: list[int]) -> None:
                 "separate numbers by commas or spaces, not by both, and write decimals with a point"
                 if commas
                 else "correct or delete the line, or choose other columns, by their names or numbers, as in "
-                "--columns 1,2,3",
+                "--columns 1,2,3 (columns count from 1)",
             )
 
 
