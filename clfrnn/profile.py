@@ -19,6 +19,10 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DeviceProfile:
     """The facts about one device that plans depend on, after :mod:`clfrnn.runtime.quirks` has corrected them.
@@ -79,7 +83,9 @@ class DeviceProfile:
         ValueError, TypeError, KeyError
             A fact is missing, unknown, or of another type.
         """
-        profile = cls(**{**facts, "build_options": tuple(facts["build_options"])})
+        if not isinstance(options := facts["build_options"], (list, tuple)) or not all(map(_is_text, options)):
+            raise ValueError(f"build_options is {options!r}")
+        profile = cls(**{**facts, "build_options": tuple(options)})
         for field in dataclasses.fields(profile):
             value = getattr(profile, field.name)
             if type(value) not in _TYPES[str(field.type)] or (isinstance(value, int) and value < 0):

@@ -68,7 +68,8 @@ def read_points(
     if reader is None:
         raise InvalidInputError(
             f"{path}: expected a name that ends in {', '.join(sorted(FORMATS))}, got "
-            f"{inner_ending(path) or 'no ending'}; save the points as one of these"
+            f"{inner_ending(path) or 'no ending'}; save the points as one of these, or pass a "
+            "text on standard input, as -"
         )
     if array is not None and reader is not read_npz:
         raise InvalidInputError(

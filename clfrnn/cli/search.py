@@ -94,6 +94,8 @@ def _check(points: Path, *, count: bool, output: Path | None, plot: Path | None,
     """Refuse options that have no effect together, and results that could not be written in the end."""
     if points == given["queries"] == STANDARD_INPUT:
         raise click.UsageError("--queries: standard input (-) has the points already; save one of them as a file")
+    if output is not None and output.resolve() in {path.resolve() for path in (points, given["queries"]) if path}:
+        raise click.UsageError(f"--output: {printable(output.name)} is read by this search; name another file")
     if output is not None and output.suffix != ".npz":
         raise click.UsageError(
             f"--output: expected a name that ends in .npz, got {printable(output.name)}; call it, say, "

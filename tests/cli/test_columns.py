@@ -54,6 +54,7 @@ NAMED = {
     "unknown": (["E,N,a", *rows()], "all columns are read as coordinates: E, N, a"),
     "bare": (rows(), ""),
     "bare, empty behind": (rows(behind=["", ""]), ""),
+    "Excel": (["sep=,", "x,y,z", *rows()], ""),
     "2theta": (["x,y,z,2theta", *rows(behind=["1"])], "left out: 2theta"),
 }
 

@@ -193,6 +193,7 @@ TABLE = [
         "got a.txt",
         "call it, say, a.npz",
     ),
+    ("search many.npz -r 1 --array a -o many.npz", 2, "--output: many.npz is read by this search", "name another"),
     ("search cloud.npy -r 1 -o no/a.npz", 2, "--output: there is no folder no", "make it first"),
     ("search cloud.npy -r 1 -o folder.csv", 2, "'--output'", "'folder.csv' is a directory", "check its name"),
     ("search cloud.npy -r 1 --plot no/a.png", 2, "--plot: there is no folder no", "make it first"),

@@ -201,6 +201,29 @@ def test_notes_go_to_standard_error(place, tmp_path):
     assert "pairs    2," in done.stdout
 
 
+def test_tables_of_other_programs(place, tmp_path):
+    """A header with intensities, one with ids, and the index of pandas were searched in 4D without a word."""
+    points = np.random.default_rng(0).random((500, 3))
+    pairs = len(reference.neighbors(points, 0.1).indices)
+    assert pairs == 972
+    for header, before, behind in (
+        ("x,y,z,intensity", [], ["{k}"]),
+        ("id,x,y,z", ["{k}"], []),
+        (",x,y,z", ["{k}"], []),
+    ):
+        rows = [",".join([*before, *map(repr, row), *behind]).format(k=k) for k, row in enumerate(points.tolist())]
+        (tmp_path / "cloud.csv").write_text("\n".join([header, *rows]))
+        status, printed = run("search", tmp_path / "cloud.csv", "-r", 0.1, "--device", place)
+        assert status == 0, printed
+        assert "points   500 in 3D, float64" in printed
+        assert f"pairs    {pairs:,}," in printed
+        assert "left out: " in printed
+    (tmp_path / "none.xyz").write_text("0\nno atoms\n")
+    status, printed = run("search", tmp_path / "none.xyz", "-r", 0.1, "--device", place)
+    assert status == 0, printed
+    assert "pairs    0, mean 0.00, most 0" in printed
+
+
 @pytest.mark.parametrize(
     "words",
     [

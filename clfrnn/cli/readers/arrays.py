@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from ...errors import InvalidInputError
-from .contents import check_memory, label, reading, shown
+from .contents import check_memory, label, quoted, reading, shown
 
 __all__ = ["read_npy", "read_npz"]
 
@@ -53,7 +53,7 @@ def read_npz(path: Path, *, array: str | None = None, prefer: Sequence[str] = ()
             usual = (name for name in (*prefer, *_NAMES) if name in members)
             array = next(iter(members)) if len(members) == 1 else next(usual, None)
         if array is None or array not in members:
-            wanted = f"one named {shown(array)!r}" if array else f"one array, or one named {', '.join(_NAMES)}"
+            wanted = f"one named {quoted(array)}" if array else f"one array, or one named {', '.join(_NAMES)}"
             have = shown(", ".join(members), 80) or "none"
             raise InvalidInputError(
                 f"{path}: expected {wanted}, got {have}; name one of them with --array, or save it as a .npy file"

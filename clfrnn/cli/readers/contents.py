@@ -21,6 +21,7 @@ __all__ = [
     "in_shell",
     "inner_ending",
     "label",
+    "quoted",
     "read_lines",
     "reading",
     "shown",
@@ -69,6 +70,11 @@ def inner_ending(path: Path) -> str:
 def shown(text: str, most: int = 40) -> str:
     """`text` as a message quotes it: in one line, not longer than `most` characters."""
     return printable(text if len(text) <= most else f"{text[: most - 1]}…", beside="")
+
+
+def quoted(text: str) -> str:
+    """A word of the file in marks, as :func:`shown`."""
+    return f"'{shown(text)}'"
 
 
 @contextlib.contextmanager

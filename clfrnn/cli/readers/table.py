@@ -15,12 +15,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import InvalidInputError
-from .contents import Say, in_shell, inner_ending, label, read_lines, reading, shown
+from .contents import Say, in_shell, inner_ending, label, quoted, read_lines, reading, shown
 from .names import AmbiguousNames, coordinates, is_number, names_columns, tells_rows_apart
 
 __all__ = ["Table", "find_column", "make_table", "read_columns", "read_table"]
 
-_COMMENTS = ("#", "//")
+#: How lines begin that have no point; the last is Excel's, which says what separates words.
+_COMMENTS = ("#", "//", "sep=")
 _DECIMAL_COMMA = re.compile(r"\d,\d")
 
 #: Columns that are coordinates without a word that says so.
@@ -219,7 +220,7 @@ def find_column(table: Table, column: str, columns: Sequence[str]) -> int:
         return int(column) - 1
     wrong = ", which is there twice" if columns.count(column) > 1 else ", the name of several" if len(alike) > 1 else ""
     raise InvalidInputError(
-        f"--columns: expected columns that {label(table.path)} has, each once, got {shown(column)!r}{wrong}; it has "
+        f"--columns: expected columns that {label(table.path)} has, each once, got {quoted(column)}{wrong}; it has "
         f"{most}, whose first row is {shown(', '.join(names), 80)}: "
         + ("name them as there, or count them from 1" if table.names else "count them from 1, as in --columns 1,2,3")
     )
@@ -266,7 +267,7 @@ def _check_widths(table: Table) -> None:
             as_what = "as the names above say" if table.names else f"as line {table.places[0] + 1} has"
             table.fail(
                 row,
-                f"{table.width} columns, {as_what}",
+                f"{table.width} column{'s' * (table.width != 1)}, {as_what}",
                 f"{count} ({shown(table.rows[row])})",
                 f"complete the line{' or the names' if table.names else ''}, delete it, or separate all words in the "
                 "same way",
@@ -286,7 +287,7 @@ def _check_words(table: Table, chosen: list[int]) -> None:
             table.fail(
                 row,
                 "rows of numbers",
-                f"{shown(words[k])!r} in {table.column(k)}" if words[k] else f"nothing in {table.column(k)}",
+                f"{quoted(words[k])} in {table.column(k)}" if words[k] else f"nothing in {table.column(k)}",
                 "separate numbers by commas or spaces, not by both, and write decimals with a point"
                 if commas
                 else "correct or delete the line, or choose other columns, by their names or numbers, as in "

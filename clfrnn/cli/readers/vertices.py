@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InvalidInputError
-from .contents import check_memory, reading, shown
+from .contents import check_memory, quoted, reading, shown
 
 __all__ = ["read_ply"]
 
@@ -60,7 +60,7 @@ def _elements(header: str, *, text: bool) -> list[tuple[str, int, int]]:
         words = line.split()
         if words[:1] == ["element"]:
             if len(words) != 3 or not re.fullmatch(r"[0-9]{1,18}", words[2], re.ASCII):
-                raise ValueError(f"the line {shown(line)!r} in its header")
+                raise ValueError(f"the line {quoted(line)} in its header")
             found.append((words[1], int(words[2]), 0))
         elif words[:1] == ["property"] and found:
             name, count, size = found[-1]
