@@ -6,6 +6,7 @@ from pathlib import Path
 
 import hostile
 import pytest
+from test_cli import run
 
 from clfrnn.errors import ClfrnnError
 
@@ -124,3 +125,20 @@ def test_what_is_said(tmp_path, ending, name, message):
     with pytest.raises(ClfrnnError) as raised:
         read_points(path)
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("ending", [".npy", ".npz", ".csv", ".xyz", ".ply"])
+def test_the_command_line_on_them(place, tmp_path, ending):
+    """What the readers take goes on to the search, which refuses in one line what is no cloud."""
+    if ending == ".ply":
+        pytest.importorskip("plyfile", reason="plyfile is an extra")
+    path = tmp_path / f"cloud{ending}"
+    for name, raw in hostile.KINDS[ending]():
+        path.write_bytes(raw)
+        status, printed = run("search", path, "-r", 0.1, "--device", place)
+        assert status in (0, 1), f"{name}: {printed}"
+        lines = [line for line in printed.splitlines() if line.startswith("clfrnn: ")]
+        assert len(lines) == 1 or status == 0, f"{name}: {printed}"
+        if status:
+            assert printed.splitlines() == lines, f"{name}: {printed}"
+            assert "cloud" in printed, f"{name}: {printed}"

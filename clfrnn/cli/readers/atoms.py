@@ -17,7 +17,7 @@ from .table import Table, find_column, read_columns, read_table
 __all__ = ["read_xyz"]
 
 #: What the comment of an extended .xyz file says of columns: name:kind:count, one after the other.
-_PROPERTIES = re.compile(r"""\bProperties\s*=\s*"?(?P<list>\w+:[A-Z]:\d{1,3}(?::\w+:[A-Z]:\d{1,3})*)"?""", re.ASCII)
+_PROPERTIES = re.compile(r"""\bProperties="?(?P<list>\w+:[A-Z]:\d{1,3}(?::\w+:[A-Z]:\d{1,3})*)"?""", re.ASCII)
 
 #: Digits of the number of atoms that are read as a number; no file has more lines.
 _MOST_DIGITS = 18
@@ -41,16 +41,17 @@ def read_xyz(path: Path, *, columns: Sequence[str] | None, say: Say) -> np.ndarr
     )
     if columns is not None:
         return read_columns(table, [find_column(table, column, columns) for column in columns], ragged=True)
-    start = _start(lines[1])
+    start = _start(path, lines[1])
     if start is None:
         start = 1
         _check_symbols(table)
-    if table.width > start + 3 or start > 1:
-        left = [str(k + 1) for k in range(1, table.width) if not start <= k < start + 3]
-        if left:
-            of = f"{start + 1}, {start + 2}, {start + 3}"
-            say(f"{label(path)}: coordinates are columns {of}; left out: {shown(', '.join(left), 120)}")
-    return read_columns(table, [start, start + 1, start + 2], ragged=True)
+    chosen = [start, start + 1, start + 2]
+    points = read_columns(table, chosen, ragged=True)
+    # The symbols in the first column are left out of every frame.
+    if left := [str(k + 1) for k in range(1, table.width) if k not in chosen]:
+        of = ", ".join(str(k + 1) for k in chosen)
+        say(f"{label(path)}: coordinates are columns {of}; left out: {shown(', '.join(left), 120)}")
+    return points
 
 
 def _atoms(path: Path, lines: list[str]) -> list[str]:
@@ -73,18 +74,22 @@ def _atoms(path: Path, lines: list[str]) -> list[str]:
     return [line.strip() for line in lines[2 : 2 + count]]
 
 
-def _start(comment: str) -> int | None:
-    """The position of the first coordinate, where the comment says it."""
-    found = _PROPERTIES.search(comment)
-    if found is None:
+def _start(path: Path, comment: str) -> int | None:
+    """The position of the first coordinate, where the comment says it; None where it has no ``Properties=``."""
+    if "Properties=" not in comment:
         return None
-    words = found["list"].split(":")
+    found = _PROPERTIES.search(comment)
+    words = found["list"].split(":") if found else []
     at = 0
     for name, kind, count in zip(words[::3], words[1::3], words[2::3], strict=True):
         if (name, kind, count) == ("pos", "R", "3"):
             return at
         at += int(count)
-    return None
+    raise InvalidInputError(
+        f"{label(path)}: line 2: expected pos:R:3 among the Properties of the atoms, got "
+        f"{shown(comment[comment.index('Properties=') :], 80)}; say which columns are coordinates, as in "
+        "--columns 2,3,4 (columns count from 1)"
+    )
 
 
 def _check_symbols(table: Table) -> None:

@@ -73,7 +73,7 @@ def shown(text: str, most: int = 40) -> str:
 
 
 def quoted(text: str) -> str:
-    """A word of the file in marks, as :func:`shown`."""
+    """A word of the file between quotes, as :func:`shown`."""
     return f"'{shown(text)}'"
 
 

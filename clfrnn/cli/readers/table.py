@@ -78,12 +78,16 @@ def read_table(
     lines : those of the file, where they were read before
     """
     table = make_table(path, read_lines(path) if lines is None else lines, tabs=inner_ending(path) == ".tsv")
+    said: list[str] = []
     chosen = (
-        _choose(table, say, first_three=first_three)
+        _choose(table, said.append, first_three=first_three)
         if columns is None
         else [find_column(table, column, columns) for column in columns]
     )
-    return read_columns(table, chosen)
+    points = read_columns(table, chosen)
+    for sentence in said:  # where the rows cannot be read, the error alone is
+        say(sentence)
+    return points
 
 
 def make_table(path: Path, lines: list[str], *, tabs: bool = False) -> Table:
