@@ -38,7 +38,11 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         yield part
         part.replace(whole)
-    except OSError as error:
+    except (OSError, ValueError) as error:
+        if isinstance(error.__context__, KeyboardInterrupt):  # an archive that is not whole refuses to be closed
+            raise error.__context__ from None
+        if not isinstance(error, OSError):
+            raise
         raise InvalidInputError(
             f"{path}: it could not be written ({error.strerror or error}); free space there, or name a file in another "
             "folder"

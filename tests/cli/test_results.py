@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 
 import numpy as np
 import pytest
@@ -129,6 +130,23 @@ def test_nothing_is_half_written(place, cloud, tmp_path, monkeypatch, option, be
     else:
         assert said == "clfrnn: interrupted; results that were not whole were not written"
     assert [(each.name, each.read_bytes()) for each in folder.iterdir()] == ([(path.name, before)] if before else [])
+
+
+def test_ctrl_c_between_two_lines_of_the_archive(tmp_path, monkeypatch):
+    """An archive with a member that is still open refuses to be closed, which hid the interrupt."""
+
+    class Open(zipfile.ZipFile):
+        def open(self, *_, **__):
+            raise KeyboardInterrupt
+
+        def __exit__(self, *_):
+            super().close()
+            raise ValueError("Can't close the ZIP file while there is an open writing handle on it.")
+
+    monkeypatch.setattr(zipfile, "ZipFile", Open)
+    with pytest.raises(KeyboardInterrupt):
+        module.write_arrays(tmp_path / "a.npz", {"a": np.arange(3)})
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("where", ["_read", "_build", "_count", "_list"])
