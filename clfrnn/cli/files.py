@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from ..errors import DeviceMemoryError, InvalidInputError
+from .arguments import printable
 from .readers.arrays import read_npy, read_npz
 from .readers.atoms import read_xyz
 from .readers.contents import Say, inner_ending, label
@@ -119,4 +120,4 @@ def check_points(path: Path, points: Points) -> None:
 
 
 def _print(sentence: str) -> None:
-    click.echo(f"clfrnn: {sentence}", err=True)
+    click.echo(f"clfrnn: {printable(sentence)}", err=True)

@@ -33,7 +33,7 @@ def replacing(path: Path) -> Iterator[Path]:
     InvalidInputError
         The system refuses to write there.
     """
-    whole = path.resolve()  # a link stays a link
+    whole = Path(os.path.realpath(path))  # a link stays a link
     part = whole.with_name(f".clfrnn-{os.getpid()}.part{whole.suffix}")
     try:
         yield part

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import DeviceMemoryError, InvalidInputError
+from ..errors import DeviceMemoryError
 from .arguments import MethodName, Numbers, SearchCommand, printable
+from .input import naming_files
+from .input import read_input as _read
 from .progress import progress as _progress
-from .readers.contents import STANDARD_INPUT, label
+from .readers.contents import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from ..index import Index
@@ -77,7 +77,7 @@ def search(points: Path, radius: float, *, count: bool, output: Path | None, plo
     _check(points, count=count, output=output, plot=plot, **given)
     cloud, sources = _read(points, given)
     started = time.perf_counter()
-    with _naming_files(points, given["queries"]):
+    with naming_files(points, given["queries"]):
         index = _build(cloud, radius, given)
         built = time.perf_counter()
         counts = _count(index, sources, given)
@@ -94,7 +94,8 @@ def _check(points: Path, *, count: bool, output: Path | None, plot: Path | None,
     """Refuse options that have no effect together, and results that could not be written in the end."""
     if points == given["queries"] == STANDARD_INPUT:
         raise click.UsageError("--queries: standard input (-) has the points already; save one of them as a file")
-    if output is not None and output.resolve() in {path.resolve() for path in (points, given["queries"]) if path}:
+    read = {os.path.realpath(path) for path in (points, given["queries"]) if path is not None}
+    if output is not None and os.path.realpath(output) in read:
         raise click.UsageError(f"--output: {printable(output.name)} is read by this search; name another file")
     if output is not None and output.suffix != ".npz":
         raise click.UsageError(
@@ -121,60 +122,6 @@ def _check(points: Path, *, count: bool, output: Path | None, plot: Path | None,
         raise click.UsageError("--periodic: say how long the box is, as in --box 10,10,10")
     if given["box"] is not None and given["periodic"] is None:
         raise click.UsageError("--box: say which axes repeat, by --periodic for all of them or --periodic xy for some")
-
-
-def _read(points: Path, given: dict[str, Any]) -> tuple[Any, Any]:
-    """Read the points, and the queries if there are any."""
-    from .files import has_columns, read_points
-
-    path = given["queries"]
-    columns = None if given["columns"] is None else [word.strip() for word in given["columns"].split(",")]
-    # Columns are chosen in whichever of the files are texts, and in the first where none is, which says so.
-    none = not has_columns(points) and (path is None or not has_columns(path))
-    cloud = read_points(points, array=given["array"], columns=columns if none or has_columns(points) else None)
-    cloud = _checked(points, cloud, given)
-    if path is None:
-        return cloud, None
-    sources = read_points(path, columns=columns if has_columns(path) else None, prefer=("queries",))
-    sources = _checked(path, sources, given)
-    if (cloud.dtype, sources.dtype) == ("float32", "float64"):
-        raise InvalidInputError(
-            f"--queries: expected float32, as the points are, got float64 in {label(path)} (texts are read as "
-            "float64); round them by --float32, or save the points as float64"
-        )
-    return cloud, sources
-
-
-def _checked(path: Path, points: Any, given: dict[str, Any]) -> Any:
-    """Return the points of a file in the dtype that was asked for."""
-    import numpy as np
-
-    from .files import check_points
-
-    check_points(path, points)
-    if not given["float32"] or points.dtype.kind not in "iuf":
-        return points
-    with np.errstate(over="ignore"):
-        rounded = points.astype(np.float32)
-    if not np.isfinite(rounded).all():
-        row, column = (int(k) for k in np.argwhere(~np.isfinite(rounded))[0])
-        raise InvalidInputError(
-            f"--float32: expected coordinates below 3.4e38, got {points[row, column]} in row {row + 1} of "
-            f"{label(path)}; leave out --float32"
-        )
-    return rounded
-
-
-@contextlib.contextmanager
-def _naming_files(points: Path, queries: Path | None) -> Iterator[None]:
-    """Name the files in errors of the library, which knows arguments alone."""
-    try:
-        yield
-    except InvalidInputError as error:
-        for name, path in (("points", points), ("queries", queries)):
-            if str(error).startswith(f"{name}: ") and path is not None:
-                raise InvalidInputError(f"{label(path)}: {error}") from error
-        raise
 
 
 def _build(cloud: Any, radius: float, given: dict[str, Any]) -> Index:

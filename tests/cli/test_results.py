@@ -185,6 +185,10 @@ def test_links_stay_links(tmp_path):
     assert link.is_symlink()
     with np.load(tmp_path / "there" / "b.npz") as found:
         assert found["a"].tolist() == [0, 1, 2]
+    link.unlink()
+    link.symlink_to(link)  # leads to itself
+    module.write_arrays(link, {"a": np.arange(3)})
+    assert link.is_file()
 
 
 def test_where_nothing_can_be_written(tmp_path):
