@@ -1,5 +1,19 @@
-"""``python -m clfrnn``."""
+"""``python -m clfrnn``, and the command ``clfrnn``."""
 
-from .cli import main
+import sys
 
-main(prog_name="clfrnn")
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C ends it quietly also while it is loaded."""
+    try:
+        from .cli import main as command  # noqa: PLC0415
+
+        command(prog_name="clfrnn")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

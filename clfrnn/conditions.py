@@ -13,7 +13,7 @@ import pyopencl.array as cla
 
 from .arrays import is_device_array
 from .errors import InvalidInputError
-from .functions import Argument, ConditionCode, check_name
+from .functions import Argument, ConditionCode, check_name, check_text
 from .scanner import check_preamble, forbidden_macros, forbidden_word, tokens, unbalanced
 
 __all__ = ["Condition", "parts_of"]
@@ -90,10 +90,7 @@ class Condition:
 
     def __init__(self, /, expression: str, preamble: str = "", **values: Any) -> None:
         for name, text in (("expression", expression), ("preamble", preamble)):
-            if not isinstance(text, str):
-                raise InvalidInputError(
-                    f"{name}: expected OpenCL C in a str, got {type(text).__name__}; pass the text of the code"
-                )
+            check_text(name, text)
         if problem := check_preamble(preamble):
             raise InvalidInputError(f"preamble: {problem}")
         if problem := _check_expression(expression, forbidden_macros(preamble)):

@@ -17,6 +17,7 @@ __all__ = [
     "NeighborFunction",
     "WalkFunction",
     "check_name",
+    "check_text",
     "under",
     "walk_function",
 ]
@@ -37,6 +38,7 @@ _ARGUMENT = re.compile(
     re.VERBOSE,
 )
 _UNSIGNED = {"unsigned": "uint", "signed": "int"}
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _VALUE = re.compile(r"^(real|real_vec|(u?(char|short|int|long)|float|double|half)(2|3|4|8|16)?)$")
 
 
@@ -125,10 +127,7 @@ class NeighborFunction:
     def __post_init__(self) -> None:
         pieces = {piece: getattr(self, piece) for piece in PIECES}
         for name, text in pieces.items():
-            if not isinstance(text, str):
-                raise InvalidInputError(
-                    f"{name}: expected OpenCL C in a str, got {type(text).__name__}; pass the text of the code"
-                )
+            check_text(name, text)
         _check_code(**{name: text for name, text in pieces.items() if name != "arguments"})
         walked = WalkFunction(**pieces)
         for argument in walked.parsed_arguments:
@@ -203,6 +202,20 @@ def walk_function(function: NeighborFunction) -> WalkFunction:
 def under(function: WalkFunction, condition: ConditionCode) -> WalkFunction:
     """The function for those neighbors alone for which the condition holds; the same object for equal arguments."""
     return dataclasses.replace(function, condition=condition)
+
+
+def check_text(name: str, text: object) -> None:
+    """Raise for what no compiler takes: no text, or text with half of a character, which no encoding has."""
+    if not isinstance(text, str):
+        raise InvalidInputError(
+            f"{name}: expected OpenCL C in a str, got {type(text).__name__}; pass the text of the code"
+        )
+    if half := _SURROGATE.search(text):
+        line = text.count("\n", 0, half.start()) + 1
+        raise InvalidInputError(
+            f"{name}: line {line}: expected text, got {half[0]!r}, a lone surrogate, which no file or compiler takes; "
+            "read the code as UTF-8, or delete it"
+        )
 
 
 def _check_code(*, preamble: str, state: str, per_neighbor: str, finish: str) -> None:

@@ -7,6 +7,21 @@ from typing import Any
 
 __all__ = ["DeviceProfile"]
 
+_KINDS = ("cpu", "gpu", "other")
+
+#: The types of values for each annotation of a field.
+_TYPES: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "bool": (bool,),
+    "int | None": (int, type(None)),
+    "tuple[str, ...]": (tuple,),
+}
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DeviceProfile:
@@ -61,8 +76,23 @@ class DeviceProfile:
 
     @classmethod
     def from_dict(cls, facts: dict[str, Any]) -> DeviceProfile:
-        """The profile that :meth:`to_dict` wrote."""
-        return cls(**{**facts, "build_options": tuple(facts["build_options"])})
+        """The profile that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        ValueError, TypeError, KeyError
+            A fact is missing, unknown, or of another type.
+        """
+        if not isinstance(options := facts["build_options"], (list, tuple)) or not all(map(_is_text, options)):
+            raise ValueError(f"build_options is {options!r}")
+        profile = cls(**{**facts, "build_options": tuple(options)})
+        for field in dataclasses.fields(profile):
+            value = getattr(profile, field.name)
+            if type(value) not in _TYPES[str(field.type)] or (isinstance(value, int) and value < 0):
+                raise ValueError(f"{field.name} is {value!r}")
+        if profile.kind not in _KINDS:
+            raise ValueError(f"kind is {profile.kind!r}, not one of {', '.join(_KINDS)}")
+        return profile
 
     def __str__(self) -> str:
         return f"{self.name} ({self.platform}, {self.driver})"

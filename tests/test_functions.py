@@ -712,3 +712,13 @@ def test_arguments_may_be_a_comment(session):
     index = clfrnn.build_index(clouds.uniform(10, 3, seed=1), 0.4, session=session)
 
     assert index.visit(clfrnn.NeighborFunction(arguments="/* none */")) is not None
+
+
+@pytest.mark.parametrize("piece", ["arguments", "state", "per_neighbor", "finish", "preamble"])
+def test_half_characters_are_no_code(piece):
+    """As text has them that was read with errors="surrogateescape"; they ended in an error of the binding's."""
+    for half in ("\ud800", "\udcff"):
+        with pytest.raises(
+            clfrnn.InvalidInputError, match=rf"{piece}: line 2: expected text, got .*lone surrogate.*; read"
+        ):
+            clfrnn.NeighborFunction(**{piece: f"// grün \U0001f600\n// {half}\n"})

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any
 
 import click
 
 from .. import __version__
 from ..errors import ClfrnnError
+from .arguments import explained, printable
 from .devices import devices
 from .search import search
 from .source import source
@@ -15,12 +17,16 @@ from .source import source
 __all__ = ["main"]
 
 
+#: Exit status of a program that Ctrl-C ended, as shells count signals.
+_INTERRUPTED = 130
+
+
 class _Failure(click.ClickException):
     """An error of clfrnn's, printed without a traceback; exit status 1."""
 
     def show(self, file: Any = None) -> None:
         """Print in the form of the other errors."""
-        click.echo(f"clfrnn: {self.message}", err=True, file=file)
+        click.echo(f"clfrnn: {printable(self.message)}", err=True, file=file)
 
 
 class _Group(click.Group):
@@ -29,8 +35,20 @@ class _Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (ClfrnnError, OSError) as error:
+        except click.UsageError as error:
+            raise explained(error) from error
+        except ClfrnnError as error:
             raise _Failure(str(error)) from error
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # the reader of the output has ended, which click takes care of
+                raise
+            what = f"{error.filename}: {error.strerror}" if error.filename is not None else str(error)
+            raise _Failure(what) from error
+        except MemoryError as error:
+            raise _Failure("the memory of this machine is used up; search fewer points, or count by --count") from error
+        except KeyboardInterrupt:
+            click.echo("clfrnn: interrupted; results that were not whole were not written", err=True)
+            ctx.exit(_INTERRUPTED)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -47,7 +65,7 @@ main.add_command(source)
 @main.command()
 @click.option("--device", help="A position in `clfrnn devices`, or a part of a name; every device when not given.")
 @click.option("--points", type=click.IntRange(min=10), default=600, show_default=True, help="Points of each cloud.")
-@click.option("--seed", type=int, help="Seed of the clouds; fresh ones when not given.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the clouds; fresh ones when not given.")
 def verify(device: str | None, points: int, seed: int | None) -> None:
     """The exactness contract on this machine's devices, method by method, against numpy.
 

@@ -8,6 +8,8 @@ import sys
 
 import click
 
+from .arguments import Finite
+
 __all__ = ["devices"]
 
 #: Width of a report in a file, in characters, so that paths are not broken.
@@ -18,7 +20,7 @@ _WIDE = 120
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON, for programs.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Finite(min=0, min_open=True),
     default=30,
     show_default=True,
     metavar="SECONDS",

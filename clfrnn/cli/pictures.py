@@ -62,7 +62,9 @@ def check_picture(path: Path) -> None:
         matplotlib is not installed, or does not know the format.
     """
     if path.suffix.lstrip(".").lower() not in _figure().canvas.get_supported_filetypes():
-        raise InvalidInputError(f"--plot: expected a name that ends in .png, .pdf or .svg, got {path.name}")
+        raise InvalidInputError(
+            f"--plot: expected a name that ends in .png, .pdf or .svg, got {path.name}; change its ending"
+        )
 
 
 def _figure() -> Any:

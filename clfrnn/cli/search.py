@@ -2,66 +2,46 @@
 
 from __future__ import annotations
 
-import contextlib
+import os
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import DeviceMemoryError, InvalidInputError
+from ..errors import DeviceMemoryError
+from .arguments import MethodName, Numbers, SearchCommand, printable
+from .input import naming_files
+from .input import read_input as _read
+from .progress import progress as _progress
+from .readers.contents import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from ..index import Index
 
 __all__ = ["search"]
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 _NEW = click.Path(dir_okay=False, path_type=Path)
 
 #: Share of the largest array of the device that one block of a list takes, and the largest number of bytes of a block:
 #: the blocks of long searches show progress.
 _SHARE, _MOST_BYTES = 4, 1 << 28
 
+#: How axes are numbered, from that of x on.
+_DIGITS = frozenset(map(str, range(12)))
+
 #: The fields of a list, in the order in which they are written.
 _FIELDS = ("indices", "distances", "vectors", "shifts")
 
 
-class MethodName(click.ParamType):  # type: ignore[type-arg]
-    """The name of a method; methods are loaded when a name is given, not when clfrnn starts."""
-
-    name = "method"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        """`value` when it names a method."""
-        from ..methods import METHODS
-
-        if value not in ("auto", *METHODS):
-            self.fail(f"{value!r} is not one of auto, {', '.join(METHODS)}", param, ctx)
-        return str(value)
-
-
-class Numbers(click.ParamType):  # type: ignore[type-arg]
-    """Numbers with commas between them."""
-
-    name = "numbers"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> list[float]:
-        """The numbers of `value`."""
-        try:
-            return [float(word) for word in value.split(",")]
-        except ValueError:
-            self.fail(f"{value!r} is not numbers with commas between them, as in 10,10,20", param, ctx)
-
-
-@click.command()
+@click.command(cls=SearchCommand)
 @click.argument("points", type=_FILE)
 @click.option("--radius", "-r", type=float, required=True, help="Search radius, in the unit of the coordinates.")
 @click.option("--queries", type=_FILE, help="Where to search from; the points themselves when not given.")
 @click.option("--array", help="Which array of an .npz file holds the points.")
 @click.option(
-    "--columns", help="Which columns of .csv and .txt files, by name or counted from 0, as in x,y,z or 0,1,2."
+    "--columns", help="Which columns of texts are coordinates, by name or counted from 1, as in x,y,z or 1,2,3."
 )
 @click.option("--method", type=MethodName(), default="auto", show_default=True, help="As for clfrnn.build_index.")
 @click.option("--device", help="A position in `clfrnn devices`, or a part of a device's or platform's name.")
@@ -84,21 +64,24 @@ class Numbers(click.ParamType):  # type: ignore[type-arg]
 @click.option("--vectors", is_flag=True, help="Write the vectors from query to neighbor too.")
 @click.option("--sort", type=click.Choice(["index", "distance"]), help="Order inside a row.")
 @click.option("--half", is_flag=True, help="Each pair once.")
+@click.option("--pairs", is_flag=True, help="Write `query_ids` and `point_ids`, a pair each, and no `offsets`.")
 @click.option("--count", is_flag=True, help="Count the neighbors only; -o then writes `counts`.")
 @click.option("--output", "-o", type=_NEW, help="Write the result, an .npz file.")
 @click.option("--plot", type=_NEW, help="Draw the points coloured by neighbor count, and the histogram: a .png file.")
 def search(points: Path, radius: float, *, count: bool, output: Path | None, plot: Path | None, **given: Any) -> None:
     """Find every neighbor within a radius of the points in a file.
 
-    POINTS is a .npy, .npz, .csv, .txt, .xyz or .ply file, with a point a row.
+    POINTS is a .npy, .npz, .csv, .tsv, .txt, .dat, .xyz or .ply file, with a point a row; texts may be packed, as in
+    cloud.csv.gz, and - is standard input.
     """
-    _check(count=count, output=output, plot=plot, **given)
+    _check(points, count=count, output=output, plot=plot, **given)
     cloud, sources = _read(points, given)
     started = time.perf_counter()
-    index = _build(cloud, radius, given)
-    built = time.perf_counter()
-    counts = _count(index, sources, given)
-    arrays = {"counts": counts} if count or output is None else _list(index, sources, counts, given)
+    with naming_files(points, given["queries"]):
+        index = _build(cloud, radius, given)
+        built = time.perf_counter()
+        counts = _count(index, sources, given)
+        arrays = {"counts": counts} if count or output is None else _list(index, sources, counts, given)
     seconds = built - started, time.perf_counter() - built
     _print_summary(index, counts, seconds)
     if output is not None:
@@ -107,18 +90,30 @@ def search(points: Path, radius: float, *, count: bool, output: Path | None, plo
         _draw(cloud if sources is None else sources, counts, plot, radius)
 
 
-def _check(*, count: bool, output: Path | None, plot: Path | None, **given: Any) -> None:
+def _check(points: Path, *, count: bool, output: Path | None, plot: Path | None, **given: Any) -> None:
     """Refuse options that have no effect together, and results that could not be written in the end."""
+    if points == given["queries"] == STANDARD_INPUT:
+        raise click.UsageError("--queries: standard input (-) has the points already; save one of them as a file")
+    read = {os.path.realpath(path) for path in (points, given["queries"]) if path is not None}
+    if output is not None and os.path.realpath(output) in read:
+        raise click.UsageError(f"--output: {printable(output.name)} is read by this search; name another file")
     if output is not None and output.suffix != ".npz":
-        raise click.UsageError(f"--output: expected a name that ends in .npz, got {output.name}")
+        raise click.UsageError(
+            f"--output: expected a name that ends in .npz, got {printable(output.name)}; call it, say, "
+            f"{printable(output.stem)}.npz"
+        )
     for option, path in (("--output", output), ("--plot", plot)):
         if path is not None and not path.parent.is_dir():
-            raise click.UsageError(f"{option}: there is no folder {path.parent}; make it first")
+            raise click.UsageError(f"{option}: there is no folder {printable(str(path.parent))}; make it first")
+        if path is not None and not os.access(path.parent, os.W_OK):
+            raise click.UsageError(
+                f"{option}: the folder {printable(str(path.parent))} cannot be written to; name another"
+            )
     if plot is not None:
         from .pictures import check_picture
 
         check_picture(plot)
-    listed = [name for name in ("distances", "vectors", "sort", "half") if given[name]]
+    listed = [name for name in ("distances", "vectors", "sort", "half", "pairs") if given[name]]
     if count and listed:
         raise click.UsageError(f"--count makes no list; leave out --{listed[0]}")
     if output is None and listed:
@@ -127,25 +122,6 @@ def _check(*, count: bool, output: Path | None, plot: Path | None, **given: Any)
         raise click.UsageError("--periodic: say how long the box is, as in --box 10,10,10")
     if given["box"] is not None and given["periodic"] is None:
         raise click.UsageError("--box: say which axes repeat, by --periodic for all of them or --periodic xy for some")
-
-
-def _read(points: Path, given: dict[str, Any]) -> tuple[Any, Any]:
-    """Read the points, and the queries if there are any."""
-    from .files import read_points
-
-    columns = None if given["columns"] is None else [word.strip() for word in given["columns"].split(",")]
-    # The choice of arrays or columns applies to files that have them.
-    of_queries = columns if given["queries"] is not None and given["queries"].suffix in (".csv", ".txt") else None
-    cloud = read_points(points, array=given["array"], columns=columns)
-    sources = None if given["queries"] is None else read_points(given["queries"], columns=of_queries)
-    if given["float32"]:
-        return cloud.astype("float32"), None if sources is None else sources.astype("float32")
-    if sources is not None and (cloud.dtype, sources.dtype) == ("float32", "float64"):
-        raise InvalidInputError(
-            f"--queries: expected float32, as the points are, got float64 in {given['queries']}, as all text is read; "
-            "round them by --float32, or save the points as float64"
-        )
-    return cloud, sources
 
 
 def _build(cloud: Any, radius: float, given: dict[str, Any]) -> Index:
@@ -174,8 +150,8 @@ def _axes(given: str, dim: int) -> list[bool]:
     """Return which axes repeat."""
     if given == "all":
         return [True] * dim
-    words = given.split(",") if "," in given or given.isdigit() else list(given)
-    places = ["xyzw".find(word) if word.isalpha() else int(word) if word.isdigit() else -1 for word in words]
+    words = given.split(",") if "," in given or given.isdecimal() else list(given)
+    places = ["xyzw".find(word) if word.isalpha() else int(word) if word in _DIGITS else -1 for word in words]
     if not words or not all(0 <= place < dim for place in places):
         raise click.UsageError(
             f"--periodic: expected axes of points in {dim}D, as in {'xyzw'[: min(dim, 4)]} or "
@@ -219,13 +195,23 @@ def _list(index: Index, sources: Any, counts: Any, given: dict[str, Any]) -> dic
                     arrays[name][place:end] = found
             row, place = row + len(host), end
             shown(row, len(counts))
+    if given["pairs"]:
+        return _as_pairs(offsets, **arrays)
     return {"offsets": offsets, **arrays}
+
+
+def _as_pairs(offsets: Any, indices: Any, **others: Any) -> dict[str, Any]:
+    """The list as pairs, in the same order: COO in place of CSR."""
+    import numpy as np
+
+    queries = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
+    return {"query_ids": queries, "point_ids": indices, **others}
 
 
 def _bytes_of_pair(index: Index, given: dict[str, Any]) -> int:
     """The bytes of one pair in all arrays that make its list."""
     real, dim = index.dtype.itemsize, index.dim
-    scalars = 4 + real * bool(given["distances"] or given["sort"] == "distance")
+    scalars = 4 + 4 * bool(given["pairs"]) + real * bool(given["distances"] or given["sort"] == "distance")
     shifts = 4 * dim * (given["box"] is not None and bool(given["vectors"] or given["sort"]))
     return scalars + real * dim * bool(given["vectors"]) + shifts
 
@@ -248,26 +234,6 @@ def _check_memory(pairs: int, needed: int, besides: int, given: dict[str, Any]) 
         )
 
 
-@contextlib.contextmanager
-def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A function that takes the work done and the work in all; it shows a progress bar on a terminal."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    columns = (TextColumn(what), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(what, total=None, visible=False)
-        yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)
-
-
 def _print_summary(index: Index, counts: Any, seconds: tuple[float, float]) -> None:
     pairs = int(counts.sum(dtype="int64"))
     click.echo(f"points   {index.num_points:,} in {index.dim}D, {index.dtype}")
@@ -281,15 +247,17 @@ def _print_summary(index: Index, counts: Any, seconds: tuple[float, float]) -> N
 
 
 def _write(path: Path, arrays: dict[str, Any]) -> None:
-    import numpy as np
+    from .output import write_arrays
 
-    np.savez(path, **arrays)
-    click.echo(f"written  {path}: {', '.join(arrays)}")
+    write_arrays(path, arrays)
+    click.echo(f"written  {printable(str(path))}: {', '.join(arrays)}")
 
 
 def _draw(points: Any, counts: Any, path: Path, radius: float) -> None:
+    from .output import replacing
     from .pictures import draw_counts
 
-    drawn = draw_counts(points, counts, path, title=f"{len(points):,} points, neighbors within {radius:g}")
+    with replacing(path) as part:
+        drawn = draw_counts(points, counts, part, title=f"{len(points):,} points, neighbors within {radius:g}")
     some = "" if drawn == len(points) else f", {drawn:,} of them in the picture"
-    click.echo(f"drawn    {path}: {len(points):,} points{some}")
+    click.echo(f"drawn    {printable(str(path))}: {len(points):,} points{some}")

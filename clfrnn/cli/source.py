@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import InvalidInputError
-from .search import MethodName
+from .arguments import Finite, MethodName, printable
 
 if TYPE_CHECKING:
     from ..profile import DeviceProfile
 
 __all__ = ["source"]
+
+#: The rows of points and queries are counted in 32 bits.
+_MOST_POINTS = 2**31 - 1
 
 
 @click.command()
@@ -22,8 +25,16 @@ __all__ = ["source"]
 @click.option("--dim", type=click.IntRange(1, 12), default=3, show_default=True, help="Coordinates of a point.")
 @click.option("--float64", is_flag=True, help="Double precision.")
 @click.option("--periodic", is_flag=True, help="In a periodic box, whose side is 1.")
-@click.option("--points", type=click.IntRange(min=0), default=1_000_000, show_default=True, help="How many there are.")
-@click.option("--neighbors", type=float, default=30.0, show_default=True, help="Of each, in a cloud that is even.")
+@click.option(
+    "--points", type=click.IntRange(0, _MOST_POINTS), default=1_000_000, show_default=True, help="Number of points."
+)
+@click.option(
+    "--neighbors",
+    type=Finite(min=0, max=1e9),
+    default=30.0,
+    show_default=True,
+    help="Neighbors of each point, in an even cloud.",
+)
 @click.option("--device", help="A position in `clfrnn devices`, or a part of a device's or platform's name.")
 @click.option(
     "--profile",
@@ -77,12 +88,14 @@ def source(
         )
     problem = dataclasses.replace(problem, options=chosen.check({}))
     config = chosen.plan(problem, facts, tuning).config
-    click.echo(f"// {chosen.name} in {dim}D for {facts}, {points:,} points within {radius:.4g} of each other")
+    title = f"{chosen.name} in {dim}D for {facts}, {points:,} points within {radius:.4g} of each other"
+    click.echo(f"// {printable(title)}")
     click.echo(render(chosen.stem, config, own_function("count"), VisitVariant()))
 
 
 def _profile(device: str | None, path: Path | None) -> DeviceProfile:
     from ..profile import DeviceProfile
+    from .readers.contents import reading
 
     if path is None:
         from ..runtime.device import find_device, read_profile
@@ -90,16 +103,11 @@ def _profile(device: str | None, path: Path | None) -> DeviceProfile:
         return read_profile(find_device(device))
     if device is not None:
         raise click.UsageError("--profile stands for a device; leave out --device")
-    try:
+    with reading(path, "the facts of a device as `clfrnn devices --json` writes them", "write them again"):
         written = json.loads(path.read_text(encoding="utf-8"))
         if "devices" in written:
             written = written["devices"][written["default"] or 0]["profile"]
         return DeviceProfile.from_dict(written)
-    except (ValueError, KeyError, IndexError, TypeError) as error:
-        raise InvalidInputError(
-            f"{path}: expected the facts of a device as `clfrnn devices --json` writes them, "
-            f"got something else ({error})"
-        ) from error
 
 
 def _radius(points: int, neighbors: float, dim: int) -> float:

@@ -13,6 +13,9 @@ from .quirks import apply_quirks
 
 __all__ = ["devices", "find_device", "list_devices", "read_profile"]
 
+#: A position in the list of devices has fewer digits.
+_MOST_DIGITS = 10
+
 
 def list_devices() -> list[cl.Device]:
     """Every device of every platform; platforms without devices are skipped."""
@@ -119,10 +122,10 @@ def find_device(wanted: object = None) -> cl.Device:
         if not 0 <= wanted < len(present):
             raise NoDeviceError(f"device={wanted}: expected a position below {len(present)}. {_inventory(present)}")
         return present[wanted]
-    if wanted.strip().isdigit():
+    if wanted.strip().isdecimal() and len(wanted) < _MOST_DIGITS:
         return find_device(int(wanted))
     for device in present:
-        if wanted.lower() in f"{device.name} | {_brand(device)}".lower():
+        if wanted.strip() and wanted.lower() in f"{device.name} | {_brand(device)}".lower():
             return device
     raise NoDeviceError(f"device={wanted!r}: no device or platform has this in its name. {_inventory(present)}")
 

@@ -161,7 +161,7 @@ def test_columns_of_a_file(place, cloud, tmp_path):
     rows = [f"p{k},{x!r},{y!r},{z!r}" for k, (x, y, z) in enumerate(POINTS.tolist())]
     table = tmp_path / "cloud.csv"
     table.write_text("\n".join(["name,x,y,z", *rows]), encoding="utf-8")
-    for columns in ("x,y,z", "1, 2, 3"):
+    for columns in ("x,y,z", "2, 3, 4"):
         status, printed = run("search", table, "-r", 0.1, "--device", place, "--float32", "--columns", columns)
         assert status == 0, printed
         assert f"pairs    {len(reference.neighbors(POINTS, 0.1).indices):,}, mean" in printed

@@ -69,3 +69,21 @@ def test_the_page_of_devices_is_what_its_generator_writes():
         bold = f"| **{called}** |" in written
         assert bold == (SOURCES[name]["how"] == "run"), f"{called}: whether it was run"
         assert f"| {called} |" in written or bold
+
+
+@pytest.mark.parametrize("fact", FIELDS)
+@pytest.mark.parametrize("value", [None, "x", -1, 1.5, [], {}, True])
+def test_facts_of_other_types_are_refused(fact, value):
+    """A damaged report ended in a traceback, wherever a plan first used the fact."""
+    good = RECORDED["pocl"].to_dict()
+    fits = {"x": str, True: bool}.get(value) if isinstance(value, (str, bool)) else None
+    allowed = (
+        (fits is not None and isinstance(good[fact], fits) and fact != "kind")
+        or (fact == "loop_turns" and value is None)
+        or (fact == "build_options" and value == [])
+    )
+    if allowed:
+        DeviceProfile.from_dict({**good, fact: value})
+    else:
+        with pytest.raises((ValueError, TypeError)):
+            DeviceProfile.from_dict({**good, fact: value})
