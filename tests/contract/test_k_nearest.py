@@ -162,7 +162,7 @@ def test_a_radius_for_each_query(session):
 @pytest.mark.parametrize("places", [0, 8, 32])
 def test_what_a_plan_may_choose(session, places):
     """As a GPU walks, with rows in registers up to some number of places and heaps beyond."""
-    device = tuned(as_gpu(session), nearest={"register_places": places, "most_again": 1.0})
+    device = tuned(as_gpu(session), nearest={"register_places": places})
     points = cloud("clusters", N, 3, np.dtype(np.float32))
     for k in (1, 5, 8, 20):
         for method in ("strips", "aabb_tree"):
