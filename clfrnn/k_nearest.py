@@ -151,10 +151,8 @@ class _Step(NamedTuple):
     options: dict[str, Any]
     radius: float
     survey: Survey
-    #: whether no query can miss a neighbor
-    last: bool
-    #: the number of searches before this one
-    number: int = 0
+    #: the largest radius of later searches by the same method; None where no query can miss a neighbor
+    wider: float | None = None
 
 
 class _Search:
@@ -193,7 +191,7 @@ class _Search:
         sources = self.points if request.queries is None else request.queries
         found = rows_for(traversal, request.m, self.k, vectors=vectors)
         event = fill_rows(traversal, request, found)
-        short = None if step.last else find_short_rows(session, found.indices, sources)
+        short = None if step.wider is None else find_short_rows(session, found.indices, sources)
         traversal.checks.settle()
         while short is not None:
             step = self._wider_step(step, sources)
@@ -203,7 +201,7 @@ class _Search:
             again = make_request(traversal, short.positions, radius=None, include_self=True, where=where)
             itself = request.queries is None and not include_self
             event = fill_rows(traversal, again, found, again=short, of_points=itself)
-            short = None if step.last else find_short_rows(session, found.indices, sources, short)
+            short = None if step.wider is None else find_short_rows(session, found.indices, sources, short)
         if vectors and request.m:
             event = measure(traversal, found, self.points, sources, known=holds_images(traversal))
         publish(session, event, found)
@@ -237,13 +235,16 @@ class _Search:
         )
         if reach is None or not (reach := self._rounded(reach)) > 0:
             return self._step_of_all(self.named or METHODS["brute_force"], survey)
-        even = reach
+        even = wider = reach
         if self.named.surveys_occupancy if self.named is not None else self._is_worth_binning():
-            survey, reach = self._survey(reach)
+            survey, reach, wider = self._survey(even)
         method = self.named or self._choose(survey, reach)
-        if method.name not in _BY_CELLS and self.box is None:
-            return self._step_of_all(method, survey)
-        return _Step(method, self._options(method), reach if method.name in _BY_CELLS else even, survey, last=False)
+        if method.name not in _BY_CELLS:
+            if self.box is None:
+                return self._step_of_all(method, survey)
+            reach = even
+        wider = self._rounded(self.session.tuning.nearest.farther * wider)
+        return _Step(method, self._options(method), reach, survey, wider)
 
     def _bounds(self) -> Survey:
         """The bounds of the points, or of their box."""
@@ -257,16 +258,22 @@ class _Search:
     def _in_box(self, survey: Survey, radius: float) -> Survey:
         return survey if self.box is None else survey_in_box(survey, self.box, radius, self.real)
 
-    def _survey(self, reach: float) -> tuple[Survey, float]:
-        """The survey of the points' crowding, and a shorter reach where they crowd."""
-        for _ in range(_MOST_SURVEYS):
+    def _survey(self, even: float) -> tuple[Survey, float, float]:
+        """The survey of crowding, a reach that is shorter where points crowd, and a reach for sparser places.
+
+        The last is `even`, that of an even cloud, unless balls of that radius hold far too many points.
+        """
+        tuning, reach, crowds = self.session.tuning, even, False
+        for number in range(_MOST_SURVEYS):
             survey, _ = survey_points(self.session, self.points, reach, self.pending)
             survey = self._in_box(survey, reach)
-            shorter = shorter_reach(self.session.tuning, survey, k=self.k, reach=reach)
+            if number == 0:
+                crowds = survey.neighbors(even) > tuning.nearest.most_foreseen * foreseen_neighbors(tuning, self.k)
+            shorter = shorter_reach(tuning, survey, k=self.k, reach=reach)
             if shorter is None or not (shorter := self._rounded(shorter)) > 0:
                 break
             reach = shorter
-        return survey, reach
+        return survey, reach, reach if crowds else even
 
     def _rounded(self, reach: float) -> float:
         """A reach as kernels have it."""
@@ -293,22 +300,21 @@ class _Search:
             return {**options, "leaf_size": default_leaf_size(tuning, self.n, foreseen_neighbors(tuning, self.k))}
         return options
 
-    def _step_of_all(self, method: Method, survey: Survey, number: int = 0, radius: float | None = None) -> _Step:
+    def _step_of_all(self, method: Method, survey: Survey, radius: float | None = None) -> _Step:
         """A search in which no query can miss a neighbor."""
         reach = largest_reach(self.real) if radius is None else radius
-        return _Step(method, self._options(method), reach, survey, last=True, number=number)
+        return _Step(method, self._options(method), reach, survey)
 
     def _wider_step(self, step: _Step, sources: cla.Array) -> _Step:
         """The search for the queries that have fewer than k neighbors."""
-        numbers = self.session.tuning.nearest
-        if step.method.name in _BY_CELLS and step.number + 1 < numbers.most_steps:
+        if step.wider is not None and step.radius < step.wider and step.method.name in _BY_CELLS:
             # The queries that are left lie where points are few.
             survey = dataclasses.replace(step.survey, others=0.0, unevenness=1.0, sample=None)
-            radius = self._rounded(numbers.farther * step.radius)
-            return step._replace(radius=radius, survey=survey, number=step.number + 1)
+            farther = self._rounded(self.session.tuning.nearest.farther * step.radius)
+            return step._replace(radius=min(farther, step.wider), survey=survey)
         low, high = step.survey.low, step.survey.high
         if self.box is not None and not all(self.lengths):
             around = bounding_box(self.session, sources).read()
             low, high = tuple(map(min, low, around.low)), tuple(map(max, high, around.high))
         span = spanning_reach(real=self.real, n=self.n, k=self.k, low=low, high=high, lengths=self.lengths)
-        return self._step_of_all(METHODS["aabb_tree"], step.survey, step.number + 1, self._rounded(span))
+        return self._step_of_all(METHODS["aabb_tree"], step.survey, self._rounded(span))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..profile import DeviceProfile
 from ..survey import Survey
-from .configs import REAL_SIZE, PointConfig
+from .configs import PointConfig
 from .groups import group_size
 from .tuning import Tuning
 
@@ -36,7 +36,9 @@ class RowPlan(NamedTuple):
     """Where a walk holds rows: in "registers", `capacity` places for each, or as a "heap" in the result itself."""
 
     way: str
-    capacity: int
+    capacity: int = 0
+    #: places in a vector of registers; 0 for places apart
+    vector: int = 0
 
 
 def plan_rows(tuning: Tuning, *, k: int, real: str, images: bool) -> RowPlan:
@@ -44,12 +46,15 @@ def plan_rows(tuning: Tuning, *, k: int, real: str, images: bool) -> RowPlan:
 
     Programs are compiled for numbers of places and serve every smaller k too, so that programs are few.
     """
-    numbers = tuning.nearest
-    most = numbers.register_places * REAL_SIZE["float"] // REAL_SIZE[real]
+    numbers, float32 = tuning.nearest, real == "float"
+    most = numbers.register_places if float32 else numbers.register_places // 2
     if images or k > most:
-        return RowPlan("heap", 0)
-    step = 1 if k < numbers.place_step else numbers.place_step
-    return RowPlan("registers", -(-k // step) * step)
+        return RowPlan("heap")
+    vector = numbers.vector_places if float32 else 0
+    step = max(vector, numbers.place_step)
+    if k <= step // 2:
+        return RowPlan("registers", step // 2, min(vector, step // 2)) if vector > 2 else RowPlan("registers", k)
+    return RowPlan("registers", -(-k // step) * step, vector)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -85,9 +85,7 @@ def fill_rows(
     session, (m, k), dim = traversal.session, found.indices.shape, traversal.dim
     real, images = REAL_OF[traversal.dtype], holds_images(traversal)
     plan = plan_rows(session.tuning, k=k, real=real, images=images)
-    function = row_function(
-        way=plan.way, capacity=plan.capacity, real=real, dim=dim, shifts=images, again=again is not None
-    )
+    function = row_function(**plan._asdict(), real=real, dim=dim, shifts=images, again=again is not None)
     values: list[Any] = [found.indices, found.distances, k]
     if images and found.shifts is None:
         values.append(session.scratch(m * k * dim, INT, purpose="the shifts of the nearest neighbors"))

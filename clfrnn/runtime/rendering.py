@@ -158,14 +158,15 @@ def own_function(
 
 @functools.cache
 def row_function(
-    *, way: str, capacity: int, real: str, dim: int, shifts: bool = False, again: bool = False
+    *, way: str, capacity: int, vector: int, real: str, dim: int, shifts: bool = False, again: bool = False
 ) -> WalkFunction:
     """The library's own function that finds the k nearest neighbors, from ``traversal/k_nearest.mako``.
 
-    ``way`` is "registers", for up to ``capacity`` neighbors, or "heap". With ``shifts``, a row may hold several images
-    of a point, and the function also writes the shift of each. With ``again``, an array says which row a query fills.
+    ``way`` is "registers", for up to ``capacity`` neighbors, ``vector`` in a vector, or "heap". With ``shifts``, a row
+    may hold several images of a point, and the function also writes the shift of each. With ``again``, an array says
+    which row a query fills.
     """
-    flags: dict[str, Any] = {"capacity": capacity, "real": real, "components": components(dim)}
+    flags: dict[str, Any] = {"capacity": capacity, "vector": vector, "real": real, "components": components(dim)}
     flags |= {"lanes": vector_length(dim), "shifts": shifts, "again": again}
     pieces = _own_pieces("traversal/k_nearest.mako", way, PIECES, flags)
     return WalkFunction(**pieces, own=True, costly=way == "registers", number="rows[i]" if again else "i")

@@ -1,7 +1,8 @@
 ## Defines the text of the library's functions that find the k nearest neighbors of each query: a def for each piece of a
 ## function, named WAY_PIECE. Rows are in ascending order of squared distance, index and shift. A full row lowers reach2 to
 ## the squared distance of its last neighbor, so that walks may leave out candidates beyond it.
-## In scope are the arguments of row_function in clfrnn/runtime/rendering.py: capacity, real, shifts, components, again.
+## In scope are the arguments of row_function in clfrnn/runtime/rendering.py: capacity, vector, real, shifts, components,
+## lanes, again.
 ## With `again`, query i fills row rows[i]. It is then a point itself where leaves_out is not zero, with the number rows[i],
 ## and the walk takes it for a foreign query.
 <%def name="row_arguments()">
@@ -26,12 +27,17 @@ if (leaves_out && j == rows[i] && ${" && ".join(f"shift{component} == 0" for com
 ## would lie in memory. A row of k neighbors takes the last k places. The others hold what comes before every neighbor and
 ## stay as they are. Places without a neighbor hold what comes behind every neighbor.
 ## In float a place is one integer, the bits of the squared distance above the index: such integers are ordered as
-## neighbors are.
+## neighbors are. With `vector`, that many places are a vector, because a CPU moves on all neighbors of a vector together.
 <%def name="registers_preamble()"></%def>
 <%def name="registers_arguments()">${row_arguments()}</%def>
 <%def name="registers_state()">
 const int frnn_spare = ${capacity} - k;
-% for s in range(capacity):
+% if vector:
+% for v in range(0, capacity, vector):
+ulong${vector} frnn_places${v} = (ulong${vector})(${", ".join(f"{v + m} < frnn_spare ? 0 : 0x7f800000ffffffff" for m in range(vector))});
+% endfor
+% endif
+% for s in range(0 if vector else capacity):
 % if real == "float":
 ulong frnn_place${s} = ${s} < frnn_spare ? 0 : 0x7f800000ffffffff;
 % else:
@@ -49,6 +55,29 @@ frnn_new < frnn_place${s}
 </%def>
 <%def name="registers_per_neighbor()">
 ${leave_out_itself()}
+% if vector:
+${insert_into_vectors()}
+% else:
+${insert_into_places()}
+% endif
+</%def>
+<%def name="insert_into_vectors()">
+const ulong frnn_new = ((ulong)as_uint(d2) << 32) | (uint)j;
+if (frnn_new < ${place_at(capacity - 1)}) {
+    // Of a place, the place before it and the new neighbor, the middle one belongs there.
+% for v in reversed(range(0, capacity, vector)):
+    const ulong${vector} frnn_before${v} = (ulong${vector})(${", ".join(capture(place_at, s) if s >= 0 else "0" for s in range(v - 1, v + vector - 1))});
+    frnn_places${v} = frnn_places${v} < frnn_new ? frnn_places${v} : (ulong${vector})frnn_new;
+    frnn_places${v} = frnn_places${v} > frnn_before${v} ? frnn_places${v} : frnn_before${v};
+% endfor
+    const real frnn_last = ${square_at(capacity - 1)};
+    reach2 = frnn_last < reach2 ? frnn_last : reach2;
+}
+</%def>
+<%def name="place_at(s)" filter="trim">
+${f"frnn_places{s - s % vector}.s{s % vector}" if vector else f"frnn_place{s}"}
+</%def>
+<%def name="insert_into_places()">
 % if real == "float":
 const ulong frnn_new = ((ulong)as_uint(d2) << 32) | (uint)j;
 % endif
@@ -79,10 +108,10 @@ if (frnn_here) {
 }
 </%def>
 <%def name="square_at(s)" filter="trim">
-${f"as_float((uint)(frnn_place{s} >> 32))" if real == "float" else f"frnn_square{s}"}
+${f"as_float((uint)({capture(place_at, s)} >> 32))" if real == "float" else f"frnn_square{s}"}
 </%def>
 <%def name="index_at(s)" filter="trim">
-${f"(int)frnn_place{s}" if real == "float" else f"frnn_place{s}"}
+${f"(int){capture(place_at, s)}" if real == "float" else f"frnn_place{s}"}
 </%def>
 <%def name="distance_at(s)" filter="trim">
 (${index_at(s)} < 0 ? (real)INFINITY : frnn_sqrt(${square_at(s)}))
