@@ -137,6 +137,7 @@ def nearest(
     include_self: bool = False,
     box: npt.ArrayLike | None = None,
     periodic: bool | Sequence[bool] = False,
+    where: Callable[..., npt.NDArray[np.bool_]] | None = None,
 ) -> Nearest:
     """Find the k nearest points of every query, as clfrnn must find them: the first k of a sorted row of neighbors.
 
@@ -151,6 +152,7 @@ def nearest(
     """
     targets = np.asarray(points)
     asked: dict[str, Any] = {"queries": queries, "include_self": include_self, "box": box, "periodic": periodic}
+    asked["where"] = where
     if radius is not None:
         return _first_columns(neighbors(targets, radius, **asked), k, targets)
     largest = float(_largest_radius(targets.dtype))

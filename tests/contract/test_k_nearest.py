@@ -10,6 +10,7 @@ from conftest import POINTS, as_gpu, tuned
 
 import clfrnn
 from clfrnn import clouds, reference
+from clfrnn.methods import METHODS
 
 pytestmark = pytest.mark.core
 
@@ -167,6 +168,34 @@ def test_what_a_plan_may_choose(session, places):
     for k in (1, 5, 8, 20):
         for method in ("strips", "aabb_tree"):
             assert_rows(clfrnn.nearest(points, k, method=method, session=device), reference.nearest(points, k))
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("queries", [None, N // 3], ids=["own", "foreign"])
+def test_neighbors_that_meet_a_condition(session, method, queries):
+    """Also in later searches, where a query has another number than its row; some find fewer than k."""
+    points = cloud("clusters", N, 3, np.dtype(np.float32))
+    asked = {} if queries is None else {"queries": clouds.uniform(queries, 3, seed=7)}
+    kind = (np.arange(N) % 3).astype(np.int32)
+    least = np.arange(queries or N) % 7 * 10
+
+    def holds(i, j, *_):
+        return (kind[j] != i % 3) & (j > least[i])
+
+    where = clfrnn.Condition("kind[j] != i % 3 && j > least[i]", kind=kind, least=least)
+    for k in (3, 40):
+        expected = reference.nearest(points, k, where=holds, **asked)
+        assert_rows(clfrnn.nearest(points, k, method=method, where=where, session=session, **asked), expected)
+        index = clfrnn.build_index(points, 0.2, method=method, session=session)
+        expected = reference.nearest(points, k, radius=0.2, where=holds, **asked)
+        assert_rows(index.nearest(k=k, where=where, **asked), expected)
+    never = reference.nearest(points, 2, where=lambda i, *_: i < 0, **asked)
+    assert_rows(clfrnn.nearest(points, 2, method=method, where=clfrnn.Condition("0"), session=session, **asked), never)
+
+
+def test_a_condition_without_a_radius_in_a_box(session):
+    with pytest.raises(clfrnn.InvalidInputError, match="radius: expected a number with where= in a periodic box"):
+        clfrnn.nearest([[0.0]], 1, box=[1.0], periodic=True, where=clfrnn.Condition("0"), session=session)
 
 
 def test_updates_and_device_arrays(session):
