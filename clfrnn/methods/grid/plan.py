@@ -14,7 +14,7 @@ from ...planning.traversal import plan_walk
 from ...planning.tuning import Tuning
 from ...profile import DeviceProfile
 
-__all__ = ["CellPlan", "many_queries", "plan_cells", "spacing"]
+__all__ = ["CellPlan", "many_queries", "plan_cells", "requested_sides", "spacing"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -47,6 +47,12 @@ def many_queries(problem: Problem, tuning: Tuning, *, layout: str) -> int | None
         return 1
     found = problem.n * (1 + problem.survey.neighbors(problem.radius))
     return None if found < tuning.grid.least_to_sort_for else tuning.grid.many_queries
+
+
+def requested_sides(problem: Problem) -> tuple[float, ...] | None:
+    """The sides of cells of the option ``bin_width``, or None without it."""
+    width = problem.options.get("bin_width")
+    return None if width is None else (width * problem.radius,) * problem.dim
 
 
 def spacing(problem: Problem) -> float:

@@ -15,7 +15,7 @@ from ...profile import DeviceProfile
 from ...runtime.session import Session
 from ..options import check_construction, check_width
 from .cost_model import describe_sides, rank_sides
-from .plan import CellPlan, plan_cells
+from .plan import CellPlan, plan_cells, requested_sides
 from .structure import GridStructure
 
 __all__ = ["Strips", "StripsStructure", "plan_strips"]
@@ -45,7 +45,7 @@ class Strips:
 
     def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:
         """Plan cells of the sides of ``bin_width``, or of the sides that are expected to cost least."""
-        sides = _requested_sides(problem)
+        sides = requested_sides(problem)
         return plan_strips(problem, profile, tuning, sides) if sides else _plan_cheapest(problem, profile, tuning)
 
     def build(
@@ -81,11 +81,6 @@ def _plan_cheapest(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> 
     return (by_buckets or plans)[0]
 
 
-def _requested_sides(problem: Problem) -> tuple[float, ...] | None:
-    width = problem.options["bin_width"]
-    return None if width is None else (width * problem.radius,) * problem.dim
-
-
 class StripsStructure(GridStructure):
     """See :class:`~clfrnn.methods.grid.structure.GridStructure`."""
 
@@ -94,5 +89,5 @@ class StripsStructure(GridStructure):
     def describe(self) -> list[str]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         session, problem = self.session, self.problem
-        sides = describe_sides(problem, session.profile, session.tuning, _requested_sides(problem))
+        sides = describe_sides(problem, session.profile, session.tuning, requested_sides(problem))
         return super().describe() + sides

@@ -43,6 +43,8 @@ class GridStructure(SearchStructure):
     """
 
     copies_queries: ClassVar[bool] = True
+    #: whether walks go through the candidates of a row of cells as one run, or cell by cell
+    rows_are_runs: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -56,21 +58,21 @@ class GridStructure(SearchStructure):
     ) -> None:
         super().__init__(session, problem, checks)
         sides = plan.grid.sides  # cells of later updates are not narrower
-        rows = math.prod([2.0 * problem.radius / side + 3.0 for side in sides[1:]])
-        check_turns(session.profile, problem=problem, side=max(sides), rows=rows)
         self._plan = plan
         most = session.tuning.lists.buffer_slots
         self._slots = useful_slots(session.profile, problem.survey, problem.radius, most=most)
+        self._facts = self._facts_of(plan.grid)
+        rows = self._facts.pieces * math.prod([2.0 * problem.radius / side + 3.0 for side in sides[1:]])
+        check_turns(session.profile, problem=problem, side=max(sides), rows=rows)
         self._many_queries = many_queries(problem, session.tuning, layout=plan.config.layout)
         self._binner = Binner(session, problem, checks, stem=self.stem, config=plan.config, dtype=self.dtype)
         #: the last layout of sorted foreign queries, with the grid and the number of queries that it was made for
         self._layout_of_queries: tuple[CellGrid, int, Layout] | None = None
-        self._facts = self._facts_of(plan.grid)
         self._bins = self._bin(points, bounds, self._lay_out(plan.grid, plan.binning))
 
     def _facts_of(self, grid: CellGrid) -> CellFacts:
         few = self.session.tuning.lists.mask_neighbors
-        return CellFacts(self.problem, grid, self._plan.config, self._slots, few)
+        return CellFacts(self.problem, grid, self._plan.config, self._slots, few, self.rows_are_runs)
 
     def _lay_out(self, grid: CellGrid, plan: BinningPlan) -> Layout:
         return self._binner.lay_out(grid, plan, self.problem.n)
