@@ -12,6 +12,7 @@ import pyopencl.array as cla
 from .functions import NeighborFunction
 from .lists.query import ListArguments, query_blocks, query_list
 from .lists.state import ListState
+from .methods import Method
 from .methods.structure import SearchStructure
 from .methods.traversal import Traversal
 from .methods.updates import PointUpdates
@@ -40,10 +41,9 @@ class Index:
     [1.0, 4.242640687119285]
     """
 
-    def __init__(self, method: str, structure: SearchStructure) -> None:
-        self._method = method
-        self._traversal = Traversal(structure)
-        self._updates = PointUpdates(structure)
+    def __init__(self, method: Method, structure: SearchStructure, *, has_box: bool = False) -> None:
+        self._method, self._session = method.name, structure.session
+        self._updates = PointUpdates(method, structure, has_box=has_box)
         self._lists = ListState(structure.session)
         self._last_update = "rebuilt"
 
@@ -57,9 +57,13 @@ class Index:
         raise TypeError("an index lies on a device and cannot be pickled; pickle the points and build it again")
 
     @property
+    def _traversal(self) -> Traversal:
+        return self._updates.traversal
+
+    @property
     def session(self) -> Session:
         """The session of the device that holds the index."""
-        return self._traversal.session
+        return self._session
 
     @property
     def method(self) -> str:
@@ -91,7 +95,7 @@ class Index:
         """What the last :meth:`update` did: "refit" where the order of points stayed, else "rebuilt"."""
         return self._last_update
 
-    def update(self, points: Any) -> None:
+    def update(self, points: Any, *, box: Any = None) -> None:
         """Replace the points by as many others.
 
         Parameters
@@ -110,7 +114,7 @@ class Index:
         Cost: that of building, without its survey; nothing is compiled. A device array is not waited for, but the check
         of the array eight updates earlier is; ``aabb_tree`` waits for a number of the last update.
         """
-        self._last_update = self._updates.apply(points)
+        self._last_update = self._updates.apply(points, box)
 
     def count(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> cla.Array:
         """Count the neighbors of each query.

@@ -14,7 +14,7 @@ from ...planning.traversal import plan_walk
 from ...planning.tuning import Tuning
 from ...profile import DeviceProfile
 
-__all__ = ["CellPlan", "many_queries", "plan_cells", "requested_sides", "spacing"]
+__all__ = ["CellPlan", "many_queries", "plan_cells", "refit_cells", "requested_sides", "spacing"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -24,6 +24,9 @@ class CellPlan:
     config: WalkConfig
     #: the config of counts whose windows cross one edge of a periodic box
     edges: WalkConfig
+    #: the sides to which those of other grids are fitted: on periodic axes those that were asked for, as a whole number
+    #: of cells fills each box
+    sides: tuple[float, ...]
     grid: CellGrid
     construction: str
     #: the way in which points are sorted into cells
@@ -61,6 +64,17 @@ def spacing(problem: Problem) -> float:
     return float(density ** (-1.0 / problem.dim)) if 0 < density < math.inf else 0.0
 
 
+def grid_for(problem: Problem, sides: tuple[float, ...]) -> CellGrid:
+    """The cells of the given sides, or of the next larger ones that the domain allows."""
+    return fit_cells(low=problem.low, high=problem.high, sides=sides, n=problem.n, real=problem.real, box=problem.box)
+
+
+def refit_cells(plan: CellPlan, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:
+    """The plan for other points or another box: cells of the same sides, which the same walk goes through."""
+    grid = grid_for(problem, plan.sides)
+    return dataclasses.replace(plan, grid=grid, binning=plan_binning(profile, tuning, problem=problem, grid=grid))
+
+
 def plan_cells(
     problem: Problem, profile: DeviceProfile, tuning: Tuning, sides: tuple[float, ...], *, row: float | None = None
 ) -> CellPlan:
@@ -68,8 +82,7 @@ def plan_cells(
 
     `row` is the length of a run of candidates along the first axis, where that is not the side of a cell.
     """
-    survey = problem.survey
-    grid = fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real, box=problem.box)
+    grid = grid_for(problem, sides)
     # Not in a periodic box: queries whose windows cross an edge have too few registers for it (measured).
     run = (row or sides[0], *sides[1:])
     crowded = problem.box is None and _points_of(problem, run) >= tuning.grid.long_run
@@ -77,6 +90,9 @@ def plan_cells(
     return CellPlan(
         config=plan_walk(profile, tuning, **facts, crowded=crowded),
         edges=plan_walk(profile, tuning, **facts, edges=True),
+        sides=tuple(
+            [side if period else own for side, own, period in zip(sides, grid.sides, grid.periods, strict=True)]
+        ),
         grid=grid,
         construction=problem.options["construction"],
         binning=plan_binning(profile, tuning, problem=problem, grid=grid),

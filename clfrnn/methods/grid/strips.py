@@ -15,7 +15,7 @@ from ...profile import DeviceProfile
 from ...runtime.session import Session
 from ..options import check_construction, check_width
 from .cost_model import describe_sides, rank_sides
-from .plan import CellPlan, plan_cells, requested_sides
+from .plan import CellPlan, plan_cells, refit_cells, requested_sides
 from .structure import GridStructure
 
 __all__ = ["Strips", "StripsStructure", "plan_strips"]
@@ -48,12 +48,29 @@ class Strips:
         sides = requested_sides(problem)
         return plan_strips(problem, profile, tuning, sides) if sides else _plan_cheapest(problem, profile, tuning)
 
+    def refit(self, plan: CellPlan, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan | None:
+        """Fit cells of the same sides to the points."""
+        return None if problem.has_outgrown_survey else refit_cells(plan, problem, profile, tuning)
+
+    def place(
+        self,
+        session: Session,
+        problem: Problem,
+        checks: DeferredChecks,
+        plan: CellPlan,
+        *,
+        points: cla.Array,
+        bounds: PendingBox | None,
+    ) -> StripsStructure:
+        """Bin the points."""
+        return StripsStructure(session, problem, checks, plan, points=points, bounds=bounds)
+
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> StripsStructure:
         """Bin the points."""
         plan = self.plan(problem, session.profile, session.tuning)
-        return StripsStructure(session, problem, checks, plan, points=points, bounds=bounds)
+        return self.place(session, problem, checks, plan, points=points, bounds=bounds)
 
 
 def plan_strips(problem: Problem, profile: DeviceProfile, tuning: Tuning, sides: tuple[float, ...]) -> CellPlan:

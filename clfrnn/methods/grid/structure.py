@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl.array as cla
 
-from ...domain import CellGrid, fit_cells
+from ...domain import CellGrid
 from ...errors import DeviceMemoryError
 from ...first_pass.base import ListFacts
 from ...first_pass.neighbor_buffer import useful_slots
 from ...functions import WalkFunction
 from ...inputs.deferred_checks import DeferredChecks
 from ...inputs.request import QueryRequest
-from ...planning.binning import BinningPlan, plan_binning
+from ...planning.binning import BinningPlan
 from ...planning.configs import VisitVariant, WalkConfig
 from ...planning.problem import Problem
 from ...primitives.readback import Box, PendingBox
@@ -28,7 +28,7 @@ from ..structure import Readers, SearchStructure
 from .binning import Binner, Bins, Layout
 from .cell_facts import CellFacts
 from .cost_model import work_of_query
-from .plan import CellPlan, many_queries
+from .plan import CellPlan, many_queries, refit_cells
 
 __all__ = ["GridStructure"]
 
@@ -86,16 +86,9 @@ class GridStructure(SearchStructure):
         """Sort points into the cells, or into new cells of the same sides where the old ones do not fit `box`."""
         layout, facts = self._bins.layout, self._facts
         if box is not None and not layout.grid.serves(box.low, box.high):
-            grid = fit_cells(
-                low=box.low,
-                high=box.high,
-                sides=layout.grid.sides,
-                n=self.problem.n,
-                real=self.problem.real,
-                box=self.problem.box,
-            )
-            plan = plan_binning(self.session.profile, self.session.tuning, problem=self.problem, grid=grid)
-            layout, facts = self._lay_out(grid, plan), self._facts_of(grid)
+            moved = self.problem.grown(self.problem.n, self.problem.box, box.low, box.high)
+            plan = refit_cells(self._plan, moved, self.session.profile, self.session.tuning)
+            layout, facts = self._lay_out(plan.grid, plan.binning), self._facts_of(plan.grid)
         self._bins = self._bin(points, bounds, layout)
         self._facts = facts
         return "rebuilt"

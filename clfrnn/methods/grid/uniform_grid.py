@@ -13,7 +13,7 @@ from ...primitives.readback import PendingBox
 from ...profile import DeviceProfile
 from ...runtime.session import Session
 from ..options import check_construction, check_width
-from .plan import CellPlan, plan_cells, requested_sides, spacing
+from .plan import CellPlan, plan_cells, refit_cells, requested_sides, spacing
 from .structure import GridStructure
 
 __all__ = ["UniformGrid", "UniformGridStructure"]
@@ -41,12 +41,29 @@ class UniformGrid:
         default = (max(problem.radius, spacing(problem)),) * problem.dim
         return plan_cells(problem, profile, tuning, requested_sides(problem) or default)
 
+    def refit(self, plan: CellPlan, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan | None:
+        """Fit cells of the same sides to the points."""
+        return None if problem.has_outgrown_survey else refit_cells(plan, problem, profile, tuning)
+
+    def place(
+        self,
+        session: Session,
+        problem: Problem,
+        checks: DeferredChecks,
+        plan: CellPlan,
+        *,
+        points: cla.Array,
+        bounds: PendingBox | None,
+    ) -> UniformGridStructure:
+        """Bin the points."""
+        return UniformGridStructure(session, problem, checks, plan, points=points, bounds=bounds)
+
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> UniformGridStructure:
         """Bin the points."""
         plan = self.plan(problem, session.profile, session.tuning)
-        return UniformGridStructure(session, problem, checks, plan, points=points, bounds=bounds)
+        return self.place(session, problem, checks, plan, points=points, bounds=bounds)
 
 
 class UniformGridStructure(GridStructure):
