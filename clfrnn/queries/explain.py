@@ -32,9 +32,11 @@ def explain(traversal: Traversal, *, method: str, sizes: dict[str, int], last_up
         f"device: {traversal.session.profile}",
         f"kernels: {config}",
     ]
+    if survey.n != problem.n:
+        lines.append(f"plan: that of {survey.n:,} points, fitted to these")
     if survey.others:
         lines.append(
-            f"crowding: {survey.others:.1f} other points in a point's cell of side radius, by a sample at build"
+            f"crowding: {survey.others:.1f} other points in a point's cell of side radius, by a sample when planned"
         )
     if problem.box is not None:
         axes = ", ".join(f"axis {k} of length {length:g}" for k, length in enumerate(problem.box.lengths) if length)
