@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInputError
+from .crystals import is_crystal, read_atoms
 
 __all__ = ["FORMATS", "read_points"]
 
@@ -23,7 +24,7 @@ def read_points(path: Path, *, array: str | None = None, columns: Sequence[str] 
 
     Parameters
     ----------
-    path : see :data:`FORMATS`
+    path : see :data:`FORMATS`, and :mod:`.crystals` for files of atoms
     array : the name of an array in an .npz archive
     columns : columns of a .csv or .txt file, by name or by position, counted from 0; all when not given
 
@@ -32,11 +33,11 @@ def read_points(path: Path, *, array: str | None = None, columns: Sequence[str] 
     InvalidInputError
         The suffix is unknown, or the file has another format; the message says what to do.
     """
-    reader = FORMATS.get(path.suffix.lower())
+    reader = read_atoms if is_crystal(path) else FORMATS.get(path.suffix.lower())
     if reader is None:
         raise InvalidInputError(
             f"{path}: expected a name that ends in {', '.join(sorted(FORMATS))}, got {path.suffix or 'no ending'}; "
-            "save the points as one of these"
+            "save the points as one of these; files of atoms may also be .cif, .gro, .vasp or POSCAR"
         )
     if array is not None and reader is not _read_npz:
         raise InvalidInputError(f"{path}: only .npz archives hold arrays with names; leave out {array!r}")

@@ -90,9 +90,11 @@ class Numbers(click.ParamType):  # type: ignore[type-arg]
 def search(points: Path, radius: float, *, count: bool, output: Path | None, plot: Path | None, **given: Any) -> None:
     """Find every neighbor within a radius of the points in a file.
 
-    POINTS is a .npy, .npz, .csv, .txt, .xyz or .ply file, with a point a row.
+    POINTS is a .npy, .npz, .csv, .txt, .xyz or .ply file, with a point a row; or a .gro, .cif, .vasp or POSCAR
+    file, whose atoms are read in Å, and whose cell is the box where --periodic is given without --box.
     """
-    _check(count=count, output=output, plot=plot, **given)
+    _check(points, count=count, output=output, plot=plot, **given)
+    _take_box(points, given)
     cloud, sources = _read(points, given)
     started = time.perf_counter()
     index = _build(cloud, radius, given)
@@ -107,13 +109,15 @@ def search(points: Path, radius: float, *, count: bool, output: Path | None, plo
         _draw(cloud if sources is None else sources, counts, plot, radius)
 
 
-def _check(*, count: bool, output: Path | None, plot: Path | None, **given: Any) -> None:
+def _check(points: Path, *, count: bool, output: Path | None, plot: Path | None, **given: Any) -> None:
     """Refuse options that have no effect together, and results that could not be written in the end."""
     if output is not None and output.suffix != ".npz":
         raise click.UsageError(f"--output: expected a name that ends in .npz, got {output.name}")
     for option, path in (("--output", output), ("--plot", plot)):
         if path is not None and not path.parent.is_dir():
             raise click.UsageError(f"{option}: there is no folder {path.parent}; make it first")
+    from .crystals import is_crystal
+
     if plot is not None:
         from .pictures import check_picture
 
@@ -123,10 +127,18 @@ def _check(*, count: bool, output: Path | None, plot: Path | None, **given: Any)
         raise click.UsageError(f"--count makes no list; leave out --{listed[0]}")
     if output is None and listed:
         raise click.UsageError(f"--{listed[0]}: is of a list, which goes to a file; name one, as in -o neighbors.npz")
-    if given["periodic"] is not None and given["box"] is None:
+    if given["periodic"] is not None and given["box"] is None and not is_crystal(points):
         raise click.UsageError("--periodic: say how long the box is, as in --box 10,10,10")
     if given["box"] is not None and given["periodic"] is None:
         raise click.UsageError("--box: say which axes repeat, by --periodic for all of them or --periodic xy for some")
+
+
+def _take_box(points: Path, given: dict[str, Any]) -> None:
+    """Take the box from the file of points, where axes are periodic and no box is given."""
+    if given["periodic"] is not None and given["box"] is None:
+        from .crystals import read_box
+
+        given["box"] = read_box(points)
 
 
 def _read(points: Path, given: dict[str, Any]) -> tuple[Any, Any]:

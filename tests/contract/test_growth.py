@@ -32,6 +32,8 @@ from clfrnn.runtime.memory import SpareSizes
 from clfrnn.survey import Survey
 
 N = min(240, POINTS)
+#: Of a loop over all ways of searching.
+FEW = min(100, POINTS)
 RADIUS = 0.17
 
 SUM_OF_IDS = clfrnn.NeighborFunction(
@@ -76,11 +78,19 @@ def test_growing_and_shrinking(session, way, dim, dtype, flags):
     """Little by little and at once, to no point at all and back; the box grows and shrinks too."""
     rng = np.random.default_rng(3)
     name, options = way
-    points = clouds.uniform(N, dim, dtype=dtype, seed=2)
+    points = clouds.uniform(FEW, dim, dtype=dtype, seed=2)
     index = clfrnn.build_index(
         points, RADIUS, method=name, session=session, **domain_of(flags, (1.0,) * dim), **options
     )
-    for n, length in ((N + 20, 1.1), (N - 30, 0.9), (1, 0.9), (0, 0.3), (N, 1.2), (6 * N, 1.7), (N // 9, 0.8)):
+    for n, length in (
+        (FEW + 20, 1.1),
+        (FEW - 30, 0.9),
+        (1, 0.9),
+        (0, 0.3),
+        (FEW, 1.2),
+        (6 * FEW, 1.7),
+        (FEW // 9, 0.8),
+    ):
         lengths = (length,) * dim
         points = (rng.random((n, dim)) * length).astype(dtype)
         assert index.update(points, **box_of(flags, lengths)) is None
