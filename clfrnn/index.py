@@ -45,7 +45,6 @@ class Index:
         self._method, self._session = method.name, structure.session
         self._updates = PointUpdates(method, structure, has_box=has_box)
         self._lists = ListState(structure.session)
-        self._last_update = "rebuilt"
 
     def __repr__(self) -> str:
         return (
@@ -92,29 +91,32 @@ class Index:
 
     @property
     def last_update(self) -> str:
-        """What the last :meth:`update` did: "refit" where the order of points stayed, else "rebuilt"."""
-        return self._last_update
+        """What the last :meth:`update` did: "refit" where the order and number of points stayed, else "rebuilt"."""
+        return self._updates.last
 
     def update(self, points: Any, *, box: Any = None) -> None:
-        """Replace the points by as many others.
+        """Replace the points by others, as many or not, in the same box or another one.
 
         Parameters
         ----------
         points : (n, dim), of the index's dtype; a host array is checked at once, a device array by :meth:`check`
+        box : (dim,) lengths, or (2, dim) corners, of the periodic box from now on; the same axes are periodic
 
         Raises
         ------
         InvalidInputError
-            Another shape or dtype, or a host array that is not finite; the index then still has its old points.
+            Another dim or dtype, a host array that is not finite, or a `box` that does not fit the index.
         DeviceMemoryError
-            There is no memory for the new cells; the index then still has its old points.
+            There is no memory for the new points. After any error the index still has its old points and box.
 
         Notes
         -----
-        Cost: that of building, without its survey; nothing is compiled. A device array is not waited for, but the check
-        of the array eight updates earlier is; ``aabb_tree`` waits for a number of the last update.
+        Cost: that of building, without its survey. A device array is not waited for, but the check of the array eight
+        updates earlier is; ``aabb_tree`` waits for a number of the last update. Nothing is compiled, and nothing is
+        allocated while sizes stay within what was allocated, with an eighth to spare. Four times as many points as
+        planned for, a quarter, or such a change of the box's volume: the update waits for a survey, and may compile.
         """
-        self._last_update = self._updates.apply(points, box)
+        self._updates.apply(points, box)
 
     def count(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> cla.Array:
         """Count the neighbors of each query.
@@ -147,14 +149,10 @@ class Index:
         ----------
         queries, radius, include_self : as for :meth:`count`, which also says what raises
 
-        Returns
-        -------
-        :class:`Nearest`, not waited for
-
         Notes
         -----
-        Cost: one visit, of what is not farther than the nearest so far; on a GPU also as for :meth:`count`, with 2 m
-        numbers.
+        Not waited for. Cost: one visit, of what is not farther than the nearest so far; on a GPU also as for
+        :meth:`count`, with 2 m numbers.
         """
         return find_nearest(self._traversal, queries, radius=radius, include_self=include_self)
 
@@ -311,10 +309,7 @@ class Index:
         return {name: int(buffer.size) * buffer.dtype.itemsize for name, buffer in buffers.items()}
 
     def explain(self) -> str:
-        """Describe how this index searches and why: method, kernels, cells, bytes, candidates for each neighbor.
-
-        The candidates are measured on at most a thousand points.
-        """
+        """Describe how this index searches and why: method, kernels, cells, bytes, candidates of a thousand points."""
         self.session.check_process()
         return explain(self._traversal, method=self.method, sizes=self.nbytes, last_update=self.last_update)
 

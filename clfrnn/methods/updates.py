@@ -43,6 +43,8 @@ class PointUpdates:
 
     def __init__(self, method: Method, structure: SearchStructure, *, has_box: bool) -> None:
         self.traversal = Traversal(structure)
+        #: what the last update did, as a word
+        self.last = "rebuilt"
         self._method, self._has_box = method, has_box
         #: the plans and the problems that they were made for, the current one last
         self._plans: list[tuple[Problem, Any]] = [(structure.problem, structure.plan)]
@@ -59,19 +61,20 @@ class PointUpdates:
     def _checks(self) -> DeferredChecks:
         return self.traversal.checks
 
-    def apply(self, points: Any, box: Any = None) -> str:
+    def apply(self, points: Any, box: Any = None) -> None:
         """Place `points` of the dim and dtype of the index, in another `box` if one is given.
 
-        Returns "refit" or "rebuilt". A host array is checked at once. A device array is checked on the device without
-        waiting.
+        A host array is checked at once. A device array is checked on the device without waiting.
         """
         structure = self._structure
         structure.session.check_process()
         period = structure.problem.box if box is None else self._check_box(box)
         array, bounds = self._receive(points, period)
         if self._stays(array, period):
-            return self._update(array, bounds)
-        return self._replace(array, bounds, period)
+            self.last = self._update(array, bounds)
+        else:
+            self._replace(array, bounds, period)
+            self.last = "rebuilt"
 
     def _check_box(self, box: Any) -> PeriodicBox | None:
         """The periodic box of new points; raises where it has not the axes of the old one."""
@@ -151,7 +154,7 @@ class PointUpdates:
         self._placed_by = box
         return update
 
-    def _replace(self, points: cla.Array, bounds: PendingBox | None, period: PeriodicBox | None) -> str:
+    def _replace(self, points: cla.Array, bounds: PendingBox | None, period: PeriodicBox | None) -> None:
         """Build a structure over points of another number or in another box; until it is done the old one stays."""
         problem, checks, checked = self._structure.problem, self._checks, bounds is None
         if period is not None:
@@ -170,7 +173,6 @@ class PointUpdates:
             checks.good_points(bounds)
         else:
             checks.new_points(bounds)
-        return "rebuilt"
 
     def _fit(
         self,

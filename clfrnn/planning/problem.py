@@ -62,7 +62,7 @@ class Problem:
 
     @property
     def has_outgrown_survey(self) -> bool:
-        """Whether points are so many more or fewer, or their periodic box so much larger or smaller, than surveyed."""
+        """Whether points are far more or fewer, or their periodic box far larger or smaller, than were surveyed."""
         most, surveyed = _MOST_TIMES, self.survey.n
         if not surveyed / most <= max(self.n, _FEW) <= most * max(surveyed, _FEW):
             return True
