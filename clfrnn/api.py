@@ -207,7 +207,7 @@ def build_index(
     structure, chosen = _build(
         points, radius, method=method, domain=(box, periodic), session=session, options=options, per_query=False
     )
-    return Index(chosen, structure, has_box=box is not None)
+    return Index(chosen, structure, has_box=box is not None, chosen=method == "auto")
 
 
 def _build(

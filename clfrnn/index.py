@@ -41,9 +41,9 @@ class Index:
     [1.0, 4.242640687119285]
     """
 
-    def __init__(self, method: Method, structure: SearchStructure, *, has_box: bool = False) -> None:
-        self._method, self._session = method.name, structure.session
-        self._updates = PointUpdates(method, structure, has_box=has_box)
+    def __init__(self, method: Method, structure: SearchStructure, *, has_box: bool, chosen: bool) -> None:
+        self._session = structure.session
+        self._updates = PointUpdates(method, structure, has_box=has_box, chosen=chosen)
         self._lists = ListState(structure.session)
 
     def __repr__(self) -> str:
@@ -66,8 +66,8 @@ class Index:
 
     @property
     def method(self) -> str:
-        """The name of the method that searches."""
-        return self._method
+        """The name of the method that searches; where it was chosen, updates may choose another."""
+        return self._updates.method.name
 
     @property
     def radius(self) -> float:

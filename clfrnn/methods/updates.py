@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyopencl.array as cla
 
@@ -18,6 +18,7 @@ from ..planning.problem import Problem
 from ..primitives.readback import Box, PendingBox
 from ..primitives.reduce import bounding_box
 from ..runtime.session import Session
+from .auto import choose_method, is_worth_binning
 from .base import Method
 from .structure import SearchStructure
 from .traversal import Traversal
@@ -26,6 +27,14 @@ __all__ = ["PointUpdates"]
 
 #: Largest number of plans that an index remembers; each is of another size than the others.
 _MOST_PLANS = 16
+
+
+class _Planned(NamedTuple):
+    """A plan, and the method and the problem that it was made for."""
+
+    method: Method
+    problem: Problem
+    plan: Any
 
 
 class PointUpdates:
@@ -39,19 +48,25 @@ class PointUpdates:
     Parameters
     ----------
     has_box : whether the index was built with a box, periodic or not
+    chosen : whether the method was chosen for the points, and may be chosen again for points that need another plan
     """
 
-    def __init__(self, method: Method, structure: SearchStructure, *, has_box: bool) -> None:
+    def __init__(self, method: Method, structure: SearchStructure, *, has_box: bool, chosen: bool) -> None:
         self.traversal = Traversal(structure)
         #: what the last update did, as a word
         self.last = "rebuilt"
-        self._method, self._has_box = method, has_box
-        #: the plans and the problems that they were made for, the current one last
-        self._plans: list[tuple[Problem, Any]] = [(structure.problem, structure.plan)]
+        self._has_box, self._chosen = has_box, chosen
+        #: the plans that the index has had, the current one last
+        self._plans = [_Planned(method, structure.problem, structure.plan)]
         #: the session in which new structures are built; an index whose size never changes needs no spare memory
         self._spacious: Session | None = None
         #: the box of the last update that succeeded; the structure need not look at the same box again
         self._placed_by: Box | None = None
+
+    @property
+    def method(self) -> Method:
+        """The method of the current structure."""
+        return self._plans[-1].method
 
     @property
     def _structure(self) -> SearchStructure:
@@ -165,9 +180,9 @@ class PointUpdates:
         if bounds is None:
             bounds, box = self._read_bounds(points, period)
         corners = (problem.low, problem.high) if box is None else (box.low, box.high)
-        structure = self._fit(self._spacious, points, bounds, period, corners)
+        structure, plans = self._fit(self._spacious, points, bounds, period, corners)
         checks.points_change()  # nothing is known of the points should somebody interrupt this
-        self.traversal, self._placed_by = Traversal(structure), box
+        self.traversal, self._plans, self._placed_by = Traversal(structure), plans, box
         checks.periodic = period
         if checked:
             checks.good_points(bounds)
@@ -181,20 +196,34 @@ class PointUpdates:
         bounds: PendingBox,
         period: PeriodicBox | None,
         corners: tuple[tuple[float, ...], tuple[float, ...]],
-    ) -> SearchStructure:
-        """The structure by the newest plan that serves the points, or by a plan that is made for them."""
-        method, checks, n = self._method, self._checks, points.shape[0]
-        for k, (planned, plan) in reversed([*enumerate(self._plans)]):
+    ) -> tuple[SearchStructure, list[_Planned]]:
+        """The structure by the newest plan that serves the points, or by one that is made for them; and all plans."""
+        checks, n, profile, tuning = self._checks, points.shape[0], session.profile, session.tuning
+        for k, (method, planned, plan) in reversed([*enumerate(self._plans)]):
             problem = planned.grown(n, period, *corners)
-            fitted = method.refit(plan, problem, session.profile, session.tuning)
+            if self._chosen and problem.has_outgrown_survey:
+                continue
+            fitted = method.refit(plan, problem, profile, tuning)
             if fitted is not None:
                 structure = method.place(session, problem, checks, fitted, points=points, bounds=bounds)
                 structure.inherit(self._structure)
-                self._plans.append(self._plans.pop(k))
-                return structure
-        crowding, radius = method.surveys_occupancy, self._structure.problem.radius
-        survey = take_survey(session, points, radius, bounds, crowding=crowding, box=period)
-        problem = dataclasses.replace(self._structure.problem, n=n, box=period, survey=survey, corners=None)
+                return structure, [*self._plans[:k], *self._plans[k + 1 :], self._plans[k]]
+        method, problem = self._plan_anew(session, points, bounds, period)
         structure = method.build(session, problem, checks, points, bounds)
-        self._plans = [*self._plans[1 - _MOST_PLANS :], (structure.problem, structure.plan)]
-        return structure
+        return structure, [*self._plans[1 - _MOST_PLANS :], _Planned(method, structure.problem, structure.plan)]
+
+    def _plan_anew(
+        self, session: Session, points: cla.Array, bounds: PendingBox, period: PeriodicBox | None
+    ) -> tuple[Method, Problem]:
+        """Survey the points; the method, chosen again where it was chosen, and the problem to plan for."""
+        method, before, n = self.method, self._structure.problem, points.shape[0]
+        profile, tuning = session.profile, session.tuning
+        crowding = method.surveys_occupancy
+        if self._chosen:
+            crowding = is_worth_binning(n, profile, tuning, dim=before.dim, queries=None, periodic=period is not None)
+        survey = take_survey(session, points, before.radius, bounds, crowding=crowding, box=period)
+        problem = dataclasses.replace(before, n=n, box=period, survey=survey, corners=None)
+        if not self._chosen:
+            return method, problem
+        method, why = choose_method(problem, profile, tuning, queries=None, varied=False)
+        return method, dataclasses.replace(problem, options=method.check({}), why=why)

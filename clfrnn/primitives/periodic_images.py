@@ -24,8 +24,8 @@ def period_numbers(
 ) -> tuple[cla.Array, cl.Event]:
     """Copy a `box` with the low corner `starts` to the device: lengths, inverse lengths, starts.
 
-    The copy is not waited for, as boxes may change in each step. Its event holds the numbers on the host until it is
-    dropped, and waits then.
+    The copy is not waited for, as boxes may change in each step. Its event holds the numbers on the host. It waits when
+    it is dropped, which is a step later.
     """
     inverses = [1.0 / length if length else 0.0 for length in box.lengths]
     numbers = np.array([box.lengths, inverses, starts], dtype).ravel()

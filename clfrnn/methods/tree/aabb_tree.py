@@ -255,8 +255,8 @@ class TreeStructure(SearchStructure):
 
     def inherit(self, before: SearchStructure) -> None:
         """The crowding stays that of the points for which it was first needed."""
-        assert isinstance(before, TreeStructure), "a method has one kind of structure"
-        self._crowding = before._crowding  # noqa: SLF001 — of its own kind
+        if isinstance(before, TreeStructure):
+            self._crowding = before._crowding  # noqa: SLF001 — of its own kind
 
     def arguments(self) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
