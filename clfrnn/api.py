@@ -11,25 +11,24 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, raise_non_finite, round_radii
+from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, round_radii
 from .conditions import Condition
 from .errors import InvalidInputError
 from .index import Index
 from .inputs.arrays import check_context, fetch, take_points
 from .inputs.conditions import arrays_of
 from .inputs.deferred_checks import DeferredChecks
-from .inputs.periodic_box import check_box, check_images, survey_in_box
+from .inputs.periodic_box import check_box, check_images
+from .inputs.surveys import take_survey
 from .lists.query import ListArguments, query_list
 from .lists.state import ListState
 from .methods import METHODS, Method, choose_method, is_worth_binning
 from .methods.structure import SearchStructure
 from .methods.traversal import Traversal
 from .planning.problem import Problem
-from .primitives.readback import PendingBox
-from .primitives.reduce import bounding_box, survey_points
+from .primitives.reduce import bounding_box
 from .results import NeighborList
 from .runtime.session import Session
-from .survey import Survey
 
 __all__ = ["build", "build_index", "check_method", "choose_session", "default_session", "refuse_dim", "search"]
 
@@ -209,10 +208,10 @@ def build_index(
     [0, 0]
     """
     session = choose_session(session, points)
-    structure, name = build(
+    structure, chosen = build(
         points, radius, method=method, domain=(box, periodic), session=session, options=options, per_query=False
     )
-    return Index(name, structure)
+    return Index(chosen, structure, has_box=box is not None, chosen=method == "auto")
 
 
 def build(
@@ -225,8 +224,8 @@ def build(
     options: dict[str, Any],
     per_query: bool,
     queried_once: Any = None,
-) -> tuple[SearchStructure, str]:
-    """Build the structure, and return it with the name of its method.
+) -> tuple[SearchStructure, Method]:
+    """Build the structure, and return it with its method.
 
     `queried_once` are the queries of a single search, or None for an index.
     """
@@ -254,9 +253,7 @@ def build(
         crowding = is_worth_binning(n, session.profile, session.tuning, dim=dim, queries=m, periodic=box is not None)
     if pending is None and (box is not None or crowding):
         pending = bounding_box(session, array)
-    survey = _survey(session, array, largest, pending, crowding=crowding and n > 0)
-    if box is not None:
-        survey = survey_in_box(survey, box, largest, REAL_OF[array.dtype])
+    survey = take_survey(session, array, largest, pending, crowding=crowding, box=box)
     problem = Problem(
         n=n,
         dim=dim,
@@ -271,22 +268,7 @@ def build(
         chosen, why = choose_method(problem, session.profile, session.tuning, queries=m, varied=varied)
         problem = dataclasses.replace(problem, options=chosen.check({}), why=why)
     checks = DeferredChecks(session, dtype=array.dtype, dim=dim, radius=largest, box=box, points=pending)
-    return chosen.build(session, problem, checks, array, pending), chosen.name
-
-
-def _survey(session: Session, array: cla.Array, radius: float, pending: PendingBox | None, *, crowding: bool) -> Survey:
-    """The survey of checked points: their box if it is known, and their crowding if that is needed."""
-    n, dim = array.shape
-    if pending is None:
-        return Survey(n=n, low=(0.0,) * dim, high=(0.0,) * dim)
-    if crowding:
-        survey, bad_row = survey_points(session, array, radius, pending)
-    else:
-        box = pending.read()
-        survey, bad_row = Survey(n=n, low=box.low, high=box.high), box.first_bad
-    if bad_row is not None:
-        raise_non_finite("points", bad_row)
-    return survey
+    return chosen.build(session, problem, checks, array, pending), chosen
 
 
 def check_method(method: object, options: dict[str, Any]) -> Method | None:

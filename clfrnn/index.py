@@ -13,6 +13,7 @@ from .conditions import Condition
 from .functions import NeighborFunction
 from .lists.query import ListArguments, query_blocks, query_list
 from .lists.state import ListState
+from .methods import Method
 from .methods.structure import SearchStructure
 from .methods.traversal import Traversal
 from .methods.updates import PointUpdates
@@ -41,12 +42,10 @@ class Index:
     [1.0, 4.242640687119285]
     """
 
-    def __init__(self, method: str, structure: SearchStructure) -> None:
-        self._method = method
-        self._traversal = Traversal(structure)
-        self._updates = PointUpdates(structure)
+    def __init__(self, method: Method, structure: SearchStructure, *, has_box: bool, chosen: bool) -> None:
+        self._session = structure.session
+        self._updates = PointUpdates(method, structure, has_box=has_box, chosen=chosen)
         self._lists = ListState(structure.session)
-        self._last_update = "rebuilt"
 
     def __repr__(self) -> str:
         return (
@@ -58,14 +57,18 @@ class Index:
         raise TypeError("an index lies on a device and cannot be pickled; pickle the points and build it again")
 
     @property
+    def _traversal(self) -> Traversal:
+        return self._updates.traversal
+
+    @property
     def session(self) -> Session:
         """The session of the device that holds the index."""
-        return self._traversal.session
+        return self._session
 
     @property
     def method(self) -> str:
-        """The name of the method that searches."""
-        return self._method
+        """The name of the method that searches; where it was chosen, updates may choose another."""
+        return self._updates.method.name
 
     @property
     def radius(self) -> float:
@@ -89,29 +92,32 @@ class Index:
 
     @property
     def last_update(self) -> str:
-        """What the last :meth:`update` did: "refit" where the order of points stayed, else "rebuilt"."""
-        return self._last_update
+        """What the last :meth:`update` did: "refit" where the order and number of points stayed, else "rebuilt"."""
+        return self._updates.last
 
-    def update(self, points: Any) -> None:
-        """Replace the points by as many others.
+    def update(self, points: Any, *, box: Any = None) -> None:
+        """Replace the points by others, as many or not, in the same box or another one.
 
         Parameters
         ----------
         points : (n, dim), of the index's dtype; a host array is checked at once, a device array by :meth:`check`
+        box : (dim,) lengths, or (2, dim) corners, of the periodic box from now on; the same axes are periodic
 
         Raises
         ------
         InvalidInputError
-            Another shape or dtype, or a host array that is not finite; the index then still has its old points.
+            Another dim or dtype, a host array that is not finite, or a `box` that does not fit the index.
         DeviceMemoryError
-            There is no memory for the new cells; the index then still has its old points.
+            There is no memory for the new points. After any error the index still has its old points and box.
 
         Notes
         -----
-        Cost: that of building, without its survey; nothing is compiled. A device array is not waited for, but the check
-        of the array eight updates earlier is; ``aabb_tree`` waits for a number of the last update.
+        Cost: that of building, without its survey. A device array is not waited for, but the check of the array eight
+        updates earlier is; ``aabb_tree`` waits for a number of the last update. Nothing is compiled, and nothing is
+        allocated while sizes stay within what was allocated, with an eighth to spare. Four times as many points as
+        planned for, a quarter, or such a change of the box's volume: the update waits for a survey, and may compile.
         """
-        self._last_update = self._updates.apply(points)
+        self._updates.apply(points, box)
 
     def count(
         self, queries: Any = None, *, radius: Any = None, include_self: bool = False, where: Condition | None = None

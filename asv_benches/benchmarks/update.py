@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyopencl.array as cla
 
-from .common import NUMBERS, PLATFORMS, Case, Search, case, wall_case
+from .common import NUMBERS, PLATFORMS, Case, Search, case, cloud, session, wall_case
 
 
 class Update:
@@ -36,6 +36,44 @@ class Update:
         return self.case.seconds(self.step)
 
     track_update.unit = "seconds"  # type: ignore[attr-defined]
+
+
+class Growth:
+    """``index.update`` with a number of points that changes by up to a tenth in a step, and with another box."""
+
+    params = (list(PLATFORMS), ["strips", "fenns", "aabb_tree"], ["open", "periodic"], NUMBERS)
+    param_names = ("device", "method", "box", "n")
+    timeout = 120
+    case: Case
+    steps: list[tuple[Any, dict[str, Any]]]
+
+    def setup(self, device: str, method: str, box: str, n: int) -> None:
+        """Parts of a cloud on the device, the largest first; in a box each comes with lengths of its own."""
+        points, radius = cloud("uniform", n, 50)
+        domain = {"box": (1.0,) * 3, "periodic": True} if box == "periodic" else {}
+        self.case = Case(session(device), points, radius, method=method, **domain)
+        self.steps = []
+        for k in range(8):
+            some = points[: n - k * n // 80]
+            wider = {"box": (1.0 + 0.002 * k,) * 3} if domain else {}
+            self.steps.append((cla.to_device(self.case.session.queue, some), wider))
+
+    def step(self) -> None:
+        """The next points."""
+        self.steps.append(self.steps.pop(0))
+        points, wider = self.steps[0]
+        self.case.index.update(points, **wider)
+
+    def track_update(self, *_: object) -> float:
+        """Device time."""
+        return self.case.seconds(self.step)
+
+    track_update.unit = "seconds"  # type: ignore[attr-defined]
+
+    def time_update(self, *_: object) -> None:
+        """Wall time of an update and the wait for it."""
+        self.step()
+        self.case.finish()
 
 
 class Step(Search):

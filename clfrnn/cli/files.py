@@ -14,6 +14,7 @@ from .arguments import printable
 from .readers.arrays import read_npy, read_npz
 from .readers.atoms import read_xyz
 from .readers.contents import Say, inner_ending, label
+from .readers.crystals import is_crystal, read_atoms
 from .readers.table import read_table
 from .readers.vertices import read_ply
 
@@ -49,7 +50,8 @@ def read_points(
 
     Parameters
     ----------
-    path : see :data:`FORMATS`; those of text may be packed by gzip (``.csv.gz``); ``-`` is standard input, a text
+    path : see :data:`FORMATS`, and :mod:`.readers.crystals` for files of atoms; those of text may be packed by gzip
+        (``.csv.gz``); ``-`` is standard input, a text
     array : the name of an array in an .npz archive
     columns : columns of a text, by name or by position, counted from 1; when None those whose names are x, y, z, else
         up to three without names
@@ -63,14 +65,14 @@ def read_points(
     DeviceMemoryError
         The contents exceed the free memory of this machine.
     """
-    reader = FORMATS.get(inner_ending(path))
+    reader = read_atoms if is_crystal(path) else FORMATS.get(inner_ending(path))
     if path.suffix.lower() == ".gz" and reader not in (None, *_OF_TEXT):
         raise InvalidInputError(f"{path}: expected a text where gzip packed it, got {path.name}; unpack it first")
     if reader is None:
         raise InvalidInputError(
             f"{path}: expected a name that ends in {', '.join(sorted(FORMATS))}, got "
             f"{inner_ending(path) or 'no ending'}; save the points as one of these, or pass a "
-            "text on standard input, as -"
+            "text on standard input, as -; files of atoms may also be .cif, .gro, .vasp or POSCAR"
         )
     if array is not None and reader is not read_npz:
         raise InvalidInputError(

@@ -72,9 +72,11 @@ def search(points: Path, radius: float, *, count: bool, output: Path | None, plo
     """Find every neighbor within a radius of the points in a file.
 
     POINTS is a .npy, .npz, .csv, .tsv, .txt, .dat, .xyz or .ply file, with a point a row; texts may be packed, as in
-    cloud.csv.gz, and - is standard input.
+    cloud.csv.gz, and - is standard input. Or it is a .gro, .cif, .vasp or POSCAR file, whose atoms are read in Å, and
+    whose cell is the box where --periodic is given without --box.
     """
     _check(points, count=count, output=output, plot=plot, **given)
+    _take_box(points, given)
     cloud, sources = _read(points, given)
     started = time.perf_counter()
     with naming_files(points, given["queries"]):
@@ -109,6 +111,8 @@ def _check(points: Path, *, count: bool, output: Path | None, plot: Path | None,
             raise click.UsageError(
                 f"{option}: the folder {printable(str(path.parent))} cannot be written to; name another"
             )
+    from .readers.crystals import is_crystal
+
     if plot is not None:
         from .pictures import check_picture
 
@@ -118,10 +122,18 @@ def _check(points: Path, *, count: bool, output: Path | None, plot: Path | None,
         raise click.UsageError(f"--count makes no list; leave out --{listed[0]}")
     if output is None and listed:
         raise click.UsageError(f"--{listed[0]}: is of a list, which goes to a file; name one, as in -o neighbors.npz")
-    if given["periodic"] is not None and given["box"] is None:
+    if given["periodic"] is not None and given["box"] is None and not is_crystal(points):
         raise click.UsageError("--periodic: say how long the box is, as in --box 10,10,10")
     if given["box"] is not None and given["periodic"] is None:
         raise click.UsageError("--box: say which axes repeat, by --periodic for all of them or --periodic xy for some")
+
+
+def _take_box(points: Path, given: dict[str, Any]) -> None:
+    """Take the box from the file of points, where axes are periodic and no box is given."""
+    if given["periodic"] is not None and given["box"] is None:
+        from .readers.crystals import read_box
+
+        given["box"] = read_box(points)
 
 
 def _build(cloud: Any, radius: float, given: dict[str, Any]) -> Index:

@@ -47,7 +47,9 @@ class DeferredChecks:
         box: PeriodicBox | None,
         points: PendingBox | None = None,
     ) -> None:
-        self._dtype, self._radius, self._periodic = dtype, radius, box
+        self._dtype, self._radius = dtype, radius
+        #: the periodic box of the current points, if there is one
+        self.periodic = box
         self.readback = Readback(session, dim=dim, dtype=dtype) if points is None else points.readback
         #: the bounding box of the current points, or None where none is computed
         self._points = points
@@ -61,7 +63,7 @@ class DeferredChecks:
 
     def slot(self) -> PendingBox:
         """A receiver for the bounding box of points or queries that a kernel finds."""
-        return PendingBox(self.readback, self.readback.dim)
+        return PendingBox(self.readback, self.readback.dim, self.periodic)
 
     def slot_of_radii(self) -> PendingBox:
         """A receiver for the smallest and largest of an array of radii."""
@@ -123,19 +125,19 @@ class DeferredChecks:
     def judge(self, checks: Sequence[Check]) -> None:
         """Wait for these checks, and raise the error of the first that fails."""
         for check in checks:
-            if (error := self._judge(check.name, check.pending.read())) is not None:
+            if (error := self._judge(check)) is not None:
                 raise error
 
     def bad_points(self) -> InvalidInputError | None:
         """The error of the current points, where they are known to be bad."""
-        box = self.box_of_points() if self._points_are_bad else None
-        return None if box is None else self._judge("points", box)
+        known = self._points if self._points_are_bad else None
+        return None if known is None else self._judge(Check("points", known))
 
     def _judge_those_read(self) -> None:
         """Judge the checks whose boxes have come to the host, which come in order."""
         while self._running and (box := self._running[0].pending.box) is not None:
-            name, pending = self._running[0]
-            error = self._judge(name, box)
+            name, pending = check = self._running[0]
+            error = self._judge(check)
             if pending is self._points:
                 self._points_are_bad = error is not None
             # The box of points that were replaced is of use only where that of the new points is not known.
@@ -145,23 +147,20 @@ class DeferredChecks:
                 self._found.append(error)
             del self._running[0]
 
-    def _judge(self, name: str, box: Box) -> InvalidInputError | None:
-        """The error of an array with that box, or None."""
+    def _judge(self, check: Check) -> InvalidInputError | None:
+        """The error of an array, or None; waits for its box, where that has not come to the host."""
+        name, periodic, box = check.name, check.pending.periodic, check.pending.read()
         try:
             if box.first_bad is not None:
                 raise_non_finite(name, box.first_bad)
-            self.check_near(name, box)
+            if periodic is not None and name != "radius":
+                check_near(name, periodic, box.low, box.high, REAL_OF[self._dtype])
             if name == "radius":
                 check_radii(np.asarray(box.low, self._dtype), name, row=False)
                 check_largest(box.high[0], self._radius)
         except InvalidInputError as error:
             return error
         return None
-
-    def check_near(self, name: str, box: Box) -> None:
-        """Raise where points or queries lie too far outside the periodic box, if there is one."""
-        if self._periodic is not None and name != "radius":
-            check_near(name, self._periodic, box.low, box.high, REAL_OF[self._dtype])
 
 
 def check_near(name: str, periodic: PeriodicBox, low: tuple[float, ...], high: tuple[float, ...], real: str) -> None:

@@ -14,7 +14,7 @@ from ..period import PeriodicBox
 from ..survey import Survey
 from .deferred_checks import check_near
 
-__all__ = ["check_box", "check_host_near", "check_images", "survey_in_box"]
+__all__ = ["check_box", "check_host_near", "check_images", "check_new_box", "survey_in_box"]
 
 #: Limit of the number of neighbors of a query, which is an int32.
 _MOST_NEIGHBORS = 2**31
@@ -47,6 +47,22 @@ def check_box(box: Any, periodic: Any, dim: int, dtype: np.dtype[Any]) -> Period
         lengths=tuple(float(length) if flag else 0.0 for length, flag in zip(lengths, flags, strict=True)),
         low=tuple(float(start) for start in starts) if len(rounded) == 2 else None,
     )
+
+
+def check_new_box(
+    box: Any, before: PeriodicBox | None, *, has_box: bool, dim: int, dtype: np.dtype[Any]
+) -> PeriodicBox | None:
+    """The periodic box that takes the place of `before`, or None where no axis is periodic; the same axes repeat.
+
+    `has_box` says whether the index was built with a box, which is only a hint where no axis is periodic.
+    """
+    if before is None and not has_box:
+        raise InvalidInputError(
+            f"box: expected none, as the index was built without a box, got {box!r}; leave it out, or build the index "
+            "with box and periodic"
+        )
+    periodic = False if before is None else [length > 0 for length in before.lengths]
+    return check_box(box, periodic, dim, dtype)
 
 
 def _flags(periodic: Any, dim: int) -> tuple[bool, ...]:

@@ -47,8 +47,7 @@ class QueryRequest(NamedTuple):
     def kind(self) -> tuple[Any, ...]:
         """The facts on which the number of pairs depends, besides positions and radii."""
         return (
-            self.queries is None,
-            self.m,
+            None if self.queries is None else self.m,  # the number of points may change, and pairs with it
             None if self.radii is not None else self.radius,
             self.include_self,
             self.half,

@@ -46,6 +46,25 @@ class Method(Protocol):
     def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> MethodPlan:
         """Plan from facts alone, without a device."""
 
+    def refit(self, plan: Any, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> Any | None:
+        """The plan for another number of points or another box, with the kernels of `plan`.
+
+        None where these cannot serve, or where points have outgrown the survey that they were planned from. From facts
+        alone, as :meth:`plan`.
+        """
+
+    def place(
+        self,
+        session: Session,
+        problem: Problem,
+        checks: DeferredChecks,
+        plan: Any,
+        *,
+        points: cla.Array,
+        bounds: PendingBox | None,
+    ) -> SearchStructure:
+        """Build the structure of a plan; `bounds` as for :meth:`build`."""
+
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> SearchStructure:

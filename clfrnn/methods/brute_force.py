@@ -51,12 +51,36 @@ class BruteForce:
         periodic = problem.box is not None
         return BruteForcePlan(config=plan_tile(profile, tuning, dim=problem.dim, real=problem.real, periodic=periodic))
 
+    def refit(
+        self,
+        plan: BruteForcePlan,
+        problem: Problem,  # noqa: ARG002
+        profile: DeviceProfile,  # noqa: ARG002
+        tuning: Tuning,  # noqa: ARG002
+    ) -> BruteForcePlan:
+        """The same tile serves any points."""
+        return plan
+
+    def place(
+        self,
+        session: Session,
+        problem: Problem,
+        checks: DeferredChecks,
+        plan: BruteForcePlan,
+        *,
+        points: cla.Array,
+        bounds: PendingBox | None,
+    ) -> BruteForceStructure:
+        """Copy the points."""
+        return BruteForceStructure(session, problem, checks, plan, points=points, bounds=bounds)
+
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> BruteForceStructure:
         """Copy the points."""
-        plan = self.plan(problem, session.profile, session.tuning)
-        return BruteForceStructure(session, problem, checks, plan, points=points, bounds=bounds)
+        return self.place(
+            session, problem, checks, self.plan(problem, session.profile, session.tuning), points=points, bounds=bounds
+        )
 
 
 class BruteForceStructure(SearchStructure):
@@ -78,7 +102,7 @@ class BruteForceStructure(SearchStructure):
         check_turns(session.profile, problem=problem, side=problem.radius, rows=0)
         self._plan = plan
         self._n = np.int32(problem.n)
-        self._copy(points, bounds, problem.survey.low)
+        self._copy(points, bounds, problem.starts)
 
     def _copy(self, points: cla.Array, bounds: PendingBox | None, starts: tuple[float, ...]) -> None:
         """Copy new points to new buffers, so that earlier requests still refer to the old ones."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyopencl as cl
 import pyopencl.array as cla
 
 from ..period import PeriodicBox
@@ -22,8 +23,8 @@ class ImageTable:
 
     def __init__(self, session: Session, box: PeriodicBox, dtype: np.dtype[Any]) -> None:
         self._session, self._box, self._dtype = session, box, dtype
-        #: the last low corner of the box, and the lengths that were uploaded for it
-        self._period: tuple[tuple[float, ...], cla.Array] | None = None
+        #: the last low corner of the box, the numbers that were copied to the device for it, and the event of the copy
+        self._period: tuple[tuple[float, ...], cla.Array, cl.Event] | None = None
         #: a table that was found together with the bounds of new points: the low corner then, those bounds, and the
         #: table
         self._found: tuple[tuple[float, ...], PendingBox, Scratch] | None = None
@@ -32,7 +33,7 @@ class ImageTable:
         """The lengths of a box that begins at `starts`, their inverses and the starts, on the device."""
         if self._period is None or self._period[0] != starts:
             self._period = None  # the pool gives its memory to the new one
-            self._period = starts, period_numbers(self._session, self._box, starts, self._dtype)
+            self._period = starts, *period_numbers(self._session, self._box, starts, self._dtype)
         return self._period[1]
 
     def find_bounds(self, points: cla.Array, starts: tuple[float, ...], bounds: PendingBox) -> None:

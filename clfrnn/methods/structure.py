@@ -39,20 +39,26 @@ class Readers(NamedTuple):
 class SearchStructure(abc.ABC):
     """Points in search order, and how walks go through them. Each method has a class of its own.
 
-    A structure serves one index. ``update`` places new points in new buffers; requests that were made before still
-    refer to the old buffers. Each method defines the abstract members; the other members have defaults that suit a walk
-    over queries in the caller's order.
+    A structure serves one index, and one number of points in one box. ``update`` places new points in new buffers;
+    requests that were made before still refer to the old buffers. Each method defines the abstract members; the other
+    members have defaults that suit a walk over queries in the caller's order.
     """
 
     #: the stem of the template that holds the walk
     stem: ClassVar[str]
     #: whether walks read sorted foreign queries from their copy alone
     copies_queries: ClassVar[bool] = False
+    _plan: Any
 
     def __init__(self, session: Session, problem: Problem, checks: DeferredChecks) -> None:
         self.session, self.problem, self.checks = session, problem, checks
         self.dtype = DTYPE_OF[problem.real]
         self.image_table = None if problem.box is None else ImageTable(session, problem.box, self.dtype)
+
+    @property
+    def plan(self) -> Any:
+        """The plan by which the structure was built, see :class:`~clfrnn.methods.base.Method`."""
+        return self._plan
 
     # Points.
 
@@ -67,6 +73,9 @@ class SearchStructure(abc.ABC):
         box : the newest bounding box of points that has come to the host, of these or of earlier points; None where the
             structure has seen it before
         """
+
+    def inherit(self, before: SearchStructure) -> None:  # noqa: B027 — most have waited for nothing
+        """Take over what the structure `before` has waited for, which holds for these points as well."""
 
     @abc.abstractmethod
     def arguments(self) -> tuple[Any, ...]:

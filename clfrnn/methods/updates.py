@@ -1,73 +1,159 @@
-"""PointUpdates: checks new positions of the points of an index and passes them to its search structure."""
+"""PointUpdates: checks new points of an index, and passes them to its search structure or to a new one."""
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
+from typing import Any, NamedTuple
 
 import pyopencl.array as cla
 
+from ..arrays import REAL_OF
 from ..errors import InvalidInputError
 from ..inputs.arrays import lies_ready, take_points
+from ..inputs.deferred_checks import DeferredChecks, check_near
+from ..inputs.periodic_box import check_images, check_new_box
+from ..inputs.surveys import take_survey
+from ..period import PeriodicBox
+from ..planning.problem import Problem
 from ..primitives.readback import Box, PendingBox
 from ..primitives.reduce import bounding_box
+from ..runtime.session import Session
+from .auto import choose_method, is_worth_binning
+from .base import Method
 from .structure import SearchStructure
+from .traversal import Traversal
 
 __all__ = ["PointUpdates"]
 
+#: Largest number of plans that an index remembers; each is of another size than the others.
+_MOST_PLANS = 16
+
+
+class _Planned(NamedTuple):
+    """A plan, and the method and the problem that it was made for."""
+
+    method: Method
+    problem: Problem
+    plan: Any
+
 
 class PointUpdates:
-    """Updates one search structure with arrays of new points."""
+    """Updates an index with arrays of new points: its search structure, or a new structure with a traversal of its own.
 
-    def __init__(self, structure: SearchStructure) -> None:
-        self._structure, self._checks = structure, structure.checks
+    A structure holds one number of points in one box. Points of another number, or in another box, get a new structure,
+    and whoever still uses the old one is not disturbed. Its plan is the old one, fitted to the points: nothing is
+    compiled and nothing surveyed. Where points have outgrown the survey that a plan was made from, another plan that
+    the index once had is taken, or one is made anew, which waits and may compile.
+
+    Parameters
+    ----------
+    has_box : whether the index was built with a box, periodic or not
+    chosen : whether the method was chosen for the points, and may be chosen again for points that need another plan
+    """
+
+    def __init__(self, method: Method, structure: SearchStructure, *, has_box: bool, chosen: bool) -> None:
+        self.traversal = Traversal(structure)
+        #: what the last update did, as a word
+        self.last = "rebuilt"
+        self._has_box, self._chosen = has_box, chosen
+        #: the plans that the index has had, the current one last
+        self._plans = [_Planned(method, structure.problem, structure.plan)]
+        #: the session in which new structures are built; an index whose size never changes needs no spare memory
+        self._spacious: Session | None = None
         #: the box of the last update that succeeded; the structure need not look at the same box again
         self._placed_by: Box | None = None
 
-    def apply(self, points: Any) -> str:
-        """Place `points`, of the shape and dtype of the index, and return "refit" or "rebuilt".
+    @property
+    def method(self) -> Method:
+        """The method of the current structure."""
+        return self._plans[-1].method
+
+    @property
+    def _structure(self) -> SearchStructure:
+        return self.traversal.structure
+
+    @property
+    def _checks(self) -> DeferredChecks:
+        return self.traversal.checks
+
+    def apply(self, points: Any, box: Any = None) -> None:
+        """Place `points` of the dim and dtype of the index, in another `box` if one is given.
 
         A host array is checked at once. A device array is checked on the device without waiting.
         """
-        self._structure.session.check_process()
-        array, bounds = self._receive(points)
-        if bounds is not None:
-            update = self._place(array, bounds, self._checks.newest_box())
-            self._checks.new_points(bounds)
-            return update
-        bounds = bounding_box(self._structure.session, array, self._checks.slot())
-        box = bounds.read()  # does not wait long, as the copy of the host array was waited for
-        self._checks.check_near("points", box)
-        update = self._place(array, bounds, box)
-        self._checks.good_points(bounds)
-        return update
+        structure = self._structure
+        structure.session.check_process()
+        period = structure.problem.box if box is None else self._check_box(box)
+        array, bounds = self._receive(points, period)
+        if self._stays(array, period):
+            self.last = self._update(array, bounds)
+        else:
+            self._replace(array, bounds, period)
+            self.last = "rebuilt"
 
-    def _receive(self, points: Any) -> tuple[cla.Array, PendingBox | None]:
+    def _check_box(self, box: Any) -> PeriodicBox | None:
+        """The periodic box of new points; raises where it has not the axes of the old one."""
+        problem, dtype = self._structure.problem, self._structure.dtype
+        return check_new_box(box, problem.box, has_box=self._has_box, dim=problem.dim, dtype=dtype)
+
+    def _stays(self, points: cla.Array, period: PeriodicBox | None) -> bool:
+        """Whether the structure is for as many points in the same box."""
+        problem = self._structure.problem
+        return bool(points.shape[0] == problem.n) and (period is problem.box or period == problem.box)
+
+    def _receive(self, points: Any, period: PeriodicBox | None) -> tuple[cla.Array, PendingBox | None]:
         """Bring new points to the device; the second value is their bounding box for device arrays, else None."""
         structure = self._structure
-        if lies_ready(structure.session, points, structure.dtype) and points.shape == self._shape:
-            return points, structure.find_bounds(points)
+        if lies_ready(structure.session, points, structure.dtype) and points.shape[1:] == (structure.problem.dim,):
+            return points, self._find_bounds(points, period)
         array, bounds, _ = take_points(
             structure.session,
             points,
             "points",
             real=structure.dtype,
             exact=True,
-            find_box=lambda taken: structure.find_bounds(self._of_this_shape(taken)),
+            find_box=lambda taken: self._find_bounds(self._of_this_dim(taken), period),
         )
-        return self._of_this_shape(array), bounds
+        return self._of_this_dim(array), bounds
 
-    @property
-    def _shape(self) -> tuple[int, int]:
-        return self._structure.problem.n, self._structure.problem.dim
-
-    def _of_this_shape(self, points: cla.Array) -> cla.Array:
-        """Raise unless `points` has the shape of the index; return it."""
-        if points.shape != self._shape:
+    def _of_this_dim(self, points: cla.Array) -> cla.Array:
+        """Raise unless `points` have as many coordinates as those of the index; return them."""
+        dim = self._structure.problem.dim
+        if points.shape[1] != dim:
             raise InvalidInputError(
-                f"points: expected the shape of the index, {self._shape}, got {points.shape}; "
-                "build a new index for another number of points or of coordinates"
+                f"points: expected shape (n, {dim}), as the index has, got {points.shape}; "
+                "build a new index for another number of coordinates"
             )
         return points
+
+    def _find_bounds(self, points: cla.Array, period: PeriodicBox | None) -> PendingBox:
+        """The bounding box of new points, which the device finds now or, where the structure stays, as it sorts."""
+        if self._stays(points, period):
+            return self._structure.find_bounds(points)
+        bounds = self._checks.slot()
+        bounds.periodic = period
+        return bounding_box(self._structure.session, points, bounds)
+
+    def _read_bounds(self, points: cla.Array, period: PeriodicBox | None) -> tuple[PendingBox, Box]:
+        """The bounding box of points that came from the host; raises where they lie too far from the periodic box."""
+        bounds = self._checks.slot()
+        bounds.periodic = period
+        box = bounding_box(self._structure.session, points, bounds).read()  # not long, as their copy was waited for
+        if period is not None:
+            check_near("points", period, box.low, box.high, REAL_OF[self._structure.dtype])
+        return bounds, box
+
+    def _update(self, points: cla.Array, bounds: PendingBox | None) -> str:
+        """Place as many points in the same box."""
+        checks = self._checks
+        if bounds is not None:
+            update = self._place(points, bounds, checks.newest_box())
+            checks.new_points(bounds)
+            return update
+        bounds, box = self._read_bounds(points, self._structure.problem.box)
+        update = self._place(points, bounds, box)
+        checks.good_points(bounds)
+        return update
 
     def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
         """Place new points; the checks know no bounding box of the points while that is under way."""
@@ -82,3 +168,62 @@ class PointUpdates:
             raise
         self._placed_by = box
         return update
+
+    def _replace(self, points: cla.Array, bounds: PendingBox | None, period: PeriodicBox | None) -> None:
+        """Build a structure over points of another number or in another box; until it is done the old one stays."""
+        problem, checks, checked = self._structure.problem, self._checks, bounds is None
+        if period is not None:
+            check_images(period, problem.radius, points.shape[0])
+        if self._spacious is None:
+            self._spacious = self._structure.session.with_spare_memory()
+        box = checks.newest_box()
+        if bounds is None:
+            bounds, box = self._read_bounds(points, period)
+        corners = (problem.low, problem.high) if box is None else (box.low, box.high)
+        structure, plans = self._fit(self._spacious, points, bounds, period, corners)
+        checks.points_change()  # nothing is known of the points should somebody interrupt this
+        self.traversal, self._plans, self._placed_by = Traversal(structure), plans, box
+        checks.periodic = period
+        if checked:
+            checks.good_points(bounds)
+        else:
+            checks.new_points(bounds)
+
+    def _fit(
+        self,
+        session: Session,
+        points: cla.Array,
+        bounds: PendingBox,
+        period: PeriodicBox | None,
+        corners: tuple[tuple[float, ...], tuple[float, ...]],
+    ) -> tuple[SearchStructure, list[_Planned]]:
+        """The structure by the newest plan that serves the points, or by one that is made for them; and all plans."""
+        checks, n, profile, tuning = self._checks, points.shape[0], session.profile, session.tuning
+        for k, (method, planned, plan) in reversed([*enumerate(self._plans)]):
+            problem = planned.grown(n, period, *corners)
+            if self._chosen and problem.has_outgrown_survey:
+                continue
+            fitted = method.refit(plan, problem, profile, tuning)
+            if fitted is not None:
+                structure = method.place(session, problem, checks, fitted, points=points, bounds=bounds)
+                structure.inherit(self._structure)
+                return structure, [*self._plans[:k], *self._plans[k + 1 :], self._plans[k]]
+        method, problem = self._plan_anew(session, points, bounds, period)
+        structure = method.build(session, problem, checks, points, bounds)
+        return structure, [*self._plans[1 - _MOST_PLANS :], _Planned(method, structure.problem, structure.plan)]
+
+    def _plan_anew(
+        self, session: Session, points: cla.Array, bounds: PendingBox, period: PeriodicBox | None
+    ) -> tuple[Method, Problem]:
+        """Survey the points; the method, chosen again where it was chosen, and the problem to plan for."""
+        method, before, n = self.method, self._structure.problem, points.shape[0]
+        profile, tuning = session.profile, session.tuning
+        crowding = method.surveys_occupancy
+        if self._chosen:
+            crowding = is_worth_binning(n, profile, tuning, dim=before.dim, queries=None, periodic=period is not None)
+        survey = take_survey(session, points, before.radius, bounds, crowding=crowding, box=period)
+        problem = dataclasses.replace(before, n=n, box=period, survey=survey, corners=None)
+        if not self._chosen:
+            return method, problem
+        method, why = choose_method(problem, profile, tuning, queries=None, varied=False)
+        return method, dataclasses.replace(problem, options=method.check({}), why=why)

@@ -22,6 +22,7 @@ __all__ = [
     "BlockConfig",
     "block_memory",
     "block_points",
+    "covers_many_images",
     "fit_fine",
     "plan_block",
     "useful_cells",
@@ -154,7 +155,7 @@ def plan_block(profile: DeviceProfile, tuning: Tuning, *, problem: Problem, grid
     items = max(own / 2, wanted / numbers.tile_points_of_item[-1], profile.simd_width)
     size = 1 if cpu else group_size(profile, min(numbers.widest_group, 1 << math.ceil(math.log2(items))))
     tiles = numbers.tile_points_alone if cpu else numbers.tile_points_of_item
-    serves = profile.loop_turns is None and not _covers_many_images(problem, grid)
+    serves = profile.loop_turns is None and not covers_many_images(problem, grid)
     block = functools.partial(_block, profile, tuning, problem=problem, border=border)
     while size and serves:
         configs = (block(size=size, tile=size * each) for each in tiles)
@@ -166,7 +167,7 @@ def plan_block(profile: DeviceProfile, tuning: Tuning, *, problem: Problem, grid
     return block(size=group_size(profile, numbers.group_without_tiles), tile=0)
 
 
-def _covers_many_images(problem: Problem, grid: CellGrid) -> bool:
+def covers_many_images(problem: Problem, grid: CellGrid) -> bool:
     """Whether a window may cover more images of cells than an int32 counts."""
     reach = padded_radius(problem.radius, problem.real)
     around = (math.ceil(min(reach / side, 2.0**40)) + 3 for side in grid.sides)
@@ -177,7 +178,7 @@ def why_no_tiles(profile: DeviceProfile, problem: Problem, grid: CellGrid) -> st
     """The reason, in words, why :func:`plan_block` has planned no tiles."""
     if profile.loop_turns is not None:
         return "the driver bounds loops"
-    if _covers_many_images(problem, grid):
+    if covers_many_images(problem, grid):
         return "the radius reaches over very many images of the box"
     return "what a cell's queries see does not fit local memory"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyopencl as cl
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
@@ -18,10 +19,18 @@ from .reduce import images_of
 __all__ = ["measure_images", "period_numbers"]
 
 
-def period_numbers(session: Session, box: PeriodicBox, starts: tuple[float, ...], dtype: np.dtype[Any]) -> cla.Array:
-    """Upload a `box` with the low corner `starts`: lengths, inverse lengths, starts. Waits for the copy."""
+def period_numbers(
+    session: Session, box: PeriodicBox, starts: tuple[float, ...], dtype: np.dtype[Any]
+) -> tuple[cla.Array, cl.Event]:
+    """Copy a `box` with the low corner `starts` to the device: lengths, inverse lengths, starts.
+
+    The copy is not waited for, as boxes may change in each step. Its event holds the numbers on the host. It waits when
+    it is dropped, which is a step later.
+    """
     inverses = [1.0 / length if length else 0.0 for length in box.lengths]
-    return session.upload(np.array([box.lengths, inverses, starts], dtype).ravel(), purpose="the periodic box")
+    numbers = np.array([box.lengths, inverses, starts], dtype).ravel()
+    period = session.allocate(numbers.shape, dtype, purpose="the periodic box")
+    return period, cl.enqueue_copy(session.queue, period.base_data, numbers, is_blocking=False)
 
 
 def measure_images(session: Session, period: cla.Array, bounds: PendingBox) -> Scratch:

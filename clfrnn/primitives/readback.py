@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyopencl as cl
 
+from ..period import PeriodicBox
 from ..runtime.scratch import LONG, Scratch
 from ..runtime.session import Session
 
@@ -98,6 +99,8 @@ class PendingBox:
 
     readback: Readback
     dim: int
+    #: the periodic box that the rows have to lie near, if there is one
+    periodic: PeriodicBox | None = None
     #: whether it has a slot, which :attr:`arguments` gives it
     placed: bool = False
     _place: int = 0

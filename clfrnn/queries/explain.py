@@ -49,8 +49,10 @@ def _decisions(traversal: Traversal) -> list[str]:
     values = [(field.name, getattr(counting, field.name)) for field in dataclasses.fields(counting)]
     said = ", ".join(f"{name} {_word(value)}" for name, value in values if value is not None)
     lines = [f"compiled for counts: {said}"]
+    if problem.survey.n != problem.n:
+        lines.append(f"plan: that of {problem.survey.n:,} points, fitted to these")
     if others := problem.survey.others:
-        lines.append(f"crowding: {others:.1f} other points in a point's cell of side radius, by a sample at build")
+        lines.append(f"crowding: {others:.1f} other points in a point's cell of side radius, by a sample when planned")
     return lines + describe_encodings(traversal, request_of_points(traversal))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -20,13 +21,20 @@ from .runs import Runs
 __all__ = ["Launcher"]
 
 
+@dataclasses.dataclass
+class Listeners:
+    """Where launches are noted, which sessions of the same queue share."""
+
+    record: list[tuple[str, cl.Event]] | None = None
+    progress: Callable[[int, int], None] | None = None
+
+
 class Launcher:
     """An in-order queue, and the limits of a launch on its device."""
 
     def __init__(self, queue: cl.CommandQueue, profile: DeviceProfile, tuning: Tuning) -> None:
         self.queue, self.profile, self.tuning = queue, profile, tuning
-        self._record: list[tuple[str, cl.Event]] | None = None
-        self._progress: Callable[[int, int], None] | None = None
+        self._listeners = Listeners()
         self._runs: collections.defaultdict[Kernel, Runs] = collections.defaultdict(Runs)
 
     def launch(self, kernel: Kernel, items: int, work_group_size: int, *arguments: Any) -> cl.Event | None:
@@ -35,8 +43,8 @@ class Launcher:
             return None
         size = -(-items // work_group_size) * work_group_size
         event = kernel.enqueue(self.queue, size, work_group_size, arguments)
-        if self._record is not None:
-            self._record.append((kernel.name, event))
+        if self._listeners.record is not None:
+            self._listeners.record.append((kernel.name, event))
         return event
 
     @contextlib.contextmanager
@@ -59,20 +67,22 @@ class Launcher:
         True
         """
         launches: list[tuple[str, cl.Event]] = []
-        outer, self._record = self._record, launches
+        listeners = self._listeners
+        outer, listeners.record = listeners.record, launches
         try:
             yield launches
         finally:
-            self._record = outer
+            listeners.record = outer
 
     @contextlib.contextmanager
     def report_progress(self, progress: Callable[[int, int], None]) -> Iterator[None]:
         """Call ``progress(done, units)`` after each slice of a launch that is sliced."""
-        outer, self._progress = self._progress, progress
+        listeners = self._listeners
+        outer, listeners.progress = listeners.progress, progress
         try:
             yield
         finally:
-            self._progress = outer
+            listeners.progress = outer
 
     def launch_sliced(
         self,
@@ -117,7 +127,7 @@ class Launcher:
             faster = min(8.0, numbers.slice_seconds / taken)
             step = max(work_group_size, int(step * faster) // work_group_size * work_group_size)
             first = end
-            if self._progress is not None:
-                self._progress(first - begin, units)
+            if self._listeners.progress is not None:
+                self._listeners.progress(first - begin, units)
         runs.measured(units, time.perf_counter() - began, limit)
         return event

@@ -15,10 +15,14 @@ from ..errors import DeviceMemoryError
 from ..profile import DeviceProfile
 from .scratch import Scratch
 
-__all__ = ["Memory"]
+__all__ = ["Memory", "SpareSizes"]
 
 #: Bytes of the smallest buffer: drivers refuse empty ones.
 _LEAST = 16
+
+#: The size of a buffer with spare memory, in eighths of what is needed, and the size up to which one buffer serves all
+#: smaller needs.
+_EIGHTHS, _SMALL = 9, 1 << 20
 
 #: Largest number of cleared counter arrays that are held.
 _MOST_CLEARED = 4
@@ -36,8 +40,31 @@ def _advice(purpose: str) -> str:
     return "Drop arrays and lists that are no longer needed, search part of the points, or choose a larger device."
 
 
+class SpareSizes:
+    """The sizes of buffers of an index whose number of points or cells changes, by their purpose.
+
+    A buffer is an eighth longer than is needed. What is needed for the same purpose later gets a buffer of the same
+    size, which the pool has then. Sizes between two powers of four are one size, the largest so far, so that an index
+    that has shrunk holds less than four times what it needs; up to 1 MiB one size serves all.
+    """
+
+    def __init__(self) -> None:
+        self._largest: dict[tuple[str, int], int] = {}
+
+    def fit(self, needed: int, purpose: str) -> int:
+        """The size of a buffer of at least `needed` bytes."""
+        kind = purpose, max(needed, _SMALL).bit_length() // 2
+        size = self._largest.get(kind, 0)
+        if needed > size:
+            size = self._largest[kind] = needed * _EIGHTHS // 8
+        return size
+
+
 class Memory:
     """The memory of a queue's device, within the limits of its profile."""
+
+    #: the sizes of buffers with spare memory, or None where buffers are as long as is needed
+    _spare: SpareSizes | None = None
 
     def __init__(self, queue: cl.CommandQueue, profile: DeviceProfile) -> None:
         self.queue, self.profile = queue, profile
@@ -51,11 +78,22 @@ class Memory:
 
         Raises :class:`~clfrnn.errors.DeviceMemoryError`, naming `purpose`, where the device has not enough memory.
         """
-        needed, profile, pool = max(_LEAST, size * dtype.itemsize), self.profile, self._pool
+        needed = max(_LEAST, size * dtype.itemsize)
+        # Lists foresee their own memory, see lists/capacity.py.
+        if self._spare is not None and "pairs" not in purpose:
+            try:
+                return Scratch(self._take(self._spare.fit(needed, purpose), purpose), size, dtype)
+            except DeviceMemoryError:
+                pass  # there may be memory for what is needed
+        return Scratch(self._take(needed, purpose), size, dtype)
+
+    def _take(self, needed: int, purpose: str) -> cl_tools.PooledBuffer:
+        """A buffer of the pool."""
+        profile, pool = self.profile, self._pool
         if needed > profile.max_allocation or needed > profile.global_memory - pool.active_bytes:
             self._refuse(needed, purpose)
         try:
-            return Scratch(pool.allocate(needed), size, dtype)
+            return pool.allocate(needed)
         except (cl.MemoryError, MemoryError):
             self._refuse(needed, purpose)
         except cl.RuntimeError as error:

@@ -19,7 +19,7 @@ from ..planning.configs import KernelConfig, VisitVariant
 from ..planning.tuning import Tuning, default_tuning
 from .device import find_device, read_profile
 from .launcher import Launcher
-from .memory import Memory
+from .memory import Memory, SpareSizes
 from .pinned import PinnedBytes
 from .program import Kernel, Part, ProgramCache
 from .rendering import only_kernels, render
@@ -201,6 +201,12 @@ class Session(Launcher, Memory):
         """A session with the same queue, programs and memory, whose plans use another tuning."""
         other = Session.__new__(Session)
         vars(other).update(vars(self) | {"tuning": tuning, "number": next(_NUMBERS), "_fitted": {}, "_results": {}})
+        return other
+
+    def with_spare_memory(self) -> Session:
+        """A session with the same queue, programs and memory, whose buffers have spare memory: see SpareSizes."""
+        other = Session.__new__(Session)
+        vars(other).update(vars(self) | {"_spare": SpareSizes()})
         return other
 
     def draw_serial(self) -> int:

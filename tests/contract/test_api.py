@@ -353,13 +353,14 @@ def test_bad_words(session):
     with pytest.raises(clfrnn.InvalidInputError, match="session: expected a clfrnn.Session, got str"):
         clfrnn.search(POINTS, RADIUS, session="gpu")
     for width in (0, -1, math.nan, math.inf, "1", True):
-        with pytest.raises(clfrnn.InvalidInputError, match="bin_width: expected"):
-            clfrnn.search(POINTS, RADIUS, method="strips", bin_width=width, session=session)
+        for method in ("strips", "uniform_grid"):
+            with pytest.raises(clfrnn.InvalidInputError, match="bin_width: expected"):
+                clfrnn.search(POINTS, RADIUS, method=method, bin_width=width, session=session)
 
 
 def test_unknown_options(session):
-    with pytest.raises(TypeError, match=r"'bin_width'.*'uniform_grid' takes construction"):
-        clfrnn.search(POINTS, RADIUS, method="uniform_grid", bin_width=1, session=session)
+    with pytest.raises(TypeError, match=r"'leaf_size'.*'uniform_grid' takes bin_width, construction"):
+        clfrnn.search(POINTS, RADIUS, method="uniform_grid", leaf_size=1, session=session)
     with pytest.raises(TypeError, match=r"'binwidth'.*'strips' takes bin_width, construction"):
         clfrnn.build_index(POINTS, RADIUS, method="strips", binwidth=1, session=session)
     with pytest.raises(TypeError, match=r"'cells'.*'brute_force' takes no options"):

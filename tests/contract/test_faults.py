@@ -162,6 +162,35 @@ def test_an_update_that_fails_leaves_the_old_points(scene, fault, where):
     assert_every_step_may_fail(fault, lambda: indexes[-1] if indexes else scene.build(), update, afterwards)
 
 
+@pytest.mark.core
+@pytest.mark.parametrize("where", ["host", "device"])
+def test_an_update_that_fails_to_take_more_points_leaves_the_old_ones(scene, fault, where):
+    """In their old box, at whichever step; the next update takes them, and the one after that the old ones again."""
+    more = clouds.uniform(N + 40, 3, seed=5) * np.float32(1.2)
+    given = more if where == "host" else cla.to_device(scene.session.queue, more)
+    wider, back = ({"box": (side,) * 3} if scene.domain else {} for side in (1.2, 1.0))
+    grown = dataclasses.replace(scene, domain={**scene.domain, **wider})
+    indexes, done = [], []
+
+    def update(index):
+        index.update(given, **wider)
+        done.append(index)
+
+    def afterwards(index):
+        if done:
+            grown.assert_answers(index, more)
+        else:
+            scene.assert_answers(index, CLOUD)
+        done.clear()
+        index.update(given, **wider)
+        grown.assert_answers(index, more)
+        index.update(CLOUD, **back)
+        scene.assert_answers(index, CLOUD)
+        indexes.append(index)
+
+    assert_every_step_may_fail(fault, lambda: indexes[-1] if indexes else scene.build(), update, afterwards)
+
+
 def test_cells_follow_after_an_update_that_failed(session):
     """What was found of points that lie elsewhere is news until points were placed by it."""
     points = clouds.uniform(3000, 3, seed=4)

@@ -228,7 +228,7 @@ def problem(*, n=100_000, dim=3, real="float", radius=0.05, extent=1.0, others=5
 
 
 CELLS = {
-    "uniform_grid": {"construction": "counting"},
+    "uniform_grid": {"construction": "counting", "bin_width": None},
     "strips": {"construction": "counting", "bin_width": None},
 }
 
@@ -264,10 +264,11 @@ def test_the_side_is_kept_on_a_torus(profile):
     assert far.cells <= 4 * 100_000
 
 
-def test_bin_width_is_cell_side_over_radius(profile):
+@pytest.mark.parametrize("method", sorted(CELLS))
+def test_bin_width_is_cell_side_over_radius(profile, method):
     for width in (0.3, 0.5, 1.0, 2.0):
         options = {"construction": "counting", "bin_width": width}
-        grid = METHODS["strips"].plan(problem(**options), *with_tuning(profile)).grid
+        grid = METHODS[method].plan(problem(**options), *with_tuning(profile)).grid
         assert grid.sides == pytest.approx((width * 0.05,) * 3)
 
 

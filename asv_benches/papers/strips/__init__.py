@@ -30,8 +30,9 @@ PAPER = Paper(
         "for ever under a larger one. The authors' [program](https://github.com/Robadob/sp-2018-08) divides by the "
         "neighbors that an actor has at present, by which crowds form as fast and settle more slowly: in numpy, 2,000 "
         "actors had 3 to 8 % more neighbors in the mean of 200 steps than by ours.\n\n"
-        "*Original* is the grid of cells of side *r*, visited cell by cell (`uniform_grid`); *strips w* is `strips` "
-        "with cells of side *w r*; *default* is `strips` with the cells that clfrnn chooses."
+        "*Original* is the grid of cells of side *r*, visited cell by cell (`uniform_grid`); *width w* is the same "
+        "with cells of side *w r*; *strips w* is `strips` with such cells; *default* is `strips` with the cells "
+        "that clfrnn chooses."
     ),
     plan=plan,
     measure=measure,

@@ -14,7 +14,7 @@ from ...functions import WalkFunction
 from ...inputs.deferred_checks import DeferredChecks
 from ...inputs.request import QueryRequest
 from ...planning.configs import VisitVariant
-from ...planning.fenns import BlockConfig, fit_fine, why_no_tiles, without_tiles
+from ...planning.fenns import BlockConfig, why_no_tiles, without_tiles
 from ...planning.problem import Problem
 from ...planning.tuning import Tuning
 from ...primitives.readback import Box, PendingBox
@@ -25,7 +25,7 @@ from ...runtime.session import Session
 from ..options import check_shape
 from ..structure import Readers, SearchStructure
 from .layout import Layout, Placed, lay_out
-from .plan import FennsPlan, plan_fenns
+from .plan import FennsPlan, plan_fenns, refit_fenns
 
 __all__ = ["Fenns", "FennsStructure"]
 
@@ -49,15 +49,31 @@ class Fenns:
 
     def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> FennsPlan:
         """Plan the coarse grid, no cell of which is narrower than the radius, and the fine grid."""
-        survey = problem.survey
-        return plan_fenns(problem, profile, tuning, low=survey.low, high=survey.high)
+        return plan_fenns(problem, profile, tuning, low=problem.low, high=problem.high)
+
+    def refit(self, plan: FennsPlan, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> FennsPlan | None:
+        """Fit the cells to the points, with blocks that fit the same tiles."""
+        return None if problem.has_outgrown_survey else refit_fenns(plan, problem, profile, tuning)
+
+    def place(
+        self,
+        session: Session,
+        problem: Problem,
+        checks: DeferredChecks,
+        plan: FennsPlan,
+        *,
+        points: cla.Array,
+        bounds: PendingBox | None,
+    ) -> FennsStructure:
+        """Sort the points into the coarse cells of a plan."""
+        return FennsStructure(session, problem, checks, plan, points=points, bounds=bounds)
 
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> FennsStructure:
         """Sort the points into coarse cells, and again into others where the density is not as expected."""
         plan = self.plan(problem, session.profile, session.tuning)
-        index = FennsStructure(session, problem, checks, plan, points=points, bounds=bounds)
+        index = self.place(session, problem, checks, plan, points=points, bounds=bounds)
         survey = dataclasses.replace(problem.survey, counted=index.density())
         foreseen = problem.survey.density(problem.radius)
         about = session.tuning.fenns.as_foreseen + 4 * math.sqrt(2 / index.cell_grid.cells)  # few cells are uncertain
@@ -66,7 +82,7 @@ class Fenns:
         del index  # the pool gives its memory to the next structure
         counted = dataclasses.replace(problem, survey=survey)
         plan = self.plan(counted, session.profile, session.tuning)
-        return FennsStructure(session, counted, checks, plan, points=points, bounds=bounds)
+        return self.place(session, counted, checks, plan, points=points, bounds=bounds)
 
 
 class FennsStructure(SearchStructure):
@@ -177,35 +193,12 @@ class FennsStructure(SearchStructure):
         """Sort points into the coarse cells, or into new ones where the old ones do not fit points in `box`."""
         layout = self._placed.layout
         if box is not None and not self._serves(box):
-            session, tile = self.session, self.config.tile or None
-            around = {"low": box.low, "high": box.high}
-            plan = plan_fenns(self._moved(box), session.profile, session.tuning, **around, tile=tile)
-            # The config stays as it is, so that no step after the first one compiles anything.
-            shape, inverses = fit_fine(plan.grid, session.tuning, problem=self.problem, most=self.config.fine)
-            layout = self._lay_out(
-                dataclasses.replace(plan, config=self.config, fine_shape=shape, fine_inverses=inverses)
-            )
+            moved = self.problem.grown(self.problem.n, self.problem.box, box.low, box.high)
+            plan = refit_fenns(self._plan, moved, self.session.profile, self.session.tuning)
+            assert plan is not None, "tiles that serve a box serve it"
+            layout = self._lay_out(plan)
         self._placed = self._sort(points, bounds, layout)
         return "rebuilt"
-
-    def _moved(self, box: Box) -> Problem:
-        """The problem for points that now fill `box`: the density is scaled by the change of volume."""
-        problem, survey, floor = self.problem, self.problem.survey, max(self._widest, 1e-300)
-        before, now = (
-            math.fsum(math.log(max(high / 2 - low / 2, floor)) for low, high in zip(*bounds, strict=True))
-            for bounds in ((survey.low, survey.high), (box.low, box.high))
-        )
-        times = math.exp(min(700.0, max(-700.0, before - now)))
-        return dataclasses.replace(
-            problem,
-            survey=dataclasses.replace(
-                survey,
-                low=box.low,
-                high=box.high,
-                others=min(float(self.problem.n), survey.others * times),
-                counted=min(survey.counted * times, 1e300),
-            ),
-        )
 
     def _serves(self, box: Box) -> bool:
         """Whether the coarse cells fit points in `box`: no border cell fills up, and not many cells are empty."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from ...domain import CellGrid
+from ...domain import CellGrid, padded_radius
 from ...errors import InvalidInputError
 from ...planning.coarse_grid import fit_coarse, most_coarse_cells
-from ...planning.fenns import BlockConfig, fit_fine, plan_block, useful_cells
+from ...planning.fenns import BlockConfig, covers_many_images, fit_fine, plan_block, useful_cells
 from ...planning.problem import Problem
 from ...planning.tuning import Tuning
 from ...profile import DeviceProfile
 
-__all__ = ["FennsPlan", "plan_fenns"]
+__all__ = ["FennsPlan", "plan_fenns", "refit_fenns"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -79,4 +79,38 @@ def plan_fenns(
     fine_shape, fine_inverses = fit_fine(grid, tuning, problem=problem, most=config.fine)
     return FennsPlan(
         config=config, grid=grid, most=most, fine_shape=fine_shape, fine_inverses=fine_inverses, requested=requested
+    )
+
+
+def refit_fenns(plan: FennsPlan, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> FennsPlan | None:
+    """The plan for other points or another box, with the kernels of `plan`; None where its tiles do not serve."""
+    tile, moved = plan.config.tile, _moved(problem)
+    fitted = plan_fenns(moved, profile, tuning, low=problem.low, high=problem.high, tile=tile or None)
+    if tile and covers_many_images(problem, fitted.grid):
+        return None
+    # The config stays as it is, so that no step after the first one compiles anything.
+    shape, inverses = fit_fine(fitted.grid, tuning, problem=problem, most=plan.config.fine)
+    return dataclasses.replace(fitted, config=plan.config, fine_shape=shape, fine_inverses=inverses)
+
+
+def _moved(problem: Problem) -> Problem:
+    """The problem with a survey of its points, whose density changed with their number and the space they fill."""
+    survey, floor = problem.survey, max(padded_radius(problem.radius, problem.real), 1e-300)
+    corners = problem.low, problem.high
+    filled = corners if problem.box is None else problem.box.domain(*corners)
+    before, now = (
+        math.fsum(math.log(max(high / 2 - low / 2, floor)) for low, high in zip(*ends, strict=True))
+        for ends in ((survey.low, survey.high), filled)
+    )
+    times = math.exp(min(700.0, max(-700.0, before - now))) * problem.n / max(1, survey.n)
+    return dataclasses.replace(
+        problem,
+        survey=dataclasses.replace(
+            survey,
+            n=problem.n,
+            low=filled[0],
+            high=filled[1],
+            others=min(float(problem.n), survey.others * times),
+            counted=min(survey.counted * times, 1e300),
+        ),
     )

@@ -30,10 +30,21 @@ class CellFacts:
     slots: int
     #: the mean number of neighbors from which on a list is written from a hit mask, several indices at once
     mask_neighbors: float
+    #: whether the candidates of a row of cells are one run; otherwise those of each cell are
+    rows_are_runs: bool
+
+    @functools.cached_property
+    def pieces(self) -> float:
+        """The number of runs of a row, where cells narrower than the radius divide its candidates into more than one.
+
+        Cells of side r count as one run, as the measured numbers below count them.
+        """
+        narrow = 0.0 if self.rows_are_runs else self.problem.radius / self.grid.sides[0]
+        return max(1.0, narrow)
 
     @functools.cached_property
     def window(self) -> tuple[float, float]:
-        """The expected rows of cells and candidates in a query's window.
+        """The expected runs and candidates in a query's window.
 
         The candidates follow from the crowding of the survey; on a torus, points that share the addresses are added.
         """
@@ -52,7 +63,7 @@ class CellFacts:
             ]
         )
         most = images * problem.n
-        return rows, min(most, crowded + share * most * grid.wrapped)
+        return self.pieces * rows, min(most, crowded + share * most * grid.wrapped)
 
     @functools.cached_property
     def wraps_once(self) -> bool:
@@ -99,4 +110,4 @@ class CellFacts:
         run = found * (2.0 + 2.0 * along) * area / ball
         excess = max(0.0, self.problem.survey.spread(radius) ** 2 - found)
         run *= 1.0 + 2.0 * math.sqrt(excess) / max(found, 1.0)
-        return _WORDS * rows * (1.0 + run / 32)
+        return _WORDS * rows * (self.pieces + run / 32)

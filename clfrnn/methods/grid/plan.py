@@ -14,7 +14,7 @@ from ...planning.traversal import plan_walk
 from ...planning.tuning import Tuning
 from ...profile import DeviceProfile
 
-__all__ = ["CellPlan", "many_queries", "plan_cells", "spacing"]
+__all__ = ["CellPlan", "many_queries", "plan_cells", "refit_cells", "requested_sides", "spacing"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -24,6 +24,9 @@ class CellPlan:
     config: WalkConfig
     #: the config of counts whose windows cross one edge of a periodic box
     edges: WalkConfig
+    #: the sides to which those of other grids are fitted: on periodic axes those that were asked for, as a whole number
+    #: of cells fills each box
+    sides: tuple[float, ...]
     grid: CellGrid
     construction: str
     #: the way in which points are sorted into cells
@@ -49,10 +52,27 @@ def many_queries(problem: Problem, tuning: Tuning, *, layout: str) -> int | None
     return None if found < tuning.grid.least_to_sort_for else tuning.grid.many_queries
 
 
+def requested_sides(problem: Problem) -> tuple[float, ...] | None:
+    """The sides of cells of the option ``bin_width``, or None without it."""
+    width = problem.options.get("bin_width")
+    return None if width is None else (width * problem.radius,) * problem.dim
+
+
 def spacing(problem: Problem) -> float:
     """The side of a cube that holds one point in the mean over points; 0 where the density is not known."""
     density = problem.survey.density(problem.radius)
     return float(density ** (-1.0 / problem.dim)) if 0 < density < math.inf else 0.0
+
+
+def grid_for(problem: Problem, sides: tuple[float, ...]) -> CellGrid:
+    """The cells of the given sides, or of the next larger ones that the domain allows."""
+    return fit_cells(low=problem.low, high=problem.high, sides=sides, n=problem.n, real=problem.real, box=problem.box)
+
+
+def refit_cells(plan: CellPlan, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:
+    """The plan for other points or another box: cells of the same sides, which the same walk goes through."""
+    grid = grid_for(problem, plan.sides)
+    return dataclasses.replace(plan, grid=grid, binning=plan_binning(profile, tuning, problem=problem, grid=grid))
 
 
 def plan_cells(
@@ -62,8 +82,7 @@ def plan_cells(
 
     `row` is the length of a run of candidates along the first axis, where that is not the side of a cell.
     """
-    survey = problem.survey
-    grid = fit_cells(low=survey.low, high=survey.high, sides=sides, n=problem.n, real=problem.real, box=problem.box)
+    grid = grid_for(problem, sides)
     # Not in a periodic box: queries whose windows cross an edge have too few registers for it (measured).
     run = (row or sides[0], *sides[1:])
     crowded = problem.box is None and _points_of(problem, run) >= tuning.grid.long_run
@@ -71,6 +90,9 @@ def plan_cells(
     return CellPlan(
         config=plan_walk(profile, tuning, **facts, crowded=crowded),
         edges=plan_walk(profile, tuning, **facts, edges=True),
+        sides=tuple(
+            [side if period else own for side, own, period in zip(sides, grid.sides, grid.periods, strict=True)]
+        ),
         grid=grid,
         construction=problem.options["construction"],
         binning=plan_binning(profile, tuning, problem=problem, grid=grid),

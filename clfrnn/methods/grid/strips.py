@@ -15,7 +15,7 @@ from ...profile import DeviceProfile
 from ...runtime.session import Session
 from ..options import check_construction, check_width
 from .cost_model import describe_sides, rank_sides
-from .plan import CellPlan, plan_cells
+from .plan import CellPlan, plan_cells, refit_cells, requested_sides
 from .structure import GridStructure
 
 __all__ = ["Strips", "StripsStructure", "plan_strips"]
@@ -45,15 +45,32 @@ class Strips:
 
     def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:
         """Plan cells of the sides of ``bin_width``, or of the sides that are expected to cost least."""
-        sides = _requested_sides(problem)
+        sides = requested_sides(problem)
         return plan_strips(problem, profile, tuning, sides) if sides else _plan_cheapest(problem, profile, tuning)
+
+    def refit(self, plan: CellPlan, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan | None:
+        """Fit cells of the same sides to the points."""
+        return None if problem.has_outgrown_survey else refit_cells(plan, problem, profile, tuning)
+
+    def place(
+        self,
+        session: Session,
+        problem: Problem,
+        checks: DeferredChecks,
+        plan: CellPlan,
+        *,
+        points: cla.Array,
+        bounds: PendingBox | None,
+    ) -> StripsStructure:
+        """Bin the points."""
+        return StripsStructure(session, problem, checks, plan, points=points, bounds=bounds)
 
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> StripsStructure:
         """Bin the points."""
         plan = self.plan(problem, session.profile, session.tuning)
-        return StripsStructure(session, problem, checks, plan, points=points, bounds=bounds)
+        return self.place(session, problem, checks, plan, points=points, bounds=bounds)
 
 
 def plan_strips(problem: Problem, profile: DeviceProfile, tuning: Tuning, sides: tuple[float, ...]) -> CellPlan:
@@ -81,11 +98,6 @@ def _plan_cheapest(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> 
     return (by_buckets or plans)[0]
 
 
-def _requested_sides(problem: Problem) -> tuple[float, ...] | None:
-    width = problem.options["bin_width"]
-    return None if width is None else (width * problem.radius,) * problem.dim
-
-
 class StripsStructure(GridStructure):
     """See :class:`~clfrnn.methods.grid.structure.GridStructure`."""
 
@@ -94,5 +106,5 @@ class StripsStructure(GridStructure):
     def describe(self) -> list[str]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         session, problem = self.session, self.problem
-        sides = describe_sides(problem, session.profile, session.tuning, _requested_sides(problem))
+        sides = describe_sides(problem, session.profile, session.tuning, requested_sides(problem))
         return super().describe() + sides

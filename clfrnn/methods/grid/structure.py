@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl.array as cla
 
-from ...domain import CellGrid, fit_cells
+from ...domain import CellGrid
 from ...errors import DeviceMemoryError
 from ...first_pass.base import ListFacts
 from ...first_pass.neighbor_buffer import useful_slots
 from ...functions import WalkFunction
 from ...inputs.deferred_checks import DeferredChecks
 from ...inputs.request import QueryRequest
-from ...planning.binning import BinningPlan, plan_binning
+from ...planning.binning import BinningPlan
 from ...planning.configs import VisitVariant, WalkConfig
 from ...planning.problem import Problem
 from ...primitives.readback import Box, PendingBox
@@ -28,7 +28,7 @@ from ..structure import Readers, SearchStructure
 from .binning import Binner, Bins, Layout
 from .cell_facts import CellFacts
 from .cost_model import work_of_query
-from .plan import CellPlan, many_queries
+from .plan import CellPlan, many_queries, refit_cells
 
 __all__ = ["GridStructure"]
 
@@ -43,6 +43,8 @@ class GridStructure(SearchStructure):
     """
 
     copies_queries: ClassVar[bool] = True
+    #: whether walks go through the candidates of a row of cells as one run, or cell by cell
+    rows_are_runs: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -56,21 +58,21 @@ class GridStructure(SearchStructure):
     ) -> None:
         super().__init__(session, problem, checks)
         sides = plan.grid.sides  # cells of later updates are not narrower
-        rows = math.prod([2.0 * problem.radius / side + 3.0 for side in sides[1:]])
-        check_turns(session.profile, problem=problem, side=max(sides), rows=rows)
         self._plan = plan
         most = session.tuning.lists.buffer_slots
         self._slots = useful_slots(session.profile, problem.survey, problem.radius, most=most)
+        self._facts = self._facts_of(plan.grid)
+        rows = self._facts.pieces * math.prod([2.0 * problem.radius / side + 3.0 for side in sides[1:]])
+        check_turns(session.profile, problem=problem, side=max(sides), rows=rows)
         self._many_queries = many_queries(problem, session.tuning, layout=plan.config.layout)
         self._binner = Binner(session, problem, checks, stem=self.stem, config=plan.config, dtype=self.dtype)
         #: the last layout of sorted foreign queries, with the grid and the number of queries that it was made for
         self._layout_of_queries: tuple[CellGrid, int, Layout] | None = None
-        self._facts = self._facts_of(plan.grid)
         self._bins = self._bin(points, bounds, self._lay_out(plan.grid, plan.binning))
 
     def _facts_of(self, grid: CellGrid) -> CellFacts:
         few = self.session.tuning.lists.mask_neighbors
-        return CellFacts(self.problem, grid, self._plan.config, self._slots, few)
+        return CellFacts(self.problem, grid, self._plan.config, self._slots, few, self.rows_are_runs)
 
     def _lay_out(self, grid: CellGrid, plan: BinningPlan) -> Layout:
         return self._binner.lay_out(grid, plan, self.problem.n)
@@ -84,16 +86,9 @@ class GridStructure(SearchStructure):
         """Sort points into the cells, or into new cells of the same sides where the old ones do not fit `box`."""
         layout, facts = self._bins.layout, self._facts
         if box is not None and not layout.grid.serves(box.low, box.high):
-            grid = fit_cells(
-                low=box.low,
-                high=box.high,
-                sides=layout.grid.sides,
-                n=self.problem.n,
-                real=self.problem.real,
-                box=self.problem.box,
-            )
-            plan = plan_binning(self.session.profile, self.session.tuning, problem=self.problem, grid=grid)
-            layout, facts = self._lay_out(grid, plan), self._facts_of(grid)
+            moved = self.problem.grown(self.problem.n, self.problem.box, box.low, box.high)
+            plan = refit_cells(self._plan, moved, self.session.profile, self.session.tuning)
+            layout, facts = self._lay_out(plan.grid, plan.binning), self._facts_of(plan.grid)
         self._bins = self._bin(points, bounds, layout)
         self._facts = facts
         return "rebuilt"

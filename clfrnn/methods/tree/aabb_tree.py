@@ -15,7 +15,7 @@ from ...inputs.deferred_checks import DeferredChecks
 from ...inputs.request import QueryRequest
 from ...planning.configs import VisitVariant
 from ...planning.problem import Problem
-from ...planning.tree_build import count_leaves
+from ...planning.tree_build import MOST_LEAVES, count_leaves, needed_leaves
 from ...planning.tree_traversal import (
     TreeWalkConfig,
     are_few_queries,
@@ -63,12 +63,37 @@ class AabbTree:
         """Plan leaves of the requested size, or of the default of the device."""
         return plan_aabb_tree(problem, profile, tuning)
 
+    def refit(
+        self,
+        plan: TreePlan,
+        problem: Problem,
+        profile: DeviceProfile,  # noqa: ARG002
+        tuning: Tuning,  # noqa: ARG002
+    ) -> TreePlan | None:
+        """Leaves of the same size, as long as their number is an int32."""
+        if problem.has_outgrown_survey or needed_leaves(problem.n, plan.leaf_size) > MOST_LEAVES:
+            return None
+        return plan
+
+    def place(
+        self,
+        session: Session,
+        problem: Problem,
+        checks: DeferredChecks,
+        plan: TreePlan,
+        *,
+        points: cla.Array,
+        bounds: PendingBox | None,
+    ) -> TreeStructure:
+        """Sort the points, and fit bounding boxes to them."""
+        return TreeStructure(session, problem, checks, plan, points=points, bounds=bounds)
+
     def build(
         self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
     ) -> TreeStructure:
         """Sort the points, and fit bounding boxes to them."""
         plan = self.plan(problem, session.profile, session.tuning)
-        return TreeStructure(session, problem, checks, plan, points=points, bounds=bounds)
+        return self.place(session, problem, checks, plan, points=points, bounds=bounds)
 
 
 class TreeStructure(SearchStructure):
@@ -100,7 +125,7 @@ class TreeStructure(SearchStructure):
         self._crowding: float | None = None
         #: the last growth of a leaf, and whether the last order of points was outgrown by a single update
         self._growth, self._outgrown_at_once = 0.0, False
-        self._tree = self._build(points, bounds, problem.survey.low)
+        self._tree = self._build(points, bounds, problem.starts)
 
     @property
     def config(self) -> TreeWalkConfig:
@@ -227,6 +252,11 @@ class TreeStructure(SearchStructure):
         if not bounds.placed:
             bounding_box(self.session, points, bounds)
         return self._builder.build(points, bounds, starts, self.images(starts, bounds))
+
+    def inherit(self, before: SearchStructure) -> None:
+        """The crowding stays that of the points for which it was first needed."""
+        if isinstance(before, TreeStructure):
+            self._crowding = before._crowding  # noqa: SLF001 — of its own kind
 
     def arguments(self) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""

@@ -11,7 +11,7 @@ import pyopencl.array as cla
 
 from ...planning.configs import sorted_copy_length
 from ...planning.problem import Problem
-from ...planning.tree_build import count_leaves, leaves_of_group, needed_leaves, plan_tree
+from ...planning.tree_build import count_leaves, needed_leaves, plan_tree
 from ...primitives.fill import cleared
 from ...primitives.readback import PendingBox, Readback
 from ...runtime.scratch import INT, Scratch
@@ -58,7 +58,7 @@ class TreeBuilder:
             dim=problem.dim,
             real=problem.real,
             periodic=problem.box is not None,
-            leaves=leaves_of_group(session.profile, session.tuning, self.leaves),
+            leaves=plan.group_leaves,
         )
         self.order = TreeOrder(session, self.kernels, self.config, plan.leaf_size)
         #: whether the growth of leaves decides when points are sorted again

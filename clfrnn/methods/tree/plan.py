@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from ...planning.problem import Problem
-from ...planning.tree_build import MOST_LEAVES, default_leaf_size
+from ...planning.tree_build import MOST_LEAVES, count_leaves, default_leaf_size, leaves_of_group
 from ...planning.tree_traversal import TreeWalkConfig, plan_tree_walk
 from ...planning.tuning import Tuning
 from ...profile import DeviceProfile
@@ -23,6 +23,8 @@ class TreePlan:
     config: TreeWalkConfig
     #: number of points of a leaf
     leaf_size: int
+    #: the number of leaves that a group builds, see :func:`~clfrnn.planning.tree_build.leaves_of_group`
+    group_leaves: int
     construction: str
     rebuild_threshold: float
 
@@ -46,6 +48,7 @@ def plan_aabb_tree(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> 
     return TreePlan(
         config=config,
         leaf_size=leaf_size,
+        group_leaves=leaves_of_group(profile, tuning, count_leaves(problem.n, leaf_size)),
         construction=problem.options["construction"],
         rebuild_threshold=problem.options["rebuild_threshold"],
     )
