@@ -13,7 +13,7 @@ class NearestTuning(Section):
 
     #: largest k whose row is held in registers, in float32; in float64, where a place takes three registers, half of it
     register_places: int = number(32, least=0)
-    #: places that are one vector in float32, for devices that compute with vectors; 0 for none (PoCL on two cores: 16
+    #: places that are one vector in float32, for devices that compute with vectors; 0 for none (two cores: 16
     #: neighbors of 262,144 points take half the time)
     vector_places: int = number(0, cpu=8, most=8)
     #: places by which the rows in registers differ, so that programs are few
@@ -23,10 +23,10 @@ class NearestTuning(Section):
     #: the same for each root of k: chance takes that many away in places
     foreseen_of_root: float = number(2.0)
     #: ratio of the neighbors in the ball of a typical point to those foreseen, from which on the reach is shortened
-    #: (PoCL: at 5, halos of 262,144 points took 285 ms in one search and 358 in two)
+    #: (two cores: at 5, halos of 262,144 points took 285 ms in one search and 358 in two)
     crowded: float = number(2.0, cpu=8.0, least=1)
-    #: the same ratio up to which a second search, for sparser places, reaches as far as an even cloud needs (PoCL: at
-    #: 150, clusters took 280 ms; at 9,000, a cloud of three decades took 18 s)
+    #: the same ratio up to which a second search, for sparser places, reaches as far as an even cloud needs (two cores:
+    #: at 150, clusters took 280 ms; at 9,000, a cloud of three decades took 18 s)
     most_foreseen: float = number(256.0, least=1)
     #: share of all points that a ball may hold; for more of them all points are searched at once
     most_of_all: float = number(0.25, most=1)
