@@ -36,6 +36,15 @@ STEPS, ENOUGH = 15, 1.0
 #: the cloud of the comparison with scipy, its k, and the repetitions
 PEER_POINTS, PEER_K, PEER_REPEATS = 262_144, 16, 5
 
+#: ways of searching without a radius
+UNBOUNDED: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
+    "as planned": ("auto", {}),
+    "a shorter reach where points crowd": ("strips", {"nearest": {"crowded": 2.0}}),
+    "the reach of an even cloud": ("strips", {"nearest": {"crowded": 1e9}}),
+    "fewer neighbors foreseen": ("strips", {"nearest": {"foreseen": 1.0}}),
+    "aabb_tree": ("aabb_tree", {}),
+}
+
 #: ways of searching that are compared: the method, and numbers of the tuning
 VARIANTS: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
     "strips, rows in registers": ("strips", {"nearest": {"register_places": 32}}),
@@ -135,21 +144,29 @@ def wall(step: Callable[[], object], repeats: int = PEER_REPEATS) -> float:
     return statistics.median(times)
 
 
-def print_unbounded(session: clfrnn.Session, sizes: tuple[int, ...]) -> None:
-    """The table of searches without a radius, points on the device."""
-    say(session, "milliseconds on the wall clock")
-    click.echo("| cloud | k | clfrnn.nearest | launches |")
-    click.echo("|---|---:|---:|---:|")
-    for task in tasks(session, sizes, tuple(CLOUDS)):
+def print_unbounded(session: clfrnn.Session, sizes: tuple[int, ...], ways: dict[str, Any]) -> None:
+    """The table of searches without a radius, points on the device; times in kernels where the device tells them."""
+    say(session, "milliseconds on the wall clock, and in kernels")
+    click.echo("| cloud | k | way | clfrnn.nearest | in kernels | searches |")
+    click.echo("|---|---:|---|---:|---:|---:|")
+    timing = profiled(session.device)
+    for task in tasks(timing, sizes, tuple(CLOUDS)):
+        host = task.points.get()
+        points = cla.to_device(session.queue, host)
+        for name, (method, numbers) in ways.items():
+            plain, timed_one = (each.with_tuning(each.tuning.but(**numbers)) for each in (session, timing))
 
-        def step(task: Task = task) -> None:
-            clfrnn.nearest(task.points, task.k, session=session)
-            session.queue.finish()
+            def step(points: Any, own: clfrnn.Session, k: int = task.k, method: str = method) -> None:
+                clfrnn.nearest(points, k, method=method, session=own)
+                own.queue.finish()
 
-        taken = wall(step)
-        with session.recorded() as launches:
-            step()
-        click.echo(f"| {task.name} | {task.k} | {taken:.2f} | {len(launches)} |")
+            taken = wall(lambda: step(points, plain))  # noqa: B023 — called at once
+            step(task.points, timed_one)
+            with timed_one.recorded() as launches:
+                step(task.points, timed_one)
+            kernels = sum(1e-6 * (event.profile.end - event.profile.start) for _, event in launches)
+            searches = 1 + sum(launch == "take_short_rows" for launch, _ in launches)
+            click.echo(f"| {task.name} | {task.k} | {name} | {taken:.2f} | {kernels:.2f} | {searches} |")
 
 
 def print_beside_scipy(session: clfrnn.Session) -> None:
@@ -189,7 +206,7 @@ def main(
         if beside:
             print_beside_scipy(clfrnn.Session(device))
         elif unbounded:
-            print_unbounded(clfrnn.Session(device), sizes)
+            print_unbounded(clfrnn.Session(device), sizes, UNBOUNDED)
         else:
             first = dict(list(VARIANTS.items())[:1])
             print_steps(profiled(device), sizes, VARIANTS if by_kernel else first)

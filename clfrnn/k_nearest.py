@@ -16,9 +16,11 @@ from .inputs.arrays import check_context, fetch, take_points
 from .inputs.conditions import arrays_of
 from .inputs.deferred_checks import DeferredChecks
 from .inputs.periodic_box import check_box, survey_in_box
-from .methods import METHODS, Method, choose_method, is_worth_binning
+from .methods import Method, choose_method, is_worth_binning
+from .methods.brute_force import BruteForce
 from .methods.structure import SearchStructure
 from .methods.traversal import Traversal
+from .methods.tree.aabb_tree import AabbTree
 from .period import PeriodicBox
 from .planning.nearest import first_reach, foreseen_neighbors, largest_reach, shorter_reach, spanning_reach
 from .planning.problem import Problem
@@ -234,7 +236,7 @@ class _Search:
             self.session.tuning, n=self.n, k=self.k, low=survey.low, high=survey.high, lengths=self.lengths
         )
         if reach is None or not (reach := self._rounded(reach)) > 0:
-            return self._step_of_all(self.named or METHODS["brute_force"], survey)
+            return self._step_of_all(self.named or BruteForce(), survey)
         even = wider = reach
         if self.named.surveys_occupancy if self.named is not None else self._is_worth_binning():
             survey, reach, wider = self._survey(even)
@@ -317,4 +319,4 @@ class _Search:
             around = bounding_box(self.session, sources).read()
             low, high = tuple(map(min, low, around.low)), tuple(map(max, high, around.high))
         span = spanning_reach(real=self.real, n=self.n, k=self.k, low=low, high=high, lengths=self.lengths)
-        return self._step_of_all(METHODS["aabb_tree"], step.survey, self._rounded(span))
+        return self._step_of_all(AabbTree(), step.survey, self._rounded(span))

@@ -25,8 +25,8 @@ class NearestTuning(Section):
     #: ratio of the neighbors in the ball of a typical point to those foreseen, from which on the reach is shortened
     #: (two cores: at 5, halos of 262,144 points took 285 ms in one search and 358 in two)
     crowded: float = number(2.0, cpu=8.0, least=1)
-    #: the same ratio up to which later searches, for sparser places, reach as far as an even cloud needs (two cores: at 150,
-    #: clusters took 280 ms; at 9,000, a cloud of three decades took 18 s)
+    #: the same ratio up to which later searches, for sparser places, reach as far as an even cloud needs (two cores:
+    #: at 150, clusters took 280 ms; at 9,000, a cloud of three decades took 18 s)
     most_foreseen: float = number(256.0, least=1)
     #: share of all points that a ball may hold; for more of them all points are searched at once
     most_of_all: float = number(0.25, most=1)

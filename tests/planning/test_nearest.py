@@ -1,0 +1,63 @@
+"""Plans of k nearest neighbors: where rows are held, and how far searches reach."""
+
+import math
+
+import numpy as np
+import pytest
+
+from clfrnn.planning.nearest import RowPlan, first_reach, foreseen_neighbors, largest_reach, plan_rows, spanning_reach
+from clfrnn.planning.tuning import Tuning
+
+GPU, CPU = Tuning.default("gpu"), Tuning.default("cpu")
+OPEN = (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("tuning", "k", "real", "images", "plan"),
+    [
+        (GPU, 3, "float", False, RowPlan("registers", 4)),
+        (GPU, 30, "float", False, RowPlan("registers", 32)),
+        (GPU, 33, "float", False, RowPlan("heap")),
+        (GPU, 17, "double", False, RowPlan("heap")),
+        (GPU, 5, "float", True, RowPlan("heap")),
+        (CPU, 1, "float", False, RowPlan("registers", 4, 4)),
+        (CPU, 16, "float", False, RowPlan("registers", 16, 8)),
+        (CPU, 16, "double", False, RowPlan("registers", 16)),
+    ],
+)
+def test_rows(tuning, k, real, images, plan):
+    assert plan_rows(tuning, k=k, real=real, images=images) == plan
+
+
+def test_programs_are_few():
+    assert len({plan_rows(GPU, k=k, real="float", images=False) for k in range(1, 1000)}) <= 11
+
+
+def test_the_first_reach_holds_what_is_foreseen():
+    wanted = foreseen_neighbors(GPU, 16)
+    reach = first_reach(GPU, n=10**6, k=16, low=(0, 0, 0), high=(1, 1, 1), lengths=OPEN)
+    assert math.isclose(4 / 3 * math.pi * reach**3 * 10**6, wanted)
+    flat = first_reach(GPU, n=10**6, k=16, low=(0, 0, 0), high=(1, 1, 0), lengths=OPEN)
+    assert math.isclose(math.pi * flat**2 * 10**6, wanted)
+    assert first_reach(GPU, n=10, k=16, low=(0, 0, 0), high=(1, 1, 1), lengths=OPEN) is None
+    assert first_reach(GPU, n=10**6, k=16, low=(2, 2, 2), high=(2, 2, 2), lengths=OPEN) is None
+    assert first_reach(GPU, n=10, k=16, low=(0, 0, 0), high=(1, 1, 1), lengths=(1.0, 1.0, 1.0)) > 0.5
+
+
+@pytest.mark.parametrize(("real", "dtype"), [("float", np.float32), ("double", np.float64)])
+def test_the_largest_reach_has_a_finite_square(real, dtype):
+    reach = dtype(largest_reach(real))
+    with np.errstate(over="ignore"):
+        assert np.isfinite(reach * reach)
+        assert not np.isfinite(np.nextafter(reach, dtype(np.inf)) ** 2)
+    assert spanning_reach(real=real, n=9, k=20, low=OPEN, high=(1, 1, 1), lengths=OPEN) == largest_reach(real)
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, 1), (1, 26), (1, 27), (5, 4), (5, 500)])
+def test_a_spanning_reach_of_a_box_holds_more_images_than_k(n, k):
+    reach = spanning_reach(real="float", n=n, k=k, low=OPEN, high=(1, 2, 3), lengths=(1.0, 2.0, 3.0))
+    turns = range(-20, 21)
+    farthest = sorted(
+        math.hypot(0.5 + abs(x), 2 * (0.5 + abs(y)), 3 * (0.5 + abs(z))) for x in turns for y in turns for z in turns
+    )
+    assert n * sum(distance <= reach for distance in farthest) > k
