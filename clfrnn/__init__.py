@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .api import build_index, default_session, search
+    from .conditions import Condition
     from .errors import (
         ArgumentError,
         ClfrnnError,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ArgumentError",
     "ClfrnnError",
+    "Condition",
     "DeviceMemoryError",
     "DeviceProfile",
     "Index",
@@ -52,6 +54,7 @@ __all__ = [
 _MODULE_OF = {
     "ArgumentError": "errors",
     "ClfrnnError": "errors",
+    "Condition": "conditions",
     "DeviceMemoryError": "errors",
     "DeviceProfile": "profile",
     "Index": "index",

@@ -12,9 +12,11 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, raise_non_finite, round_radii
+from .conditions import Condition
 from .errors import InvalidInputError
 from .index import Index
 from .inputs.arrays import check_context, fetch, take_points
+from .inputs.conditions import arrays_of
 from .inputs.deferred_checks import DeferredChecks
 from .inputs.periodic_box import check_box, check_images, survey_in_box
 from .lists.query import ListArguments, query_list
@@ -95,6 +97,7 @@ def search(
     sort: str | None = None,
     half: bool = False,
     max_bytes: int | None = None,
+    where: Condition | None = None,
     session: Session | None = None,
     **options: Any,
 ) -> NeighborList:
@@ -113,6 +116,7 @@ def search(
     sort : None, "index" or "distance", the order inside a row
     half : whether each pair is listed once, with ``i < j``; a point and its own image once, by the sign of the shift
     max_bytes : largest number of bytes of the list on the device
+    where : a :class:`Condition`; a pair counts only where it holds
     session : a :class:`Session`; by default that of the device arrays given, else :func:`default_session`
     **options : options of the method, see :doc:`methods`
 
@@ -139,7 +143,7 @@ def search(
     >>> clfrnn.search([[0.0, 0.0], [3.0, 4.0], [9.0, 9.0]], 5.0)[1].tolist()
     [0]
     """
-    session = _choose_session(session, points, queries, radius)
+    session = _choose_session(session, points, queries, radius, *arrays_of(where))
     if is_device_array(radius):
         check_context(session, radius, "radius")
         radius = fetch(session, radius)
@@ -155,7 +159,7 @@ def search(
         queried_once=points if queries is None else queries,
     )
     own_radii = radius if per_query else None
-    given = ListArguments(own_radii, include_self, distances, vectors, sort, half, max_bytes)
+    given = ListArguments(own_radii, include_self, distances, vectors, sort, half, max_bytes, where=where)
     return query_list(Traversal(structure), ListState(session), queries, given, loops=False)
 
 

@@ -9,13 +9,26 @@ import re
 from .errors import InvalidInputError
 from .scanner import check_leaving, check_piece, check_preamble, forbidden_macros
 
-__all__ = ["PIECES", "Argument", "NeighborFunction", "WalkFunction", "walk_function"]
+__all__ = [
+    "PIECES",
+    "WHERE_PIECES",
+    "Argument",
+    "ConditionCode",
+    "NeighborFunction",
+    "WalkFunction",
+    "check_name",
+    "under",
+    "walk_function",
+]
 
 #: The pieces of a function, in the order in which they stand in a kernel.
 PIECES = ("preamble", "arguments", "state", "per_neighbor", "finish")
 
+#: The pieces of a condition, as errors of compilers name them.
+WHERE_PIECES = ("where_preamble", "where_expression")
+
 #: Keywords of the calls that run a function, and names in scope of the code.
-_CALL_KEYWORDS = frozenset({"function", "queries", "radius", "include_self", "self"})
+_CALL_KEYWORDS = frozenset({"function", "queries", "radius", "include_self", "where", "self"})
 _IN_SCOPE = frozenset({"i", "j", "d2", "dx", "shift", "r2", "reach2", "real", "real_vec"})
 
 _ARGUMENT = re.compile(
@@ -35,6 +48,21 @@ class Argument:
     ctype: str
     buffer: bool
     const: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class ConditionCode:
+    """The text of a :class:`~clfrnn.Condition`, without its values: what a walk is compiled with."""
+
+    expression: str
+    preamble: str
+    #: const arrays, and numbers of the type ``real`` or ``int``
+    arguments: tuple[Argument, ...]
+
+    def reads(self, *names: str) -> bool:
+        """Whether the text may read one of these names that are in scope of the expression."""
+        text = f"{self.expression} {self.preamble}"
+        return "##" in text or not set(re.findall(r"[A-Za-z_]\w*", text)).isdisjoint(names)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -99,7 +127,7 @@ class NeighborFunction:
         _check_code(**{name: text for name, text in pieces.items() if name != "arguments"})
         walked = WalkFunction(**pieces)
         for argument in walked.parsed_arguments:
-            _check_name(argument.name)
+            check_name(argument.name, "arguments", "a keyword of visit()")
         object.__setattr__(self, "_walked", walked)
 
 
@@ -120,6 +148,8 @@ class WalkFunction:
     #: the type of the offsets by which it writes the indices of neighbors, a sector of memory at once and nothing else;
     #: "" for other functions
     sectors: str = ""
+    #: a neighbor counts only where it holds; None where every neighbor counts
+    condition: ConditionCode | None = None
 
     def __hash__(self) -> int:
         return self._hash
@@ -159,6 +189,12 @@ def walk_function(function: NeighborFunction) -> WalkFunction:
     return walked
 
 
+@functools.lru_cache(maxsize=256)
+def under(function: WalkFunction, condition: ConditionCode) -> WalkFunction:
+    """The function for those neighbors alone for which the condition holds; the same object for equal arguments."""
+    return dataclasses.replace(function, condition=condition)
+
+
 def _check_code(*, preamble: str, state: str, per_neighbor: str, finish: str) -> None:
     """Raise for code that would break the walk around it."""
     if problem := check_preamble(preamble):
@@ -173,11 +209,11 @@ def _check_code(*, preamble: str, state: str, per_neighbor: str, finish: str) ->
         raise InvalidInputError(f"finish: {problem}")
 
 
-def _check_name(name: str) -> None:
-    """Raise for an argument whose name is a keyword of :meth:`clfrnn.Index.visit` or belongs to the library."""
+def check_name(name: str, where: str, keyword: str) -> None:
+    """Raise for an argument whose name is a `keyword` of the calls that pass it, or belongs to the library."""
     if name in _CALL_KEYWORDS | _IN_SCOPE or name.lower().startswith("frnn_"):
-        why = "a keyword of visit()" if name in _CALL_KEYWORDS else "a name of the library's"
-        raise InvalidInputError(f"arguments: {name!r} is {why}; choose another name")
+        why = keyword if name in _CALL_KEYWORDS else "a name of the library's"
+        raise InvalidInputError(f"{where}: {name!r} is {why}; choose another name")
 
 
 def _parse(declaration: str) -> Argument:

@@ -9,6 +9,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
+from .conditions import Condition
 from .functions import NeighborFunction
 from .lists.query import ListArguments, query_blocks, query_list
 from .lists.state import ListState
@@ -112,18 +113,17 @@ class Index:
         """
         self._last_update = self._updates.apply(points)
 
-    def count(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> cla.Array:
-        """Count the neighbors of each query.
+    def count(
+        self, queries: Any = None, *, radius: Any = None, include_self: bool = False, where: Condition | None = None
+    ) -> cla.Array:
+        """Count the neighbors of each query, into a device array of (m,) int32 that is not waited for.
 
         Parameters
         ----------
         queries : (m, dim); the index's own points when not given
         radius : scalar or (m,), at most that of the index, which is the default
         include_self : whether a point counts as its own neighbor
-
-        Returns
-        -------
-        (m,) int32 device array, not waited for
+        where : a :class:`Condition`; a pair counts only where it holds
 
         Raises
         ------
@@ -134,25 +134,22 @@ class Index:
         -----
         Cost: one visit. On a GPU millions of queries may take another launch and m bytes.
         """
-        return count_neighbors(self._traversal, queries, radius=radius, include_self=include_self)
+        return count_neighbors(self._traversal, queries, radius=radius, include_self=include_self, where=where)
 
-    def nearest(self, queries: Any = None, *, radius: Any = None, include_self: bool = False) -> Nearest:
-        """Find the nearest neighbor of each query; of several at the same distance the one with the lowest index.
+    def nearest(
+        self, queries: Any = None, *, radius: Any = None, include_self: bool = False, where: Condition | None = None
+    ) -> Nearest:
+        """Find the nearest neighbor of each query, not waited for; of several as near the one with the lowest index.
 
         Parameters
         ----------
-        queries, radius, include_self : as for :meth:`count`, which also says what raises
-
-        Returns
-        -------
-        :class:`Nearest`, not waited for
+        queries, radius, include_self, where : as for :meth:`count`, which also says what raises
 
         Notes
         -----
-        Cost: one visit, of what is not farther than the nearest so far; on a GPU also as for :meth:`count`, with 2 m
-        numbers.
+        Cost: as for :meth:`count`, with 2 m numbers, of what is not farther than the nearest so far.
         """
-        return find_nearest(self._traversal, queries, radius=radius, include_self=include_self)
+        return find_nearest(self._traversal, queries, radius=radius, include_self=include_self, where=where)
 
     def visit(
         self,
@@ -161,6 +158,7 @@ class Index:
         *,
         radius: Any = None,
         include_self: bool = False,
+        where: Condition | None = None,
         **arguments: Any,
     ) -> cl.Event:
         """Run your own code for every neighbor of every query.
@@ -168,7 +166,7 @@ class Index:
         Parameters
         ----------
         function : the code, and the declarations of its arguments
-        queries, radius, include_self : as for :meth:`count`, which also says what raises
+        queries, radius, include_self, where : as for :meth:`count`, which also says what raises
         **arguments : values by name: numbers, sequences for vectors, device arrays, and numpy arrays for const pointers
 
         Returns
@@ -186,7 +184,8 @@ class Index:
         -----
         Cost: one visit; a compilation for each kind of query. The size of your buffers is not checked.
         """
-        return visit(self._traversal, function, queries, radius=radius, include_self=include_self, arguments=arguments)
+        asked = {"radius": radius, "include_self": include_self, "where": where}
+        return visit(self._traversal, function, queries, **asked, arguments=arguments)
 
     def query(
         self,
@@ -200,12 +199,13 @@ class Index:
         half: bool = False,
         max_bytes: int | None = None,
         hint: int | None = None,
+        where: Condition | None = None,
     ) -> NeighborList:
         """List every neighbor of each query, in a :class:`NeighborList` on the device.
 
         Parameters
         ----------
-        queries, radius, include_self : as for :meth:`count`, which also says what raises
+        queries, radius, include_self, where : as for :meth:`count`, which also says what raises
         distances, vectors : whether the list has them; with periodic axes, vectors come with shifts
         sort : None, "index" or "distance", the order inside a row
         half : whether each pair is listed once, with ``i < j``; not with `queries` or an array of radii
@@ -223,7 +223,7 @@ class Index:
         the rows are enqueued before that wait; with a `hint` the wait comes when the list is first read. Where pairs
         exceed the hint, or those of the last list by more than an eighth, rows are written once more.
         """
-        given = ListArguments(radius, include_self, distances, vectors, sort, half, max_bytes, hint)
+        given = ListArguments(radius, include_self, distances, vectors, sort, half, max_bytes, hint, where)
         return query_list(self._traversal, self._lists, queries, given, loops=True)
 
     def query_blocks(
@@ -237,13 +237,14 @@ class Index:
         vectors: bool = False,
         sort: str | None = None,
         half: bool = False,
+        where: Condition | None = None,
     ) -> Iterator[NeighborList]:
         """List the neighbors of consecutive ranges of queries, each list within `max_bytes`.
 
         Parameters
         ----------
         max_bytes : largest number of bytes of a list on the device; each list has as many queries as fit
-        queries, radius, include_self, distances, vectors, sort, half : as for :meth:`query`
+        queries, radius, include_self, distances, vectors, sort, half, where : as for :meth:`query`
 
         Returns
         -------
@@ -260,7 +261,7 @@ class Index:
         Cost: one visit for the counts, a visit for each list, 12 bytes for each query on the host, and on a GPU a copy
         of the points for lists with attributes.
         """
-        given = ListArguments(radius, include_self, distances, vectors, sort, half, max_bytes)
+        given = ListArguments(radius, include_self, distances, vectors, sort, half, max_bytes, where=where)
         return query_blocks(self._traversal, queries, given)
 
     def check(self) -> None:
@@ -303,8 +304,7 @@ class Index:
     @property
     def nbytes(self) -> dict[str, int]:
         """The bytes of the index on the device, by buffer."""
-        buffers = self._traversal.structure.buffers()
-        return {name: int(buffer.size) * buffer.dtype.itemsize for name, buffer in buffers.items()}
+        return {name: int(one.size) * one.dtype.itemsize for name, one in self._traversal.structure.buffers().items()}
 
     def explain(self) -> str:
         """Describe how this index searches and why: method, kernels, cells, bytes, candidates for each neighbor.

@@ -12,7 +12,7 @@ Examples
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,6 +61,7 @@ def neighbors(
     half: bool = False,
     box: npt.ArrayLike | None = None,
     periodic: bool | Sequence[bool] = False,
+    where: Callable[..., npt.NDArray[np.bool_]] | None = None,
 ) -> Neighbors:
     """Find every point within `radius` of every query, as clfrnn must find it.
 
@@ -71,6 +72,8 @@ def neighbors(
     queries : (m, dim); the points themselves when not given
     box : (dim,) lengths or (2, dim) corners, rounded to the points' dtype
     periodic : bool, or one for each axis; every image within the radius counts
+    where : ``where(i, j, d2, dx, shift)`` says which pairs count: it takes arrays of (pairs,) or (pairs, dim), as a
+        :class:`clfrnn.Condition` has their elements in scope, and returns (pairs,) bool
 
     Notes
     -----
@@ -102,11 +105,14 @@ def neighbors(
     if queries is None:
         listed = _listed(i, j, shifts, include_self=include_self, half=half)
         i, j, d2, shifts = i[listed], j[listed], d2[listed], shifts[listed]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=count))]).astype(np.int64)
     with np.errstate(all="ignore"):
         vectors = targets[j] - sources[i]
         if lengths is not None:
             vectors = vectors + shifts.astype(targets.dtype) * lengths
+    if where is not None:
+        met = np.asarray(where(i, j, d2, vectors, shifts), bool)
+        i, j, d2, vectors, shifts = i[met], j[met], d2[met], vectors[met], shifts[met]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=count))]).astype(np.int64)
     return Neighbors(offsets, j.astype(np.int32), d2, np.sqrt(d2), vectors, shifts)
 
 

@@ -7,7 +7,16 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["Token", "check_leaving", "check_piece", "check_preamble", "forbidden_macros", "tokens"]
+__all__ = [
+    "Token",
+    "check_leaving",
+    "check_piece",
+    "check_preamble",
+    "forbidden_macros",
+    "forbidden_word",
+    "tokens",
+    "unbalanced",
+]
 
 #: The advice about each kind of problem.
 _LOOP = (
@@ -54,6 +63,8 @@ class Token(NamedTuple):
     directive: int
     #: the macro that it was expanded from, if any
     macro: str = ""
+    #: whether nothing stands between it and the token before it
+    joined: bool = False
 
 
 def tokens(source: str) -> Iterator[Token]:
@@ -61,7 +72,7 @@ def tokens(source: str) -> Iterator[Token]:
 
     Raises ValueError, with the line, for a comment that never ends.
     """
-    line, fresh, inside, directives = 1, True, False, 0
+    line, fresh, inside, directives, joined = 1, True, False, 0, False
     for match in _TOKEN.finditer(source):
         kind, text = match.lastgroup, match[0]
         if kind == "open":
@@ -73,9 +84,10 @@ def tokens(source: str) -> Iterator[Token]:
                 inside = True
                 directives += 1
             fresh = False
-            yield Token(text, line, kind == "name", directives if inside else 0)
+            yield Token(text, line, kind == "name", directives if inside else 0, joined=joined)
         elif kind == "text":
             fresh = False
+        joined = kind in ("name", "number", "mark") or (kind == "space" and text[0] == "\\" and joined)
         line += text.count("\n")
 
 
@@ -89,10 +101,10 @@ def check_piece(source: str, forbidden: dict[str, str]) -> str | None:
     except ValueError as error:
         return f"{error}; {_ALONE}"
     for token in found:
-        if token.is_name and (word := forbidden.get(token.text) or _forbidden_word(token.text)):
+        if token.is_name and (word := forbidden.get(token.text) or forbidden_word(token.text)):
             via = "" if word == token.text else f" (by way of the macro {token.text})"
             return f"line {token.line}: {word}{via}; {_LOOP}"
-    if problem := _unbalanced(found):
+    if problem := unbalanced(found):
         return f"{problem}; {_ALONE}"
     label = _label([token for token in found if not token.directive])
     return label and f"{label}; {_LOOP}"
@@ -119,7 +131,7 @@ def check_preamble(source: str) -> str | None:
     for token in found:
         if token.is_name and _BARRIER.match(token.text):
             return f"line {token.line}: {token.text}; {_APART}"
-    problem = _unbalanced(found)
+    problem = unbalanced(found)
     return problem and f"{problem}; {_ALONE}"
 
 
@@ -134,7 +146,7 @@ def forbidden_macros(preamble: str) -> dict[str, str]:
     for _ in range(len(bodies)):
         for name, words in bodies.items():
             for word in words:
-                if found := leads.get(word) or _forbidden_word(word):
+                if found := leads.get(word) or forbidden_word(word):
                     leads.setdefault(name, found)
     return leads
 
@@ -153,11 +165,12 @@ def _directives(found: list[Token]) -> Iterator[list[Token]]:
             yield list(line)
 
 
-def _forbidden_word(word: str) -> str | None:
+def forbidden_word(word: str) -> str | None:
+    """The word, if code between barriers and inside loops of the library's must not contain it."""
     return word if word in ("return", "goto", "asm", "__asm", "__asm__") or _BARRIER.match(word) else None
 
 
-def _unbalanced(found: list[Token]) -> str | None:
+def unbalanced(found: list[Token]) -> str | None:
     """The first unmatched bracket."""
     waiting: list[Token] = []
     for token in _first_branches(found):

@@ -29,6 +29,7 @@ LAYERS = [
     {"primitives"},
     {"runtime"},
     {"planning"},
+    {"conditions"},
     {"functions", "results", "arrays", "domain", "survey"},
     {"scanner", "profile", "errors", "period"},
 ]

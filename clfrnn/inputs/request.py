@@ -9,6 +9,7 @@ import pyopencl.array as cla
 from ..errors import DeviceMemoryError
 from ..planning.configs import VisitVariant
 from ..runtime.session import Session
+from .conditions import BoundCondition
 from .deferred_checks import Check
 
 __all__ = ["QueryRequest"]
@@ -39,6 +40,8 @@ class QueryRequest(NamedTuple):
     divisible: bool = False
     #: the pending checks of its arrays
     checks: tuple[Check, ...] = ()
+    #: a neighbor counts only where it holds
+    where: BoundCondition | None = None
 
     @property
     def kind(self) -> tuple[Any, ...]:
@@ -49,16 +52,19 @@ class QueryRequest(NamedTuple):
             None if self.radii is not None else self.radius,
             self.include_self,
             self.half,
+            self.where and self.where.kind,
         )
 
     def owned(self, session: Session) -> QueryRequest:
         """The request over copies of the caller's arrays, for lists that may be written again later."""
-        return self._copied(session, [array for array in self._read_by_walks() if self.borrowed])
+        arrays = [array for array in self._read_by_walks() if self.borrowed]
+        return self._copied(session, arrays, condition=True)
 
     def owned_for_blocks(self, session: Session) -> QueryRequest:
         """The request for lists in blocks, which read the queries even where walks read a copy of them."""
         try:
-            return self._copied(session, [self.queries, self.radii] if self.borrowed else [])._replace(divisible=True)
+            arrays = [self.queries, self.radii] if self.borrowed else []
+            return self._copied(session, arrays, condition=True)._replace(divisible=True)
         except DeviceMemoryError:
             return self.owned(session)
 
@@ -71,8 +77,11 @@ class QueryRequest(NamedTuple):
     def _read_by_walks(self) -> tuple[cla.Array | None, ...]:
         return (None if self.reads_copy else self.queries, self.radii)
 
-    def _copied(self, session: Session, arrays: list[cla.Array | None]) -> QueryRequest:
-        copies = {}
+    def _copied(self, session: Session, arrays: list[cla.Array | None], *, condition: bool = False) -> QueryRequest:
+        """The request over copies of these of its arrays, and of those of its `condition`."""
+        copies: dict[str, Any] = {}
+        if condition and self.where is not None:
+            copies["where"] = self.where.owned(session)
         for name, array in (("queries", self.queries), ("radii", self.radii)):
             if array is not None and any(array is each for each in arrays):
                 copies[name] = session.allocate(array.shape, array.dtype, purpose=f"a copy of the {name}")

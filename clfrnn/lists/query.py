@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from ..conditions import Condition
 from ..errors import InvalidInputError
 from ..inputs.request import QueryRequest
 from ..methods.traversal import Traversal
@@ -29,6 +30,7 @@ class ListArguments(NamedTuple):
     half: bool
     max_bytes: int | None
     hint: int | None = None
+    where: Condition | None = None
 
 
 def query_list(
@@ -52,7 +54,14 @@ def query_blocks(traversal: Traversal, queries: Any, given: ListArguments) -> It
 def _check(traversal: Traversal, queries: Any, given: ListArguments) -> tuple[QueryRequest, Columns]:
     """The request and the columns of a list."""
     box = traversal.problem.box
-    request = make_request(traversal, queries, radius=given.radius, include_self=given.include_self, half=given.half)
+    request = make_request(
+        traversal,
+        queries,
+        radius=given.radius,
+        include_self=given.include_self,
+        half=given.half,
+        where=given.where,
+    )
     return request, make_columns(
         distances=bool(given.distances),
         vectors=bool(given.vectors),

@@ -13,8 +13,9 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..domain import padded_radius
+from ..errors import KernelBuildError
 from ..first_pass.base import FirstPass
-from ..functions import WalkFunction
+from ..functions import WalkFunction, under
 from ..inputs.request import QueryRequest
 from ..runtime.program import Kernel
 from ..runtime.scratch import Scratch
@@ -46,9 +47,12 @@ class Traversal:
         """Enqueue `function` with the `values` of its arguments; return the last event, or None without queries.
 
         With `every_candidate` the function runs for each candidate, whatever its distance. With a `first_pass` a count
-        fills it, and the walk of the list after that reads it.
+        fills it, and the walk of the list after that reads it. Where the request has a condition, the function runs for
+        those neighbors alone for which it holds.
         """
         structure, part = self.structure, request.part
+        if request.where is not None:
+            function, values = under(function, request.where.code), (*values, *request.where.values)
         if request.radii is not None:
             reach = (request.radii.base_data, self.dtype.type(self.radius))
         else:
@@ -82,6 +86,8 @@ class Traversal:
 
     def prepare(self, function: WalkFunction, request: QueryRequest, first_pass: FirstPass | None) -> None:
         """Compile the kernels that :meth:`run` would launch, so that later steps of a loop compile nothing."""
+        if request.where is not None:
+            function = under(function, request.where.code)
         for images in self.structure.passes(function, request):
             part = request.part is not None and not self.structure.by_number(function, request, images)
             self._program(function, request, images, part=part, first_pass=first_pass)
@@ -114,7 +120,12 @@ class Traversal:
         if found is None:
             variant = dataclasses.replace(request.variant(images, part=part), **special)
             config = self.structure.config_for(function, variant)
-            kernels, config = self.session.kernels(self.structure.stem, config, function, variant)
+            try:
+                kernels, config = self.session.kernels(self.structure.stem, config, function, variant)
+            except KernelBuildError as error:
+                if request.where is not None:
+                    error.args = (f"{error}{request.where.hint(self.num_points, request.m)}",)
+                raise
             found = self._programs[kind] = kernels["frnn_visit"], config
         return found
 

@@ -51,9 +51,11 @@ def count_for_list(traversal: Traversal, request: QueryRequest, first_pass: Firs
     return rows
 
 
-def count_neighbors(traversal: Traversal, queries: Any, *, radius: Any, include_self: bool) -> cla.Array:
+def count_neighbors(
+    traversal: Traversal, queries: Any, *, radius: Any, include_self: bool, where: Any = None
+) -> cla.Array:
     """See :meth:`clfrnn.Index.count`."""
-    request = make_request(traversal, queries, radius=radius, include_self=include_self)
+    request = make_request(traversal, queries, radius=radius, include_self=include_self, where=where)
     counts = traversal.session.allocate(request.m, INT, purpose="the neighbor counts")
     traversal.session.publish(_count_into(traversal, request, counts), counts)
     return counts
@@ -70,9 +72,9 @@ def _count_into(traversal: Traversal, request: QueryRequest, counts: Counts) -> 
     return unpack_bytes(traversal.session, encoding.packed, counts, unless_zero=encoding.disorder)
 
 
-def find_nearest(traversal: Traversal, queries: Any, *, radius: Any, include_self: bool) -> Nearest:
+def find_nearest(traversal: Traversal, queries: Any, *, radius: Any, include_self: bool, where: Any = None) -> Nearest:
     """See :meth:`clfrnn.Index.nearest`."""
-    request = make_request(traversal, queries, radius=radius, include_self=include_self)
+    request = make_request(traversal, queries, radius=radius, include_self=include_self, where=where)
     indices = traversal.session.allocate(request.m, INT, purpose="the nearest neighbors")
     distances = traversal.session.allocate(request.m, traversal.dtype, purpose="the nearest neighbors' distances")
     traversal.session.publish(_nearest_into(traversal, request, indices, distances), indices, distances)

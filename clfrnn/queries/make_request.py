@@ -10,6 +10,7 @@ import pyopencl.array as cla
 from ..arrays import is_device_array, is_scalar, one_radius, round_radii
 from ..errors import InvalidInputError
 from ..inputs.arrays import take_points, take_radii
+from ..inputs.conditions import BoundCondition, bind_condition
 from ..inputs.deferred_checks import Check, check_largest
 from ..inputs.periodic_box import check_host_near
 from ..inputs.request import QueryRequest
@@ -20,13 +21,14 @@ __all__ = ["make_request", "natural", "request_of_points"]
 
 
 def make_request(
-    traversal: Traversal, queries: Any, *, radius: Any, include_self: bool, half: bool = False
+    traversal: Traversal, queries: Any, *, radius: Any, include_self: bool, half: bool = False, where: Any = None
 ) -> QueryRequest:
     """Check a query's arguments and bring its arrays to the device."""
     structure, session, checks = traversal.structure, traversal.session, traversal.checks
     session.check_process()
     if queries is None and radius is None:
-        return request_of_points(traversal, include_self=bool(include_self), half=bool(half))
+        condition = bind_condition(session, where, traversal.dtype)
+        return request_of_points(traversal, include_self=bool(include_self), half=bool(half), where=condition)
     running: list[Check] = []
     array = bounds = None
     m = traversal.num_points
@@ -71,14 +73,18 @@ def make_request(
         reads_copy=structure.copies_queries and array is not None and bool(order),
         borrowed=is_device_array(queries) or is_device_array(radius),
         checks=tuple(running),
+        where=bind_condition(session, where, traversal.dtype),
     )
 
 
-def request_of_points(traversal: Traversal, *, include_self: bool = False, half: bool = False) -> QueryRequest:
+def request_of_points(
+    traversal: Traversal, *, include_self: bool = False, half: bool = False, where: BoundCondition | None = None
+) -> QueryRequest:
     """The request for the points themselves, as in most loops; positional, as keywords take the host twice as long."""
     structure = traversal.structure
     of_points = traversal.num_points, traversal.radius, None, include_self, half
-    return QueryRequest(None, *of_points, structure.arguments(), structure.images_served(foreign=False))
+    request = QueryRequest(None, *of_points, structure.arguments(), structure.images_served(foreign=False))
+    return request if where is None else request._replace(where=where)
 
 
 def _as_wide(traversal: Traversal, queries: cla.Array) -> cla.Array:

@@ -24,6 +24,7 @@ def visit(
     *,
     radius: Any,
     include_self: bool,
+    where: Any = None,
     arguments: Mapping[str, Any],
 ) -> cl.Event:
     """See :meth:`clfrnn.Index.visit`; `arguments` are the values of those that the function declares."""
@@ -33,7 +34,7 @@ def visit(
             "wrap the code: clfrnn.NeighborFunction(per_neighbor=...)"
         )
     session = traversal.session
-    request = make_request(traversal, queries, radius=radius, include_self=include_self)
+    request = make_request(traversal, queries, radius=radius, include_self=include_self, where=where)
     walked = walk_function(function)
     bound = bind(session, walked, arguments, dtype=traversal.dtype, dim=traversal.dim)
     request = request.without_shared(session, bound.written)

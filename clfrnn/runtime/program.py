@@ -14,7 +14,7 @@ import numpy as np
 import pyopencl as cl
 
 from ..errors import KernelBuildError
-from ..functions import PIECES
+from ..functions import PIECES, WHERE_PIECES
 from ..planning.configs import KernelConfig
 from ..profile import DeviceProfile
 
@@ -25,6 +25,15 @@ _WARNINGS = "-w"
 
 #: Largest number of errors in a user's code that are shown: later errors often follow from the first.
 _MOST_ERRORS = 8
+
+#: The pieces that are a user's, and the argument, the kind and the scope of those of a function and of a condition.
+_USERS = frozenset({*PIECES, *WHERE_PIECES})
+_OF_FUNCTION = (
+    "i, r2, reach2, real, real_vec, the declared arguments and what state declares; "
+    "in per_neighbor also j, d2, dx and shift"
+)
+_FUNCTION = "function", "NeighborFunction", _OF_FUNCTION
+_CONDITION = "where", "Condition", "i, j, d2, dx, shift, r2, real, real_vec and the values that were given by name"
 
 _LINE = re.compile(r'[ \t]*#line (\d+) "(\w+)"')
 _SEVERITY = r"(?:fatal\ )?error|warning|note|remark"
@@ -186,10 +195,12 @@ class ProgramCache:
                 "The exception's `source` holds the numbered text; please report it together with this message."
             )
         found = compile_errors(source, log) or self._errors_by_line(config, source)
+        concerned = [error.piece for error in found] or list(pieces)
+        what, named, scope = _FUNCTION if any(piece in PIECES for piece in concerned) else _CONDITION
         if not found:
             return (
-                f"function: {self._profile}: the driver's compiler refused the kernel with this NeighborFunction in "
-                f"it, and names no line of its pieces.\n{log}\n"
+                f"{what}: {self._profile}: the driver's compiler refused the kernel with this {named} in it, and names "
+                f"no line of its pieces.\n{log}\n"
                 "Something that the pieces declare or #define disturbs the code around them, a variable with the name "
                 "of a built-in function, say: rename it, or take code away until it compiles. The exception's `source` "
                 f"holds the numbered text, with the pieces {', '.join(pieces)}."
@@ -197,10 +208,8 @@ class ProgramCache:
         shown = "\n".join(map(str, found[:_MOST_ERRORS]))
         more = f"\n... and {len(found) - _MOST_ERRORS} more" if len(found) > _MOST_ERRORS else ""
         return (
-            f"function: {self._profile}: the driver's compiler refused the code of this NeighborFunction.\n"
-            f"{shown}{more}\n"
-            "Correct it there. In scope are i, r2, reach2, real, real_vec, the declared arguments and what state "
-            "declares; in per_neighbor also j, d2, dx and shift. The exception's `source` holds the whole kernel."
+            f"{what}: {self._profile}: the driver's compiler refused the code of this {named}.\n{shown}{more}\n"
+            f"Correct it there. In scope are {scope}. The exception's `source` holds the whole kernel."
         )
 
     def _errors_by_line(self, config: KernelConfig, source: str) -> list[CompileError]:
@@ -260,7 +269,7 @@ def compile_errors(source: str, log: str, *, named: bool = True) -> list[Compile
 
 def _pieces(source: str) -> dict[str, tuple[int, list[str]]]:
     """The user's pieces in `source` by name: the number of their first line in the whole text, and their lines."""
-    return {name: (first, lines) for name, first, lines in _spans(source.split("\n")) if name in PIECES}
+    return {name: (first, lines) for name, first, lines in _spans(source.split("\n")) if name in _USERS}
 
 
 def _spans(lines: Sequence[str]) -> Iterator[tuple[str, int, list[str]]]:

@@ -4,6 +4,7 @@
 ## /traversal/visit.mako declares.
 ## Config fields used: width, unrolled, fused, bits, inline, images, first_pass.
 <%namespace name="simd_batch" file="/traversal/simd_batch.mako"/>
+<%namespace name="condition" file="/traversal/condition.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="hit_mask" file="/first_pass/hit_mask.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
@@ -44,7 +45,7 @@
         ${geometry.differences(image)}
         const real frnn_excess = ${geometry.excess()};
         frnn_closest = fmin(frnn_closest, fabs(frnn_excess));
-        frnn_count += FRNN_SIGN(frnn_excess) & ${visit.included(image, function, "frnn_t")};
+        frnn_count += FRNN_SIGN(frnn_excess) & ${visit.included(image, function, "frnn_t")} ${condition.and_holds(function, image)};
     }
     if (frnn_closest <= frnn_margin) {
         frnn_count = frnn_before_run;
@@ -57,12 +58,12 @@
 % if first_pass == "write_mask":
     // A query with more neighbors than it has words writes only as many. Its count shows that to the walk behind it.
     for (; frnn_t < frnn_stop; frnn_t += ${width}) {
-        ${simd_batch.test(image, "frnn_t", "frnn_stop", visit.counts_itself(function), visit.excludes_by_place(function))}
+        ${simd_batch.test(image, "frnn_t", "frnn_stop", visit.counts_itself(function), visit.excludes_by_place(function), function)}
         ${simd_batch.store_places("frnn_t", ("global", "frnn_query_words"), "frnn_count", "frnn_count <= frnn_mask_words")}
     }
 % elif function.light:
     for (; frnn_t < frnn_stop; frnn_t += ${width}) {
-        ${simd_batch.test(image, "frnn_t", "frnn_stop", visit.counts_itself(function), visit.excludes_by_place(function))}
+        ${simd_batch.test(image, "frnn_t", "frnn_stop", visit.counts_itself(function), visit.excludes_by_place(function), function)}
         frnn_counted -= frnn_near;
     }
 % else:
@@ -104,14 +105,15 @@
         for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
             ${point_layout.load_candidate("frnn_t + frnn_k")}
             ${geometry.differences(image)}
-            const int frnn_near = (${geometry.squared_distance()} <= reach2) & ${visit.included(image, function, "frnn_t + frnn_k")};
+            const int frnn_near = (${geometry.squared_distance()} <= reach2) & ${visit.included(image, function, "frnn_t + frnn_k")} ${condition.and_holds(function, image)};
             frnn_hits += frnn_hits + frnn_near;
         }
 </%def>
 
 <%def name="fused_word(function, image)">
 ## As fused_run. Where the query's own point is excluded by its place, its bit is cleared at the end.
-<% by_place = visit.excludes_by_place(function) %>\
+## A condition that reads j is not evaluated for it.
+<% by_place = visit.excludes_by_place(function) and not condition.reads(function, "j") %>\
         real frnn_closest = INFINITY;
 #pragma unroll ${unrolled[0]}
         for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
@@ -119,7 +121,7 @@
             ${geometry.differences(image)}
             const real frnn_excess = ${geometry.excess()};
             frnn_closest = fmin(frnn_closest, fabs(frnn_excess));
-            frnn_hits += frnn_hits + (FRNN_SIGN(frnn_excess) & ${"1" if by_place else visit.included(image, function)});
+            frnn_hits += frnn_hits + (FRNN_SIGN(frnn_excess) & ${"1" if by_place else visit.included(image, function, "frnn_t + frnn_k")} ${condition.and_holds(function, image)});
         }
         if (frnn_closest <= frnn_margin) {
             frnn_hits = 0;

@@ -2,7 +2,8 @@
 ## In scope: frnn_sorted, in columns, and frnn_n, the number of its points; what begin_query of /traversal/visit.mako declares.
 ## A batch may begin with the last candidate of a run. What it then loads behind the run does not count.
 ## No built-in function is called for loads, stores or bits: PoCL 3.0 compiles each as a call, which takes as long as a batch.
-## Config fields used: dim, real, components, width, foreign, half, periodic, images.
+## Config fields used: dim, real, components, vector_length, width, foreign, half, periodic, images.
+<%namespace name="condition" file="/traversal/condition.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%def name="types(chosen)">
 // ${width} numbers at any address that suits one of them.
@@ -28,8 +29,9 @@ ${"ulong" if width == 8 else "uint"}
 ${"long" if real == "double" else "int"}${width}
 </%def>
 
-<%def name="test(image, first, stop, counts_itself, by_place)">
+<%def name="test(image, first, stop, counts_itself, by_place, function=None)">
 ## counts_itself: the query's own point counts as any other; by_place: it is excluded by its place. See /traversal/visit.mako.
+## function: its condition is tested as well.
     // frnn_near is -1 for each candidate that is a neighbor.
 % if image == "any":
     ${own_images(first)}
@@ -37,8 +39,33 @@ ${"long" if real == "double" else "int"}${width}
 % for k, component in enumerate(components):
     const ${real}${width} frnn_d${k} = ${coordinate_difference(k, component, image, first)};
 % endfor
+% if function is not None and function.condition:
+    // The condition is evaluated for the candidates within reach alone: others may lie behind the run, and have no number.
+    // Those that it rejects are taken away, because compilers then find nothing to do for a condition that always holds.
+    const ${real}${width} frnn_squares = ${geometry.squared_distance()};
+    const ${integers()} frnn_within = (frnn_squares <= reach2)\
+ & (${places(first)} < ${stop})${included(image, first, counts_itself, by_place)}, frnn_ids = ${ids(first)};
+    const ${integers()} frnn_near = frnn_within & ~(${integers()})(
+% for lane in [f"s{k:x}" for k in range(width)]:
+        -(frnn_within.${lane} && !${condition.holds(function, f"frnn_squares.{lane}", capture(difference, lane), capture(shift, image, lane), f"(int)frnn_ids.{lane}")})${")" if loop.last else ","}
+% endfor
+        ;
+% else:
     const ${integers()} frnn_near = (${geometry.squared_distance()} <= reach2)\
  & (${places(first)} < ${stop})${included(image, first, counts_itself, by_place)};
+% endif
+</%def>
+
+<%def name="difference(lane)" filter="trim">
+(real_vec)(${", ".join([f"frnn_d{k}.{lane}" for k in range(dim)] + ["0"] * (vector_length - dim))})
+</%def>
+
+<%def name="shift(image, lane)" filter="trim">
+% if periodic and image != "plain":
+(frnn_shift)(${", ".join([f"(int)frnn_s{k}.{lane}" if image == "any" else "0" if k and image == "along" else f"frnn_base{k}" for k in range(dim)] + ["0"] * (vector_length - dim))})
+% else:
+(frnn_shift)(0)
+% endif
 </%def>
 
 <%def name="coordinate_difference(k, component, image, first)" filter="trim">

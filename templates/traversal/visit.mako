@@ -5,6 +5,7 @@
 ## Config fields used: dim, components, work_group_size, registers, width, fused, by_place, periodic, packed, foreign,
 ## radii, half, part, inline, images, first_pass.
 <%namespace name="simd_batch" file="/traversal/simd_batch.mako"/>
+<%namespace name="condition" file="/traversal/condition.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="hit_mask" file="/first_pass/hit_mask.mako"/>
 <%namespace name="neighbor_buffer" file="/first_pass/neighbor_buffer.mako"/>
@@ -26,6 +27,7 @@ int frnn_min(const int a, const int b) { return min(a, b); }
 int frnn_max(const int a, const int b) { return max(a, b); }
 % endif
 ${periodic_images.functions()}
+${condition.functions(function)}
 ${piece(function, "preamble")}
 #pragma OPENCL FP_CONTRACT OFF
 % if inline:
@@ -78,6 +80,7 @@ ${arguments()}
     ,
 ${piece(function, "arguments")}
 % endif
+    ${condition.parameters(function)}
 )
 {
 % if first_pass in ("write_mask", "read_mask"):
@@ -141,8 +144,9 @@ ${getattr(function, name)}
 
 <%def name="counts_itself(function)">
 ## Whether the query's own point is counted as any other and subtracted at the end, which spares a test for each
-## candidate. Not where each query has a radius and goes by itself: counts over cells are slower that way.
-<% return function.light and (packed or not radii) and not (foreign or half or inline or periodic or first_pass) %></%def>
+## candidate. Not where each query has a radius and goes by itself: counts over cells are slower that way. Nor where a
+## condition reads j, as its author need not think of a pair of a point with itself.
+<% return function.light and (packed or not radii) and not (foreign or half or inline or periodic or first_pass or condition.reads(function, "j")) %></%def>
 
 <%def name="sums_batches(function)">
 ## Whether candidates are counted as a vector, with a sum for each position in a batch.
@@ -168,19 +172,25 @@ ${"(j >= frnn_excluded)" if half else "(j != frnn_excluded)"}
 </%def>
 
 <%def name="offer(function, image, within='(d2 <= reach2)', place='', known='')">
-## Runs the function for a candidate that is a neighbor. `within` and `known` replace the tests of its distance and of
-## whether it is included, where their results are known. place: the candidate's place, if it has one.
+## Runs the function for a candidate that is a neighbor. `within` and `known` replace the tests of its distance, and of
+## whether it is included and meets the condition, where their results are known. place: the candidate's place, if it has one.
     {
         ${geometry.differences(image)}
         const real d2 = ${geometry.squared_distance()};
         if (${within} & ${known or included(image, function, place)}) {
             const real_vec dx = ${geometry.difference()};
             const frnn_shift shift = ${geometry.shift(image)};
+% if function.condition and not known:
+            if (${condition.holds(function)}) {
+% endif
             ${neighbor_buffer.append()}
             do {
                 ${"//@ END" if inline else ""}
                 ${piece(function, "per_neighbor")}
             } while (0);
+% if function.condition and not known:
+            }
+% endif
         }
     }
 </%def>
@@ -195,7 +205,7 @@ ${"(j >= frnn_excluded)" if half else "(j != frnn_excluded)"}
 % for k, component in enumerate(components):
         const real frnn_d${k} = frnn_q${component} - frnn_q${component};
 % endfor
-        frnn_count -= !frnn_keep_self & (${geometry.squared_distance()} <= reach2);
+        frnn_count -= !frnn_keep_self & (${geometry.squared_distance()} <= reach2) ${condition.and_holds(function, "plain", "i")};
 % endif
 % if first_pass == "write_mask":
         ${hit_mask.end()}

@@ -1,4 +1,5 @@
 <%include file="/common/geometry.mako"/>
+<%namespace name="condition" file="/traversal/condition.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="node_boxes" file="/tree/node_boxes.mako"/>
 <%namespace name="packets" file="/tree/packets.mako"/>
@@ -135,8 +136,9 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
 </%def>
 
 <%def name="together(function)">
-## With `whole`, a leaf that lies within reach as a whole is counted without a test of its points.
-<% whole = many and function.light and not (half or periodic or first_pass) %>\
+## With `whole`, a leaf that lies within reach as a whole is counted without a test of its points. Not where a condition
+## decides about each of them.
+<% whole = many and function.light and not (half or periodic or first_pass or condition.reads(function, "j", "d2", "dx", "shift")) %>\
     ${visit.begin_query(function, "frnn_active")}
     ${packets.begin_packet()}
 % if whole:

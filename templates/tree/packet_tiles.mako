@@ -4,11 +4,12 @@
 ## In scope: what /tree/packets.mako and /tree/packet_bands.mako declare.
 ## Barriers stand in a loop that all bands run equally often.
 ## Config fields used: dim, layout, unrolled, foreign, images, band, bands, chunk, word.
+<%namespace name="condition" file="/traversal/condition.mako"/>
 <%namespace name="packet_bands" file="/tree/packet_bands.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="visit" file="/traversal/visit.mako"/>
 ## Whether the numbers of candidates are loaded.
-<%def name="needs_ids(function)"><% return not function.light or not (foreign or visit.counts_itself(function)) %></%def>
+<%def name="needs_ids(function)"><% return not function.light or not (foreign or visit.counts_itself(function)) or condition.reads(function, "j") %></%def>
 <%def name="columns(function)"><% return range(dim + needs_ids(function)) %></%def>
 ## What a work-item fetches of the next chunk: for each point the point's position in the chunk, and the variable and
 ## the column of each of its numbers.
@@ -41,7 +42,7 @@ frnn_chunks[${f"{column * bands * (chunk + 1)} + " if column else ""}frnn_chunk_
                     frnn_bits = ${packet_bands.of_band("frnn_touched_bits", "frnn_word")};
 % if whole:
                     const uint frnn_partly = ${packet_bands.of_band("frnn_partial_bits", "frnn_word")};
-                    frnn_count += frnn_searches ? frnn_count_bits(frnn_bits & ~frnn_partly) * frnn_leaf_size : 0;
+                    frnn_count += frnn_searches ${condition.of_query(function)} ? frnn_count_bits(frnn_bits & ~frnn_partly) * frnn_leaf_size : 0;
                     frnn_bits &= frnn_partly;
 % endif
                 }
@@ -126,6 +127,8 @@ ${point_layout.coordinate(column, f"frnn_t + {at} + frnn_in_band", "frnn_sorted"
 % endif
 % if needs_ids(function):
                     const int j = FRNN_LANE_ID(${"frnn_candidate.s3" if layout == "records" else chunk_number(dim, at)});
+% elif function.condition:
+                    const int j = -1;  // the condition does not read it
 % endif
 % for k in range(dim):
                     const real frnn_p${k} = ${f"frnn_candidate.s{k}" if layout == "records" else chunk_number(k, at)};

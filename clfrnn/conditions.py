@@ -1,0 +1,229 @@
+"""Condition: an expression of a pair and its values; a search with it finds only the neighbors for which it holds."""
+
+from __future__ import annotations
+
+import re
+import sys
+import weakref
+from collections.abc import Hashable, Mapping
+from typing import Any, final
+
+import numpy as np
+import pyopencl.array as cla
+
+from .arrays import is_device_array
+from .errors import InvalidInputError
+from .functions import Argument, ConditionCode, check_name
+from .scanner import check_preamble, forbidden_macros, forbidden_word, tokens, unbalanced
+
+__all__ = ["Condition", "parts_of"]
+
+_ADVICE = "a condition is one expression: compare with ==, combine with && and ||, choose with ? :, call functions"
+
+_STATEMENTS = frozenset(["if", "else", "for", "while", "do", "switch", "case", "default", "break", "continue"])
+_COMPOUND = frozenset("+-*/%&|^")
+
+#: The type in OpenCL C of an array's numbers.
+_CTYPES = {
+    np.dtype(bool): "uchar",
+    np.dtype(np.int8): "char",
+    np.dtype(np.uint8): "uchar",
+    np.dtype(np.int16): "short",
+    np.dtype(np.uint16): "ushort",
+    np.dtype(np.int32): "int",
+    np.dtype(np.uint32): "uint",
+    np.dtype(np.int64): "long",
+    np.dtype(np.uint64): "ulong",
+    np.dtype(np.float32): "float",
+    np.dtype(np.float64): "double",
+}
+_INT = np.iinfo(np.int32)
+
+#: Words of OpenCL C that name nothing of a user's.
+_WORDS = re.compile(
+    r"""^_*(auto|break|case|const|constant|continue|default|do|else|enum|extern|for|global|goto|if|inline|kernel|local
+    |private|register|restrict|return|signed|sizeof|static|struct|switch|typedef|union|unsigned|void|volatile|while
+    |bool|size_t|(u?(char|short|int|long)|half|float|double)(2|3|4|8|16)?)_*$""",
+    re.VERBOSE,
+)
+
+
+@final
+class Condition:
+    """An expression that a pair must satisfy to count: ``where=`` of searches, queries, counts and visits.
+
+    Parameters
+    ----------
+    expression : one expression of OpenCL C; a pair counts where it is not zero
+    preamble : stands before the kernel: functions, types, ``#define``
+    **values : what the expression names. Arrays, of numpy or on the device, of any shape and length, are ``global const
+        T *`` of their flat numbers; floats are numbers of the points' type, ``real``, and ints are ``int``. Lists of
+        floats are arrays of ``real``. Host arrays are copied here; device arrays are read at each search.
+
+    Raises
+    ------
+    InvalidInputError
+        The expression has a statement, an assignment, ``return``, ``goto`` or a barrier; or a name is in use; or a
+        value is neither a number nor an array of numbers.
+
+    Notes
+    -----
+    In scope are ``int i, j``, the indices of query and neighbor in the caller's arrays; ``d2``, the squared distance;
+    ``dx``, the vector from query to neighbor with its shift; ``shift``, the periodic image of the neighbor in integers;
+    ``r2``, the squared radius; and the types ``real`` and ``real_vec``. The expression is evaluated for pairs within
+    the radius alone, any number of times, so functions that it calls must not write. With ``half=True`` it must be
+    symmetric: it is evaluated for one of (i, j) and (j, i). Whether indices fit your arrays is not checked.
+
+    Cost: one compilation for each text and kind of query; a condition of numbers and device arrays that is used again
+    compiles nothing and copies nothing, and host arrays are copied to each session once.
+
+    Examples
+    --------
+    >>> import clfrnn
+    >>> points = [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]]
+    >>> others = clfrnn.Condition("kind[i] != kind[j]", kind=[0, 0, 1])
+    >>> clfrnn.build_index(points, 3.0).count(where=others).get().tolist()
+    [1, 1, 2]
+    """
+
+    __slots__ = ("__weakref__", "_code", "_taken", "_values")
+
+    def __init__(self, /, expression: str, preamble: str = "", **values: Any) -> None:
+        for name, text in (("expression", expression), ("preamble", preamble)):
+            if not isinstance(text, str):
+                raise InvalidInputError(
+                    f"{name}: expected OpenCL C in a str, got {type(text).__name__}; pass the text of the code"
+                )
+        if problem := check_preamble(preamble):
+            raise InvalidInputError(f"preamble: {problem}")
+        if problem := _check_expression(expression, forbidden_macros(preamble)):
+            raise InvalidInputError(f"expression: {problem}")
+        found = {name: _take(name, value) for name, value in values.items()}
+        self._code = ConditionCode(expression, preamble, tuple(argument for argument, _ in found.values()))
+        self._values: dict[str, Any] = {name: value for name, (_, value) in found.items()}
+        #: by session, what was made of the values on its device
+        self._taken: weakref.WeakKeyDictionary[Any, dict[Hashable, Any]] = weakref.WeakKeyDictionary()
+
+    @property
+    def expression(self) -> str:
+        """The expression."""
+        return self._code.expression
+
+    @property
+    def preamble(self) -> str:
+        """The code before the kernel."""
+        return self._code.preamble
+
+    def __repr__(self) -> str:
+        shown = [repr(self.expression)]
+        if self.preamble:
+            shown.append(f"preamble={self.preamble!r}")
+        for name, value in self._values.items():
+            array = isinstance(value, (np.ndarray, cla.Array))
+            shown.append(f"{name}=<{value.dtype} {value.shape}>" if array else f"{name}={value!r}")
+        return f"Condition({', '.join(shown)})"
+
+
+def parts_of(condition: Condition) -> tuple[ConditionCode, Mapping[str, Any], Any]:
+    """The text of a condition, its values by name, and what was made of them, by session."""
+    return condition._code, condition._values, condition._taken  # noqa: SLF001 — users see two texts alone
+
+
+def _check_expression(source: str, macros: dict[str, str]) -> str | None:
+    """The first thing in `source` that is no part of an expression, with its line and advice; None without any.
+
+    `macros` are those of the preamble that expand to forbidden words, with the word.
+    """
+    try:
+        found = list(tokens(source))
+    except ValueError as error:
+        return f"{error}; {_ADVICE}"
+    if not found:
+        return f"expected an expression, got {source!r}; {_ADVICE}"
+    for k, token in enumerate(found):
+        word = token.text if token.text in _STATEMENTS else macros.get(token.text) or forbidden_word(token.text)
+        if token.is_name and word:
+            via = "" if word == token.text else f" (by way of the macro {token.text})"
+            return f"line {token.line}: {word}{via}; {_ADVICE}"
+        if token.text in (";", "{", "}", "#"):
+            return f"line {token.line}: '{token.text}'; {_ADVICE}"
+        # what the marks before this one, with nothing between them, make of it
+        before = "".join(each.text for each in found[max(0, k - 2) : k] if not each.is_name)[-2:]
+        if written := _assignment(token.text, before if token.joined else "", _behind(found, k)):
+            return f"line {token.line}: '{written}' assigns; {_ADVICE}"
+    problem = unbalanced(found)
+    return problem and f"{problem}; {_ADVICE}"
+
+
+def _behind(found: list[Any], k: int) -> str:
+    """The token behind the k-th one, where nothing stands between them."""
+    return found[k + 1].text if k + 1 < len(found) and found[k + 1].joined else ""
+
+
+def _assignment(text: str, before: str, behind: str) -> str:
+    """The operator that ends with the mark `text`, if it assigns, by the marks `before` it and the one `behind` it."""
+    last = before[-1:]
+    if text in "+-" and last == text:
+        return 2 * text
+    if text != "=" or behind == "=" or last in ("=", "!"):
+        return ""
+    if last and last in "<>":
+        return f"{before}=" if before == 2 * last else ""
+    return f"{last}=" if last and last in _COMPOUND else "="
+
+
+def _take(name: str, value: Any) -> tuple[Argument, Any]:
+    """The declaration of a value, and the value as it is held: an int, a float, an array."""
+    check_name(name, "where", "a keyword of searches")
+    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or _WORDS.match(name):
+        raise InvalidInputError(f"{name}: this is no name for a value in OpenCL C; choose another one")
+    if is_device_array(value):
+        return Argument(name, _ctype(name, value.dtype), buffer=True, const=True), value
+    array, listed = _host(name, value), isinstance(value, (list, tuple))
+    if array.ndim == 0:
+        return _number(name, array.item())
+    if listed and array.dtype.kind == "f":
+        return Argument(name, "real", buffer=True, const=True), array
+    if listed and array.dtype.kind == "i" and array.min(initial=0) >= _INT.min and array.max(initial=0) <= _INT.max:
+        array = array.astype(np.int32)
+    return Argument(name, _ctype(name, array.dtype), buffer=True, const=True), array
+
+
+def _host(name: str, value: Any) -> np.ndarray[Any, Any]:
+    """A copy of a number or a host array, contiguous and in native byte order."""
+    try:
+        array = np.array(value, order="C", copy=True)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise InvalidInputError(
+            f"{name}: expected a number or an array of numbers, got {type(value).__name__} that numpy cannot convert "
+            f"({error}); pass a rectangular array"
+        ) from None
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise InvalidInputError(
+            f"{name}: expected a number or an array of numbers, got {type(value).__name__} of dtype {array.dtype}; "
+            "convert it to integers, float32 or float64"
+        )
+    # Masked arrays exist only where numpy.ma is loaded.
+    if "numpy.ma" in sys.modules and np.ma.is_masked(value):
+        raise InvalidInputError(f"{name}: expected plain numbers, got a masked array; fill it first")
+    narrow = array.dtype.kind == "f" and array.dtype.itemsize == 2
+    return array.astype(np.float32 if narrow else array.dtype.newbyteorder("="), copy=False)
+
+
+def _number(name: str, number: float) -> tuple[Argument, Any]:
+    if isinstance(number, float):
+        return Argument(name, "real", buffer=False, const=True), number
+    if not _INT.min <= int(number) <= _INT.max:
+        raise InvalidInputError(
+            f"{name}: expected an int of 32 bits, got {number}; pass an array of one int64, and write {name}[0]"
+        )
+    return Argument(name, "int", buffer=False, const=True), int(number)
+
+
+def _ctype(name: str, dtype: np.dtype[Any]) -> str:
+    if dtype not in _CTYPES:
+        raise InvalidInputError(
+            f"{name}: expected an array of integers, float32 or float64, got {dtype}; pass an array of plain numbers, "
+            "several for each row if need be, and index it by row"
+        )
+    return _CTYPES[dtype]
