@@ -147,7 +147,7 @@ def _check_expression(source: str, macros: dict[str, str]) -> str | None:
             return f"line {token.line}: {word}{via}; {_ADVICE}"
         if token.text in (";", "{", "}", "#"):
             return f"line {token.line}: '{token.text}'; {_ADVICE}"
-        # what the marks before this one, with nothing between them, make of it
+        # what the tokens before this one, with nothing between them, make of it
         before = "".join(each.text for each in found[max(0, k - 2) : k] if not each.is_name)[-2:]
         if written := _assignment(token.text, before if token.joined else "", _behind(found, k)):
             return f"line {token.line}: '{written}' assigns; {_ADVICE}"
@@ -161,7 +161,7 @@ def _behind(found: list[Any], k: int) -> str:
 
 
 def _assignment(text: str, before: str, behind: str) -> str:
-    """The operator that ends with the mark `text`, if it assigns, by the marks `before` it and the one `behind` it."""
+    """The operator that ends with `text`, if it assigns, by what stands `before` it and `behind` it."""
     last = before[-1:]
     if text in "+-" and last == text:
         return 2 * text

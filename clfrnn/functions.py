@@ -59,6 +59,11 @@ class ConditionCode:
     #: const arrays, and numbers of the type ``real`` or ``int``
     arguments: tuple[Argument, ...]
 
+    @property
+    def gathers(self) -> bool:
+        """Whether it may read arrays, which a CPU cannot do for a vector of candidates at once."""
+        return any(argument.buffer for argument in self.arguments)
+
     def reads(self, *names: str) -> bool:
         """Whether the text may read one of these names that are in scope of the expression."""
         text = f"{self.expression} {self.preamble}"

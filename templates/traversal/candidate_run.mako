@@ -55,16 +55,17 @@
 </%def>
 
 <%def name="batched_run(function, image)">
+% if function.light and not condition.gathers(function):
 % if first_pass == "write_mask":
     // A query with more neighbors than it has words writes only as many. Its count shows that to the walk behind it.
+% endif
     for (; frnn_t < frnn_stop; frnn_t += ${width}) {
         ${simd_batch.test(image, "frnn_t", "frnn_stop", visit.counts_itself(function), visit.excludes_by_place(function), function)}
+% if first_pass == "write_mask":
         ${simd_batch.store_places("frnn_t", ("global", "frnn_query_words"), "frnn_count", "frnn_count <= frnn_mask_words")}
-    }
-% elif function.light:
-    for (; frnn_t < frnn_stop; frnn_t += ${width}) {
-        ${simd_batch.test(image, "frnn_t", "frnn_stop", visit.counts_itself(function), visit.excludes_by_place(function), function)}
+% else:
         frnn_counted -= frnn_near;
+% endif
     }
 % else:
     // Some batches at a time: the places of the candidates within reach are stored beside each other without a branch,
@@ -73,12 +74,18 @@
         const int frnn_end_of_some = frnn_min(frnn_stop - frnn_t, ${16 * width}) + frnn_t;
         int frnn_found[${17 * width}], frnn_many = 0;
         for (; frnn_t < frnn_end_of_some; frnn_t += ${width}) {
-            ${simd_batch.test(image, "frnn_t", "frnn_end_of_some", counts_itself=False, by_place=False)}
+            ${simd_batch.test(image, "frnn_t", "frnn_end_of_some", visit.counts_itself(function), by_place=False)}
             ${simd_batch.store_places("frnn_t", ("private", "frnn_found"), "frnn_many")}
         }
         for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
             ${point_layout.load_candidate("frnn_found[frnn_k]")}
+% if first_pass == "write_mask":
+            ${geometry.differences(image)}
+            if (frnn_count < frnn_mask_words) frnn_query_words[frnn_count] = frnn_found[frnn_k];
+            frnn_count += ${visit.included(image, function)} ${condition.and_holds(function, image)};
+% else:
             ${visit.offer(function, image, within="1")}
+% endif
         }
     }
 % endif

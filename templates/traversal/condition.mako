@@ -54,4 +54,5 @@ frnn_where(i, ${j}, ${d2}, ${dx}, ${shift}, r2${"".join(f", frnn_where_{each.nam
 % endif
 </%def>
 
+<%def name="gathers(function)"><% return bool(function.condition and function.condition.gathers) %></%def>
 <%def name="reads(function, *names)"><% return bool(function.condition and function.condition.reads(*names)) %></%def>

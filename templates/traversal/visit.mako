@@ -47,7 +47,7 @@ ${walk(function)}
 }
 % else:
 % if width > 1:
-${simd_batch.types(chosen=first_pass == "write_mask" or not function.light)}
+${simd_batch.types(chosen=first_pass == "write_mask" or not function.light or condition.gathers(function))}
 % endif
 % if first_pass in ("write_mask", "read_mask"):
 ${hit_mask.types()}
@@ -150,7 +150,7 @@ ${getattr(function, name)}
 
 <%def name="sums_batches(function)">
 ## Whether candidates are counted as a vector, with a sum for each position in a batch.
-<% return function.light and width > 1 and first_pass != "write_mask" %></%def>
+<% return function.light and width > 1 and first_pass != "write_mask" and not condition.gathers(function) %></%def>
 
 <%def name="excludes_by_place(function)">
 ## Whether the query's own point is excluded by its place, so that no ids are loaded.
