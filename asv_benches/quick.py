@@ -2,8 +2,9 @@
 
 With ``--beside``, what a periodic box and a user's function cost beside a bare count, on the uniform clouds; with
 ``--foreign``, what queries cost there that are no points, in random order; with ``--carried``, what lists cost there
-that carry more than numbers; with ``--kernels``, what each kernel of a step takes; with ``--ordered``, steps of points
-that come in the order of space, and of the same ones moved, beside those in random order.
+that carry more than numbers; with ``--where``, what a condition on pairs costs there; with ``--kernels``, what each
+kernel of a step takes; with ``--ordered``, steps of points that come in the order of space, and of the same ones moved,
+beside those in random order.
 
 Device time is the last event's end minus the first event's start, on a queue with profiling; wall time that of the same
 step in a session as users have it, or with ``--loop`` its share of a loop whose last step alone is waited for. Points
@@ -26,6 +27,7 @@ import clfrnn
 from clfrnn.errors import ClfrnnError
 
 from .benchmarks.common import WARM_UP, Seconds, has_event_times, in_order, profiled
+from .conditions import print_conditions
 from .named import LARGE, SMALL, STEPS, Step, is_uniform, milliseconds, moved
 from .provenance import say
 from .queries import print_beside, print_carried, print_foreign
@@ -227,6 +229,7 @@ def print_steps(
 @click.option("--beside", "compared", is_flag=True, help="Periodic boxes and a user's function beside a bare count.")
 @click.option("--foreign", "by_others", is_flag=True, help="Queries that are no points.")
 @click.option("--carried", "by_contents", is_flag=True, help="Lists with distances, with vectors, and sorted ones.")
+@click.option("--where", "by_condition", is_flag=True, help="Counts and lists under a condition on pairs.")
 @click.option("--kernels", "by_kernel", is_flag=True, help="What each kernel of a step takes.")
 @click.option("--ordered", "by_order", is_flag=True, help="Points that come in order beside those that do not.")
 @click.option("--scipy", "with_scipy", is_flag=True, help="scipy's cKDTree beside ours, in the same run.")
@@ -240,6 +243,7 @@ def main(
     compared: bool,
     by_others: bool,
     by_contents: bool,
+    by_condition: bool,
     by_kernel: bool,
     by_order: bool,
     with_scipy: bool,
@@ -255,6 +259,8 @@ def main(
             print_foreign(session, named, method)
         elif by_contents:
             print_carried(session, named, method)
+        elif by_condition:
+            print_conditions(session, named, method)
         elif by_order:
             print_ordered(session, named, method)
         elif by_kernel:

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import clouds, reference
 from .api import build_index, search
+from .conditions import Condition
 from .methods import METHODS
 from .profile import DeviceProfile
 from .runtime.session import Session
@@ -57,12 +58,13 @@ def run_case(session: Session, case: Case) -> Outcome:
     """Compare counts, pairs, distances and vectors with numpy's, to the last bit, on each cloud of the case."""
     differences = []
     pairs = 0
-    for name, points, radius, domain in _clouds(session, case):
-        expected = reference.neighbors(points, radius, **domain)
+    for name, points, radius, domain, (condition, holds) in _asked(session, case):
+        expected = reference.neighbors(points, radius, **domain, where=holds)
         found = search(
             points,
             radius,
             **domain,
+            where=condition,
             method=case.method,
             sort="index",
             distances=True,
@@ -74,6 +76,29 @@ def run_case(session: Session, case: Case) -> Outcome:
         if difference := _difference(found, expected, subnormals=session.profile.subnormals):
             differences.append(f"{name} (radius {radius if np.ndim(radius) == 0 else 'per query'}): {difference}")
     return Outcome(case=case, pairs=pairs, differences=differences)
+
+
+def _asked(session: Session, case: Case) -> Iterator[tuple[str, Any, Any, dict[str, Any], tuple[Any, Any]]]:
+    """The clouds of a case without a condition, and the first and a periodic one with one."""
+    conditioned = "a periodic box", min(clouds.CLOUDS)
+    for name, points, radius, domain in _clouds(session, case):
+        yield name, points, radius, domain, (None, None)
+        if name in conditioned:
+            yield f"{name}, with a condition", points, radius, domain, _condition(case, len(points), float(radius))
+
+
+def _condition(case: Case, n: int, radius: float) -> tuple[Condition, Callable[..., Any]]:
+    """A cutoff for each pair of kinds, by the direction from one to the other: in OpenCL C and in numpy."""
+    rng = np.random.default_rng([case.seed, case.dim, n])
+    kind = rng.integers(0, 3, n).astype(np.int32)
+    cut2 = (rng.uniform(0.3, 1.1, (3, 3)) * radius).astype(case.dtype) ** 2
+    first = "dx" if case.dim == 1 else "dx.s0"
+    text = f"d2 <= cut2[3 * kind[i] + kind[j]] && ({first} > 0 || i < j)"
+
+    def holds(i: Any, j: Any, d2: Any, dx: Any, shift: Any) -> Any:  # noqa: ARG001 — every condition takes the five
+        return (d2 <= cut2[kind[i], kind[j]]) & ((dx[:, 0] > 0) | (i < j))
+
+    return Condition(text, kind=kind, cut2=cut2), holds
 
 
 def _clouds(session: Session, case: Case) -> Iterator[tuple[str, Any, Any, dict[str, Any]]]:

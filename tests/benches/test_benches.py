@@ -335,6 +335,19 @@ def test_what_lists_carry(session, monkeypatch):
     assert all(float(each) > 0 for row in rows for each in row[2:])
 
 
+def test_conditions_beside_plain_queries(session, monkeypatch):
+    quick = importlib.import_module("asv_benches.quick")
+    monkeypatch.setattr(quick, "SMALL", {"tiny": lambda: (named.cube(800), 0.2)})
+    monkeypatch.setattr(quick, "STEPS", 2)
+
+    done = CliRunner().invoke(quick.main, ["--device", position(session), "--small", "--where"])
+
+    assert done.exit_code == 0, done.output
+    rows = [line.strip("| ").split(" | ") for line in done.output.splitlines()[-2:]]
+    assert [row[:2] for row in rows] == [["tiny", "count"], ["tiny", "lists"]]
+    assert all(float(each.split()[0]) > 0 for row in rows for each in row[2:])
+
+
 def test_sides_of_cells_and_their_prices(session, monkeypatch):
     sides = importlib.import_module("asv_benches.sides")
     monkeypatch.setattr(sides, "UNIFORM", {(3, "float32"): (0.5, 40.0), (2, "float32"): (20.0,)})

@@ -70,7 +70,7 @@ def draw(number, session):
         asked["radius"] = (radius * rng.random(m)).astype(dtype)
     domain = {"box": np.maximum(lengths, 1e-3), "periodic": periodic} if periodic.any() else {}
     gpu = rng.random() < 0.3 and not takes_long_as_gpu(session, method)
-    text = f"case {number} of seed {SEED}: {call} {name} {method} {options} {dim}D {dtype} {cloud} {n=} {m=} {gpu=} {domain}"
+    text = f"case {number} of seed {SEED}: {call} {name} {method} {options} {dim}D {dtype} {cloud} {n=} {m=} {gpu=}"
     return text, (points, radius, method, options, domain), queries, (condition, met), asked, call, gpu
 
 
