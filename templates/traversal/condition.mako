@@ -40,6 +40,14 @@ ${function.condition.expression}
 frnn_where(i, ${j}, ${d2}, ${dx}, ${shift}, r2${"".join(f", frnn_where_{each.name}" for each in function.condition.arguments)})
 </%def>
 
+<%def name="opens(function)">
+## Together with closes: what stands between them runs only where the condition holds.
+% if function.condition:
+if (${holds(function)}) {
+% endif
+</%def>
+<%def name="closes(function)">${"}" if function.condition else ""}</%def>
+
 <%def name="and_holds(function, image, j='j')" filter="trim">
 ## Behind the tests of a candidate whose differences are known; nothing without a condition.
 % if function.condition:

@@ -41,7 +41,7 @@ ${"long" if real == "double" else "int"}${width}
 % endfor
 % if function is not None and function.condition:
     // The condition is evaluated for the candidates within reach alone: others may lie behind the run, and have no number.
-    // Those that it rejects are taken away, because compilers then find nothing to do for a condition that always holds.
+    // Those that it rejects are subtracted, because compilers then find nothing to do for a condition that always holds.
     const ${real}${width} frnn_squares = ${geometry.squared_distance()};
     const ${integers()} frnn_within = (frnn_squares <= reach2)\
  & (${places(first)} < ${stop})${included(image, first, counts_itself, by_place)}, frnn_ids = ${ids(first)};

@@ -2,8 +2,7 @@
 ## candidate and the end of a query.
 ## In scope: `int i` and `real_vec frnn_q` before begin_query; `int j` and the candidate's coordinates frnn_p0, frnn_p1,
 ## ... before offer. A user's code sees i, j, d2, dx, shift, r2, reach2, real and real_vec.
-## Config fields used: dim, components, work_group_size, registers, width, fused, by_place, periodic, packed, foreign,
-## radii, half, part, inline, images, first_pass.
+## Config fields used: dim, components, work_group_size, registers, width, fused, by_place, periodic, packed, foreign, radii, half, part, inline, images, first_pass.
 <%namespace name="simd_batch" file="/traversal/simd_batch.mako"/>
 <%namespace name="condition" file="/traversal/condition.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
@@ -143,9 +142,8 @@ ${getattr(function, name)}
 </%def>
 
 <%def name="counts_itself(function)">
-## Whether the query's own point is counted as any other and subtracted at the end, which spares a test for each
-## candidate. Not where each query has a radius and goes by itself: counts over cells are slower that way. Nor where a
-## condition reads j, as its author need not think of a pair of a point with itself.
+## Whether the query's own point is counted as any other and subtracted at the end, which spares a test for each candidate.
+## Not where queries with radii go by themselves: counts over cells are slower then. Nor where a condition may expect i != j.
 <% return function.light and (packed or not radii) and not (foreign or half or inline or periodic or first_pass or condition.reads(function, "j")) %></%def>
 
 <%def name="sums_batches(function)">
@@ -180,17 +178,13 @@ ${"(j >= frnn_excluded)" if half else "(j != frnn_excluded)"}
         if (${within} & ${known or included(image, function, place)}) {
             const real_vec dx = ${geometry.difference()};
             const frnn_shift shift = ${geometry.shift(image)};
-% if function.condition and not known:
-            if (${condition.holds(function)}) {
-% endif
+            ${"" if known else condition.opens(function)}
             ${neighbor_buffer.append()}
             do {
                 ${"//@ END" if inline else ""}
                 ${piece(function, "per_neighbor")}
             } while (0);
-% if function.condition and not known:
-            }
-% endif
+            ${"" if known else condition.closes(function)}
         }
     }
 </%def>
