@@ -18,6 +18,7 @@ from conftest import (
     rows_of,
     same_rows,
     takes_long_as_gpu,
+    with_slots,
 )
 
 import clfrnn
@@ -123,9 +124,10 @@ def test_arrangements_of_gpus(session, method, name, periodic):
 def test_crowds_on_gpus(session, method, name):
     """Fused tests of pairs, and leaves that are counted as a whole."""
     rng = np.random.default_rng(5)
-    points = (rng.random((700, 2)) * 0.1).astype(np.float32)
+    n = min(POINTS, 700)
+    points = (rng.random((n, 2)) * 0.1).astype(np.float32)
     radius = 0.09
-    condition, met = CASES[name](rng, 700, 700, 2, np.dtype(np.float32), radius)
+    condition, met = CASES[name](rng, n, n, 2, np.dtype(np.float32), radius)
     expected = reference.neighbors(points, radius, where=met)
     index = clfrnn.build_index(points, radius, method=method, session=as_gpu(session))
 
@@ -135,6 +137,20 @@ def test_crowds_on_gpus(session, method, name):
         index.count(where=condition, include_self=True),
         reference.neighbors(points, radius, where=met, include_self=True),
     )
+
+
+@pytest.mark.parametrize("slots", [4, 12])
+@pytest.mark.parametrize("name", ["species", "always"])
+def test_neighbor_buffers(session, name, slots):
+    """The first pass has those neighbors alone that count; queries with more than slots are searched again."""
+    points, _, _, condition, met = drawn(name, 3, np.float32)
+    radius = 0.17
+    expected = reference.neighbors(points, radius, where=met)
+    index = clfrnn.build_index(points, radius, method="strips", session=as_gpu(session))
+
+    for _ in range(3):
+        same_rows(with_slots(index, slots).query(where=condition), expected)
+        same_rows(index.query(), reference.neighbors(points, radius))
 
 
 @pytest.mark.parametrize("name", ["both_ends", "of_queries", "of_points", "numbers"])
