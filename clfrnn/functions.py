@@ -60,9 +60,14 @@ class ConditionCode:
     arguments: tuple[Argument, ...]
 
     @property
+    def of_pair(self) -> bool:
+        """Whether it may differ from one neighbor of a query to the next."""
+        return self.reads("j", "d2", "dx", "shift")
+
+    @property
     def gathers(self) -> bool:
-        """Whether it may read arrays, which a CPU cannot do for a vector of candidates at once."""
-        return any(argument.buffer for argument in self.arguments)
+        """Whether it may read arrays for each neighbor, which a CPU cannot do for several at once."""
+        return self.of_pair and any(argument.buffer for argument in self.arguments)
 
     def reads(self, *names: str) -> bool:
         """Whether the text may read one of these names that are in scope of the expression."""

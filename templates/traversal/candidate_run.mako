@@ -45,7 +45,7 @@
         ${geometry.differences(image)}
         const real frnn_excess = ${geometry.excess()};
         frnn_closest = fmin(frnn_closest, fabs(frnn_excess));
-        frnn_count += FRNN_SIGN(frnn_excess) & ${visit.included(image, function, "frnn_t")} ${condition.and_holds(function, image)};
+        frnn_count += FRNN_SIGN(frnn_excess) & ${visit.included(image, function, "frnn_t")}${condition.and_holds(function, image)};
     }
     if (frnn_closest <= frnn_margin) {
         frnn_count = frnn_before_run;
@@ -82,7 +82,7 @@
 % if first_pass == "write_mask":
             ${geometry.differences(image)}
             if (frnn_count < frnn_mask_words) frnn_query_words[frnn_count] = frnn_found[frnn_k];
-            frnn_count += ${visit.included(image, function)} ${condition.and_holds(function, image)};
+            frnn_count += ${visit.included(image, function)}${condition.and_holds(function, image)};
 % else:
             ${visit.offer(function, image, within="1")}
 % endif
@@ -112,7 +112,7 @@
         for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
             ${point_layout.load_candidate("frnn_t + frnn_k")}
             ${geometry.differences(image)}
-            const int frnn_near = (${geometry.squared_distance()} <= reach2) & ${visit.included(image, function, "frnn_t + frnn_k")} ${condition.and_holds(function, image)};
+            const int frnn_near = (${geometry.squared_distance()} <= reach2) & ${visit.included(image, function, "frnn_t + frnn_k")}${condition.and_holds(function, image)};
             frnn_hits += frnn_hits + frnn_near;
         }
 </%def>
@@ -128,7 +128,7 @@
             ${geometry.differences(image)}
             const real frnn_excess = ${geometry.excess()};
             frnn_closest = fmin(frnn_closest, fabs(frnn_excess));
-            frnn_hits += frnn_hits + (FRNN_SIGN(frnn_excess) & ${"1" if by_place else visit.included(image, function, "frnn_t + frnn_k")} ${condition.and_holds(function, image)});
+            frnn_hits += frnn_hits + (FRNN_SIGN(frnn_excess) & ${"1" if by_place else visit.included(image, function, "frnn_t + frnn_k")}${condition.and_holds(function, image)});
         }
         if (frnn_closest <= frnn_margin) {
             frnn_hits = 0;

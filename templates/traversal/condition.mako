@@ -58,9 +58,13 @@ if (${holds(function)}) {
 <%def name="of_query(function)" filter="trim">
 ## Where the condition reads nothing of the neighbor: whether it holds for all neighbors of the query.
 % if function.condition:
-&& ${holds(function, "0", "(real_vec)(0)", "(frnn_shift)(0)", "i")}
+&& ${holds_for_all(function)}
 % endif
 </%def>
+
+<%def name="holds_for_all(function)" filter="trim">${holds(function, "0", "(real_vec)(0)", "(frnn_shift)(0)", "i")}</%def>
+
+<%def name="of_pair(function)"><% return bool(function.condition and function.condition.of_pair) %></%def>
 
 <%def name="gathers(function)"><% return bool(function.condition and function.condition.gathers) %></%def>
 <%def name="reads(function, *names)"><% return bool(function.condition and function.condition.reads(*names)) %></%def>

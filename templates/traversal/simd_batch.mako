@@ -39,7 +39,7 @@ ${"long" if real == "double" else "int"}${width}
 % for k, component in enumerate(components):
     const ${real}${width} frnn_d${k} = ${coordinate_difference(k, component, image, first)};
 % endfor
-% if function is not None and function.condition:
+% if function is not None and condition.of_pair(function):
     // The condition is evaluated for the candidates within reach alone: others may lie behind the run, and have no number.
     // Those that it rejects are subtracted, because compilers then find nothing to do for a condition that always holds.
     const ${real}${width} frnn_squares = ${geometry.squared_distance()};
@@ -52,7 +52,8 @@ ${"long" if real == "double" else "int"}${width}
         ;
 % else:
     const ${integers()} frnn_near = (${geometry.squared_distance()} <= reach2)\
- & (${places(first)} < ${stop})${included(image, first, counts_itself, by_place)};
+ & (${places(first)} < ${stop})${included(image, first, counts_itself, by_place)}\
+${f" & ({capture(integers)})(-{capture(condition.holds_for_all, function)})" if function is not None and function.condition else ""};
 % endif
 </%def>
 

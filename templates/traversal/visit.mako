@@ -199,7 +199,7 @@ ${"(j >= frnn_excluded)" if half else "(j != frnn_excluded)"}
 % for k, component in enumerate(components):
         const real frnn_d${k} = frnn_q${component} - frnn_q${component};
 % endfor
-        frnn_count -= !frnn_keep_self & (${geometry.squared_distance()} <= reach2) ${condition.and_holds(function, "plain", "i")};
+        frnn_count -= !frnn_keep_self & (${geometry.squared_distance()} <= reach2)${condition.and_holds(function, "plain", "i")};
 % endif
 % if first_pass == "write_mask":
         ${hit_mask.end()}

@@ -138,7 +138,7 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
 <%def name="together(function)">
 ## With `whole`, a leaf that lies within reach as a whole is counted without a test of its points. Not where a condition
 ## decides about each of them.
-<% whole = many and function.light and not (half or periodic or first_pass or condition.reads(function, "j", "d2", "dx", "shift")) %>\
+<% whole = many and function.light and not (half or periodic or first_pass or condition.of_pair(function)) %>\
     ${visit.begin_query(function, "frnn_active")}
     ${packets.begin_packet()}
 % if whole:

@@ -42,7 +42,7 @@ frnn_chunks[${f"{column * bands * (chunk + 1)} + " if column else ""}frnn_chunk_
                     frnn_bits = ${packet_bands.of_band("frnn_touched_bits", "frnn_word")};
 % if whole:
                     const uint frnn_partly = ${packet_bands.of_band("frnn_partial_bits", "frnn_word")};
-                    frnn_count += frnn_searches ${condition.of_query(function)} ? frnn_count_bits(frnn_bits & ~frnn_partly) * frnn_leaf_size : 0;
+                    frnn_count += frnn_searches${condition.of_query(function)} ? frnn_count_bits(frnn_bits & ~frnn_partly) * frnn_leaf_size : 0;
                     frnn_bits &= frnn_partly;
 % endif
                 }
