@@ -1,14 +1,12 @@
-"""The public calls search() and build_index(): checks their arguments; only here is a default session chosen."""
+"""The public calls search() and build_index(), which check their arguments."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import operator
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
 import pyopencl.array as cla
 
 from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, raise_non_finite, round_radii
@@ -17,6 +15,7 @@ from .index import Index
 from .inputs.arrays import check_context, fetch, take_points
 from .inputs.deferred_checks import DeferredChecks
 from .inputs.periodic_box import check_box, check_images, survey_in_box
+from .inputs.sessions import choose_session
 from .lists.query import ListArguments, query_list
 from .lists.state import ListState
 from .methods import METHODS, Method, choose_method, is_worth_binning
@@ -29,56 +28,7 @@ from .results import NeighborList
 from .runtime.session import Session
 from .survey import Survey
 
-__all__ = ["build_index", "default_session", "search"]
-
-
-@functools.cache
-def default_session() -> Session:
-    """Return the session of this process, made at the first call.
-
-    Its device is ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU. Devices whose
-    drivers bound loops come last.
-
-    Raises
-    ------
-    NoDeviceError
-        There is no device.
-
-    Examples
-    --------
-    >>> import clfrnn
-    >>> clfrnn.default_session() is clfrnn.default_session()
-    True
-    """
-    return Session()
-
-
-@functools.lru_cache(maxsize=8)
-def _session_of_queue(queue: cl.CommandQueue) -> Session:
-    in_order = not queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
-    return Session(queue if in_order else cl.CommandQueue(queue.context, queue.device))
-
-
-def _choose_session(session: Session | None, *arrays: object) -> Session:
-    """Return `session`, else the session of the first device array, else the default session."""
-    if session is not None:
-        if not isinstance(session, Session):
-            raise InvalidInputError(
-                f"session: expected a clfrnn.Session, got {type(session).__name__}; wrap it: clfrnn.Session(...)"
-            )
-        return session
-    array = next((array for array in arrays if is_device_array(array)), None)
-    if array is None:
-        return default_session()
-    assert isinstance(array, cla.Array)
-    queue = array.queue or cl.CommandQueue(array.context)
-    living = sorted(Session.living, key=lambda each: (each.queue != queue, not _is_default(each), each.number))
-    same = (each for each in living if each.context == array.context and each.device == queue.device)
-    return next(same, None) or _session_of_queue(queue)
-
-
-def _is_default(session: Session) -> bool:
-    return bool(default_session.cache_info().currsize) and session is default_session()
+__all__ = ["build_index", "search"]
 
 
 def search(
@@ -95,10 +45,11 @@ def search(
     sort: str | None = None,
     half: bool = False,
     max_bytes: int | None = None,
+    to_host: bool = False,
     session: Session | None = None,
     **options: Any,
 ) -> NeighborList:
-    """Find every point within `radius` of every query, exactly.
+    """Find every point within `radius` of every query, exactly, and list them on the device.
 
     Parameters
     ----------
@@ -113,12 +64,13 @@ def search(
     sort : None, "index" or "distance", the order inside a row
     half : whether each pair is listed once, with ``i < j``; a point and its own image once, by the sign of the shift
     max_bytes : largest number of bytes of the list on the device
+    to_host : whether the list has numpy arrays, as :meth:`NeighborList.to_host` gives them
     session : a :class:`Session`; by default that of the device arrays given, else :func:`default_session`
     **options : options of the method, see :doc:`methods`
 
     Returns
     -------
-    NeighborList, on the device
+    NeighborList, on the device, or with numpy arrays where `to_host` says so
 
     Raises
     ------
@@ -139,24 +91,26 @@ def search(
     >>> clfrnn.search([[0.0, 0.0], [3.0, 4.0], [9.0, 9.0]], 5.0)[1].tolist()
     [0]
     """
-    session = _choose_session(session, points, queries, radius)
-    if is_device_array(radius):
-        check_context(session, radius, "radius")
-        radius = fetch(session, radius)
-    per_query = not is_scalar(radius)
-    structure, _ = _build(
-        points,
-        radius,
-        method=method,
-        domain=(box, periodic),
-        session=session,
-        options=options,
-        per_query=per_query,
-        queried_once=points if queries is None else queries,
-    )
-    own_radii = radius if per_query else None
-    given = ListArguments(own_radii, include_self, distances, vectors, sort, half, max_bytes)
-    return query_list(Traversal(structure), ListState(session), queries, given, loops=False)
+    session = choose_session(session, points, queries, radius)
+    with session.lock:
+        if is_device_array(radius):
+            check_context(session, radius, "radius")
+            radius = fetch(session, radius)
+        per_query = not is_scalar(radius)
+        structure, _ = _build(
+            points,
+            radius,
+            method=method,
+            domain=(box, periodic),
+            session=session,
+            options=options,
+            per_query=per_query,
+            queried_once=points if queries is None else queries,
+        )
+        own_radii = radius if per_query else None
+        given = ListArguments(own_radii, include_self, distances, vectors, sort, half, max_bytes)
+        found = query_list(Traversal(structure), ListState(session), queries, given, loops=False)
+        return found.to_host() if to_host else found
 
 
 def build_index(
@@ -169,7 +123,7 @@ def build_index(
     session: Session | None = None,
     **options: Any,
 ) -> Index:
-    """Build an index over `points` for many queries with radii up to `radius`.
+    """Build an index on the device over `points`, for many queries with radii up to `radius`.
 
     Parameters
     ----------
@@ -204,11 +158,12 @@ def build_index(
     >>> index.count().get().tolist()
     [0, 0]
     """
-    session = _choose_session(session, points)
-    structure, name = _build(
-        points, radius, method=method, domain=(box, periodic), session=session, options=options, per_query=False
-    )
-    return Index(name, structure)
+    session = choose_session(session, points)
+    with session.lock:
+        structure, name = _build(
+            points, radius, method=method, domain=(box, periodic), session=session, options=options, per_query=False
+        )
+        return Index(name, structure)
 
 
 def _build(
@@ -226,7 +181,6 @@ def _build(
 
     `queried_once` are the queries of a single search, or None for an index.
     """
-    session.check_process()
     chosen = _check_method(method, options)
     array, pending, _ = take_points(session, points, "points")
     n, dim = array.shape

@@ -28,7 +28,6 @@ class PointUpdates:
 
         A host array is checked at once. A device array is checked on the device without waiting.
         """
-        self._structure.session.check_process()
         array, bounds = self._receive(points)
         if bounds is not None:
             update = self._place(array, bounds, self._checks.newest_box())

@@ -24,7 +24,6 @@ def make_request(
 ) -> QueryRequest:
     """Check a query's arguments and bring its arrays to the device."""
     structure, session, checks = traversal.structure, traversal.session, traversal.checks
-    session.check_process()
     if queries is None and radius is None:
         return request_of_points(traversal, include_self=bool(include_self), half=bool(half))
     running: list[Check] = []

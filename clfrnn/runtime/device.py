@@ -8,6 +8,7 @@ from pathlib import Path
 import pyopencl as cl
 
 from ..errors import InvalidInputError, NoDeviceError
+from ..host.process import check_process
 from ..profile import DeviceProfile
 from .quirks import apply_quirks
 
@@ -16,6 +17,7 @@ __all__ = ["devices", "find_device", "list_devices", "read_profile"]
 
 def list_devices() -> list[cl.Device]:
     """Every device of every platform; platforms without devices are skipped."""
+    check_process()
     try:
         platforms = cl.get_platforms()
     except cl.Error:  # the loader reports a missing driver in this way

@@ -6,7 +6,7 @@ import collections
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pyopencl as cl
@@ -28,6 +28,11 @@ class Launcher:
         self._record: list[tuple[str, cl.Event]] | None = None
         self._progress: Callable[[int, int], None] | None = None
         self._runs: collections.defaultdict[Kernel, Runs] = collections.defaultdict(Runs)
+
+    def forget_runs(self, kernels: Iterable[Kernel]) -> None:
+        """Forget what was observed of kernels that will not be launched again."""
+        for kernel in kernels:
+            self._runs.pop(kernel, None)
 
     def launch(self, kernel: Kernel, items: int, work_group_size: int, *arguments: Any) -> cl.Event | None:
         """Enqueue `kernel` with at least `items` work-items in whole groups; return None where `items` is 0."""

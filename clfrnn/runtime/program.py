@@ -6,8 +6,9 @@ import dataclasses
 import itertools
 import operator
 import re
+import threading
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,9 @@ __all__ = ["CompileError", "Kernel", "Part", "ProgramCache", "compile_errors"]
 
 #: Option that switches warnings off, whose number some drivers write to the terminal. Errors are reported.
 _WARNINGS = "-w"
+
+#: Held while a program is compiled: which warnings are shown is a setting of the whole process.
+_compiling = threading.Lock()
 
 #: Largest number of errors in a user's code that are shown: later errors often follow from the first.
 _MOST_ERRORS = 8
@@ -143,6 +147,11 @@ class ProgramCache:
                 return [(part.of(kernels), part.config) for part in parts]
             parts = tuple(fitted)
 
+    def forget(self, kernels: Iterable[Kernel]) -> None:
+        """Forget the programs that these kernels belong to."""
+        gone = set(kernels)
+        self._kernels = {text: found for text, found in self._kernels.items() if gone.isdisjoint(found.values())}
+
     def _fit(self, part: Part, kernels: Mapping[str, Kernel]) -> Part:
         """The part with groups that all of its compiled kernels allow."""
         allowed, size = min(map(self._largest_group, part.of(kernels).values())), part.config.work_group_size
@@ -170,7 +179,7 @@ class ProgramCache:
 
     def _compile(self, source: str, config: KernelConfig) -> dict[str, Kernel]:
         options = [_WARNINGS, *self._profile.build_options, *config.options(self._profile)]
-        with warnings.catch_warnings():
+        with _compiling, warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)
             program = cl.Program(self._context, source).build(options, devices=[self._device])
             # program.all_kernels() holds the kernels, and so their context, for ever (pyopencl 2026.1.4).

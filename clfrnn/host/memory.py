@@ -1,0 +1,103 @@
+"""Memory of the host: how much the process may still take, by its own limits, its cgroup's and the machine's."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import mmap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ..errors import DeviceMemoryError
+
+__all__ = ["LOOKED_AT", "check_host_memory", "host_memory_left"]
+
+#: Bytes from which on an allocation is compared with what is left, which takes as long as to write a part of them.
+LOOKED_AT = 1 << 24
+
+#: Bytes that are left for the rest of the process: compilers and drivers crash where they get none.
+_SPARE = 1 << 26
+
+_CGROUPS = Path("/sys/fs/cgroup")
+
+
+def check_host_memory(size: int, purpose: str) -> None:
+    """Raise where `size` bytes for `purpose` do not fit the memory that the process may still take."""
+    if size >= LOOKED_AT and size > (left := host_memory_left()):
+        raise DeviceMemoryError(
+            f"{purpose} needs {size:,} bytes, and this process may take about {max(0, left):,.0f} more by its limits "
+            "(ulimit), those of its cgroup, or what the machine has free. Read a part of it, drop what is no longer "
+            "needed, or raise the limit",
+            needed=size,
+            available=max(0, int(left)),
+        )
+
+
+def host_memory_left() -> float:
+    """About how many bytes the process may still take; infinite where the system does not say."""
+    return min((left() for left in _sources()), default=math.inf) - _SPARE
+
+
+@functools.cache
+def _sources() -> tuple[Callable[[], float], ...]:
+    """Functions that each return what one kind of limit leaves, those that this system has."""
+    if not Path("/proc/self/statm").exists():
+        return ()
+    return (_left_of_process, _left_of_machine, *(functools.partial(_left_of_cgroup, *each) for each in _cgroups()))
+
+
+def _left_of_process() -> float:
+    """What the limits of addresses and of data leave."""
+    import resource  # noqa: PLC0415 — not on every system
+
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()
+        used = {resource.RLIMIT_AS: int(pages[0]), resource.RLIMIT_DATA: int(pages[5])}
+        limits = ((resource.getrlimit(kind)[0], count * mmap.PAGESIZE) for kind, count in used.items())
+        return min((limit - taken for limit, taken in limits if limit != resource.RLIM_INFINITY), default=math.inf)
+    return math.inf
+
+
+def _left_of_machine() -> float:
+    """What the machine has free or can free, swap included."""
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        facts = {name: words.split()[0] for name, _, words in (line.partition(":") for line in lines)}
+        return 1024 * (int(facts["MemAvailable"]) + int(facts["SwapFree"]))
+    return math.inf
+
+
+def _left_of_cgroup(folder: Path, limit: str, usage: str) -> float:
+    """What a cgroup leaves; pages of files that it can drop at once count as free."""
+    try:
+        most, used = (
+            int((folder / limit).read_text(encoding="ascii")),
+            int((folder / usage).read_text(encoding="ascii")),
+        )
+    except (OSError, ValueError):  # "max" is no limit
+        return math.inf
+    droppable = 0
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        facts = dict(line.split() for line in (folder / "memory.stat").read_text(encoding="ascii").splitlines())
+        droppable = int(facts.get("total_inactive_file", facts.get("inactive_file", "0")))
+    return most - used + droppable
+
+
+def _cgroups() -> Iterator[tuple[Path, str, str]]:
+    """The process's cgroups that may limit memory: their folders, and the files of limit and usage."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
+            _, kinds, path = line.split(":", 2)
+            if not kinds:
+                root, files = _CGROUPS, ("memory.max", "memory.current")
+            elif "memory" in kinds.split(","):
+                root, files = _CGROUPS / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes")
+            else:
+                continue
+            own = root / path.lstrip("/")
+            for folder in (own, *own.parents):
+                if (folder / files[0]).exists():
+                    yield folder, *files
+                if folder == root:
+                    break
