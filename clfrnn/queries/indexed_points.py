@@ -53,7 +53,7 @@ class IndexedPoints:
 
     @property
     def order(self) -> DeviceArray:
-        """On the device: the index of the point at each place of the search order, (n,) int32. Near points lie together."""
+        """On the device: the index of the point at each place of the search order, (n,) int32."""
         with self.session.lock:
             return self._traversal.structure.order()
 

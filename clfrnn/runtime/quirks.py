@@ -6,12 +6,17 @@ A quirk changes facts of a :class:`~clfrnn.profile.DeviceProfile`; all other cod
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from ..host.folders import temporary_folder, warn_of_cache, why_unwritable
 from ..profile import DeviceProfile
 
-__all__ = ["QUIRKS", "Quirk", "apply_quirks"]
+__all__ = ["QUIRKS", "Quirk", "apply_quirks", "mend_absence"]
+
+_POCL = "Portable Computing Language"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -60,7 +65,7 @@ QUIRKS: tuple[Quirk, ...] = (
     ),
     Quirk(
         name="pocl-local-memory",
-        when=lambda p: p.platform == "Portable Computing Language" and p.kind == "cpu",
+        when=lambda p: p.platform == _POCL and p.kind == "cpu",
         change=lambda p: {"local_memory": min(p.local_memory, 256 << 10)},
         why="PoCL reports as local memory what it takes for a share of a cache, 1 or 2 MiB where tried, and does not "
         "check a launch against it (too much is a segmentation fault); a core's own second-level cache is what pays.",
@@ -75,3 +80,24 @@ def apply_quirks(profile: DeviceProfile) -> DeviceProfile:
         if quirk.when(profile):
             profile = dataclasses.replace(profile, **quirk.change(profile))
     return profile
+
+
+def mend_absence(platform: str) -> bool:
+    """Mend what keeps the devices of a platform away; return whether to list them again.
+
+    PoCL has no device where it cannot write to its folder of compiled programs. It then gets a folder among temporary files.
+    """
+    if platform != _POCL:
+        return False
+    caches = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME", "/tmp"), ".cache")  # noqa: S108, PTH118
+    folder = Path(os.environ.get("POCL_CACHE_DIR") or Path(caches) / "pocl" / "kcache")
+    why = why_unwritable(folder)
+    if not why:
+        return False
+    try:
+        other = str(temporary_folder())
+    except OSError:
+        return False
+    os.environ["POCL_CACHE_DIR"] = other
+    warn_of_cache("PoCL", f"{folder}: {why}", f"{other} is used instead. Set POCL_CACHE_DIR to a folder of your own.")
+    return True

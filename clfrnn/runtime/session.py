@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 import weakref
 from collections import defaultdict
@@ -124,7 +125,7 @@ class Session(Launcher, Memory):
         #: how often programs were forgotten, for those who hold kernels themselves
         self.forgotten = 0
         self._serials = itertools.count(_FIRST_SERIAL)
-        self._lock = threading.RLock()
+        self._lock, self._process = threading.RLock(), os.getpid()
         self.number = next(_NUMBERS)
         with Session._registering:
             Session.living.add(self)
@@ -148,7 +149,8 @@ class Session(Launcher, Memory):
     @property
     def lock(self) -> AbstractContextManager[Any]:
         """The lock that a public call holds: ``with session.lock:``. To read it raises in a forked child."""
-        check_process()
+        if os.getpid() != self._process:  # looked at here as well, as the call would cost as much as the lock
+            check_process()
         return self._lock
 
     def trim(self) -> None:
