@@ -10,7 +10,7 @@ import pyopencl as cl
 from ..errors import InvalidInputError, NoDeviceError
 from ..host.process import check_process
 from ..profile import DeviceProfile
-from .quirks import apply_quirks, mend_absence
+from .quirks import apply_quirks, prepare_platform
 
 __all__ = ["devices", "find_device", "list_devices", "read_profile"]
 
@@ -25,12 +25,10 @@ def list_devices() -> list[cl.Device]:
     found = []
     for platform in platforms:
         try:
-            present = platform.get_devices()
-            if not present and mend_absence(platform.name):
-                present = platform.get_devices()
+            prepare_platform(platform.name)
+            found.extend(platform.get_devices())
         except cl.Error:  # an installed driver without hardware
             continue
-        found.extend(present)
     return found
 
 

@@ -247,7 +247,7 @@ class ProgramCache:
 
 
 def _do_without_files(why: str) -> None:
-    """Where there is a reason why, keep pyopencl from reading and writing files, as the variable PYOPENCL_NO_CACHE does where it is set in time."""
+    """Where there is a reason why, keep pyopencl from using files, as the variable PYOPENCL_NO_CACHE does."""
     if why:
         cl._PYOPENCL_NO_CACHE = True  # noqa: SLF001
         _unstored.append(why)

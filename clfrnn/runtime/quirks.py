@@ -5,8 +5,11 @@ A quirk changes facts of a :class:`~clfrnn.profile.DeviceProfile`; all other cod
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ from typing import Any
 from ..host.folders import temporary_folder, warn_of_cache, why_unwritable
 from ..profile import DeviceProfile
 
-__all__ = ["QUIRKS", "Quirk", "apply_quirks", "mend_absence"]
+__all__ = ["QUIRKS", "Quirk", "apply_quirks", "prepare_platform"]
 
 _POCL = "Portable Computing Language"
 
@@ -82,22 +85,18 @@ def apply_quirks(profile: DeviceProfile) -> DeviceProfile:
     return profile
 
 
-def mend_absence(platform: str) -> bool:
-    """Mend what keeps the devices of a platform away; return whether to list them again.
+@functools.cache
+def prepare_platform(name: str) -> None:
+    """Mend what would keep the devices of a platform away, before they are listed for the first time.
 
-    PoCL has no device where it cannot write to its folder of compiled programs. It then gets a folder among temporary files.
+    PoCL has no device where it cannot write to its folder of compiled programs: it gets one among temporary files.
     """
-    if platform != _POCL:
-        return False
-    caches = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME", "/tmp"), ".cache")  # noqa: S108, PTH118
-    folder = Path(os.environ.get("POCL_CACHE_DIR") or Path(caches) / "pocl" / "kcache")
-    why = why_unwritable(folder)
-    if not why:
-        return False
-    try:
-        other = str(temporary_folder())
-    except OSError:
-        return False
-    os.environ["POCL_CACHE_DIR"] = other
-    warn_of_cache("PoCL", f"{folder}: {why}", f"{other} is used instead. Set POCL_CACHE_DIR to a folder of your own.")
-    return True
+    if name != _POCL:
+        return
+    caches = os.environ.get("XDG_CACHE_HOME") or Path(os.environ.get("HOME", tempfile.gettempdir()), ".cache")
+    folder = Path(os.environ.get("POCL_CACHE_DIR") or Path(caches, "pocl", "kcache"))
+    if why := why_unwritable(folder):
+        with contextlib.suppress(OSError):  # temporary files cannot be written either
+            other = os.environ["POCL_CACHE_DIR"] = str(temporary_folder())
+            instead = f"{other} is used instead. Set POCL_CACHE_DIR to a folder of your own."
+            warn_of_cache("PoCL", f"{folder}: {why}", instead)
