@@ -16,15 +16,16 @@ __all__ = ["LOOKED_AT", "check_host_memory", "host_memory_left"]
 #: Bytes from which on an allocation is compared with what is left, which takes as long as to write a part of them.
 LOOKED_AT = 1 << 24
 
-#: Bytes that are left for the rest of the process: compilers and drivers crash where they get none.
-_SPARE = 1 << 26
+#: Bytes that are left for the rest of the process, as drivers crash where they get none: as many as are wanted, but at
+#: least and at most so many.
+_LEAST_SPARE, _MOST_SPARE = 1 << 23, 1 << 26
 
 _CGROUPS = Path("/sys/fs/cgroup")
 
 
 def check_host_memory(size: int, purpose: str) -> None:
     """Raise where `size` bytes for `purpose` do not fit the memory that the process may still take."""
-    if size >= LOOKED_AT and size > (left := host_memory_left()):
+    if size >= LOOKED_AT and size > (left := host_memory_left(size)):
         raise DeviceMemoryError(
             f"{purpose} needs {size:,} bytes, and this process may take about {max(0, left):,.0f} more by its limits "
             "(ulimit), those of its cgroup, or what the machine has free. Read a part of it, drop what is no longer "
@@ -34,9 +35,9 @@ def check_host_memory(size: int, purpose: str) -> None:
         )
 
 
-def host_memory_left() -> float:
-    """About how many bytes the process may still take; infinite where the system does not say."""
-    return min((left() for left in _sources()), default=math.inf) - _SPARE
+def host_memory_left(size: int) -> float:
+    """About how many bytes the process may still take, where it wants `size`; infinite without any limit."""
+    return min((left() for left in _sources()), default=math.inf) - max(_LEAST_SPARE, min(_MOST_SPARE, size))
 
 
 @functools.cache

@@ -18,6 +18,7 @@ __all__ = ["devices", "find_device", "list_devices", "read_profile"]
 def list_devices() -> list[cl.Device]:
     """Every device of every platform; platforms without devices are skipped."""
     check_process()
+    prepare_platform()
     try:
         platforms = cl.get_platforms()
     except cl.Error:  # the loader reports a missing driver in this way

@@ -72,10 +72,10 @@ class Memory:
     def _look_at_host(self, needed: int, purpose: str) -> None:
         """Raise where the host has no memory for `needed` bytes: a driver of a CPU then ends the process."""
         self._unseen = 0
-        if needed <= host_memory_left():
+        if needed <= host_memory_left(needed):
             return
         self.release_held()
-        if needed > (left := host_memory_left()):
+        if needed > (left := host_memory_left(needed)):
             self._unseen = LOOKED_AT  # look again, however small the next one is
             self._refuse(needed, purpose, left)
 
@@ -140,9 +140,14 @@ class Memory:
     def _refuse(self, size: int, purpose: str, left: float = math.inf) -> NoReturn:
         """Raise for an allocation; `left` is what the host has left."""
         largest, available = (max(0, int(min(most, left))) for most in self.available())
+        has = f"{self.profile} allows {largest:,} bytes in one and has about {available:,} left"
+        if left < math.inf:
+            has = (
+                f"{self.profile} uses the memory of this process, which may take about {available:,} more by its own "
+                "limits (ulimit), those of its cgroup, or what the machine has free"
+            )
         raise DeviceMemoryError(
-            f"{purpose} needs {size:,} bytes in one allocation; {self.profile} allows {largest:,} bytes in one "
-            f"and has about {available:,} left. Nothing was truncated. {_advice(purpose)}",
+            f"{purpose} needs {size:,} bytes in one allocation; {has}. Nothing was truncated. {_advice(purpose)}",
             needed=size,
             available=available,
             largest_allocation=largest,

@@ -86,12 +86,13 @@ def apply_quirks(profile: DeviceProfile) -> DeviceProfile:
 
 
 @functools.cache
-def prepare_platform(name: str) -> None:
-    """Mend what would keep the devices of a platform away, before they are listed for the first time.
+def prepare_platform(name: str = "") -> None:
+    """Mend what would keep the devices of a platform away, before they are listed; without a name, of all platforms.
 
-    PoCL has no device where it cannot write to its folder of compiled programs: it gets one among temporary files.
+    PoCL has no device where it cannot write to its folder of compiled programs: it gets one among temporary files. It
+    reads the variable that names its folder when platforms are listed, and a variable that is not set later.
     """
-    if name != _POCL:
+    if name != _POCL and (name or "POCL_CACHE_DIR" not in os.environ):
         return
     caches = os.environ.get("XDG_CACHE_HOME") or Path(os.environ.get("HOME", tempfile.gettempdir()), ".cache")
     folder = Path(os.environ.get("POCL_CACHE_DIR") or Path(caches, "pocl", "kcache"))
