@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import math
 import mmap
@@ -11,16 +12,19 @@ from pathlib import Path
 
 from ..errors import DeviceMemoryError
 
-__all__ = ["LOOKED_AT", "check_host_memory", "host_memory_left"]
+__all__ = ["LOOKED_AT", "check_host_memory", "check_memory_to_compile", "give_free_memory_back", "host_memory_left"]
 
 #: Bytes from which on an allocation is compared with what is left, which takes as long as to write a part of them.
 LOOKED_AT = 1 << 24
 
-#: Bytes that are left for the rest of the process, as drivers crash where they get none: as many as are wanted, but at
-#: least and at most so many.
-_LEAST_SPARE, _MOST_SPARE = 1 << 23, 1 << 26
+#: Bytes that are left for the rest of the process, as drivers crash where they get none: as many as are wanted, within
+#: these bounds.
+_LEAST_SPARE, _MOST_SPARE = 1 << 24, 1 << 26
 
-_CGROUPS = Path("/sys/fs/cgroup")
+#: Bytes that a compiler takes, about.
+_BYTES_TO_COMPILE = 1 << 25
+
+_PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 
 
 def check_host_memory(size: int, purpose: str) -> None:
@@ -28,11 +32,16 @@ def check_host_memory(size: int, purpose: str) -> None:
     if size >= LOOKED_AT and size > (left := host_memory_left(size)):
         raise DeviceMemoryError(
             f"{purpose} needs {size:,} bytes, and this process may take about {max(0, left):,.0f} more by its limits "
-            "(ulimit), those of its cgroup, or what the machine has free. Read a part of it, drop what is no longer "
-            "needed, or raise the limit",
+            "(ulimit), those of its cgroup, or what the machine has free. Drop what is no longer needed, read a part "
+            "of a large array, or raise the limit",
             needed=size,
             available=max(0, int(left)),
         )
+
+
+def check_memory_to_compile() -> None:
+    """Raise where a driver's compiler would run out of memory, and end the process; compiling takes far longer."""
+    check_host_memory(_BYTES_TO_COMPILE, "compiling a kernel")
 
 
 def host_memory_left(size: int) -> float:
@@ -40,30 +49,44 @@ def host_memory_left(size: int) -> float:
     return min((left() for left in _sources()), default=math.inf) - max(_LEAST_SPARE, min(_MOST_SPARE, size))
 
 
+def give_free_memory_back() -> None:
+    """Give memory that was freed, and that the C library holds for later, back to the system where it can."""
+    if trim := _malloc_trim():
+        trim(0)
+
+
+@functools.cache
+def _malloc_trim() -> Callable[[int], int] | None:
+    """The function of the GNU C library, None where there is another."""
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (OSError, TypeError, AttributeError):
+        return None
+
+
 @functools.cache
 def _sources() -> tuple[Callable[[], float], ...]:
-    """Functions that each return what one kind of limit leaves, those that this system has."""
-    if not Path("/proc/self/statm").exists():
-        return ()
-    return (_left_of_process, _left_of_machine, *(functools.partial(_left_of_cgroup, *each) for each in _cgroups()))
+    """Functions that each return what the process's limits, the machine or one cgroup leaves."""
+    groups = (functools.partial(_left_of_cgroup, *each) for each in _cgroups())
+    return (_left_of_process, _left_of_machine, *groups)
 
 
 def _left_of_process() -> float:
     """What the limits of addresses and of data leave."""
-    import resource  # noqa: PLC0415 — not on every system
+    with contextlib.suppress(ImportError, OSError, ValueError, IndexError):
+        import resource  # noqa: PLC0415 — not on every system
 
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()
+        pages = (_PROC / "self/statm").read_text(encoding="ascii").split()
         used = {resource.RLIMIT_AS: int(pages[0]), resource.RLIMIT_DATA: int(pages[5])}
         limits = ((resource.getrlimit(kind)[0], count * mmap.PAGESIZE) for kind, count in used.items())
-        return min((limit - taken for limit, taken in limits if limit != resource.RLIM_INFINITY), default=math.inf)
+        return min((most - taken for most, taken in limits if most != resource.RLIM_INFINITY), default=math.inf)
     return math.inf
 
 
 def _left_of_machine() -> float:
     """What the machine has free or can free, swap included."""
     with contextlib.suppress(OSError, ValueError, KeyError):
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        lines = (_PROC / "meminfo").read_text(encoding="ascii").splitlines()
         facts = {name: words.split()[0] for name, _, words in (line.partition(":") for line in lines)}
         return 1024 * (int(facts["MemAvailable"]) + int(facts["SwapFree"]))
     return math.inf
@@ -88,7 +111,7 @@ def _left_of_cgroup(folder: Path, limit: str, usage: str) -> float:
 def _cgroups() -> Iterator[tuple[Path, str, str]]:
     """The process's cgroups that may limit memory: their folders, and the files of limit and usage."""
     with contextlib.suppress(OSError):
-        for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
+        for line in (_PROC / "self/cgroup").read_text(encoding="utf-8").splitlines():
             _, kinds, path = line.split(":", 2)
             if not kinds:
                 root, files = _CGROUPS, ("memory.max", "memory.current")

@@ -12,7 +12,7 @@ import pyopencl.tools as cl_tools
 
 from ..device_array import DeviceArray
 from ..errors import DeviceMemoryError
-from ..host.memory import LOOKED_AT, host_memory_left
+from ..host.memory import LOOKED_AT, give_free_memory_back, host_memory_left
 from ..profile import DeviceProfile
 from .scratch import Scratch
 
@@ -71,12 +71,15 @@ class Memory:
 
     def _look_at_host(self, needed: int, purpose: str) -> None:
         """Raise where the host has no memory for `needed` bytes: a driver of a CPU then ends the process."""
+        ahead = needed + LOOKED_AT  # with what may be allocated until the next look
         self._unseen = 0
+        if ahead <= host_memory_left(ahead):
+            return
+        self._unseen = LOOKED_AT  # little is left: look at each allocation
         if needed <= host_memory_left(needed):
             return
         self.release_held()
         if needed > (left := host_memory_left(needed)):
-            self._unseen = LOOKED_AT  # look again, however small the next one is
             self._refuse(needed, purpose, left)
 
     def release_held(self) -> None:
@@ -84,6 +87,8 @@ class Memory:
         self.queue.finish()
         self._cleared.clear()
         self._pool.free_held()
+        if self.profile.kind != "gpu":
+            give_free_memory_back()
 
     def allocate(self, shape: int | Sequence[int], dtype: Any, *, purpose: str, rows: int | None = None) -> DeviceArray:
         """An uninitialised pyopencl array of any shape, as users get it.

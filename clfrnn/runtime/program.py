@@ -17,6 +17,7 @@ import pyopencl as cl
 from ..errors import KernelBuildError
 from ..functions import PIECES
 from ..host.folders import warn_of_cache, why_not_all_written
+from ..host.memory import check_memory_to_compile
 from ..planning.configs import KernelConfig
 from ..profile import DeviceProfile
 from .text_cache import cache_folder
@@ -186,6 +187,7 @@ class ProgramCache:
         return self._kernels[source]
 
     def _compile(self, source: str, config: KernelConfig) -> dict[str, Kernel]:
+        check_memory_to_compile()
         options = [_WARNINGS, *self._profile.build_options, *config.options(self._profile)]
         with _compiling, warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)
