@@ -14,14 +14,21 @@ from .host.process import check_process
 __all__ = ["DeviceArray", "read_strided"]
 
 
+#: What pyopencl computes where a number stands on the left, by the function of numpy that such an expression calls.
+_REFLECTED = {
+    np.add: "__radd__",
+    np.subtract: "__rsub__",
+    np.multiply: "__rmul__",
+    np.true_divide: "__rtruediv__",
+    np.power: "__rpow__",
+}
+
+
 class DeviceArray(cla.Array):  # type: ignore[misc]  # pyopencl is not read by mypy
     """A ``pyopencl.array.Array`` on the device that ``numpy.asarray`` reads in one transfer, as :meth:`get` does.
 
     Functions of numpy take it and compute on the host. Slices and copies are of the same class.
     """
-
-    #: below that of numpy's arrays, so that ``array + device_array`` is numpy's own sum and not refused
-    __array_priority__ = -1
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         """A copy in host memory, waited for."""
@@ -32,6 +39,15 @@ class DeviceArray(cla.Array):  # type: ignore[misc]  # pyopencl is not read by m
             )
         host = self.get()
         return host if dtype is None else host.astype(dtype, copy=False)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **named: Any) -> Any:
+        """Compute on the host, but ``number * array`` and the like on the device, also for numbers of numpy's."""
+        if method == "__call__" and isinstance(inputs[0], np.generic) and ufunc in _REFLECTED and not named:
+            return getattr(inputs[1], _REFLECTED[ufunc])(inputs[0])
+        if any(isinstance(each, DeviceArray) for each in named.get("out", ())):
+            return NotImplemented
+        given = [each.get() if isinstance(each, DeviceArray) else each for each in inputs]
+        return getattr(ufunc, method)(*given, **named)
 
     def get(self, queue: cl.CommandQueue | None = None, ary: np.ndarray[Any, Any] | None = None) -> Any:
         """A copy in host memory, waited for, in `ary` where that is given; slices with steps are copied too.

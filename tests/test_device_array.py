@@ -62,7 +62,26 @@ def test_what_numpy_computes(index):
     assert np.array_equal(np.asarray(counts, np.float64), host)
     assert np.array_equal(np.concatenate([counts, counts]), np.concatenate([host, host]))
     assert np.array_equal(POINTS[counts.get() > 2], POINTS[np.asarray(counts) > 2])
-    assert type(counts + counts) is DeviceArray  # pyopencl's own, on the device
+    assert host.sum() == np.add.reduce(counts)
+    with pytest.raises(TypeError):
+        np.add(host, host, out=counts)
+    host += counts
+    assert np.array_equal(host, 2 * index.count().get())
+
+
+def test_what_pyopencl_computes_stays_on_the_device(index):
+    real = index.reorder(POINTS[:, 0])
+    host = real.get()
+    for found, known in (
+        (real + real, host + host),
+        (np.float32(2) * real, np.float32(2) * host),
+        (np.float32(2) - real, np.float32(2) - host),
+        (1 / (1 + real), 1 / (1 + host)),
+        (real * np.float32(3), host * np.float32(3)),
+    ):
+        assert type(found) is DeviceArray
+        assert np.allclose(found.get(), known)
+    counts = index.count()
     assert counts.any().get()
 
 
