@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import dataclasses
 import functools
 import math
 import mmap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import DeviceMemoryError
@@ -46,7 +47,8 @@ def check_memory_to_compile() -> None:
 
 def host_memory_left(size: int) -> float:
     """About how many bytes the process may still take, where it wants `size`; infinite without any limit."""
-    return min((left() for left in _sources()), default=math.inf) - max(_LEAST_SPARE, min(_MOST_SPARE, size))
+    spare = max(_LEAST_SPARE, min(_MOST_SPARE, size))
+    return min(_left_of_process(), _left_of_machine(), *(group.left(size + spare) for group in _cgroups())) - spare
 
 
 def give_free_memory_back() -> None:
@@ -62,13 +64,6 @@ def _malloc_trim() -> Callable[[int], int] | None:
         return ctypes.CDLL(None).malloc_trim
     except (OSError, TypeError, AttributeError):
         return None
-
-
-@functools.cache
-def _sources() -> tuple[Callable[[], float], ...]:
-    """Functions that each return what the process's limits, the machine or one cgroup leaves."""
-    groups = (functools.partial(_left_of_cgroup, *each) for each in _cgroups())
-    return (_left_of_process, _left_of_machine, *groups)
 
 
 def _left_of_process() -> float:
@@ -92,24 +87,34 @@ def _left_of_machine() -> float:
     return math.inf
 
 
-def _left_of_cgroup(folder: Path, limit: str, usage: str) -> float:
-    """What a cgroup leaves; pages of files that it can drop at once count as free."""
-    try:
-        most, used = (
-            int((folder / limit).read_text(encoding="ascii")),
-            int((folder / usage).read_text(encoding="ascii")),
-        )
-    except (OSError, ValueError):  # "max" is no limit
-        return math.inf
-    droppable = 0
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        facts = dict(line.split() for line in (folder / "memory.stat").read_text(encoding="ascii").splitlines())
-        droppable = int(facts.get("total_inactive_file", facts.get("inactive_file", "0")))
-    return most - used + droppable
+@dataclasses.dataclass(frozen=True)
+class _Cgroup:
+    """A control group of processes, whose memory may be limited: its folder, and the files of limit and usage."""
+
+    folder: Path
+    limit: str
+    usage: str
+
+    def left(self, enough: int) -> float:
+        """What it leaves. Where that is not `enough`, pages of files that it can drop at once count as free."""
+        try:
+            most = int((self.folder / self.limit).read_text(encoding="ascii"))
+            left = most - int((self.folder / self.usage).read_text(encoding="ascii"))
+        except (OSError, ValueError):  # "max" is no limit
+            return math.inf
+        if left >= enough:
+            return left
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            text = (self.folder / "memory.stat").read_text(encoding="ascii")
+            facts = dict(line.split() for line in text.splitlines())
+            return left + int(facts.get("total_inactive_file", facts.get("inactive_file", "0")))
+        return left
 
 
-def _cgroups() -> Iterator[tuple[Path, str, str]]:
-    """The process's cgroups that may limit memory: their folders, and the files of limit and usage."""
+@functools.cache
+def _cgroups() -> tuple[_Cgroup, ...]:
+    """The cgroups of this process, and those around them; paths in a container may be those of its host."""
+    found = []
     with contextlib.suppress(OSError):
         for line in (_PROC / "self/cgroup").read_text(encoding="utf-8").splitlines():
             _, kinds, path = line.split(":", 2)
@@ -120,8 +125,13 @@ def _cgroups() -> Iterator[tuple[Path, str, str]]:
             else:
                 continue
             own = root / path.lstrip("/")
-            for folder in (own, *own.parents):
-                if (folder / files[0]).exists():
-                    yield folder, *files
-                if folder == root:
-                    break
+            around = [folder for folder in (own, *own.parents) if folder.is_relative_to(root)]
+            found += [_Cgroup(folder, *files) for folder in around if _limits(folder / files[0])]
+    return tuple(found)
+
+
+def _limits(file: Path) -> bool:
+    """Whether a file has the limit of a cgroup, and a limit that may be met; some say "max", others 2**63 - 4096."""
+    with contextlib.suppress(OSError, ValueError):
+        return int(file.read_text(encoding="ascii")) < 1 << 60
+    return False

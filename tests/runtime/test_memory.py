@@ -30,15 +30,15 @@ def machine(tmp_path, monkeypatch):
 
     monkeypatch.setattr(memory, "_PROC", tmp_path / "proc")
     monkeypatch.setattr(memory, "_CGROUPS", tmp_path / "cgroup")
-    memory._sources.cache_clear()
+    memory._cgroups.cache_clear()
     write(proc__self__cgroup="")
     (tmp_path / "cgroup").mkdir()
     yield tmp_path, write
-    memory._sources.cache_clear()
+    memory._cgroups.cache_clear()
 
 
 def left():
-    return memory.host_memory_left(10) + (1 << 24)
+    return memory.host_memory_left(1 << 40) + (1 << 26)
 
 
 def test_without_limits(machine):
@@ -63,13 +63,14 @@ def test_cgroups_of_both_versions(machine):
     (root / "cgroup/memory/a/memory.limit_in_bytes").write_text("6000000000")
     (root / "cgroup/memory/a/memory.usage_in_bytes").write_text("5000000000")
     (root / "cgroup/memory/a/memory.stat").write_text("cache 5\ntotal_inactive_file 1000000000\n")
-    memory._sources.cache_clear()
+    memory._cgroups.cache_clear()
     assert left() == 2e9
     (root / "cgroup/c/memory.max").write_text("max\n")
     (root / "cgroup/c/memory.current").write_text("700\n")
-    memory._sources.cache_clear()
+    memory._cgroups.cache_clear()
     assert left() == 2e9
     (root / "cgroup/c/memory.max").write_text("500000700\n")
+    memory._cgroups.cache_clear()
     assert left() == 5e8
 
 
@@ -86,7 +87,7 @@ def test_the_group_of_a_container(machine):
 
 def test_a_copy_to_the_host_that_does_not_fit(session, monkeypatch):
     array = session.allocate(1 << 23, np.float32, purpose="a test")
-    monkeypatch.setattr(memory, "_sources", lambda: (lambda: 1e6,))
+    monkeypatch.setattr(memory, "_left_of_process", lambda: 1e6)
 
     with pytest.raises(clfrnn.DeviceMemoryError, match="a copy in host memory needs 33,554,432 bytes.*ulimit"):
         array.get()
@@ -105,10 +106,10 @@ def test_what_a_session_holds_is_given_back_before_anything_is_refused(session, 
         looked.append(fresh.pooled_bytes)
         return np.inf if looked[2:] else 0
 
-    monkeypatch.setattr(memory, "_sources", lambda: (left,))
+    monkeypatch.setattr(memory, "_left_of_process", left)
     assert fresh.allocate(1 << 25, np.uint8, purpose="a test").size
     assert looked == [held, held, 0]
-    monkeypatch.setattr(memory, "_sources", lambda: (lambda: 0,))
+    monkeypatch.setattr(memory, "_left_of_process", lambda: 0)
     with pytest.raises(
         clfrnn.DeviceMemoryError, match=r"a test needs .*limits \(ulimit\), those of its cgroup.*Nothing"
     ):
