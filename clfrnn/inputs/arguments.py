@@ -153,7 +153,8 @@ def _buffer(session: Session, argument: Argument, given: Any, kind: _Kind | None
     if isinstance(given, np.ndarray) and not argument.const:
         raise ArgumentError(
             f"{name}: expected a pyopencl.array.Array for {declared}, got a numpy array, which a kernel cannot write "
-            "to; pass index.zeros(shape, dtype), or declare it const"
+            "to; pass index.zeros(shape, dtype) or pyopencl.array.to_device(index.session.queue, array), or declare it "
+            "const"
         )
     if not isinstance(given, (np.ndarray, cla.Array)):
         also = "numpy array or " if argument.const else ""
