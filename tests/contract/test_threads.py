@@ -160,6 +160,19 @@ def test_one_list_and_one_iterator_for_all(restless):
         assert sum(map(sum, parts)) == len(points)
 
 
+def test_steps_of_a_model(restless):
+    """A step is two calls, and whole: as many steps as were asked for, of a model that one thread would have, too."""
+    from clfrnn.models import Circles
+
+    model, alone = (Circles(200, 10, repeatable=True, seed=3, session=restless) for _ in range(2))
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(lambda _: model.step(3), range(THREADS)))
+    alone.step(3 * THREADS)
+
+    assert model.steps_done == 3 * THREADS
+    assert np.array_equal(np.asarray(model.points), np.asarray(alone.points))
+
+
 def test_sessions_do_not_wait_for_each_other(restless):
     """Nor do they where each is given the arrays of the other."""
     other = clfrnn.Session(cl.CommandQueue(restless.context, restless.device))
