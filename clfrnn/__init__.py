@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from .api import build_index, default_session, search
+    from .api import build_index, search
     from .conditions import Condition
     from .errors import (
         ArgumentError,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from .functions import NeighborFunction
     from .index import Index
+    from .inputs.sessions import default_session
     from .k_nearest import nearest
     from .profile import DeviceProfile
     from .queries.kernel_source import KernelSource
@@ -69,7 +70,7 @@ _MODULE_OF = {
     "NoDeviceError": "errors",
     "Session": "runtime.session",
     "build_index": "api",
-    "default_session": "api",
+    "default_session": "inputs.sessions",
     "devices": "runtime.device",
     "nearest": "k_nearest",
     "search": "api",

@@ -1,15 +1,12 @@
-"""The public calls search() and build_index(): checks their arguments; only here is a default session chosen."""
+"""The public calls search() and build_index(), which check their arguments."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import operator
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
-import pyopencl.array as cla
 
 from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, round_radii
 from .conditions import Condition
@@ -19,6 +16,7 @@ from .inputs.arrays import check_context, fetch, take_points
 from .inputs.conditions import arrays_of
 from .inputs.deferred_checks import DeferredChecks
 from .inputs.periodic_box import check_box, check_images
+from .inputs.sessions import choose_session
 from .inputs.surveys import take_survey
 from .lists.query import ListArguments, query_list
 from .lists.state import ListState
@@ -30,56 +28,7 @@ from .primitives.reduce import bounding_box
 from .results import NeighborList
 from .runtime.session import Session
 
-__all__ = ["build", "build_index", "check_method", "choose_session", "default_session", "refuse_dim", "search"]
-
-
-@functools.cache
-def default_session() -> Session:
-    """Return the session of this process, made at the first call.
-
-    Its device is ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU. Devices whose
-    drivers bound loops come last.
-
-    Raises
-    ------
-    NoDeviceError
-        There is no device.
-
-    Examples
-    --------
-    >>> import clfrnn
-    >>> clfrnn.default_session() is clfrnn.default_session()
-    True
-    """
-    return Session()
-
-
-@functools.lru_cache(maxsize=8)
-def _session_of_queue(queue: cl.CommandQueue) -> Session:
-    in_order = not queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
-    return Session(queue if in_order else cl.CommandQueue(queue.context, queue.device))
-
-
-def choose_session(session: Session | None, *arrays: object) -> Session:
-    """Return `session`, else the session of the first device array, else the default session."""
-    if session is not None:
-        if not isinstance(session, Session):
-            raise InvalidInputError(
-                f"session: expected a clfrnn.Session, got {type(session).__name__}; wrap it: clfrnn.Session(...)"
-            )
-        return session
-    array = next((array for array in arrays if is_device_array(array)), None)
-    if array is None:
-        return default_session()
-    assert isinstance(array, cla.Array)
-    queue = array.queue or cl.CommandQueue(array.context)
-    living = sorted(Session.living, key=lambda each: (each.queue != queue, not _is_default(each), each.number))
-    same = (each for each in living if each.context == array.context and each.device == queue.device)
-    return next(same, None) or _session_of_queue(queue)
-
-
-def _is_default(session: Session) -> bool:
-    return bool(default_session.cache_info().currsize) and session is default_session()
+__all__ = ["build", "build_index", "check_method", "refuse_dim", "search"]
 
 
 def search(
@@ -97,10 +46,11 @@ def search(
     half: bool = False,
     max_bytes: int | None = None,
     where: Condition | None = None,
+    to_host: bool = False,
     session: Session | None = None,
     **options: Any,
 ) -> NeighborList:
-    """Find every point within `radius` of every query, exactly.
+    """Find every point within `radius` of every query, exactly, and list them on the device.
 
     Parameters
     ----------
@@ -116,12 +66,13 @@ def search(
     half : whether each pair is listed once, with ``i < j``; a point and its own image once, by the sign of the shift
     max_bytes : largest number of bytes of the list on the device
     where : a :class:`Condition`; a pair counts only where it holds
+    to_host : whether the list has numpy arrays, as :meth:`NeighborList.to_host` gives them
     session : a :class:`Session`; by default that of the device arrays given, else :func:`default_session`
     **options : options of the method, see :doc:`methods`
 
     Returns
     -------
-    NeighborList, on the device
+    NeighborList, on the device, or with numpy arrays where `to_host` says so
 
     Raises
     ------
@@ -143,23 +94,25 @@ def search(
     [0]
     """
     session = choose_session(session, points, queries, radius, *arrays_of(where))
-    if is_device_array(radius):
-        check_context(session, radius, "radius")
-        radius = fetch(session, radius)
-    per_query = not is_scalar(radius)
-    structure, _ = build(
-        points,
-        radius,
-        method=method,
-        domain=(box, periodic),
-        session=session,
-        options=options,
-        per_query=per_query,
-        queried_once=points if queries is None else queries,
-    )
-    own_radii = radius if per_query else None
-    given = ListArguments(own_radii, include_self, distances, vectors, sort, half, max_bytes, where=where)
-    return query_list(Traversal(structure), ListState(session), queries, given, loops=False)
+    with session.lock:
+        if is_device_array(radius):
+            check_context(session, radius, "radius")
+            radius = fetch(session, radius)
+        per_query = not is_scalar(radius)
+        structure, _ = build(
+            points,
+            radius,
+            method=method,
+            domain=(box, periodic),
+            session=session,
+            options=options,
+            per_query=per_query,
+            queried_once=points if queries is None else queries,
+        )
+        own_radii = radius if per_query else None
+        given = ListArguments(own_radii, include_self, distances, vectors, sort, half, max_bytes, where=where)
+        found = query_list(Traversal(structure), ListState(session), queries, given, loops=False)
+        return found.to_host() if to_host else found
 
 
 def build_index(
@@ -172,7 +125,7 @@ def build_index(
     session: Session | None = None,
     **options: Any,
 ) -> Index:
-    """Build an index over `points` for many queries with radii up to `radius`.
+    """Build an index on the device over `points`, for many queries with radii up to `radius`.
 
     Parameters
     ----------
@@ -208,10 +161,11 @@ def build_index(
     [0, 0]
     """
     session = choose_session(session, points)
-    structure, chosen = build(
-        points, radius, method=method, domain=(box, periodic), session=session, options=options, per_query=False
-    )
-    return Index(chosen, structure, has_box=box is not None, chosen=method == "auto")
+    with session.lock:
+        structure, chosen = build(
+            points, radius, method=method, domain=(box, periodic), session=session, options=options, per_query=False
+        )
+        return Index(chosen, structure, has_box=box is not None, chosen=method == "auto")
 
 
 def build(
@@ -229,7 +183,6 @@ def build(
 
     `queried_once` are the queries of a single search, or None for an index.
     """
-    session.check_process()
     chosen = check_method(method, options)
     array, pending, _ = take_points(session, points, "points")
     n, dim = array.shape

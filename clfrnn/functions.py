@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
+import weakref
+from typing import Any
 
 from .errors import InvalidInputError
 from .scanner import check_leaving, check_piece, check_preamble, forbidden_macros
@@ -18,6 +20,7 @@ __all__ = [
     "WalkFunction",
     "check_name",
     "check_text",
+    "is_held",
     "under",
     "walk_function",
 ]
@@ -29,7 +32,7 @@ PIECES = ("preamble", "arguments", "state", "per_neighbor", "finish")
 WHERE_PIECES = ("where_preamble", "where_expression")
 
 #: Keywords of the calls that run a function, and names in scope of the code.
-_CALL_KEYWORDS = frozenset({"function", "queries", "radius", "include_self", "where", "self"})
+_CALL_KEYWORDS = frozenset({"function", "queries", "radius", "include_self", "where", "checked", "self"})
 _IN_SCOPE = frozenset({"i", "j", "d2", "dx", "shift", "r2", "reach2", "real", "real_vec"})
 
 _ARGUMENT = re.compile(
@@ -138,6 +141,11 @@ class NeighborFunction:
         for argument in walked.parsed_arguments:
             check_name(argument.name, "arguments", "a keyword of visit()")
         object.__setattr__(self, "_walked", walked)
+        object.__setattr__(self, "_holder", _holders.setdefault(walked, _Holder()))
+
+    def __reduce__(self) -> Any:
+        """Made anew where it is unpickled: hashes of text differ between processes, and holders belong to one."""
+        return functools.partial(NeighborFunction, **{piece: getattr(self, piece) for piece in PIECES}), ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -195,6 +203,18 @@ class WalkFunction:
         text = f"{self.state} {self.preamble}"
         words = set(re.findall(r"[A-Za-z_]\w*", text))
         return self.own or not (words & {"printf", *written} or "##" in text)
+
+
+class _Holder:
+    """An object that equal functions share, and which is gone when nobody holds one of them."""
+
+
+_holders: weakref.WeakValueDictionary[WalkFunction, _Holder] = weakref.WeakValueDictionary()
+
+
+def is_held(function: WalkFunction) -> bool:
+    """Whether somebody holds a :class:`NeighborFunction` of this code."""
+    return function in _holders
 
 
 def walk_function(function: NeighborFunction) -> WalkFunction:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NoReturn, final
+from typing import Any, Literal, NoReturn, final, overload
 
 import numpy as np
+import numpy.typing as npt
 import pyopencl as cl
-import pyopencl.array as cla
 
 from .conditions import Condition
+from .device_array import DeviceArray
 from .functions import NeighborFunction
+from .host.turns import locked
 from .lists.query import ListArguments, query_blocks, query_list
 from .lists.state import ListState
 from .methods import Method
@@ -19,17 +21,17 @@ from .methods.traversal import Traversal
 from .methods.updates import PointUpdates
 from .queries.count_nearest import NearestArguments, count_neighbors, find_nearest
 from .queries.explain import explain
+from .queries.indexed_points import IndexedPoints
 from .queries.kernel_source import KernelSource, make_kernel_source
-from .queries.reorder import reorder
 from .queries.visit import visit
 from .results import Nearest, NeighborList
-from .runtime.session import Session
 
 __all__ = ["Index"]
 
 
 @final
-class Index:
+@locked
+class Index(IndexedPoints):
     """Points prepared for many queries, made by :func:`clfrnn.build_index`.
 
     Examples
@@ -61,34 +63,9 @@ class Index:
         return self._updates.traversal
 
     @property
-    def session(self) -> Session:
-        """The session of the device that holds the index."""
-        return self._session
-
-    @property
     def method(self) -> str:
         """The name of the method that searches; where it was chosen, updates may choose another."""
         return self._updates.method.name
-
-    @property
-    def radius(self) -> float:
-        """The largest radius of a query, rounded to the points' dtype."""
-        return self._traversal.radius
-
-    @property
-    def num_points(self) -> int:
-        """The number of points."""
-        return self._traversal.num_points
-
-    @property
-    def dim(self) -> int:
-        """The number of coordinates of a point."""
-        return self._traversal.dim
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of the points, in which distances are computed."""
-        return self._traversal.dtype
 
     @property
     def last_update(self) -> str:
@@ -119,10 +96,38 @@ class Index:
         """
         self._updates.apply(points, box)
 
+    @overload
     def count(
-        self, queries: Any = None, *, radius: Any = None, include_self: bool = False, where: Condition | None = None
-    ) -> cla.Array:
-        """Count the neighbors of each query, into a device array of (m,) int32 that is not waited for.
+        self,
+        queries: Any = ...,
+        *,
+        radius: Any = ...,
+        include_self: bool = ...,
+        where: Condition | None = ...,
+        to_host: Literal[False] = ...,
+    ) -> DeviceArray: ...
+
+    @overload
+    def count(
+        self,
+        queries: Any = ...,
+        *,
+        radius: Any = ...,
+        include_self: bool = ...,
+        where: Condition | None = ...,
+        to_host: Literal[True],
+    ) -> npt.NDArray[np.int32]: ...
+
+    def count(
+        self,
+        queries: Any = None,
+        *,
+        radius: Any = None,
+        include_self: bool = False,
+        where: Condition | None = None,
+        to_host: bool = False,
+    ) -> Any:
+        """Count the neighbors of each query, in an array on the device.
 
         Parameters
         ----------
@@ -130,6 +135,11 @@ class Index:
         radius : scalar or (m,), at most that of the index, which is the default
         include_self : whether a point counts as its own neighbor
         where : a :class:`Condition`; a pair counts only where it holds
+        to_host : whether to wait, and to return a numpy array
+
+        Returns
+        -------
+        (m,) int32 array on the device, not waited for; a numpy array where `to_host` says so
 
         Raises
         ------
@@ -140,7 +150,8 @@ class Index:
         -----
         Cost: one visit; millions of queries may take a GPU another launch and m bytes.
         """
-        return count_neighbors(self._traversal, queries, radius=radius, include_self=include_self, where=where)
+        counts = count_neighbors(self._traversal, queries, radius=radius, include_self=include_self, where=where)
+        return counts.get() if to_host else counts
 
     def nearest(
         self,
@@ -152,7 +163,7 @@ class Index:
         vectors: bool = False,
         where: Condition | None = None,
     ) -> Nearest:
-        """Find the nearest or the k nearest neighbors of each query; of several at one distance the lowest index.
+        """Find the nearest or the k nearest neighbors of each query; in arrays on the device.
 
         Parameters
         ----------
@@ -174,14 +185,16 @@ class Index:
         radius: Any = None,
         include_self: bool = False,
         where: Condition | None = None,
+        checked: bool = True,
         **arguments: Any,
     ) -> cl.Event:
-        """Run your own code for every neighbor of every query.
+        """Run your own code on the device for every neighbor of every query.
 
         Parameters
         ----------
         function : the code, and the declarations of its arguments
         queries, radius, include_self, where : as for :meth:`count`, which also says what raises
+        checked : whether to refuse arrays that the code may write to and that are shorter than the queries
         **arguments : values by name: numbers, sequences for vectors, device arrays, and numpy arrays for const pointers
 
         Returns
@@ -191,16 +204,17 @@ class Index:
         Raises
         ------
         ArgumentError
-            An argument is missing, not declared, or of another type.
+            An argument is missing, not declared, of another type, or too short, see `checked`.
         KernelBuildError
             The compiler refused the code; the message shows your own line.
 
         Notes
         -----
-        Cost: one visit; a compilation for each kind of query. The size of your buffers is not checked.
+        Cost: one visit; a compilation for each kind of query. The size of your buffers is not checked otherwise, and
+        code that writes beyond one may end the process.
         """
-        asked = {"radius": radius, "include_self": include_self, "where": where}
-        return visit(self._traversal, function, queries, **asked, arguments=arguments)
+        given = {"radius": radius, "include_self": include_self, "where": where, "checked": checked}
+        return visit(self._traversal, function, queries, **given, arguments=arguments)
 
     def query(
         self,
@@ -215,6 +229,7 @@ class Index:
         max_bytes: int | None = None,
         hint: int | None = None,
         where: Condition | None = None,
+        to_host: bool = False,
     ) -> NeighborList:
         """List every neighbor of each query, in a :class:`NeighborList` on the device.
 
@@ -226,6 +241,7 @@ class Index:
         half : whether each pair is listed once, with ``i < j``; not with `queries` or an array of radii
         max_bytes : largest number of bytes of the list on the device
         hint : approximate number of pairs, at least; the call then does not wait for their number
+        to_host : whether the list has numpy arrays, as :meth:`NeighborList.to_host` gives them
 
         Raises
         ------
@@ -239,7 +255,8 @@ class Index:
         exceed the hint, or those of the last list by more than an eighth, rows are written once more.
         """
         given = ListArguments(radius, include_self, distances, vectors, sort, half, max_bytes, hint, where)
-        return query_list(self._traversal, self._lists, queries, given, loops=True)
+        found = query_list(self._traversal, self._lists, queries, given, loops=True)
+        return found.to_host() if to_host else found
 
     def query_blocks(
         self,
@@ -254,7 +271,7 @@ class Index:
         half: bool = False,
         where: Condition | None = None,
     ) -> Iterator[NeighborList]:
-        """List the neighbors of consecutive ranges of queries, each list within `max_bytes`.
+        """List the neighbors of consecutive ranges of queries, each list on the device and within `max_bytes`.
 
         Parameters
         ----------
@@ -287,47 +304,16 @@ class Index:
         InvalidInputError
             Points, queries or radii on the device were not finite, or a radius was too large.
         """
-        self.session.check_process()
         self.session.queue.finish()
         self._traversal.checks.settle()
-
-    @property
-    def order(self) -> cla.Array:
-        """The index of the point at each place of the search order, where near points lie together, (n,) int32."""
-        self.session.check_process()
-        return self._traversal.structure.order()
-
-    def reorder(self, *arrays: Any) -> Any:
-        """Return rows of `arrays` in search order, ``array[order]``, as a new device array for each.
-
-        Parameters
-        ----------
-        *arrays : (n, ...) of any dtype, on the device or on the host; several are returned as a tuple
-
-        Raises
-        ------
-        InvalidInputError
-            An array has not one row for each point.
-
-        Not waited for; the cost is one read and one write of each array.
-        """
-        self.session.check_process()
-        return reorder(self._traversal, arrays)
-
-    @property
-    def nbytes(self) -> dict[str, int]:
-        """The bytes of the index on the device, by buffer."""
-        return {name: int(one.size) * one.dtype.itemsize for name, one in self._traversal.structure.buffers().items()}
 
     def explain(self, *, long: bool = False) -> str:
         """Describe how this index searches and why: method, cells or nodes, bytes, candidates for each neighbor.
 
         The candidates are measured on at most a thousand points. `long` adds what was decided about the kernels.
         """
-        self.session.check_process()
         return explain(self._traversal, self.method, self.nbytes, self.last_update, long=long)
 
     def kernel_source(self) -> KernelSource:
         """Return a loop over neighbors for your own kernels; its arguments describe the current points."""
-        self.session.check_process()
         return make_kernel_source(self._traversal, self.method)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pyopencl.array as cla
 
-from .api import build, check_method, choose_session, refuse_dim
+from .api import build, check_method, refuse_dim
 from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, raise_non_finite
 from .conditions import Condition
 from .errors import InvalidInputError
@@ -16,8 +16,10 @@ from .inputs.arrays import check_context, fetch, take_points
 from .inputs.conditions import arrays_of
 from .inputs.deferred_checks import DeferredChecks
 from .inputs.periodic_box import check_box, survey_in_box
+from .inputs.sessions import choose_session
 from .methods import Method, choose_method, is_worth_binning
 from .methods.brute_force import BruteForce
+from .methods.grid.strips import Strips
 from .methods.structure import SearchStructure
 from .methods.traversal import Traversal
 from .methods.tree.aabb_tree import AabbTree
@@ -103,16 +105,19 @@ def nearest(
     """
     k = check_k(k)
     session = choose_session(session, points, queries, radius, *arrays_of(where))
-    if radius is not None:
-        within = NearestArguments(k, radius, include_self, vectors, where)
-        return _nearest_within(session, points, queries, within, method=method, domain=(box, periodic), options=options)
-    search = _Search(session, points, k, method=method, domain=(box, periodic), options=options, queries=queries)
-    if where is not None and search.box is not None:
-        raise InvalidInputError(
-            "radius: expected a number with where= in a periodic box, got None; images go on without end, and the "
-            "condition may hold for none of them: pass the largest distance of a neighbor"
-        )
-    return search.run(queries, include_self=bool(include_self), vectors=bool(vectors), where=where)
+    with session.lock:
+        if radius is not None:
+            within = NearestArguments(k, radius, include_self, vectors, where)
+            return _nearest_within(
+                session, points, queries, within, method=method, domain=(box, periodic), options=options
+            )
+        search = _Search(session, points, k, method=method, domain=(box, periodic), options=options, queries=queries)
+        if where is not None and search.box is not None:
+            raise InvalidInputError(
+                "radius: expected a number with where= in a periodic box, got None; images go on without end, and the "
+                "condition may hold for none of them: pass the largest distance of a neighbor"
+            )
+        return search.run(queries, include_self=bool(include_self), vectors=bool(vectors), where=where)
 
 
 def _nearest_within(
@@ -125,7 +130,6 @@ def _nearest_within(
     domain: tuple[Any, Any],
     options: dict[str, Any],
 ) -> Nearest:
-    """The k nearest within a radius: those of an index that is built for this search."""
     radius = given.radius
     if is_device_array(radius):
         check_context(session, radius, "radius")
@@ -171,7 +175,6 @@ class _Search:
         options: dict[str, Any],
         queries: Any,
     ) -> None:
-        session.check_process()
         self.session, self.k = session, k
         self.named = check_method(method, options)
         self.points, pending, _ = take_points(session, points, "points")
@@ -292,7 +295,7 @@ class _Search:
         session = self.session
         problem = self._problem(reach, survey, {})
         method = choose_method(problem, session.profile, session.tuning, queries=self.many).method
-        return METHODS["strips"] if method.name == "aabb_tree" and survey.dim in METHODS["strips"].dims else method
+        return Strips() if method.name == "aabb_tree" and survey.dim in Strips.dims else method
 
     def _options(self, method: Method) -> dict[str, Any]:
         """The options of a method; leaves of a tree are those for somewhat more than k neighbors."""

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyopencl.array as cla
 
+from .device_array import DeviceArray
 from .errors import ClfrnnError, InvalidInputError
+from .host.turns import HasLock
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -60,21 +61,21 @@ class Nearest(_Pair):
     def to_host(self) -> Nearest:
         """Return the same with numpy arrays; waits for the device."""
         arrays = self.indices, self.distances, self.vectors, self.shifts
-        return Nearest(*(array.get() if isinstance(array, cla.Array) else array for array in arrays))
+        return Nearest(*(array.get() if isinstance(array, DeviceArray) else array for array in arrays))
 
     def __repr__(self) -> str:
         extras = "".join(f", {name}" for name in ("vectors", "shifts") if getattr(self, name) is not None)
-        where = "on the device" if isinstance(self.indices, cla.Array) else "in host memory"
+        where = "on the device" if isinstance(self.indices, DeviceArray) else "in host memory"
         return f"<Nearest: {self.indices.shape}, {self.distances.dtype}{extras}, {where}>"
 
     def __reduce__(self) -> Any:
-        if isinstance(self.indices, cla.Array):
+        if isinstance(self.indices, DeviceArray):
             raise TypeError("these nearest neighbors lie on a device and cannot be pickled; pickle their to_host()")
         return Nearest, (self.indices, self.distances, self.vectors, self.shifts)
 
 
 class NeighborList:
-    """The neighbors of every query: row ``i`` is ``indices[offsets[i]:offsets[i + 1]]``.
+    """The neighbors of every query, on the device or the host: row ``i`` is ``indices[offsets[i]:offsets[i + 1]]``.
 
     Attributes
     ----------
@@ -85,8 +86,9 @@ class NeighborList:
     shifts : (pairs, dim) int32, the periodic image of each neighbor, where an axis is periodic and there are vectors;
         else None
 
-    These are ``pyopencl.array.Array``; :meth:`to_host` gives the same object with numpy arrays. A list stays valid
-    whatever happens to its index. A list that was made with a ``hint`` waits for the device when it is first read.
+    These are ``pyopencl.array.Array`` on the device, which ``numpy.asarray`` copies to the host; :meth:`to_host` gives
+    the same object with numpy arrays. A list stays valid whatever happens to its index. A list that was made with a
+    ``hint`` waits for the device when it is first read.
 
     Examples
     --------
@@ -105,6 +107,7 @@ class NeighborList:
         dtype: npt.DTypeLike,
         images: bool = False,
         device: str = "",
+        session: HasLock | None = None,
     ) -> None:
         self.num_points = num_points
         self.dtype = np.dtype(dtype)
@@ -114,11 +117,16 @@ class NeighborList:
         #: whether a row may hold several images of one point
         self._images = images
         self._device = device
+        #: the session of arrays on a device, whose lock is held to read them
+        self._session = session
         self._host: NeighborList | None = None
 
     def _field(self, name: str) -> Any:
-        if callable(self._arrays):
-            self._arrays = self._arrays()
+        if self._session is not None:
+            with self._session.lock:  # which raises in a forked child
+                if callable(self._arrays):
+                    self._arrays = self._arrays()
+        assert not callable(self._arrays), "a list that waits has the session that it waits for"
         return self._arrays.get(name)
 
     @property
@@ -161,16 +169,19 @@ class NeighborList:
 
     @property
     def _on_device(self) -> bool:
-        return isinstance(self.indices, cla.Array)
+        return self._session is not None
 
     def to_host(self) -> NeighborList:
-        """Return the same list with numpy arrays; the arrays are copied once."""
-        if not self._on_device:
+        """Return the same list with numpy arrays; the arrays are copied from the device once."""
+        if self._session is None:
             return self
-        if self._host is None:
-            arrays = {name: self._field(name) for name in _FIELDS}
-            copies = {name: array.get() for name, array in arrays.items() if array is not None}
-            self._host = NeighborList(copies, **self._facts())
+        if self._host is not None:
+            return self._host
+        with self._session.lock:
+            if self._host is None:  # another thread may have copied them meanwhile
+                arrays = {name: self._field(name) for name in _FIELDS}
+                copies = {name: array.get() for name, array in arrays.items() if array is not None}
+                self._host = NeighborList(copies, **self._facts())
         return self._host
 
     def _facts(self) -> dict[str, Any]:

@@ -273,7 +273,7 @@ def test_radial_distribution_with_atomics(session, method):
     counts = zeros(session, (copies, bins), np.int32)
 
     build(points, method, session, box=(1, 1, 1), periodic=True).visit(
-        function, bins=bins, copies=copies, counts=counts
+        function, bins=bins, copies=copies, counts=counts, checked=False
     )
 
     squares = truth(points, RADIUS, box=(1, 1, 1), periodic=True).squares
@@ -408,7 +408,7 @@ def test_a_visit_in_slices_serves_every_query_once(session, method, foreign):
     index = build(points, method, tuned(session, runtime=slices))
     counts, runs = (zeros(index.session, n, np.int32) for n in (len(expected), 1))
 
-    many, _ = visits(index.session, lambda: index.visit(function, queries, counts=counts, runs=runs))
+    many, _ = visits(index.session, lambda: index.visit(function, queries, counts=counts, runs=runs, checked=False))
 
     assert many > 1
     assert np.array_equal(counts.get(), expected)
@@ -702,7 +702,9 @@ def test_state_runs_once_for_each_query(session, method, n):
     )
     runs = zeros(session, 1, np.int32)
 
-    clfrnn.build_index(points, 0.4, method=method[0], session=session, **method[1]).visit(function, out=out, runs=runs)
+    clfrnn.build_index(points, 0.4, method=method[0], session=session, **method[1]).visit(
+        function, out=out, runs=runs, checked=False
+    )
 
     assert np.array_equal(out.get(), np.diff(truth(points, 0.4).offsets))
     assert runs.get()[0] == n

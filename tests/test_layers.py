@@ -32,6 +32,8 @@ LAYERS = [
     {"planning"},
     {"conditions"},
     {"functions", "results", "arrays", "domain", "survey"},
+    {"device_array"},
+    {"host"},
     {"scanner", "profile", "errors", "period"},
 ]
 
@@ -39,7 +41,7 @@ LAYERS = [
 BESIDE = {"reference", "clouds"}
 
 #: They import neither pyopencl nor Mako, so that plans are made for devices that are not there.
-NEEDS_NO_DEVICE = {"planning", "domain", "period", "survey", "profile", "errors", *BESIDE}
+NEEDS_NO_DEVICE = {"planning", "domain", "period", "survey", "profile", "errors", "host", *BESIDE}
 
 #: Modules of a folder, and of the top of the package, at most; lines of a module, at most.
 MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 12, 18, 320
@@ -191,6 +193,7 @@ def test_objects_show_what_users_may_use(session):
 
     asked = {"query", "query_blocks", "count", "nearest", "visit", "update", "check", "order", "reorder", "nbytes"}
     asked |= {"explain", "kernel_source", "session", "method", "radius", "num_points", "dim", "dtype", "last_update"}
+    asked |= {"empty", "zeros"}
     assert shown(index) == asked
-    assert shown(session) == {"queue", "device", "profile"}
+    assert shown(session) == {"queue", "device", "profile", "trim"}
     assert shown(function) == {"arguments", "state", "per_neighbor", "finish", "preamble"}

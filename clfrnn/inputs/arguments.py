@@ -58,9 +58,18 @@ class _Kind:
 
 
 def bind(
-    session: Session, function: WalkFunction, given: Mapping[str, Any], *, dtype: np.dtype[Any], dim: int
+    session: Session,
+    function: WalkFunction,
+    given: Mapping[str, Any],
+    *,
+    dtype: np.dtype[Any],
+    dim: int,
+    least: int = 0,
 ) -> Bound:
-    """Bind the values `given` for the arguments of `function`; raise ArgumentError for a value that does not fit."""
+    """Bind the values `given` for the arguments of `function`; raise ArgumentError for a value that does not fit.
+
+    Arrays that the function may write to have at least `least` elements of the declared type.
+    """
     declared = {argument.name: argument for argument in function.parsed_arguments}
     if unknown := sorted(given.keys() - declared.keys()):
         takes = _listed(declared)
@@ -82,6 +91,7 @@ def bind(
         if isinstance(given[name], cla.Array):
             borrowed.append(given[name])
         if not argument.const:
+            _check_length(name, argument, given[name], kind, least)
             written.append(given[name])
     return Bound(values=values, written=written, borrowed=borrowed)
 
@@ -143,7 +153,8 @@ def _buffer(session: Session, argument: Argument, given: Any, kind: _Kind | None
     if isinstance(given, np.ndarray) and not argument.const:
         raise ArgumentError(
             f"{name}: expected a pyopencl.array.Array for {declared}, got a numpy array, which a kernel cannot write "
-            "to; pass pyopencl.array.to_device(index.session.queue, array), or declare it const"
+            "to; pass index.zeros(shape, dtype) or pyopencl.array.to_device(index.session.queue, array), or declare it "
+            "const"
         )
     if not isinstance(given, (np.ndarray, cla.Array)):
         also = "numpy array or " if argument.const else ""
@@ -186,6 +197,17 @@ def _check_elements(name: str, declared: str, given: Any, kind: _Kind | None) ->
         raise ArgumentError(
             f"{name}: expected rows of {kind.stored} {kind.dtype} for {declared}, got shape {given.shape}; "
             f"fill rows up with zeros, or {remedy}"
+        )
+
+
+def _check_length(name: str, argument: Argument, array: cla.Array, kind: _Kind | None, least: int) -> None:
+    """Raise where `array` has fewer than `least` elements of the declared type."""
+    size = array.dtype.itemsize if kind is None else kind.stored * kind.dtype.itemsize
+    if array.nbytes // size < least:
+        raise ArgumentError(
+            f"{name}: expected one element of 'global {argument.ctype} *{name}' for each of {least:,} queries, got "
+            f"{_shown(array)}, which is {array.nbytes // size:,}; the code may write beyond it: pass a longer array, "
+            "index.zeros(index.num_points) say, or checked=False where the code writes to fewer places"
         )
 
 

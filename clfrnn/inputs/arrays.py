@@ -10,6 +10,7 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF, check_finite, check_shape, host_points, is_device_array, round_radii
+from ..device_array import DeviceArray, read_strided
 from ..errors import InvalidInputError
 from ..primitives.gather import pack
 from ..primitives.readback import PendingBox
@@ -65,7 +66,7 @@ def lies_ready(session: Session, value: Any, dtype: np.dtype[Any]) -> bool:
     :func:`take_points` would return the same array; for other values it finds out what they need.
     """
     return (
-        type(value) is cla.Array
+        type(value) in (DeviceArray, cla.Array)
         and value.queue is session.queue
         and value.dtype is dtype
         and not value.offset
@@ -104,18 +105,7 @@ def _column(array: cla.Array) -> cla.Array:
 def fetch(session: Session, array: cla.Array) -> np.ndarray[Any, Any]:
     """A device array in host memory, by its own queue or the session's, whatever its strides."""
     queue = array.queue or session.queue
-    if array.flags.forc:
-        return array.get(queue=queue)
-    # The part of memory that the view covers, and the same view of that part.
-    last = sum((count - 1) * stride for count, stride in zip(array.shape, array.strides, strict=True) if stride > 0)
-    first = sum((count - 1) * stride for count, stride in zip(array.shape, array.strides, strict=True) if stride < 0)
-    if not array.size:
-        return np.empty(array.shape, array.dtype)
-    stretch = np.empty(last - first + array.dtype.itemsize, np.uint8)
-    cl.enqueue_copy(
-        queue, stretch, array.base_data, src_offset=array.offset + first, wait_for=list(array.events) or None
-    )
-    return np.ndarray(array.shape, array.dtype, stretch, -first, array.strides)
+    return array.get(queue=queue) if array.flags.forc else read_strided(queue, array)
 
 
 def take_points(

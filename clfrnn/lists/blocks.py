@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DeviceMemoryError
+from ..host.turns import LockedIterator
 from ..inputs.request import QueryRequest
 from ..methods.traversal import Traversal
 from ..queries.count_nearest import count_for_list
@@ -36,14 +37,13 @@ def list_blocks(
     rows = Rows(traversal=traversal, request=request, columns=columns, measured=measured, bounded=True)
     # Where there is no memory for a copy of queries, they still belong to the caller, who may change them.
     rows = rows.with_points() if request.queries is None or request.divisible else rows.with_row()
-    return _blocks(rows, np.concatenate([[0], np.cumsum(per_row)]), max_bytes)
+    return LockedIterator(session, _blocks(rows, np.concatenate([[0], np.cumsum(per_row)]), max_bytes))
 
 
 def _blocks(rows: Rows, places: Any, max_bytes: int) -> Iterator[NeighborList]:
     session, columns, m = rows.traversal.session, rows.columns, rows.request.m
     first = 0
     while first < m:
-        session.check_process()
         end = _last_row_that_fits(columns, places, first, max_bytes)
         pairs = int(places[end] - places[first])
         if end == first:

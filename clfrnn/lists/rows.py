@@ -174,6 +174,7 @@ class Rows:
             dtype=columns.dtype,
             images=columns.images,
             device=self.traversal.session.profile.name,
+            session=self.traversal.session,
         )
 
 

@@ -208,7 +208,6 @@ def _make_hinted(
     arrays = written or rows.fill(rows.allocate(offsets, plan.pairs, capacity=plan.pairs))
 
     def settle() -> dict[str, Any]:
-        session.check_process()
         # These are the checks of the arrays that this list is made from, not of later ones.
         if bad is not None:
             raise bad

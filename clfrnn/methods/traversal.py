@@ -34,6 +34,8 @@ class Traversal:
         self.num_points, self.dim, self.radius = problem.n, problem.dim, problem.radius
         #: compiled kernels and their configs, by kind of query
         self._programs: dict[tuple[Any, ...], tuple[Kernel, Any]] = {}
+        #: how often the session had forgotten programs when these were found
+        self._forgotten = structure.session.forgotten
 
     def run(
         self,
@@ -116,6 +118,9 @@ class Traversal:
             part,
             *special.values(),
         )
+        if self._forgotten != self.session.forgotten:
+            self._programs.clear()
+            self._forgotten = self.session.forgotten
         found = self._programs.get(kind)
         if found is None:
             variant = dataclasses.replace(request.variant(images, part=part), **special)

@@ -81,9 +81,7 @@ class PointUpdates:
 
         A host array is checked at once. A device array is checked on the device without waiting.
         """
-        structure = self._structure
-        structure.session.check_process()
-        period = structure.problem.box if box is None else self._check_box(box)
+        period = self._structure.problem.box if box is None else self._check_box(box)
         array, bounds = self._receive(points, period)
         if self._stays(array, period):
             self.last = self._update(array, bounds)

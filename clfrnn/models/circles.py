@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyopencl as cl
-import pyopencl.array as cla
 
 import clfrnn
 
@@ -148,8 +147,9 @@ class Circles:
             options = _repeatable(options)
         self.index: clfrnn.Index = clfrnn.build_index(start, self.radius, session=session, **options)
         self.session: clfrnn.Session = self.index.session
-        self.points = cla.to_device(self.session.queue, start)
-        self._moved = cla.empty_like(self.points)
+        self.points = self.index.empty(start.shape)
+        self.points.set(start)
+        self._moved = self.index.empty(start.shape)
         self._visited = False
         self.steps_done = 0
 
@@ -175,8 +175,9 @@ class Circles:
         Cost: `steps` visits and updates, see :class:`Circles`.
         """
         for _ in range(_whole(steps, "steps", least=0, advice="pass how often to move")):
-            self.visit()
-            self.update()
+            with self.session.lock:  # visit and update belong together
+                self.visit()
+                self.update()
 
     def visit(self) -> cl.Event:
         """Compute the next positions of the actors, the first half of a step; not waited for.
@@ -189,15 +190,16 @@ class Circles:
         -----
         Cost: one visit of the index. Called again before :meth:`update`, it computes the same positions.
         """
-        event: cl.Event = self.index.visit(
-            _MOVE[self.dim],
-            per_radius=1 / self.radius,
-            damping=self.damping,
-            side=self.side,
-            points=self.points,
-            moved=self._moved,
-        )
-        self._visited = True
+        with self.session.lock:
+            event: cl.Event = self.index.visit(
+                _MOVE[self.dim],
+                per_radius=1 / self.radius,
+                damping=self.damping,
+                side=self.side,
+                points=self.points,
+                moved=self._moved,
+            )
+            self._visited = True
         return event
 
     def update(self) -> None:
@@ -214,13 +216,14 @@ class Circles:
         positions, which is no step: thus construction can be timed by itself, and positions that were written into
         `points` take effect.
         """
-        if not self._visited:
-            self.index.update(self.points)
-            return
-        self.index.update(self._moved)
-        self.points, self._moved = self._moved, self.points
-        self._visited = False
-        self.steps_done += 1
+        with self.session.lock:
+            if not self._visited:
+                self.index.update(self.points)
+                return
+            self.index.update(self._moved)
+            self.points, self._moved = self._moved, self.points
+            self._visited = False
+            self.steps_done += 1
 
     def forces(self) -> npt.NDArray[Any]:
         """Compute the offset of each actor in the next step, as if there were no border.
@@ -233,9 +236,10 @@ class Circles:
         -----
         Cost: one visit of the index, a copy to the host, and a wait for it.
         """
-        offsets = cla.empty_like(self.points)
-        self.index.visit(_FORCES[self.dim], per_radius=1 / self.radius, damping=self.damping, offsets=offsets)
-        found: npt.NDArray[Any] = offsets.get()
+        with self.session.lock:
+            offsets = self.index.empty(self.points.shape)
+            self.index.visit(_FORCES[self.dim], per_radius=1 / self.radius, damping=self.damping, offsets=offsets)
+            found: npt.NDArray[Any] = offsets.get()
         return found
 
     def residual(self) -> float:

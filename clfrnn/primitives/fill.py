@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pyopencl as cl
 import pyopencl.array as cla
 
 from ..planning.primitives import plan_fill
 from ..runtime.scratch import INT, Scratch
 from ..runtime.session import Selection, Session
 
-__all__ = ["cleared", "fill", "fill_selection"]
+__all__ = ["clear", "cleared", "fill", "fill_selection"]
 
 
 def fill(session: Session, array: cla.Array | Scratch, value: int = 0) -> None:
@@ -36,3 +38,12 @@ def cleared(session: Session, size: int, *, purpose: str) -> Scratch:
         counters = session.scratch(size, INT, purpose=purpose)
         fill(session, counters)
     return counters
+
+
+def clear(session: Session, array: cla.Array) -> None:
+    """Set every byte of an array that begins where its buffer does to zero."""
+    words, rest = divmod(array.nbytes, INT.itemsize)
+    fill(session, Scratch(array.base_data, words, INT))
+    if rest:
+        cl.enqueue_copy(session.queue, array.base_data, np.zeros(rest, np.uint8), dst_offset=words * INT.itemsize)
+    session.publish(None, array)

@@ -25,7 +25,6 @@ def make_request(
 ) -> QueryRequest:
     """Check a query's arguments and bring its arrays to the device."""
     structure, session, checks = traversal.structure, traversal.session, traversal.checks
-    session.check_process()
     if queries is None and radius is None:
         condition = bind_condition(session, where, traversal.dtype)
         return request_of_points(traversal, include_self=bool(include_self), half=bool(half), where=condition)

@@ -25,6 +25,7 @@ def visit(
     radius: Any,
     include_self: bool,
     where: Any = None,
+    checked: bool = True,
     arguments: Mapping[str, Any],
 ) -> cl.Event:
     """See :meth:`clfrnn.Index.visit`; `arguments` are the values of those that the function declares."""
@@ -36,7 +37,9 @@ def visit(
     session = traversal.session
     request = make_request(traversal, queries, radius=radius, include_self=include_self, where=where)
     walked = walk_function(function)
-    bound = bind(session, walked, arguments, dtype=traversal.dtype, dim=traversal.dim)
+    least = request.m if checked else 0
+    bound = bind(session, walked, arguments, dtype=traversal.dtype, dim=traversal.dim, least=least)
+    session.use(walked)
     request = request.without_shared(session, bound.written)
     event = traversal.run(walked, request, bound.values) or cl.enqueue_marker(session.queue)
     session.publish(event, *bound.written)

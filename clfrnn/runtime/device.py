@@ -8,8 +8,9 @@ from pathlib import Path
 import pyopencl as cl
 
 from ..errors import InvalidInputError, NoDeviceError
+from ..host.process import check_process
 from ..profile import DeviceProfile
-from .quirks import apply_quirks
+from .quirks import apply_quirks, prepare_platform
 
 __all__ = ["devices", "find_device", "list_devices", "read_profile"]
 
@@ -19,6 +20,8 @@ _MOST_DIGITS = 10
 
 def list_devices() -> list[cl.Device]:
     """Every device of every platform; platforms without devices are skipped."""
+    check_process()
+    prepare_platform()
     try:
         platforms = cl.get_platforms()
     except cl.Error:  # the loader reports a missing driver in this way
@@ -26,6 +29,7 @@ def list_devices() -> list[cl.Device]:
     found = []
     for platform in platforms:
         try:
+            prepare_platform(platform.name)
             found.extend(platform.get_devices())
         except cl.Error:  # an installed driver without hardware
             continue

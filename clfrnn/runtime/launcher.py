@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pyopencl as cl
@@ -36,6 +36,11 @@ class Launcher:
         self.queue, self.profile, self.tuning = queue, profile, tuning
         self._listeners = Listeners()
         self._runs: collections.defaultdict[Kernel, Runs] = collections.defaultdict(Runs)
+
+    def forget_runs(self, kernels: Iterable[Kernel]) -> None:
+        """Forget what was observed of kernels that will not be launched again."""
+        for kernel in kernels:
+            self._runs.pop(kernel, None)
 
     def launch(self, kernel: Kernel, items: int, work_group_size: int, *arguments: Any) -> cl.Event | None:
         """Enqueue `kernel` with at least `items` work-items in whole groups; return None where `items` is 0."""

@@ -8,10 +8,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pyopencl as cl
-import pyopencl.array as cla
 import pyopencl.tools as cl_tools
 
+from ..device_array import DeviceArray
 from ..errors import DeviceMemoryError
+from ..host.memory import LOOKED_AT, give_free_memory_back, host_memory_left
 from ..profile import DeviceProfile
 from .scratch import Scratch
 
@@ -70,6 +71,8 @@ class Memory:
         self.queue, self.profile = queue, profile
         self._pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(queue))
         self._cleared: dict[int, Scratch] = {}
+        #: the bytes that were allocated since the memory of the host was last looked at, where the device uses that
+        self._unseen = 0 if profile.kind != "gpu" else -math.inf
         #: the attributes of an array with rows of a shape and dtype, except its number of rows, buffer and events
         self._arrays: dict[tuple[tuple[int, ...], np.dtype[Any]], dict[str, Any]] = {}
 
@@ -92,6 +95,9 @@ class Memory:
         profile, pool = self.profile, self._pool
         if needed > profile.max_allocation or needed > profile.global_memory - pool.active_bytes:
             self._refuse(needed, purpose)
+        self._unseen += needed
+        if self._unseen >= LOOKED_AT:
+            self._look_at_host(needed, purpose)
         try:
             return pool.allocate(needed)
         except (cl.MemoryError, MemoryError):
@@ -101,7 +107,28 @@ class Memory:
                 raise
             self._refuse(needed, purpose)
 
-    def allocate(self, shape: int | Sequence[int], dtype: Any, *, purpose: str, rows: int | None = None) -> cla.Array:
+    def _look_at_host(self, needed: int, purpose: str) -> None:
+        """Raise where the host has no memory for `needed` bytes: a driver of a CPU then ends the process."""
+        ahead = needed + LOOKED_AT  # with what may be allocated until the next look
+        self._unseen = 0
+        if ahead <= host_memory_left(ahead):
+            return
+        self._unseen = LOOKED_AT  # little is left: look at each allocation
+        if needed <= host_memory_left(needed):
+            return
+        self.release_held()
+        if needed > (left := host_memory_left(needed)):
+            self._refuse(needed, purpose, left)
+
+    def release_held(self) -> None:
+        """Give the memory that the pool holds for later arrays back to the driver; waits for the device."""
+        self.queue.finish()
+        self._cleared.clear()
+        self._pool.free_held()
+        if self.profile.kind != "gpu":
+            give_free_memory_back()
+
+    def allocate(self, shape: int | Sequence[int], dtype: Any, *, purpose: str, rows: int | None = None) -> DeviceArray:
         """An uninitialised pyopencl array of any shape, as users get it.
 
         Its memory holds at least `rows` rows, so that the next array with a few rows more fits a buffer of the pool.
@@ -114,13 +141,13 @@ class Memory:
         if known is None:
             return self._first_array(buffer, shape, dtype)
         # The attributes that pyopencl computes for rows are cached: to compute them takes longer than a launch.
-        array = cla.Array.__new__(cla.Array)
-        vars(array).update(known, shape=shape, size=size, nbytes=size * dtype.itemsize, base_data=buffer, events=[])
+        array = DeviceArray.__new__(DeviceArray)
+        array.__dict__.update(known, shape=shape, size=size, nbytes=size * dtype.itemsize, base_data=buffer, events=[])
         return array
 
-    def _first_array(self, buffer: cl_tools.PooledBuffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cla.Array:
+    def _first_array(self, buffer: cl_tools.PooledBuffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
         """An array in `buffer`, whose attributes are added to the cache."""
-        array = cla.Array(self.queue, shape, dtype, data=buffer)
+        array = DeviceArray(self.queue, shape, dtype, data=buffer)
         if shape:  # a scalar has no rows
             if len(self._arrays) == _KNOWN_ARRAYS:
                 self._arrays.clear()
@@ -128,11 +155,11 @@ class Memory:
             self._arrays[shape[1:], dtype] = {name: value for name, value in vars(array).items() if name not in own}
         return array
 
-    def shorten(self, array: cla.Array, rows: int) -> None:
+    def shorten(self, array: DeviceArray, rows: int) -> None:
         """Shorten an array that no user has seen to its first `rows`; its memory stays."""
         if rows != array.shape[0]:
             size = rows * math.prod(array.shape[1:])
-            vars(array).update(shape=(rows, *array.shape[1:]), size=size, nbytes=size * array.dtype.itemsize)
+            array.__dict__.update(shape=(rows, *array.shape[1:]), size=size, nbytes=size * array.dtype.itemsize)
 
     def available(self) -> tuple[int, int]:
         """The largest allocation that the device allows, and about how many bytes are free."""
@@ -153,11 +180,17 @@ class Memory:
             del self._cleared[next(iter(self._cleared))]
         self._cleared[counters.size] = counters
 
-    def _refuse(self, size: int, purpose: str) -> NoReturn:
-        largest, available = self.available()
+    def _refuse(self, size: int, purpose: str, left: float = math.inf) -> NoReturn:
+        """Raise for an allocation; `left` is what the host has left."""
+        largest, available = (max(0, int(min(most, left))) for most in self.available())
+        has = f"{self.profile} allows {largest:,} bytes in one and has about {available:,} left"
+        if left < math.inf:
+            has = (
+                f"{self.profile} uses the memory of this process, which may take about {available:,} more by its own "
+                "limits (ulimit), those of its cgroup, or what the machine has free"
+            )
         raise DeviceMemoryError(
-            f"{purpose} needs {size:,} bytes in one allocation; {self.profile} allows {largest:,} bytes in one "
-            f"and has about {available:,} left. Nothing was truncated. {_advice(purpose)}",
+            f"{purpose} needs {size:,} bytes in one allocation; {has}. Nothing was truncated. {_advice(purpose)}",
             needed=size,
             available=available,
             largest_allocation=largest,

@@ -6,8 +6,9 @@ import dataclasses
 import itertools
 import operator
 import re
+import threading
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,13 +16,25 @@ import pyopencl as cl
 
 from ..errors import KernelBuildError
 from ..functions import PIECES, WHERE_PIECES
+from ..host.folders import warn_of_cache, why_not_all_written
+from ..host.memory import check_memory_to_compile
 from ..planning.configs import KernelConfig
 from ..profile import DeviceProfile
+from .text_cache import cache_folder
 
 __all__ = ["CompileError", "Kernel", "Part", "ProgramCache", "compile_errors"]
 
 #: Option that switches warnings off, whose number some drivers write to the terminal. Errors are reported.
 _WARNINGS = "-w"
+
+#: Held while a program is compiled: which warnings are shown is a setting of the whole process.
+_compiling = threading.Lock()
+
+#: The folders that pyopencl stores programs and code in; where it cannot, it fails in many ways.
+_FOLDERS = ("pyopencl", "pytools")
+
+#: Why pyopencl cannot store programs, once it is known that it cannot.
+_unstored: list[str] = []
 
 #: Largest number of errors in a user's code that are shown: later errors often follow from the first.
 _MOST_ERRORS = 8
@@ -152,6 +165,11 @@ class ProgramCache:
                 return [(part.of(kernels), part.config) for part in parts]
             parts = tuple(fitted)
 
+    def forget(self, kernels: Iterable[Kernel]) -> None:
+        """Forget the programs that these kernels belong to."""
+        gone = set(kernels)
+        self._kernels = {text: found for text, found in self._kernels.items() if gone.isdisjoint(found.values())}
+
     def _fit(self, part: Part, kernels: Mapping[str, Kernel]) -> Part:
         """The part with groups that all of its compiled kernels allow."""
         allowed, size = min(map(self._largest_group, part.of(kernels).values())), part.config.work_group_size
@@ -178,13 +196,31 @@ class ProgramCache:
         return self._kernels[source]
 
     def _compile(self, source: str, config: KernelConfig) -> dict[str, Kernel]:
+        check_memory_to_compile()
         options = [_WARNINGS, *self._profile.build_options, *config.options(self._profile)]
-        with warnings.catch_warnings():
+        with _compiling, warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)
-            program = cl.Program(self._context, source).build(options, devices=[self._device])
+            # pyopencl 2026.1.4 fails with a KeyError where it cannot store a program, and later ones warn.
+            warnings.filterwarnings("error", "PyOpenCL compiler caching failed")
+            program = self._built(source, options)
             # program.all_kernels() holds the kernels, and so their context, for ever (pyopencl 2026.1.4).
             names = program.get_info(cl.program_info.KERNEL_NAMES).split(";")
-            return {name: Kernel(cl.Kernel(program, name)) for name in names}
+            kernels = {name: Kernel(cl.Kernel(program, name)) for name in names}
+        if _unstored:
+            instead = "each process compiles them anew. Set XDG_CACHE_HOME to a folder that can be written."
+            warn_of_cache("pyopencl", _unstored[0], instead)
+        return kernels
+
+    def _built(self, source: str, options: list[str]) -> cl.Program:
+        """The compiled program, from pyopencl's files where these serve the driver and can be written."""
+        folder = cache_folder()
+        if folder is not None and not cl._PYOPENCL_NO_CACHE:  # noqa: SLF001
+            _do_without_files(why_not_all_written(folder.parent, _FOLDERS))
+        try:
+            return cl.Program(self._context, source).build(options, devices=[self._device])
+        except (OSError, KeyError, UserWarning) as error:  # a full disk, say
+            _do_without_files(str(error.__context__ or error))
+            return cl.Program(self._context, source).build(options, devices=[self._device])
 
     def _explain(self, config: KernelConfig, source: str, log: str) -> str:
         """The message for a user when the driver's compiler refuses `source` with this `log`."""
@@ -219,6 +255,13 @@ class ProgramCache:
         except cl.Error as error:
             return compile_errors(source, str(error), named=False)
         return []
+
+
+def _do_without_files(why: str) -> None:
+    """Where there is a reason why, keep pyopencl from using files, as the variable PYOPENCL_NO_CACHE does."""
+    if why:
+        cl._PYOPENCL_NO_CACHE = True  # noqa: SLF001
+        _unstored.append(why)
 
 
 class CompileError(NamedTuple):

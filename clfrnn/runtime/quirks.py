@@ -5,13 +5,21 @@ A quirk changes facts of a :class:`~clfrnn.profile.DeviceProfile`; all other cod
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
+import os
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from ..host.folders import temporary_folder, warn_of_cache, why_unwritable
 from ..profile import DeviceProfile
 
-__all__ = ["QUIRKS", "Quirk", "apply_quirks"]
+__all__ = ["QUIRKS", "Quirk", "apply_quirks", "prepare_platform"]
+
+_POCL = "Portable Computing Language"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -60,7 +68,7 @@ QUIRKS: tuple[Quirk, ...] = (
     ),
     Quirk(
         name="pocl-local-memory",
-        when=lambda p: p.platform == "Portable Computing Language" and p.kind == "cpu",
+        when=lambda p: p.platform == _POCL and p.kind == "cpu",
         change=lambda p: {"local_memory": min(p.local_memory, 256 << 10)},
         why="PoCL reports as local memory what it takes for a share of a cache, 1 or 2 MiB where tried, and does not "
         "check a launch against it (too much is a segmentation fault); a core's own second-level cache is what pays.",
@@ -75,3 +83,21 @@ def apply_quirks(profile: DeviceProfile) -> DeviceProfile:
         if quirk.when(profile):
             profile = dataclasses.replace(profile, **quirk.change(profile))
     return profile
+
+
+@functools.cache
+def prepare_platform(name: str = "") -> None:
+    """Mend what would keep the devices of a platform away, before they are listed; without a name, of all platforms.
+
+    PoCL has no device where it cannot write to its folder of compiled programs: it gets one among temporary files. It
+    reads the variable that names its folder when platforms are listed, and a variable that is not set later.
+    """
+    if name != _POCL and (name or "POCL_CACHE_DIR" not in os.environ):
+        return
+    caches = os.environ.get("XDG_CACHE_HOME") or Path(os.environ.get("HOME", tempfile.gettempdir()), ".cache")
+    folder = Path(os.environ.get("POCL_CACHE_DIR") or Path(caches, "pocl", "kcache"))
+    if why := why_unwritable(folder):
+        with contextlib.suppress(OSError):  # temporary files cannot be written either
+            other = os.environ["POCL_CACHE_DIR"] = str(temporary_folder())
+            instead = f"{other} is used instead. Set POCL_CACHE_DIR to a folder of your own."
+            warn_of_cache("PoCL", f"{folder}: {why}", instead)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import itertools
 import os
+import threading
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..errors import ClfrnnError, InvalidInputError
-from ..functions import WalkFunction
+from ..errors import InvalidInputError
+from ..functions import WalkFunction, is_held
+from ..host.process import check_process
 from ..planning.configs import KernelConfig, VisitVariant
 from ..planning.tuning import Tuning, default_tuning
 from .device import find_device, read_profile
@@ -32,6 +35,9 @@ Found = TypeVar("Found")
 
 #: Largest number of cached results.
 _MOST_RESULTS = 256
+
+#: Number of functions of users whose programs are held though nobody holds the functions.
+_MOST_FUNCTIONS = 64
 
 #: The numbers of sessions.
 _NUMBERS = itertools.count()
@@ -73,8 +79,9 @@ class Session(Launcher, Memory):
 
     Notes
     -----
-    A session serves one thread at a time and does not survive a fork. Cost: a context; programs are compiled at first
-    use.
+    Any thread may call anything: calls on one session take turns by its lock, and sessions do not wait for each other.
+    A forked child may not use OpenCL after its parent has: every call raises there. Cost: a context; programs are
+    compiled at first use.
 
     Examples
     --------
@@ -84,10 +91,13 @@ class Session(Launcher, Memory):
     True
     """
 
-    #: all sessions in use, by which the session of a device array is found
+    #: all sessions in use, by which the session of a device array is found; see :meth:`all_living`
     living: ClassVar[weakref.WeakSet[Session]] = weakref.WeakSet()
+    #: held while a session is added, or while all are gone through
+    _registering: ClassVar[threading.Lock] = threading.Lock()
 
     def __init__(self, device: object = None) -> None:
+        check_process()
         if isinstance(device, cl.CommandQueue):
             if device.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE:
                 raise InvalidInputError(
@@ -110,28 +120,56 @@ class Session(Launcher, Memory):
         #: by template and config, its programs: the names that were selected, the kernels, the config that fits
         self._selected: defaultdict[Hashable, list[tuple[tuple[str, ...], dict[str, Kernel], Any]]] = defaultdict(list)
         self._results: dict[Hashable, Any] = {}
+        #: the keys of the programs of users' functions, by function, the one used last at the end
+        self._of_functions: dict[WalkFunction, list[Hashable]] = {}
+        #: how often programs were forgotten, for those who hold kernels themselves
+        self.forgotten = 0
         self._serials = itertools.count(_FIRST_SERIAL)
-        self._process = os.getpid()
+        self._lock, self._process = threading.RLock(), os.getpid()
         self.number = next(_NUMBERS)
-        Session.living.add(self)
+        with Session._registering:
+            Session.living.add(self)
 
     def __repr__(self) -> str:
         return f"Session({self.profile})"
 
     def __dir__(self) -> list[str]:
         """The names that users may rely on; other names serve the library."""
-        return ["device", "profile", "queue"]
+        return ["device", "profile", "queue", "trim"]
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Session holds an OpenCL queue and cannot be pickled; make one where it is needed")
 
-    def check_process(self) -> None:
-        """Raise in a forked child, where drivers hang or crash."""
-        if os.getpid() != self._process:
-            raise ClfrnnError(
-                "this clfrnn session was made before a fork, and OpenCL drivers do not survive one; "
-                "make a Session in the child, and start children by 'spawn' rather than 'fork'"
-            )
+    @staticmethod
+    def all_living() -> list[Session]:
+        """All sessions in use; other threads may make sessions meanwhile."""
+        with Session._registering:
+            return list(Session.living)
+
+    @property
+    def lock(self) -> AbstractContextManager[Any]:
+        """The lock that a public call holds: ``with session.lock:``. To read it raises in a forked child."""
+        if os.getpid() != self._process:  # looked at here as well, as the call would cost as much as the lock
+            check_process()
+        return self._lock
+
+    def trim(self) -> None:
+        """Give the memory of arrays and lists that were dropped back to the device.
+
+        A session holds it for the next arrays otherwise, as to allocate it anew takes long. Arrays, lists and indices
+        in use are not touched.
+
+        Notes
+        -----
+        Cost: a wait for the device; the next arrays are allocated anew.
+
+        Examples
+        --------
+        >>> import clfrnn
+        >>> clfrnn.default_session().trim()
+        """
+        with self.lock:
+            self.release_held()
 
     def kernels(
         self,
@@ -147,7 +185,26 @@ class Session(Launcher, Memory):
             part = Part(config, lambda fitting: render(stem, fitting, function, variant))
             (fitted,) = self.programs.build_to_fit(part)
             self._fitted[key] = fitted
+            if function is not None and not function.own:
+                self._of_functions.setdefault(function, []).append(key)
+                self._forget_functions()
         return fitted
+
+    def use(self, function: WalkFunction) -> None:
+        """Note that a user's function is used, whose programs are then the last to be forgotten."""
+        if function in self._of_functions:
+            self._of_functions[function] = self._of_functions.pop(function)
+
+    def _forget_functions(self) -> None:
+        """Forget the programs of functions that nobody holds, those used longest ago first, down to the bound."""
+        excess = len(self._of_functions) - _MOST_FUNCTIONS
+        dropped = [function for function in self._of_functions if not is_held(function)] if excess > 0 else []
+        for function in dropped[:excess]:
+            for key in self._of_functions.pop(function):
+                kernels, _ = self._fitted.pop(key)
+                self.programs.forget(kernels.values())
+                self.forget_runs(kernels.values())
+            self.forgotten += 1
 
     def planned(
         self, stem: str, plan: Callable[..., Config], *names: str, **facts: Any
@@ -200,7 +257,8 @@ class Session(Launcher, Memory):
     def with_tuning(self, tuning: Tuning) -> Session:
         """A session with the same queue, programs and memory, whose plans use another tuning."""
         other = Session.__new__(Session)
-        vars(other).update(vars(self) | {"tuning": tuning, "number": next(_NUMBERS), "_fitted": {}, "_results": {}})
+        own: dict[str, Any] = {"number": next(_NUMBERS), "_fitted": {}, "_results": {}, "_of_functions": {}}
+        vars(other).update(vars(self) | {"tuning": tuning} | own)
         return other
 
     def with_spare_memory(self) -> Session:

@@ -1,0 +1,51 @@
+"""Turns: calls of several threads on one session run one after the other."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from types import FunctionType
+from typing import Any, Protocol, TypeVar
+
+__all__ = ["HasLock", "LockedIterator", "locked"]
+
+Class = TypeVar("Class", bound=type)
+Item = TypeVar("Item")
+
+
+class HasLock(Protocol):
+    """What a session is to those who only take its lock."""
+
+    @property
+    def lock(self) -> AbstractContextManager[Any]:
+        """The lock, which one thread may take again; reading it raises in a forked child."""
+
+
+def locked(owner: Class) -> Class:
+    """Make every public method of a class hold the lock of ``self.session``; properties take it themselves."""
+    for name, member in list(vars(owner).items()):
+        if not name.startswith("_") and isinstance(member, FunctionType):
+            setattr(owner, name, _under_lock(member))
+    return owner
+
+
+def _under_lock(method: Callable[..., Any]) -> Callable[..., Any]:
+    # The lock is one of C, and `with` stands in plain view: an interrupt never falls between taking it and the block.
+    @functools.wraps(method)
+    def under_lock(self: Any, /, *given: Any, **named: Any) -> Any:
+        with self.session.lock:
+            return method(self, *given, **named)
+
+    return under_lock
+
+
+class LockedIterator(Iterator[Item]):
+    """An iterator that holds the lock of a session while it makes an item, and not between items."""
+
+    def __init__(self, session: HasLock, items: Iterator[Item]) -> None:
+        self._session, self._items = session, items
+
+    def __next__(self) -> Item:
+        with self._session.lock:
+            return next(self._items)

@@ -1,0 +1,145 @@
+"""IndexedPoints: what an index tells of its points, their order, and arrays on its device."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..device_array import DeviceArray
+from ..errors import InvalidInputError
+from ..host.turns import locked
+from ..methods.traversal import Traversal
+from ..primitives.fill import clear
+from ..runtime.session import Session
+from .reorder import reorder
+
+__all__ = ["IndexedPoints"]
+
+
+@locked
+class IndexedPoints:
+    """The part of :class:`clfrnn.Index` that searches nothing."""
+
+    @property
+    def _traversal(self) -> Traversal:
+        raise NotImplementedError
+
+    @property
+    def session(self) -> Session:
+        """The session of the device that holds the index."""
+        return self._traversal.session
+
+    @property
+    def radius(self) -> float:
+        """The largest radius of a query, rounded to the points' dtype."""
+        return self._traversal.radius
+
+    @property
+    def num_points(self) -> int:
+        """The number of points."""
+        return self._traversal.num_points
+
+    @property
+    def dim(self) -> int:
+        """The number of coordinates of a point."""
+        return self._traversal.dim
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the points, in which distances are computed."""
+        return self._traversal.dtype
+
+    @property
+    def order(self) -> DeviceArray:
+        """On the device: the index of the point at each place of the search order, (n,) int32."""
+        with self.session.lock:
+            return self._traversal.structure.order()
+
+    def reorder(self, *arrays: Any) -> Any:
+        """Return rows of `arrays` in search order, ``array[order]``, in a new array on the device for each.
+
+        Parameters
+        ----------
+        *arrays : (n, ...) of any dtype, on the device or on the host; several are returned as a tuple
+
+        Raises
+        ------
+        InvalidInputError
+            An array has not one row for each point.
+
+        Notes
+        -----
+        Cost: one read and one write of each array; not waited for.
+        """
+        return reorder(self._traversal, arrays)
+
+    @property
+    def nbytes(self) -> dict[str, int]:
+        """The bytes of the index on the device, by buffer."""
+        with self.session.lock:
+            buffers = self._traversal.structure.buffers()
+        return {name: int(buffer.size) * buffer.dtype.itemsize for name, buffer in buffers.items()}
+
+    def empty(self, shape: int | Sequence[int], dtype: npt.DTypeLike | None = None) -> DeviceArray:
+        """Make an array on the device for :meth:`~clfrnn.Index.visit`, whose numbers are not set.
+
+        Parameters
+        ----------
+        shape : whole number, or one for each axis
+        dtype : the points' dtype when not given
+
+        Raises
+        ------
+        InvalidInputError
+            `shape` or `dtype` is not of that kind.
+        DeviceMemoryError
+            There is no memory for it.
+
+        Examples
+        --------
+        >>> import clfrnn
+        >>> index = clfrnn.build_index([[0.0, 0.0], [3.0, 4.0]], 5.0)
+        >>> index.empty((2, 3), "int32").shape
+        (2, 3)
+        """
+        return self.session.allocate(_as_shape(shape), _as_dtype(dtype, self.dtype), purpose="an array for a visit")
+
+    def zeros(self, shape: int | Sequence[int], dtype: npt.DTypeLike | None = None) -> DeviceArray:
+        """Make an array on the device as :meth:`empty` does, of zeros; not waited for.
+
+        Notes
+        -----
+        Cost: one write of the array.
+        """
+        array = self.empty(shape, dtype)
+        clear(self.session, array)
+        return array
+
+
+def _as_shape(shape: object) -> tuple[int, ...]:
+    """Return `shape` as a tuple, or raise."""
+    try:
+        sizes = (operator.index(shape),) if not isinstance(shape, Iterable) else tuple(map(operator.index, shape))  # type: ignore[arg-type]
+    except TypeError:
+        sizes = (-1,)
+    if min(sizes, default=0) < 0:
+        raise InvalidInputError(
+            f"shape: expected a whole number, or one for each axis, of at least 0, got {shape!r:.60}; pass index."
+            "num_points for one number for each point"
+        )
+    return sizes
+
+
+def _as_dtype(dtype: npt.DTypeLike | None, default: np.dtype[Any]) -> np.dtype[Any]:
+    """Return `dtype`, or raise where a device has no such numbers."""
+    try:
+        found = default if dtype is None else np.dtype(dtype)
+    except TypeError:
+        found = np.dtype(object)
+    if found.hasobject:
+        raise InvalidInputError(f"dtype: expected a dtype of numbers, got {dtype!r:.60}; pass numpy.float32, say")
+    return found
