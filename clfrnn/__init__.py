@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from .functions import NeighborFunction
     from .index import Index
+    from .lattice import cell_from_parameters
     from .profile import DeviceProfile
     from .queries.kernel_source import KernelSource
     from .results import Nearest, NeighborList
@@ -44,6 +45,7 @@ __all__ = [
     "Session",
     "__version__",
     "build_index",
+    "cell_from_parameters",
     "default_session",
     "devices",
     "search",
@@ -64,6 +66,7 @@ _MODULE_OF = {
     "NoDeviceError": "errors",
     "Session": "runtime.session",
     "build_index": "api",
+    "cell_from_parameters": "lattice",
     "default_session": "api",
     "devices": "runtime.device",
     "search": "api",

@@ -16,13 +16,14 @@ from .errors import InvalidInputError
 from .index import Index
 from .inputs.arrays import check_context, fetch, take_points
 from .inputs.deferred_checks import DeferredChecks
-from .inputs.periodic_box import check_box, check_images, survey_in_box
+from .inputs.periodic_box import check_domain, check_images, survey_in_box
 from .lists.query import ListArguments, query_list
 from .lists.state import ListState
 from .methods import METHODS, Method, choose_method, is_worth_binning
 from .methods.structure import SearchStructure
 from .methods.traversal import Traversal
 from .planning.problem import Problem
+from .primitives.periodic_images import place_in
 from .primitives.readback import PendingBox
 from .primitives.reduce import bounding_box, survey_points
 from .results import NeighborList
@@ -88,7 +89,8 @@ def search(
     queries: Any = None,
     method: str = "auto",
     box: Any = None,
-    periodic: Any = False,
+    cell: Any = None,
+    periodic: Any = None,
     include_self: bool = False,
     distances: bool = False,
     vectors: bool = False,
@@ -107,7 +109,9 @@ def search(
     queries : (m, dim); the points themselves when not given
     method : "auto", "brute_force", "uniform_grid", "strips", "fenns" or "aabb_tree"
     box : (dim,) lengths, or (2, dim) low and high corners, of the periodic domain; points need not lie inside
-    periodic : bool, or one for each axis; every image within the radius counts once
+    cell : (dim, dim) lattice vectors as rows, in place of `box`, of any directions; see :doc:`cells`
+    periodic : bool, or one for each axis or lattice vector; every image within the radius counts once; by default True
+        where `box` or `cell` is given
     include_self : whether a point counts as its own neighbor; without effect when `queries` are given
     distances, vectors : whether the list has them; with periodic axes, vectors come with shifts
     sort : None, "index" or "distance", the order inside a row
@@ -148,7 +152,7 @@ def search(
         points,
         radius,
         method=method,
-        domain=(box, periodic),
+        domain=(box, cell, periodic),
         session=session,
         options=options,
         per_query=per_query,
@@ -165,7 +169,8 @@ def build_index(
     *,
     method: str = "auto",
     box: Any = None,
-    periodic: Any = False,
+    cell: Any = None,
+    periodic: Any = None,
     session: Session | None = None,
     **options: Any,
 ) -> Index:
@@ -175,7 +180,7 @@ def build_index(
     ----------
     points : (n, dim) float32 or float64, finite, in any order; copied, never changed
     radius : scalar, the largest radius of later queries, in the points' unit
-    method, box, periodic : as for :func:`search`
+    method, box, cell, periodic : as for :func:`search`
     session : a :class:`Session`; by default that of `points` on a device, else :func:`default_session`
     **options : options of the method, see :doc:`methods`
 
@@ -206,7 +211,7 @@ def build_index(
     """
     session = _choose_session(session, points)
     structure, name = _build(
-        points, radius, method=method, domain=(box, periodic), session=session, options=options, per_query=False
+        points, radius, method=method, domain=(box, cell, periodic), session=session, options=options, per_query=False
     )
     return Index(name, structure)
 
@@ -216,7 +221,7 @@ def _build(
     radius: Any,
     *,
     method: str,
-    domain: tuple[Any, Any],
+    domain: tuple[Any, Any, Any],
     session: Session,
     options: dict[str, Any],
     per_query: bool,
@@ -240,9 +245,12 @@ def _build(
     if dim not in (serving := chosen or METHODS["brute_force"]).dims:
         _refuse_dim(serving, dim)
     checked = chosen.check(options) if chosen is not None else {}
-    box = check_box(*domain, dim, array.dtype)
+    box = check_domain(*domain, dim, array.dtype)
     if box is not None:
         check_images(box, largest, n)
+    placed = array
+    if box is not None and box.kind == "cell":  # plans and checks know points by their heights
+        placed, pending = place_in(session, box, array), None
     # Queries are checked after the structure is built. Until then, queries without a length count as `n`.
     m = None if queried_once is None else operator.length_hint(queried_once, n)
     if chosen is not None:
@@ -250,8 +258,8 @@ def _build(
     else:
         crowding = is_worth_binning(n, session.profile, session.tuning, dim=dim, queries=m, periodic=box is not None)
     if pending is None and (box is not None or crowding):
-        pending = bounding_box(session, array)
-    survey = _survey(session, array, largest, pending, crowding=crowding and n > 0)
+        pending = bounding_box(session, placed)
+    survey = _survey(session, placed, largest, pending, crowding=crowding and n > 0)
     if box is not None:
         survey = survey_in_box(survey, box, largest, REAL_OF[array.dtype])
     problem = Problem(

@@ -29,7 +29,7 @@ LAYERS = [
     {"primitives"},
     {"runtime"},
     {"planning"},
-    {"functions", "results", "arrays", "domain", "survey"},
+    {"functions", "results", "arrays", "domain", "survey", "lattice"},
     {"scanner", "profile", "errors", "period"},
 ]
 
@@ -37,7 +37,7 @@ LAYERS = [
 BESIDE = {"reference", "clouds"}
 
 #: They import neither pyopencl nor Mako, so that plans are made for devices that are not there.
-NEEDS_NO_DEVICE = {"planning", "domain", "period", "survey", "profile", "errors", *BESIDE}
+NEEDS_NO_DEVICE = {"planning", "domain", "lattice", "period", "survey", "profile", "errors", *BESIDE}
 
 #: Modules of a folder, and of the top of the package, at most; lines of a module, at most.
 MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 12, 18, 320

@@ -9,7 +9,6 @@ import pyopencl.array as cla
 from ..errors import InvalidInputError
 from ..inputs.arrays import lies_ready, take_points
 from ..primitives.readback import Box, PendingBox
-from ..primitives.reduce import bounding_box
 from .structure import SearchStructure
 
 __all__ = ["PointUpdates"]
@@ -34,7 +33,7 @@ class PointUpdates:
             update = self._place(array, bounds, self._checks.newest_box())
             self._checks.new_points(bounds)
             return update
-        bounds = bounding_box(self._structure.session, array, self._checks.slot())
+        bounds = self._structure.measure_bounds(array, self._checks.slot())
         box = bounds.read()  # does not wait long, as the copy of the host array was waited for
         self._checks.check_near("points", box)
         update = self._place(array, bounds, box)

@@ -68,9 +68,19 @@ def plan_sample(tuning: Tuning, n: int) -> Sample:
     )
 
 
-def plan_images(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str) -> PointConfig:  # noqa: ARG001
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ImagesConfig(PointConfig):
+    """The numbers by which a walk finds the images of points in a periodic box of that kind, "box" or "cell"."""
+
+    periodic: str
+    #: work-items that place points in a cell together; the numbers are computed by one
+    placing_group: int
+
+
+def plan_images(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str = "box") -> ImagesConfig:
     """Plan one work-item, for a few numbers on each axis."""
-    return PointConfig(work_group_size=1, dim=dim, real=real)
+    placing = group_size(profile, tuning.primitives.copy_group)
+    return ImagesConfig(work_group_size=1, dim=dim, real=real, periodic=periodic, placing_group=placing)
 
 
 def plan_fill(profile: DeviceProfile, tuning: Tuning) -> KernelConfig:
@@ -245,7 +255,7 @@ class PairConfig(PointConfig):
     distances: str
     vectors: bool
     shifts: bool
-    periodic: bool
+    periodic: str
 
 
 def plan_pairs(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, **attributes: Any) -> PairConfig:

@@ -29,3 +29,8 @@ class Problem:
     box: PeriodicBox | None = None
     #: the reason for this method, in words
     why: str = ""
+
+    @property
+    def periodic(self) -> str:
+        """What programs of this search are compiled for: "" where no axis is periodic, else the kind of the box."""
+        return "" if self.box is None else self.box.kind

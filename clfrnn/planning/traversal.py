@@ -10,7 +10,7 @@ from .tuning import Tuning
 __all__ = ["plan_tile", "plan_walk"]
 
 
-def plan_tile(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool) -> TileConfig:
+def plan_tile(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str) -> TileConfig:
     """Plan the brute-force walk: a tile of one point per work-item, or fewer where local memory is small."""
     size = group_size(profile, tuning.walks.tile_group)
     tile = max(size, tuning.walks.least_tile)
@@ -32,7 +32,7 @@ def plan_walk(
     *,
     dim: int,
     real: str,
-    periodic: bool,
+    periodic: str,
     edges: bool = False,
     crowded: bool = False,
 ) -> WalkConfig:

@@ -37,7 +37,9 @@ def explain(traversal: Traversal, *, method: str, sizes: dict[str, int], last_up
             f"crowding: {survey.others:.1f} other points in a point's cell of side radius, by a sample at build"
         )
     if problem.box is not None:
-        axes = ", ".join(f"axis {k} of length {length:g}" for k, length in enumerate(problem.box.lengths) if length)
+        words = ("lattice vector", "height") if problem.periodic == "cell" else ("axis", "length")
+        named = "{} {} of {} {:g}".format
+        axes = ", ".join(named(words[0], k, words[1], length) for k, length in enumerate(problem.box.lengths) if length)
         lines.append(f"periodic: {axes}")
     lines += [*structure.describe(), *describe_encodings(traversal, request_of_points(traversal))]
     lines.append(f"bytes: {sum(sizes.values()):,} on the device ({', '.join(f'{k} {v:,}' for k, v in sizes.items())})")

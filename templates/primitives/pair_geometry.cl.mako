@@ -1,5 +1,6 @@
 <%include file="/common/geometry.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>\
 // Measures the distances, vectors and shifts of the pairs of a list, from the list's indices.
 // Config fields used: work_group_size, dim, components, items, real, offset, square_root, distances, vectors, shifts, periodic.
 % if distances == "root":
@@ -36,6 +37,35 @@ int row_of(global const ${offset} *restrict offsets, int row, int end, const ${o
 % endif
 </%def>
 
+<%def name="differences_in_cell()">
+    // As above for a cell: the heights of the difference tell the nearest image, or one beside it where they are rounded.
+<% dims = range(dim) %>\
+    real ${", ".join(f"plain{k} = p.s{k} - q.s{k}, d{k} = plain{k}" for k in dims)}, least = INFINITY;
+    int ${", ".join(f"s{k} = 0" for k in dims)};
+% for axis in dims:
+    const real height${axis} = ${lattice.sum_of([f"period[{(6 + axis) * dim + k}] * plain{k}" for k in dims])};
+    const int turns${axis} = (int)fmin(fmax(rint(-height${axis} * period[${dim + axis}]), (real)-FRNN_FARTHEST), (real)FRNN_FARTHEST);
+    const int beside${axis} = period[${axis}] > 0;
+% endfor
+% for axis in dims:
+    for (int turn${axis} = turns${axis} - beside${axis}; turn${axis} <= turns${axis} + beside${axis}; ++turn${axis}) {
+% endfor
+% for k in dims:
+        const real other${k} = plain${k} + (${lattice.sum_of([f"(real)turn{axis} * period[{(6 + dim + axis) * dim + k}]" for axis in dims])});
+% endfor
+        const real far = ${" + ".join(f"other{k} * other{k}" for k in dims)};
+        if (far < least) {
+            least = far;
+% for k in dims:
+            d${k} = other${k};
+            s${k} = turn${k};
+% endfor
+        }
+% for axis in dims:
+    }
+% endfor
+</%def>\
+## In a cell the period has more rows: see /common/period_numbers.mako.
 // Writes the distance, the vector and the shift of each pair.
 // Launch: a group of ${work_group_size} for every ${work_group_size * items} pairs; this launch has the work-items from
 // first up to end.
@@ -72,9 +102,13 @@ void measure_pairs(const int first, const int end, const int rows, global const 
         const int row = row_of(offsets, first_of_group, end_of_group, pair);
         const int number = indices[pair], j = (uint)number < (uint)n ? number : 0;
         const real_vec p = ${geometry.load("points", "j")}, q = ${geometry.load("queries", "(first_row + row)")};
+% if periodic == "cell":
+        ${differences_in_cell()}
+% else:
 % for k, component in enumerate(components):
         ${difference(k, component)}
 % endfor
+% endif
 % if distances:
         const real square = ${" + ".join(f"d{k} * d{k}" for k in range(dim))};
         distances[pair] = ${"frnn_sqrt(square)" if distances == "root" else "square"};
