@@ -52,8 +52,9 @@ def check_cell(cell: Any, flags: tuple[bool, ...], dim: int, dtype: np.dtype[Any
     domain = periodic_cell(rows, REAL_OF[dtype])
     if domain is None:
         raise InvalidInputError(
-            f"cell: expected linearly independent lattice vectors, got {vectors.tolist()} in {dtype}, which "
-            "are dependent, or so nearly that rounding hides it; pass vectors that span a cell, or leave one out of periodic"
+            f"cell: expected linearly independent lattice vectors, got {vectors.tolist()} in {dtype}, which are "
+            "dependent, or so nearly that rounding hides it; pass vectors that span a cell, or leave one out of "
+            "periodic"
         )
     with np.errstate(all="ignore"):
         inverses = dtype.type(1) / np.array([length for length in domain.lengths if length], dtype)

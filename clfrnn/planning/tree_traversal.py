@@ -76,7 +76,9 @@ class TreeWalkConfig(RunConfig):
     @property
     def sides(self) -> int:
         """The number of values that bound a packet: the box of its queries, how far they reach, and their images."""
-        return {"": 2 * self.dim + 1, "box": 3 * self.dim + 2, "cell": 4 * self.dim + 2}[self.periodic]
+        if self.periodic == "cell":
+            return 4 * self.dim + 2
+        return 3 * self.dim + 2 if self.periodic else 2 * self.dim + 1
 
     @property
     def parts(self) -> int:
