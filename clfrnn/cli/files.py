@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..errors import InvalidInputError
 
-__all__ = ["FORMATS", "read_points"]
+__all__ = ["FORMATS", "read_lattice", "read_points"]
 
 Points = np.ndarray[Any, Any]
 
@@ -123,6 +124,26 @@ def _read_xyz(path: Path) -> Points:
             raise InvalidInputError(f"{path}: expected {first[0]} atoms, got {len(rows)}; the file may be cut off")
         return _numbers(path, [" ".join(row.split()[1:4]) for row in rows])
     return _numbers(path, [" ".join(line.split()[:3]) for line in lines if line.strip() and not line.startswith("#")])
+
+
+def read_lattice(path: Path) -> tuple[list[list[float]], list[bool]] | None:
+    """The lattice vectors in the comment of an extended .xyz file, and which are periodic; None where there are none."""
+    if path.suffix.lower() != ".xyz":
+        return None
+    comment = "".join(_lines(path, keep_blank=True)[1:2])
+    found = re.search(r"\bLattice\s*=\s*[\"'{\[]([^\"'}\]]*)", comment, re.IGNORECASE)
+    if found is None:
+        return None
+    words = found[1].replace(",", " ").split()
+    if len(words) != 9 or not _are_numbers(words):
+        raise InvalidInputError(
+            f"{path}: expected the nine numbers of three lattice vectors in its comment, got Lattice={found[1]!r}; "
+            "correct the comment, or leave the cell out by --cell none"
+        )
+    numbers = [float(word) for word in words]
+    flags = re.search(r"\bpbc\s*=\W*([TF01])\w*\W+([TF01])\w*\W+([TF01])", comment, re.IGNORECASE)
+    periodic = [True] * 3 if flags is None else [flag.upper() in "T1" for flag in flags.groups()]
+    return [numbers[k : k + 3] for k in (0, 3, 6)], periodic
 
 
 def _read_ply(path: Path) -> Points:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import DeviceMemoryError, InvalidInputError
+from .domain import CellNumbers, Numbers, read_domain
 
 if TYPE_CHECKING:
     from ..index import Index
@@ -42,19 +43,6 @@ class MethodName(click.ParamType):  # type: ignore[type-arg]
         return str(value)
 
 
-class Numbers(click.ParamType):  # type: ignore[type-arg]
-    """Numbers with commas between them."""
-
-    name = "numbers"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> list[float]:
-        """The numbers of `value`."""
-        try:
-            return [float(word) for word in value.split(",")]
-        except ValueError:
-            self.fail(f"{value!r} is not numbers with commas between them, as in 10,10,20", param, ctx)
-
-
 @click.command()
 @click.argument("points", type=_FILE)
 @click.option("--radius", "-r", type=float, required=True, help="Search radius, in the unit of the coordinates.")
@@ -73,11 +61,18 @@ class Numbers(click.ParamType):  # type: ignore[type-arg]
     help="The periodic box: a length for each axis, or its low corner and then its high one.",
 )
 @click.option(
+    "--cell",
+    type=CellNumbers(),
+    metavar="VECTORS",
+    help="A cell that is not rectangular: nine numbers, its lattice vectors one after the other, or three lengths and "
+    "three angles in degrees; none leaves out that of an .xyz file.",
+)
+@click.option(
     "--periodic",
     is_flag=False,
     flag_value="all",
     metavar="[AXES]",
-    help="Axes that repeat: all of them, or some, as in xy or 0,1.",
+    help="Axes or lattice vectors that repeat: all of them, as without this option, or some, as in xy or 0,1.",
 )
 @click.option("--include-self", is_flag=True, help="A point is its own neighbor.")
 @click.option("--distances", is_flag=True, help="Write the distances too.")
@@ -94,6 +89,7 @@ def search(points: Path, radius: float, *, count: bool, output: Path | None, plo
     """
     _check(count=count, output=output, plot=plot, **given)
     cloud, sources = _read(points, given)
+    given["domain"] = read_domain(points, cloud.shape[1] if cloud.ndim == 2 else 0, given)
     started = time.perf_counter()
     index = _build(cloud, radius, given)
     built = time.perf_counter()
@@ -123,10 +119,6 @@ def _check(*, count: bool, output: Path | None, plot: Path | None, **given: Any)
         raise click.UsageError(f"--count makes no list; leave out --{listed[0]}")
     if output is None and listed:
         raise click.UsageError(f"--{listed[0]}: is of a list, which goes to a file; name one, as in -o neighbors.npz")
-    if given["periodic"] is not None and given["box"] is None:
-        raise click.UsageError("--periodic: say how long the box is, as in --box 10,10,10")
-    if given["box"] is not None and given["periodic"] is None:
-        raise click.UsageError("--box: say which axes repeat, by --periodic for all of them or --periodic xy for some")
 
 
 def _read(points: Path, given: dict[str, Any]) -> tuple[Any, Any]:
@@ -153,35 +145,7 @@ def _build(cloud: Any, radius: float, given: dict[str, Any]) -> Index:
     from ..runtime.session import Session
 
     session = None if given["device"] is None else Session(given["device"])
-    domain: dict[str, Any] = {}
-    if given["box"] is not None:
-        dim = cloud.shape[1] if cloud.ndim == 2 else 0
-        domain = {"box": _corners(given["box"], dim), "periodic": _axes(given["periodic"], dim)}
-    return build_index(cloud, radius, method=given["method"], session=session, **domain)
-
-
-def _corners(numbers: list[float], dim: int) -> Any:
-    """Lengths, or a low and a high corner, as ``box=`` takes them."""
-    if len(numbers) not in (dim, 2 * dim):
-        raise click.UsageError(
-            f"--box: expected {dim} lengths or the {2 * dim} numbers of two corners for points in {dim}D, "
-            f"got {len(numbers)}"
-        )
-    return numbers if len(numbers) == dim else [numbers[:dim], numbers[dim:]]
-
-
-def _axes(given: str, dim: int) -> list[bool]:
-    """Return which axes repeat."""
-    if given == "all":
-        return [True] * dim
-    words = given.split(",") if "," in given or given.isdigit() else list(given)
-    places = ["xyzw".find(word) if word.isalpha() else int(word) if word.isdigit() else -1 for word in words]
-    if not words or not all(0 <= place < dim for place in places):
-        raise click.UsageError(
-            f"--periodic: expected axes of points in {dim}D, as in {'xyzw'[: min(dim, 4)]} or "
-            f"{','.join(map(str, range(dim)))}, got {given!r}"
-        )
-    return [axis in places for axis in range(dim)]
+    return build_index(cloud, radius, method=given["method"], session=session, **given["domain"])
 
 
 def _count(index: Index, sources: Any, given: dict[str, Any]) -> Any:
@@ -226,7 +190,7 @@ def _bytes_of_pair(index: Index, given: dict[str, Any]) -> int:
     """The bytes of one pair in all arrays that make its list."""
     real, dim = index.dtype.itemsize, index.dim
     scalars = 4 + real * bool(given["distances"] or given["sort"] == "distance")
-    shifts = 4 * dim * (given["box"] is not None and bool(given["vectors"] or given["sort"]))
+    shifts = 4 * dim * (bool(given["domain"]) and bool(given["vectors"] or given["sort"]))
     return scalars + real * dim * bool(given["vectors"]) + shifts
 
 
