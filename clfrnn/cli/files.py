@@ -127,7 +127,7 @@ def _read_xyz(path: Path) -> Points:
 
 
 def read_lattice(path: Path) -> tuple[list[list[float]], list[bool]] | None:
-    """The lattice vectors in the comment of an extended .xyz file, and which are periodic; None where there are none."""
+    """The lattice vectors in the comment of an extended .xyz file, and which repeat; None where there are none."""
     if path.suffix.lower() != ".xyz":
         return None
     comment = "".join(_lines(path, keep_blank=True)[1:2])
