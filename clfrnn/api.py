@@ -262,16 +262,8 @@ def _build(
     survey = _survey(session, placed, largest, pending, crowding=crowding and n > 0)
     if box is not None:
         survey = survey_in_box(survey, box, largest, REAL_OF[array.dtype])
-    problem = Problem(
-        n=n,
-        dim=dim,
-        real=REAL_OF[array.dtype],
-        radius=largest,
-        survey=survey,
-        options=checked,
-        box=box,
-        why="asked for by name",
-    )
+    facts: dict[str, Any] = {"n": n, "dim": dim, "real": REAL_OF[array.dtype], "radius": largest, "box": box}
+    problem = Problem(**facts, survey=survey, options=checked, why="asked for by name")
     if chosen is None:
         chosen, why = choose_method(problem, session.profile, session.tuning, queries=m, varied=varied)
         problem = dataclasses.replace(problem, options=chosen.check({}), why=why)

@@ -25,7 +25,6 @@ __all__ = [
     "plan_buffer_to_rows",
     "plan_fill",
     "plan_gather",
-    "plan_images",
     "plan_pairs",
     "plan_permute_rows",
     "plan_reduce",
@@ -66,21 +65,6 @@ def plan_sample(tuning: Tuning, n: int) -> Sample:
     return occupancy_sample(
         n, points=numbers.sampled_points, counted=numbers.counted_points, slots=numbers.sample_slots
     )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ImagesConfig(PointConfig):
-    """The numbers by which a walk finds the images of points in a periodic box of that kind, "box" or "cell"."""
-
-    periodic: str
-    #: work-items that place points in a cell together; the numbers are computed by one
-    placing_group: int
-
-
-def plan_images(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str = "box") -> ImagesConfig:
-    """Plan one work-item, for a few numbers on each axis."""
-    placing = group_size(profile, tuning.primitives.copy_group)
-    return ImagesConfig(work_group_size=1, dim=dim, real=real, periodic=periodic, placing_group=placing)
 
 
 def plan_fill(profile: DeviceProfile, tuning: Tuning) -> KernelConfig:

@@ -10,7 +10,7 @@ import pyopencl.array as cla
 from ..arrays import REAL_OF
 from ..lattice import PeriodicCell
 from ..period import SLACK, PeriodicBox
-from ..planning.primitives import plan_images
+from ..planning.images import plan_images
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
 from .readback import PendingBox
