@@ -47,7 +47,7 @@ class PeriodicBox:
             return positions - np.floor((positions - np.array(starts)) / periods) * self.lengths
 
     def limits(self, real: str) -> tuple[float, ...]:
-        """How far from the origin images are distinguished on each axis despite rounding; infinite where there are none."""
+        """How far from the origin rounding lets images be distinguished on each axis; infinite where there are none."""
         return tuple(FARTHEST[real] / 2 * length if length else math.inf for length in self.lengths)
 
     def starts(self, low: tuple[float, ...], high: tuple[float, ...]) -> tuple[float, ...]:

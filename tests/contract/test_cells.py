@@ -1,5 +1,6 @@
 """Cells that are not rectangular: every image within the radius, each once, by every method, against numpy."""
 
+import dataclasses
 import functools
 import itertools
 import os
@@ -11,15 +12,19 @@ from conftest import (
     FULL,
     POINTS,
     as_gpu,
+    as_narrow_gpu,
     assert_counts,
     assert_nearest,
     assert_same,
     by_distance,
     counts_of,
     joined,
+    own_session,
     same_rows,
+    structure_of,
     takes_long_as_gpu,
     truth,
+    tuned,
 )
 
 import clfrnn
@@ -203,6 +208,47 @@ def test_arranged_as_on_a_gpu(session, method, dim):
             assert_same(index.query(sort="index", vectors=True), expected)
             queries = points_in(cell, 70, np.float32, seed=8, far=30)
             assert_counts(index.count(queries), truth(points, radius, queries=queries, cell=cell))
+
+
+@pytest.mark.parametrize("way", ["select_cells", "bucket_sort", "region_sort"])
+def test_sorts_of_many_items(session, way):
+    """Points and queries go to the same cells by every sort, however they lie."""
+    numbers = {"few_of_item": 0} if way != "select_cells" else {}
+    numbers |= {"most_open_bytes": 0} if way == "region_sort" else {}
+    fresh = tuned(as_narrow_gpu(session, fma=True), binning=numbers)
+    cell = np.array(CELLS["strongly skewed"][3], float)
+    points = points_in(cell, 130, np.float32)
+    index = clfrnn.build_index(points, 0.2, method="strips", session=fresh, cell=cell)
+    layout = structure_of(index)._bins.layout
+    assert layout.plan.way == way
+    queries = points_in(cell, 60, np.float32, seed=8, far=5)
+    for entered in (0, 1 << 30) if way == "region_sort" else (0,):
+        if way == "region_sort":  # in two passes, then in one
+            layout.binning.buckets.plan = dataclasses.replace(layout.plan, entered=entered)
+        for moved in (points, points_in(cell, 130, np.float32, seed=9, far=3)):
+            index.update(moved)
+            assert_counts(index.count(), truth(moved, 0.2, cell=cell))
+            assert_same(index.query(sort="index"), truth(moved, 0.2, cell=cell))
+            assert_counts(index.count(queries), truth(moved, 0.2, queries=queries, cell=cell))
+
+
+@pytest.mark.parametrize("local_memory", [3 << 10, 32 << 10], ids=["tiles", "whole"])
+def test_items_that_share_a_local_grid(session, dim, local_memory):
+    """FENNS in groups of many items, whose candidates fit local memory and do not."""
+    if takes_long_as_gpu(session, "fenns"):
+        pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
+    memory = local_memory + session.profile.local_reserve
+    fresh = own_session(session, kind="gpu", simd_width=8, local_memory=memory, loop_turns=None)
+    if local_memory > 10_000:
+        fresh = tuned(fresh, fenns={"few_of_item": 0})  # sorted by three launches, as many points are
+    cell = 0.6 * np.array(CELLS["strongly skewed"][dim], float)
+    for far in (0, 3):
+        points, queries = points_in(cell, 120, np.float32, far=far), points_in(cell, 31, np.float32, seed=5, far=60)
+        index = clfrnn.build_index(points, 0.2, method="fenns", coarse_shape=2, session=fresh, cell=cell)
+        assert structure_of(index).config.work_group_size > 1
+        assert_same(index.query(sort="index"), truth(points, 0.2, cell=cell))
+        assert_counts(index.count(), truth(points, 0.2, cell=cell))
+        assert_counts(index.count(queries), truth(points, 0.2, queries=queries, cell=cell))
 
 
 # --- boxes and defaults ---------------------------------------------------------------------------------------------
