@@ -153,7 +153,7 @@ def test_kinds_of_lists(session, way, dim, dtype, skewed):
     assert_same(index.query(sort="distance", distances=True, vectors=True), expected, order=by_distance(expected))
     same_rows(index.query(distances=True), expected)
     assert_same(index.query(sort="index"), expected)
-    assert_same(joined(index.query_blocks(max_bytes=1 << 14, **FULL)), expected)
+    assert_same(joined(index.query_blocks(max_bytes=1 << 15, **FULL)), expected)
     hinted = index.query(hint=2 * len(expected.indices), **FULL)
     assert_same(hinted, expected)
 
@@ -201,12 +201,12 @@ def test_arranged_as_on_a_gpu(session, method, dim):
     for name in ("hexagonal", "strongly skewed"):
         cell = np.array(CELLS[name][dim], float)
         for far, radius in ((0, SHORT), (0, LONG), (7, SHORT)):
-            points = points_in(cell, 300, np.float32, far=far)
+            points = points_in(cell, min(300, POINTS), np.float32, far=far)
             expected = truth(points, radius, cell=cell)
             index = build(points, radius, (method, {}), gpu, cell=cell)
             assert_counts(index.count(), expected)
             assert_same(index.query(sort="index", vectors=True), expected)
-            queries = points_in(cell, 70, np.float32, seed=8, far=30)
+            queries = points_in(cell, min(70, N), np.float32, seed=8, far=30)
             assert_counts(index.count(queries), truth(points, radius, queries=queries, cell=cell))
 
 
