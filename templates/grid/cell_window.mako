@@ -79,12 +79,10 @@ int frnn_window_to(const real x, const real reach, const real low, const real in
 % endfor
 </%def>
 
-<%def name="add_parts(name, first, image)">
-## Declares the sum of the parts of all lattice vectors, of which `first` is that of the first one: NAME0, NAME1, ... A window
-## that is "along" passes edges of the first axis alone.
+<%def name="add_parts(name, first)">
+## Declares the sum of the parts of all lattice vectors, of which `first` is that of the first one: NAME0, NAME1, ...
 % for k in range(dim):
-    const real ${name}${k} = \
-${lattice.sum_of([first.format(k=k), *(f"frnn_part{axis}_{k}" for axis in range(1, dim))]) if image == "moved" else first.format(k=k)};
+    const real ${name}${k} = ${lattice.sum_of([first.format(k=k), *(f"frnn_part{axis}_{k}" for axis in range(1, dim))])};
 % endfor
 </%def>
 

@@ -40,7 +40,11 @@
 % if images == "wraps_once" and image != "plain":
             ${cell_window.wrapped_cell(0)}
 % if periodic == "cell":
-            ${cell_window.add_parts("frnn_displacement", "frnn_part0_{k}", image)}
+% if image == "moved":
+            ${cell_window.add_parts("frnn_displacement", "frnn_part0_{k}")}
+% else:
+            ${cell_window.part("frnn_displacement", 0, "frnn_base0")}
+% endif
 % endif
 % else:
             const int frnn_index0 = frnn_at0 & frnn_mask.s0;

@@ -6,6 +6,7 @@ import itertools
 import os
 
 import numpy as np
+import pyopencl as cl
 import pyopencl.array as cla
 import pytest
 from conftest import (
@@ -412,3 +413,56 @@ def test_random_cells(session, method, dim, dtype):
             assert_counts(build(points, radius, (method, {}), session, **domain).count(), expected)
         except AssertionError as error:
             raise AssertionError(f"seed {seed}: {error}") from None
+
+
+# --- what the device computes -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flags", [(True, True, True), (True, False, True)], ids=["all", "two"])
+def test_the_host_bounds_the_pads_of_the_device(session, dtype, flags):
+    cell = np.array(CELLS["strongly skewed"][3], float)
+    if not all(flags):
+        cell[1] = np.cross(cell[0], cell[2])
+    points = points_in(cell, N, dtype)
+    index = clfrnn.build_index(points, 0.01, method="strips", cell=cell, periodic=flags, session=session)
+    structure = structure_of(index)
+
+    table = session.read(structure.buffers()["images"])
+
+    assert table[21] == 1  # all points lie in the cell
+    assert structure._is_in_box()
+    bounded = structure.problem.box.pads(structure.cell_grid.low, structure.problem.real)
+    assert (np.asarray(bounded) >= table[12:15]).all()
+    assert (table[12:15] > 0).all()  # on open axes too, as rounding of any coordinate changes all heights
+    assert table[22] == pytest.approx(1 + structure.problem.box.growth)
+
+
+COUNTS = """
+kernel void counts(const int n, const real radius, global int *counts, FRNN_PARAMETERS)
+{
+    const int place = get_global_id(0);
+    if (place >= n) return;
+    const int i = FRNN_POINT_ID(place);
+    int count = 0;
+    FRNN_FOR_NEIGHBORS(FRNN_POINT(place), radius, i)
+        count += 1 + 100 * shift.x;
+    FRNN_END_NEIGHBORS
+    counts[i] = count;
+}
+"""
+
+
+def test_kernels_of_users(session, method, skewed):
+    """The walk as macros, in a kernel of one's own."""
+    points = points_in(skewed, N, np.float32, far=1)
+    index = clfrnn.build_index(points, 0.4, method=method, cell=skewed, session=session)
+    source = index.kernel_source()
+    kernel = cl.Program(session.context, source.header + COUNTS).build().counts
+    counts = cla.zeros(session.queue, N, np.int32)
+
+    kernel(session.queue, (N,), None, np.int32(N), np.float32(0.4), counts.data, *source.arguments)
+
+    expected = truth(points, 0.4, cell=skewed)
+    weights = 1 + 100 * expected.shifts[:, 0]
+    rows = np.repeat(np.arange(N), counts_of(expected))
+    assert np.array_equal(counts.get(), np.bincount(rows, weights, minlength=N).astype(int))
