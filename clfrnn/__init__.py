@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .index import Index
     from .inputs.sessions import default_session
     from .k_nearest import nearest
+    from .lattice import cell_from_parameters
     from .profile import DeviceProfile
     from .queries.kernel_source import KernelSource
     from .results import Nearest, NeighborList
@@ -48,6 +49,7 @@ __all__ = [
     "Session",
     "__version__",
     "build_index",
+    "cell_from_parameters",
     "default_session",
     "devices",
     "nearest",
@@ -70,6 +72,7 @@ _MODULE_OF = {
     "NoDeviceError": "errors",
     "Session": "runtime.session",
     "build_index": "api",
+    "cell_from_parameters": "lattice",
     "default_session": "inputs.sessions",
     "devices": "runtime.device",
     "nearest": "k_nearest",

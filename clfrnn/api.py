@@ -15,7 +15,7 @@ from .index import Index
 from .inputs.arrays import check_context, fetch, take_points
 from .inputs.conditions import arrays_of
 from .inputs.deferred_checks import DeferredChecks
-from .inputs.periodic_box import check_box, check_images
+from .inputs.periodic_box import check_domain, check_images
 from .inputs.sessions import choose_session
 from .inputs.surveys import take_survey
 from .lists.query import ListArguments, query_list
@@ -24,6 +24,7 @@ from .methods import METHODS, Method, choose_method, is_worth_binning
 from .methods.structure import SearchStructure
 from .methods.traversal import Traversal
 from .planning.problem import Problem
+from .primitives.periodic_images import place_in
 from .primitives.reduce import bounding_box
 from .results import NeighborList
 from .runtime.session import Session
@@ -38,7 +39,8 @@ def search(
     queries: Any = None,
     method: str = "auto",
     box: Any = None,
-    periodic: Any = False,
+    cell: Any = None,
+    periodic: Any = None,
     include_self: bool = False,
     distances: bool = False,
     vectors: bool = False,
@@ -59,7 +61,9 @@ def search(
     queries : (m, dim); the points themselves when not given
     method : "auto", "brute_force", "uniform_grid", "strips", "fenns" or "aabb_tree"
     box : (dim,) lengths, or (2, dim) low and high corners, of the periodic domain; points need not lie inside
-    periodic : bool, or one for each axis; every image within the radius counts once
+    cell : (dim, dim) lattice vectors as rows, in place of `box`, of any directions; see :doc:`cells`
+    periodic : bool, or one for each axis or lattice vector; every image within the radius counts once; by default True
+        where `box` or `cell` is given
     include_self : whether a point counts as its own neighbor; without effect when `queries` are given
     distances, vectors : whether the list has them; with periodic axes, vectors come with shifts
     sort : None, "index" or "distance", the order inside a row
@@ -103,7 +107,7 @@ def search(
             points,
             radius,
             method=method,
-            domain=(box, periodic),
+            domain=(box, cell, periodic),
             session=session,
             options=options,
             per_query=per_query,
@@ -121,7 +125,8 @@ def build_index(
     *,
     method: str = "auto",
     box: Any = None,
-    periodic: Any = False,
+    cell: Any = None,
+    periodic: Any = None,
     session: Session | None = None,
     **options: Any,
 ) -> Index:
@@ -131,7 +136,7 @@ def build_index(
     ----------
     points : (n, dim) float32 or float64, finite, in any order; copied, never changed
     radius : scalar, the largest radius of later queries, in the points' unit
-    method, box, periodic : as for :func:`search`
+    method, box, cell, periodic : as for :func:`search`
     session : a :class:`Session`; by default that of `points` on a device, else :func:`default_session`
     **options : options of the method, see :doc:`methods`
 
@@ -162,10 +167,11 @@ def build_index(
     """
     session = choose_session(session, points)
     with session.lock:
+        domain = box, cell, periodic
         structure, chosen = build(
-            points, radius, method=method, domain=(box, periodic), session=session, options=options, per_query=False
+            points, radius, method=method, domain=domain, session=session, options=options, per_query=False
         )
-        return Index(chosen, structure, has_box=box is not None, chosen=method == "auto")
+        return Index(chosen, structure, has_box=box is not None or cell is not None, chosen=method == "auto")
 
 
 def build(
@@ -173,7 +179,7 @@ def build(
     radius: Any,
     *,
     method: str,
-    domain: tuple[Any, Any],
+    domain: tuple[Any, Any, Any],
     session: Session,
     options: dict[str, Any],
     per_query: bool,
@@ -195,9 +201,12 @@ def build(
         largest = one_radius(radius, array.dtype)
     refuse_dim(chosen, dim)
     checked = chosen.check(options) if chosen is not None else {}
-    box = check_box(*domain, dim, array.dtype)
+    box = check_domain(*domain, dim, array.dtype)
     if box is not None:
         check_images(box, largest, n)
+    placed = place_in(session, box, array)
+    if placed is not array:  # plans and checks know points in a cell by their heights
+        pending = None
     # Queries are checked after the structure is built. Until then, queries without a length count as `n`.
     m = None if queried_once is None else operator.length_hint(queried_once, n)
     if chosen is not None:
@@ -205,18 +214,10 @@ def build(
     else:
         crowding = is_worth_binning(n, session.profile, session.tuning, dim=dim, queries=m, periodic=box is not None)
     if pending is None and (box is not None or crowding):
-        pending = bounding_box(session, array)
-    survey = take_survey(session, array, largest, pending, crowding=crowding, box=box)
-    problem = Problem(
-        n=n,
-        dim=dim,
-        real=REAL_OF[array.dtype],
-        radius=largest,
-        survey=survey,
-        options=checked,
-        box=box,
-        why="asked for by name",
-    )
+        pending = bounding_box(session, placed)
+    survey = take_survey(session, placed, largest, pending, crowding=crowding, box=box)
+    facts: dict[str, Any] = {"n": n, "dim": dim, "real": REAL_OF[array.dtype], "radius": largest, "box": box}
+    problem = Problem(**facts, survey=survey, options=checked, why="asked for by name")
     if chosen is None:
         chosen, why = choose_method(problem, session.profile, session.tuning, queries=m, varied=varied)
         problem = dataclasses.replace(problem, options=chosen.check({}), why=why)

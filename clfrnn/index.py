@@ -72,18 +72,18 @@ class Index(IndexedPoints):
         """What the last :meth:`update` did: "refit" where the order and number of points stayed, else "rebuilt"."""
         return self._updates.last
 
-    def update(self, points: Any, *, box: Any = None) -> None:
-        """Replace the points by others, as many or not, in the same box or another one.
+    def update(self, points: Any, *, box: Any = None, cell: Any = None) -> None:
+        """Replace the points by others, as many or not, in the same box or cell or another one.
 
         Parameters
         ----------
         points : (n, dim), of the index's dtype; a host array is checked at once, a device array by :meth:`check`
-        box : (dim,) lengths, or (2, dim) corners, of the periodic box from now on; the same axes are periodic
+        box, cell : the periodic box from now on, as for :func:`search`; the same axes are periodic
 
         Raises
         ------
         InvalidInputError
-            Another dim or dtype, a host array that is not finite, or a `box` that does not fit the index.
+            Another dim or dtype, a host array that is not finite, or a `box` or `cell` that does not fit the index.
         DeviceMemoryError
             There is no memory for the new points. After any error the index still has its old points and box.
 
@@ -94,7 +94,7 @@ class Index(IndexedPoints):
         allocated while sizes stay within what was allocated, with an eighth to spare. Four times as many points as
         planned for, a quarter, or such a change of the box's volume: the update waits for a survey, and may compile.
         """
-        self._updates.apply(points, box)
+        self._updates.apply(points, box, cell)
 
     @overload
     def count(

@@ -15,7 +15,7 @@ from .errors import InvalidInputError
 from .inputs.arrays import check_context, fetch, take_points
 from .inputs.conditions import arrays_of
 from .inputs.deferred_checks import DeferredChecks
-from .inputs.periodic_box import check_box, survey_in_box
+from .inputs.periodic_box import check_domain, survey_in_box
 from .inputs.sessions import choose_session
 from .methods import Method, choose_method, is_worth_binning
 from .methods.brute_force import BruteForce
@@ -28,6 +28,7 @@ from .planning.nearest import first_reach, foreseen_neighbors, largest_reach, sh
 from .planning.problem import Problem
 from .planning.tree_build import default_leaf_size
 from .primitives.nearest_rows import find_short_rows
+from .primitives.periodic_images import place_in
 from .primitives.reduce import bounding_box, survey_points
 from .queries.count_nearest import NearestArguments, find_nearest
 from .queries.k_nearest import check_k, fill_rows, holds_images, measure, publish, rows_for
@@ -53,7 +54,8 @@ def nearest(
     queries: Any = None,
     method: str = "auto",
     box: Any = None,
-    periodic: Any = False,
+    cell: Any = None,
+    periodic: Any = None,
     include_self: bool = False,
     vectors: bool = False,
     where: Condition | None = None,
@@ -69,7 +71,7 @@ def nearest(
     radius : scalar, or (m,) for one radius per query: the largest distance of a neighbor, in the points' unit; None for
         no limit
     queries : (m, dim); the points themselves when not given
-    method, box, periodic, session, **options : as for :func:`search`; every image in a periodic box counts
+    method, box, cell, periodic, session, **options : as for :func:`search`; every image in a periodic box counts
     include_self : whether a point counts as its own neighbor; without effect when `queries` are given
     vectors : whether the result has vectors; with periodic axes, these come with shifts
     where : a :class:`Condition`; a pair counts only where it holds
@@ -109,9 +111,10 @@ def nearest(
         if radius is not None:
             within = NearestArguments(k, radius, include_self, vectors, where)
             return _nearest_within(
-                session, points, queries, within, method=method, domain=(box, periodic), options=options
+                session, points, queries, within, method=method, domain=(box, cell, periodic), options=options
             )
-        search = _Search(session, points, k, method=method, domain=(box, periodic), options=options, queries=queries)
+        domain = box, cell, periodic
+        search = _Search(session, points, k, method=method, domain=domain, options=options, queries=queries)
         if where is not None and search.box is not None:
             raise InvalidInputError(
                 "radius: expected a number with where= in a periodic box, got None; images go on without end, and the "
@@ -127,7 +130,7 @@ def _nearest_within(
     given: NearestArguments,
     *,
     method: str,
-    domain: tuple[Any, Any],
+    domain: tuple[Any, Any, Any],
     options: dict[str, Any],
 ) -> Nearest:
     radius = given.radius
@@ -171,7 +174,7 @@ class _Search:
         k: int,
         *,
         method: str,
-        domain: tuple[Any, Any],
+        domain: tuple[Any, Any, Any],
         options: dict[str, Any],
         queries: Any,
     ) -> None:
@@ -182,9 +185,13 @@ class _Search:
         refuse_dim(self.named, dim)
         self.options = {} if self.named is None else self.named.check(options)
         self.real = REAL_OF[self.points.dtype]
-        self.box: PeriodicBox | None = check_box(*domain, dim, self.points.dtype)
+        self.box: PeriodicBox | None = check_domain(*domain, dim, self.points.dtype)
         self.lengths = (0.0,) * dim if self.box is None else self.box.lengths
-        self.pending = bounding_box(session, self.points) if pending is None else pending
+        #: what plans and checks know points by: in a cell their heights
+        self.placed = place_in(session, self.box, self.points)
+        if pending is None or self.placed is not self.points:
+            pending = bounding_box(session, self.placed)
+        self.pending = pending
         # Until queries are checked, those without a length count as the points.
         self.many = self.n if queries is None else operator.length_hint(queries, self.n)
 
@@ -270,7 +277,7 @@ class _Search:
         """
         tuning, reach, crowds = self.session.tuning, even, False
         for number in range(_MOST_SURVEYS):
-            survey, _ = survey_points(self.session, self.points, reach, self.pending)
+            survey, _ = survey_points(self.session, self.placed, reach, self.pending)
             survey = self._in_box(survey, reach)
             if number == 0:
                 crowds = survey.neighbors(even) > tuning.nearest.most_foreseen * foreseen_neighbors(tuning, self.k)
@@ -319,7 +326,8 @@ class _Search:
             return step._replace(radius=min(farther, step.wider), survey=survey)
         low, high = step.survey.low, step.survey.high
         if self.box is not None and not all(self.lengths):
-            around = bounding_box(self.session, sources).read()
+            around = bounding_box(self.session, place_in(self.session, self.box, sources)).read()
             low, high = tuple(map(min, low, around.low)), tuple(map(max, high, around.high))
-        span = spanning_reach(real=self.real, n=self.n, k=self.k, low=low, high=high, lengths=self.lengths)
+        spans = self.lengths if self.box is None else self.box.spans
+        span = spanning_reach(real=self.real, n=self.n, k=self.k, low=low, high=high, lengths=spans)
         return self._step_of_all(AabbTree(), step.survey, self._rounded(span))

@@ -5,13 +5,18 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
+from typing import Any, ClassVar
 
-__all__ = ["SLACK", "PeriodicBox", "find_far_coordinate", "lies_inside"]
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["EPSILON", "FARTHEST", "SLACK", "PeriodicBox", "find_far_coordinate", "lies_inside"]
 
 #: Distance from a periodic box in lengths up to which coordinates distinguish images despite rounding.
-_FARTHEST = {"float": 2.0**20, "double": 2.0**30}
+FARTHEST = {"float": 2.0**20, "double": 2.0**30}
 
-_EPSILON = {"float": 2.0**-23, "double": 2.0**-52}
+#: The distance from 1 to the next number of each type.
+EPSILON = {"float": 2.0**-23, "double": 2.0**-52}
 
 #: Share of a length by which a point may lie outside a periodic box and still count as inside on the device. The host
 #: allows half of it, so that rounding cannot make a point that the host counts as inside one that the device does not.
@@ -25,8 +30,30 @@ class PeriodicBox:
     The low corner never changes a result; it decides which points lie inside the box.
     """
 
+    #: what programs are compiled for: "box", or "cell" where :mod:`.lattice` describes the domain
+    kind: ClassVar[str] = "box"
+
     lengths: tuple[float, ...]
     low: tuple[float, ...] | None
+
+    def places(self, positions: Any) -> Any:
+        """The coordinates by which `positions`, (n, dim), are placed in the box: the positions themselves."""
+        return positions
+
+    def into_box(self, positions: npt.NDArray[Any], starts: tuple[float, ...]) -> npt.NDArray[Any]:
+        """The images of `positions`, (n, dim), in the box with the low corner `starts`, about as kernels find them."""
+        periods = np.where(np.greater(self.lengths, 0), self.lengths, np.inf)
+        with np.errstate(invalid="ignore"):  # rows that are not finite are refused later
+            return positions - np.floor((positions - np.array(starts)) / periods) * self.lengths
+
+    def limits(self, real: str) -> tuple[float, ...]:
+        """How far from the origin rounding lets images be distinguished on each axis; infinite where there are none."""
+        return tuple(FARTHEST[real] / 2 * length if length else math.inf for length in self.lengths)
+
+    @property
+    def spans(self) -> tuple[float, ...]:
+        """How far apart the images of a point lie along each axis, so that squares of these may be added."""
+        return self.lengths
 
     def starts(self, low: tuple[float, ...], high: tuple[float, ...]) -> tuple[float, ...]:
         """The best low corner for points between `low` and `high`: all points lie inside the box where possible."""
@@ -39,6 +66,11 @@ class PeriodicBox:
         length = self.lengths[axis]
         usual = (0.0, -0.5 * length) if self.low is None else (self.low[axis],)
         return next((start for start in usual if lies_inside(start, length, low, high)), low)
+
+    @property
+    def growth(self) -> float:
+        """The share of a radius by which a window is wider than its radius and :meth:`pads`."""
+        return 0.0
 
     def repeats(self, radius: float) -> bool:
         """Whether a query may see two images of one point within `radius`, with a margin for the coarsest rounding."""
@@ -60,7 +92,7 @@ class PeriodicBox:
         points.
         """
         return tuple(
-            (8 * _EPSILON[real] * (3 * abs(start) + 3 * length * (1 + 2 * SLACK)) + length * SLACK) * (1 + SLACK)
+            (8 * EPSILON[real] * (3 * abs(start) + 3 * length * (1 + 2 * SLACK)) + length * SLACK) * (1 + SLACK)
             if length
             else 0.0
             for start, length in zip(starts, self.lengths, strict=True)
@@ -102,8 +134,7 @@ def find_far_coordinate(
     box: PeriodicBox, low: tuple[float, ...], high: tuple[float, ...], real: str
 ) -> tuple[int, float] | None:
     """The axis and coordinate of a point so far from a periodic box that images cannot be distinguished, or None."""
-    for axis, (length, a, b) in enumerate(zip(box.lengths, low, high, strict=True)):
-        most = (_FARTHEST[real] / 2) * length
-        if length and (a < -most or b > most):
+    for axis, (most, a, b) in enumerate(zip(box.limits(real), low, high, strict=True)):
+        if a < -most or b > most:
             return axis, max(a, b, key=abs)
     return None

@@ -60,7 +60,8 @@ def neighbors(
     include_self: bool = False,
     half: bool = False,
     box: npt.ArrayLike | None = None,
-    periodic: bool | Sequence[bool] = False,
+    cell: npt.ArrayLike | None = None,
+    periodic: bool | Sequence[bool] | None = None,
     where: Callable[..., npt.NDArray[np.bool_]] | None = None,
 ) -> Neighbors:
     """Find every point within `radius` of every query, as clfrnn must find it.
@@ -71,7 +72,10 @@ def neighbors(
     radius : scalar or (m,), rounded to the points' dtype, as is its square
     queries : (m, dim); the points themselves when not given
     box : (dim,) lengths or (2, dim) corners, rounded to the points' dtype
-    periodic : bool, or one for each axis; every image within the radius counts
+    cell : (dim, dim) lattice vectors as rows, rounded to the points' dtype, in place of `box`; an image is shifted by
+        ``(s0 * c0 + s1 * c1) + s2 * c2``, each step rounded
+    periodic : bool, or one for each axis or lattice vector; every image within the radius counts; by default True where
+        `box` or `cell` is given
     where : ``where(i, j, d2, dx, shift)`` says which pairs count: it takes arrays of (pairs,) or (pairs, dim), as a
         :class:`clfrnn.Condition` has their elements in scope, and returns (pairs,) bool
 
@@ -85,13 +89,13 @@ def neighbors(
     with np.errstate(all="ignore"):
         radii = np.broadcast_to(np.asarray(radius).astype(targets.dtype), (count,))
         limits = radii * radii
-    lengths = _lengths(targets, box, periodic)
+    vectors_of_cell = _cell(targets, box, cell, periodic)
     found = []
     step = max(1, _CHUNK // max(1, len(targets)))
     for first in range(0, count, step):
         part = slice(first, first + step)
-        for shift in _shifts(targets, sources[part], radii[part], lengths):
-            offset = None if lengths is None else shift.astype(targets.dtype) * lengths
+        for shift in _shifts(targets, sources[part], radii[part], vectors_of_cell):
+            offset = None if vectors_of_cell is None else _translations(shift, vectors_of_cell)
             d2 = squared_distances(targets, sources[part], offset)
             i, j = np.nonzero(d2 <= limits[part, None])
             shifts = np.broadcast_to(shift, (*d2.shape, targets.shape[1]))[i, j]
@@ -107,8 +111,8 @@ def neighbors(
         i, j, d2, shifts = i[listed], j[listed], d2[listed], shifts[listed]
     with np.errstate(all="ignore"):
         vectors = targets[j] - sources[i]
-        if lengths is not None:
-            vectors = vectors + shifts.astype(targets.dtype) * lengths
+        if vectors_of_cell is not None:
+            vectors = vectors + _translations(shifts, vectors_of_cell)
     if where is not None:
         met = np.asarray(where(i, j, d2, vectors, shifts), bool)
         i, j, d2, vectors, shifts = i[met], j[met], d2[met], vectors[met], shifts[met]
@@ -136,7 +140,8 @@ def nearest(
     queries: npt.ArrayLike | None = None,
     include_self: bool = False,
     box: npt.ArrayLike | None = None,
-    periodic: bool | Sequence[bool] = False,
+    cell: npt.ArrayLike | None = None,
+    periodic: bool | Sequence[bool] | None = None,
     where: Callable[..., npt.NDArray[np.bool_]] | None = None,
 ) -> Nearest:
     """Find the k nearest points of every query, as clfrnn must find them: the first k of a sorted row of neighbors.
@@ -151,13 +156,13 @@ def nearest(
     ([[1, 2], [0, 2], [1, 0]], [5.0, 10.0])
     """
     targets = np.asarray(points)
-    asked: dict[str, Any] = {"queries": queries, "include_self": include_self, "box": box, "periodic": periodic}
-    asked["where"] = where
+    asked: dict[str, Any] = {"queries": queries, "include_self": include_self, "box": box}
+    asked |= {"cell": cell, "periodic": periodic, "where": where}
     if radius is not None:
         return _first_columns(neighbors(targets, radius, **asked), k, targets)
     largest = float(_largest_radius(targets.dtype))
-    lengths = _lengths(targets, box, periodic)
-    reach = largest if lengths is None or not len(targets) else float(np.linalg.norm(lengths.astype(float)))
+    lattice = _cell(targets, box, cell, periodic)
+    reach = largest if lattice is None or not len(targets) else float(np.linalg.norm(lattice.astype(float)))
     while True:
         found = neighbors(targets, reach, **asked)
         if reach >= largest or np.diff(found.offsets).min(initial=k) >= k:
@@ -193,33 +198,63 @@ def _first_columns(found: Neighbors, k: int, points: npt.NDArray[Any]) -> Neares
     return result
 
 
-def _lengths(points: npt.NDArray[Any], box: Any, periodic: Any) -> npt.NDArray[Any] | None:
-    """The length of each periodic axis in the points' dtype, 0 for other axes; None where no axis is periodic."""
-    flags = np.broadcast_to(np.asarray(periodic, bool), (points.shape[1],))
+def _cell(points: npt.NDArray[Any], box: Any, cell: Any, periodic: Any) -> npt.NDArray[Any] | None:
+    """The lattice vectors as rows in the points' dtype, zeros where not periodic; None where no axis is periodic."""
+    dim = points.shape[1]
+    given = box is not None or cell is not None
+    flags = np.broadcast_to(np.asarray(given if periodic is None else periodic, bool), (dim,))
     if not flags.any():
         return None
-    corners = np.asarray(box, np.float64).astype(points.dtype)
-    lengths = corners[1] - corners[0] if corners.ndim == 2 else corners
-    return np.where(flags, lengths, points.dtype.type(0))
+    if cell is not None:
+        rows = np.asarray(cell, np.float64).astype(points.dtype)
+    else:
+        corners = np.asarray(box, np.float64).astype(points.dtype)
+        rows = np.zeros((dim, dim), points.dtype)
+        np.fill_diagonal(rows, corners[1] - corners[0] if corners.ndim == 2 else corners)
+    return np.where(flags[:, None], rows, points.dtype.type(0))
+
+
+def _translations(shifts: npt.NDArray[Any], rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """``((s0 * c0 + s1 * c1) + s2 * c2) + ...`` of every shift, (..., dim), each step rounded."""
+    turns = shifts.astype(rows.dtype)
+    found = turns[..., :1] * rows[0]
+    for axis in range(1, len(rows)):
+        found = found + turns[..., axis : axis + 1] * rows[axis]
+    return found
 
 
 def _shifts(
-    points: npt.NDArray[Any], queries: npt.NDArray[Any], radii: npt.NDArray[Any], lengths: npt.NDArray[Any] | None
+    points: npt.NDArray[Any], queries: npt.NDArray[Any], radii: npt.NDArray[Any], rows: npt.NDArray[Any] | None
 ) -> Iterator[npt.NDArray[Any]]:
-    """Shifts of images that may lie within the radius, (m, n, dim) each: all around the nearest image on each axis."""
-    if lengths is None:
+    """Shifts of images that may lie within the radius, (m, n, dim) each: all around the nearest image on each axis.
+
+    The image that is nearest along a lattice vector follows from the coordinates of the difference in the lattice. A
+    radius reaches over as many images as it is times longer than the cell is high over the other vectors.
+    """
+    if rows is None:
         yield np.zeros(points.shape[1], np.int64)
         return
-    dim = points.shape[1]
+    dim, flags = points.shape[1], rows.any(axis=1)
     nearest = np.zeros((len(queries), len(points), dim), np.int64)
     around = [range(1)] * dim
-    for axis in np.flatnonzero(lengths):
-        length = float(lengths[axis])
-        apart = points[None, :, axis].astype(np.float64) - queries[:, None, axis].astype(np.float64)
-        nearest[..., axis] = np.rint(-apart / length)
-        coordinates = np.abs(points[:, axis]).max(initial=0) + np.abs(queries[:, axis]).max(initial=0)
-        rounding = 8 * float(np.finfo(points.dtype).eps) * (float(coordinates) + length)
-        reach = int(np.ceil((float(radii.max(initial=0)) + rounding) / length)) + 1
+    wide = rows.astype(np.float64)
+    # Computed with vectors of about one length, as products of others may overflow.
+    scale = np.abs(wide).max()
+    reciprocal = np.linalg.pinv(wide[flags] / scale) / scale
+    apart = points[None].astype(np.float64) - queries[:, None].astype(np.float64)
+    coordinates = float(np.abs(points).max(initial=0)) + float(np.abs(queries).max(initial=0))
+    eps = float(np.finfo(points.dtype).eps)
+    for axis, column in zip(np.flatnonzero(flags), reciprocal.T, strict=True):
+        within = apart @ column
+        nearest[..., axis] = np.rint(-within)
+        steep = float(np.abs(column).sum())
+        # The rounding of coordinates, of translations, which are no longer than differences and the radius, and of the
+        # coordinates in the lattice, in double precision.
+        longest = coordinates + float(radii.max(initial=0))
+        moved = np.abs(wide).sum(axis=0).max() * (1 + longest * float(np.abs(reciprocal).sum(axis=0).max()))
+        rounding = 8 * steep * (eps * (longest + moved) + 1e-15 * longest)
+        height = float(np.sqrt(column @ column))
+        reach = int(np.ceil(float(radii.max(initial=0)) * height + rounding)) + 1
         around[axis] = range(-reach, reach + 1)
     for steps in itertools.product(*around):
         yield nearest + np.array(steps, np.int64)

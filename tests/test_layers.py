@@ -31,7 +31,7 @@ LAYERS = [
     {"runtime"},
     {"planning"},
     {"conditions"},
-    {"functions", "results", "arrays", "domain", "survey"},
+    {"functions", "results", "arrays", "domain", "survey", "lattice"},
     {"device_array"},
     {"host"},
     {"scanner", "profile", "errors", "period"},
@@ -41,7 +41,7 @@ LAYERS = [
 BESIDE = {"reference", "clouds"}
 
 #: They import neither pyopencl nor Mako, so that plans are made for devices that are not there.
-NEEDS_NO_DEVICE = {"planning", "domain", "period", "survey", "profile", "errors", "host", *BESIDE}
+NEEDS_NO_DEVICE = {"planning", "domain", "lattice", "period", "survey", "profile", "errors", "host", *BESIDE}
 
 #: Modules of a folder, and of the top of the package, at most; lines of a module, at most.
 MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 12, 18, 320

@@ -61,7 +61,7 @@ class Finite(click.FloatRange):
 
 
 class SearchCommand(click.Command):
-    """A command whose ``--periodic`` may stand before a file, and whose ``--box`` takes several words."""
+    """A command whose ``--periodic`` may stand before a file, and whose ``--box`` and ``--cell`` take several words."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words of the command line."""
@@ -78,11 +78,11 @@ def _joined(args: list[str]) -> list[str]:
             return [*words, word, *rest]
         if word == "--periodic" and rest and _is_file(rest[0]):
             word = "--periodic=all"
-        elif word == "--box":
+        elif word in ("--box", "--cell"):
             numbers = []
             while rest and _NUMBER.fullmatch(rest[0]):
                 numbers.append(rest.pop(0))
-            word = f"--box={','.join(numbers)}" if numbers else word
+            word = f"{word}={','.join(numbers)}" if numbers else word
         words.append(word)
     return words
 

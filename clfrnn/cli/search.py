@@ -11,6 +11,7 @@ import click
 
 from ..errors import DeviceMemoryError
 from .arguments import MethodName, Numbers, SearchCommand, printable
+from .domain import CellNumbers, read_domain
 from .input import naming_files
 from .input import read_input as _read
 from .progress import progress as _progress
@@ -29,7 +30,6 @@ _NEW = click.Path(dir_okay=False, path_type=Path)
 _SHARE, _MOST_BYTES = 4, 1 << 28
 
 #: How axes are numbered, from that of x on.
-_DIGITS = frozenset(map(str, range(12)))
 
 #: The fields of a list, in the order in which they are written.
 _FIELDS = ("indices", "distances", "vectors", "shifts")
@@ -53,11 +53,18 @@ _FIELDS = ("indices", "distances", "vectors", "shifts")
     help="The periodic box: a length for each axis, or its low corner and then its high one.",
 )
 @click.option(
+    "--cell",
+    type=CellNumbers(),
+    metavar="VECTORS",
+    help="A cell that is not rectangular: nine numbers, its lattice vectors one after the other, or three lengths and "
+    "three angles in degrees; none leaves out that of an .xyz file.",
+)
+@click.option(
     "--periodic",
     is_flag=False,
     flag_value="all",
     metavar="[AXES]",
-    help="Axes that repeat: all of them, or some, as in xy or 0,1.",
+    help="Axes or lattice vectors that repeat: all of them, as without this option, or some, as in xy or 0,1.",
 )
 @click.option("--include-self", is_flag=True, help="A point is its own neighbor.")
 @click.option("--distances", is_flag=True, help="Write the distances too.")
@@ -73,11 +80,11 @@ def search(points: Path, radius: float, *, count: bool, output: Path | None, plo
 
     POINTS is a .npy, .npz, .csv, .tsv, .txt, .dat, .xyz or .ply file, with a point a row; texts may be packed, as in
     cloud.csv.gz, and - is standard input. Or it is a .gro, .cif, .vasp or POSCAR file, whose atoms are read in Å, and
-    whose cell is the box where --periodic is given without --box.
+    whose cell counts where --periodic is given without --box or --cell.
     """
     _check(points, count=count, output=output, plot=plot, **given)
-    _take_box(points, given)
     cloud, sources = _read(points, given)
+    given["domain"] = read_domain(points, cloud.shape[1] if cloud.ndim == 2 else 0, given)
     started = time.perf_counter()
     with naming_files(points, given["queries"]):
         index = _build(cloud, radius, given)
@@ -111,8 +118,6 @@ def _check(points: Path, *, count: bool, output: Path | None, plot: Path | None,
             raise click.UsageError(
                 f"{option}: the folder {printable(str(path.parent))} cannot be written to; name another"
             )
-    from .readers.crystals import is_crystal
-
     if plot is not None:
         from .pictures import check_picture
 
@@ -122,18 +127,6 @@ def _check(points: Path, *, count: bool, output: Path | None, plot: Path | None,
         raise click.UsageError(f"--count makes no list; leave out --{listed[0]}")
     if output is None and listed:
         raise click.UsageError(f"--{listed[0]}: is of a list, which goes to a file; name one, as in -o neighbors.npz")
-    if given["periodic"] is not None and given["box"] is None and not is_crystal(points):
-        raise click.UsageError("--periodic: say how long the box is, as in --box 10,10,10")
-    if given["box"] is not None and given["periodic"] is None:
-        raise click.UsageError("--box: say which axes repeat, by --periodic for all of them or --periodic xy for some")
-
-
-def _take_box(points: Path, given: dict[str, Any]) -> None:
-    """Take the box from the file of points, where axes are periodic and no box is given."""
-    if given["periodic"] is not None and given["box"] is None:
-        from .readers.crystals import read_box
-
-        given["box"] = read_box(points)
 
 
 def _build(cloud: Any, radius: float, given: dict[str, Any]) -> Index:
@@ -141,35 +134,7 @@ def _build(cloud: Any, radius: float, given: dict[str, Any]) -> Index:
     from ..runtime.session import Session
 
     session = None if given["device"] is None else Session(given["device"])
-    domain: dict[str, Any] = {}
-    if given["box"] is not None:
-        dim = cloud.shape[1] if cloud.ndim == 2 else 0
-        domain = {"box": _corners(given["box"], dim), "periodic": _axes(given["periodic"], dim)}
-    return build_index(cloud, radius, method=given["method"], session=session, **domain)
-
-
-def _corners(numbers: list[float], dim: int) -> Any:
-    """Lengths, or a low and a high corner, as ``box=`` takes them."""
-    if len(numbers) not in (dim, 2 * dim):
-        raise click.UsageError(
-            f"--box: expected {dim} lengths or the {2 * dim} numbers of two corners for points in {dim}D, "
-            f"got {len(numbers)}"
-        )
-    return numbers if len(numbers) == dim else [numbers[:dim], numbers[dim:]]
-
-
-def _axes(given: str, dim: int) -> list[bool]:
-    """Return which axes repeat."""
-    if given == "all":
-        return [True] * dim
-    words = given.split(",") if "," in given or given.isdecimal() else list(given)
-    places = ["xyzw".find(word) if word.isalpha() else int(word) if word in _DIGITS else -1 for word in words]
-    if not words or not all(0 <= place < dim for place in places):
-        raise click.UsageError(
-            f"--periodic: expected axes of points in {dim}D, as in {'xyzw'[: min(dim, 4)]} or "
-            f"{','.join(map(str, range(dim)))}, got {given!r}"
-        )
-    return [axis in places for axis in range(dim)]
+    return build_index(cloud, radius, method=given["method"], session=session, **given["domain"])
 
 
 def _count(index: Index, sources: Any, given: dict[str, Any]) -> Any:
@@ -224,7 +189,7 @@ def _bytes_of_pair(index: Index, given: dict[str, Any]) -> int:
     """The bytes of one pair in all arrays that make its list."""
     real, dim = index.dtype.itemsize, index.dim
     scalars = 4 + 4 * bool(given["pairs"]) + real * bool(given["distances"] or given["sort"] == "distance")
-    shifts = 4 * dim * (given["box"] is not None and bool(given["vectors"] or given["sort"]))
+    shifts = 4 * dim * (bool(given["domain"]) and bool(given["vectors"] or given["sort"]))
     return scalars + real * dim * bool(given["vectors"]) + shifts
 
 

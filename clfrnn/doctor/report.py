@@ -81,7 +81,7 @@ def _device_data(device: Device) -> dict[str, Any]:
 
 def _chosen(profile: DeviceProfile) -> dict[str, Any]:
     """The method that clfrnn chooses for a search in three dimensions and float32."""
-    walk = plan_walk(profile, default_tuning(profile), dim=3, real="float", periodic=False)
+    walk = plan_walk(profile, default_tuning(profile), dim=3, real="float", periodic="")
     return {"work_group_size": walk.work_group_size, "reads": "column by column" if walk.columns else "point by point"}
 
 

@@ -169,6 +169,12 @@ def check_near(name: str, periodic: PeriodicBox, low: tuple[float, ...], high: t
     if far is None:
         return
     axis, coordinate = far
+    if periodic.kind == "cell":
+        raise InvalidInputError(
+            f"{name}: expected positions at most some ten thousand cells from the origin, got one {coordinate!r} from "
+            f"the plane through the origin along which lattice vector {axis} does not point: so far out, rounding "
+            "hides which image is which; move points by whole lattice vectors towards the origin"
+        )
     length = periodic.lengths[axis]
     raise InvalidInputError(
         f"{name}: expected coordinates of at most some hundred thousand box lengths, got {coordinate!r} on axis "

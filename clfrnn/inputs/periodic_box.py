@@ -1,4 +1,4 @@
-"""Periodic boxes: checks `box` and `periodic`, and surveys points in their box."""
+"""Periodic domains: checks `box`, `cell` and `periodic`, and surveys points in their box."""
 
 from __future__ import annotations
 
@@ -13,29 +13,43 @@ from ..errors import InvalidInputError
 from ..period import PeriodicBox
 from ..survey import Survey
 from .deferred_checks import check_near
+from .periodic_cell import check_cell
 
-__all__ = ["check_box", "check_host_near", "check_images", "check_new_box", "survey_in_box"]
+__all__ = ["check_domain", "check_host_near", "check_images", "check_new_box", "survey_in_box"]
 
 #: Limit of the number of neighbors of a query, which is an int32.
 _MOST_NEIGHBORS = 2**31
 
 
-def check_box(box: Any, periodic: Any, dim: int, dtype: np.dtype[Any]) -> PeriodicBox | None:
-    """The periodic box in the points' dtype, or None when no axis is periodic."""
-    flags = _flags(periodic, dim)
+def check_domain(box: Any, cell: Any, periodic: Any, dim: int, dtype: np.dtype[Any]) -> PeriodicBox | None:
+    """The periodic box or cell in the points' dtype, or None when no axis is periodic."""
+    if box is not None and cell is not None:
+        raise InvalidInputError(
+            "box, cell: expected one of the two, got both; pass cell=(the lattice vectors) alone, or the lengths of a "
+            "rectangular box as box"
+        )
+    given = box is not None or cell is not None
+    flags = _flags(given if periodic is None else periodic, dim)
+    if cell is not None:
+        return check_cell(cell, flags, dim, dtype)
     corners = None if box is None else _corners(box, dim)
     if not any(flags):
         return None
     if corners is None:
         raise InvalidInputError(
             f"box: periodic={periodic!r} needs the lengths of the box, got None; pass box=(length, ...), one for each "
-            "axis, or the low and the high corner"
+            "axis, or the low and the high corner, or the lattice vectors as cell"
         )
+    return _box(corners, flags, dtype)
+
+
+def _box(corners: np.ndarray[Any, Any], flags: tuple[bool, ...], dtype: np.dtype[Any]) -> PeriodicBox:
+    """The box of these corners, rounded to the points' dtype."""
     with np.errstate(all="ignore"):
         rounded = corners.astype(dtype)
         lengths = rounded[-1] - rounded[0] if len(rounded) == 2 else rounded[0]
         usable = (lengths > 0) & np.isfinite(lengths) & np.isfinite(dtype.type(1) / lengths)
-        starts = rounded[0] if len(rounded) == 2 else np.zeros(dim, dtype)
+        starts = rounded[0] if len(rounded) == 2 else np.zeros(len(flags), dtype)
         usable &= np.isfinite(starts)
     for axis, flag in enumerate(flags):
         if flag and not usable[axis]:
@@ -50,27 +64,32 @@ def check_box(box: Any, periodic: Any, dim: int, dtype: np.dtype[Any]) -> Period
 
 
 def check_new_box(
-    box: Any, before: PeriodicBox | None, *, has_box: bool, dim: int, dtype: np.dtype[Any]
+    box: Any, cell: Any, before: PeriodicBox | None, *, has_box: bool, dim: int, dtype: np.dtype[Any]
 ) -> PeriodicBox | None:
-    """The periodic box that takes the place of `before`, or None where no axis is periodic; the same axes repeat.
+    """The domain that takes the place of `before`, or None where no axis is periodic; the same axes repeat.
 
     `has_box` says whether the index was built with a box, which is only a hint where no axis is periodic.
     """
     if before is None and not has_box:
+        name, given = ("box", box) if cell is None else ("cell", cell)
         raise InvalidInputError(
-            f"box: expected none, as the index was built without a box, got {box!r}; leave it out, or build the index "
-            "with box and periodic"
+            f"{name}: expected none, as the index was built without a box, got {given!r}; leave it out, or build the "
+            f"index with {name}"
         )
     periodic = False if before is None else [length > 0 for length in before.lengths]
-    return check_box(box, periodic, dim, dtype)
+    return check_domain(box, cell, periodic, dim, dtype)
 
 
 def _flags(periodic: Any, dim: int) -> tuple[bool, ...]:
-    """Return one flag for each axis."""
-    flags = np.asarray(periodic)
-    if flags.dtype.kind == "b" and flags.shape == ():
+    """Return one flag for each axis, of bools or of the integers 0 and 1."""
+    try:
+        flags = np.asarray(periodic)
+    except (ValueError, TypeError):
+        flags = np.zeros(0)
+    whole = flags.dtype.kind == "b" or (flags.dtype.kind in "iu" and bool(((flags == 0) | (flags == 1)).all()))
+    if whole and flags.shape == ():
         return (bool(flags),) * dim
-    if flags.dtype.kind == "b" and flags.shape == (dim,):
+    if whole and flags.shape == (dim,):
         return tuple(bool(flag) for flag in flags)
     raise InvalidInputError(
         f"periodic: expected True, False or {dim} of them, one for each axis, got {periodic!r}; "
@@ -84,12 +103,24 @@ def _corners(box: Any, dim: int) -> np.ndarray[Any, Any]:
         corners = np.asarray(box, dtype=np.float64)
     except (ValueError, TypeError):
         corners = np.zeros(0)
-    if corners.shape not in ((dim,), (2, dim)):
+    hint = "pass one number for each axis of the points"
+    if corners.shape == (2, dim) and (corners[1] == 90).all() and (corners[0] > 0).all():
         raise InvalidInputError(
-            f"box: expected {dim} lengths, or the low and the high corner as shape (2, {dim}), got {box!r}; "
-            "pass one number for each axis of the points"
+            f"box: expected lengths or two corners, got what looks like lengths and angles, {box!r}; pass "
+            "cell=clfrnn.cell_from_parameters(a, b, c, alpha, beta, gamma), or the lengths alone"
         )
-    return corners.reshape(-1, dim)
+    if corners.shape in ((dim,), (2, dim)):
+        return corners.reshape(-1, dim)
+    if corners.shape == (3, 3):
+        hint = "lattice vectors are passed as cell="
+    elif corners.size == 6:
+        hint = (
+            "lengths and angles are passed as cell=clfrnn.cell_from_parameters(a, b, c, alpha, beta, gamma), and "
+            "corners as two rows"
+        )
+    raise InvalidInputError(
+        f"box: expected {dim} lengths, or the low and the high corner as shape (2, {dim}), got {box!r}; {hint}"
+    )
 
 
 def check_images(box: PeriodicBox, radius: float, n: int) -> None:
@@ -122,5 +153,6 @@ def survey_in_box(survey: Survey, box: PeriodicBox, radius: float, real: str) ->
 
 def check_host_near(name: str, box: PeriodicBox, values: np.ndarray[Any, Any]) -> None:
     """Raise where rows in host memory lie too far outside a periodic box."""
-    low, high = tuple(values.min(axis=0).tolist()), tuple(values.max(axis=0).tolist())
+    placed = box.places(values)
+    low, high = tuple(placed.min(axis=0).tolist()), tuple(placed.max(axis=0).tolist())
     check_near(name, box, low, high, REAL_OF[values.dtype])

@@ -26,5 +26,6 @@ def measure(
         queries=points if request.queries is None else request.queries,
         first_row=request.part[0] if request.part else 0,
         period=None if table is None else table.period_at(structure.box_starts()),
+        periodic=structure.problem.periodic,
         rooted=columns.sort != "distance",
     )

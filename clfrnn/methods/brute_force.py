@@ -48,8 +48,8 @@ class BruteForce:
 
     def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> BruteForcePlan:
         """Plan the tile that fits the device."""
-        periodic = problem.box is not None
-        return BruteForcePlan(config=plan_tile(profile, tuning, dim=problem.dim, real=problem.real, periodic=periodic))
+        facts: dict[str, Any] = {"dim": problem.dim, "real": problem.real, "periodic": problem.periodic}
+        return BruteForcePlan(config=plan_tile(profile, tuning, **facts))
 
     def refit(
         self,

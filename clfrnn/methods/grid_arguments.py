@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import REAL_OF
 from ..domain import CellGrid
+from ..lattice import PeriodicCell
 from ..period import PeriodicBox
 from ..runtime.scratch import Scratch
 
@@ -40,12 +41,19 @@ def pack_grid(grid: CellGrid, dtype: np.dtype[Any]) -> tuple[Lanes, ...]:
 
 
 def pack_box(box: PeriodicBox, low: tuple[float, ...], real: str, dtype: np.dtype[Any]) -> tuple[Lanes, ...]:
-    """The arguments of a periodic box with the low corner `low`: lengths, padding of windows, and both edges."""
-    lengths, pads, first = (pack_lanes(values, dtype, 0) for values in (box.lengths, box.pads(low, real), low))
+    """The arguments of a periodic box with the low corner `low`: lengths, padding of windows, and both edges.
+
+    Those of a cell are the same of heights, with the growth of windows in the spare lanes of the padding, and the
+    lattice vectors.
+    """
+    lengths, first = (pack_lanes(values, dtype, 0) for values in (box.lengths, low))
+    pads = pack_lanes(box.pads(low, real), dtype, box.growth)
     with np.errstate(over="ignore"):  # an edge that overflows is never crossed
         last = first + lengths
     free = lengths == 0
-    return lengths, pads, np.where(free, -np.inf, first).astype(dtype), np.where(free, np.inf, last).astype(dtype)
+    edges = np.where(free, -np.inf, first).astype(dtype), np.where(free, np.inf, last).astype(dtype)
+    vectors = box.vectors if isinstance(box, PeriodicCell) else ()
+    return lengths, pads, *edges, *(pack_lanes(vector, dtype, 0) for vector in vectors)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -54,7 +62,8 @@ class PackedGrid:
 
     grid: CellGrid
     dtype: np.dtype[Any]
-    periodic: bool
+    #: the kind of the periodic box, or ""
+    periodic: str
     #: the arguments of the grid, followed by those of the box
     numbers: tuple[Any, ...]
 
@@ -78,4 +87,4 @@ def pack_cells(grid: CellGrid, dtype: np.dtype[Any], box: PeriodicBox | None = N
     numbers: tuple[Any, ...] = pack_grid(grid, dtype)
     if box is not None:
         numbers = (*numbers, *pack_box(box, grid.low, REAL_OF[dtype], dtype))
-    return PackedGrid(grid=grid, dtype=dtype, periodic=box is not None, numbers=numbers)
+    return PackedGrid(grid=grid, dtype=dtype, periodic="" if box is None else box.kind, numbers=numbers)

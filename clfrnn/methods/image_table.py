@@ -9,9 +9,9 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..period import PeriodicBox
-from ..primitives.periodic_images import measure_images, period_numbers
+from ..primitives.periodic_images import measure_images, period_numbers, place_points
 from ..primitives.readback import PendingBox
-from ..primitives.reduce import box_and_images
+from ..primitives.reduce import bounding_box, box_and_images
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
 
@@ -37,9 +37,21 @@ class ImageTable:
         return self._period[1]
 
     def find_bounds(self, points: cla.Array, starts: tuple[float, ...], bounds: PendingBox) -> None:
-        """Enqueue one pass that finds the bounds of `points` and the table for a box with the low corner `starts`."""
+        """Enqueue one pass that finds the bounds of `points` and the table for a box with the low corner `starts`.
+
+        In a cell the table follows later, as its bounds are those of heights.
+        """
+        if self._box.kind == "cell":
+            bounding_box(self._session, self.place(points, starts), bounds)
+            return
         images = box_and_images(self._session, points, self.period_at(starts), bounds)
         self._found = starts, bounds, images
+
+    def place(self, points: cla.Array, starts: tuple[float, ...]) -> cla.Array:
+        """What `points` are placed by: in a cell a new array of their heights, otherwise `points` themselves."""
+        if self._box.kind != "cell":
+            return points
+        return place_points(self._session, points, self.period_at(starts))
 
     def images(self, starts: tuple[float, ...], bounds: PendingBox | None) -> Scratch:
         """The image table for points between `bounds`, in a box with the low corner `starts`."""
@@ -48,4 +60,5 @@ class ImageTable:
         if found is not None and found[0] == starts and found[1] is bounds:
             return found[2]
         del found  # the pool gives its memory to the new one
-        return measure_images(self._session, self.period_at(starts), bounds)
+        period, box = self.period_at(starts), self._box
+        return measure_images(self._session, period, bounds, dim=len(box.lengths), periodic=box.kind)

@@ -107,6 +107,11 @@ class SearchStructure(abc.ABC):
         self.image_table.find_bounds(points, self.box_starts(), bounds)
         return bounds
 
+    def measure_bounds(self, rows: cla.Array, bounds: PendingBox) -> PendingBox:
+        """Enqueue the search for the bounding box of points or queries: in a cell that of their heights."""
+        placed = rows if self.image_table is None else self.image_table.place(rows, self.box_starts())
+        return bounding_box(self.session, placed, bounds)
+
     def images(self, starts: tuple[float, ...], bounds: PendingBox | None) -> tuple[Scratch, ...]:
         """The image table as a tuple of one array; an empty tuple where no axis is periodic."""
         return () if self.image_table is None else (self.image_table.images(starts, bounds),)
@@ -199,7 +204,7 @@ class SearchStructure(abc.ABC):
 
     def find_bounds_of_queries(self, queries: cla.Array) -> PendingBox:
         """The bounding box of queries: a launch that finds it is enqueued here, or :meth:`order_queries` finds it."""
-        return bounding_box(self.session, queries, self.checks.slot())
+        return self.measure_bounds(queries, self.checks.slot())
 
     def order_queries(self, queries: cla.Array | None, bounds: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
         """The arguments for queries in search order; an empty tuple where walks serve them in the caller's order.

@@ -15,6 +15,7 @@ from ..inputs.periodic_box import check_images, check_new_box
 from ..inputs.surveys import take_survey
 from ..period import PeriodicBox
 from ..planning.problem import Problem
+from ..primitives.periodic_images import place_in
 from ..primitives.readback import Box, PendingBox
 from ..primitives.reduce import bounding_box
 from ..runtime.session import Session
@@ -76,12 +77,14 @@ class PointUpdates:
     def _checks(self) -> DeferredChecks:
         return self.traversal.checks
 
-    def apply(self, points: Any, box: Any = None) -> None:
-        """Place `points` of the dim and dtype of the index, in another `box` if one is given.
+    def apply(self, points: Any, box: Any = None, cell: Any = None) -> None:
+        """Place `points` of the dim and dtype of the index, in another `box` or `cell` if one is given.
 
         A host array is checked at once. A device array is checked on the device without waiting.
         """
-        period = self._structure.problem.box if box is None else self._check_box(box)
+        period = self._structure.problem.box
+        if box is not None or cell is not None:
+            period = self._check_box(box, cell)
         array, bounds = self._receive(points, period)
         if self._stays(array, period):
             self.last = self._update(array, bounds)
@@ -89,10 +92,10 @@ class PointUpdates:
             self._replace(array, bounds, period)
             self.last = "rebuilt"
 
-    def _check_box(self, box: Any) -> PeriodicBox | None:
+    def _check_box(self, box: Any, cell: Any) -> PeriodicBox | None:
         """The periodic box of new points; raises where it has not the axes of the old one."""
         problem, dtype = self._structure.problem, self._structure.dtype
-        return check_new_box(box, problem.box, has_box=self._has_box, dim=problem.dim, dtype=dtype)
+        return check_new_box(box, cell, problem.box, has_box=self._has_box, dim=problem.dim, dtype=dtype)
 
     def _stays(self, points: cla.Array, period: PeriodicBox | None) -> bool:
         """Whether the structure is for as many points in the same box."""
@@ -130,13 +133,15 @@ class PointUpdates:
             return self._structure.find_bounds(points)
         bounds = self._checks.slot()
         bounds.periodic = period
-        return bounding_box(self._structure.session, points, bounds)
+        session = self._structure.session
+        return bounding_box(session, place_in(session, period, points), bounds)
 
     def _read_bounds(self, points: cla.Array, period: PeriodicBox | None) -> tuple[PendingBox, Box]:
         """The bounding box of points that came from the host; raises where they lie too far from the periodic box."""
-        bounds = self._checks.slot()
+        bounds, session = self._checks.slot(), self._structure.session
         bounds.periodic = period
-        box = bounding_box(self._structure.session, points, bounds).read()  # not long, as their copy was waited for
+        placed = place_in(session, period, points)
+        box = bounding_box(session, placed, bounds).read()  # not long, as the copy of the points was waited for
         if period is not None:
             check_near("points", period, box.low, box.high, REAL_OF[self._structure.dtype])
         return bounds, box
@@ -199,6 +204,8 @@ class PointUpdates:
         checks, n, profile, tuning = self._checks, points.shape[0], session.profile, session.tuning
         for k, (method, planned, plan) in reversed([*enumerate(self._plans)]):
             problem = planned.grown(n, period, *corners)
+            if problem.periodic != planned.periodic:  # a cell became a rectangular box, or the other way round
+                continue
             if self._chosen and problem.has_outgrown_survey:
                 continue
             fitted = method.refit(plan, problem, profile, tuning)
@@ -219,7 +226,9 @@ class PointUpdates:
         crowding = method.surveys_occupancy
         if self._chosen:
             crowding = is_worth_binning(n, profile, tuning, dim=before.dim, queries=None, periodic=period is not None)
-        survey = take_survey(session, points, before.radius, bounds, crowding=crowding, box=period)
+        survey = take_survey(
+            session, place_in(session, period, points), before.radius, bounds, crowding=crowding, box=period
+        )
         problem = dataclasses.replace(before, n=n, box=period, survey=survey, corners=None)
         if not self._chosen:
             return method, problem

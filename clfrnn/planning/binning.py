@@ -160,7 +160,7 @@ def _divide_buckets(profile: DeviceProfile, tuning: Tuning, *, problem: Problem,
 
 def _facts(problem: Problem) -> dict[str, Any]:
     """The facts that programs over points are planned from."""
-    return {"dim": problem.dim, "real": problem.real, "periodic": problem.box is not None}
+    return {"dim": problem.dim, "real": problem.real, "periodic": problem.periodic}
 
 
 def _crowd(problem: Problem, grid: CellGrid) -> float:

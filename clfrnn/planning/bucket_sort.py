@@ -67,7 +67,7 @@ class SelectCellsConfig(BucketCellsConfig):
 class SerialCellsConfig(PointConfig):
     """Sorting points into cells by one work-item."""
 
-    periodic: bool
+    periodic: str
     #: as in :class:`BucketCellsConfig`
     layout: str
 
@@ -111,7 +111,7 @@ def _power_of_two(tuning: Tuning, cells: int) -> int:
     return int(2 ** math.floor(math.log2(max(1, min(tuning.binning.most_bucket_cells, cells)))))
 
 
-def plan_buckets(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool) -> BucketConfig:
+def plan_buckets(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str) -> BucketConfig:
     """Plan wide groups, as each group clears and adds up all counters."""
     return BucketConfig(
         work_group_size=group_size(profile, tuning.binning.bucket_group),
@@ -131,7 +131,7 @@ def bucket_groups(profile: DeviceProfile, tuning: Tuning, n: int, size: int) -> 
 
 
 def plan_bucket_cells(
-    profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool, layout: str
+    profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str, layout: str
 ) -> BucketCellsConfig:
     """Plan groups for about two points of a bucket to a work-item, and tiles of eight times a bucket's points.
 
@@ -150,7 +150,7 @@ def plan_bucket_cells(
 
 
 def plan_select_cells(
-    profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool, layout: str
+    profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str, layout: str
 ) -> SelectCellsConfig:
     """Plan wide groups, as each group reads all points; a third of their local memory counts cells."""
     numbers = tuning.binning
@@ -175,14 +175,14 @@ def plan_serial_cells(
     *,
     dim: int,
     real: str,
-    periodic: bool,
+    periodic: str,
     layout: str,
 ) -> SerialCellsConfig:
     """Plan one work-item, for any device."""
     return SerialCellsConfig(work_group_size=1, dim=dim, real=real, periodic=periodic, layout=layout)
 
 
-def plan_regions(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool) -> RegionConfig:
+def plan_regions(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str) -> RegionConfig:
     """Plan tiles of a few thousand points, as local memory allows."""
     config = RegionConfig(
         work_group_size=group_size(profile, tuning.binning.region_group),

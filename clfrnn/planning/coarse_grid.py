@@ -55,7 +55,7 @@ def counting_groups(profile: DeviceProfile, tuning: Tuning, n: int, size: int, *
     return max(1, min(profile.compute_units * a_unit, -(-n // size)))
 
 
-def plan_coarse(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool) -> CoarseConfig:
+def plan_coarse(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str) -> CoarseConfig:
     """Plan wide groups on a GPU, where each group clears and adds up all counters, and narrow ones on a CPU."""
     numbers = tuning.fenns
     return CoarseConfig(
@@ -110,7 +110,7 @@ def _reaches(
 ) -> list[float]:
     """Half the width of a query's window on each axis, with padding for the rounding of coordinates."""
     epsilon = _EPSILON[real]
-    reach = padded_radius(radius, real) * (1 + 8 * epsilon)
+    reach = padded_radius(radius, real) * (1 + 8 * epsilon + (box.growth if box is not None else 0.0))
     pads = [4 * epsilon * max(abs(a), abs(b)) for a, b in zip(low, high, strict=True)]
     if box is not None:
         own = box.pads(box.starts(low, high), real)

@@ -87,7 +87,8 @@ class PointConfig(KernelConfig):
 class CounterConfig(PointConfig):
     """A program that sorts points into cells, with ``counters`` integers for each work-group in local memory."""
 
-    periodic: bool
+    #: the kind of the periodic box, or "": see :attr:`~clfrnn.planning.problem.Problem.periodic`
+    periodic: str
     counters: int
 
     def names(self) -> dict[str, Any]:
@@ -106,8 +107,9 @@ class VisitConfig(PointConfig):
     """A program that visits neighbors; ``square_root`` is the way of rounding roots: see :mod:`.groups`."""
 
     square_root: str
-    #: whether some axis is periodic; the lengths, which are kernel arguments, say which
-    periodic: bool
+    #: the kind of the periodic box, or "" where no axis is periodic; the lengths, which are kernel arguments, say which
+    #: axes are
+    periodic: str
     #: the largest number of registers of a work-item, or None to leave that to the compiler
     registers: int | None = None
 

@@ -201,7 +201,7 @@ def _block(
         dim=problem.dim,
         real=problem.real,
         square_root=square_root(profile, problem.real),
-        periodic=problem.box is not None,
+        periodic=problem.periodic,
         layout="records",
         width=1,
         unrolled=None if profile.kind == "cpu" else numbers.unrolled,

@@ -63,7 +63,7 @@ class RowConfig(PointConfig):
 
     #: whether queries are some of those that filled the rows, given by an array
     again: bool = False
-    periodic: bool = False
+    periodic: str = ""
     #: whether the shifts are known, as rows may hold several images of a point
     known: bool = False
 
@@ -75,7 +75,7 @@ def plan_row_program(
     dim: int,
     real: str,
     again: bool = False,
-    periodic: bool = False,
+    periodic: str = "",
     known: bool = False,
 ) -> RowConfig:
     """Plan one work-item for each query, or for each entry of a row."""

@@ -25,7 +25,6 @@ __all__ = [
     "plan_buffer_to_rows",
     "plan_fill",
     "plan_gather",
-    "plan_images",
     "plan_pairs",
     "plan_permute_rows",
     "plan_reduce",
@@ -66,11 +65,6 @@ def plan_sample(tuning: Tuning, n: int) -> Sample:
     return occupancy_sample(
         n, points=numbers.sampled_points, counted=numbers.counted_points, slots=numbers.sample_slots
     )
-
-
-def plan_images(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str) -> PointConfig:  # noqa: ARG001
-    """Plan one work-item, for a few numbers on each axis."""
-    return PointConfig(work_group_size=1, dim=dim, real=real)
 
 
 def plan_fill(profile: DeviceProfile, tuning: Tuning) -> KernelConfig:
@@ -245,7 +239,7 @@ class PairConfig(PointConfig):
     distances: str
     vectors: bool
     shifts: bool
-    periodic: bool
+    periodic: str
 
 
 def plan_pairs(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, **attributes: Any) -> PairConfig:

@@ -72,3 +72,8 @@ class Problem:
         periods = zip(self.box.lengths, self.survey.low, self.survey.high, strict=True)
         times = math.prod(length / (high - low) for length, low, high in periods if length)
         return not 1 / most <= times <= most
+
+    @property
+    def periodic(self) -> str:
+        """What programs of this search are compiled for: "" where no axis is periodic, else the kind of the box."""
+        return "" if self.box is None else self.box.kind

@@ -10,7 +10,7 @@ from .tuning import Tuning
 __all__ = ["plan_tile", "plan_walk"]
 
 
-def plan_tile(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool) -> TileConfig:
+def plan_tile(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str) -> TileConfig:
     """Plan the brute-force walk: a tile of one point per work-item, or fewer where local memory is small."""
     size = group_size(profile, tuning.walks.tile_group)
     tile = max(size, tuning.walks.least_tile)
@@ -32,7 +32,7 @@ def plan_walk(
     *,
     dim: int,
     real: str,
-    periodic: bool,
+    periodic: str,
     edges: bool = False,
     crowded: bool = False,
 ) -> WalkConfig:
@@ -44,6 +44,7 @@ def plan_walk(
     """
     numbers, cpu = tuning.walks, profile.kind == "cpu"
     pairs = crowded and not cpu
+    edge_registers = numbers.edge_registers_of_cell if periodic == "cell" else numbers.edge_registers
     return WalkConfig(
         work_group_size=group_size(profile, numbers.edge_group if edges else numbers.group),
         dim=dim,
@@ -63,5 +64,5 @@ def plan_walk(
         ahead=numbers.mask_words_ahead,
         stage=numbers.mask_stage,
         lockstep=1 if cpu else profile.simd_width,
-        registers=numbers.edge_registers if edges and profile.register_option and real == "float" else None,
+        registers=edge_registers if edges and profile.register_option and real == "float" else None,
     )

@@ -45,7 +45,7 @@ RECORD_COORDINATES = 3
 class TreeConfig(PointConfig):
     """Building a tree, and fitting its boxes to points that have moved."""
 
-    periodic: bool
+    periodic: str
     #: the layout of the sorted copy: see :func:`~clfrnn.planning.configs.numbers_per_point`
     layout: str
     #: leaves of a group, a power of two, at least two
@@ -138,9 +138,7 @@ def leaves_of_group(profile: DeviceProfile, tuning: Tuning, leaves: int) -> int:
     return max(numbers.least_group_leaves, min(numbers.most_group_leaves, 1 << (of_group.bit_length() - 1)))
 
 
-def plan_tree(
-    profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: bool, leaves: int
-) -> TreeConfig:
+def plan_tree(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str, leaves: int) -> TreeConfig:
     """Plan wide groups on a GPU and narrow ones on a CPU, with as many leaves as fit local memory."""
     numbers = tuning.tree
     size = group_size(profile, numbers.build_group)

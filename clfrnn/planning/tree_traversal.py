@@ -75,7 +75,9 @@ class TreeWalkConfig(RunConfig):
 
     @property
     def sides(self) -> int:
-        """The number of values that bound a packet: the box of its queries and how far they reach."""
+        """The number of values that bound a packet: the box of its queries, how far they reach, and their images."""
+        if self.periodic == "cell":
+            return 4 * self.dim + 2
         return 3 * self.dim + 2 if self.periodic else 2 * self.dim + 1
 
     @property
@@ -141,7 +143,7 @@ def plan_tree_walk(
     *,
     dim: int,
     real: str,
-    periodic: bool,
+    periodic: str,
     leaf_size: int,
     neighbors: float = 0.0,
 ) -> TreeWalkConfig:
@@ -158,7 +160,7 @@ def _tree_walk(
     *,
     dim: int,
     real: str,
-    periodic: bool,
+    periodic: str,
     leaf_size: int,
     band: int,
     many: bool,

@@ -66,11 +66,12 @@ def measure_rows(
     points: cla.Array,
     queries: cla.Array,
     period: cla.Array | None,
+    periodic: str,
     vectors: cla.Array,
     shifts: cla.Array | None,
     known: bool,
 ) -> cl.Event | None:
-    """Enqueue the computation of `vectors`, (m, k, dim), of `indices`, (m, k), and of `shifts` in a `period`.
+    """Enqueue the computation of `vectors`, (m, k, dim), of `indices`, (m, k), and of `shifts` in a `period` of the kind `periodic`.
 
     Where shifts are `known`, they are read; otherwise each pair is that of the nearest images. One launch.
     """
@@ -81,7 +82,7 @@ def measure_rows(
         "measure_rows",
         dim=dim,
         real=REAL_OF[points.dtype],
-        periodic=period is not None,
+        periodic=periodic,
         known=known,
     )
     return session.launch(

@@ -26,13 +26,15 @@ def measure_pairs(
     queries: cla.Array,
     first_row: int,
     period: cla.Array | None,
+    periodic: str,
     rooted: bool,
 ) -> cl.Event | None:
     """Enqueue the computation of the distances, vectors and shifts in `arrays` from the offsets (m + 1,) and indices.
 
-    `points` are (n, dim), and the first row of the list is that of query `first_row` of `queries`. In a `period`, a
-    pair is that of the nearest images, and no row may hold another image. Distances are squared unless `rooted`. Where
-    the pairs exceed the capacity of the arrays, the results are meaningless. One launch, or slices that are waited for.
+    `points` are (n, dim), and the first row of the list is that of query `first_row` of `queries`. In a `period`, of
+    the kind `periodic`, a pair is that of the nearest images, and no row may hold another image. Distances are squared
+    unless `rooted`. Where the pairs exceed the capacity of the arrays, the results are meaningless. One launch, or
+    slices that are waited for.
     """
     offsets, indices = arrays["offsets"], arrays["indices"]
     capacity, (n, dim) = indices.shape[0], points.shape
@@ -45,7 +47,7 @@ def measure_pairs(
         distances="" if "distances" not in arrays else "root" if rooted else "square",
         vectors="vectors" in arrays,
         shifts="shifts" in arrays,
-        periodic=period is not None,
+        periodic=periodic,
     )
     size = config.work_group_size
     return session.launch_sliced(

@@ -1,4 +1,4 @@
-"""Periodic images: the table by which a walk finds the images of points in a periodic box."""
+"""Periodic images: the table by which a walk finds the images of points in a periodic box, and heights in a cell."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
+from ..lattice import PeriodicCell
 from ..period import SLACK, PeriodicBox
-from ..planning.primitives import plan_images
+from ..planning.images import plan_images
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
 from .readback import PendingBox
 from .reduce import images_of
 
-__all__ = ["measure_images", "period_numbers"]
+__all__ = ["measure_images", "period_numbers", "place_in", "place_points"]
 
 
 def period_numbers(
@@ -24,24 +25,29 @@ def period_numbers(
 ) -> tuple[cla.Array, cl.Event]:
     """Copy a `box` with the low corner `starts` to the device: lengths, inverse lengths, starts.
 
-    The copy is not waited for, as boxes may change in each step. Its event holds the numbers on the host. It waits when
-    it is dropped, which is a step later.
+    A cell has more rows: see ``common/period_numbers.mako``. The copy is not waited for, as boxes may change in each
+    step. Its event holds the numbers on the host. It waits when it is dropped, which is a step later.
     """
-    inverses = [1.0 / length if length else 0.0 for length in box.lengths]
-    numbers = np.array([box.lengths, inverses, starts], dtype).ravel()
+    inverses = tuple(1.0 / length if length else 0.0 for length in box.lengths)
+    rows = [box.lengths, inverses, starts]
+    if isinstance(box, PeriodicCell):
+        # Images that the host distinguishes, kernels distinguish despite rounding.
+        most = [2 * limit for limit in box.limits(box.real)]
+        rows += [box.weights, tuple(most), box.extents, *box.normals, *box.vectors]
+    with np.errstate(over="ignore"):  # what is infinite is no limit
+        numbers = np.array(rows, np.float64).astype(dtype).ravel()
     period = session.allocate(numbers.shape, dtype, purpose="the periodic box")
     return period, cl.enqueue_copy(session.queue, period.base_data, numbers, is_blocking=False)
 
 
-def measure_images(session: Session, period: cla.Array, bounds: PendingBox) -> Scratch:
+def measure_images(session: Session, period: cla.Array, bounds: PendingBox, *, dim: int, periodic: str) -> Scratch:
     """Enqueue the computation of the image table, for points between `bounds` in the box of `period`.
 
-    Returns (7 * dim + 1,) numbers, see ``primitives/periodic_images.cl.mako``. One launch of one work-item; nothing is
-    waited for.
+    Returns (7 * dim + 1,) numbers, or more in a cell, where `bounds` are those of heights: see
+    ``common/period_numbers.mako``. One launch of one work-item; nothing is waited for.
     """
-    dim = period.size // 3
-    kernels, config = session.planned("primitives/periodic_images", plan_images, dim=dim, real=REAL_OF[period.dtype])
-    images = session.scratch(images_of(dim), period.dtype, purpose="the periodic images")
+    kernels, config = _kernels(session, period, dim, periodic)
+    images = session.scratch(images_of(dim, periodic), period.dtype, purpose="the periodic images")
     session.launch(
         kernels["measure_images"],
         1,
@@ -52,3 +58,38 @@ def measure_images(session: Session, period: cla.Array, bounds: PendingBox) -> S
         images.base_data,
     )
     return images
+
+
+def place_points(session: Session, points: cla.Array, period: cla.Array) -> cla.Array:
+    """Enqueue the computation of the heights of `points`, (n, dim), in the cell of `period`: (n, dim). One launch."""
+    n, dim = points.shape
+    kernels, config = _kernels(session, period, dim, PeriodicCell.kind)
+    heights = session.allocate(points.shape, points.dtype, purpose="the heights of points in a cell")
+    session.launch(
+        kernels["place_points"],
+        n,
+        config.placing_group,
+        np.int32(n),
+        points.base_data,
+        period.base_data,
+        heights.base_data,
+    )
+    return heights
+
+
+def place_in(session: Session, box: PeriodicBox | None, points: cla.Array) -> cla.Array:
+    """What `points` are placed by: in a cell their heights, as :func:`place_points`, otherwise `points` themselves.
+
+    In a cell it waits for a copy of the cell's numbers.
+    """
+    if box is None or box.kind != PeriodicCell.kind:
+        return points
+    period, copied = period_numbers(session, box, (0.0,) * len(box.lengths), points.dtype)
+    heights = place_points(session, points, period)
+    copied.wait()
+    return heights
+
+
+def _kernels(session: Session, period: cla.Array, dim: int, periodic: str) -> tuple[Any, Any]:
+    real = REAL_OF[period.dtype]
+    return session.planned("primitives/periodic_images", plan_images, dim=dim, real=real, periodic=periodic)

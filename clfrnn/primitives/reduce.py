@@ -45,14 +45,14 @@ def bounding_box(session: Session, points: cla.Array, box: PendingBox | None = N
 
 def box_and_images(session: Session, points: cla.Array, period: cla.Array, box: PendingBox) -> Scratch:
     """Enqueue the reduction of points in a periodic box to their bounding box; return the image table."""
-    images = session.scratch(images_of(points.shape[1]), points.dtype, purpose="the periodic images")
+    images = session.scratch(images_of(points.shape[1], "box"), points.dtype, purpose="the periodic images")
     _reduce(session, "box_and_images", points, box, _SLACK_OF[points.dtype], period.base_data, images.base_data)
     return images
 
 
-def images_of(dim: int) -> int:
-    """The length of the image table."""
-    return 7 * dim + 1
+def images_of(dim: int, periodic: str) -> int:
+    """The length of the image table of a box, or of a cell."""
+    return 7 * dim + 1 if periodic == "box" else 2 * dim * dim + 11 * dim + 4
 
 
 class _Pass(NamedTuple):

@@ -111,6 +111,7 @@ def measure(
         points=points,
         queries=queries,
         period=None if table is None else table.period_at(structure.box_starts()),
+        periodic=structure.problem.periodic,
         vectors=found.vectors,
         shifts=found.shifts,
         known=known,

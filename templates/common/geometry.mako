@@ -5,6 +5,7 @@
 ## Config fields used: dim, components, vector_length, periodic, foreign, images; root uses square_root.
 <%include file="/common/types.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>\
 <%def name="load(array, row)" filter="trim">
 (real_vec)(\
 % for k in range(dim):
@@ -33,7 +34,7 @@ ${record}.s${k}${"" if loop.last else ", "}\
 % for k, component in enumerate(components):
 % if k and image == "along":
     const int frnn_s${k} = 0;
-    const real frnn_d${k} = frnn_p${k} - frnn_q${component};
+    const real frnn_d${k} = ${f"(frnn_p{k} - frnn_q{component}) + frnn_displacement{k}" if periodic == "cell" else f"frnn_p{k} - frnn_q{component}"};
 % else:
     int frnn_s${k} = frnn_base${k};
     real frnn_d${k} = (frnn_p${k} - frnn_q${component}) + frnn_displacement${k};
@@ -44,10 +45,20 @@ ${record}.s${k}${"" if loop.last else ", "}\
 % endif
 % if image == "any":
     if (!frnn_all_in_box) {
+% if periodic == "cell":
+        const real_vec frnn_candidate_height = frnn_heights((real_vec)(${", ".join(f"frnn_p{k}" for k in range(dim))}), frnn_images);
+% for k in range(dim):
+        frnn_s${k} -= frnn_image(frnn_candidate_height.s${k}, frnn_images[${3 * dim + k}], frnn_images[${2 * dim + k}]);
+% endfor
+% for k, component in enumerate(components):
+        frnn_d${k} = (frnn_p${k} - frnn_q${component}) + (${lattice.translation(k, "frnn_s", "frnn_images")});
+% endfor
+% else:
 % for k, component in enumerate(components):
         frnn_s${k} -= frnn_image(frnn_p${k}, frnn_images[${3 * dim + k}], frnn_images[${2 * dim + k}]);
         frnn_d${k} = (frnn_p${k} - frnn_q${component}) + (real)frnn_s${k} * frnn_images[${k}];
 % endfor
+% endif
 % if not foreign:
         frnn_excluded = ${periodic_images.excluded_id("frnn_s")};
 % endif

@@ -2,8 +2,12 @@
 ## the box, 0 where an axis is not periodic; the inverse lengths; the inverse lengths again, or zeros where all points lie in
 ## the box, so that no point has another image; the starts of the box; the pads of windows; the low and the high edges of the
 ## box, infinitely far apart where an axis is not periodic; and 1 where all points lie in the box, else 0.
+## In a cell, these are numbers of heights, and more numbers follow: see /common/lattice.mako.
 ## In scope: period, (3, dim): lengths, inverse lengths, starts; share: the share of a length by which a point may lie outside.
-## Config fields used: dim.
+## In a cell the period has (6 + 2 * dim, dim): then weights, see clfrnn/lattice.py; the largest height at which images are
+## distinguished; the largest height of points inside; the normals and the lattice vectors.
+## Config fields used: dim, periodic.
+<%namespace name="lattice" file="/common/lattice.mako"/>
 <%def name="measure(low, high)">
     // A point that lies outside the box by no more than `share` of the length counts as inside, so that a point which was
     // rounded up to the edge does. Each window is padded by that, and by the rounding of coordinates, images and differences.
@@ -32,4 +36,38 @@
     }
 % endfor
     images[${7 * dim}] = in_box;
+</%def>
+
+<%def name="measure_cell(low, high)">
+    ${measure(low, high)}
+    // Rounding of any coordinate may change any height, and coordinates may be larger than heights, by the weights. The pad of
+    // an axis that is not periodic grows with the heights of points: where these are large, points count as outside.
+    real pad = 0, far_pad = 0, sum = 0, longest = 0;
+% for k in range(dim):
+    longest = fmax(longest, period[${k}]);
+% endfor
+% for k in range(dim):
+    {
+        const real length = period[${k}], start = fabs(period[${2 * dim + k}]), weight = period[${3 * dim + k}] * FRNN_EPSILON;
+        const real farthest = fmin(fmax(fabs(${low.format(k=k)}), fabs(${high.format(k=k)})), period[${4 * dim + k}]);
+        const real scale = 16 * weight;
+        pad += scale * (2 * farthest + start + length);
+        far_pad += scale * (length > 0 ? start + 34 * length : 2 * farthest + 34 * longest);
+        sum += scale;
+        if (farthest > period[${5 * dim + k}]) in_box = 0;
+        ${lattice.weight(k, "images")} = scale;
+        ${lattice.most(k, "images")} = period[${4 * dim + k}];
+        ${lattice.lowest(k, "images")} = ${low.format(k=k)};
+        ${lattice.highest(k, "images")} = ${high.format(k=k)};
+    }
+% endfor
+    ${lattice.growth("images")} = 1 + sum;
+    ${lattice.pad("images")} = pad;
+    ${lattice.far_pad("images")} = far_pad;
+% for k in range(dim):
+    images[${2 * dim + k}] = in_box ? 0 : period[${dim + k}];
+    images[${4 * dim + k}] = pad + share * period[${k}];
+% endfor
+    images[${7 * dim}] = in_box;
+    for (int k = 0; k < ${2 * dim * dim}; ++k) images[${11 * dim + 4} + k] = period[${6 * dim} + k];
 </%def>

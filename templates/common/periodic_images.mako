@@ -1,7 +1,9 @@
 ## Defines the periodic images of a search: which images of the box a query looks into, and its position as seen from
 ## each. Without periodic axes nearly all of it renders to nothing.
 ## In scope: frnn_images, the numbers of /common/period_numbers.mako; for begin_query also frnn_q and frnn_reach.
+## In a cell, positions and images are those of heights: see /common/lattice.mako.
 ## Config fields used: dim, components, periodic, foreign, half, inline, images.
+<%namespace name="lattice" file="/common/lattice.mako"/>
 <%def name="functions()">
 % if periodic:
 // The number of the image of the box in which x lies: 0 between start and start + length. `turns` is the inverse
@@ -20,6 +22,14 @@ int frnn_nth_image(const int n, const int before)
     return n == 0 ? 0 : before + n - 1 + (before + n - 1 >= 0);
 }
 % endif
+% if periodic == "cell":
+${lattice.functions()}
+% endif
+</%def>
+
+<%def name="position(k)" buffered="True" filter="trim">
+## The query's coordinate, or its height in a cell, on axis k.
+${f"frnn_height.s{k}" if periodic == "cell" else f"frnn_q{components[k]}"}
 </%def>
 
 <%def name="load_box(array)">
@@ -33,7 +43,9 @@ int frnn_nth_image(const int n, const int before)
 <%def name="widest_reach(k, reach, array)" filter="trim">
 ## The largest reach on axis k, rounding included, of any query that lies at most 32 lengths from the box.
 <% start = f"{array}[{3 * dim + k}]" %>\
-% if periodic:
+% if periodic == "cell":
+(${reach} * ${lattice.growth(array)} + ${array}[${4 * dim + k}] + ${lattice.far_pad(array)})
+% elif periodic:
 (${reach} * (1 + 8 * FRNN_EPSILON) + ${array}[${4 * dim + k}]
     + (${array}[${k}] > 0 ? 8 * FRNN_EPSILON * ((${start} < 0 ? -${start} : ${start}) + 34 * ${array}[${k}]) : 0))
 % else:
@@ -42,8 +54,13 @@ int frnn_nth_image(const int n, const int before)
 </%def>
 
 <%def name="is_far()" filter="trim">
-## Whether the query lies more than 32 lengths from the box.
+## Whether the query lies more than 32 lengths from the box; in a cell, also whether its pad exceeds that of such queries.
+% if periodic == "cell":
+!(${" & ".join(f"fabs(frnn_heights(frnn_q, frnn_images).s{k} - frnn_images[{3 * dim + k}]) * frnn_images[{dim + k}] <= 32" for k in range(dim))}
+    & ${lattice.sum_of([f"{lattice.weight(k, 'frnn_images')} * fabs(frnn_heights(frnn_q, frnn_images).s{k})" for k in range(dim)])} <= ${lattice.far_pad("frnn_images")})
+% else:
 !(${" & ".join(f"fabs(frnn_q{component} - frnn_images[{3 * dim + k}]) * frnn_images[{dim + k}] <= 32" for k, component in enumerate(components))})
+% endif
 </%def>
 
 <%def name="idle_condition()"><%
@@ -63,53 +80,62 @@ int frnn_nth_image(const int n, const int before)
 ## Declares for each axis: frnn_reach, the radius of the window with its pad; frnn_inside, the position of the query's
 ## image in the box; frnn_own, the number of the image in which the query lies; and frnn_before and frnn_behind, the
 ## first and the last image that the window meets. frnn_near says whether the query can have neighbors.
+% if periodic == "cell":
+${begin_query_in_cell()}
+% endif
 % if images == "wraps_once":
     // All points lie in the box, and every window is shorter than the box. The numbers of the box are arguments by
     // value, which cost neither loads nor registers. See /grid/cell_window.mako.
 % for k in range(dim):
+% if periodic == "cell":
+    const real frnn_reach${k} = frnn_reach + frnn_reach * frnn_pads.s3 + frnn_pads.s${k};
+% else:
     const real frnn_reach${k} = frnn_reach * (1 + 8 * FRNN_EPSILON) + frnn_pads.s${k};
+% endif
 % endfor
 % elif images == "per_candidate":
     // The image of each candidate is stored with it. The query is seen in the cell into which it was sorted.
     ${load_box("frnn_images")}
     int frnn_near = 1;
 % for k, component in enumerate(components):
-    const real frnn_reach${k} = frnn_reach * (1 + 8 * FRNN_EPSILON) + frnn_images[${4 * dim + k}]\
-% if foreign:
+    const real frnn_reach${k} = ${"frnn_padded" if periodic == "cell" else "frnn_reach * (1 + 8 * FRNN_EPSILON)"} + frnn_images[${4 * dim + k}]\
+% if foreign and periodic != "cell":
  + (frnn_length${k} > 0 ? 8 * FRNN_EPSILON * fabs(frnn_q${component}) : 0)\
 % endif
 ;
     const int frnn_own${k} =
-        frnn_image(frnn_q${component}, frnn_start${k}, ${f"frnn_images[{dim + k}]" if foreign else f"frnn_turns{k}"});
-    const real frnn_inside${k} = frnn_q${component} - (real)frnn_own${k} * frnn_length${k};
-    frnn_near &= fabs(frnn_q${component} - frnn_start${k}) * frnn_images[${dim + k}] <= FRNN_FARTHEST;
+        frnn_image(${position(k)}, frnn_start${k}, ${f"frnn_images[{dim + k}]" if foreign else f"frnn_turns{k}"});
+    const real frnn_inside${k} = ${position(k)} - (real)frnn_own${k} * frnn_length${k};
+    frnn_near &= ${is_near(k, position(k), f"frnn_images[{dim + k}]")};
 % endfor
 % elif periodic:
     // The reach on each axis has a pad that grows with the coordinates, as rounding does. The windows of most queries
     // lie in the box; these queries need nothing else.
     const int frnn_all_in_box = ${{"in_box": "1", "out_of_box": "0"}.get(images, f"frnn_images[{7 * dim}] != 0")};
+% if periodic != "cell":
     const real frnn_padded = frnn_reach * (1 + 8 * FRNN_EPSILON);
+% endif
     int frnn_window_in_box = 1;
 % for k, component in enumerate(components):
     const real frnn_reach${k} = frnn_padded + frnn_images[${4 * dim + k}]\
-% if foreign or inline:
+% if (foreign or inline) and periodic != "cell":
  + (frnn_images[${k}] > 0 ? 8 * FRNN_EPSILON * fabs(frnn_q${component}) : 0)\
 % endif
 ;
-    frnn_window_in_box &= frnn_q${component} - frnn_reach${k} >= frnn_images[${5 * dim + k}];
-    frnn_window_in_box &= frnn_q${component} + frnn_reach${k} < frnn_images[${6 * dim + k}];
+    frnn_window_in_box &= ${position(k)} - frnn_reach${k} >= frnn_images[${5 * dim + k}];
+    frnn_window_in_box &= ${position(k)} + frnn_reach${k} < frnn_images[${6 * dim + k}];
 % endfor
     ${load_box("frnn_images")}
     int frnn_near = 1;
 % for k, component in enumerate(components):
-    real frnn_inside${k} = frnn_q${component};
+    real frnn_inside${k} = ${position(k)};
     int frnn_own${k} = 0, frnn_before${k} = 0, frnn_behind${k} = 0;
 % endfor
     // A query that lies so far from the box that rounding confuses images finds nothing. The host refuses such a query.
     if (!frnn_window_in_box) {
 % for k in range(dim):
         const real frnn_inverse_length${k} = frnn_images[${dim + k}];
-        frnn_near &= fabs(frnn_inside${k} - frnn_start${k}) * frnn_inverse_length${k} <= FRNN_FARTHEST;
+        frnn_near &= ${is_near(k, f"frnn_inside{k}", f"frnn_inverse_length{k}")};
 % endfor
         if (frnn_near) {
 % for k in range(dim):
@@ -123,6 +149,33 @@ int frnn_nth_image(const int n, const int before)
         }
     }
 % endif
+</%def>
+
+<%def name="begin_query_in_cell()">
+    // The heights of the query take the part that coordinates have in a box. frnn_padded is the reach with the pad of the
+    // query, where it is no point of the index; frnn_pad, by which boxes of coordinates are wider, is all of its pads.
+    const real_vec frnn_height = frnn_heights(frnn_q, frnn_images);
+% if images != "wraps_once":
+% if foreign or inline:
+    const real frnn_query_pad = ${lattice.sum_of([f"{lattice.weight(k, 'frnn_images')} * fabs(frnn_height.s{k})" for k in range(dim)])};
+% else:
+    const real frnn_query_pad = 0;
+% endif
+    const real frnn_padded = frnn_reach * ${lattice.growth("frnn_images")} + frnn_query_pad;
+    const real frnn_pad = frnn_padded - frnn_reach + ${lattice.pad("frnn_images")};
+% endif
+</%def>
+
+<%def name="is_near(k, x, inverse)" buffered="True" filter="trim">
+## Whether x is so near on axis k that images are distinguished there.
+${f"fabs({x}) <= {lattice.most(k, 'frnn_images')}" if periodic == "cell" else f"fabs({x} - frnn_start{k}) * {inverse} <= FRNN_FARTHEST"}
+</%def>
+
+<%def name="displace(turns)">
+## Declares the translation by lattice vectors, turns0 of the first, turns1 of the second, ...
+% for k in range(dim):
+    const real frnn_displacement${k} = ${lattice.translation(k, turns, "frnn_images")};
+% endfor
 </%def>
 
 <%def name="each_image(body, split)">
@@ -159,8 +212,13 @@ int frnn_nth_image(const int n, const int before)
 % endif
     const real frnn_seen${k} = frnn_inside${k} - (real)frnn_t${k} * frnn_length${k};
     const int frnn_base${k} = frnn_t${k} + frnn_own${k};
+% if periodic != "cell":
     const real frnn_displacement${k} = (real)frnn_base${k} * frnn_length${k};
+% endif
 % endfor
+% if periodic == "cell":
+    ${displace("frnn_base")}
+% endif
 % if not foreign:
     const int frnn_excluded_here = ${excluded_id("frnn_base")};
 % endif

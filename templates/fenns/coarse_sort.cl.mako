@@ -4,6 +4,7 @@
 <%namespace name="cell_coordinate" file="/common/cell_coordinate.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>\
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
 // Sorts points into a grid so coarse that a work-group counts all of its cells in local memory. The border of a cell is
@@ -31,7 +32,7 @@ void count_coarse(const int n, const int inverse_row, const real widest, global 
     for (int k = get_local_id(0); k < many; k += ${work_group_size}) found[k] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     <%binning_steps:each_point batch="${batch}">
-        ${bounding_box.include_point("p.s", "i")}
+        ${bounding_box.include_point(lattice.placed("p", "images") + ".s", "i")}
         ${binning_steps.cell("p", "inverse_row")}
         ${binning_steps.seen_from_other_cells([dim - 1])}
         atomic_add(&found[address], 1 + (seen${dim - 1} << 16));
@@ -122,7 +123,7 @@ void place_coarse(const int n, const int inverse_row, const real widest, global 
     for (int k = l; k < 2 * cells; k += ${work_group_size}) found[k] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     <%binning_steps:each_point batch="${min(batch, 4)}">
-        ${bounding_box.include_point("p.s", "i")}
+        ${bounding_box.include_point(lattice.placed("p", "images") + ".s", "i")}
         ${binning_steps.cell("p", "inverse_row")}
         ${binning_steps.seen_from_other_cells([dim - 1])}
         atomic_inc(&found[address]);

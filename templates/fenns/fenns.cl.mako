@@ -126,7 +126,7 @@
                     int frnn_t = frnn_fine[frnn_row + frnn_from0];
                     const int frnn_stop = frnn_fine[frnn_row + frnn_to0 + 1];
 % if function.light and unrolled:
-#pragma unroll ${unrolled[periodic]}
+#pragma unroll ${unrolled[bool(periodic)]}
 % endif
                     for (; frnn_t < frnn_stop; ++frnn_t) {
                         ${tiles.load_candidate()}

@@ -3,6 +3,7 @@
 ## In scope: what declare and take_cell of /fenns/blocks.mako declare.
 ## Config fields used: dim, periodic, work_group_size, tile.
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="sections" file="/fenns/sections.mako"/>
 <%def name="make_table(page)">
     // A page of the neighborhood: for each cell its candidates, and the test of whether a query of the own cell may see
@@ -60,12 +61,16 @@
 <%def name="accept(place, slot)">
     // Writes the place of a candidate to a slot of the tile, if the candidate may be seen. A point that is NaN may be seen.
     const frnn_record frnn_one = frnn_sorted[${place}];
+% if periodic == "cell":
+    const real_vec frnn_one_height = frnn_heights(${geometry.point_of("frnn_one")}, frnn_images);
+% endif
     int frnn_seen = 1;
 % for k in range(dim):
+<% one = f"frnn_one_height.s{k}" if periodic == "cell" else f"frnn_one.s{k}" %>\
 % if periodic:
     const int frnn_moved${k} =
-        frnn_turn${k} - frnn_image(frnn_one.s${k}, frnn_images[${3 * dim + k}], frnn_images[${2 * dim + k}]);
-    const real frnn_x${k} = frnn_one.s${k} + (real)frnn_moved${k} * frnn_lengths.s${k};
+        frnn_turn${k} - frnn_image(${one}, frnn_images[${3 * dim + k}], frnn_images[${2 * dim + k}]);
+    const real frnn_x${k} = ${one} + (real)frnn_moved${k} * frnn_lengths.s${k};
 % else:
     const real frnn_x${k} = frnn_one.s${k};
 % endif

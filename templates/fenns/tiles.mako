@@ -2,6 +2,8 @@
 ## In scope: what declare and take_cell of /fenns/blocks.mako declare.
 ## Config fields used: dim, components, periodic, work_group_size, tile, foreign.
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="geometry" file="/common/geometry.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>
 <%def name="fine_cell(k, x)" filter="trim">
 frnn_fine_cell(${x}, frnn_corner[${k}], frnn_fine_inverse.s${k}, frnn_fine_last.s${k})
 </%def>
@@ -30,15 +32,19 @@ ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine
         if (frnn_slot < frnn_held) {
             frnn_origin[frnn_m] = ${f"frnn_slot < {own} ? frnn_start + frnn_slot : " if own != "0" else ""}frnn_sources[frnn_slot];
             const frnn_record frnn_one = frnn_sorted[frnn_origin[frnn_m]];
+% if periodic == "cell":
+            const real_vec frnn_one_height = frnn_heights(${geometry.point_of("frnn_one")}, frnn_images);
+% endif
 % for k in range(dim):
+<% one = f"frnn_one_height.s{k}" if periodic == "cell" else f"frnn_one.s{k}" %>\
 % if periodic:
             const int frnn_moved${k} =
 % if own != "0":
-                frnn_slot < ${own} ? -frnn_image(frnn_one.s${k}, frnn_images[${3 * dim + k}], frnn_images[${2 * dim + k}]) :
+                frnn_slot < ${own} ? -frnn_image(${one}, frnn_images[${3 * dim + k}], frnn_images[${2 * dim + k}]) :
 % endif
                 frnn_shifts[frnn_slot * ${dim} + ${k}];
             frnn_with[frnn_m * ${dim} + ${k}] = frnn_moved${k};
-            const real frnn_x${k} = frnn_one.s${k} + (real)frnn_moved${k} * frnn_lengths.s${k};
+            const real frnn_x${k} = ${one} + (real)frnn_moved${k} * frnn_lengths.s${k};
 % else:
             const real frnn_x${k} = frnn_one.s${k};
 % endif
@@ -103,9 +109,14 @@ ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine
     const real frnn_p${k} = frnn_candidate.s${k};
 % if periodic:
     const int frnn_base${k} = frnn_shifts[frnn_t * ${dim} + ${k}] + frnn_own${k};
+% if periodic != "cell":
     const real frnn_displacement${k} = (real)frnn_base${k} * frnn_length${k};
 % endif
+% endif
 % endfor
+% if periodic == "cell":
+    ${periodic_images.displace("frnn_base")}
+% endif
 % if periodic and not foreign:
     const int frnn_excluded_here = ${periodic_images.excluded_id("frnn_base")};
 % endif

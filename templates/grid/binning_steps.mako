@@ -5,14 +5,16 @@
 ## Config fields used: dim, components, periodic, work_group_size, local_ints.
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>
 <%def name="cell(p, turns)">
     // The address of the cell that holds p, or its image in a periodic box. turns: the row of images with the inverse
     // lengths to use.
 % for k, component in enumerate(components):
+<% x = lattice.placed(p, "images") + component %>\
 % if periodic:
-    const real at${k} = ${p}${component} - (real)frnn_image(${p}${component}, images[${3 * dim + k}], images[${turns} * ${dim} + ${k}]) * images[${k}];
+    const real at${k} = ${x} - (real)frnn_image(${x}, images[${3 * dim + k}], images[${turns} * ${dim} + ${k}]) * images[${k}];
 % else:
-    const real at${k} = ${p}${component};
+    const real at${k} = ${x};
 % endif
     const int index${k} = frnn_cell(at${k}, low.s${k}, inverse.s${k}, foremost.s${k}, hindmost.s${k});
 % endfor

@@ -3,6 +3,7 @@
 <%namespace name="cell_coordinate" file="/common/cell_coordinate.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>\
 <%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
 // Sorts points into buckets. Bucket b is the cells from address b << shift on; a work-group counts all buckets in local memory.
 // The cells of one bucket are then few enough that a group counts these as well: see /grid/bucket_to_cells.cl.mako.
@@ -33,7 +34,7 @@ void count_buckets(const int n, const int shift, const int buckets, global const
     if (get_local_id(0) == 0) entered = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     <%binning_steps:each_point batch="${batch}">
-        ${bounding_box.include_point("p.s", "i")}
+        ${bounding_box.include_point(lattice.placed("p", "images") + ".s", "i")}
         ${cells.address("p")}
         atomic_inc(&found[address >> shift]);
     </%binning_steps:each_point>

@@ -7,7 +7,9 @@
 ## Each row of cells is visited once, as without images, so no work-item waits while another looks over an edge.
 ## Exact because each cell of the window is visited in the one image in which the window meets it.
 ## Source: Chisholm (2020), §3, for strips; the images are this library's own.
-## Config fields used: dim, components, columns, work_group_size, lockstep, images.
+## Config fields used: dim, components, columns, work_group_size, lockstep, images, periodic.
+<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>
 <%def name="functions()">
 // The first and the last cell of the window that reaches `reach` around x, both clamped to the cells from first to last.
 % if columns:
@@ -46,14 +48,14 @@ int frnn_window_to(const real x, const real reach, const real low, const real in
 % for k, component in enumerate(components):
     // Where the window passes an edge, its first or last cell is that of the query's image at the other side of the box, and
     // the number of that cell continues those of the box. A query at infinity passes no edge, because it has no neighbors.
-<% q = f"frnn_q{component}" %>\
+<% q = periodic_images.position(k) %>\
     const int frnn_below${k} = ${q} > -INFINITY && ${q} - frnn_reach${k} < frnn_first_edges.s${k};
     const int frnn_above${k} = ${q} < INFINITY && ${q} + frnn_reach${k} >= frnn_last_edges.s${k};
     const int frnn_from${k} =
-        frnn_window_from(frnn_q${component} + (frnn_below${k} ? frnn_lengths.s${k} : 0), frnn_reach${k}, ${cell(k)})
+        frnn_window_from(${q} + (frnn_below${k} ? frnn_lengths.s${k} : 0), frnn_reach${k}, ${cell(k)})
         - (frnn_below${k} ? frnn_hindmost.s${k} + 1 : 0);
     int frnn_to${k} =
-        frnn_window_to(frnn_q${component} - (frnn_above${k} ? frnn_lengths.s${k} : 0), frnn_reach${k}, ${cell(k)})
+        frnn_window_to(${q} - (frnn_above${k} ? frnn_lengths.s${k} : 0), frnn_reach${k}, ${cell(k)})
         + (frnn_above${k} ? frnn_hindmost.s${k} + 1 : 0);
     if (!(frnn_below${k} | frnn_above${k})) frnn_to${k} = frnn_min(frnn_to${k}, frnn_from${k} + frnn_shape.s${k} - 1);
 % endfor
@@ -62,8 +64,26 @@ int frnn_window_to(const real x, const real reach, const real low, const real in
 <%def name="wrapped_cell(k)">
     // The image in which a cell of the window lies, the displacement of that image, and the cell's index on its axis.
     const int frnn_base${k} = (frnn_at${k} > frnn_hindmost.s${k}) - (frnn_at${k} < frnn_foremost.s${k});
+% if periodic == "cell":
+    ${part(f"frnn_part{k}_", k, f"frnn_base{k}")}
+% else:
     const real frnn_displacement${k} = (real)frnn_base${k} * frnn_lengths.s${k};
+% endif
     const int frnn_index${k} = (frnn_at${k} - frnn_base${k} * (frnn_hindmost.s${k} + 1)) & frnn_mask.s${k};
+</%def>
+
+<%def name="part(name, axis, turns)">
+## Declares the part of a displacement that one lattice vector has in it: NAME0, NAME1, ...
+% for k in range(dim):
+    const real ${name}${k} = (real)${turns} * frnn_vector${axis}.s${k};
+% endfor
+</%def>
+
+<%def name="add_parts(name, first)">
+## Declares the sum of the parts of all lattice vectors, of which `first` is that of the first one: NAME0, NAME1, ...
+% for k in range(dim):
+    const real ${name}${k} = ${lattice.sum_of([first.format(k=k), *(f"frnn_part{axis}_{k}" for axis in range(1, dim))])};
+% endfor
 </%def>
 
 <%def name="each_nest(function, cut)">

@@ -7,6 +7,7 @@
 <%namespace name="hit_mask" file="/first_pass/hit_mask.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>\
 <%namespace name="cell_window" file="/grid/cell_window.mako"/>
 <%namespace name="neighbor_buffer" file="/first_pass/neighbor_buffer.mako"/>
 ${cell_coordinate.functions(columns)}
@@ -19,16 +20,21 @@ const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${nam
     const int4 ${name}foremost, const int4 ${name}hindmost\
 % if periodic:
 , const frnn_record ${name}lengths, const frnn_record ${name}pads,
-    const frnn_record ${name}first_edges, const frnn_record ${name}last_edges, global const real *restrict ${name}images\
+    const frnn_record ${name}first_edges, const frnn_record ${name}last_edges, \
+% if periodic == "cell":
+${"".join(f"const frnn_record {name}vector{axis}, " for axis in range(dim))}\
+% endif
+global const real *restrict ${name}images\
 % endif
 </%def>
 
 <%def name="axis_index(k, p)">
     // The index on axis ${k} of the cell that holds p, or the image of p in the box where the axis is periodic.
+<% x = lattice.placed(p, "images") + components[k] %>\
 % if periodic:
-    const real at${k} = ${p}${components[k]} - (real)frnn_image(${p}${components[k]}, frnn_start${k}, frnn_turns${k}) * frnn_length${k};
+    const real at${k} = ${x} - (real)frnn_image(${x}, frnn_start${k}, frnn_turns${k}) * frnn_length${k};
 % else:
-    const real at${k} = ${p}${components[k]};
+    const real at${k} = ${x};
 % endif
     const int index${k} = frnn_cell(at${k}, low.s${k}, inverse.s${k}, foremost.s${k}, hindmost.s${k}) & mask.s${k};
 </%def>

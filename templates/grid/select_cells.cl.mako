@@ -4,6 +4,7 @@
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>\
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="binning_steps" file="/grid/binning_steps.mako"/>
 // Sorts few points into cells in one launch, because launches would take longer than the sort.
@@ -43,7 +44,7 @@ void select_cells(const int n, const int shift, const int all, global const real
     barrier(CLK_LOCAL_MEM_FENCE);
     ${bounding_box.begin()}
     <%binning_steps:each_point batch="${batch}" first="l" n="(n - looked)">
-        ${bounding_box.include_point("p.s", "i")}
+        ${bounding_box.include_point(lattice.placed("p", "images") + ".s", "i")}
     </%binning_steps:each_point>
     // A work-item reads 64 points at a time and sets a bit for each point in a row of cells that the bucket has a part
     // of. The other points belong to other buckets.

@@ -4,6 +4,7 @@
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>\
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 // Sorts few points into cells by one work-item, on a device that takes longer for another launch than one work-item for
 // the sort.
@@ -24,7 +25,7 @@ void serial_cells(const int n, const int all, global const real *restrict points
     for (int i = 0; i < n; ++i) {
         const real_vec p = ${geometry.load("points", "i")};
 % for k, component in enumerate(components):
-        const real x${k} = p${component};
+        const real x${k} = ${lattice.placed("p", "images")}${component};
 % endfor
         ${bounding_box.include_point("x", "i")}
         ${cells.address("p")}

@@ -15,6 +15,7 @@
 // In: frnn_sorted, the n points by cells; frnn_starts (cells + 1,); frnn_queries (m, dim), where these are not the
 // points; with periodic axes frnn_images. Out: what the function writes.
 // Config fields used: dim, images, first_pass.
+## And periodic.
 // Exact because the window holds every cell in which a neighbor can lie.
 // Source: Chisholm (2020), §3, algorithms 2 to 5.
 <%def name="walk(function)">
@@ -33,10 +34,20 @@
     const int frnn_first_to = frnn_below0 ? frnn_over : frnn_min(frnn_finish, frnn_shape.s0);
     const int frnn_second_to = frnn_below0 ? frnn_shape.s0 : frnn_max(frnn_over, 0);
     const int frnn_second_base = frnn_above0 - frnn_below0;
+% if periodic == "cell":
+    // The part of the first lattice vector in the displacement of the second run.
+    ${cell_window.part("frnn_second_part", 0, "frnn_second_base")}
+% else:
     const real frnn_second_displacement = (real)frnn_second_base * frnn_lengths.s0;
+% endif
     <%cell_window:each_nest args="image" function="${function}" cut="frnn_over > 0">
         <%cells:rows image="${image}">
             int frnn_t = frnn_starts[frnn_row + frnn_first_from], frnn_stop = frnn_starts[frnn_row + frnn_first_to];
+% if periodic == "cell" and image == "moved":
+            // The displacements of the two runs.
+            ${cell_window.add_parts("frnn_near", "(real)0")}
+            ${cell_window.add_parts("frnn_beyond", "frnn_second_part{k}")}
+% endif
 % if image == "plain":
             ${candidate_run.run(function, image)}
 % elif cell_window.votes(function) and first_pass != "write_mask":
@@ -44,7 +55,7 @@
 % else:
             for (int frnn_part = 0;;) {
                 const int frnn_base0 = frnn_part ? frnn_second_base : 0;
-                const real frnn_displacement0 = frnn_part ? frnn_second_displacement : 0;
+                ${displacement("frnn_part ? {beyond} : {near}", image)}
                 ${candidate_run.run(function, image)}
                 if (frnn_part++ || frnn_over <= 0) break;
                 frnn_t = frnn_starts[frnn_row + frnn_second_from];
@@ -81,13 +92,13 @@
     }
     if ((frnn_stop - frnn_t) & 1) {
         const int frnn_base0 = 0;
-        const real frnn_displacement0 = 0;
+        ${displacement("{near}", image)}
         ${candidate(function, image, "frnn_t")}
         ++frnn_t;
     }
     if ((frnn_second_stop - frnn_second) & 1) {
         const int frnn_base0 = frnn_second_base;
-        const real frnn_displacement0 = frnn_second_displacement;
+        ${displacement("{beyond}", image)}
         ${candidate(function, image, "frnn_second")}
         ++frnn_second;
     }
@@ -98,12 +109,25 @@
         const int frnn_in_second = frnn_step >= frnn_first_stop;
         const int frnn_candidate_place = frnn_in_second ? (int)(frnn_step + frnn_second) : (int)frnn_step;
         const int frnn_base0 = frnn_in_second ? frnn_second_base : 0;
-        const real frnn_displacement0 = frnn_in_second ? frnn_second_displacement : 0;
+        ${displacement("frnn_in_second ? {beyond} : {near}", image)}
         ${candidate(function, image, "frnn_candidate_place")}
         ${candidate(function, image, "frnn_candidate_place + 1")}
     }
 </%def>
 
+<%def name="displacement(choice, image)" filter="trim">
+## The displacement of the first run, `near`, or of the second, `beyond`: in a box on the first axis alone. In a cell it is
+## computed anew where it is that of one lattice vector, because there are few registers.
+% if periodic == "cell" and image == "along":
+${cell_window.part("frnn_displacement", 0, "frnn_base0")}
+% elif periodic == "cell":
+% for k in range(dim):
+const real frnn_displacement${k} = ${choice.format(near=f"frnn_near{k}", beyond=f"frnn_beyond{k}")};
+% endfor
+% else:
+const real frnn_displacement0 = ${choice.format(near="0", beyond="frnn_second_displacement")};
+% endif
+</%def>\
 <%def name="candidate(function, image, place)">
     {
         ${point_layout.load_candidate(place)}

@@ -12,6 +12,7 @@
 // In: frnn_sorted, the n points by cells; frnn_starts (cells + 1,); frnn_queries (m, dim), where these are not the
 // points; with periodic axes frnn_images. Out: what the function writes.
 // Config fields used: dim, images, first_pass.
+## And periodic.
 // Exact because the window holds every cell in which a neighbor can lie.
 // Source: Green (2010), "Processing collisions".
 <%def name="walk(function)">
@@ -38,6 +39,13 @@
         for (int frnn_at0 = frnn_from0; frnn_at0 <= frnn_to0; ++frnn_at0) {
 % if images == "wraps_once" and image != "plain":
             ${cell_window.wrapped_cell(0)}
+% if periodic == "cell":
+% if image == "moved":
+            ${cell_window.add_parts("frnn_displacement", "frnn_part0_{k}")}
+% else:
+            ${cell_window.part("frnn_displacement", 0, "frnn_base0")}
+% endif
+% endif
 % else:
             const int frnn_index0 = frnn_at0 & frnn_mask.s0;
 % endif

@@ -1,7 +1,18 @@
 ## Defines the difference from a query to the nearest image of a point, in launches that know the pair but not its image.
 ## In scope: the point p, the query q and, with periodic axes, `period`, as period_numbers of
 ## clfrnn/primitives/periodic_images.py writes it.
-## Config fields used: dim, periodic.
+## Config fields used: dim, components, periodic.
+<%namespace name="lattice" file="/common/lattice.mako"/>
+<%def name="differences()">
+% if periodic == "cell":
+    ${differences_in_cell()}
+% else:
+% for k, component in enumerate(components):
+    ${difference(k, component)}
+% endfor
+% endif
+</%def>
+
 <%def name="difference(k, component)">
     real d${k} = p${component} - q${component};
 % if periodic:
@@ -19,4 +30,33 @@
         }
     }
 % endif
+</%def>
+
+<%def name="differences_in_cell()">
+    // The heights of the difference tell the nearest image, or one beside it where they are rounded.
+<% dims = range(dim) %>\
+    real ${", ".join(f"plain{k} = p.s{k} - q.s{k}, d{k} = plain{k}" for k in dims)}, least = INFINITY;
+    int ${", ".join(f"s{k} = 0" for k in dims)};
+% for axis in dims:
+    const real height${axis} = ${lattice.sum_of([f"period[{(6 + axis) * dim + k}] * plain{k}" for k in dims])};
+    const int turns${axis} = (int)fmin(fmax(rint(-height${axis} * period[${dim + axis}]), (real)-FRNN_FARTHEST), (real)FRNN_FARTHEST);
+    const int beside${axis} = period[${axis}] > 0;
+% endfor
+% for axis in dims:
+    for (int turn${axis} = turns${axis} - beside${axis}; turn${axis} <= turns${axis} + beside${axis}; ++turn${axis}) {
+% endfor
+% for k in dims:
+        const real other${k} = plain${k} + (${lattice.sum_of([f"(real)turn{axis} * period[{(6 + dim + axis) * dim + k}]" for axis in dims])});
+% endfor
+        const real far = ${" + ".join(f"other{k} * other{k}" for k in dims)};
+        if (far < least) {
+            least = far;
+% for k in dims:
+            d${k} = other${k};
+            s${k} = turn${k};
+% endfor
+        }
+% for axis in dims:
+    }
+% endfor
 </%def>

@@ -1,5 +1,6 @@
 <%include file="/common/geometry.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>
 <%namespace name="nearest_image" file="/primitives/nearest_image.mako"/>
 // Finds the rows of k nearest neighbors that are not full, and measures the vectors and shifts of rows.
 // Config fields used: work_group_size, dim, components, again, periodic, known.
@@ -64,7 +65,7 @@ void take_short_rows(const int m, const int k, global const int *restrict indice
 
 // Writes the vector and, with periodic axes, the shift of each entry of the rows; zeros behind the last neighbor.
 // Launch: one work-item per entry, groups of ${work_group_size}, or fewer that serve several entries each.
-// In: indices (m, k); points (n, dim), queries (m, dim); period (3, dim), with periodic axes. Out: vectors (m, k, dim);
+// In: indices (m, k); points (n, dim), queries (m, dim); with periodic axes period, see /common/period_numbers.mako. Out: vectors (m, k, dim);
 // shifts (m, k, dim), with periodic axes; where the shifts are known, they are read.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void measure_rows(const int k, global const int *restrict indices,
@@ -78,13 +79,18 @@ void measure_rows(const int k, global const int *restrict indices,
         const int number = indices[entry], j = (uint)number < (uint)n ? number : 0;
         const real_vec p = ${geometry.load("points", "j")};
         const real_vec q = ${geometry.load("queries", "(entry / k)")};
-% for c, component in enumerate(components):
 % if known:
+% for c in range(dim):
         const int s${c} = shifts[entry * ${dim} + ${c}];
-        const real d${c} = (p${component} - q${component}) + (real)s${c} * period[${c}];
+% endfor
+% for c, component in enumerate(components):
+<% turns = [f"(real)s{axis} * period[{(6 + dim + axis) * dim + c}]" for axis in range(dim)] %>\
+        const real d${c} = (p${component} - q${component}) + ${f"({lattice.sum_of(turns)})" if periodic == "cell" else f"(real)s{c} * period[{c}]"};
+% endfor
 % else:
-        ${nearest_image.difference(c, component)}
+        ${nearest_image.differences()}
 % endif
+% for c in range(dim):
         vectors[entry * ${dim} + ${c}] = number < 0 ? (real)0 : d${c};
 % if periodic and not known:
         shifts[entry * ${dim} + ${c}] = number < 0 ? 0 : s${c};

@@ -19,6 +19,7 @@ int row_of(global const ${offset} *restrict offsets, int row, int end, const ${o
 
 <%namespace name="nearest_image" file="/primitives/nearest_image.mako"/>
 
+## In a cell the period has more rows: see /common/period_numbers.mako.
 // Writes the distance, the vector and the shift of each pair.
 // Launch: a group of ${work_group_size} for every ${work_group_size * items} pairs; this launch has the work-items from
 // first up to end.
@@ -55,9 +56,7 @@ void measure_pairs(const int first, const int end, const int rows, global const 
         const int row = row_of(offsets, first_of_group, end_of_group, pair);
         const int number = indices[pair], j = (uint)number < (uint)n ? number : 0;
         const real_vec p = ${geometry.load("points", "j")}, q = ${geometry.load("queries", "(first_row + row)")};
-% for k, component in enumerate(components):
-        ${nearest_image.difference(k, component)}
-% endfor
+        ${nearest_image.differences()}
 % if distances:
         const real square = ${" + ".join(f"d{k} * d{k}" for k in range(dim))};
         distances[pair] = ${"frnn_sqrt(square)" if distances == "root" else "square"};

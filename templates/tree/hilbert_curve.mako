@@ -5,6 +5,7 @@
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="node_boxes" file="/tree/node_boxes.mako"/>
 <%namespace name="refit" file="/tree/refit.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>
 <%!
 def levels_of(dim):
     """Bits of each coordinate that fit one word beside those of the others."""
@@ -71,23 +72,25 @@ ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
 
 <%def name="key_of(positions, inverse_row, nodes=None)">
 <%
-    # The corners of the box that the curve fills: of the root of a tree, or of a box in memory.
+    # The corners of the box that the curve fills: of the root of a tree, or of a box in memory. In a cell the curve goes
+    # through heights.
     low = "root_low{0}" if nodes else "boxes[box_start + {0}]"
     high = "root_high{0}" if nodes else f"boxes[box_start + {dim} + {{0}}]"
+    in_cell = periodic == "cell"
 %>\
-% if nodes:
+% if nodes and not in_cell:
     ${node_boxes.load(nodes, "1", "root_")}
 % endif
     const real_vec p = ${geometry.load(positions, "i")};
-    ${refit.into_box("p", str(inverse_row))}
+    ${refit.into_box("p", str(inverse_row), by_heights=in_cell)}
     // The integer coordinates of the cube, of which there are ${1 << curve_bits} on a side. All lengths are halved,
     // because the side of the box may overflow.
     real widest = 0;
 % for k in range(dim):
 % if periodic:
     const int turning${k} = frnn_length${k} > 0;
-    const real low${k} = turning${k} ? frnn_start${k} : ${low.format(k)};
-    widest = fmax(widest, turning${k} ? frnn_length${k} / 2 : ${high.format(k)} / 2 - low${k} / 2);
+    const real low${k} = turning${k} ? frnn_start${k} : ${lattice.lowest(k, "images") if in_cell else low.format(k)};
+    widest = fmax(widest, turning${k} ? frnn_length${k} / 2 : ${lattice.highest(k, "images") if in_cell else high.format(k)} / 2 - low${k} / 2);
 % else:
     const real low${k} = ${low.format(k)};
     widest = fmax(widest, ${high.format(k)} / 2 - low${k} / 2);

@@ -110,7 +110,9 @@ frnn_smaller(reach2, frnn_reach * frnn_reach)
 ## the image, and the box is extended by the pads, so that rounding never makes the distance too large.
     ${load_local(array, node, name) if local else load(array, node, name)}
 % for k, component in enumerate(components):
-% if periodic:
+% if periodic == "cell":
+    const real ${name}d${k} = frnn_outside(${name}low${k} - frnn_pad, ${name}high${k} + frnn_pad, frnn_q${component} - frnn_displacement${k});
+% elif periodic:
     const real ${name}d${k} =
         frnn_outside(${name}low${k} - (frnn_reach${k} - frnn_reach), ${name}high${k} + (frnn_reach${k} - frnn_reach), frnn_seen${k});
 % else:

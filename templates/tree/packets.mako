@@ -7,6 +7,7 @@
 ## foreign, part, shares.
 <%namespace name="node_boxes" file="/tree/node_boxes.mako"/>
 <%namespace name="packet_bands" file="/tree/packet_bands.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>
 <%! levels = 3 %>\
 <%def name="functions()">
 // A user's function may redefine built-in functions. Code that stands behind its state calls these instead.
@@ -44,17 +45,28 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 
 <%def name="find_box()">
     // The box around the queries that search, and the largest reach among them; with periodic axes also the largest pads.
+% if periodic == "cell":
+    // In a cell, the box of the coordinates of their images, the largest pad, and the first and the last image of windows.
+% for k, component in enumerate(components):
+    const real frnn_home${k} = frnn_q${component} - (${lattice.translation(k, "frnn_own", "frnn_images")});
+% endfor
+% endif
 <% apart = work_group_size + 1 %>\
 % for k in range(dim):
-<% inside = f"frnn_inside{k}" if periodic else f"frnn_q{components[k]}" %>\
+<% inside = {"": f"frnn_q{components[k]}", "cell": f"frnn_home{k}"}.get(periodic or "", f"frnn_inside{k}") %>\
     ${stage_query(k, inside, "(real)INFINITY")}
     ${stage_query(dim + k, inside, "-(real)INFINITY")}
-% if periodic:
+% if periodic == "cell":
+    ${stage_query(2 * dim + 1 + k, f"(real)frnn_behind{k}", "0")}
+    ${stage_query(3 * dim + 1 + k, f"-(real)frnn_before{k}", "0")}
+% elif periodic:
     ${stage_query(2 * dim + 1 + k, f"frnn_reach{k} - frnn_reach", "0")}
 % endif
 % endfor
     frnn_shared[${2 * dim * apart} + frnn_l] = frnn_searches ? ${node_boxes.bound()} : -1;
-% if periodic:
+% if periodic == "cell":
+    ${stage_query(4 * dim + 1, "frnn_pad", "0")}
+% elif periodic:
     ${stage_query(3 * dim + 1, "frnn_reach", "0")}
 % endif
     frnn_barrier();
@@ -119,10 +131,16 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
     frnn_packet_low${k} = frnn_none_searches ? 0 : frnn_packet_low${k};
     frnn_packet_high${k} = frnn_none_searches ? 0 : frnn_packet_high${k};
 % if periodic:
-    const real frnn_packet_pad${k} = frnn_packet[${2 * dim + 1 + k}];
+    const real frnn_packet_pad${k} = frnn_packet[${4 * dim + 1 if periodic == "cell" else 2 * dim + 1 + k}];
 % endif
 % endfor
-% if periodic:
+% if periodic == "cell":
+    // The packet visits every image that the window of one of its queries meets.
+% for k in range(dim):
+    frnn_behind${k} = (int)frnn_packet[${2 * dim + 1 + k}];
+    frnn_before${k} = -(int)frnn_packet[${3 * dim + 1 + k}];
+% endfor
+% elif periodic:
     // The packet visits every image that the window of one of its queries meets, and the box alone when no query searches.
 % for k in range(dim):
     const real frnn_wide${k} = (frnn_packet[${3 * dim + 1}] + frnn_packet_pad${k}) * (1 + 8 * FRNN_EPSILON);
@@ -137,7 +155,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
     ${node_boxes.load("frnn_boxes", f"frnn_max(1, frnn_min({node}, frnn_last_node))", "frnn_node_")}
 % for k in range(dim):
 % if periodic:
-    const real frnn_image_offset${k} = (real)frnn_t${k} * frnn_length${k};
+    const real frnn_image_offset${k} = ${lattice.translation(k, "frnn_t", "frnn_images") if periodic == "cell" else f"(real)frnn_t{k} * frnn_length{k}"};
     const real frnn_gap${k} = frnn_between(
         frnn_node_low${k} - frnn_packet_pad${k}, frnn_node_high${k} + frnn_packet_pad${k}, frnn_packet_low${k} - frnn_image_offset${k}, frnn_packet_high${k} - frnn_image_offset${k});
 % else:

@@ -6,13 +6,24 @@
 <%namespace name="node_boxes" file="/tree/node_boxes.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>
 <%namespace name="upper_nodes" file="/tree/upper_nodes.mako"/>
-<%def name="into_box(p, inverse_row='2')">
+<%def name="into_box(p, inverse_row='2', by_heights=False)">
     // x0, x1, ...: the image of ${p} in the periodic box. inverse_row: the row of images with the inverse lengths to
     // use: those of the points, which are zero where all of them lie in the box (2), or those of any position (1).
+## by_heights: in a cell, the heights of that image instead.
 % if periodic:
     ${periodic_images.load_box("images")}
 % endif
+% if periodic == "cell":
+% for k in range(dim):
+    const real height${k} = ${lattice.placed(p, "images")}.s${k};
+    const int turns${k} = frnn_image(height${k}, frnn_start${k}, images[${inverse_row} * ${dim} + ${k}]);
+% endfor
+% for k, component in enumerate(components):
+    const real x${k} = ${f"height{k} - (real)turns{k} * frnn_length{k}" if by_heights else f"{p}{component} - ({lattice.translation(k, 'turns', 'images')})"};
+% endfor
+% else:
 % for k, component in enumerate(components):
 % if periodic:
     const real x${k} = ${p}${component} - (real)frnn_image(${p}${component}, frnn_start${k}, images[${inverse_row} * ${dim} + ${k}]) * frnn_length${k};
@@ -20,6 +31,7 @@
     const real x${k} = ${p}${component};
 % endif
 % endfor
+% endif
 </%def>
 
 <%def name="fit_leaves(again)">

@@ -20,6 +20,7 @@ from clfrnn.runtime.session import Session
 command = importlib.import_module("clfrnn.cli.search")
 
 POINTS = clouds.uniform(500, 3, seed=1)
+CELL = [[1, 0, 0], [0.3, 1, 0], [0.1, 0.2, 1]]
 
 
 @pytest.fixture
@@ -33,6 +34,10 @@ def cloud(tmp_path):
     ("said", "domain"),
     [
         (("--box", "1,1,1", "--periodic"), {"box": (1, 1, 1), "periodic": True}),
+        (("--box", "1,1,1"), {"box": (1, 1, 1), "periodic": True}),
+        (("--cell", "1,0,0,0.3,1,0,0.1,0.2,1"), {"cell": CELL}),
+        (("--cell", "1,0,0,0.3,1,0,0.1,0.2,1", "--periodic", "xz"), {"cell": CELL, "periodic": (True, False, True)}),
+        (("--cell", "1,1.5,2,90,90,90"), {"box": (1, 1.5, 2), "periodic": True}),
         (("--box", "1,1.5,2", "--periodic", "xz"), {"box": (1, 1.5, 2), "periodic": (True, False, True)}),
         (("--box", "1,1,1", "--periodic", "1"), {"box": (1, 1, 1), "periodic": (False, True, False)}),
         (("--box", "1,1,1", "--periodic", "0,2"), {"box": (1, 1, 1), "periodic": (True, False, True)}),
@@ -50,6 +55,38 @@ def test_periodic_boxes(place, cloud, tmp_path, said, domain):
         assert np.array_equal(found["offsets"], expected.offsets)
         assert np.array_equal(found["indices"], expected.indices)
         assert np.array_equal(found["shifts"], expected.shifts)
+
+
+@pytest.mark.parametrize(
+    ("comment", "said", "domain"),
+    [
+        ('Lattice="1 0 0 0.3 1 0 0.1 0.2 1" Properties=species:S:1:pos:R:3', (), {"cell": CELL}),
+        ('time=0 lattice="1 0 0 0.3 1 0 0.1 0.2 1" pbc="T F T"', (), {"cell": CELL, "periodic": (True, False, True)}),
+        ('Lattice="1 0 0 0.3 1 0 0.1 0.2 1" pbc="T F T"', ("--periodic",), {"cell": CELL}),
+        ('Lattice="1 0 0 0.3 1 0 0.1 0.2 1"', ("--cell", "none"), {}),
+        ('Lattice="9 0 0 0 9 0 0 0 9"', ("--cell", "1,0,0,0.3,1,0,0.1,0.2,1"), {"cell": CELL}),
+        ("a comment", (), {}),
+    ],
+)
+def test_cells_in_files(place, tmp_path, comment, said, domain):
+    path, output = tmp_path / "cloud.xyz", tmp_path / "out.npz"
+    rows = [f"H {x!r} {y!r} {z!r}" for x, y, z in POINTS[:90].astype(float).tolist()]
+    path.write_text("\n".join([str(len(rows)), comment, *rows]))
+    status, printed = run("search", path, "-r", 0.2, "--device", place, "--sort", "index", "-o", output, *said)
+    expected = reference.neighbors(POINTS[:90].astype(float), 0.2, **domain)
+    assert status == 0, printed
+    assert ("cell     1 0 0 0.3" in printed) == (bool(domain) and "--cell" not in said)
+    with np.load(output) as found:
+        assert np.array_equal(found["offsets"], expected.offsets)
+        assert np.array_equal(found["indices"], expected.indices)
+
+
+def test_a_damaged_cell_in_a_file(place, tmp_path):
+    path = tmp_path / "cloud.xyz"
+    path.write_text('1\nLattice="1 0 0"\nH 0 0 0\n')
+    status, printed = run("search", path, "-r", 0.2, "--device", place)
+    assert status == 1
+    assert "expected the nine numbers of three lattice vectors" in printed
 
 
 def test_lists_in_parts_are_whole(place, cloud, tmp_path, monkeypatch):
@@ -233,7 +270,12 @@ def test_pictures_want_a_package_and_a_format(place, cloud, tmp_path, monkeypatc
     ("said", "message"),
     [
         (("--periodic",), "--periodic: say how long the box is, as in --box 10,10,10"),
-        (("--box", "1,1,1"), "--box: say which axes repeat"),
+        (("--box", "1,1,1", "--cell", "1,0,0,0,1,0,0,0,1"), "--box, --cell: expected one of the two, got both"),
+        (
+            ("--cell", "1,0,0,1"),
+            "--cell: expected the 9 numbers of 3 lattice vectors or three lengths and three angles",
+        ),
+        (("--cell", "a,b"), "'a,b' is not numbers with commas between them"),
         (("--box", "1,1", "--periodic"), "expected 3 lengths or the 6 numbers of two corners for points in 3D, got 2"),
         (("--box", "1,one,1", "--periodic"), "'1,one,1' is not numbers with commas between them"),
         (("--box", "1,1,1", "--periodic", "xq"), "expected axes of points in 3D, as in xyz or 0,1,2, got 'xq'"),

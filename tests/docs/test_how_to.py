@@ -111,7 +111,7 @@ def test_what_the_page_of_methods_prints(sweep):
 
 
 def test_every_config_field_is_a_name_of_the_template(sweep):
-    config = sweep.SweepConfig(work_group_size=64, dim=3, real="double", square_root="native", periodic=True)
+    config = sweep.SweepConfig(work_group_size=64, dim=3, real="double", square_root="native", periodic="box")
     source = rendering.render("sweep", config, None)
 
     assert "ulong" in source

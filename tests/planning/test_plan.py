@@ -13,7 +13,7 @@ from clfrnn.methods import METHODS
 from clfrnn.period import PeriodicBox
 from clfrnn.planning import bucket_sort as buckets
 from clfrnn.planning import coarse_grid as coarse
-from clfrnn.planning import configs
+from clfrnn.planning import configs, images
 from clfrnn.planning import fenns as blocks
 from clfrnn.planning import primitives as plan
 from clfrnn.planning import traversal as walks
@@ -74,25 +74,27 @@ def local_bytes(config):
 def all_configs(profile):
     for real in reals(profile):
         for dim in range(1, 13):
-            yield walks.plan_tile(*with_tuning(profile), dim=dim, real=real, periodic=True)
+            yield walks.plan_tile(*with_tuning(profile), dim=dim, real=real, periodic="box")
             yield plan.plan_reduce(*with_tuning(profile), dim=dim, real=real)
             yield plan.plan_gather(*with_tuning(profile), dim=dim, real=real)
-            yield walks.plan_walk(*with_tuning(profile), dim=dim, real=real, periodic=True)
+            yield walks.plan_walk(*with_tuning(profile), dim=dim, real=real, periodic="box")
             carried = {"distances": True, "vectors": True, "shifts": True}
             yield plan.plan_row_sort(
                 *with_tuning(profile), dim=dim, real=real, by_distance=True, offset="int", **carried
             )
-            yield plan.plan_images(*with_tuning(profile), dim=dim, real=real)
-            yield trees.plan_tree(*with_tuning(profile), dim=dim, real=real, periodic=True, leaves=256)
-            yield packs.plan_tree_walk(*with_tuning(profile), dim=dim, real=real, periodic=True, leaf_size=32)
+            yield images.plan_images(*with_tuning(profile), dim=dim, real=real)
+            yield trees.plan_tree(*with_tuning(profile), dim=dim, real=real, periodic="box", leaves=256)
+            yield packs.plan_tree_walk(*with_tuning(profile), dim=dim, real=real, periodic="box", leaf_size=32)
         for dim in (2, 3):
-            yield walks.plan_walk(*with_tuning(profile), dim=dim, real=real, periodic=True, edges=True)
-            yield coarse.plan_coarse(*with_tuning(profile), dim=dim, real=real, periodic=True)
-            yield buckets.plan_buckets(*with_tuning(profile), dim=dim, real=real, periodic=True)
-            yield buckets.plan_serial_cells(*with_tuning(profile), dim=dim, real=real, periodic=True, layout="columns")
-            yield buckets.plan_select_cells(*with_tuning(profile), dim=dim, real=real, periodic=True, layout="pairs")
-            yield buckets.plan_bucket_cells(*with_tuning(profile), dim=dim, real=real, periodic=True, layout="pairs")
-            yield buckets.plan_regions(*with_tuning(profile), dim=dim, real=real, periodic=True)
+            yield packs.plan_tree_walk(*with_tuning(profile), dim=dim, real=real, periodic="cell", leaf_size=32)
+            yield images.plan_images(*with_tuning(profile), dim=dim, real=real, periodic="cell")
+            yield walks.plan_walk(*with_tuning(profile), dim=dim, real=real, periodic="box", edges=True)
+            yield coarse.plan_coarse(*with_tuning(profile), dim=dim, real=real, periodic="box")
+            yield buckets.plan_buckets(*with_tuning(profile), dim=dim, real=real, periodic="box")
+            yield buckets.plan_serial_cells(*with_tuning(profile), dim=dim, real=real, periodic="box", layout="columns")
+            yield buckets.plan_select_cells(*with_tuning(profile), dim=dim, real=real, periodic="box", layout="pairs")
+            yield buckets.plan_bucket_cells(*with_tuning(profile), dim=dim, real=real, periodic="box", layout="pairs")
+            yield buckets.plan_regions(*with_tuning(profile), dim=dim, real=real, periodic="box")
             yield fenns(profile, dim=dim, real=real).config
     for total, out in (("int", "int"), ("long", "int"), ("long", "long")):
         yield plan.plan_scan(*with_tuning(profile), total=total, out=out)
@@ -173,13 +175,13 @@ def test_more_local_memory_never_means_smaller_plans(profile, dim, real):
         device = dataclasses.replace(profile, local_memory=memory + profile.local_reserve)
         sort, walk = (
             plan.plan_sort(*with_tuning(device), key="ulong"),
-            packs.plan_tree_walk(*with_tuning(device), dim=dim, real=real, periodic=True, leaf_size=32),
+            packs.plan_tree_walk(*with_tuning(device), dim=dim, real=real, periodic="box", leaf_size=32),
         )
-        making = trees.plan_tree(*with_tuning(device), dim=dim, real=real, periodic=True, leaves=256)
+        making = trees.plan_tree(*with_tuning(device), dim=dim, real=real, periodic="box", leaves=256)
         reduction = plan.plan_reduce(*with_tuning(device), dim=dim, real=real)
         assert local_bytes(reduction) <= device.usable_local_memory
         sizes = {
-            "all pairs": walks.plan_tile(*with_tuning(device), dim=dim, real=real, periodic=True).tile,
+            "all pairs": walks.plan_tile(*with_tuning(device), dim=dim, real=real, periodic="box").tile,
             "sort": sort.work_group_size * sort.items,
             "scan": plan.plan_scan(*with_tuning(device), total="int", out="int").work_group_size,
             "reduction": reduction.work_group_size,
@@ -187,7 +189,7 @@ def test_more_local_memory_never_means_smaller_plans(profile, dim, real):
             "boxes": making.leaves,
             "block": making.block,
             "counters": coarse.most_coarse_cells(device),
-            "tile of a region": buckets.plan_regions(*with_tuning(device), dim=dim, real=real, periodic=True).tile,
+            "tile of a region": buckets.plan_regions(*with_tuning(device), dim=dim, real=real, periodic="box").tile,
             "cells of a bucket": buckets.most_cells_of_bucket(*with_tuning(device)),
             "local grid": blocks.plan_block(*with_tuning(device), problem=asked, grid=grid).tile,
         }

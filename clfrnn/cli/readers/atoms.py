@@ -10,14 +10,17 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import InvalidInputError
-from .contents import Say, label, read_lines, shown
+from .contents import Say, inner_ending, label, read_lines, shown
 from .names import is_number
 from .table import Table, find_column, read_columns, read_table
 
-__all__ = ["read_xyz"]
+__all__ = ["read_lattice", "read_xyz"]
 
 #: What the comment of an extended .xyz file says of columns: name:kind:count, one after the other.
 _PROPERTIES = re.compile(r"""\bProperties="?(?P<list>\w+:[A-Z]:\d{1,3}(?::\w+:[A-Z]:\d{1,3})*)"?""", re.ASCII)
+
+_LATTICE = re.compile(r"\bLattice\s*=\s*[\"'{\[]([^\"'}\]]*)", re.IGNORECASE)
+_FLAGS = re.compile(r"\bpbc\s*=\W*([TF01])\w*\W+([TF01])\w*\W+([TF01])", re.IGNORECASE)
 
 #: Digits of the number of atoms that are read as a number; no file has more lines.
 _MOST_DIGITS = 18
@@ -52,6 +55,27 @@ def read_xyz(path: Path, *, columns: Sequence[str] | None, say: Say) -> np.ndarr
         of = ", ".join(str(k + 1) for k in chosen)
         say(f"{label(path)}: coordinates are columns {of}; left out: {shown(', '.join(left), 120)}")
     return points
+
+
+def read_lattice(path: Path) -> tuple[list[list[float]], list[bool]] | None:
+    """The lattice vectors in the comment of an extended .xyz file, and which repeat; None where there are none."""
+    if inner_ending(path) != ".xyz":
+        return None
+    lines = read_lines(path)
+    comment = lines[1] if len(lines) > 1 and re.fullmatch(r"[0-9]+", lines[0].strip(), re.ASCII) else ""
+    found = _LATTICE.search(comment)
+    if found is None:
+        return None
+    words = found[1].replace(",", " ").split()
+    if len(words) != 9 or not all(is_number(word) for word in words):
+        raise InvalidInputError(
+            f"{label(path)}: line 2: expected the nine numbers of three lattice vectors, got "
+            f"Lattice={shown(found[1], 80)}; correct the comment, or leave the cell out by --cell none"
+        )
+    numbers = [float(word) for word in words]
+    flags = _FLAGS.search(comment)
+    periodic = [True] * 3 if flags is None else [flag.upper() in "T1" for flag in flags.groups()]
+    return [numbers[k : k + 3] for k in (0, 3, 6)], periodic
 
 
 def _atoms(path: Path, lines: list[str]) -> list[str]:

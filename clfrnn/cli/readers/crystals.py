@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import InvalidInputError
 
-__all__ = ["is_crystal", "read_atoms", "read_box"]
+__all__ = ["is_crystal", "read_atoms", "read_cell"]
 
 Points = np.ndarray[Any, Any]
 
@@ -19,9 +19,6 @@ _FORMATS = {".gro": "gromacs", ".cif": "cif", ".vasp": "vasp", ".poscar": "vasp"
 
 #: How the names of files of VASP begin, which have no ending.
 _OF_VASP = ("POSCAR", "CONTCAR")
-
-#: Ratio of a component of a lattice vector to the longest one from which on the cell is not rectangular.
-_SKEW = 1e-8
 
 
 class _Frame(NamedTuple):
@@ -46,26 +43,20 @@ def read_atoms(path: Path) -> Points:
     return _read(path, path.stat().st_mtime_ns).points
 
 
-def read_box(path: Path) -> list[float]:
-    """The lengths of the rectangular cell in a file, in Å.
+def read_cell(path: Path) -> list[list[float]]:
+    """The lattice vectors in a file as rows, in Å.
 
     Raises
     ------
     InvalidInputError
-        There is no cell, or it is not rectangular with vectors along x, y and z.
+        There is no cell.
     """
     vectors = _read(path, path.stat().st_mtime_ns).vectors
-    lengths = vectors.diagonal()
-    longest = np.abs(vectors).max()
-    if not longest > 0:
-        raise InvalidInputError(f"{path}: expected a cell for --periodic, got none; give its lengths by --box")
-    if np.abs(vectors - np.diag(lengths)).max() > _SKEW * longest or not (lengths > 0).all():
-        rows = "; ".join(" ".join(f"{number:g}" for number in row) for row in vectors)
+    if not np.abs(vectors).max() > 0:
         raise InvalidInputError(
-            f"{path}: expected a rectangular cell with vectors along x, y and z, got a cell of the vectors {rows}; "
-            "--periodic serves no other cell: leave it out, or convert the atoms to a rectangular cell"
+            f"{path}: expected a cell for --periodic, got none; give its lengths by --box, or its vectors by --cell"
         )
-    return [float(length) for length in lengths]
+    return [[float(number) for number in row] for row in vectors]
 
 
 @functools.lru_cache(maxsize=1)  # for the box and then for the points

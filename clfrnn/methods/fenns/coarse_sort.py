@@ -50,7 +50,7 @@ class CoarseSort:
         self.session, self.dtype, self.dim, self.cells = session, dtype, len(grid.shape), grid.cells
         self.numbers: tuple[Any, ...] = (*pack_grid(grid, dtype), *boxed)
         self._kernels, self._config = session.planned(
-            "fenns/coarse_sort", plan_coarse, dim=self.dim, real=real, periodic=box is not None
+            "fenns/coarse_sort", plan_coarse, dim=self.dim, real=real, periodic="" if box is None else box.kind
         )
 
     def points(self, points: cla.Array, widest: np.floating[Any], box: PendingBox, *images: Scratch) -> CoarseCells:

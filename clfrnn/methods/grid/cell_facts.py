@@ -71,7 +71,7 @@ class CellFacts:
         box, radius = self.problem.box, self.problem.radius
         assert box is not None, "windows wrap in a periodic box"
         # Half a padding more covers the rounding of the window itself.
-        reaches = [radius + 1.5 * pad for pad in box.pads(self.grid.low, self.problem.real)]
+        reaches = [radius * (1 + box.growth) + 1.5 * pad for pad in box.pads(self.grid.low, self.problem.real)]
         return box.exceeds_windows(reaches) and self.grid.has_unique_addresses(reaches)
 
     @functools.cached_property

@@ -86,7 +86,7 @@ def plan_cells(
     # Not in a periodic box: queries whose windows cross an edge have too few registers for it (measured).
     run = (row or sides[0], *sides[1:])
     crowded = problem.box is None and _points_of(problem, run) >= tuning.grid.long_run
-    facts: dict[str, Any] = {"dim": problem.dim, "real": problem.real, "periodic": problem.box is not None}
+    facts: dict[str, Any] = {"dim": problem.dim, "real": problem.real, "periodic": problem.periodic}
     return CellPlan(
         config=plan_walk(profile, tuning, **facts, crowded=crowded),
         edges=plan_walk(profile, tuning, **facts, edges=True),

@@ -20,7 +20,6 @@ from ...planning.binning import BinningPlan
 from ...planning.configs import VisitVariant, WalkConfig
 from ...planning.problem import Problem
 from ...primitives.readback import Box, PendingBox
-from ...primitives.reduce import bounding_box
 from ...runtime.launch_limits import check_turns
 from ...runtime.scratch import Scratch
 from ...runtime.session import Selection, Session
@@ -154,8 +153,8 @@ class GridStructure(SearchStructure):
         return self._facts.lists
 
     def find_bounds_of_queries(self, queries: cla.Array) -> PendingBox:
-        """The sort finds the bounds of queries that are sorted first."""
-        sorted_first = self._sorts(queries.shape[0])
+        """The sort finds the bounds of queries that are sorted first, except those of heights in a cell."""
+        sorted_first = self._sorts(queries.shape[0]) and self.problem.periodic != "cell"
         return self.checks.slot() if sorted_first else super().find_bounds_of_queries(queries)
 
     def _sorts(self, m: int) -> bool:
@@ -177,7 +176,7 @@ class GridStructure(SearchStructure):
             placed = self._binner.order_queries(queries, bounds, layout[2], bins.images)
         except DeviceMemoryError:
             if bounds is not None and not bounds.placed:
-                bounding_box(self.session, queries, bounds)
+                self.measure_bounds(queries, bounds)
             return ()
         self._layout_of_queries = layout
         return (np.int32(m), placed.base_data)

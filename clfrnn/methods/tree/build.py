@@ -57,7 +57,7 @@ class TreeBuilder:
             plan_tree,
             dim=problem.dim,
             real=problem.real,
-            periodic=problem.box is not None,
+            periodic=problem.periodic,
             leaves=plan.group_leaves,
         )
         self.order = TreeOrder(session, self.kernels, self.config, plan.leaf_size)

@@ -143,9 +143,7 @@ class TreeOrder:
         """The order by medians, found on the host; waits for the points."""
         host = fetch(self._session, points)
         if periodic is not None:
-            periods = np.where(np.greater(periodic.lengths, 0), periodic.lengths, np.inf)
-            with np.errstate(invalid="ignore"):  # rows that are not finite are refused later
-                host = host - np.floor((host - np.array(starts)) / periods) * periodic.lengths
+            host = periodic.into_box(host, starts)
         order = self._session.upload(order_by_medians(host, self._leaf_size), purpose="the order of points")
         return Scratch(order.base_data, order.size, order.dtype)
 

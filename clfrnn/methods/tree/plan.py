@@ -41,7 +41,7 @@ def plan_aabb_tree(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> 
         tuning,
         dim=problem.dim,
         real=problem.real,
-        periodic=problem.box is not None,
+        periodic=problem.periodic,
         leaf_size=leaf_size,
         neighbors=neighbors,
     )

@@ -21,6 +21,8 @@ class WalkTuning(Section):
     edge_group: int = number(128, cpu=256, least=1)
     #: largest number of registers of a work-item there, so that the GPU runs as many as it can (H200: 40 are slower)
     edge_registers: int = number(32, least=16)
+    #: the same in a cell that is not rectangular, where displacements have all coordinates (not measured yet)
+    edge_registers_of_cell: int = number(40, least=16)
     #: bytes of the vectors in which a CPU tests candidates; compilers split them where the CPU's own are shorter
     vector_bytes: int = number(32, least=16, most=32, power_of_two=True)
     #: candidates that a counting loop of a GPU takes at a time, without images and with them (H200: four take 40

@@ -1,0 +1,284 @@
+"""PeriodicCell: a domain that repeats along vectors of any directions, and how points are placed in it.
+
+The height of a point over an axis is its distance from the plane through the origin that the other lattice vectors
+span, with a sign. Seen by their heights, the images of a point lie as those of a rectangular box: one step along a
+lattice vector changes one height alone, by the height of the cell. No height changes faster than distance, so the
+window of a query is its radius on every axis. Methods therefore place points by heights as they place points in a box
+by coordinates; distances are computed from coordinates.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import InvalidInputError
+from .period import EPSILON, FARTHEST, SLACK, PeriodicBox
+
+__all__ = ["PeriodicCell", "cell_from_parameters", "periodic_cell"]
+
+#: Least height of a cell, as a share of the length of its lattice vector, in units of the rounding of coordinates. The
+#: vectors of a flatter cell count as linearly dependent, because rounding does not distinguish them.
+_FLATTEST = 128.0
+
+#: Share of the lowest height by which coordinates may be rounded where images are to be distinguished.
+_ROUNDED = 2.0**-6
+
+#: Distance from the origin, in cells, up to which points may lie in any case.
+_NEAR = 64.0
+
+#: Share of the lowest height that pads may take for heights on an axis that is not periodic.
+_OPEN_PAD = 2.0**-7
+
+#: Bits of square roots: far more than a float has.
+_ROOT_BITS = 200
+
+_DTYPE: dict[str, Any] = {"float": np.float32, "double": np.float64}
+
+_Row = tuple[Fraction, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PeriodicCell(PeriodicBox):
+    """Lattice vectors, and the directions in which heights are measured.
+
+    ``lengths`` are the heights of the cell, 0 on axes that are not periodic, and ``low`` is None. Heights are measured
+    from the origin.
+    """
+
+    kind: ClassVar[str] = "cell"
+
+    #: the type of coordinates, to which all numbers here are rounded
+    real: str
+    #: the lattice vectors as rows; zeros on axes that are not periodic
+    vectors: tuple[tuple[float, ...], ...]
+    #: for each axis the unit vector along which heights are measured
+    normals: tuple[tuple[float, ...], ...]
+    #: for each axis, how far coordinates may be from the origin for each unit of the height, all added up
+    weights: tuple[float, ...]
+
+    def places(self, positions: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The heights of `positions`, (n, dim), in float64."""
+        return positions.astype(np.float64) @ np.array(self.normals).T
+
+    def into_box(self, positions: npt.NDArray[Any], starts: tuple[float, ...]) -> npt.NDArray[Any]:
+        """See :class:`PeriodicBox`."""
+        heights = self.places(positions)
+        with np.errstate(invalid="ignore"):  # rows that are not finite are refused later
+            turns = np.floor((heights - np.array(starts)) / [length or np.inf for length in self.lengths])
+            return positions - turns @ np.array(self.vectors)
+
+    def repeats(self, radius: float) -> bool:
+        """See :class:`PeriodicBox`; always in a cell so flat that points near it are rounded by much of its height."""
+        return super().repeats(radius) or self._near > self._distinguished
+
+    @property
+    def spans(self) -> tuple[float, ...]:
+        """See :class:`PeriodicBox`. As squares of spans are added, a sum of vectors is not longer than their root."""
+        dim = len(self.lengths)
+        return tuple(math.sqrt(dim) * math.hypot(*vector) for vector in self.vectors)
+
+    @property
+    def growth(self) -> float:
+        """See :class:`PeriodicBox`."""
+        return 16 * EPSILON[self.real] * sum(self.weights)
+
+    def pads(self, starts: tuple[float, ...], real: str) -> tuple[float, ...]:
+        """See :class:`PeriodicBox`. Rounding of any coordinate may change any height, so each axis has all of it."""
+        pad = 0.0
+        for start, length, weight, extent in zip(starts, self.lengths, self.weights, self.extents, strict=True):
+            farthest = abs(start) + length * (1 + 2 * SLACK) if length else extent
+            pad += EPSILON[real] * weight * (32 * farthest + 16 * abs(start) + 16 * length)
+        return tuple((pad + length * SLACK) * (1 + SLACK) for length in self.lengths)
+
+    @property
+    def extents(self) -> tuple[float, ...]:
+        """The largest heights of points inside on open axes, for which pads stay small; infinite on periodic axes."""
+        most = _OPEN_PAD * self._lowest / (32 * EPSILON[self.real])
+        return tuple(
+            math.inf if length else most / weight for length, weight in zip(self.lengths, self.weights, strict=True)
+        )
+
+    def holds(self, low: tuple[float, ...], high: tuple[float, ...], starts: tuple[float, ...] | None = None) -> bool:
+        """See :class:`PeriodicBox`. Of the extent of open axes, the host allows half, as it does of the slack."""
+        farthest = (max(abs(a), abs(b)) for a, b in zip(low, high, strict=True))
+        near = all(far <= extent / 2 for far, extent in zip(farthest, self.extents, strict=True))
+        return near and super().holds(low, high, starts)
+
+    def limits(self, real: str) -> tuple[float, ...]:
+        """See :class:`PeriodicBox`. Heights on open axes count too, as they are sums of the same coordinates."""
+        most = max(self._distinguished, self._near)
+        return tuple(
+            min(most / weight, FARTHEST[real] / 2 * length if length else math.inf)
+            for weight, length in zip(self.weights, self.lengths, strict=True)
+        )
+
+    @property
+    def _lowest(self) -> float:
+        """The lowest height of the cell."""
+        return min(length for length in self.lengths if length)
+
+    @property
+    def _distinguished(self) -> float:
+        """How far from the origin coordinates may be on any axis, where images are to be distinguished."""
+        return _ROUNDED / EPSILON[self.real] * self._lowest / len(self.lengths)
+
+    @property
+    def _near(self) -> float:
+        """How far from the origin they may be in any case."""
+        return _NEAR * sum(weight * length for weight, length in zip(self.weights, self.lengths, strict=True))
+
+
+@functools.lru_cache(maxsize=64)
+def periodic_cell(rows: tuple[tuple[float, ...] | None, ...], real: str) -> PeriodicBox | None:
+    """The domain of lattice vectors, which are given for periodic axes and None for others; None where it is flat.
+
+    `rows` are rounded to the type `real`. Vectors that follow the axes in the positive direction give a
+    :class:`PeriodicBox`. Computed in fractions, so that no rounding grows however flat the cell is.
+    """
+    dim = len(rows)
+    if all(row is None or _follows(row, axis) for axis, row in enumerate(rows)):
+        return PeriodicBox(lengths=tuple(row[axis] if row else 0.0 for axis, row in enumerate(rows)), low=None)
+    frame = _completed([None if row is None else tuple(map(Fraction, row)) for row in rows])
+    if frame is None:
+        return None
+    dtype = _DTYPE[real]
+    lengths, normals, weights = [], [], []
+    for row, vector, dual in zip(rows, frame, _duals(frame), strict=True):
+        height = 1 / _root(_dot(dual, dual))
+        size = _root(_dot(vector, vector))
+        if height < Fraction(_FLATTEST * EPSILON[real]) * size:
+            return None
+        normals.append(tuple(float(dtype(float(each * height))) for each in dual))
+        lengths.append(0.0 if row is None else float(dtype(float(height))))
+        weights.append(float(sum(map(abs, vector)) / height) * (1 + 1e-6))
+    vectors = tuple(row if row is not None else (0.0,) * dim for row in rows)
+    return PeriodicCell(
+        lengths=tuple(lengths),
+        low=None,
+        real=real,
+        vectors=vectors,
+        normals=tuple(normals),
+        weights=tuple(weights),
+    )
+
+
+def _follows(row: tuple[float, ...], axis: int) -> bool:
+    """Whether a vector has the positive direction of an axis."""
+    return row[axis] > 0 and not any(each for k, each in enumerate(row) if k != axis)
+
+
+def _dot(a: _Row, b: _Row) -> Fraction:
+    return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
+
+
+def _root(square: Fraction) -> Fraction:
+    """The square root, to far more digits than a float has."""
+    bits = _ROOT_BITS + abs(square.numerator.bit_length() - square.denominator.bit_length())
+    return Fraction(math.isqrt((square.numerator << 2 * bits) // square.denominator), 1 << bits)
+
+
+def _rest(vector: _Row, others: Sequence[_Row]) -> _Row:
+    """The part of a vector that is orthogonal to `others`, which are orthogonal to each other."""
+    for other in others:
+        share = _dot(vector, other) / _dot(other, other)
+        vector = tuple(x - share * y for x, y in zip(vector, other, strict=True))
+    return vector
+
+
+def _completed(rows: list[_Row | None]) -> list[_Row] | None:
+    """The rows, with vectors orthogonal to all others in place of None; None where rows are linearly dependent."""
+    dim = len(rows)
+    orthogonal: list[_Row] = []
+    for row in rows:
+        if row is not None:
+            orthogonal.append(_rest(row, orthogonal))
+            if not any(orthogonal[-1]):
+                return None
+    frame = list(rows)
+    for axis, row in enumerate(rows):
+        if row is None:
+            units = [tuple(Fraction(k == j) for k in range(dim)) for j in range(dim)]
+            rests = [_rest(unit, orthogonal) for unit in units]
+            # The axis of the same number where it points far enough away from the others.
+            best = (
+                axis
+                if _dot(rests[axis], rests[axis]) > Fraction(1, 4)
+                else max(range(dim), key=lambda j: _dot(rests[j], rests[j]))
+            )
+            frame[axis] = rests[best]
+            orthogonal.append(rests[best])
+    return [row for row in frame if row is not None]
+
+
+def _duals(rows: list[_Row]) -> list[_Row]:
+    """For each row the vector whose product with that row is 1, and with the others 0."""
+    dim = len(rows)
+    table = [[*row, *(Fraction(k == j) for j in range(dim))] for k, row in enumerate(rows)]
+    for k in range(dim):
+        pivot = next(j for j in range(k, dim) if table[j][k])
+        table[k], table[pivot] = table[pivot], table[k]
+        table[k] = [each / table[k][k] for each in table[k]]
+        for j in range(dim):
+            if j != k:
+                table[j] = [a - table[j][k] * b for a, b in zip(table[j], table[k], strict=True)]
+    return [tuple(table[j][dim + k] for j in range(dim)) for k in range(dim)]
+
+
+def cell_from_parameters(  # noqa: PLR0917 — as every program of crystallography passes them
+    a: float, b: float, c: float, alpha: float, beta: float, gamma: float
+) -> npt.NDArray[np.float64]:
+    """The lattice vectors of a cell that is given by lengths and angles.
+
+    The first vector points along x, and the second lies in the plane of x and y, as in ASE.
+
+    Parameters
+    ----------
+    a, b, c : the lengths of the lattice vectors
+    alpha, beta, gamma : the angles between b and c, a and c, a and b, in degrees
+
+    Returns
+    -------
+    (3, 3) float64, the lattice vectors as rows, for ``cell=``
+
+    Raises
+    ------
+    InvalidInputError
+        A length is not positive, or no three vectors have such angles.
+
+    Examples
+    --------
+    >>> import clfrnn
+    >>> clfrnn.cell_from_parameters(2, 3, 4, 90, 90, 90)
+    array([[2., 0., 0.],
+           [0., 3., 0.],
+           [0., 0., 4.]])
+    """
+    lengths, angles = (a, b, c), (alpha, beta, gamma)
+    if not all(math.isfinite(length) and length > 0 for length in lengths):
+        raise InvalidInputError(f"a, b, c: expected three positive lengths, got {lengths}; pass lengths, then angles")
+    if not all(0 < angle < 180 for angle in angles):
+        raise InvalidInputError(
+            f"alpha, beta, gamma: expected three angles between 0 and 180 degrees, got {angles}; pass lengths, then "
+            "angles in degrees"
+        )
+    # Right angles are exact, so that a cell of right angles is a box.
+    cosines = [0.0 if angle == 90 else math.cos(math.radians(angle)) for angle in angles]
+    sine = 1.0 if gamma == 90 else math.sin(math.radians(gamma))
+    along = (cosines[0] - cosines[1] * cosines[2]) / sine
+    up = 1.0 - cosines[1] ** 2 - along**2
+    if not up > 0:
+        raise InvalidInputError(
+            f"alpha, beta, gamma: no three vectors have the angles {angles} between them; each angle must be less than "
+            "the sum of the other two, and the three less than 360 degrees"
+        )
+    return np.array(
+        [(a, 0.0, 0.0), (b * cosines[2], b * sine, 0.0), (c * cosines[1], c * along, c * math.sqrt(up))], np.float64
+    )

@@ -1,0 +1,44 @@
+## Defines what a search in a cell that is no box needs beyond a box: heights, in which points are placed, and translations,
+## in which they are shifted. The height of a point over an axis is its distance from the plane that the other lattice vectors
+## span. Images differ in heights by the heights of the cell, as images in a box differ in coordinates by its lengths.
+## `numbers` is the image table of a cell: that of a box, see /common/period_numbers.mako, and behind it the growth of reaches;
+## the pad of coordinates and heights; the pad of the farthest queries that tiles serve; for each axis the pad of a query for
+## each unit of its height, the largest height at which images are distinguished, and the lowest and the highest height of
+## points; the normals, and the lattice vectors, zeros where an axis is not periodic.
+## Config fields used: dim, periodic.
+<%def name="growth(numbers)" buffered="True" filter="trim">${numbers}[${7 * dim + 1}]</%def>
+<%def name="pad(numbers)" buffered="True" filter="trim">${numbers}[${7 * dim + 2}]</%def>
+<%def name="far_pad(numbers)" buffered="True" filter="trim">${numbers}[${7 * dim + 3}]</%def>
+<%def name="weight(k, numbers)" buffered="True" filter="trim">${numbers}[${7 * dim + 4 + k}]</%def>
+<%def name="most(k, numbers)" buffered="True" filter="trim">${numbers}[${8 * dim + 4 + k}]</%def>
+<%def name="lowest(k, numbers)" buffered="True" filter="trim">${numbers}[${9 * dim + 4 + k}]</%def>
+<%def name="highest(k, numbers)" buffered="True" filter="trim">${numbers}[${10 * dim + 4 + k}]</%def>
+<%def name="normal(axis, k, numbers)" buffered="True" filter="trim">${numbers}[${11 * dim + 4 + dim * axis + k}]</%def>
+<%def name="vector(axis, k, numbers)" buffered="True" filter="trim">${numbers}[${11 * dim + 4 + dim * dim + dim * axis + k}]</%def>
+
+<%def name="sum_of(terms)" buffered="True" filter="trim">
+## The terms are added from the left, as the contract says of translations.
+${"(" * (len(terms) - 2)}${terms[0]} + ${terms[1]}${"".join(f") + {term}" for term in terms[2:])}
+</%def>
+
+<%def name="height(axis, coordinates, numbers)" buffered="True" filter="trim">
+${sum_of([f"{normal(axis, k, numbers)} * {coordinate}" for k, coordinate in enumerate(coordinates)])}
+</%def>
+
+<%def name="translation(k, turns, numbers)" buffered="True" filter="trim">
+## Coordinate k of the sum of `turns` lattice vectors: turns0 of the first, turns1 of the second, ...
+${sum_of([f"(real){turns}{axis} * {vector(axis, k, numbers)}" for axis in range(dim)])}
+</%def>
+
+<%def name="functions()">
+// The heights of a point: positions and images of points in a cell follow from these as from coordinates in a box.
+real_vec frnn_heights(const real_vec p, global const real *restrict numbers)
+{
+    return (real_vec)(${", ".join(height(axis, [f"p.s{k}" for k in range(dim)], "numbers") for axis in range(dim))});
+}
+</%def>
+
+<%def name="placed(p, numbers='frnn_images')" buffered="True" filter="trim">
+## The coordinates by which a point is placed: its heights in a cell, and its own coordinates otherwise.
+${f"frnn_heights({p}, {numbers})" if periodic == "cell" else p}
+</%def>
