@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from .api import build_index, search
     from .conditions import Condition
+    from .domain.lattice import cell_from_parameters
     from .errors import (
         ArgumentError,
         ClfrnnError,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from .index import Index
     from .inputs.sessions import default_session
     from .k_nearest import nearest
-    from .lattice import cell_from_parameters
     from .profile import DeviceProfile
     from .queries.kernel_source import KernelSource
     from .results import Nearest, NeighborList
@@ -72,7 +72,7 @@ _MODULE_OF = {
     "NoDeviceError": "errors",
     "Session": "runtime.session",
     "build_index": "api",
-    "cell_from_parameters": "lattice",
+    "cell_from_parameters": "domain.lattice",
     "default_session": "inputs.sessions",
     "devices": "runtime.device",
     "nearest": "k_nearest",

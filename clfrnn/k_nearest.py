@@ -2,48 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
-import operator
-from typing import Any, NamedTuple
+from typing import Any
 
-import pyopencl.array as cla
-
-from .api import build, check_method, refuse_dim
-from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, raise_non_finite
+from .api import build
+from .arrays import is_device_array, is_scalar
 from .conditions import Condition
 from .errors import InvalidInputError
-from .inputs.arrays import check_context, fetch, take_points
+from .inputs.arrays import check_context, fetch
 from .inputs.conditions import arrays_of
-from .inputs.deferred_checks import DeferredChecks
-from .inputs.periodic_box import check_domain, survey_in_box
 from .inputs.sessions import choose_session
-from .methods import Method, choose_method, is_worth_binning
-from .methods.brute_force import BruteForce
-from .methods.grid.strips import Strips
-from .methods.structure import SearchStructure
 from .methods.traversal import Traversal
-from .methods.tree.aabb_tree import AabbTree
-from .period import PeriodicBox
-from .planning.nearest import first_reach, foreseen_neighbors, largest_reach, shorter_reach, spanning_reach
-from .planning.problem import Problem
-from .planning.tree_build import default_leaf_size
-from .primitives.nearest_rows import find_short_rows
-from .primitives.periodic_images import place_in
-from .primitives.reduce import bounding_box, survey_points
 from .queries.count_nearest import NearestArguments, find_nearest
-from .queries.k_nearest import check_k, fill_rows, holds_images, measure, publish, rows_for
-from .queries.make_request import make_request
+from .queries.k_nearest import check_k
 from .results import Nearest
 from .runtime.session import Session
-from .survey import Survey
+from .unbounded import UnboundedSearch
 
 __all__ = ["nearest"]
-
-#: Surveys with shorter and shorter reaches, at most.
-_MOST_SURVEYS = 3
-
-#: Methods that take longer the farther they reach, also where neighbors lie near.
-_BY_CELLS = {"uniform_grid", "strips", "fenns"}
 
 
 def nearest(
@@ -114,7 +89,7 @@ def nearest(
                 session, points, queries, within, method=method, domain=(box, cell, periodic), options=options
             )
         domain = box, cell, periodic
-        search = _Search(session, points, k, method=method, domain=domain, options=options, queries=queries)
+        search = UnboundedSearch(session, points, k, method=method, domain=domain, options=options, queries=queries)
         if where is not None and search.box is not None:
             raise InvalidInputError(
                 "radius: expected a number with where= in a periodic box, got None; images go on without end, and the "
@@ -151,183 +126,3 @@ def _nearest_within(
     found = find_nearest(traversal, queries, given._replace(radius=None if is_scalar(radius) else radius))
     traversal.checks.settle()
     return found
-
-
-class _Step(NamedTuple):
-    """One search: its method with options, its radius, and the survey that it is planned from."""
-
-    method: Method
-    options: dict[str, Any]
-    radius: float
-    survey: Survey
-    #: the largest radius of later searches by the same method; None where no query can miss a neighbor
-    wider: float | None = None
-
-
-class _Search:
-    """A search without a radius, in steps: each searches again for the queries that have found fewer than k."""
-
-    def __init__(
-        self,
-        session: Session,
-        points: Any,
-        k: int,
-        *,
-        method: str,
-        domain: tuple[Any, Any, Any],
-        options: dict[str, Any],
-        queries: Any,
-    ) -> None:
-        self.session, self.k = session, k
-        self.named = check_method(method, options)
-        self.points, pending, _ = take_points(session, points, "points")
-        self.n, dim = self.points.shape
-        refuse_dim(self.named, dim)
-        self.options = {} if self.named is None else self.named.check(options)
-        self.real = REAL_OF[self.points.dtype]
-        self.box: PeriodicBox | None = check_domain(*domain, dim, self.points.dtype)
-        self.lengths = (0.0,) * dim if self.box is None else self.box.lengths
-        #: what plans and checks know points by: in a cell their heights
-        self.placed = place_in(session, self.box, self.points)
-        if pending is None or self.placed is not self.points:
-            pending = bounding_box(session, self.placed)
-        self.pending = pending
-        # Until queries are checked, those without a length count as the points.
-        self.many = self.n if queries is None else operator.length_hint(queries, self.n)
-
-    def run(self, queries: Any, *, include_self: bool, vectors: bool, where: Condition | None) -> Nearest:
-        """Search, and search again as long as there are queries with fewer than k neighbors."""
-        session, step = self.session, self._first_step()
-        traversal = Traversal(self._build(step))
-        request = make_request(traversal, queries, radius=None, include_self=include_self, where=where)
-        sources = self.points if request.queries is None else request.queries
-        found = rows_for(traversal, request.m, self.k, vectors=vectors)
-        event = fill_rows(traversal, request, found)
-        short = None if step.wider is None else find_short_rows(session, found.indices, sources)
-        traversal.checks.settle()
-        while short is not None:
-            step = self._wider_step(step, sources)
-            before, traversal = traversal, Traversal(self._build(step))
-            if vectors and holds_images(traversal) and not holds_images(before):
-                measure(before, found, self.points, sources, known=False)
-            again = make_request(traversal, short.positions, radius=None, include_self=True, where=where)
-            itself = request.queries is None and not include_self
-            event = fill_rows(traversal, again, found, again=short, of_points=itself)
-            short = None if step.wider is None else find_short_rows(session, found.indices, sources, short)
-        if vectors and request.m:
-            event = measure(traversal, found, self.points, sources, known=holds_images(traversal))
-        publish(session, event, found)
-        return found
-
-    def _build(self, step: _Step) -> SearchStructure:
-        """The structure for a step."""
-        problem = self._problem(step.radius, step.survey, step.options)
-        dim, dtype = problem.dim, self.points.dtype
-        checks = DeferredChecks(
-            self.session, dtype=dtype, dim=dim, radius=step.radius, box=self.box, points=self.pending
-        )
-        return step.method.build(self.session, problem, checks, self.points, self.pending)
-
-    def _problem(self, radius: float, survey: Survey, options: dict[str, Any]) -> Problem:
-        return Problem(
-            n=self.n,
-            dim=self.points.shape[1],
-            real=self.real,
-            radius=radius,
-            survey=survey,
-            options=options,
-            box=self.box,
-        )
-
-    def _first_step(self) -> _Step:
-        """The first search, and the waits for the bounds and the crowding of the points."""
-        survey = self._bounds()
-        reach = first_reach(
-            self.session.tuning, n=self.n, k=self.k, low=survey.low, high=survey.high, lengths=self.lengths
-        )
-        if reach is None or not (reach := self._rounded(reach)) > 0:
-            return self._step_of_all(self.named or BruteForce(), survey)
-        even = wider = reach
-        if self.named.surveys_occupancy if self.named is not None else self._is_worth_binning():
-            survey, reach, wider = self._survey(even)
-        method = self.named or self._choose(survey, reach)
-        if method.name not in _BY_CELLS:
-            if self.box is None:
-                return self._step_of_all(method, survey)
-            reach = even
-        wider = self._rounded(self.session.tuning.nearest.farther * wider)
-        return _Step(method, self._options(method), reach, survey, wider)
-
-    def _bounds(self) -> Survey:
-        """The bounds of the points, or of their box."""
-        if not self.n:
-            return Survey(n=0, low=(0.0,) * len(self.lengths), high=(0.0,) * len(self.lengths))
-        low, high, bad_row = self.pending.read()
-        if bad_row is not None:
-            raise_non_finite("points", bad_row)
-        return self._in_box(Survey(n=self.n, low=low, high=high), 0.0)
-
-    def _in_box(self, survey: Survey, radius: float) -> Survey:
-        return survey if self.box is None else survey_in_box(survey, self.box, radius, self.real)
-
-    def _survey(self, even: float) -> tuple[Survey, float, float]:
-        """The survey of crowding, a reach that is shorter where points crowd, and a reach for sparser places.
-
-        The last is `even`, that of an even cloud, unless balls of that radius hold far too many points.
-        """
-        tuning, reach, crowds = self.session.tuning, even, False
-        for number in range(_MOST_SURVEYS):
-            survey, _ = survey_points(self.session, self.placed, reach, self.pending)
-            survey = self._in_box(survey, reach)
-            if number == 0:
-                crowds = survey.neighbors(even) > tuning.nearest.most_foreseen * foreseen_neighbors(tuning, self.k)
-            shorter = shorter_reach(tuning, survey, k=self.k, reach=reach)
-            if shorter is None or not (shorter := self._rounded(shorter)) > 0:
-                break
-            reach = shorter
-        return survey, reach, reach if crowds else even
-
-    def _rounded(self, reach: float) -> float:
-        """A reach as kernels have it."""
-        return one_radius(min(reach, largest_reach(self.real)), self.points.dtype)
-
-    def _is_worth_binning(self) -> bool:
-        session = self.session
-        return is_worth_binning(
-            self.n, session.profile, session.tuning, dim=len(self.lengths), queries=self.many, periodic=bool(self.box)
-        )
-
-    def _choose(self, survey: Survey, reach: float) -> Method:
-        """The method of "auto": that of a search with this radius, and cells for crowds, as reaches widen."""
-        session = self.session
-        problem = self._problem(reach, survey, {})
-        method = choose_method(problem, session.profile, session.tuning, queries=self.many).method
-        return Strips() if method.name == "aabb_tree" and survey.dim in Strips.dims else method
-
-    def _options(self, method: Method) -> dict[str, Any]:
-        """The options of a method; leaves of a tree are those for somewhat more than k neighbors."""
-        options = self.options if method is self.named else method.check({})
-        if "leaf_size" in options and options["leaf_size"] is None:
-            tuning = self.session.tuning
-            return {**options, "leaf_size": default_leaf_size(tuning, self.n, foreseen_neighbors(tuning, self.k))}
-        return options
-
-    def _step_of_all(self, method: Method, survey: Survey, radius: float | None = None) -> _Step:
-        """A search in which no query can miss a neighbor."""
-        reach = largest_reach(self.real) if radius is None else radius
-        return _Step(method, self._options(method), reach, survey)
-
-    def _wider_step(self, step: _Step, sources: cla.Array) -> _Step:
-        """The search for the queries that have fewer than k neighbors."""
-        if step.wider is not None and step.radius < step.wider and step.method.name in _BY_CELLS:
-            # The queries that are left lie where points are few.
-            survey = dataclasses.replace(step.survey, others=0.0, unevenness=1.0, sample=None)
-            farther = self._rounded(self.session.tuning.nearest.farther * step.radius)
-            return step._replace(radius=min(farther, step.wider), survey=survey)
-        low, high = step.survey.low, step.survey.high
-        if self.box is not None and not all(self.lengths):
-            around = bounding_box(self.session, place_in(self.session, self.box, sources)).read()
-            low, high = tuple(map(min, low, around.low)), tuple(map(max, high, around.high))
-        spans = self.lengths if self.box is None else self.box.spans
-        span = spanning_reach(real=self.real, n=self.n, k=self.k, low=low, high=high, lengths=spans)
-        return self._step_of_all(AabbTree(), step.survey, self._rounded(span))

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from clfrnn.domain import CellGrid, fit_cells, padded_radius, torus_like
-from clfrnn.period import PeriodicBox
+from clfrnn.domain.cells import CellGrid, fit_cells, padded_radius, torus_like
+from clfrnn.domain.period import PeriodicBox
 from clfrnn.planning.primitives import plan_sample
 from clfrnn.planning.tuning import Tuning
 from clfrnn.survey import Survey

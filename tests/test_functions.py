@@ -11,7 +11,7 @@ from conftest import POINTS, ROOT, WAYS, own_session, rows_of, truth, tuned, vis
 import clfrnn
 from clfrnn import clouds
 from clfrnn.methods import METHODS
-from clfrnn.runtime.program import compile_errors
+from clfrnn.runtime.compile_errors import compile_errors
 
 EXAMPLES = ROOT / "docs/examples"
 MINE = ("sph_density", "radial_distribution", "own_kernel")

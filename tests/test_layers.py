@@ -20,6 +20,7 @@ LAYERS = [
     {"doctor"},
     {"verify", "models"},
     {"k_nearest"},
+    {"unbounded"},
     {"api"},
     {"index"},
     {"lists"},
@@ -31,17 +32,18 @@ LAYERS = [
     {"runtime"},
     {"planning"},
     {"conditions"},
-    {"functions", "results", "arrays", "domain", "survey", "lattice"},
+    {"functions", "results", "arrays", "survey"},
+    {"domain"},
     {"device_array"},
     {"host"},
-    {"scanner", "profile", "errors", "period"},
+    {"scanner", "profile", "errors"},
 ]
 
 #: They stand beside the house: the definition of results, and clouds to try them on.
 BESIDE = {"reference", "clouds"}
 
 #: They import neither pyopencl nor Mako, so that plans are made for devices that are not there.
-NEEDS_NO_DEVICE = {"planning", "domain", "lattice", "period", "survey", "profile", "errors", "host", *BESIDE}
+NEEDS_NO_DEVICE = {"planning", "domain", "survey", "profile", "errors", "host", *BESIDE}
 
 #: Modules of a folder, and of the top of the package, at most; lines of a module, at most.
 MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 12, 18, 320

@@ -72,7 +72,7 @@ def _corners(numbers: list[float], dim: int) -> Any:
 
 def _vectors(numbers: list[float], dim: int) -> Any:
     """Lattice vectors as ``cell=`` takes them."""
-    from ..lattice import cell_from_parameters
+    from ..domain.lattice import cell_from_parameters
 
     if dim == 3 and len(numbers) == 6:
         return cell_from_parameters(*numbers)

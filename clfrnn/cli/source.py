@@ -58,8 +58,8 @@ def source(
     """
     import dataclasses
 
+    from ..domain.period import PeriodicBox
     from ..methods import METHODS, choose_method
-    from ..period import PeriodicBox
     from ..planning.configs import VisitVariant
     from ..planning.problem import Problem
     from ..planning.tuning import default_tuning

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import REAL_OF, check_radii, raise_non_finite
+from ..domain.period import PeriodicBox, find_far_coordinate
 from ..errors import InvalidInputError
-from ..period import PeriodicBox, find_far_coordinate
 from ..primitives.readback import Box, PendingBox, Readback
 from ..runtime.session import Session
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import REAL_OF
+from ..domain.period import PeriodicBox
 from ..errors import InvalidInputError
-from ..period import PeriodicBox
 from ..survey import Survey
 from .deferred_checks import check_near
 from .periodic_cell import check_cell

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import REAL_OF
+from ..domain.lattice import periodic_cell
+from ..domain.period import PeriodicBox
 from ..errors import InvalidInputError
-from ..lattice import periodic_cell
-from ..period import PeriodicBox
 
 __all__ = ["check_cell"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF, raise_non_finite
-from ..period import PeriodicBox
+from ..domain.period import PeriodicBox
 from ..primitives.readback import PendingBox
 from ..primitives.reduce import survey_points
 from ..runtime.session import Session

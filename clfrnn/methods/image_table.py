@@ -8,7 +8,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..period import PeriodicBox
+from ..domain.period import PeriodicBox
 from ..primitives.periodic_images import measure_images, period_numbers, place_points
 from ..primitives.readback import PendingBox
 from ..primitives.reduce import bounding_box, box_and_images

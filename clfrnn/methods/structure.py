@@ -11,7 +11,7 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import DTYPE_OF
-from ..domain import CellGrid
+from ..domain.cells import CellGrid
 from ..first_pass.base import ListFacts
 from ..functions import WalkFunction
 from ..inputs.deferred_checks import DeferredChecks

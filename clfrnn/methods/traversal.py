@@ -12,7 +12,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..domain import padded_radius
+from ..domain.cells import padded_radius
 from ..errors import KernelBuildError
 from ..first_pass.base import FirstPass
 from ..functions import WalkFunction, under

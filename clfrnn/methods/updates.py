@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
+from ..domain.period import PeriodicBox
 from ..errors import InvalidInputError
 from ..inputs.arrays import lies_ready, take_points
 from ..inputs.deferred_checks import DeferredChecks, check_near
 from ..inputs.periodic_box import check_images, check_new_box
 from ..inputs.surveys import take_survey
-from ..period import PeriodicBox
 from ..planning.problem import Problem
 from ..primitives.periodic_images import place_in
 from ..primitives.readback import Box, PendingBox

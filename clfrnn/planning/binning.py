@@ -6,7 +6,7 @@ import dataclasses
 import math
 from typing import Any, Literal, TypeAlias
 
-from ..domain import CellGrid
+from ..domain.cells import CellGrid
 from ..profile import DeviceProfile
 from .bucket_sort import (
     bucket_groups,

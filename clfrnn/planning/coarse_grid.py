@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..domain import CellGrid, grid_of, padded_radius
-from ..period import SLACK, PeriodicBox
+from ..domain.cells import CellGrid, grid_of, padded_radius
+from ..domain.period import SLACK, PeriodicBox
 from ..profile import DeviceProfile
 from .configs import CounterConfig
 from .groups import group_size

@@ -10,7 +10,7 @@ import functools
 import math
 from typing import Any
 
-from ..domain import CellGrid, padded_radius
+from ..domain.cells import CellGrid, padded_radius
 from ..profile import DeviceProfile
 from .coarse_grid import divide
 from .configs import REAL_SIZE, WalkConfig

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..period import PeriodicBox
+from ..domain.period import PeriodicBox
 from ..survey import Survey
 
 __all__ = ["Problem"]

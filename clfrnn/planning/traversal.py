@@ -1,13 +1,15 @@
-"""Plans of walks: the brute-force walk over tiles, and the walk over cells."""
+"""Plans of walks: the brute-force walk over tiles, the walk over cells, and the images that walks look for."""
 
 from __future__ import annotations
 
+import dataclasses
+
 from ..profile import DeviceProfile
-from .configs import REAL_SIZE, TileConfig, WalkConfig
+from .configs import REAL_SIZE, PointConfig, TileConfig, WalkConfig
 from .groups import group_size, square_root
 from .tuning import Tuning
 
-__all__ = ["plan_tile", "plan_walk"]
+__all__ = ["ImagesConfig", "plan_images", "plan_tile", "plan_walk"]
 
 
 def plan_tile(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str) -> TileConfig:
@@ -66,3 +68,18 @@ def plan_walk(
         lockstep=1 if cpu else profile.simd_width,
         registers=edge_registers if edges and profile.register_option and real == "float" else None,
     )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ImagesConfig(PointConfig):
+    """The numbers by which a walk finds the images of points in a periodic box of that kind, "box" or "cell"."""
+
+    periodic: str
+    #: work-items that place points in a cell together; the numbers are computed by one
+    placing_group: int
+
+
+def plan_images(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str = "box") -> ImagesConfig:
+    """Plan one work-item, for a few numbers on each axis."""
+    placing = group_size(profile, tuning.primitives.copy_group)
+    return ImagesConfig(work_group_size=1, dim=dim, real=real, periodic=periodic, placing_group=placing)

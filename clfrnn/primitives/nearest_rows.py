@@ -71,9 +71,10 @@ def measure_rows(
     shifts: cla.Array | None,
     known: bool,
 ) -> cl.Event | None:
-    """Enqueue the computation of `vectors`, (m, k, dim), of `indices`, (m, k), and of `shifts` in a `period` of the kind `periodic`.
+    """Enqueue the computation of `vectors`, (m, k, dim), of `indices`, (m, k), and of `shifts` in a `period`.
 
-    Where shifts are `known`, they are read; otherwise each pair is that of the nearest images. One launch.
+    `periodic` is the kind of the period. Where shifts are `known`, they are read; otherwise each pair is that of the
+    nearest images. One launch.
     """
     n, dim = points.shape
     kernels, config = session.planned(

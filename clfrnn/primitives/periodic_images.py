@@ -9,9 +9,9 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..lattice import PeriodicCell
-from ..period import SLACK, PeriodicBox
-from ..planning.images import plan_images
+from ..domain.lattice import PeriodicCell
+from ..domain.period import SLACK, PeriodicBox
+from ..planning.traversal import plan_images
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
 from .readback import PendingBox

@@ -9,8 +9,8 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..domain import padded_radius
-from ..period import SLACK
+from ..domain.cells import padded_radius
+from ..domain.period import SLACK
 from ..planning.primitives import ReduceConfig, plan_reduce, plan_sample
 from ..runtime.program import Kernel
 from ..runtime.scratch import INT, Scratch

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import operator
-import re
 import threading
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyopencl as cl
 
 from ..errors import KernelBuildError
-from ..functions import PIECES, WHERE_PIECES
+from ..functions import PIECES
 from ..host.folders import warn_of_cache, why_not_all_written
 from ..host.memory import check_memory_to_compile
+from ..host.text_cache import cache_folder
 from ..planning.configs import KernelConfig
 from ..profile import DeviceProfile
-from .text_cache import cache_folder
+from .compile_errors import LINE, CompileError, compile_errors, user_pieces
 
-__all__ = ["CompileError", "Kernel", "Part", "ProgramCache", "compile_errors"]
+__all__ = ["Kernel", "Part", "ProgramCache"]
 
 #: Option that switches warnings off, whose number some drivers write to the terminal. Errors are reported.
 _WARNINGS = "-w"
@@ -39,24 +38,13 @@ _unstored: list[str] = []
 #: Largest number of errors in a user's code that are shown: later errors often follow from the first.
 _MOST_ERRORS = 8
 
-#: The pieces that are a user's, and the argument, the kind and the scope of those of a function and of a condition.
-_USERS = frozenset({*PIECES, *WHERE_PIECES})
+#: The argument, the kind and the scope of the pieces of a function and of a condition.
 _OF_FUNCTION = (
     "i, r2, reach2, real, real_vec, the declared arguments and what state declares; "
     "in per_neighbor also j, d2, dx and shift"
 )
 _FUNCTION = "function", "NeighborFunction", _OF_FUNCTION
 _CONDITION = "where", "Condition", "i, j, d2, dx, shift, r2, real, real_vec and the values that were given by name"
-
-_LINE = re.compile(r'[ \t]*#line (\d+) "(\w+)"')
-_SEVERITY = r"(?:fatal\ )?error|warning|note|remark"
-#: The forms of a line in a log: file:line:column: error: text, or error: file:line:column: text, or "file", line 2:
-#: error: text.
-_LOG = re.compile(
-    rf"""^\s*(?:(?P<before>{_SEVERITY}):\s*)?"?(?P<file>[^\s"].*?)"?(?::|,?\ line\ )(?P<line>\d+)(?::(?P<column>\d+))?
-        (?:\ <Spelling=[^>]*>)?:\s*(?:(?P<behind>{_SEVERITY}):\s*)?(?P<text>.*\S)""",
-    re.VERBOSE | re.IGNORECASE,
-)
 
 
 class Kernel:
@@ -224,7 +212,7 @@ class ProgramCache:
 
     def _explain(self, config: KernelConfig, source: str, log: str) -> str:
         """The message for a user when the driver's compiler refuses `source` with this `log`."""
-        pieces = _pieces(source)
+        pieces = user_pieces(source)
         if not pieces:
             return (
                 f"{self._profile}: the driver's compiler refused a kernel of clfrnn's.\n{config}\n{log}\n"
@@ -251,7 +239,7 @@ class ProgramCache:
     def _errors_by_line(self, config: KernelConfig, source: str) -> list[CompileError]:
         """The errors of a driver that ignores ``#line`` and reports lines of the whole text."""
         try:
-            self._compile("\n".join("" if _LINE.match(line) else line for line in source.split("\n")), config)
+            self._compile("\n".join("" if LINE.match(line) else line for line in source.split("\n")), config)
         except cl.Error as error:
             return compile_errors(source, str(error), named=False)
         return []
@@ -262,64 +250,6 @@ def _do_without_files(why: str) -> None:
     if why:
         cl._PYOPENCL_NO_CACHE = True  # noqa: SLF001
         _unstored.append(why)
-
-
-class CompileError(NamedTuple):
-    """An error of a compiler about a line of a user's piece."""
-
-    piece: str
-    line: int
-    column: int | None
-    message: str
-    text: str
-
-    def __str__(self) -> str:
-        where = f"{self.piece}, line {self.line}: {self.message}"
-        if not self.text.strip():
-            return where
-        # The text has its tabs, so that the mark below it is in the right column for any width of tabs.
-        blank = "".join("\t" if letter == "\t" else " " for letter in self.text[: (self.column or 1) - 1])
-        return f"{where}\n    {self.text.rstrip()}" + (f"\n    {blank}^" if self.column else "")
-
-
-def compile_errors(source: str, log: str, *, named: bool = True) -> list[CompileError]:
-    """The errors in a compiler's `log` about a user's pieces in `source`, without duplicates.
-
-    Without `named`, the log counts lines of the whole text and ignores the names of ``#line``.
-    """
-    pieces = _pieces(source)
-    found = []
-    for match in filter(None, map(_LOG.match, log.splitlines())):
-        if (match["before"] or match["behind"] or "error").lower().endswith(("warning", "note", "remark")):
-            continue
-        line, piece = int(match["line"]), re.split(r"[/\\]", match["file"])[-1]
-        if not named:
-            piece, line = next(
-                (
-                    (name, line - first + 1)
-                    for name, (first, lines) in pieces.items()
-                    if first <= line < first + len(lines)
-                ),
-                ("", line),
-            )
-        if piece in pieces:
-            lines = pieces[piece][1]
-            column = int(match["column"]) if match["column"] else None
-            text = lines[line - 1] if 1 <= line <= len(lines) else ""
-            found.append(CompileError(piece, line, column, match["text"], text))
-    return list(dict.fromkeys(found))
-
-
-def _pieces(source: str) -> dict[str, tuple[int, list[str]]]:
-    """The user's pieces in `source` by name: the number of their first line in the whole text, and their lines."""
-    return {name: (first, lines) for name, first, lines in _spans(source.split("\n")) if name in _USERS}
-
-
-def _spans(lines: Sequence[str]) -> Iterator[tuple[str, int, list[str]]]:
-    """The parts of a text between ``#line`` directives: name, number of the first line, lines."""
-    directives = [(number, match[2]) for number, line in enumerate(lines, 1) if (match := _LINE.match(line))]
-    for (number, name), (end, _) in itertools.pairwise([*directives, (len(lines) + 1, "")]):
-        yield name, number + 1, list(lines[number : end - 1])
 
 
 def _power_of_two_below(allowed: int, size: int) -> int:

@@ -14,8 +14,8 @@ import mako
 
 from ..errors import ClfrnnError
 from ..functions import PIECES, WalkFunction
+from ..host.text_cache import cached_text, digest
 from ..planning.configs import SECTOR, KernelConfig, VisitVariant, components, count_bits, vector_length
-from .text_cache import cached_text, digest
 
 if TYPE_CHECKING:
     from mako.lookup import TemplateLookup

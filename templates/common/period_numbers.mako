@@ -4,7 +4,7 @@
 ## box, infinitely far apart where an axis is not periodic; and 1 where all points lie in the box, else 0.
 ## In a cell, these are numbers of heights, and more numbers follow: see /common/lattice.mako.
 ## In scope: period, (3, dim): lengths, inverse lengths, starts; share: the share of a length by which a point may lie outside.
-## In a cell the period has (6 + 2 * dim, dim): then weights, see clfrnn/lattice.py; the largest height at which images are
+## In a cell the period has (6 + 2 * dim, dim): then weights, see clfrnn/domain/lattice.py; the largest height at which images are
 ## distinguished; the largest height of points inside; the normals and the lattice vectors.
 ## Config fields used: dim, periodic.
 <%namespace name="lattice" file="/common/lattice.mako"/>

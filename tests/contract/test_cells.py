@@ -31,7 +31,7 @@ from conftest import (
 
 import clfrnn
 from clfrnn import reference
-from clfrnn.lattice import periodic_cell
+from clfrnn.domain.lattice import periodic_cell
 from clfrnn.methods import METHODS
 
 N = min(80, POINTS)

@@ -25,8 +25,8 @@ from conftest import (
 
 import clfrnn
 from clfrnn import clouds, reference
+from clfrnn.domain.period import PeriodicBox
 from clfrnn.methods import METHODS
-from clfrnn.period import PeriodicBox
 from clfrnn.planning.problem import Problem
 from clfrnn.runtime.memory import SpareSizes
 from clfrnn.survey import Survey

@@ -23,8 +23,8 @@ from conftest import (
 
 import clfrnn
 from clfrnn import clouds
+from clfrnn.domain.period import SLACK
 from clfrnn.methods import METHODS
-from clfrnn.period import SLACK
 
 pytestmark = pytest.mark.optimized
 

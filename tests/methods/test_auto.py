@@ -11,8 +11,8 @@ from conftest import RECORDED, as_gpu, truth, with_tuning
 
 import clfrnn
 from clfrnn import clouds
+from clfrnn.domain.period import PeriodicBox
 from clfrnn.methods import choose_method, is_worth_binning
-from clfrnn.period import PeriodicBox
 from clfrnn.planning.primitives import plan_sample
 from clfrnn.planning.problem import Problem
 from clfrnn.planning.tuning import Tuning

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from conftest import RECORDED, with_tuning
 
-from clfrnn.domain import grid_of
+from clfrnn.domain.cells import grid_of
+from clfrnn.domain.period import PeriodicBox
 from clfrnn.methods import METHODS
-from clfrnn.period import PeriodicBox
 from clfrnn.planning import bucket_sort as buckets
 from clfrnn.planning import coarse_grid as coarse
 from clfrnn.planning import configs, images

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from clfrnn.arrays import REAL_OF
-from clfrnn.lattice import periodic_cell
+from clfrnn.domain.lattice import periodic_cell
 from clfrnn.primitives.periodic_images import place_in
 
 

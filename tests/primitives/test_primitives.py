@@ -10,7 +10,7 @@ import pytest
 from conftest import POINTS, as_gpu, own_session, tuned
 from mako.lookup import TemplateLookup
 
-from clfrnn.domain import padded_radius
+from clfrnn.domain.cells import padded_radius
 from clfrnn.planning import primitives as plan
 from clfrnn.planning.configs import count_bits
 from clfrnn.primitives import scan

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from clfrnn.host import text_cache
+from clfrnn.host.text_cache import cached_text
 from clfrnn.planning.configs import KernelConfig
-from clfrnn.runtime import rendering, text_cache
+from clfrnn.runtime import rendering
 from clfrnn.runtime.rendering import render, template_root
-from clfrnn.runtime.text_cache import cached_text
 
 
 @pytest.fixture

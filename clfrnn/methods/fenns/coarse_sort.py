@@ -9,8 +9,8 @@ import numpy as np
 import pyopencl.array as cla
 
 from ...arrays import REAL_OF
-from ...domain import CellGrid
-from ...period import PeriodicBox
+from ...domain.cells import CellGrid
+from ...domain.period import PeriodicBox
 from ...planning.coarse_grid import counting_groups, plan_coarse
 from ...primitives.fill import cleared
 from ...primitives.readback import PendingBox

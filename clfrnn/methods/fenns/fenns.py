@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl.array as cla
 
-from ...domain import CellGrid, padded_radius
+from ...domain.cells import CellGrid, padded_radius
 from ...functions import WalkFunction
 from ...inputs.deferred_checks import DeferredChecks
 from ...inputs.request import QueryRequest

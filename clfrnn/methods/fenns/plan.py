@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from ...domain import CellGrid, padded_radius
+from ...domain.cells import CellGrid, padded_radius
 from ...errors import InvalidInputError
 from ...planning.coarse_grid import fit_coarse, most_coarse_cells
 from ...planning.fenns import BlockConfig, covers_many_images, fit_fine, plan_block, useful_cells

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pyopencl.array as cla
 
-from ...domain import CellGrid, torus_like
+from ...domain.cells import CellGrid, torus_like
 from ...inputs.deferred_checks import DeferredChecks
 from ...planning.binning import BinningPlan, plan_binning
 from ...planning.configs import WalkConfig, sorted_copy_length

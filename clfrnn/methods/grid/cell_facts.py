@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 
-from ...domain import CellGrid
+from ...domain.cells import CellGrid
 from ...first_pass.base import ListFacts
 from ...planning.configs import WalkConfig
 from ...planning.problem import Problem

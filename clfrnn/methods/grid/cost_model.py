@@ -10,7 +10,7 @@ import math
 import operator
 from typing import NamedTuple
 
-from ...domain import count_cells
+from ...domain.cells import count_cells
 from ...planning.problem import Problem
 from ...planning.tuning import Prices, Tuning
 from ...profile import DeviceProfile

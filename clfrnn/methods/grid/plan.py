@@ -6,7 +6,7 @@ import dataclasses
 import math
 from typing import Any
 
-from ...domain import CellGrid, fit_cells
+from ...domain.cells import CellGrid, fit_cells
 from ...planning.binning import BinningPlan, plan_binning
 from ...planning.configs import WalkConfig
 from ...planning.problem import Problem

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl.array as cla
 
-from ...domain import CellGrid
+from ...domain.cells import CellGrid
 from ...errors import DeviceMemoryError
 from ...first_pass.base import ListFacts
 from ...first_pass.neighbor_buffer import useful_slots

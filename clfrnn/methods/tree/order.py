@@ -8,8 +8,8 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
+from ...domain.period import PeriodicBox
 from ...inputs.arrays import fetch
-from ...period import PeriodicBox
 from ...planning.tree_build import CurveDivision, TreeConfig, plan_curve_cut
 from ...primitives.radix_sort import sort_positions
 from ...primitives.readback import PendingBox

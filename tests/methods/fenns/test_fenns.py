@@ -24,9 +24,9 @@ from conftest import (
 
 import clfrnn
 from clfrnn import clouds
+from clfrnn.domain.period import PeriodicBox
 from clfrnn.functions import walk_function
 from clfrnn.methods import METHODS
-from clfrnn.period import PeriodicBox
 from clfrnn.planning import fenns as blocks
 from clfrnn.planning.coarse_grid import plan_coarse
 from clfrnn.planning.configs import REAL_SIZE

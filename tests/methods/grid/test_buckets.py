@@ -22,7 +22,7 @@ from conftest import (
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.domain import fit_cells
+from clfrnn.domain.cells import fit_cells
 from clfrnn.methods.grid import bucket_sort, region_sort, select_cells, serial_cells
 from clfrnn.methods.grid_arguments import pack_cells
 from clfrnn.planning import bucket_sort as buckets

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .errors import InvalidInputError
+from ..errors import InvalidInputError
 from .period import EPSILON, FARTHEST, SLACK, PeriodicBox
 
 __all__ = ["PeriodicCell", "cell_from_parameters", "periodic_cell"]

@@ -1,0 +1,1 @@
+"""Domains: the cells of a grid, periodic boxes, and periodic cells of any lattice vectors."""
