@@ -147,6 +147,8 @@ class Facts:
     nvidia_library: bool = False
     #: the library of the CPU driver of ``clfrnn[intel]``, where that is installed
     intel_library: str = ""
+    #: the folder of caches that cannot be written, and why; "" where all can
+    caches: str = ""
 
     @property
     def usable(self) -> tuple[Device, ...]:

@@ -11,7 +11,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ..host.folders import why_not_all_written
 from ..profile import DeviceProfile
+from ..runtime.text_cache import cache_folder
 from .facts import Check, Device, Entry, Facts, Gpu, Loader, Platform
 from .places import entries, find_loader, folders
 from .runner import ProbeResult, run_probe
@@ -115,7 +117,7 @@ def _try(finding: Mapping[str, Any], seconds: float, *, alone: str = "") -> Devi
 def _system() -> dict[str, Any]:
     """The facts that need no driver."""
     release = platform.release()
-    intel = Path(sys.prefix, "lib/libintelocl.so")
+    intel, caches = Path(sys.prefix, "lib/libintelocl.so"), cache_folder()
     return {
         "system": platform.system(),
         "release": release,
@@ -127,6 +129,7 @@ def _system() -> dict[str, Any]:
         "nvidia": any(Path("/dev").glob("nvidia[0-9]*"))
         or any(map(os.path.exists, ("/proc/driver/nvidia/version", "/usr/lib/wsl/lib/libcuda.so.1"))),
         "intel_library": str(intel) if intel.exists() else "",
+        "caches": "" if caches is None else why_not_all_written(caches.parent, ("clfrnn", "pyopencl", "pytools")),
     }
 
 

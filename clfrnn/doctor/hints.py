@@ -277,6 +277,12 @@ def default_unusable(facts: Facts) -> Advice:
     return text, (f"export CLFRNN_DEVICE={best.position}",)
 
 
+def caches(facts: Facts) -> Advice:
+    """Compiled programs cannot be stored."""
+    text = f"Compiled programs cannot be stored ({facts.caches}), so that each process compiles them anew."
+    return (text, ('export XDG_CACHE_HOME="$HOME/caches"',)) if facts.caches else None
+
+
 #: Problems that hide every driver; no other advice is given before they are solved.
 FIRST: tuple[Callable[[Facts], Advice], ...] = (pyopencl_missing, vendors_list, vendors_missing, broken_driver)
 
@@ -298,6 +304,7 @@ HINTS: tuple[Callable[[Facts], Advice], ...] = (
     windows,
     intel_not_registered,
     pocl,
+    caches,
 )
 
 

@@ -207,7 +207,7 @@ def _check_length(name: str, argument: Argument, array: cla.Array, kind: _Kind |
         raise ArgumentError(
             f"{name}: expected one element of 'global {argument.ctype} *{name}' for each of {least:,} queries, got "
             f"{_shown(array)}, which is {array.nbytes // size:,}; the code may write beyond it: pass a longer array, "
-            "index.zeros(index.num_points) say, or checked=False where the code writes to fewer places"
+            f"index.zeros({least}) say, or checked=False where the code writes to fewer places"
         )
 
 

@@ -152,6 +152,7 @@ MACHINES = {
         ["conda_drivers", "pocl"],
     ),
     "Intel by pip": (healthy(intel_library="/venv/lib/libintelocl.so"), ["intel_not_registered"]),
+    "a home that cannot be written": (healthy(caches="/home/me/.cache/pyopencl: Permission denied"), ["caches"]),
 }
 
 
