@@ -90,6 +90,12 @@ class PeriodicCell(PeriodicBox):
         """See :class:`PeriodicBox`."""
         return 16 * EPSILON[self.real] * sum(self.weights)
 
+    @property
+    def most_visited(self) -> float:
+        """The largest number of images of the cell that a query visits besides those within its radius, by rounding."""
+        pad = 64 * EPSILON[self.real] * max(self._distinguished, self._near) * len(self.lengths)
+        return math.prod(2 * pad / length + 3 for length in self.lengths if length)
+
     def pads(self, starts: tuple[float, ...], real: str) -> tuple[float, ...]:
         """See :class:`PeriodicBox`. Rounding of any coordinate may change any height, so each axis has all of it."""
         pad = 0.0

@@ -111,7 +111,7 @@ def _corners(box: Any, dim: int) -> np.ndarray[Any, Any]:
         )
     if corners.shape in ((dim,), (2, dim)):
         return corners.reshape(-1, dim)
-    if corners.shape == (3, 3):
+    if corners.shape in ((3, 3), (9,)):
         hint = "lattice vectors are passed as cell="
     elif corners.size == 6:
         hint = (

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from ..arrays import REAL_OF
-from ..domain.lattice import periodic_cell
+from ..domain.lattice import PeriodicCell, periodic_cell
 from ..domain.period import PeriodicBox
 from ..errors import InvalidInputError
 
 __all__ = ["check_cell"]
+
+#: Limit of the number of images that a query visits because of rounding alone.
+_MOST_IMAGES = 2.0**30
 
 #: Numbers of coordinates that cells may have.
 _DIMS = (2, 3)
@@ -55,6 +58,11 @@ def check_cell(cell: Any, flags: tuple[bool, ...], dim: int, dtype: np.dtype[Any
             f"cell: expected linearly independent lattice vectors, got {vectors.tolist()} in {dtype}, which are "
             "dependent, or so nearly that rounding hides it; pass vectors that span a cell, or leave one out of "
             "periodic"
+        )
+    if isinstance(domain, PeriodicCell) and domain.most_visited >= _MOST_IMAGES:
+        raise InvalidInputError(
+            f"cell: {vectors.tolist()} is so flat that rounding in {dtype} would lead a query through "
+            f"{domain.most_visited:.2g} images; pass shorter vectors of the same lattice, or points in float64"
         )
     with np.errstate(all="ignore"):
         inverses = dtype.type(1) / np.array([length for length in domain.lengths if length], dtype)

@@ -24,6 +24,8 @@ __all__ = ["IndexedPoints"]
 class IndexedPoints:
     """The part of :class:`clfrnn.Index` that searches nothing."""
 
+    _session: Session
+
     @property
     def _traversal(self) -> Traversal:
         raise NotImplementedError
@@ -31,7 +33,7 @@ class IndexedPoints:
     @property
     def session(self) -> Session:
         """The session of the device that holds the index."""
-        return self._traversal.session
+        return self._session
 
     @property
     def radius(self) -> float:
