@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from ..host.folders import why_not_all_written
 from ..profile import DeviceProfile
-from ..runtime.text_cache import cache_folder
+from ..host.text_cache import cache_folder
 from .facts import Check, Device, Entry, Facts, Gpu, Loader, Platform
 from .places import entries, find_loader, folders
 from .runner import ProbeResult, run_probe
