@@ -14,7 +14,10 @@
 <%def name="lowest(k, numbers)" buffered="True" filter="trim">${numbers}[${9 * dim + 4 + k}]</%def>
 <%def name="highest(k, numbers)" buffered="True" filter="trim">${numbers}[${10 * dim + 4 + k}]</%def>
 <%def name="normal(axis, k, numbers)" buffered="True" filter="trim">${numbers}[${11 * dim + 4 + dim * axis + k}]</%def>
-<%def name="vector(axis, k, numbers)" buffered="True" filter="trim">${numbers}[${11 * dim + 4 + dim * dim + dim * axis + k}]</%def>
+## Without `numbers`, the lattice vectors are arguments by value: see grid of /grid/cells.mako.
+<%def name="vector(axis, k, numbers)" buffered="True" filter="trim">
+${f"{numbers}[{11 * dim + 4 + dim * dim + dim * axis + k}]" if numbers else f"frnn_vector{axis}.s{k}"}
+</%def>
 
 <%def name="sum_of(terms)" buffered="True" filter="trim">
 ## The terms are added from the left, as the contract says of translations.

@@ -171,10 +171,10 @@ ${begin_query_in_cell()}
 ${f"fabs({x}) <= {lattice.most(k, 'frnn_images')}" if periodic == "cell" else f"fabs({x} - frnn_start{k}) * {inverse} <= FRNN_FARTHEST"}
 </%def>
 
-<%def name="displace(turns)">
+<%def name="displace(turns, numbers='frnn_images')">
 ## Declares the translation by lattice vectors, turns0 of the first, turns1 of the second, ...
 % for k in range(dim):
-    const real frnn_displacement${k} = ${lattice.translation(k, turns, "frnn_images")};
+    const real frnn_displacement${k} = ${lattice.translation(k, turns, numbers)};
 % endfor
 </%def>
 

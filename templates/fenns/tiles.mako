@@ -115,7 +115,7 @@ ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine
 % endif
 % endfor
 % if periodic == "cell":
-    ${periodic_images.displace("frnn_base")}
+    ${periodic_images.displace("frnn_base", numbers="")}
 % endif
 % if periodic and not foreign:
     const int frnn_excluded_here = ${periodic_images.excluded_id("frnn_base")};
