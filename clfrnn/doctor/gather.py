@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..host.folders import why_not_all_written
-from ..profile import DeviceProfile
 from ..host.text_cache import cache_folder
+from ..profile import DeviceProfile
 from .facts import Check, Device, Entry, Facts, Gpu, Loader, Platform
 from .places import entries, find_loader, folders
 from .runner import ProbeResult, run_probe

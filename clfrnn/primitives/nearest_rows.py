@@ -16,7 +16,7 @@ from .fill import fill
 
 __all__ = ["ShortRows", "find_short_rows", "measure_rows"]
 
-_STEM = "primitives/nearest_rows"
+_STEM = "traversal/nearest_rows"
 
 #: Largest number of work-items of a launch that measures rows; a work-item then serves several entries.
 _MOST_ITEMS = 1 << 30

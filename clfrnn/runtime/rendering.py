@@ -160,7 +160,7 @@ def own_function(
 def row_function(
     *, way: str, capacity: int, vector: int, real: str, dim: int, shifts: bool = False, again: bool = False
 ) -> WalkFunction:
-    """The library's own function that finds the k nearest neighbors, from ``traversal/k_nearest.mako``.
+    """The library's own function that finds the k nearest neighbors, from ``traversal/nearest_WAY.mako``.
 
     ``way`` is "registers", for up to ``capacity`` neighbors, ``vector`` in a vector, or "heap". With ``shifts``, a row
     may hold several images of a point, and the function also writes the shift of each. With ``again``, an array says
@@ -168,7 +168,7 @@ def row_function(
     """
     flags: dict[str, Any] = {"capacity": capacity, "vector": vector, "real": real, "components": components(dim)}
     flags |= {"lanes": vector_length(dim), "shifts": shifts, "again": again}
-    pieces = _own_pieces("traversal/k_nearest.mako", way, PIECES, flags)
+    pieces = _own_pieces(f"traversal/nearest_{way}.mako", way, PIECES, flags)
     return WalkFunction(**pieces, own=True, costly=way == "registers", number="rows[i]" if again else "i")
 
 

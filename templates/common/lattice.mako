@@ -5,7 +5,8 @@
 ## the pad of coordinates and heights; the pad of the farthest queries that tiles serve; for each axis the pad of a query for
 ## each unit of its height, the largest height at which images are distinguished, and the lowest and the highest height of
 ## points; the normals, and the lattice vectors, zeros where an axis is not periodic.
-## Config fields used: dim, periodic.
+## In scope for begin_query: frnn_q, frnn_reach and frnn_images.
+## Config fields used: dim, periodic, foreign, inline, images.
 <%def name="growth(numbers)" buffered="True" filter="trim">${numbers}[${7 * dim + 1}]</%def>
 <%def name="pad(numbers)" buffered="True" filter="trim">${numbers}[${7 * dim + 2}]</%def>
 <%def name="far_pad(numbers)" buffered="True" filter="trim">${numbers}[${7 * dim + 3}]</%def>
@@ -44,4 +45,19 @@ real_vec frnn_heights(const real_vec p, global const real *restrict numbers)
 <%def name="placed(p, numbers='frnn_images')" buffered="True" filter="trim">
 ## The coordinates by which a point is placed: its heights in a cell, and its own coordinates otherwise.
 ${f"frnn_heights({p}, {numbers})" if periodic == "cell" else p}
+</%def>
+
+<%def name="begin_query()">
+    // The heights of the query take the part that coordinates have in a box. frnn_padded is the reach with the pad of the
+    // query, where it is no point of the index; frnn_pad, by which boxes of coordinates are wider, is all of its pads.
+    const real_vec frnn_height = frnn_heights(frnn_q, frnn_images);
+% if images != "wraps_once":
+% if foreign or inline:
+    const real frnn_query_pad = ${sum_of([f"{weight(k, 'frnn_images')} * fabs(frnn_height.s{k})" for k in range(dim)])};
+% else:
+    const real frnn_query_pad = 0;
+% endif
+    const real frnn_padded = frnn_reach * ${growth("frnn_images")} + frnn_query_pad;
+    const real frnn_pad = frnn_padded - frnn_reach + ${pad("frnn_images")};
+% endif
 </%def>

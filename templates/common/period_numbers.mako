@@ -71,3 +71,26 @@
     images[${7 * dim}] = in_box;
     for (int k = 0; k < ${2 * dim * dim}; ++k) images[${11 * dim + 4} + k] = period[${6 * dim} + k];
 </%def>
+
+<%def name="widest_reach(k, reach, array)" filter="trim">
+## The largest reach on axis k, rounding included, of any query that lies at most 32 lengths from the box.
+<% start = f"{array}[{3 * dim + k}]" %>\
+% if periodic == "cell":
+(${reach} * ${lattice.growth(array)} + ${array}[${4 * dim + k}] + ${lattice.far_pad(array)})
+% elif periodic:
+(${reach} * (1 + 8 * FRNN_EPSILON) + ${array}[${4 * dim + k}]
+    + (${array}[${k}] > 0 ? 8 * FRNN_EPSILON * ((${start} < 0 ? -${start} : ${start}) + 34 * ${array}[${k}]) : 0))
+% else:
+(${reach})
+% endif
+</%def>
+
+<%def name="is_far()" filter="trim">
+## Whether the query lies more than 32 lengths from the box; in a cell, also whether its pad exceeds that of such queries.
+% if periodic == "cell":
+!(${" & ".join(f"fabs(frnn_heights(frnn_q, frnn_images).s{k} - frnn_images[{3 * dim + k}]) * frnn_images[{dim + k}] <= 32" for k in range(dim))}
+    & ${lattice.sum_of([f"{lattice.weight(k, 'frnn_images')} * fabs(frnn_heights(frnn_q, frnn_images).s{k})" for k in range(dim)])} <= ${lattice.far_pad("frnn_images")})
+% else:
+!(${" & ".join(f"fabs(frnn_q{component} - frnn_images[{3 * dim + k}]) * frnn_images[{dim + k}] <= 32" for k, component in enumerate(components))})
+% endif
+</%def>

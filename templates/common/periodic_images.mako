@@ -40,29 +40,6 @@ ${f"frnn_height.s{k}" if periodic == "cell" else f"frnn_q{components[k]}"}
 % endfor
 </%def>
 
-<%def name="widest_reach(k, reach, array)" filter="trim">
-## The largest reach on axis k, rounding included, of any query that lies at most 32 lengths from the box.
-<% start = f"{array}[{3 * dim + k}]" %>\
-% if periodic == "cell":
-(${reach} * ${lattice.growth(array)} + ${array}[${4 * dim + k}] + ${lattice.far_pad(array)})
-% elif periodic:
-(${reach} * (1 + 8 * FRNN_EPSILON) + ${array}[${4 * dim + k}]
-    + (${array}[${k}] > 0 ? 8 * FRNN_EPSILON * ((${start} < 0 ? -${start} : ${start}) + 34 * ${array}[${k}]) : 0))
-% else:
-(${reach})
-% endif
-</%def>
-
-<%def name="is_far()" filter="trim">
-## Whether the query lies more than 32 lengths from the box; in a cell, also whether its pad exceeds that of such queries.
-% if periodic == "cell":
-!(${" & ".join(f"fabs(frnn_heights(frnn_q, frnn_images).s{k} - frnn_images[{3 * dim + k}]) * frnn_images[{dim + k}] <= 32" for k in range(dim))}
-    & ${lattice.sum_of([f"{lattice.weight(k, 'frnn_images')} * fabs(frnn_heights(frnn_q, frnn_images).s{k})" for k in range(dim)])} <= ${lattice.far_pad("frnn_images")})
-% else:
-!(${" & ".join(f"fabs(frnn_q{component} - frnn_images[{3 * dim + k}]) * frnn_images[{dim + k}] <= 32" for k, component in enumerate(components))})
-% endif
-</%def>
-
 <%def name="idle_condition()"><%
     """When the whole launch has nothing to do, because points lie in the box or do not; "" where that never happens."""
     compared = {"in_box": "==", "wraps_once": "==", "out_of_box": "!="}.get(images)
@@ -81,7 +58,7 @@ ${f"frnn_height.s{k}" if periodic == "cell" else f"frnn_q{components[k]}"}
 ## image in the box; frnn_own, the number of the image in which the query lies; and frnn_before and frnn_behind, the
 ## first and the last image that the window meets. frnn_near says whether the query can have neighbors.
 % if periodic == "cell":
-${begin_query_in_cell()}
+${lattice.begin_query()}
 % endif
 % if images == "wraps_once":
     // All points lie in the box, and every window is shorter than the box. The numbers of the box are arguments by
@@ -148,21 +125,6 @@ ${begin_query_in_cell()}
 % endfor
         }
     }
-% endif
-</%def>
-
-<%def name="begin_query_in_cell()">
-    // The heights of the query take the part that coordinates have in a box. frnn_padded is the reach with the pad of the
-    // query, where it is no point of the index; frnn_pad, by which boxes of coordinates are wider, is all of its pads.
-    const real_vec frnn_height = frnn_heights(frnn_q, frnn_images);
-% if images != "wraps_once":
-% if foreign or inline:
-    const real frnn_query_pad = ${lattice.sum_of([f"{lattice.weight(k, 'frnn_images')} * fabs(frnn_height.s{k})" for k in range(dim)])};
-% else:
-    const real frnn_query_pad = 0;
-% endif
-    const real frnn_padded = frnn_reach * ${lattice.growth("frnn_images")} + frnn_query_pad;
-    const real frnn_pad = frnn_padded - frnn_reach + ${lattice.pad("frnn_images")};
 % endif
 </%def>
 

@@ -3,7 +3,7 @@
 ## Barriers stand in loops that all work-items of a group run equally often. They never stand behind a condition or an
 ## early return, which some compilers for CPUs get wrong.
 ## Config fields used: dim, periodic, real, work_group_size, tile, fine, chunk, team, foreign.
-<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="period_numbers" file="/common/period_numbers.mako"/>
 <%namespace name="neighborhood" file="/fenns/neighborhood.mako"/>
 <%namespace name="sections" file="/fenns/sections.mako"/>
 <%namespace name="tiles" file="/fenns/tiles.mako"/>
@@ -76,7 +76,7 @@ real frnn_below(const real x)
 % if periodic:
     // The number of cells to visit on each side. It is more than one where the reach is longer than the box.
 % for k in range(dim):
-    const real frnn_sight${k} = ${periodic_images.widest_reach(k, "frnn_widest", "frnn_images")} * frnn_inverse.s${k};
+    const real frnn_sight${k} = ${period_numbers.widest_reach(k, "frnn_widest", "frnn_images")} * frnn_inverse.s${k};
     const int frnn_around${k} = frnn_sight${k} < FRNN_REAL(0.995) ? 1 : (int)frnn_sight${k} + 2;
 % endfor
     const int frnn_neighbors = ${" * ".join(f"(2 * frnn_around{k} + 1)" for k in range(dim))};

@@ -3,7 +3,7 @@
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="candidate_run" file="/traversal/candidate_run.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="period_numbers" file="/common/period_numbers.mako"/>
 <%namespace name="blocks" file="/fenns/blocks.mako"/>
 <%namespace name="sections" file="/fenns/sections.mako"/>
 <%namespace name="tiles" file="/fenns/tiles.mako"/>
@@ -104,7 +104,7 @@
         const real_vec frnn_q = ${geometry.point_of("frnn_own_record")};
         int i = FRNN_LANE_ID(frnn_own_record.s3);
 % if foreign and periodic:
-        if (${periodic_images.is_far()}) frnn_active = 0;
+        if (${period_numbers.is_far()}) frnn_active = 0;
 % endif
 % if part:
         frnn_active &= i >= frnn_part_first & i < frnn_part_end;
@@ -141,7 +141,7 @@
     // Without tiles a query is given by its place, or by its number.
     ${cells.take_query(function)}
 % if images == "far_from_box":
-    if (!(${periodic_images.is_far()})) return;
+    if (!(${period_numbers.is_far()})) return;
 % endif
 </%def>
 

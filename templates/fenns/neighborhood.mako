@@ -2,7 +2,7 @@
 ## the queries of the own cell may see.
 ## In scope: what declare and take_cell of /fenns/blocks.mako declare.
 ## Config fields used: dim, periodic, work_group_size, tile.
-<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="period_numbers" file="/common/period_numbers.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="sections" file="/fenns/sections.mako"/>
 <%def name="make_table(page)">
@@ -18,7 +18,7 @@
         int frnn_there = frnn_which < frnn_neighbors, frnn_rest = (frnn_which + frnn_neighbors / 2) % frnn_neighbors;
         int frnn_cell_rest = frnn_cell_here;
 % for k in range(dim):
-        const real frnn_wide${k} = ${periodic_images.widest_reach(k, "frnn_widest", "frnn_images")};
+        const real frnn_wide${k} = ${period_numbers.widest_reach(k, "frnn_widest", "frnn_images")};
         const int frnn_c${k} = frnn_cell_rest % frnn_shape.s${k}, frnn_span${k} = ${f"2 * frnn_around{k} + 1" if periodic else "3"};
         int frnn_g${k} = frnn_c${k} + frnn_rest % frnn_span${k} - frnn_span${k} / 2;
         frnn_cell_rest /= frnn_shape.s${k};

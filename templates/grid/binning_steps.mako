@@ -4,7 +4,7 @@
 ## and cells.
 ## Config fields used: dim, components, periodic, work_group_size, local_ints.
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
+<%namespace name="period_numbers" file="/common/period_numbers.mako"/>
 <%namespace name="lattice" file="/common/lattice.mako"/>
 <%def name="cell(p, turns)">
     // The address of the cell that holds p, or its image in a periodic box. turns: the row of images with the inverse
@@ -27,7 +27,7 @@
 % for k in axes:
     int seen${k};
     {
-        const real reach = ${periodic_images.widest_reach(k, "widest", "images")};
+        const real reach = ${period_numbers.widest_reach(k, "widest", "images")};
         const int from = frnn_coordinate(at${k} - reach, low.s${k}, inverse.s${k});
         const int to = frnn_coordinate(at${k} + reach, low.s${k}, inverse.s${k});
 % if periodic:

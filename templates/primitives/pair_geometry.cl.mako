@@ -17,7 +17,7 @@ int row_of(global const ${offset} *restrict offsets, int row, int end, const ${o
     return row;
 }
 
-<%namespace name="nearest_image" file="/primitives/nearest_image.mako"/>
+<%namespace name="nearest_image" file="/common/nearest_image.mako"/>
 
 ## In a cell the period has more rows: see /common/period_numbers.mako.
 // Writes the distance, the vector and the shift of each pair.

@@ -4,7 +4,9 @@
 ## last stored node in place of them, and they hold no points.
 ## In two to four dimensions a box is one or two vectors, otherwise its low corner and then its high corner.
 ## In scope for bound and apart: frnn_q, reach2 and what begin_query of /traversal/visit.mako declares.
-## Config fields used: dim, components, periodic.
+## In scope for touches_packet: what /tree/packets.mako declares.
+## Config fields used: dim, components, periodic, work_group_size, ranks, radii.
+<%namespace name="lattice" file="/common/lattice.mako"/>
 <%def name="array(name)" filter="trim">
 global ${"frnn_record" if 2 <= dim <= 4 else "real"} *restrict ${name}
 </%def>
@@ -120,4 +122,32 @@ frnn_smaller(reach2, frnn_reach * frnn_reach)
 % endif
 % endfor
     const real ${name}apart = ${" + ".join(f"{name}d{k} * {name}d{k}" for k in range(dim))};
+</%def>
+
+<%def name="touches_packet(node)">
+    // frnn_hit: whether the box around the packet, as seen from the image, touches the box of the node. There is no node 0.
+    ${load("frnn_boxes", f"frnn_max(1, frnn_min({node}, frnn_last_node))", "frnn_node_")}
+% for k in range(dim):
+% if periodic:
+    const real frnn_image_offset${k} = ${lattice.translation(k, "frnn_t", "frnn_images") if periodic == "cell" else f"(real)frnn_t{k} * frnn_length{k}"};
+    const real frnn_gap${k} = frnn_between(
+        frnn_node_low${k} - frnn_packet_pad${k}, frnn_node_high${k} + frnn_packet_pad${k}, frnn_packet_low${k} - frnn_image_offset${k}, frnn_packet_high${k} - frnn_image_offset${k});
+% else:
+    const real frnn_gap${k} = frnn_between(frnn_node_low${k}, frnn_node_high${k}, frnn_packet_low${k}, frnn_packet_high${k});
+% endif
+% endfor
+    int frnn_hit = ${node} > 0 & ${" + ".join(f"frnn_gap{k} * frnn_gap{k}" for k in range(dim))} <= frnn_farthest;
+% if not (ranks and radii):
+    if (frnn_wide & frnn_hit) {
+        frnn_hit = 0;
+        for (int frnn_k = 0; frnn_k < ${work_group_size}; ++frnn_k) {
+% for k in range(dim):
+            const real frnn_position${k} = frnn_shared[${k * (work_group_size + 1)} + frnn_k]${f" - frnn_image_offset{k}" if periodic else ""};
+<% pad = f"frnn_packet_pad{k}" if periodic else "0" %>\
+            const real frnn_off${k} = frnn_outside(frnn_node_low${k} - ${pad}, frnn_node_high${k} + ${pad}, frnn_position${k});
+% endfor
+            frnn_hit |= ${" + ".join(f"frnn_off{k} * frnn_off{k}" for k in range(dim))} <= frnn_farthest;
+        }
+    }
+% endif
 </%def>

@@ -150,34 +150,6 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 % endif
 </%def>
 
-<%def name="touches(node)">
-    // frnn_hit: whether the box around the packet, as seen from the image, touches the box of the node. There is no node 0.
-    ${node_boxes.load("frnn_boxes", f"frnn_max(1, frnn_min({node}, frnn_last_node))", "frnn_node_")}
-% for k in range(dim):
-% if periodic:
-    const real frnn_image_offset${k} = ${lattice.translation(k, "frnn_t", "frnn_images") if periodic == "cell" else f"(real)frnn_t{k} * frnn_length{k}"};
-    const real frnn_gap${k} = frnn_between(
-        frnn_node_low${k} - frnn_packet_pad${k}, frnn_node_high${k} + frnn_packet_pad${k}, frnn_packet_low${k} - frnn_image_offset${k}, frnn_packet_high${k} - frnn_image_offset${k});
-% else:
-    const real frnn_gap${k} = frnn_between(frnn_node_low${k}, frnn_node_high${k}, frnn_packet_low${k}, frnn_packet_high${k});
-% endif
-% endfor
-    int frnn_hit = ${node} > 0 & ${" + ".join(f"frnn_gap{k} * frnn_gap{k}" for k in range(dim))} <= frnn_farthest;
-% if not (ranks and radii):
-    if (frnn_wide & frnn_hit) {
-        frnn_hit = 0;
-        for (int frnn_k = 0; frnn_k < ${work_group_size}; ++frnn_k) {
-% for k in range(dim):
-            const real frnn_position${k} = frnn_shared[${k * (work_group_size + 1)} + frnn_k]${f" - frnn_image_offset{k}" if periodic else ""};
-<% pad = f"frnn_packet_pad{k}" if periodic else "0" %>\
-            const real frnn_off${k} = frnn_outside(frnn_node_low${k} - ${pad}, frnn_node_high${k} + ${pad}, frnn_position${k});
-% endfor
-            frnn_hit |= ${" + ".join(f"frnn_off{k} * frnn_off{k}" for k in range(dim))} <= frnn_farthest;
-        }
-    }
-% endif
-</%def>
-
 <%def name="descend()">
     // In each round the group takes several nodes from the top of the stack and tests their descendants ${levels}
     // levels down. Nodes that are touched go to the stack, leaves to a list. The first round may go down by more
@@ -194,7 +166,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
         const int frnn_down = frnn_round ? ${levels} : frnn_first_down;
         const int frnn_taken_node = frnn_l >> frnn_down, frnn_which = frnn_l & (1 << frnn_down) - 1;
         const int frnn_child = frnn_taken_node < frnn_take ? (frnn_stack[frnn_height - 1 - frnn_taken_node] << frnn_down) + frnn_which : 0;
-        ${touches("frnn_child")}
+        ${node_boxes.touches_packet("frnn_child")}
         local uint *frnn_round_hits = frnn_hits + 2 * (frnn_round & 1);
         const int frnn_is_leaf = frnn_child >= frnn_leaves;
         if (frnn_hit) frnn_set_bit(frnn_round_hits + frnn_is_leaf, frnn_l);

@@ -20,6 +20,7 @@ from conftest import (
     rows_of,
     structure_of,
     takes_long_as_gpu,
+    tuned,
     with_tuning,
 )
 
@@ -126,7 +127,8 @@ def test_from_no_points(session, method_of):
 
 def test_the_method_is_chosen_again_for_far_more_points(session):
     """All pairs of what became a large cloud would never end; with fewer points, the first choice comes back."""
-    index = clfrnn.build_index(clouds.uniform(20, 3, seed=1), RADIUS, session=session)
+    fresh = tuned(session, auto={"pairs_in_loop": 1000})
+    index = clfrnn.build_index(clouds.uniform(20, 3, seed=1), RADIUS, session=fresh)
     first = index.method
     assert first == "brute_force"
     for n in (20_000, 20, 19_000):

@@ -101,7 +101,7 @@ def test_a_driver_that_ends_loops_sorts_nothing_unseen(session):
     index = clfrnn.build_index(EVEN, RADIUS, method="strips", session=small)
     for _ in range(3):
         assert_same(index.query(**FULL), EXPECTED[id(EVEN)])
-        assert index._lists.capacity.foreseen((None, index.radius, False, False)) >= PAIRS
+        assert index._lists.capacity.foreseen((None, index.radius, False, False, None)) >= PAIRS
     small.profile = dataclasses.replace(small.profile, loop_turns=1)
     with pytest.raises(clfrnn.NoDeviceError, match="sorting a row"):
         index.query(**FULL)
@@ -283,7 +283,7 @@ def test_a_list_that_nobody_looks_at_keeps_no_first_pass(session, monkeypatch):
 def test_no_memory_for_what_is_foreseen(index):
     """A pool in pieces, say: the list is made when its length is known."""
     index.update(SPARSE)
-    most = index._lists.capacity.foreseen((None, index.radius, False, False))
+    most = index._lists.capacity.foreseen((None, index.radius, False, False, None))
     with refusing(f"of {most:,} pairs") as refused:
         same_rows(index.query(), EXPECTED[id(SPARSE)])
     assert refused

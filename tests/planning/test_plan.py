@@ -13,7 +13,7 @@ from clfrnn.domain.period import PeriodicBox
 from clfrnn.methods import METHODS
 from clfrnn.planning import bucket_sort as buckets
 from clfrnn.planning import coarse_grid as coarse
-from clfrnn.planning import configs, images
+from clfrnn.planning import configs
 from clfrnn.planning import fenns as blocks
 from clfrnn.planning import primitives as plan
 from clfrnn.planning import traversal as walks
@@ -82,12 +82,12 @@ def all_configs(profile):
             yield plan.plan_row_sort(
                 *with_tuning(profile), dim=dim, real=real, by_distance=True, offset="int", **carried
             )
-            yield images.plan_images(*with_tuning(profile), dim=dim, real=real)
+            yield walks.plan_images(*with_tuning(profile), dim=dim, real=real)
             yield trees.plan_tree(*with_tuning(profile), dim=dim, real=real, periodic="box", leaves=256)
             yield packs.plan_tree_walk(*with_tuning(profile), dim=dim, real=real, periodic="box", leaf_size=32)
         for dim in (2, 3):
             yield packs.plan_tree_walk(*with_tuning(profile), dim=dim, real=real, periodic="cell", leaf_size=32)
-            yield images.plan_images(*with_tuning(profile), dim=dim, real=real, periodic="cell")
+            yield walks.plan_images(*with_tuning(profile), dim=dim, real=real, periodic="cell")
             yield walks.plan_walk(*with_tuning(profile), dim=dim, real=real, periodic="box", edges=True)
             yield coarse.plan_coarse(*with_tuning(profile), dim=dim, real=real, periodic="box")
             yield buckets.plan_buckets(*with_tuning(profile), dim=dim, real=real, periodic="box")

@@ -314,6 +314,7 @@ def test_pairs_are_measured_by_their_numbers(session, dtype, periodic, wide):
         queries=upload(queries),
         first_row=7,
         period=upload(period) if periodic else None,
+        periodic="box" if periodic else "",
         rooted=True,
     )
 

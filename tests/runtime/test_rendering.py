@@ -16,8 +16,9 @@ from clfrnn.functions import WalkFunction
 from clfrnn.methods import METHODS
 from clfrnn.planning import bucket_sort as buckets
 from clfrnn.planning import coarse_grid as coarse
-from clfrnn.planning import configs, primitives
+from clfrnn.planning import configs, nearest, primitives
 from clfrnn.planning import fenns as blocks
+from clfrnn.planning import traversal as walks
 from clfrnn.planning import tree_build as trees
 from clfrnn.planning import tree_traversal as packs
 from clfrnn.planning.configs import VisitVariant
@@ -109,7 +110,10 @@ CONFIGS = {
     "primitives/unpack_bytes": primitives.UnpackBytesConfig(work_group_size=64, items=4),
     "primitives/unpack_pairs": primitives.UnpackPairsConfig(work_group_size=64, items=8, word="int"),
     "primitives/permute_rows": primitives.PermuteRowsConfig(work_group_size=64, word="uint"),
-    "primitives/periodic_images": configs.PointConfig(work_group_size=1, dim=3, real="float"),
+    "primitives/periodic_images": walks.ImagesConfig(
+        work_group_size=1, dim=3, real="float", periodic="cell", placing_group=64
+    ),
+    "traversal/nearest_rows": nearest.RowConfig(work_group_size=64, dim=3, real="float", periodic="cell"),
     "primitives/gather": configs.PointConfig(work_group_size=64, dim=3, real="float"),
     "primitives/reduce": primitives.ReduceConfig(work_group_size=64, dim=3, real="float"),
     "first_pass/buffer_to_rows": primitives.BufferToRowsConfig(work_group_size=64, buffer_slots=12, offset="long"),
@@ -193,12 +197,16 @@ def render_all(stem, config):
     return [render(stem, config, function, VisitVariant()) for function in functions]
 
 
+#: Text of the library's own functions, which stands in no program by itself, and what it includes.
+ALONE = set().union(*(reach(f"traversal/{name}.mako") for name in ("functions", "nearest_heap", "nearest_registers")))
+
+
 def test_every_template_is_known():
     launched = {name.removesuffix(".cl.mako") for name in TEMPLATES if name.endswith(".cl.mako")}
 
     assert launched == set(CONFIGS)
     assert {stem.rpartition("/")[2] for stem in WALKS} == set(METHODS)
-    assert set().union(*(reach(f"{stem}.cl.mako") for stem in launched), {"traversal/functions.mako"}) == set(TEMPLATES)
+    assert set().union(*(reach(f"{stem}.cl.mako") for stem in launched), ALONE) == set(TEMPLATES)
 
 
 @pytest.mark.parametrize("stem", sorted(CONFIGS))

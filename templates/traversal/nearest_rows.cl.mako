@@ -1,7 +1,7 @@
 <%include file="/common/geometry.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="lattice" file="/common/lattice.mako"/>
-<%namespace name="nearest_image" file="/primitives/nearest_image.mako"/>
+<%namespace name="nearest_image" file="/common/nearest_image.mako"/>
 // Finds the rows of k nearest neighbors that are not full, and measures the vectors and shifts of rows.
 // Config fields used: work_group_size, dim, components, again, periodic, known.
 
