@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyopencl.array as cla
 
 from .host.memory import check_host_memory
 from .host.process import check_process
+from .host.turns import queue_lock
 
 __all__ = ["DeviceArray", "read_strided"]
 
@@ -56,9 +58,11 @@ class DeviceArray(cla.Array):  # type: ignore[misc]  # pyopencl is not read by m
         """
         check_process()
         check_host_memory(self.nbytes, "a copy in host memory")
-        if self.flags.forc:
-            return super().get(queue, ary)
-        host = read_strided(queue or self.queue, self)
+        queue = queue or self.queue
+        with contextlib.nullcontext() if queue is None else queue_lock(queue.int_ptr):
+            if self.flags.forc:
+                return super().get(queue, ary)
+            host = read_strided(queue, self)
         if ary is None:
             return host
         ary[...] = host

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from types import FunctionType
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["HasLock", "LockedIterator", "locked"]
+__all__ = ["HasLock", "LockedIterator", "locked", "queue_lock"]
 
 Class = TypeVar("Class", bound=type)
 Item = TypeVar("Item")
+
+
+#: the locks by the numbers of queues
+_of_queues: dict[int, AbstractContextManager[Any]] = {}
+
+
+def queue_lock(number: int) -> AbstractContextManager[Any]:
+    """The lock of a command queue, given its number, which one thread may take again.
+
+    A driver for GPUs (580.159) ends the process, in a thread of its own, when one thread reads an array while another
+    launches kernels on the same queue.
+    """
+    return _of_queues.setdefault(number, threading.RLock())
 
 
 class HasLock(Protocol):

@@ -18,6 +18,7 @@ import pyopencl.array as cla
 from ..errors import InvalidInputError
 from ..functions import WalkFunction, is_held
 from ..host.process import check_process
+from ..host.turns import queue_lock
 from ..planning.configs import KernelConfig, VisitVariant
 from ..planning.tuning import Tuning, default_tuning
 from .device import find_device, read_profile
@@ -125,7 +126,7 @@ class Session(Launcher, Memory):
         #: how often programs were forgotten, for those who hold kernels themselves
         self.forgotten = 0
         self._serials = itertools.count(_FIRST_SERIAL)
-        self._lock, self._process = threading.RLock(), os.getpid()
+        self._lock, self._process = queue_lock(queue.int_ptr), os.getpid()
         self.number = next(_NUMBERS)
         with Session._registering:
             Session.living.add(self)
