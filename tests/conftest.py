@@ -2,7 +2,9 @@
 
 ``CLFRNN_TEST_DEVICES`` selects ('pocl;intel:0', the grammar of PYOPENCL_TEST, which is honoured too),
 ``CLFRNN_TEST_SKIP`` leaves out devices whose 'platform|device|version' contains one of its ;-separated parts,
-``CLFRNN_TEST_POINTS`` sets the size of random clouds. Under Oclgrind a test fails when a report was printed.
+``CLFRNN_TEST_POINTS`` sets the size of random clouds. ``CLFRNN_TEST_SHARE`` runs one of so many cases of the large
+products, 8 where it is not set, of each test another one on each device; 1 runs all of them. Under Oclgrind a test fails
+when a report was printed.
 """
 
 import contextlib
@@ -14,6 +16,7 @@ import os
 import re
 import types
 import weakref
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +38,9 @@ ROOT = Path(__file__).parents[1]
 PROFILES = Path(__file__).parent / "profiles"
 
 POINTS = int(os.environ.get("CLFRNN_TEST_POINTS", "1200"))
+
+#: One of so many cases of a large product is run.
+SHARE = int(os.environ.get("CLFRNN_TEST_SHARE", "8"))
 
 #: PoCL compiles in less than half the time what it does not optimize, and in a tenth what is made for GPUs.
 POCL, POCL_FLAGS, NO_OPTIMIZING = "Portable Computing Language", "POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable"
@@ -100,6 +106,20 @@ def devices_to_open(*, optimized):
     return [(device, optimized) for device in devices()]
 
 
+def pytest_collection_modifyitems(config, items):
+    """Leave out most cases of tests that are marked as products; which ones follows from their names."""
+    cases = {}
+    for item in items:
+        if item.get_closest_marker("product"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left = set()
+    for found in cases.values():
+        found.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
+        left.update(found[-(-len(found) // SHARE) :])
+    config.hook.pytest_deselected(items=[item for item in items if item in left])
+    items[:] = [item for item in items if item not in left]
+
+
 def pytest_terminal_summary(terminalreporter):
     """Printed also with -q, so that a log says what was tested."""
     terminalreporter.write_line(f"OpenCL devices swept ({len(devices())}):")
@@ -109,6 +129,7 @@ def pytest_terminal_summary(terminalreporter):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "core: the conformance core, run on every device and driver")
+    config.addinivalue_line("markers", "product: one of many cases is run, see CLFRNN_TEST_SHARE")
     config.addinivalue_line("markers", "optimized: kernels are optimized on PoCL, too, as those of users are")
     config.addinivalue_line("markers", "oclgrind_expected: reports of Oclgrind do not fail this test")
     if not os.environ.get("CLFRNN_DEVICE") and devices():

@@ -9,6 +9,8 @@ from clfrnn.domain.cells import fit_cells, padded_radius
 from clfrnn.domain.lattice import periodic_cell
 from clfrnn.domain.period import EPSILON, SLACK
 
+pytestmark = pytest.mark.product
+
 REAL = {4: "float", 8: "double"}
 LATTICES = {
     "hexagonal": [[1, 0, 0], [0.5, 0.8660254, 0], [0, 0, 1.3]],

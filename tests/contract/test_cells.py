@@ -34,6 +34,8 @@ from clfrnn import reference
 from clfrnn.domain.lattice import periodic_cell
 from clfrnn.methods import METHODS
 
+pytestmark = pytest.mark.product
+
 N = min(80, POINTS)
 #: How many random cases each method searches: thousands where somebody asks for them.
 CASES = int(os.environ.get("CLFRNN_TEST_CELLS", "12"))

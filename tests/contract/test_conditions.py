@@ -24,6 +24,8 @@ from conftest import (
 import clfrnn
 from clfrnn import clouds, reference
 
+pytestmark = pytest.mark.product
+
 SIZE = min(POINTS, 260)
 RADIUS = {1: 0.05, 2: 0.19, 3: 0.3, 5: 0.6}
 

@@ -41,7 +41,7 @@ SUM_OF_IDS = clfrnn.NeighborFunction(
     arguments="global int *out", state="int sum = 0;", per_neighbor="sum += j + 1;", finish="out[i] = sum;"
 )
 
-pytestmark = pytest.mark.core
+pytestmark = [pytest.mark.core, pytest.mark.product]
 
 
 @pytest.fixture(params=sorted(METHODS))

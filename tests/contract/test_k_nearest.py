@@ -12,7 +12,7 @@ import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.methods import METHODS
 
-pytestmark = pytest.mark.core
+pytestmark = [pytest.mark.core, pytest.mark.product]
 
 N = min(240, POINTS)
 
