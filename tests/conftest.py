@@ -3,8 +3,8 @@
 ``CLFRNN_TEST_DEVICES`` selects ('pocl;intel:0', the grammar of PYOPENCL_TEST, which is honoured too),
 ``CLFRNN_TEST_SKIP`` leaves out devices whose 'platform|device|version' contains one of its ;-separated parts,
 ``CLFRNN_TEST_POINTS`` sets the size of random clouds. ``CLFRNN_TEST_SHARE`` runs one of so many cases of the large
-products, 8 where it is not set, of each test another one on each device; 1 runs all of them. Under Oclgrind a test fails
-when a report was printed.
+products, 8 where it is not set, and other cases on other devices; 1 runs all. Under Oclgrind a test fails when a
+report was printed.
 """
 
 import contextlib
