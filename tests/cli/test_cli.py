@@ -199,7 +199,7 @@ def test_verify_notices_a_window_that_is_too_narrow(place, narrowed, subnormals,
     for other in set(METHODS) - {"brute_force", "uniform_grid", "strips"}:
         monkeypatch.delitem(METHODS, other)  # the broken template is not theirs
 
-    status, printed = run("verify", "--device", place, "--points", 400, "--seed", 1)
+    status, printed = run("verify", "--device", place, "--points", 250, "--seed", 1)
 
     assert status == 1, printed
     assert "pairs missing, 0 too many; query" in printed
