@@ -18,10 +18,12 @@ for s in np.ndindex(3, 3):
     outline = (np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]) + shift) @ cell
     panel.plot(*outline.T, color="black" if not shift.any() else "lightgray", zorder=2 if not shift.any() else 1)
     panel.scatter(*(points + shift @ cell).T, s=14, color="black" if not shift.any() else "silver", zorder=3)
+
 angle = np.linspace(0, 2 * np.pi, 200)
 panel.plot(*(points[here][:, None] + radius * np.array([np.cos(angle), np.sin(angle)])), color="tab:red")
 for vector in found.vectors[row]:
     panel.plot(*np.transpose([points[here], points[here] + vector]), color="tab:red", linewidth=1)
+
 panel.set(aspect="equal", xlim=(-3, 7), ylim=(-2, 4))
 panel.set_title("the cell, its images, and the neighbors of one point", loc="left")
 figure.savefig("cell.png")

@@ -16,5 +16,6 @@ for panel, k in zip(panels, (1, 16), strict=True):
     dots = panel.scatter(*points[order].T, c=distances[order], s=3, linewidths=0, norm=LogNorm(1e-4, 0.2))
     panel.set(aspect="equal", xlim=(-1, 1), ylim=(-1, 1))
     panel.set_title(f"distance to neighbor number {k}", loc="left")
+
 figure.colorbar(dots, ax=panels, label="distance")
 figure.savefig("nearest_distances.png")
