@@ -195,7 +195,9 @@ def test_neighbors_that_meet_a_condition(session, method, queries):
 
 def test_a_condition_without_a_radius_in_a_box(session):
     with pytest.raises(clfrnn.InvalidInputError, match="radius: expected a number with where= in a periodic box"):
-        clfrnn.nearest([[0.0]], 1, box=[1.0], periodic=True, where=clfrnn.Condition("0"), session=session)
+        clfrnn.nearest(
+            np.zeros((1, 1), np.float32), 1, box=[1.0], periodic=True, where=clfrnn.Condition("0"), session=session
+        )
 
 
 def test_updates_and_device_arrays(session):
@@ -210,7 +212,7 @@ def test_updates_and_device_arrays(session):
 
 
 def test_the_result_unpacks_and_pickles_on_the_host(session):
-    found = clfrnn.nearest([[0.0, 0.0], [3.0, 4.0]], 1, session=session, vectors=True)
+    found = clfrnn.nearest(np.float32([[0, 0], [3, 4]]), 1, session=session, vectors=True)
     indices, distances = found
     assert indices is found.indices
     assert distances is found.distances
@@ -229,16 +231,16 @@ def test_k_that_is_no_number_of_neighbors(session, k):
 
 
 def test_what_is_refused(session):
-    index = clfrnn.build_index([[0.0, 0.0]], 1.0, session=session)
+    index = clfrnn.build_index(np.float32([[0, 0]]), 1.0, session=session)
     with pytest.raises(clfrnn.InvalidInputError, match="vectors: expected k"):
         index.nearest(vectors=True)
     with pytest.raises(clfrnn.InvalidInputError, match="row 1"):
-        clfrnn.nearest([[0.0, 0.0], [np.nan, 0.0]], 1, session=session)
+        clfrnn.nearest(np.float32([[0, 0], [np.nan, 0]]), 1, session=session)
     with pytest.raises(TypeError, match="unexpected option 'leaf'"):
-        clfrnn.nearest([[0.0, 0.0]], 1, session=session, leaf=3)
+        clfrnn.nearest(np.float32([[0, 0]]), 1, session=session, leaf=3)
     for name in ("points", "queries"):
         bad = cla.to_device(session.queue, np.float32([[0, 0], [np.inf, 0]]))
-        given = {"points": [[0.0, 0.0]] * 200, "queries": None} | {name: bad}
+        given = {"points": np.zeros((200, 2), np.float32), "queries": None} | {name: bad}
         with pytest.raises(clfrnn.InvalidInputError, match=f"{name}: expected finite numbers"):
             clfrnn.nearest(given["points"], 1, queries=given["queries"], session=session)
 
