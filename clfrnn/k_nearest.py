@@ -6,7 +6,7 @@ from typing import Any
 
 from .api import build
 from .arrays import is_device_array, is_scalar
-from .conditions import Condition
+from .conditions import Condition, parts_of
 from .errors import InvalidInputError
 from .inputs.arrays import check_context, fetch
 from .inputs.conditions import arrays_of
@@ -71,7 +71,7 @@ def nearest(
     The first search then reaches as far as a ball of an even cloud holds somewhat more than k points, and queries with
     fewer neighbors are searched again with wider and wider reaches, at last in a tree without any. Cost: that of
     building an index, one visit, and a wait for the number of these queries, for each reach; a wait for the bounds of
-    the points comes first. Even clouds take two reaches, uneven ones three or four.
+    the points comes first. Even clouds take two reaches, uneven ones more.
 
     Examples
     --------
@@ -89,6 +89,11 @@ def nearest(
                 session, points, queries, within, method=method, domain=(box, cell, periodic), options=options
             )
         domain = box, cell, periodic
+        if isinstance(where, Condition) and parts_of(where)[0].reads("r2"):
+            raise InvalidInputError(
+                "radius: expected a number with a condition that reads r2, got None, and without a radius there is no "
+                "r2; pass the largest distance of a neighbor, or write the condition without r2"
+            )
         search = UnboundedSearch(session, points, k, method=method, domain=domain, options=options, queries=queries)
         if where is not None and search.box is not None:
             raise InvalidInputError(

@@ -131,6 +131,8 @@ class UnboundedSearch:
     def _first_step(self) -> _Step:
         """The first search, and the waits for the bounds and the crowding of the points."""
         survey = self._bounds()
+        if not self.n:
+            return self._step_of_all(self.named or BruteForce(), survey, 0.0)
         reach = first_reach(
             self.session.tuning, n=self.n, k=self.k, low=survey.low, high=survey.high, lengths=self.lengths
         )

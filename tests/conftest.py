@@ -3,7 +3,7 @@
 ``CLFRNN_TEST_DEVICES`` selects ('pocl;intel:0', the grammar of PYOPENCL_TEST, which is honoured too),
 ``CLFRNN_TEST_SKIP`` leaves out devices whose 'platform|device|version' contains one of its ;-separated parts,
 ``CLFRNN_TEST_POINTS`` sets the size of random clouds. ``CLFRNN_TEST_SHARE`` runs one of so many cases of the large
-products, 8 where it is not set, and other cases on other devices; 1 runs all. Under Oclgrind a test fails when a
+products, 24 where it is not set, and other cases on other devices; 1 runs all. Under Oclgrind a test fails when a
 report was printed.
 """
 
@@ -40,7 +40,7 @@ PROFILES = Path(__file__).parent / "profiles"
 POINTS = int(os.environ.get("CLFRNN_TEST_POINTS", "1200"))
 
 #: One of so many cases of a large product is run.
-SHARE = int(os.environ.get("CLFRNN_TEST_SHARE", "8"))
+SHARE = int(os.environ.get("CLFRNN_TEST_SHARE", "24"))
 
 #: PoCL compiles in less than half the time what it does not optimize, and in a tenth what is made for GPUs.
 POCL, POCL_FLAGS, NO_OPTIMIZING = "Portable Computing Language", "POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable"

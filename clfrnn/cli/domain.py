@@ -39,6 +39,11 @@ def read_domain(path: Path, dim: int, given: dict[str, Any]) -> dict[str, Any]:
     if cell:
         return {"cell": _vectors(cell, dim), "periodic": flags}
     found = None if cell is not None else _cell_of(path, periodic)
+    if found is not None and dim != 3:
+        raise click.UsageError(
+            f"--cell: {printable(path.name)} has a cell of three dimensions, and the points have {dim}; leave the cell "
+            "out by --cell none"
+        )
     if found is not None:
         click.echo(f"cell     {' '.join(f'{each:g}' for row in found[0] for each in row)}, of {printable(path.name)}")
         return {"cell": found[0], "periodic": found[1] if flags is None else flags}
@@ -90,7 +95,10 @@ def _axes(given: str, dim: int) -> list[bool]:
     if given == "all":
         return [True] * dim
     words = given.split(",") if "," in given or given.isdecimal() else list(given)
-    places = ["xyzw".find(word) if word.isalpha() else int(word) if word in _DIGITS else -1 for word in words]
+    places = [
+        "xyzw".find(word) if word.isalpha() and len(word) == 1 else int(word) if word in _DIGITS else -1
+        for word in words
+    ]
     if not words or not all(0 <= place < dim for place in places):
         raise click.UsageError(
             f"--periodic: expected axes of points in {dim}D, as in {'xyzw'[: min(dim, 4)]} or "

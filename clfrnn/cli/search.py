@@ -29,8 +29,6 @@ _NEW = click.Path(dir_okay=False, path_type=Path)
 #: the blocks of long searches show progress.
 _SHARE, _MOST_BYTES = 4, 1 << 28
 
-#: How axes are numbered, from that of x on.
-
 #: The fields of a list, in the order in which they are written.
 _FIELDS = ("indices", "distances", "vectors", "shifts")
 

@@ -103,9 +103,15 @@ def _column(array: cla.Array) -> cla.Array:
 
 
 def fetch(session: Session, array: cla.Array) -> np.ndarray[Any, Any]:
-    """A device array in host memory, by its own queue or the session's, whatever its strides."""
-    queue = array.queue or session.queue
-    return array.get(queue=queue) if array.flags.forc else read_strided(queue, array)
+    """A device array in host memory, whatever its strides.
+
+    It is read on the session's own queue, whose lock is held: two sessions that read arrays of each other would wait
+    for each other for ever otherwise.
+    """
+    if array.queue is not None and array.queue != session.queue:
+        cl.enqueue_marker(session.queue, wait_for=[cl.enqueue_marker(array.queue)])
+        array.queue.flush()
+    return array.get(queue=session.queue) if array.flags.forc else read_strided(session.queue, array)
 
 
 def take_points(

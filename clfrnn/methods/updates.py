@@ -179,7 +179,8 @@ class PointUpdates:
             check_images(period, problem.radius, points.shape[0])
         if self._spacious is None:
             self._spacious = self._structure.session.with_spare_memory()
-        box = checks.newest_box()
+        # Boxes in a cell are those of its heights, which another cell has not.
+        box = checks.newest_box() if period is None or period.kind == "box" else None
         if bounds is None:
             bounds, box = self._read_bounds(points, period)
         corners = (problem.low, problem.high) if box is None else (box.low, box.high)

@@ -200,6 +200,21 @@ def test_a_condition_without_a_radius_in_a_box(session):
         )
 
 
+def test_a_condition_on_a_radius_that_there_is_not(session):
+    points = np.zeros((2, 3), np.float32)
+    where = clfrnn.Condition("d2 > r2 / 4")
+    with pytest.raises(clfrnn.InvalidInputError, match="radius: expected a number with a condition that reads r2"):
+        clfrnn.nearest(points, 1, where=where, session=session)
+    assert clfrnn.nearest(points, 1, radius=1.0, where=where, session=session).indices.get().tolist() == [[-1], [-1]]
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_no_points_in_a_box(session, method):
+    queries = clouds.uniform(5, 3, seed=1)
+    found = clfrnn.nearest(queries[:0], 2, queries=queries, box=(1, 1, 1), method=method, session=session)
+    assert (found.indices.get() == -1).all()
+
+
 def test_updates_and_device_arrays(session):
     points = clouds.uniform(N, 3, seed=1)
     index = clfrnn.build_index(cla.to_device(session.queue, points), 0.3, session=session)

@@ -119,6 +119,7 @@ def test_what_a_session_holds_is_given_back_before_anything_is_refused(session, 
         fresh.allocate(10, np.uint8, purpose="a test")
 
 
+@pytest.mark.product
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of addresses are those of Linux")
 @pytest.mark.parametrize("kind", ["lists", "arrays", "a list", "points"])
 def test_a_limit_of_the_process(session, kind):

@@ -17,6 +17,9 @@ Points = np.ndarray[Any, Any]
 #: What ase calls the format, by the end of a file's name.
 _FORMATS = {".gro": "gromacs", ".cif": "cif", ".vasp": "vasp", ".poscar": "vasp"}
 
+#: Endings that say that a file is of another format, whatever its name begins with.
+_OTHERS = frozenset({".npy", ".npz", ".csv", ".tsv", ".txt", ".dat", ".xyz", ".ply", ".gz"})
+
 #: How the names of files of VASP begin, which have no ending.
 _OF_VASP = ("POSCAR", "CONTCAR")
 
@@ -30,7 +33,10 @@ class _Frame(NamedTuple):
 
 def _format(path: Path) -> str | None:
     """What ase calls the format of a file, or None where it is not one of these."""
-    return "vasp" if path.name.upper().startswith(_OF_VASP) else _FORMATS.get(path.suffix.lower())
+    suffix = path.suffix.lower()
+    if suffix in _FORMATS or suffix in _OTHERS:
+        return _FORMATS.get(suffix)
+    return "vasp" if path.name.upper().startswith(_OF_VASP) else None
 
 
 def is_crystal(path: Path) -> bool:
