@@ -18,6 +18,7 @@ from conftest import (
     rows_of,
     same_rows,
     takes_long_as_gpu,
+    tuned,
     with_slots,
 )
 
@@ -323,3 +324,17 @@ def test_more_pairs_than_foreseen_and_other_sessions(session):
         )
         for each in (session, other):
             assert_counts(clfrnn.build_index(points, 0.2, session=each).count(where=condition), expected)
+
+
+def test_blocks_of_sorted_queries_know_their_numbers(session):
+    """A block of queries that are sorted into cells may get a copy, in which they have other numbers."""
+    one = tuned(as_gpu(session), grid={"many_queries": 1, "least_to_sort_for": 0})
+    points, queries = clouds.uniform(SIZE, 3, seed=1), clouds.uniform(SIZE, 3, seed=2)
+    active = np.random.default_rng(3).random(SIZE) < 0.5
+    index = clfrnn.build_index(points, 0.2, method="strips", session=one)
+    expected = reference.neighbors(points, 0.2, queries=queries, where=lambda i, *_: active[i])
+    for expression in ("active[i]", "active[i] && j >= 0"):
+        where = clfrnn.Condition(expression, active=active)
+        parts = list(index.query_blocks(queries, where=where, max_bytes=SIZE * 8, distances=True))
+        assert len(parts) > 2
+        same_rows(joined(parts), expected)

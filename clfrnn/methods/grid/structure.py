@@ -182,9 +182,13 @@ class GridStructure(SearchStructure):
         return (np.int32(m), placed.base_data)
 
     def part_of(self, request: QueryRequest, first: int, end: int) -> QueryRequest:
-        """A range of sorted queries gets a copy of its own, as a walk over the copy of all would visit them all."""
+        """A range of sorted queries gets a copy of its own, as a walk over the copy of all would visit them all.
+
+        Queries have other numbers there, so none is made for a condition that reads these.
+        """
         whole = super().part_of(request, first, end)
-        if not (request.reads_copy and request.divisible):
+        by_number = request.where is not None and request.where.code.reads("i")
+        if by_number or not (request.reads_copy and request.divisible):
             return whole
         try:
             queries, radii = (
