@@ -7,26 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-import numpy as np
 import pyopencl.array as cla
 
 import clfrnn
 
+from .benchmarks.common import conditions
 from .named import is_uniform, milliseconds
 from .provenance import say
 
-__all__ = ["conditions", "print_conditions"]
-
-
-def conditions(session: clfrnn.Session, n: int, radius: float) -> dict[str, clfrnn.Condition | None]:
-    """Without a condition, and conditions by their texts; the last two count half of the pairs and seven eighths."""
-    kind = cla.to_device(session.queue, np.random.default_rng(1).integers(0, 2, n).astype(np.int32))
-    return {
-        "plain": None,
-        "1": clfrnn.Condition("1"),
-        "kind[i] != kind[j]": clfrnn.Condition("kind[i] != kind[j]", kind=kind),
-        "d2 > inner2": clfrnn.Condition("d2 > inner2", inner2=radius * radius / 4),
-    }
+__all__ = ["print_conditions"]
 
 
 def print_conditions(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]], method: str) -> None:

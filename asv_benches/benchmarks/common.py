@@ -218,3 +218,14 @@ class Uniform(Search):
     """The same over uniform clouds with the default method: enough where the walk is not what is measured."""
 
     params = (list(PLATFORMS), ["strips"], ["uniform"], NUMBERS, [50])
+
+
+def conditions(session: clfrnn.Session, n: int, radius: float) -> dict[str, clfrnn.Condition | None]:
+    """Without a condition, and conditions by their texts; the last two count half of the pairs and seven eighths."""
+    kind = cla.to_device(session.queue, np.random.default_rng(1).integers(0, 2, n).astype(np.int32))
+    return {
+        "plain": None,
+        "1": clfrnn.Condition("1"),
+        "kind[i] != kind[j]": clfrnn.Condition("kind[i] != kind[j]", kind=kind),
+        "d2 > inner2": clfrnn.Condition("d2 > inner2", inner2=radius * radius / 4),
+    }

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from asv_benches.conditions import conditions
-
-from .common import PLATFORMS, Uniform
+from .common import PLATFORMS, Uniform, conditions
 
 TEXTS = ["plain", "1", "kind[i] != kind[j]", "d2 > inner2"]
 
