@@ -23,6 +23,7 @@ from clfrnn import clouds
 from clfrnn.errors import ClfrnnError
 from clfrnn.index import Index
 from clfrnn.inputs.deferred_checks import DeferredChecks
+from clfrnn.methods import METHODS
 from clfrnn.methods.grid.cost_model import SideCost, cost_of_sides, prices_for, rank_sides, sides_to_try
 from clfrnn.methods.grid.plan import CellPlan
 from clfrnn.methods.grid.strips import StripsStructure, plan_strips
@@ -117,7 +118,8 @@ def measure(session: clfrnn.Session, cloud: Cloud) -> tuple[list[Measured | None
 def _index_of(session: clfrnn.Session, problem: Problem, plan: CellPlan, points: cla.Array) -> Index:
     """The index by strips of a plan."""
     checks = DeferredChecks(session, dtype=points.dtype, dim=problem.dim, radius=problem.radius, box=problem.box)
-    return Index("strips", StripsStructure(session, problem, checks, plan, points=points, bounds=None))
+    structure = StripsStructure(session, problem, checks, plan, points=points, bounds=None)
+    return Index(METHODS["strips"], structure, has_box=False, chosen=False)
 
 
 def print_times(session: clfrnn.Session, n: int) -> list[Measured]:

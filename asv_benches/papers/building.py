@@ -33,4 +33,4 @@ def build_by(method: Method, session: clfrnn.Session, points: cla.Array, radius:
         why="asked for with a plan of its own",
     )
     checks = DeferredChecks(session, dtype=points.dtype, dim=dim, radius=own, box=None, points=bounds)
-    return Index(method.name, method.build(session, problem, checks, points, bounds))
+    return Index(method, method.build(session, problem, checks, points, bounds), has_box=False, chosen=False)
