@@ -17,7 +17,6 @@ from .lists.query import ListArguments, query_blocks, query_list
 from .lists.state import ListState
 from .methods import Method
 from .methods.structure import SearchStructure
-from .methods.traversal import Traversal
 from .methods.updates import PointUpdates
 from .queries.count_nearest import NearestArguments, count_neighbors, find_nearest
 from .queries.explain import explain
@@ -57,10 +56,6 @@ class Index(IndexedPoints):
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("an index lies on a device and cannot be pickled; pickle the points and build it again")
-
-    @property
-    def _traversal(self) -> Traversal:
-        return self._updates.traversal
 
     @property
     def method(self) -> str:

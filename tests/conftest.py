@@ -2,7 +2,7 @@
 
 ``CLFRNN_TEST_DEVICES`` selects ('pocl;intel:0', the grammar of PYOPENCL_TEST, which is honoured too),
 ``CLFRNN_TEST_SKIP`` leaves out devices whose 'platform|device|version' contains one of its ;-separated parts,
-``CLFRNN_TEST_POINTS`` sets the size of random clouds. ``CLFRNN_TEST_SHARE`` runs one of so many cases of the large
+``CLFRNN_TEST_POINTS`` sets the size of random clouds. ``CLFRNN_TEST_SHARE`` runs one case of that number of the large
 products, 24 where it is not set, and other cases on other devices; 1 runs all. Under Oclgrind a test fails when a
 report was printed.
 """
@@ -39,7 +39,7 @@ PROFILES = Path(__file__).parent / "profiles"
 
 POINTS = int(os.environ.get("CLFRNN_TEST_POINTS", "1200"))
 
-#: One of so many cases of a large product is run.
+#: One case of this number is run of a large product.
 SHARE = int(os.environ.get("CLFRNN_TEST_SHARE", "24"))
 
 #: PoCL compiles in less than half the time what it does not optimize, and in a tenth what is made for GPUs.

@@ -13,6 +13,7 @@ from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..host.turns import locked
 from ..methods.traversal import Traversal
+from ..methods.updates import PointUpdates
 from ..primitives.fill import clear
 from ..runtime.session import Session
 from .reorder import reorder
@@ -25,10 +26,11 @@ class IndexedPoints:
     """The part of :class:`clfrnn.Index` that searches nothing."""
 
     _session: Session
+    _updates: PointUpdates
 
     @property
     def _traversal(self) -> Traversal:
-        raise NotImplementedError
+        return self._updates.traversal
 
     @property
     def session(self) -> Session:

@@ -9,6 +9,8 @@ import clfrnn
 from clfrnn import reference
 from clfrnn.methods import METHODS
 
+pytestmark = pytest.mark.product
+
 N = min(60, POINTS)
 CELLS = {
     2: {"hexagonal": [[1, 0], [0.5, 0.8660254]], "skewed": [[1, 0], [2.3, 0.8]]},
