@@ -1,6 +1,7 @@
 <%include file="/common/geometry.mako"/>
 <%namespace name="visit" file="/traversal/visit.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>\
 // Runs a function for every neighbor of each query, by a test of every point.
 // Launch: one work-item per query, groups of ${work_group_size}. With `tile`, points pass through local memory, ${tile}
 // at a time, and all queries of a group test each tile.
@@ -11,7 +12,7 @@
 <%def name="arguments()">
     const int frnn_n, global const real *restrict frnn_points
 % if periodic:
-    , global const real *restrict frnn_images
+    , ${lattice.array("frnn_")}
 % endif
 </%def>
 

@@ -51,6 +51,11 @@ class PeriodicBox:
         return tuple(FARTHEST[real] / 2 * length if length else math.inf for length in self.lengths)
 
     @property
+    def has_images(self) -> bool:
+        """Whether any axis repeats."""
+        return True
+
+    @property
     def spans(self) -> tuple[float, ...]:
         """How far apart the images of a point lie along each axis, so that squares of these may be added."""
         return self.lengths

@@ -46,6 +46,8 @@ def pack_box(box: PeriodicBox, low: tuple[float, ...], real: str, dtype: np.dtyp
     Those of a cell are the same of heights, with the growth of windows in the spare lanes of the padding, and the
     lattice vectors.
     """
+    if box.kind == "systems":  # each has a table
+        return ()
     lengths, first = (pack_lanes(values, dtype, 0) for values in (box.lengths, low))
     pads = pack_lanes(box.pads(low, real), dtype, box.growth)
     with np.errstate(over="ignore"):  # an edge that overflows is never crossed

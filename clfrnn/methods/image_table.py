@@ -9,13 +9,15 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..domain.period import PeriodicBox
+from ..domain.systems import Systems
 from ..primitives.periodic_images import measure_images, period_numbers, place_points
 from ..primitives.readback import PendingBox
 from ..primitives.reduce import bounding_box, box_and_images
 from ..runtime.scratch import Scratch
+from ..primitives.system_tables import SystemTables
 from ..runtime.session import Session
 
-__all__ = ["ImageTable"]
+__all__ = ["ImageTable", "image_table"]
 
 
 class ImageTable:
@@ -62,3 +64,11 @@ class ImageTable:
         del found  # the pool gives its memory to the new one
         period, box = self.period_at(starts), self._box
         return measure_images(self._session, period, bounds, dim=len(box.lengths), periodic=box.kind)
+
+
+def image_table(session: Session, box: PeriodicBox, dtype: np.dtype[Any]) -> ImageTable | SystemTables:
+    """The image table of a domain: for many systems the one that was made with them."""
+    if isinstance(box, Systems):
+        found: SystemTables = box.placing
+        return found
+    return ImageTable(session, box, dtype)

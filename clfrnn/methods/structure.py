@@ -23,7 +23,7 @@ from ..primitives.reduce import bounding_box
 from ..runtime.program import Kernel
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
-from .image_table import ImageTable
+from .image_table import image_table
 
 __all__ = ["Readers", "SearchStructure"]
 
@@ -53,7 +53,7 @@ class SearchStructure(abc.ABC):
     def __init__(self, session: Session, problem: Problem, checks: DeferredChecks) -> None:
         self.session, self.problem, self.checks = session, problem, checks
         self.dtype = DTYPE_OF[problem.real]
-        self.image_table = None if problem.box is None else ImageTable(session, problem.box, self.dtype)
+        self.image_table = None if problem.box is None else image_table(session, problem.box, self.dtype)
 
     @property
     def plan(self) -> Any:

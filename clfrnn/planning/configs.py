@@ -75,8 +75,12 @@ class PointConfig(KernelConfig):
     def names(self) -> dict[str, Any]:
         """The fields, the length of ``real_vec`` as a number and as a suffix, and the suffix of each coordinate."""
         suffix = "" if self.vector_length == 1 else str(self.vector_length)
+        periodic = getattr(self, "periodic", "")
         return {
             **super().names(),
+            # whether points are placed by heights, as in a cell, and whether each has a system with a box of its own
+            "skewed": periodic in ("cell", "systems"),
+            "batched": periodic == "systems",
             "lanes": suffix,
             "vector_length": self.vector_length,
             "components": components(self.dim),

@@ -155,7 +155,7 @@ def plan_block(profile: DeviceProfile, tuning: Tuning, *, problem: Problem, grid
     items = max(own / 2, wanted / numbers.tile_points_of_item[-1], profile.simd_width)
     size = 1 if cpu else group_size(profile, min(numbers.widest_group, 1 << math.ceil(math.log2(items))))
     tiles = numbers.tile_points_alone if cpu else numbers.tile_points_of_item
-    serves = profile.loop_turns is None and not covers_many_images(problem, grid)
+    serves = profile.loop_turns is None and problem.periodic != "systems" and not covers_many_images(problem, grid)
     block = functools.partial(_block, profile, tuning, problem=problem, border=border)
     while size and serves:
         configs = (block(size=size, tile=size * each) for each in tiles)
@@ -178,6 +178,8 @@ def why_no_tiles(profile: DeviceProfile, problem: Problem, grid: CellGrid) -> st
     """The reason, in words, why :func:`plan_block` has planned no tiles."""
     if profile.loop_turns is not None:
         return "the driver bounds loops"
+    if problem.periodic == "systems":
+        return "each query finds the images of its own system"
     if covers_many_images(problem, grid):
         return "the radius reaches over very many images of the box"
     return "what a cell's queries see does not fit local memory"

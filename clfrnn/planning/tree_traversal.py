@@ -204,7 +204,8 @@ def _tree_walk(
     # Smaller bands take more local memory.
     local_memory = max(packed.local_memory, packed.ranked(tuning).local_memory)
     fits = local_memory <= profile.usable_local_memory and packed.work_group_size >= _LEAST_PACK
-    return packed if profile.kind == "gpu" and fits else alone
+    # A packet goes through the images of one box.
+    return packed if profile.kind == "gpu" and fits and periodic != "systems" else alone
 
 
 def _chunk(tuning: Tuning, band: int, leaf_size: int, dim: int) -> int:

@@ -11,6 +11,7 @@ import pyopencl.array as cla
 from ..arrays import REAL_OF
 from ..domain.lattice import PeriodicCell
 from ..domain.period import SLACK, PeriodicBox
+from ..domain.systems import Systems
 from ..planning.traversal import plan_images
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
@@ -82,6 +83,9 @@ def place_in(session: Session, box: PeriodicBox | None, points: cla.Array) -> cl
 
     In a cell it waits for a copy of the cell's numbers.
     """
+    if isinstance(box, Systems):
+        heights: cla.Array = box.placing.lay_out(points)
+        return heights
     if box is None or box.kind != PeriodicCell.kind:
         return points
     period, copied = period_numbers(session, box, (0.0,) * len(box.lengths), points.dtype)

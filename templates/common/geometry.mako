@@ -34,7 +34,7 @@ ${record}.s${k}${"" if loop.last else ", "}\
 % for k, component in enumerate(components):
 % if k and image == "along":
     const int frnn_s${k} = 0;
-    const real frnn_d${k} = ${f"(frnn_p{k} - frnn_q{component}) + frnn_displacement{k}" if periodic == "cell" else f"frnn_p{k} - frnn_q{component}"};
+    const real frnn_d${k} = ${f"(frnn_p{k} - frnn_q{component}) + frnn_displacement{k}" if skewed else f"frnn_p{k} - frnn_q{component}"};
 % else:
     int frnn_s${k} = frnn_base${k};
     real frnn_d${k} = (frnn_p${k} - frnn_q${component}) + frnn_displacement${k};
@@ -45,7 +45,7 @@ ${record}.s${k}${"" if loop.last else ", "}\
 % endif
 % if image == "any":
     if (!frnn_all_in_box) {
-% if periodic == "cell":
+% if skewed:
         const real_vec frnn_candidate_height = frnn_heights((real_vec)(${", ".join(f"frnn_p{k}" for k in range(dim))}), frnn_images);
 % for k in range(dim):
         frnn_s${k} -= frnn_image(frnn_candidate_height.s${k}, frnn_images[${3 * dim + k}], frnn_images[${2 * dim + k}]);

@@ -5,8 +5,11 @@
 ## the pad of coordinates and heights; the pad of the farthest queries that tiles serve; for each axis the pad of a query for
 ## each unit of its height, the largest height at which images are distinguished, and the lowest and the highest height of
 ## points; the normals, and the lattice vectors, zeros where an axis is not periodic.
+## Many systems have a table each, `batched`: behind the lattice vectors come the displacements of heights, and of positions, by
+## which each system lies in a slot of its own. These tables, the image tables of systems, lie in one array of numbers. It
+## begins with eight ints, of which the first is where the tables begin, in numbers; behind them is the system of each point.
 ## In scope for begin_query: frnn_q, frnn_reach and frnn_images.
-## Config fields used: dim, periodic, foreign, inline, images.
+## Config fields used: dim, periodic, skewed, batched, foreign, inline, images.
 <%def name="growth(numbers)" buffered="True" filter="trim">${numbers}[${7 * dim + 1}]</%def>
 <%def name="pad(numbers)" buffered="True" filter="trim">${numbers}[${7 * dim + 2}]</%def>
 <%def name="far_pad(numbers)" buffered="True" filter="trim">${numbers}[${7 * dim + 3}]</%def>
@@ -20,13 +23,51 @@
 ${f"{numbers}[{11 * dim + 4 + dim * dim + dim * axis + k}]" if numbers else f"frnn_vector{axis}.s{k}"}
 </%def>
 
+<%def name="displacement(k, numbers)" buffered="True" filter="trim">${numbers}[${11 * dim + 4 + 2 * dim * dim + k}]</%def>
+<%def name="moved(k, numbers)" buffered="True" filter="trim">${numbers}[${12 * dim + 4 + 2 * dim * dim + k}]</%def>
+
+<%def name="array(name)" filter="trim">
+## The parameter that holds the image table, or the tables of all systems.
+global const real *restrict ${name}${"tables" if batched else "images"}
+</%def>
+
+<%def name="choose_table(name, i)" filter="trim">
+## The image table of the system of point i.
+% if batched:
+${table_of(name, f"((global const int *){name}tables)[8 + {i}]")}
+% endif
+</%def>
+
+<%def name="table_of(name, system)" buffered="True" filter="trim">
+global const real *restrict ${name}images =
+        ${name}tables + ((global const int *)${name}tables)[0] + (size_t)(${system}) * ${2 * dim * dim + 13 * dim + 4};
+</%def>
+
+<%def name="period_of(tables, system)" filter="trim">
+## The image table of a system, which begins as a period does: see /primitives/periodic_images.cl.mako.
+global const real *restrict period =
+            ${tables} + ((global const int *)${tables})[0] + (size_t)(${system}) * ${2 * dim * dim + 13 * dim + 4};
+</%def>
+
+<%def name="normal_of_period(axis, k)" buffered="True" filter="trim">
+period[${(11 * dim + 4 if batched else 6 * dim) + axis * dim + k}]
+</%def>
+<%def name="vector_of_period(axis, k)" buffered="True" filter="trim">
+period[${(11 * dim + 4 if batched else 6 * dim) + (dim + axis) * dim + k}]
+</%def>
+
 <%def name="sum_of(terms)" buffered="True" filter="trim">
 ## The terms are added from the left, as the contract says of translations.
+% if len(terms) == 1:
+${terms[0]}
+% else:
 ${"(" * (len(terms) - 2)}${terms[0]} + ${terms[1]}${"".join(f") + {term}" for term in terms[2:])}
+% endif
 </%def>
 
 <%def name="height(axis, coordinates, numbers)" buffered="True" filter="trim">
-${sum_of([f"{normal(axis, k, numbers)} * {coordinate}" for k, coordinate in enumerate(coordinates)])}
+<% terms = [f"{normal(axis, k, numbers)} * {coordinate}" for k, coordinate in enumerate(coordinates)] %>\
+${f"({sum_of(terms)}) + {displacement(axis, numbers)}" if batched else sum_of(terms)}
 </%def>
 
 <%def name="translation(k, turns, numbers)" buffered="True" filter="trim">
@@ -44,7 +85,7 @@ real_vec frnn_heights(const real_vec p, global const real *restrict numbers)
 
 <%def name="placed(p, numbers='frnn_images')" buffered="True" filter="trim">
 ## The coordinates by which a point is placed: its heights in a cell, and its own coordinates otherwise.
-${f"frnn_heights({p}, {numbers})" if periodic == "cell" else p}
+${f"frnn_heights({p}, {numbers})" if skewed else p}
 </%def>
 
 <%def name="begin_query()">

@@ -4,7 +4,7 @@
 ## Config fields used: dim, components, periodic.
 <%namespace name="lattice" file="/common/lattice.mako"/>
 <%def name="differences()">
-% if periodic == "cell":
+% if skewed:
     ${differences_in_cell()}
 % else:
 % for k, component in enumerate(components):
@@ -38,7 +38,7 @@
     real ${", ".join(f"plain{k} = p.s{k} - q.s{k}, d{k} = plain{k}" for k in dims)}, least = INFINITY;
     int ${", ".join(f"s{k} = 0" for k in dims)};
 % for axis in dims:
-    const real height${axis} = ${lattice.sum_of([f"period[{(6 + axis) * dim + k}] * plain{k}" for k in dims])};
+    const real height${axis} = ${lattice.sum_of([f"{lattice.normal_of_period(axis, k)} * plain{k}" for k in dims])};
     const int turns${axis} = (int)fmin(fmax(rint(-height${axis} * period[${dim + axis}]), (real)-FRNN_FARTHEST), (real)FRNN_FARTHEST);
     const int beside${axis} = period[${axis}] > 0;
 % endfor
@@ -46,7 +46,7 @@
     for (int turn${axis} = turns${axis} - beside${axis}; turn${axis} <= turns${axis} + beside${axis}; ++turn${axis}) {
 % endfor
 % for k in dims:
-        const real other${k} = plain${k} + (${lattice.sum_of([f"(real)turn{axis} * period[{(6 + dim + axis) * dim + k}]" for axis in dims])});
+        const real other${k} = plain${k} + (${lattice.sum_of([f"(real)turn{axis} * {lattice.vector_of_period(axis, k)}" for axis in dims])});
 % endfor
         const real far = ${" + ".join(f"other{k} * other{k}" for k in dims)};
         if (far < least) {

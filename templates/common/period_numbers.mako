@@ -75,7 +75,7 @@
 <%def name="widest_reach(k, reach, array)" filter="trim">
 ## The largest reach on axis k, rounding included, of any query that lies at most 32 lengths from the box.
 <% start = f"{array}[{3 * dim + k}]" %>\
-% if periodic == "cell":
+% if skewed:
 (${reach} * ${lattice.growth(array)} + ${array}[${4 * dim + k}] + ${lattice.far_pad(array)})
 % elif periodic:
 (${reach} * (1 + 8 * FRNN_EPSILON) + ${array}[${4 * dim + k}]
@@ -87,7 +87,7 @@
 
 <%def name="is_far()" filter="trim">
 ## Whether the query lies more than 32 lengths from the box; in a cell, also whether its pad exceeds that of such queries.
-% if periodic == "cell":
+% if skewed:
 !(${" & ".join(f"fabs(frnn_heights(frnn_q, frnn_images).s{k} - frnn_images[{3 * dim + k}]) * frnn_images[{dim + k}] <= 32" for k in range(dim))}
     & ${lattice.sum_of([f"{lattice.weight(k, 'frnn_images')} * fabs(frnn_heights(frnn_q, frnn_images).s{k})" for k in range(dim)])} <= ${lattice.far_pad("frnn_images")})
 % else:

@@ -22,14 +22,14 @@ int frnn_nth_image(const int n, const int before)
     return n == 0 ? 0 : before + n - 1 + (before + n - 1 >= 0);
 }
 % endif
-% if periodic == "cell":
+% if skewed:
 ${lattice.functions()}
 % endif
 </%def>
 
 <%def name="position(k)" buffered="True" filter="trim">
 ## The query's coordinate, or its height in a cell, on axis k.
-${f"frnn_height.s{k}" if periodic == "cell" else f"frnn_q{components[k]}"}
+${f"frnn_height.s{k}" if skewed else f"frnn_q{components[k]}"}
 </%def>
 
 <%def name="load_box(array)">
@@ -43,6 +43,8 @@ ${f"frnn_height.s{k}" if periodic == "cell" else f"frnn_q{components[k]}"}
 <%def name="idle_condition()"><%
     """When the whole launch has nothing to do, because points lie in the box or do not; "" where that never happens."""
     compared = {"in_box": "==", "wraps_once": "==", "out_of_box": "!="}.get(images)
+    if batched:  # the same of all systems
+        return f"frnn_tables[((global const int *)frnn_tables)[0] + {7 * dim}] {compared} 0" if compared else ""
     return f"frnn_images[{7 * dim}] {compared} 0" if compared else ""
 %></%def>
 
@@ -57,14 +59,17 @@ ${f"frnn_height.s{k}" if periodic == "cell" else f"frnn_q{components[k]}"}
 ## Declares for each axis: frnn_reach, the radius of the window with its pad; frnn_inside, the position of the query's
 ## image in the box; frnn_own, the number of the image in which the query lies; and frnn_before and frnn_behind, the
 ## first and the last image that the window meets. frnn_near says whether the query can have neighbors.
-% if periodic == "cell":
+% if batched:
+    ${lattice.table_of("frnn_", "frnn_query_systems[i]") if foreign else lattice.choose_table("frnn_", "i")}
+% endif
+% if skewed:
 ${lattice.begin_query()}
 % endif
 % if images == "wraps_once":
     // All points lie in the box, and every window is shorter than the box. The numbers of the box are arguments by
     // value, which cost neither loads nor registers. See /grid/cell_window.mako.
 % for k in range(dim):
-% if periodic == "cell":
+% if skewed:
     const real frnn_reach${k} = frnn_reach + frnn_reach * frnn_pads.s3 + frnn_pads.s${k};
 % else:
     const real frnn_reach${k} = frnn_reach * (1 + 8 * FRNN_EPSILON) + frnn_pads.s${k};
@@ -75,8 +80,8 @@ ${lattice.begin_query()}
     ${load_box("frnn_images")}
     int frnn_near = 1;
 % for k, component in enumerate(components):
-    const real frnn_reach${k} = ${"frnn_padded" if periodic == "cell" else "frnn_reach * (1 + 8 * FRNN_EPSILON)"} + frnn_images[${4 * dim + k}]\
-% if foreign and periodic != "cell":
+    const real frnn_reach${k} = ${"frnn_padded" if skewed else "frnn_reach * (1 + 8 * FRNN_EPSILON)"} + frnn_images[${4 * dim + k}]\
+% if foreign and not skewed:
  + (frnn_length${k} > 0 ? 8 * FRNN_EPSILON * fabs(frnn_q${component}) : 0)\
 % endif
 ;
@@ -89,13 +94,13 @@ ${lattice.begin_query()}
     // The reach on each axis has a pad that grows with the coordinates, as rounding does. The windows of most queries
     // lie in the box; these queries need nothing else.
     const int frnn_all_in_box = ${{"in_box": "1", "out_of_box": "0"}.get(images, f"frnn_images[{7 * dim}] != 0")};
-% if periodic != "cell":
+% if not skewed:
     const real frnn_padded = frnn_reach * (1 + 8 * FRNN_EPSILON);
 % endif
     int frnn_window_in_box = 1;
 % for k, component in enumerate(components):
     const real frnn_reach${k} = frnn_padded + frnn_images[${4 * dim + k}]\
-% if (foreign or inline) and periodic != "cell":
+% if (foreign or inline) and not skewed:
  + (frnn_images[${k}] > 0 ? 8 * FRNN_EPSILON * fabs(frnn_q${component}) : 0)\
 % endif
 ;
@@ -130,7 +135,7 @@ ${lattice.begin_query()}
 
 <%def name="is_near(k, x, inverse)" buffered="True" filter="trim">
 ## Whether x is so near on axis k that images are distinguished there.
-${f"fabs({x}) <= {lattice.most(k, 'frnn_images')}" if periodic == "cell" else f"fabs({x} - frnn_start{k}) * {inverse} <= FRNN_FARTHEST"}
+${f"fabs({x}) <= {lattice.most(k, 'frnn_images')}" if skewed else f"fabs({x} - frnn_start{k}) * {inverse} <= FRNN_FARTHEST"}
 </%def>
 
 <%def name="displace(turns, numbers='frnn_images')">
@@ -174,11 +179,11 @@ ${f"fabs({x}) <= {lattice.most(k, 'frnn_images')}" if periodic == "cell" else f"
 % endif
     const real frnn_seen${k} = frnn_inside${k} - (real)frnn_t${k} * frnn_length${k};
     const int frnn_base${k} = frnn_t${k} + frnn_own${k};
-% if periodic != "cell":
+% if not skewed:
     const real frnn_displacement${k} = (real)frnn_base${k} * frnn_length${k};
 % endif
 % endfor
-% if periodic == "cell":
+% if skewed:
     ${displace("frnn_base")}
 % endif
 % if not foreign:

@@ -94,6 +94,7 @@ void sort_coarse(const int n, const int inverse_row, const real widest, global c
     const int i = get_global_id(0);
     if (i >= n) return;
     const real_vec p = ${geometry.load("points", "i")};
+    ${lattice.choose_table("", "i")}
     ${binning_steps.cell("p", "inverse_row")}
     ${binning_steps.seen_from_other_cells(range(dim))}
     const int border = ${" | ".join(f"seen{k}" for k in range(dim))};

@@ -61,12 +61,12 @@
 <%def name="accept(place, slot)">
     // Writes the place of a candidate to a slot of the tile, if the candidate may be seen. A point that is NaN may be seen.
     const frnn_record frnn_one = frnn_sorted[${place}];
-% if periodic == "cell":
+% if skewed:
     const real_vec frnn_one_height = frnn_heights(${geometry.point_of("frnn_one")}, frnn_images);
 % endif
     int frnn_seen = 1;
 % for k in range(dim):
-<% one = f"frnn_one_height.s{k}" if periodic == "cell" else f"frnn_one.s{k}" %>\
+<% one = f"frnn_one_height.s{k}" if skewed else f"frnn_one.s{k}" %>\
 % if periodic:
     const int frnn_moved${k} =
         frnn_turn${k} - frnn_image(${one}, frnn_images[${3 * dim + k}], frnn_images[${2 * dim + k}]);

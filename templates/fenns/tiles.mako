@@ -32,11 +32,11 @@ ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine
         if (frnn_slot < frnn_held) {
             frnn_origin[frnn_m] = ${f"frnn_slot < {own} ? frnn_start + frnn_slot : " if own != "0" else ""}frnn_sources[frnn_slot];
             const frnn_record frnn_one = frnn_sorted[frnn_origin[frnn_m]];
-% if periodic == "cell":
+% if skewed:
             const real_vec frnn_one_height = frnn_heights(${geometry.point_of("frnn_one")}, frnn_images);
 % endif
 % for k in range(dim):
-<% one = f"frnn_one_height.s{k}" if periodic == "cell" else f"frnn_one.s{k}" %>\
+<% one = f"frnn_one_height.s{k}" if skewed else f"frnn_one.s{k}" %>\
 % if periodic:
             const int frnn_moved${k} =
 % if own != "0":
@@ -109,12 +109,12 @@ ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine
     const real frnn_p${k} = frnn_candidate.s${k};
 % if periodic:
     const int frnn_base${k} = frnn_shifts[frnn_t * ${dim} + ${k}] + frnn_own${k};
-% if periodic != "cell":
+% if not skewed:
     const real frnn_displacement${k} = (real)frnn_base${k} * frnn_length${k};
 % endif
 % endif
 % endfor
-% if periodic == "cell":
+% if skewed:
     ${periodic_images.displace("frnn_base", numbers="")}
 % endif
 % if periodic and not foreign:

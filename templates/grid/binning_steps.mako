@@ -30,7 +30,7 @@
         const real reach = ${period_numbers.widest_reach(k, "widest", "images")};
         const int from = frnn_coordinate(at${k} - reach, low.s${k}, inverse.s${k});
         const int to = frnn_coordinate(at${k} + reach, low.s${k}, inverse.s${k});
-% if periodic:
+% if periodic and not batched:
         const int first = lengths.s${k} > 0 ? from : foremost.s${k}, last = lengths.s${k} > 0 ? to : hindmost.s${k};
 % else:
         const int first = foremost.s${k}, last = hindmost.s${k};
@@ -56,6 +56,7 @@
             if (left > m * stride) {
                 const int i = ${n} - (left - m * stride);
                 const real_vec p = some[m];
+                ${lattice.choose_table("", "i")}
                 ${caller.body()}
             }
         }

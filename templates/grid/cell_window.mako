@@ -64,7 +64,7 @@ int frnn_window_to(const real x, const real reach, const real low, const real in
 <%def name="wrapped_cell(k)">
     // The image in which a cell of the window lies, the displacement of that image, and the cell's index on its axis.
     const int frnn_base${k} = (frnn_at${k} > frnn_hindmost.s${k}) - (frnn_at${k} < frnn_foremost.s${k});
-% if periodic == "cell":
+% if skewed:
     ${part(f"frnn_part{k}_", k, f"frnn_base{k}")}
 % else:
     const real frnn_displacement${k} = (real)frnn_base${k} * frnn_lengths.s${k};

@@ -18,10 +18,12 @@ ${periodic_images.functions() if function is None else ""}
 ## on a torus.
 const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${name}shape, const int4 ${name}mask,
     const int4 ${name}foremost, const int4 ${name}hindmost\
-% if periodic:
+% if batched:
+, ${lattice.array(name)}\
+% elif periodic:
 , const frnn_record ${name}lengths, const frnn_record ${name}pads,
     const frnn_record ${name}first_edges, const frnn_record ${name}last_edges, \
-% if periodic == "cell":
+% if skewed:
 ${"".join(f"const frnn_record {name}vector{axis}, " for axis in range(dim))}\
 % endif
 global const real *restrict ${name}images\
@@ -98,13 +100,19 @@ global const real *restrict ${name}images\
 
 <%def name="cell(k)" filter="trim">
 ## What describes the cells of an axis to the functions of /grid/cell_window.mako.
-frnn_low.s${k}, frnn_inverse.s${k}, frnn_foremost.s${k}, frnn_hindmost.s${k}
+frnn_low.s${k}, frnn_inverse.s${k}, ${f"frnn_lowest{k}, frnn_highest{k}" if batched else f"frnn_foremost.s{k}, frnn_hindmost.s{k}"}
 </%def>
 
 <%def name="window()">
     // The cells within the reach of the query. The reach is the radius, padded for rounding. A window that is wider
     // than the torus ends after one turn, so that each address is visited once.
 % for k, component in enumerate(components):
+% if batched:
+    // The cells in which points of the query's system lie, beyond which are other systems.
+<% ends = f"frnn_low.s{k}, frnn_inverse.s{k}, frnn_foremost.s{k}, frnn_hindmost.s{k}" %>\
+    const int frnn_lowest${k} = frnn_cell(${lattice.lowest(k, "frnn_images")} - frnn_images[${4 * dim + k}], ${ends});
+    const int frnn_highest${k} = frnn_cell(${lattice.highest(k, "frnn_images")} + frnn_images[${4 * dim + k}], ${ends});
+% endif
 <% window = f"frnn_seen{k}, frnn_reach{k}" if periodic else f"frnn_q{component}, frnn_reach" %>\
     const int frnn_from${k} = frnn_window_from(${window}, ${cell(k)});
     const int frnn_to${k} = frnn_min(frnn_window_to(${window}, ${cell(k)}), frnn_from${k} + frnn_shape.s${k} - 1);

@@ -3,6 +3,7 @@
 ## Config fields used: dim, components, layout, work_group_size.
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>\
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%def name="kernels()">
 // Counts the points of each cell. The count before a point is added is the rank of the point in its cell.
@@ -17,6 +18,7 @@ void count_cells(const int n, global const real *restrict points, ${cells.grid("
     const int i = get_global_id(0);
     if (i >= n) return;
     const real_vec p = ${geometry.load("points", "i")};
+    ${lattice.choose_table("", "i")}
     ${cells.address("p")}
     addresses[i] = address;
     ranks[i] = atomic_inc(&counts[address]);
@@ -45,6 +47,7 @@ void cell_keys(const int n, global const real *restrict points, ${cells.grid("")
     const int i = get_global_id(0);
     if (i >= n) return;
     const real_vec p = ${geometry.load("points", "i")};
+    ${lattice.choose_table("", "i")}
     ${cells.address("p")}
     keys[i] = address;
 }

@@ -34,7 +34,7 @@
     const int frnn_first_to = frnn_below0 ? frnn_over : frnn_min(frnn_finish, frnn_shape.s0);
     const int frnn_second_to = frnn_below0 ? frnn_shape.s0 : frnn_max(frnn_over, 0);
     const int frnn_second_base = frnn_above0 - frnn_below0;
-% if periodic == "cell":
+% if skewed:
     // The part of the first lattice vector in the displacement of the second run.
     ${cell_window.part("frnn_second_part", 0, "frnn_second_base")}
 % else:
@@ -43,7 +43,7 @@
     <%cell_window:each_nest args="image" function="${function}" cut="frnn_over > 0">
         <%cells:rows image="${image}">
             int frnn_t = frnn_starts[frnn_row + frnn_first_from], frnn_stop = frnn_starts[frnn_row + frnn_first_to];
-% if periodic == "cell" and image == "moved":
+% if skewed and image == "moved":
             // The displacements of the two runs.
             ${cell_window.add_parts("frnn_near", "(real)0")}
             ${cell_window.add_parts("frnn_beyond", "frnn_second_part{k}")}
@@ -118,9 +118,9 @@
 <%def name="displacement(choice, image)" filter="trim">
 ## The displacement of the first run, `near`, or of the second, `beyond`: in a box on the first axis alone. In a cell it is
 ## computed anew where it is that of one lattice vector, because there are few registers.
-% if periodic == "cell" and image == "along":
+% if skewed and image == "along":
 ${cell_window.part("frnn_displacement", 0, "frnn_base0")}
-% elif periodic == "cell":
+% elif skewed:
 % for k in range(dim):
 const real frnn_displacement${k} = ${choice.format(near=f"frnn_near{k}", beyond=f"frnn_beyond{k}")};
 % endfor

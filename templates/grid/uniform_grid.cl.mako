@@ -39,7 +39,7 @@
         for (int frnn_at0 = frnn_from0; frnn_at0 <= frnn_to0; ++frnn_at0) {
 % if images == "wraps_once" and image != "plain":
             ${cell_window.wrapped_cell(0)}
-% if periodic == "cell":
+% if skewed:
 % if image == "moved":
             ${cell_window.add_parts("frnn_displacement", "frnn_part0_{k}")}
 % else:

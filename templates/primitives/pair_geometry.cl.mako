@@ -1,5 +1,6 @@
 <%include file="/common/geometry.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>\
 // Measures the distances, vectors and shifts of the pairs of a list, from the list's indices.
 // Config fields used: work_group_size, dim, components, items, real, offset, square_root, distances, vectors, shifts, periodic.
 % if distances == "root":
@@ -31,7 +32,10 @@ void measure_pairs(const int first, const int end, const int rows, global const 
                    const int n, global const real *restrict points, const int first_row, global const real *restrict queries,
                    global const int *restrict indices
 % if periodic:
-                   , global const real *restrict period
+                   , global const real *restrict ${"periods" if batched else "period"}
+% if batched:
+                   , global const int *restrict systems
+% endif
 % endif
 % if distances:
                    , global real *restrict distances
@@ -56,6 +60,9 @@ void measure_pairs(const int first, const int end, const int rows, global const 
         const int row = row_of(offsets, first_of_group, end_of_group, pair);
         const int number = indices[pair], j = (uint)number < (uint)n ? number : 0;
         const real_vec p = ${geometry.load("points", "j")}, q = ${geometry.load("queries", "(first_row + row)")};
+% if batched:
+        ${lattice.period_of("periods", "systems[first_row + row]")}
+% endif
         ${nearest_image.differences()}
 % if distances:
         const real square = ${" + ".join(f"d{k} * d{k}" for k in range(dim))};

@@ -14,13 +14,13 @@ void measure_images(
     global real *restrict images)
 {
     if (get_global_id(0)) return;
-% if periodic == "cell":
+% if skewed:
     ${period_numbers.measure_cell("boxes[box_start + {k}]", f"boxes[box_start + {dim} + {{k}}]")}
 % else:
     ${period_numbers.measure("boxes[box_start + {k}]", f"boxes[box_start + {dim} + {{k}}]")}
 % endif
 }
-% if periodic == "cell":
+% if skewed:
 
 // Computes the heights of points, by which they are placed in a cell.
 // Launch: one work-item per point, groups of ${placing_group}.

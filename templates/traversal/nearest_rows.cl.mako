@@ -71,7 +71,10 @@ kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void measure_rows(const int k, global const int *restrict indices,
                   const int n, global const real *restrict points, global const real *restrict queries,
 % if periodic:
-                  global const real *restrict period, global int *restrict shifts,
+                  global const real *restrict ${"periods" if batched else "period"}, global int *restrict shifts,
+% if batched:
+                  global const int *restrict systems,
+% endif
 % endif
                   global real *restrict vectors, const long entries)
 {
@@ -79,13 +82,16 @@ void measure_rows(const int k, global const int *restrict indices,
         const int number = indices[entry], j = (uint)number < (uint)n ? number : 0;
         const real_vec p = ${geometry.load("points", "j")};
         const real_vec q = ${geometry.load("queries", "(entry / k)")};
+% if batched:
+        ${lattice.period_of("periods", "systems[entry / k]")}
+% endif
 % if known:
 % for c in range(dim):
         const int s${c} = shifts[entry * ${dim} + ${c}];
 % endfor
 % for c, component in enumerate(components):
-<% turns = [f"(real)s{axis} * period[{(6 + dim + axis) * dim + c}]" for axis in range(dim)] %>\
-        const real d${c} = (p${component} - q${component}) + ${f"({lattice.sum_of(turns)})" if periodic == "cell" else f"(real)s{c} * period[{c}]"};
+<% turns = [f"(real)s{axis} * {lattice.vector_of_period(axis, c)}" for axis in range(dim)] %>\
+        const real d${c} = (p${component} - q${component}) + ${f"({lattice.sum_of(turns)})" if skewed else f"(real)s{c} * period[{c}]"};
 % endfor
 % else:
         ${nearest_image.differences()}

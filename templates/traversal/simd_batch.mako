@@ -72,11 +72,11 @@ ${f" & ({capture(integers)})(-{capture(condition.holds_for_all, function)})" if 
 
 <%def name="coordinate_difference(k, component, image, first)" filter="trim">
 ## As differences of /common/geometry.mako.
-% if image == "any" and periodic == "cell":
+% if image == "any" and skewed:
 (${column(k, first)} - frnn_q${component}) + (${lattice.sum_of([f"{capture(turns, axis)} * {lattice.vector(axis, k, 'frnn_images')}" for axis in range(dim)])})
 % elif image == "any":
 (${column(k, first)} - frnn_q${component}) + ${turns(k)} * frnn_images[${k}]
-% elif periodic and image != "plain" and not (k and image == "along" and periodic != "cell"):
+% elif periodic and image != "plain" and not (k and image == "along" and not skewed):
 (${column(k, first)} - frnn_q${component}) + frnn_displacement${k}
 % else:
 ${column(k, first)} - frnn_q${component}
@@ -92,7 +92,7 @@ ${f"frnn_s{k}" if real == "double" else f"convert_{real}{width}(frnn_s{k})"}
     // The shift of each candidate, less the image that it lies in, as frnn_image would give that.
 % for k in range(dim):
     ${real}${width} frnn_at${k} =
-        (${lattice.height(k, [capture(column, c, first) for c in range(dim)], "frnn_images") if periodic == "cell" else capture(column, k, first)} - frnn_images[${3 * dim + k}]) * frnn_images[${2 * dim + k}];
+        (${lattice.height(k, [capture(column, c, first) for c in range(dim)], "frnn_images") if skewed else capture(column, k, first)} - frnn_images[${3 * dim + k}]) * frnn_images[${2 * dim + k}];
     frnn_at${k} = frnn_at${k} > (${real})268435456 ? (${real}${width})268435456 : frnn_at${k};
     frnn_at${k} = frnn_at${k} < (${real})-268435456 ? (${real}${width})-268435456 : frnn_at${k};
 % if real == "double":

@@ -70,6 +70,9 @@ void frnn_visit(
 % endif
 % if foreign:
     global const real *restrict frnn_queries,
+% if batched:
+    global const int *restrict frnn_query_systems,
+% endif
 % endif
 ${arguments()}
 % if first_pass:

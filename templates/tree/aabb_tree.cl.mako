@@ -1,6 +1,7 @@
 <%include file="/common/geometry.mako"/>
 <%namespace name="condition" file="/traversal/condition.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>\
 <%namespace name="node_boxes" file="/tree/node_boxes.mako"/>
 <%namespace name="packets" file="/tree/packets.mako"/>
 <%namespace name="packet_bands" file="/tree/packet_bands.mako"/>
@@ -27,7 +28,7 @@ ${packets.functions()}
     const int frnn_n, ${point_layout.constant_array("frnn_sorted")}, ${node_boxes.constant_array("frnn_boxes")}, const int frnn_leaves,
     const int frnn_last_node, const int frnn_leaf_size
 % if periodic:
-    , global const real *restrict frnn_images
+    , ${lattice.array("frnn_")}
 % endif
 % if (sorts and foreign or ranks and radii) and not inline:
     , global const int *restrict frnn_order

@@ -1,6 +1,7 @@
 <%include file="/common/geometry.mako"/>
 <%include file="/primitives/occupancy_sample.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>\
 <%namespace name="node_boxes" file="/tree/node_boxes.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="periodic_images" file="/common/periodic_images.mako"/>
@@ -18,7 +19,7 @@ ${hilbert_curve.functions()}
 
 <%def name="image_numbers()" filter="trim">
 % if periodic:
-, global const real *restrict images
+, ${lattice.array("")}
 % endif
 </%def>
 

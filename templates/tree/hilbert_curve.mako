@@ -76,18 +76,20 @@ ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
     # through heights.
     low = "root_low{0}" if nodes else "boxes[box_start + {0}]"
     high = "root_high{0}" if nodes else f"boxes[box_start + {dim} + {{0}}]"
-    in_cell = periodic == "cell"
+    in_cell = skewed
+    by_table = periodic and not batched  # all systems lie in the box of their heights
 %>\
 % if nodes and not in_cell:
     ${node_boxes.load(nodes, "1", "root_")}
 % endif
     const real_vec p = ${geometry.load(positions, "i")};
+    ${lattice.choose_table("", "i")}
     ${refit.into_box("p", str(inverse_row), by_heights=in_cell)}
     // The integer coordinates of the cube, of which there are ${1 << curve_bits} on a side. All lengths are halved,
     // because the side of the box may overflow.
     real widest = 0;
 % for k in range(dim):
-% if periodic:
+% if by_table:
     const int turning${k} = frnn_length${k} > 0;
     const real low${k} = turning${k} ? frnn_start${k} : ${lattice.lowest(k, "images") if in_cell else low.format(k)};
     widest = fmax(widest, turning${k} ? frnn_length${k} / 2 : ${lattice.highest(k, "images") if in_cell else high.format(k)} / 2 - low${k} / 2);

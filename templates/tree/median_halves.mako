@@ -2,6 +2,7 @@
 ## In scope: what including /common/geometry.mako defines, and the functions of /common/periodic_images.mako.
 ## Config fields used: work_group_size, dim, periodic, halved.
 <%namespace name="geometry" file="/common/geometry.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>\
 <%namespace name="refit" file="/tree/refit.mako"/>
 <%! most_bits = 22 %>\
 <%def name="kernels(images)">
@@ -29,6 +30,7 @@ void order_by_halves(const int n, const int leaf_size, const int slots, global c
         if (s < many) {
             const int i = ids[s] = order[first + s];
             const real_vec p = ${geometry.load("points", "i")};
+            ${lattice.choose_table("", "i")}
             ${refit.into_box("p")}
 % for k in range(dim):
             all[${k * halved} + s] = x${k};

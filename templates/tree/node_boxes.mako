@@ -112,8 +112,8 @@ frnn_smaller(reach2, frnn_reach * frnn_reach)
 ## the image, and the box is extended by the pads, so that rounding never makes the distance too large.
     ${load_local(array, node, name) if local else load(array, node, name)}
 % for k, component in enumerate(components):
-% if periodic == "cell":
-    const real ${name}d${k} = frnn_outside(${name}low${k} - frnn_pad, ${name}high${k} + frnn_pad, frnn_q${component} - frnn_displacement${k});
+% if skewed:
+    const real ${name}d${k} = frnn_outside(${name}low${k} - frnn_pad, ${name}high${k} + frnn_pad, frnn_q${component} - frnn_displacement${k}${f" + {lattice.moved(k, 'frnn_images')}" if batched else ""});
 % elif periodic:
     const real ${name}d${k} =
         frnn_outside(${name}low${k} - (frnn_reach${k} - frnn_reach), ${name}high${k} + (frnn_reach${k} - frnn_reach), frnn_seen${k});
@@ -129,7 +129,7 @@ frnn_smaller(reach2, frnn_reach * frnn_reach)
     ${load("frnn_boxes", f"frnn_max(1, frnn_min({node}, frnn_last_node))", "frnn_node_")}
 % for k in range(dim):
 % if periodic:
-    const real frnn_image_offset${k} = ${lattice.translation(k, "frnn_t", "frnn_images") if periodic == "cell" else f"(real)frnn_t{k} * frnn_length{k}"};
+    const real frnn_image_offset${k} = ${lattice.translation(k, "frnn_t", "frnn_images") if skewed else f"(real)frnn_t{k} * frnn_length{k}"};
     const real frnn_gap${k} = frnn_between(
         frnn_node_low${k} - frnn_packet_pad${k}, frnn_node_high${k} + frnn_packet_pad${k}, frnn_packet_low${k} - frnn_image_offset${k}, frnn_packet_high${k} - frnn_image_offset${k});
 % else:

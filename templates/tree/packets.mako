@@ -45,7 +45,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 
 <%def name="find_box()">
     // The box around the queries that search, and the largest reach among them; with periodic axes also the largest pads.
-% if periodic == "cell":
+% if skewed:
     // In a cell, the box of the coordinates of their images, the largest pad, and the first and the last image of windows.
 % for k, component in enumerate(components):
     const real frnn_home${k} = frnn_q${component} - (${lattice.translation(k, "frnn_own", "frnn_images")});
@@ -56,7 +56,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 <% inside = {"": f"frnn_q{components[k]}", "cell": f"frnn_home{k}"}.get(periodic or "", f"frnn_inside{k}") %>\
     ${stage_query(k, inside, "(real)INFINITY")}
     ${stage_query(dim + k, inside, "-(real)INFINITY")}
-% if periodic == "cell":
+% if skewed:
     ${stage_query(2 * dim + 1 + k, f"(real)frnn_behind{k}", "0")}
     ${stage_query(3 * dim + 1 + k, f"-(real)frnn_before{k}", "0")}
 % elif periodic:
@@ -64,7 +64,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 % endif
 % endfor
     frnn_shared[${2 * dim * apart} + frnn_l] = frnn_searches ? ${node_boxes.bound()} : -1;
-% if periodic == "cell":
+% if skewed:
     ${stage_query(4 * dim + 1, "frnn_pad", "0")}
 % elif periodic:
     ${stage_query(3 * dim + 1, "frnn_reach", "0")}
@@ -131,10 +131,10 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
     frnn_packet_low${k} = frnn_none_searches ? 0 : frnn_packet_low${k};
     frnn_packet_high${k} = frnn_none_searches ? 0 : frnn_packet_high${k};
 % if periodic:
-    const real frnn_packet_pad${k} = frnn_packet[${4 * dim + 1 if periodic == "cell" else 2 * dim + 1 + k}];
+    const real frnn_packet_pad${k} = frnn_packet[${4 * dim + 1 if skewed else 2 * dim + 1 + k}];
 % endif
 % endfor
-% if periodic == "cell":
+% if skewed:
     // The packet visits every image that the window of one of its queries meets.
 % for k in range(dim):
     frnn_behind${k} = (int)frnn_packet[${2 * dim + 1 + k}];

@@ -15,13 +15,13 @@
 % if periodic:
     ${periodic_images.load_box("images")}
 % endif
-% if periodic == "cell":
+% if skewed:
 % for k in range(dim):
     const real height${k} = ${lattice.placed(p, "images")}.s${k};
     const int turns${k} = frnn_image(height${k}, frnn_start${k}, images[${inverse_row} * ${dim} + ${k}]);
 % endfor
 % for k, component in enumerate(components):
-    const real x${k} = ${f"height{k} - (real)turns{k} * frnn_length{k}" if by_heights else f"{p}{component} - ({lattice.translation(k, 'turns', 'images')})"};
+    const real x${k} = ${f"height{k} - (real)turns{k} * frnn_length{k}" if by_heights else f"{p}{component} - ({lattice.translation(k, 'turns', 'images')})"}${f" + {lattice.moved(k, 'images')}" if batched and not by_heights else ""};
 % endfor
 % else:
 % for k, component in enumerate(components):
@@ -62,6 +62,7 @@
         for (int t = begin; t < finish; ++t) {
             const real_vec p = ${point_layout.point("t", "sorted")};
             if (${" && ".join(f"isfinite(p{component})" for component in components)}) {
+                ${lattice.choose_table("", capture(point_layout.point_id, "t", "sorted"))}
                 ${into_box("p")}
 % for k in range(dim):
                 low${k} = fmin(low${k}, x${k});

@@ -31,6 +31,8 @@ class PrimitiveTuning(Section):
     sample_slots: int = number(64, least=1, most=1 << 10)
     #: work-items of a group that copies, gathers, fills or unpacks rows
     copy_group: int = number(128, least=1)
+    #: work-items of a group that bounds the points of a system
+    system_group: int = number(64, least=1)
     #: groups of four bytes that a work-item widens to integers
     unpack_byte_items: int = number(4, least=1)
     #: pairs of an integer and a real that a work-item splits

@@ -1,0 +1,285 @@
+"""Systems: many clouds that are searched at once, each in a domain of its own.
+
+Points of one system are neighbors of each other alone. For the search, all systems lie side by side in one space: each
+has a slot of its own, in which its points are placed by their coordinates, or by heights as in
+:class:`~clfrnn.domain.lattice.PeriodicCell`. Distances are computed from coordinates, so where a slot lies changes no
+result. Slots are so far apart that the window of a query meets no other slot.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .lattice import PeriodicCell
+from .period import EPSILON, SLACK, PeriodicBox
+
+__all__ = ["SystemFacts", "SystemLayout", "Systems", "first_far", "lay_out_systems", "table_length"]
+
+#: Distance of slots, in reaches: a query at the edge of an image of its system sees the other edge of it.
+_APART = 2.02
+
+#: The same in extents of a system, should the reach be longer than these.
+_MOST_APART = 4.0
+
+_Numbers = npt.NDArray[np.float64]
+
+
+def table_length(dim: int) -> int:
+    """The numbers of one system in the image table: those of a cell, and the displacements of heights and positions."""
+    return 2 * dim * dim + 13 * dim + 4
+
+
+@dataclasses.dataclass(frozen=True)
+class SystemLayout:
+    """The slots of systems for one set of points, and what kernels read of them."""
+
+    #: (systems + 1, table_length): the image table of each system, and one for queries of no system
+    tables: _Numbers
+    #: the corners of the space that all slots fill
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    #: whether all points lie inside the domains of their systems
+    in_box: bool
+    #: (systems, dim): the heights between which the points of each system lie, or one period on an axis that repeats
+    begin: _Numbers
+    end: _Numbers
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Systems(PeriodicBox):
+    """The systems of points, and the domain of each.
+
+    For plans and cells no axis repeats: ``lengths`` are zeros, and images are found by tables of the systems.
+    """
+
+    kind: ClassVar[str] = "systems"
+
+    real: str
+    #: the numbers of the systems, ascending
+    numbers: npt.NDArray[Any]
+    #: (n,) int32: the place of each point's system among `numbers`
+    ranks: npt.NDArray[np.int32]
+    #: the different domains of systems, None for one that does not repeat, and which of these each system has
+    domains: tuple[PeriodicBox | None, ...]
+    of_system: npt.NDArray[np.intp]
+    #: what the device knows of the systems, with the layout of the newest points: see
+    #: :mod:`clfrnn.primitives.system_tables`
+    placing: Any = None
+
+    @property
+    def dim(self) -> int:
+        """The number of coordinates."""
+        return len(self.lengths)
+
+    @property
+    def layout(self) -> SystemLayout:
+        """The layout of the newest points."""
+        found: SystemLayout = self.placing.layout
+        return found
+
+    @property
+    def has_images(self) -> bool:
+        """See :class:`PeriodicBox`."""
+        return any(domain is not None for domain in self.domains)
+
+    def limits(self, real: str) -> tuple[float, ...]:  # noqa: ARG002
+        """Infinite: each system has limits of its own, see :func:`lay_out_systems`."""
+        return (math.inf,) * self.dim
+
+    def repeats(self, radius: float) -> bool:
+        """See :class:`PeriodicBox`; whether that is so in any system."""
+        return any(domain is not None and domain.repeats(radius) for domain in self.domains)
+
+    def images(self, radius: float) -> float:
+        """See :class:`PeriodicBox`; the mean over systems."""
+        each = [1.0 if domain is None else domain.images(radius) for domain in self.domains]
+        return float(np.mean(np.array(each)[self.of_system])) if len(self.of_system) else 1.0
+
+    def most_images(self, radius: float) -> float:
+        """See :class:`PeriodicBox`; the most over systems."""
+        return max((domain.most_images(radius) for domain in self.domains if domain is not None), default=1.0)
+
+    def pads(self, starts: tuple[float, ...], real: str) -> tuple[float, ...]:  # noqa: ARG002
+        """No windows are planned by pads: each system has those of its table."""
+        return self.lengths
+
+    def exceeds_windows(self, reaches: Sequence[float]) -> bool:  # noqa: ARG002
+        """No: the edges of each system lie elsewhere, so that windows do not wrap."""
+        return False
+
+    def starts(self, low: tuple[float, ...], high: tuple[float, ...]) -> tuple[float, ...]:  # noqa: ARG002
+        """Zeros: each system begins where its table says."""
+        return self.lengths
+
+    def domain(self, low: tuple[float, ...], high: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:  # noqa: ARG002
+        """The space that the slots of the newest points fill."""
+        return self.layout.low, self.layout.high
+
+    def holds(self, low: tuple[float, ...], high: tuple[float, ...], starts: tuple[float, ...] | None = None) -> bool:  # noqa: ARG002
+        """Whether all of the newest points lie inside the domains of their systems."""
+        return self.layout.in_box
+
+    def into_box(self, positions: npt.NDArray[Any], starts: tuple[float, ...]) -> npt.NDArray[Any]:  # noqa: ARG002
+        """See :class:`PeriodicBox`; the positions in slots."""
+        facts, at = self.facts, self.layout.tables[self.ranks]
+        table = _Columns(at, self.dim)
+        heights = np.einsum("nab,nb->na", facts.normals[self.ranks], positions.astype(np.float64)) + table.displacement
+        lengths = facts.lengths[self.ranks]
+        with np.errstate(invalid="ignore"):  # rows that are not finite are refused later
+            turns = np.floor((heights - table.starts) / np.where(lengths > 0, lengths, np.inf))
+        moved = np.einsum("na,nab->nb", turns, facts.vectors[self.ranks])
+        return positions - moved + table.moved
+
+    @functools.cached_property
+    def facts(self) -> SystemFacts:
+        """What does not depend on positions, by system."""
+        each = [_facts_of(domain, self.dim, self.real) for domain in self.domains]
+        return SystemFacts(*(np.array(column)[self.of_system] for column in zip(*each, strict=True)))
+
+
+@dataclasses.dataclass(frozen=True)
+class SystemFacts:
+    """The domains of systems as arrays, whose first axis is the system."""
+
+    lengths: _Numbers
+    normals: _Numbers
+    vectors: _Numbers
+    weights: _Numbers
+    #: the low corner where the caller has given one, else NaN
+    given: _Numbers
+    #: how far from the origin points may be, and the extents of :class:`PeriodicCell`
+    limits: _Numbers
+    extents: _Numbers
+
+
+def _facts_of(domain: PeriodicBox | None, dim: int, real: str) -> tuple[Any, ...]:
+    """A row of each array of :class:`SystemFacts`."""
+    none, unit, free = np.zeros(dim), np.eye(dim), np.full(dim, np.inf)
+    if domain is None:
+        return none, unit, np.zeros((dim, dim)), np.ones(dim), np.full(dim, np.nan), free, free
+    lengths = np.array(domain.lengths)
+    given = np.full(dim, np.nan) if domain.low is None else np.array(domain.low)
+    limits = np.array(domain.limits(real))
+    if isinstance(domain, PeriodicCell):
+        rows = np.array(domain.normals), np.array(domain.vectors), np.array(domain.weights)
+        return (lengths, *rows, given, limits, np.array(domain.extents))
+    return lengths, unit, np.diag(lengths), np.ones(dim), given, limits, free
+
+
+class _Columns:
+    """Views of the columns of tables by name: see ``common/period_numbers.mako`` and ``common/lattice.mako``."""
+
+    def __init__(self, tables: _Numbers, dim: int) -> None:
+        ends = np.cumsum([*[dim] * 7, 1, 1, 1, 1, *[dim] * 4, dim * dim, dim * dim, dim, dim])[:-1]
+        parts = np.split(tables, ends, axis=1)
+        self.lengths, self.inverses, self.turns, self.starts, self.pads, self.first, self.last = parts[:7]
+        self.in_box, self.growth, self.pad, self.far_pad = parts[7:11]
+        self.weights, self.most, self.lowest, self.highest, self.normals, self.vectors = parts[11:17]
+        self.displacement, self.moved = parts[17:]
+
+
+def lay_out_systems(systems: Systems, low: _Numbers, high: _Numbers, reach: float) -> SystemLayout:
+    """The layout of points whose heights in each system lie between `low` and `high`, (systems, dim).
+
+    `reach` is the largest half width of a window. An empty system has an infinite `low`.
+    """
+    facts, dim, many = systems.facts, systems.dim, len(systems.numbers)
+    filled = np.isfinite(low) & np.isfinite(high)
+    low, high = np.where(filled, low, 0.0), np.where(filled, high, 0.0)
+    periodic = facts.lengths > 0
+    starts = _starts(facts, low, high)
+    begin, end = np.where(periodic, starts, low), np.where(periodic, starts + facts.lengths, high)
+    slots, counts = _slots(many, dim)
+    # Where points lie by heights, and by coordinates: for a box the same.
+    pitch, gap = _pitch(end - begin, reach)
+    displacement = slots * pitch - begin
+    inverse = np.linalg.inv(facts.normals)
+    middle = np.einsum("sab,sb->sa", inverse, (begin + end) / 2)
+    halves = np.einsum("sab,sb->sa", np.abs(inverse), (end - begin) / 2)
+    pitch_of_positions, _ = _pitch(2 * halves, reach)
+    moved = slots * pitch_of_positions - (middle - halves)
+    far = np.maximum(np.abs(low), np.abs(high))
+    slack = SLACK / 2 * facts.lengths
+    inside = (~periodic | ((low >= starts - slack) & (high <= starts + facts.lengths + slack))) & (
+        far <= facts.extents / 2
+    )
+    in_box = bool(inside.all())
+    tables = np.zeros((many + 1, table_length(dim)))
+    table = _Columns(tables[:many], dim)
+    table.lengths[:] = facts.lengths
+    table.inverses[:] = np.where(periodic, 1 / np.where(periodic, facts.lengths, 1), 0)
+    table.turns[:] = 0 if in_box else table.inverses
+    table.starts[:] = starts + displacement
+    table.first[:] = np.where(periodic, table.starts, -np.inf)
+    table.last[:] = np.where(periodic, table.starts + facts.lengths, np.inf)
+    scale = 16 * EPSILON[systems.real] * facts.weights
+    placed = np.maximum(np.abs(low + displacement), np.abs(high + displacement))
+    rounded = 2 * (far + placed) + np.abs(starts) + np.abs(table.starts) + facts.lengths + np.abs(displacement)
+    pad = (scale * rounded).sum(axis=1) + 16 * EPSILON[systems.real] * np.abs(moved).sum(axis=1)
+    table.pads[:] = pad[:, None] + SLACK * facts.lengths
+    table.in_box[:] = in_box
+    table.growth[:, 0] = 1 + scale.sum(axis=1)
+    table.pad[:, 0], table.far_pad[:, 0] = pad, 2 * pad
+    table.weights[:] = scale
+    table.most[:] = 2 * facts.limits + np.abs(displacement)
+    table.lowest[:], table.highest[:] = begin + displacement, end + displacement
+    table.normals[:] = facts.normals.reshape(many, -1)
+    table.vectors[:] = facts.vectors.reshape(many, -1)
+    table.displacement[:], table.moved[:] = displacement, moved
+    tables[many:] = tables[:1]
+    return SystemLayout(
+        tables=tables,
+        low=(0.0,) * dim,
+        high=tuple((counts * pitch - gap).tolist()),
+        in_box=in_box,
+        begin=begin,
+        end=end,
+    )
+
+
+def _starts(facts: SystemFacts, low: _Numbers, high: _Numbers) -> _Numbers:
+    """The low corner of each system's domain, as :meth:`PeriodicBox.starts` finds it."""
+    slack = SLACK / 2 * facts.lengths
+    starts = low
+    for usual in (-0.5 * facts.lengths, 0 * facts.lengths):
+        fits = (low >= usual - slack) & (high <= usual + facts.lengths + slack)
+        starts = np.where(fits, usual, starts)
+    starts = np.where(np.isnan(facts.given), starts, facts.given)
+    return np.where(facts.lengths > 0, starts, 0.0)
+
+
+def _slots(many: int, dim: int) -> tuple[_Numbers, _Numbers]:
+    """The slot of each system on each axis, (systems, dim), and the number of slots on each axis."""
+    counts, left = [], many
+    for axis in range(dim, 0, -1):
+        counts.append(max(1, math.ceil(left ** (1 / axis) - 1e-9)))
+        left = -(-left // counts[-1])
+    return np.stack(np.unravel_index(np.arange(many), counts), axis=1).astype(float), np.array(counts, float)
+
+
+def _pitch(extents: _Numbers, reach: float) -> tuple[_Numbers, float]:
+    """How far slots lie apart on each axis, and the empty space between two of them."""
+    widest = extents.max(axis=0, initial=0.0)
+    most = float(widest.max())
+    gap = min(_APART * reach, _MOST_APART * most) if most > 0 else min(_APART * reach, 1.0)
+    if not gap > 0:
+        gap = most or 1.0
+    return widest + gap, gap
+
+
+def first_far(systems: Systems, low: _Numbers, high: _Numbers) -> tuple[int, int, float] | None:
+    """The system, axis and height of a point so far out that images cannot be distinguished there, or None."""
+    limits = systems.facts.limits
+    with np.errstate(invalid="ignore"):
+        far = np.isfinite(low) & ((low < -limits) | (high > limits))
+    if not far.any():
+        return None
+    system, axis = (int(each) for each in np.argwhere(far)[0])
+    return system, axis, float(max(low[system, axis], high[system, axis], key=abs))

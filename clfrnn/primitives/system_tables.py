@@ -1,0 +1,166 @@
+"""SystemTables: what walks over many systems read to find the slots and the images of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cla
+
+from ..arrays import REAL_OF
+from ..domain.cells import padded_radius
+from ..domain.systems import SystemLayout, Systems, first_far, lay_out_systems
+from ..errors import InvalidInputError
+from ..planning.traversal import plan_systems
+from ..runtime.scratch import INT, Scratch
+from ..runtime.session import Session
+from .readback import PendingBox
+from .reduce import bounding_box
+
+__all__ = ["SystemTables"]
+
+#: Points of one system that a work-group reads.
+_OF_GROUP = 4096
+
+#: Numbers in front of the ranks of points in a table: the first is where the tables of systems begin.
+_FRONT = 8
+
+
+class SystemTables:
+    """The systems of one index on the device, with the layout and the image table of its newest points."""
+
+    def __init__(self, session: Session, systems: Systems, radius: float, dtype: np.dtype[Any]) -> None:
+        self._session, self._systems, self._dtype = session, systems, dtype
+        self._reach = padded_radius(radius, systems.real)
+        ranks = systems.ranks if len(systems.ranks) else np.zeros(1, np.int32)
+        #: the system of each point, (n,) int32
+        self.ranks = session.upload(ranks, purpose="the systems of points")
+        self._kernels, self._config = session.planned(
+            "primitives/systems", plan_systems, dim=systems.dim, real=REAL_OF[dtype]
+        )
+        self._members = _Members(session, systems.ranks, len(systems.numbers))
+        self._normals = session.upload(systems.facts.normals.astype(dtype).ravel(), purpose="the cells of systems")
+        self.layout: SystemLayout
+        self._bounds: tuple[Any, Any]
+        #: the image table: numbers of the type of points, see ``common/lattice.mako``
+        self.table: cla.Array
+
+    def lay_out(self, points: cla.Array) -> cla.Array:
+        """Lay out the systems for `points`, and return where these lie: a new array of heights, (n, dim).
+
+        Waits for the bounds of each system. Cost: two passes over the points.
+        """
+        self._bounds = self._find_bounds(points, "points", self._members)
+        return self._place(points)
+
+    def lay_out_again(self, points: cla.Array, radius: float) -> cla.Array:
+        """Lay out the systems for the same points and another radius."""
+        self._reach = padded_radius(radius, self._systems.real)
+        return self._place(points)
+
+    def _place(self, points: cla.Array) -> cla.Array:
+        self.layout = lay_out_systems(self._systems, *self._bounds, self._reach)
+        self.table = self._pack(self.layout.tables)
+        session, n = self._session, points.shape[0]
+        heights = session.allocate(points.shape, self._dtype, purpose="the heights of points in their systems")
+        session.launch(
+            self._kernels["place_in_systems"],
+            n,
+            self._config.work_group_size,
+            np.int32(n),
+            points.base_data,
+            self.table.base_data,
+            heights.base_data,
+        )
+        return heights
+
+    def bounds_of_queries(self, queries: cla.Array, ranks: np.ndarray[Any, Any]) -> tuple[Any, Any]:
+        """The bounds of queries in each system, (systems, dim); raises where images cannot be distinguished. Waits."""
+        return self._find_bounds(queries, "queries", _Members(self._session, ranks, len(self._systems.numbers)))
+
+    # What structures ask of an image table: see :class:`~clfrnn.methods.image_table.ImageTable`.
+
+    def period_at(self, starts: tuple[float, ...]) -> cla.Array:  # noqa: ARG002
+        """The tables, each of which begins as a period does."""
+        return self.table
+
+    def find_bounds(self, points: cla.Array, starts: tuple[float, ...], bounds: PendingBox) -> None:  # noqa: ARG002
+        """Lay out the systems for new points, and enqueue the search for the bounding box of their heights."""
+        bounding_box(self._session, self.lay_out(points), bounds)
+
+    def place(self, rows: cla.Array, starts: tuple[float, ...]) -> cla.Array:  # noqa: ARG002
+        """Rows as they are: their systems are not known here."""
+        return rows
+
+    def images(self, starts: tuple[float, ...], bounds: PendingBox | None) -> Scratch:  # noqa: ARG002
+        """The tables for the newest points."""
+        return Scratch(self.table.base_data, self.table.size, self._dtype)
+
+    def _find_bounds(self, rows: cla.Array, name: str, members: _Members) -> tuple[Any, Any]:
+        """The lowest and highest heights of `rows` in each system, (systems, dim); raises where one lies too far."""
+        session, config, dim, many = self._session, self._config, self._systems.dim, len(self._systems.numbers)
+        groups = len(members.systems)
+        low, high = np.full((many, dim), np.inf), np.full((many, dim), -np.inf)
+        if groups:
+            boxes = session.allocate((groups, 2 * dim), self._dtype, purpose="the bounds of systems")
+            size = config.work_group_size
+            session.launch(
+                self._kernels["bound_systems"],
+                groups * size,
+                size,
+                *(each.base_data for each in members.arrays),
+                rows.base_data,
+                self._normals.base_data,
+                boxes.base_data,
+            )
+            found = session.read(boxes).reshape(groups, 2 * dim).astype(np.float64)
+            np.minimum.at(low, members.systems, found[:, :dim])
+            np.maximum.at(high, members.systems, found[:, dim:])
+        if (far := first_far(self._systems, low, high)) is not None:
+            system, axis, height = far
+            raise InvalidInputError(
+                f"{name}: expected positions near the box or cell of their system, got one in system "
+                f"{self._systems.numbers[system]} that lies {height!r} from the origin along axis {axis}: so far out, "
+                "rounding hides which image is which; move points by whole lattice vectors towards the origin"
+            )
+        return low, high
+
+    def _pack(self, tables: np.ndarray[Any, Any]) -> cla.Array:
+        """The front, the ranks of points, and the tables of systems, in one array of the type of points."""
+        session, size = self._session, self._dtype.itemsize
+        begin = -(-(_FRONT + self.ranks.size) * INT.itemsize // size)
+        table = session.allocate(begin + tables.size, self._dtype, purpose="the tables of systems")
+        front = np.zeros(_FRONT, np.int32)
+        front[0] = begin
+        with np.errstate(over="ignore"):  # what is infinite is no limit
+            numbers = tables.astype(self._dtype).ravel()
+        cl.enqueue_copy(session.queue, table.base_data, front)
+        cl.enqueue_copy(
+            session.queue,
+            table.base_data,
+            self.ranks.base_data,
+            dst_offset=front.nbytes,
+            byte_count=self.ranks.size * INT.itemsize,
+        )
+        cl.enqueue_copy(session.queue, table.base_data, numbers, dst_offset=begin * size)
+        return table
+
+
+class _Members:
+    """Rows in the order of their systems, and the ranges of them that work-groups read."""
+
+    def __init__(self, session: Session, ranks: np.ndarray[Any, Any], many: int) -> None:
+        order = np.argsort(ranks, kind="stable").astype(np.int32)
+        ends = np.searchsorted(ranks[order], np.arange(many + 1))
+        sizes = -(-np.diff(ends) // _OF_GROUP)
+        #: (groups,): the system that each work-group bounds
+        self.systems = np.repeat(np.arange(many), sizes)
+        within = np.arange(len(self.systems)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        begin = ends[self.systems] + within * _OF_GROUP
+        stop = np.minimum(begin + _OF_GROUP, ends[self.systems + 1]) if len(begin) else begin
+        ranges = np.stack([self.systems, begin, stop], axis=1).astype(np.int32)
+        #: the ranges, (groups, 3), and the rows in order
+        self.arrays = tuple(
+            session.upload(array, purpose="the rows of systems") if array.size else None for array in (ranges.ravel(), order)
+        )
