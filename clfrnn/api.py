@@ -13,9 +13,9 @@ from .conditions import Condition
 from .errors import InvalidInputError
 from .index import Index
 from .inputs.arrays import check_context, fetch, take_points
+from .inputs.batches import domain_of_points
 from .inputs.conditions import arrays_of
 from .inputs.deferred_checks import DeferredChecks
-from .inputs.periodic_box import check_domain, check_images
 from .inputs.sessions import choose_session
 from .inputs.surveys import take_survey
 from .lists.query import ListArguments, query_list
@@ -48,6 +48,8 @@ def search(
     half: bool = False,
     max_bytes: int | None = None,
     where: Condition | None = None,
+    batch: Any = None,
+    query_batch: Any = None,
     to_host: bool = False,
     session: Session | None = None,
     **options: Any,
@@ -70,6 +72,8 @@ def search(
     half : whether each pair is listed once, with ``i < j``; a point and its own image once, by the sign of the shift
     max_bytes : largest number of bytes of the list on the device
     where : a :class:`Condition`; a pair counts only where it holds
+    batch, query_batch : (n,) and (m,) integers, the system of each point and of each query: neighbors are of one system.
+        `box`, `cell` and `periodic` may then have one entry for each system; see :doc:`batches`
     to_host : whether the list has numpy arrays, as :meth:`NeighborList.to_host` gives them
     session : a :class:`Session`; by default that of the device arrays given, else :func:`default_session`
     **options : options of the method, see :doc:`methods`
@@ -97,7 +101,7 @@ def search(
     >>> clfrnn.search([[0.0, 0.0], [3.0, 4.0], [9.0, 9.0]], 5.0)[1].tolist()
     [0]
     """
-    session = choose_session(session, points, queries, radius, *arrays_of(where))
+    session = choose_session(session, points, queries, radius, batch, *arrays_of(where))
     with session.lock:
         if is_device_array(radius):
             check_context(session, radius, "radius")
@@ -112,9 +116,13 @@ def search(
             options=options,
             per_query=per_query,
             queried_once=points if queries is None else queries,
+            batch=batch,
+            query_batch=query_batch,
         )
         own_radii = radius if per_query else None
-        given = ListArguments(own_radii, include_self, distances, vectors, sort, half, max_bytes, where=where)
+        given = ListArguments(
+            own_radii, include_self, distances, vectors, sort, half, max_bytes, None, where, query_batch
+        )
         found = query_list(Traversal(structure), ListState(session), queries, given, loops=False)
         return found.to_host() if to_host else found
 
@@ -127,6 +135,7 @@ def build_index(
     box: Any = None,
     cell: Any = None,
     periodic: Any = None,
+    batch: Any = None,
     session: Session | None = None,
     **options: Any,
 ) -> Index:
@@ -136,7 +145,7 @@ def build_index(
     ----------
     points : (n, dim) float32 or float64, finite, in any order; copied, never changed
     radius : scalar, the largest radius of later queries, in the points' unit
-    method, box, cell, periodic : as for :func:`search`
+    method, box, cell, periodic, batch : as for :func:`search`
     session : a :class:`Session`; by default that of `points` on a device, else :func:`default_session`
     **options : options of the method, see :doc:`methods`
 
@@ -169,7 +178,7 @@ def build_index(
     with session.lock:
         domain = box, cell, periodic
         structure, chosen = build(
-            points, radius, method=method, domain=domain, session=session, options=options, per_query=False
+            points, radius, method=method, domain=domain, session=session, options=options, per_query=False, batch=batch
         )
         return Index(chosen, structure, has_box=box is not None or cell is not None, chosen=method == "auto")
 
@@ -184,10 +193,12 @@ def build(
     options: dict[str, Any],
     per_query: bool,
     queried_once: Any = None,
+    batch: Any = None,
+    query_batch: Any = None,
 ) -> tuple[SearchStructure, Method]:
     """Build the structure, and return it with its method.
 
-    `queried_once` are the queries of a single search, or None for an index.
+    `queried_once` are the queries of a single search, or None for an index; `query_batch` are their systems.
     """
     chosen = check_method(method, options)
     array, pending, _ = take_points(session, points, "points")
@@ -201,9 +212,8 @@ def build(
         largest = one_radius(radius, array.dtype)
     refuse_dim(chosen, dim)
     checked = chosen.check(options) if chosen is not None else {}
-    box = check_domain(*domain, dim, array.dtype)
-    if box is not None:
-        check_images(box, largest, n)
+    facts: dict[str, Any] = {"n": n, "dim": dim, "dtype": array.dtype, "radius": largest}
+    box = domain_of_points(session, domain, batch, query_batch, **facts)
     placed = place_in(session, box, array)
     if placed is not array:  # plans and checks know points in a cell by their heights
         pending = None
@@ -216,7 +226,7 @@ def build(
     if pending is None and (box is not None or crowding):
         pending = bounding_box(session, placed)
     survey = take_survey(session, placed, largest, pending, crowding=crowding, box=box)
-    facts: dict[str, Any] = {"n": n, "dim": dim, "real": REAL_OF[array.dtype], "radius": largest, "box": box}
+    facts = {"n": n, "dim": dim, "real": REAL_OF[array.dtype], "radius": largest, "box": box}
     problem = Problem(**facts, survey=survey, options=checked, why="asked for by name")
     if chosen is None:
         chosen, why = choose_method(problem, session.profile, session.tuning, queries=m, varied=varied)

@@ -21,7 +21,6 @@ from .methods.updates import PointUpdates
 from .queries.count_nearest import NearestArguments, count_neighbors, find_nearest
 from .queries.explain import explain
 from .queries.indexed_points import IndexedPoints
-from .queries.kernel_source import KernelSource, make_kernel_source
 from .queries.visit import visit
 from .results import Nearest, NeighborList
 
@@ -99,6 +98,7 @@ class Index(IndexedPoints):
         radius: Any = ...,
         include_self: bool = ...,
         where: Condition | None = ...,
+        query_batch: Any = ...,
         to_host: Literal[False] = ...,
     ) -> DeviceArray: ...
 
@@ -110,6 +110,7 @@ class Index(IndexedPoints):
         radius: Any = ...,
         include_self: bool = ...,
         where: Condition | None = ...,
+        query_batch: Any = ...,
         to_host: Literal[True],
     ) -> npt.NDArray[np.int32]: ...
 
@@ -120,6 +121,7 @@ class Index(IndexedPoints):
         radius: Any = None,
         include_self: bool = False,
         where: Condition | None = None,
+        query_batch: Any = None,
         to_host: bool = False,
     ) -> Any:
         """Count the neighbors of each query, in an array on the device.
@@ -130,6 +132,7 @@ class Index(IndexedPoints):
         radius : scalar or (m,), at most that of the index, which is the default
         include_self : whether a point counts as its own neighbor
         where : a :class:`Condition`; a pair counts only where it holds
+        query_batch : (m,) integers, the system of each query; needed with `queries` where points have a batch
         to_host : whether to wait, and to return a numpy array
 
         Returns
@@ -145,7 +148,8 @@ class Index(IndexedPoints):
         -----
         Cost: one visit; millions of queries may take a GPU another launch and m bytes.
         """
-        counts = count_neighbors(self._traversal, queries, radius=radius, include_self=include_self, where=where)
+        asked = {"radius": radius, "include_self": include_self, "where": where, "query_batch": query_batch}
+        counts = count_neighbors(self._traversal, queries, **asked)
         return counts.get() if to_host else counts
 
     def nearest(
@@ -157,12 +161,13 @@ class Index(IndexedPoints):
         include_self: bool = False,
         vectors: bool = False,
         where: Condition | None = None,
+        query_batch: Any = None,
     ) -> Nearest:
         """Find the nearest or the k nearest neighbors of each query; in arrays on the device.
 
         Parameters
         ----------
-        queries, radius, include_self, where : as for :meth:`count`, which also says what raises
+        queries, radius, include_self, where, query_batch : as for :meth:`count`, which also says what raises
         k : number of neighbors of each query; None for one neighbor, in arrays without an axis of k
         vectors : whether the result has vectors; with periodic axes, these come with shifts
 
@@ -170,7 +175,8 @@ class Index(IndexedPoints):
         -----
         Cost: one visit, of what is not farther than the last neighbor so far; not waited for. See :doc:`nearest`.
         """
-        return find_nearest(self._traversal, queries, NearestArguments(k, radius, include_self, vectors, where))
+        given = NearestArguments(k, radius, include_self, vectors, where, query_batch)
+        return find_nearest(self._traversal, queries, given)
 
     def visit(
         self,
@@ -180,6 +186,7 @@ class Index(IndexedPoints):
         radius: Any = None,
         include_self: bool = False,
         where: Condition | None = None,
+        query_batch: Any = None,
         checked: bool = True,
         **arguments: Any,
     ) -> cl.Event:
@@ -188,7 +195,7 @@ class Index(IndexedPoints):
         Parameters
         ----------
         function : the code, and the declarations of its arguments
-        queries, radius, include_self, where : as for :meth:`count`, which also says what raises
+        queries, radius, include_self, where, query_batch : as for :meth:`count`, which also says what raises
         checked : whether to refuse arrays that the code may write to and that are shorter than the queries
         **arguments : values by name: numbers, sequences for vectors, device arrays, and numpy arrays for const pointers
 
@@ -209,7 +216,7 @@ class Index(IndexedPoints):
         code that writes beyond one may end the process.
         """
         given = {"radius": radius, "include_self": include_self, "where": where, "checked": checked}
-        return visit(self._traversal, function, queries, **given, arguments=arguments)
+        return visit(self._traversal, function, queries, **given, query_batch=query_batch, arguments=arguments)
 
     def query(
         self,
@@ -224,13 +231,14 @@ class Index(IndexedPoints):
         max_bytes: int | None = None,
         hint: int | None = None,
         where: Condition | None = None,
+        query_batch: Any = None,
         to_host: bool = False,
     ) -> NeighborList:
         """List every neighbor of each query, in a :class:`NeighborList` on the device.
 
         Parameters
         ----------
-        queries, radius, include_self, where : as for :meth:`count`, which also says what raises
+        queries, radius, include_self, where, query_batch : as for :meth:`count`, which also says what raises
         distances, vectors : whether the list has them; with periodic axes, vectors come with shifts
         sort : None, "index" or "distance", the order inside a row
         half : whether each pair is listed once, with ``i < j``; not with `queries` or an array of radii
@@ -249,7 +257,7 @@ class Index(IndexedPoints):
         the rows are enqueued before that wait; with a `hint` the wait comes when the list is first read. Where pairs
         exceed the hint, or those of the last list by more than an eighth, rows are written once more.
         """
-        given = ListArguments(radius, include_self, distances, vectors, sort, half, max_bytes, hint, where)
+        given = ListArguments(radius, include_self, distances, vectors, sort, half, max_bytes, hint, where, query_batch)
         found = query_list(self._traversal, self._lists, queries, given, loops=True)
         return found.to_host() if to_host else found
 
@@ -265,13 +273,14 @@ class Index(IndexedPoints):
         sort: str | None = None,
         half: bool = False,
         where: Condition | None = None,
+        query_batch: Any = None,
     ) -> Iterator[NeighborList]:
         """List the neighbors of consecutive ranges of queries, each list on the device and within `max_bytes`.
 
         Parameters
         ----------
         max_bytes : largest number of bytes of a list on the device; each list has as many queries as fit
-        queries, radius, include_self, distances, vectors, sort, half, where : as for :meth:`query`
+        queries, radius, include_self, distances, vectors, sort, half, where, query_batch : as for :meth:`query`
 
         Returns
         -------
@@ -288,19 +297,8 @@ class Index(IndexedPoints):
         Cost: one visit for the counts, a visit for each list, 12 bytes for each query on the host, and on a GPU a copy
         of the points for lists with attributes.
         """
-        given = ListArguments(radius, include_self, distances, vectors, sort, half, max_bytes, where=where)
+        given = ListArguments(radius, include_self, distances, vectors, sort, half, max_bytes, None, where, query_batch)
         return query_blocks(self._traversal, queries, given)
-
-    def check(self) -> None:
-        """Wait for the device, and raise errors that earlier calls have not waited for.
-
-        Raises
-        ------
-        InvalidInputError
-            Points, queries or radii on the device were not finite, or a radius was too large.
-        """
-        self.session.queue.finish()
-        self._traversal.checks.settle()
 
     def explain(self, *, long: bool = False) -> str:
         """Describe how this index searches and why: method, cells or nodes, bytes, candidates for each neighbor.
@@ -308,7 +306,3 @@ class Index(IndexedPoints):
         The candidates are measured on at most a thousand points. `long` adds what was decided about the kernels.
         """
         return explain(self._traversal, self.method, self.nbytes, self.last_update, long=long)
-
-    def kernel_source(self) -> KernelSource:
-        """Return a loop over neighbors for your own kernels; its arguments describe the current points."""
-        return make_kernel_source(self._traversal, self.method)

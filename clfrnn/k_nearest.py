@@ -34,6 +34,8 @@ def nearest(
     include_self: bool = False,
     vectors: bool = False,
     where: Condition | None = None,
+    batch: Any = None,
+    query_batch: Any = None,
     session: Session | None = None,
     **options: Any,
 ) -> Nearest:
@@ -50,6 +52,7 @@ def nearest(
     include_self : whether a point counts as its own neighbor; without effect when `queries` are given
     vectors : whether the result has vectors; with periodic axes, these come with shifts
     where : a :class:`Condition`; a pair counts only where it holds
+    batch, query_batch : as for :func:`search`
 
     Returns
     -------
@@ -81,12 +84,12 @@ def nearest(
     [[1], [0], [1]]
     """
     k = check_k(k)
-    session = choose_session(session, points, queries, radius, *arrays_of(where))
+    session = choose_session(session, points, queries, radius, batch, *arrays_of(where))
     with session.lock:
         if radius is not None:
-            within = NearestArguments(k, radius, include_self, vectors, where)
+            within = NearestArguments(k, radius, include_self, vectors, where, query_batch)
             return _nearest_within(
-                session, points, queries, within, method=method, domain=(box, cell, periodic), options=options
+                session, points, queries, within, method=method, domain=(box, cell, periodic), options=options, batch=batch
             )
         domain = box, cell, periodic
         if isinstance(where, Condition) and parts_of(where)[0].reads("r2"):
@@ -94,13 +97,17 @@ def nearest(
                 "radius: expected a number with a condition that reads r2, got None, and without a radius there is no "
                 "r2; pass the largest distance of a neighbor, or write the condition without r2"
             )
-        search = UnboundedSearch(session, points, k, method=method, domain=domain, options=options, queries=queries)
-        if where is not None and search.box is not None:
+        search = UnboundedSearch(
+            session, points, k, method=method, domain=domain, options=options, queries=queries, batch=(batch, query_batch)
+        )
+        if where is not None and search.box is not None and search.box.has_images:
             raise InvalidInputError(
                 "radius: expected a number with where= in a periodic box, got None; images go on without end, and the "
                 "condition may hold for none of them: pass the largest distance of a neighbor"
             )
-        return search.run(queries, include_self=bool(include_self), vectors=bool(vectors), where=where)
+        return search.run(
+            queries, include_self=bool(include_self), vectors=bool(vectors), where=where, query_batch=query_batch
+        )
 
 
 def _nearest_within(
@@ -112,6 +119,7 @@ def _nearest_within(
     method: str,
     domain: tuple[Any, Any, Any],
     options: dict[str, Any],
+    batch: Any,
 ) -> Nearest:
     radius = given.radius
     if is_device_array(radius):
@@ -126,6 +134,8 @@ def _nearest_within(
         options=options,
         per_query=not is_scalar(radius),
         queried_once=points if queries is None else queries,
+        batch=batch,
+        query_batch=given.query_batch,
     )
     traversal = Traversal(structure)
     found = find_nearest(traversal, queries, given._replace(radius=None if is_scalar(radius) else radius))

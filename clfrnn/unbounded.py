@@ -12,9 +12,11 @@ from .api import check_method, refuse_dim
 from .arrays import REAL_OF, one_radius, raise_non_finite
 from .conditions import Condition
 from .domain.period import PeriodicBox
+from .domain.systems import Systems
 from .inputs.arrays import take_points
+from .inputs.batches import QuerySystems, domain_of_points, systems_of
 from .inputs.deferred_checks import DeferredChecks
-from .inputs.periodic_box import check_domain, survey_in_box
+from .inputs.periodic_box import survey_in_box
 from .methods import Method, choose_method, is_worth_binning
 from .methods.brute_force import BruteForce
 from .methods.grid.strips import Strips
@@ -66,6 +68,7 @@ class UnboundedSearch:
         domain: tuple[Any, Any, Any],
         options: dict[str, Any],
         queries: Any,
+        batch: tuple[Any, Any] = (None, None),
     ) -> None:
         self.session, self.k = session, k
         self.named = check_method(method, options)
@@ -74,7 +77,8 @@ class UnboundedSearch:
         refuse_dim(self.named, dim)
         self.options = {} if self.named is None else self.named.check(options)
         self.real = REAL_OF[self.points.dtype]
-        self.box: PeriodicBox | None = check_domain(*domain, dim, self.points.dtype)
+        facts: dict[str, Any] = {"n": self.n, "dim": dim, "dtype": self.points.dtype, "radius": 0.0}
+        self.box: PeriodicBox | None = domain_of_points(session, domain, *batch, **facts)
         self.lengths = (0.0,) * dim if self.box is None else self.box.lengths
         #: what plans and checks know points by: in a cell their heights
         self.placed = place_in(session, self.box, self.points)
@@ -84,32 +88,48 @@ class UnboundedSearch:
         # Until queries are checked, those without a length count as the points.
         self.many = self.n if queries is None else operator.length_hint(queries, self.n)
 
-    def run(self, queries: Any, *, include_self: bool, vectors: bool, where: Condition | None) -> Nearest:
+    def run(
+        self, queries: Any, *, include_self: bool, vectors: bool, where: Condition | None, query_batch: Any = None
+    ) -> Nearest:
         """Search, and search again as long as there are queries with fewer than k neighbors."""
         session, step = self.session, self._first_step()
         traversal = Traversal(self._build(step))
-        request = make_request(traversal, queries, radius=None, include_self=include_self, where=where)
+        request = make_request(
+            traversal, queries, radius=None, include_self=include_self, where=where, query_batch=query_batch
+        )
+        systems = systems_of(request, self.box)
         sources = self.points if request.queries is None else request.queries
         found = rows_for(traversal, request.m, self.k, vectors=vectors)
         event = fill_rows(traversal, request, found)
         short = None if step.wider is None else find_short_rows(session, found.indices, sources)
         traversal.checks.settle()
         while short is not None:
-            step = self._wider_step(step, sources)
+            step = self._wider_step(step, sources, systems)
             before, traversal = traversal, Traversal(self._build(step))
             if vectors and holds_images(traversal) and not holds_images(before):
-                measure(before, found, self.points, sources, known=False)
-            again = make_request(traversal, short.positions, radius=None, include_self=True, where=where)
+                measure(before, found, self.points, sources, known=False, systems=systems)
+            asking = None if systems is None else self._systems_of_rows(systems, short.rows)
+            again = make_request(
+                traversal, short.positions, radius=None, include_self=True, where=where, query_batch=asking
+            )
             itself = request.queries is None and not include_self
             event = fill_rows(traversal, again, found, again=short, of_points=itself)
             short = None if step.wider is None else find_short_rows(session, found.indices, sources, short)
         if vectors and request.m:
-            event = measure(traversal, found, self.points, sources, known=holds_images(traversal))
+            event = measure(traversal, found, self.points, sources, known=holds_images(traversal), systems=systems)
         publish(session, event, found)
         return found
 
+    def _systems_of_rows(self, systems: cla.Array, rows: cla.Array) -> QuerySystems:
+        """The systems of the queries that fill some rows; conditions know them by the numbers of all queries."""
+        ranks = self.session.read(systems)[self.session.read(rows)]
+        return QuerySystems(ranks, self.session.upload(ranks, purpose="the systems of queries"), systems)
+
     def _build(self, step: _Step) -> SearchStructure:
         """The structure for a step."""
+        if isinstance(self.box, Systems):
+            self.placed = self.box.placing.lay_out_again(self.points, step.radius)
+            self.pending = bounding_box(self.session, self.placed)
         problem = self._problem(step.radius, step.survey, step.options)
         dim, dtype = problem.dim, self.points.dtype
         checks = DeferredChecks(
@@ -205,16 +225,23 @@ class UnboundedSearch:
 
     def _step_of_all(self, method: Method, survey: Survey, radius: float | None = None) -> _Step:
         """A search in which no query can miss a neighbor."""
+        if radius is None and isinstance(self.box, Systems):
+            radius = self._rounded(self.box.spanning_reach(self.k))
         reach = largest_reach(self.real) if radius is None else radius
         return _Step(method, self._options(method), reach, survey)
 
-    def _wider_step(self, step: _Step, sources: cla.Array) -> _Step:
+    def _wider_step(self, step: _Step, sources: cla.Array, systems: cla.Array | None) -> _Step:
         """The search for the queries that have fewer than k neighbors."""
         if step.wider is not None and step.radius < step.wider and step.method.name in _BY_CELLS:
             # The queries that are left lie where points are few.
             survey = dataclasses.replace(step.survey, others=0.0, unevenness=1.0, sample=None)
             farther = self._rounded(self.session.tuning.nearest.farther * step.radius)
             return step._replace(radius=min(farther, step.wider), survey=survey)
+        if isinstance(self.box, Systems):
+            assert systems is not None
+            around = self.box.placing.bounds_of_queries(sources, self.session.read(systems))
+            span = self.box.spanning_reach(self.k, *around)
+            return self._step_of_all(AabbTree(), step.survey, self._rounded(span))
         low, high = step.survey.low, step.survey.high
         if self.box is not None and not all(self.lengths):
             around = bounding_box(self.session, place_in(self.session, self.box, sources)).read()

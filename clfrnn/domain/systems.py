@@ -28,6 +28,9 @@ _APART = 2.02
 #: The same in extents of a system, should the reach be longer than these.
 _MOST_APART = 4.0
 
+#: The share by which a reach that spans a system is larger than it must be.
+_PAD = 1.01
+
 _Numbers = npt.NDArray[np.float64]
 
 
@@ -88,6 +91,33 @@ class Systems(PeriodicBox):
     def has_images(self) -> bool:
         """See :class:`PeriodicBox`."""
         return any(domain is not None for domain in self.domains)
+
+    def spanning_reach(self, k: int, low: _Numbers | None = None, high: _Numbers | None = None) -> float:
+        """A radius within which a query sees all points of its system, or more than k images of them.
+
+        `low` and `high` bound the heights of queries in each system.
+        """
+        layout, facts = self.layout, self.facts
+        begin = layout.begin if low is None else np.minimum(layout.begin, low)
+        end = layout.end if high is None else np.maximum(layout.end, high)
+        periodic, counts = facts.lengths > 0, np.bincount(self.ranks, minlength=len(self.numbers))
+        axes = periodic.sum(axis=1)
+        turns = np.zeros(len(counts))
+        while True:
+            few = (axes > 0) & (counts > 0) & (counts * (2 * turns + 1.0) ** axes <= k)
+            if not few.any():
+                break
+            turns[few] = np.maximum(turns[few] + 1, np.floor(0.45 * (k / counts[few]) ** (1 / axes[few])))
+        sides = np.where(periodic, (turns[:, None] + 0.5) * self.facts.spans, end - begin)
+        far = np.maximum(np.abs(begin), np.abs(end)).max(initial=0.0)
+        squares = (sides**2).sum(axis=1).max(initial=0.0)
+        return float(_PAD * math.sqrt(squares) + 64 * EPSILON[self.real] * math.sqrt(self.dim) * far)
+
+    def describe(self) -> str:
+        """How many systems there are, and whether they repeat, in words."""
+        each = f"systems: {len(self.numbers):,}, each in a slot of its own"
+        repeating = sum(self.domains[k] is not None for k in self.of_system.tolist())
+        return f"{each}, {repeating:,} of them periodic" if repeating else each
 
     def limits(self, real: str) -> tuple[float, ...]:  # noqa: ARG002
         """Infinite: each system has limits of its own, see :func:`lay_out_systems`."""
@@ -157,20 +187,21 @@ class SystemFacts:
     #: how far from the origin points may be, and the extents of :class:`PeriodicCell`
     limits: _Numbers
     extents: _Numbers
+    spans: _Numbers
 
 
 def _facts_of(domain: PeriodicBox | None, dim: int, real: str) -> tuple[Any, ...]:
     """A row of each array of :class:`SystemFacts`."""
     none, unit, free = np.zeros(dim), np.eye(dim), np.full(dim, np.inf)
     if domain is None:
-        return none, unit, np.zeros((dim, dim)), np.ones(dim), np.full(dim, np.nan), free, free
+        return none, unit, np.zeros((dim, dim)), np.ones(dim), np.full(dim, np.nan), free, free, none
     lengths = np.array(domain.lengths)
     given = np.full(dim, np.nan) if domain.low is None else np.array(domain.low)
     limits = np.array(domain.limits(real))
     if isinstance(domain, PeriodicCell):
         rows = np.array(domain.normals), np.array(domain.vectors), np.array(domain.weights)
-        return (lengths, *rows, given, limits, np.array(domain.extents))
-    return lengths, unit, np.diag(lengths), np.ones(dim), given, limits, free
+        return (lengths, *rows, given, limits, np.array(domain.extents), np.array(domain.spans))
+    return lengths, unit, np.diag(lengths), np.ones(dim), given, limits, free, lengths
 
 
 class _Columns:

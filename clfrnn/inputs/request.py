@@ -42,6 +42,8 @@ class QueryRequest(NamedTuple):
     checks: tuple[Check, ...] = ()
     #: a neighbor counts only where it holds
     where: BoundCondition | None = None
+    #: the system of each query, (m,) int32, where points lie in many systems and queries are no points
+    systems: cla.Array | None = None
 
     @property
     def kind(self) -> tuple[Any, ...]:

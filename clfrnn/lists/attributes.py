@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyopencl as cl
 import pyopencl.array as cla
 
+from ..inputs.batches import systems_of
 from ..inputs.request import QueryRequest
 from ..methods.traversal import Traversal
 from ..primitives.pair_geometry import measure_pairs
@@ -18,7 +19,9 @@ def measure(
 ) -> cl.Event | None:
     """Enqueue the computation of the list's attributes from its indices; `points` are in the caller's order."""
     structure = traversal.structure
-    table = structure.image_table
+    box, table = structure.problem.box, structure.image_table
+    if box is not None and not box.has_images:
+        box = table = None
     return measure_pairs(
         traversal.session,
         arrays,
@@ -26,6 +29,8 @@ def measure(
         queries=points if request.queries is None else request.queries,
         first_row=request.part[0] if request.part else 0,
         period=None if table is None else table.period_at(structure.box_starts()),
-        periodic=structure.problem.periodic,
+        periodic="" if box is None else box.kind,
+        systems=systems_of(request, box),
         rooted=columns.sort != "distance",
     )
+

@@ -31,6 +31,7 @@ class ListArguments(NamedTuple):
     max_bytes: int | None
     hint: int | None = None
     where: Condition | None = None
+    query_batch: Any = None
 
 
 def query_list(
@@ -61,12 +62,13 @@ def _check(traversal: Traversal, queries: Any, given: ListArguments) -> tuple[Qu
         include_self=given.include_self,
         half=given.half,
         where=given.where,
+        query_batch=given.query_batch,
     )
     return request, make_columns(
         distances=bool(given.distances),
         vectors=bool(given.vectors),
         sort=given.sort,
-        periodic=box is not None,
+        periodic=box is not None and box.has_images,
         images=box is not None and box.repeats(traversal.radius),
         dim=traversal.dim,
         dtype=traversal.dtype,

@@ -59,7 +59,10 @@ class Traversal:
             reach = (request.radii.base_data, self.dtype.type(self.radius))
         else:
             reach = _reach(request.radius, self.problem.real, self.dtype, every_candidate)
-        shared = (*reach, *(() if request.queries is None else (request.queries.base_data,)), *request.arguments)
+        asked = [] if request.queries is None else [request.queries.base_data]
+        if request.systems is not None:
+            asked.append(request.systems.base_data)
+        shared = (*reach, *asked, *request.arguments)
         own = [value.base_data if isinstance(value, (cla.Array, Scratch)) else value for value in values]
         buffers = () if first_pass is None else first_pass.arguments
         event = None

@@ -9,8 +9,10 @@ import pyopencl.array as cla
 
 from ..arrays import REAL_OF
 from ..domain.period import PeriodicBox
+from ..domain.systems import Systems
 from ..errors import InvalidInputError
 from ..inputs.arrays import lies_ready, take_points
+from ..inputs.batches import new_domains
 from ..inputs.deferred_checks import DeferredChecks, check_near
 from ..inputs.periodic_box import check_images, check_new_box
 from ..inputs.surveys import take_survey
@@ -95,6 +97,8 @@ class PointUpdates:
     def _check_box(self, box: Any, cell: Any) -> PeriodicBox | None:
         """The periodic box of new points; raises where it has not the axes of the old one."""
         problem, dtype = self._structure.problem, self._structure.dtype
+        if isinstance(problem.box, Systems):
+            return new_domains(self._structure.session, problem.box, box, cell, problem.radius, dtype)
         return check_new_box(box, cell, problem.box, has_box=self._has_box, dim=problem.dim, dtype=dtype)
 
     def _stays(self, points: cla.Array, period: PeriodicBox | None) -> bool:
@@ -106,6 +110,7 @@ class PointUpdates:
         """Bring new points to the device; the second value is their bounding box for device arrays, else None."""
         structure = self._structure
         if lies_ready(structure.session, points, structure.dtype) and points.shape[1:] == (structure.problem.dim,):
+            self._fitting(points)
             return points, self._find_bounds(points, period)
         array, bounds, _ = take_points(
             structure.session,
@@ -113,17 +118,23 @@ class PointUpdates:
             "points",
             real=structure.dtype,
             exact=True,
-            find_box=lambda taken: self._find_bounds(self._of_this_dim(taken), period),
+            find_box=lambda taken: self._find_bounds(self._fitting(taken), period),
         )
-        return self._of_this_dim(array), bounds
+        return self._fitting(array), bounds
 
-    def _of_this_dim(self, points: cla.Array) -> cla.Array:
-        """Raise unless `points` have as many coordinates as those of the index; return them."""
-        dim = self._structure.problem.dim
+    def _fitting(self, points: cla.Array) -> cla.Array:
+        """Raise unless `points` have as many coordinates as those of the index, and systems; return them."""
+        problem = self._structure.problem
+        dim = problem.dim
         if points.shape[1] != dim:
             raise InvalidInputError(
                 f"points: expected shape (n, {dim}), as the index has, got {points.shape}; "
                 "build a new index for another number of coordinates"
+            )
+        if isinstance(problem.box, Systems) and points.shape[0] != problem.n:
+            raise InvalidInputError(
+                f"points: expected {problem.n:,} points, as many as batch has numbers, got {points.shape[0]:,}; build a "
+                "new index with another batch"
             )
         return points
 
@@ -175,7 +186,7 @@ class PointUpdates:
     def _replace(self, points: cla.Array, bounds: PendingBox | None, period: PeriodicBox | None) -> None:
         """Build a structure over points of another number or in another box; until it is done the old one stays."""
         problem, checks, checked = self._structure.problem, self._checks, bounds is None
-        if period is not None:
+        if period is not None and not isinstance(period, Systems):
             check_images(period, problem.radius, points.shape[0])
         if self._spacious is None:
             self._spacious = self._structure.session.with_spare_memory()

@@ -70,6 +70,7 @@ def measure_rows(
     vectors: cla.Array,
     shifts: cla.Array | None,
     known: bool,
+    systems: cla.Array | None = None,
 ) -> cl.Event | None:
     """Enqueue the computation of `vectors`, (m, k, dim), of `indices`, (m, k), and of `shifts` in a `period`.
 
@@ -96,6 +97,7 @@ def measure_rows(
         points.base_data,
         queries.base_data,
         *(() if period is None or shifts is None else (period.base_data, shifts.base_data)),
+        *(() if period is None or shifts is None or systems is None else (systems.base_data,)),
         vectors.base_data,
         np.int64(indices.size),
     )

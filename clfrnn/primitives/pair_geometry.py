@@ -27,12 +27,14 @@ def measure_pairs(
     first_row: int,
     period: cla.Array | None,
     periodic: str,
+    systems: cla.Array | None = None,
     rooted: bool,
 ) -> cl.Event | None:
     """Enqueue the computation of the distances, vectors and shifts in `arrays` from the offsets (m + 1,) and indices.
 
     `points` are (n, dim), and the first row of the list is that of query `first_row` of `queries`. In a `period`, of
-    the kind `periodic`, a pair is that of the nearest images, and no row may hold another image. Distances are squared
+    the kind `periodic`, a pair is that of the nearest images, and no row may hold another image. `systems` are those of
+    queries, each with a period of its own. Distances are squared
     unless `rooted`. Where the pairs exceed the capacity of the arrays, the results are meaningless. One launch, or
     slices that are waited for.
     """
@@ -63,6 +65,7 @@ def measure_pairs(
         queries.base_data,
         indices.base_data,
         *(() if period is None else (period.base_data,)),
+        *(() if systems is None else (systems.base_data,)),
         *(arrays[name].base_data for name in _NAMES if name in arrays),
         pairs=float(capacity),
     )

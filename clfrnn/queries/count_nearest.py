@@ -53,10 +53,11 @@ def count_for_list(traversal: Traversal, request: QueryRequest, first_pass: Firs
 
 
 def count_neighbors(
-    traversal: Traversal, queries: Any, *, radius: Any, include_self: bool, where: Any = None
+    traversal: Traversal, queries: Any, *, radius: Any, include_self: bool, where: Any = None, query_batch: Any = None
 ) -> cla.Array:
     """See :meth:`clfrnn.Index.count`."""
-    request = make_request(traversal, queries, radius=radius, include_self=include_self, where=where)
+    asked = {"include_self": include_self, "where": where, "query_batch": query_batch}
+    request = make_request(traversal, queries, radius=radius, **asked)
     counts = traversal.session.allocate(request.m, INT, purpose="the neighbor counts")
     traversal.session.publish(_count_into(traversal, request, counts), counts)
     return counts
@@ -81,19 +82,20 @@ class NearestArguments(NamedTuple):
     include_self: bool
     vectors: bool
     where: Any = None
+    query_batch: Any = None
 
 
 def find_nearest(traversal: Traversal, queries: Any, given: NearestArguments) -> Nearest:
     """See :meth:`clfrnn.Index.nearest`."""
-    radius, include_self = given.radius, given.include_self
+    asked = {"include_self": given.include_self, "where": given.where, "query_batch": given.query_batch}
     if given.k is not None:
-        request = make_request(traversal, queries, radius=radius, include_self=include_self, where=given.where)
+        request = make_request(traversal, queries, radius=given.radius, **asked)
         return find_k_nearest(traversal, request, check_k(given.k), vectors=bool(given.vectors))
     if given.vectors:
         raise InvalidInputError(
             "vectors: expected k with vectors=True, got k=None; pass k=1 for one neighbor's vectors"
         )
-    request = make_request(traversal, queries, radius=radius, include_self=include_self, where=given.where)
+    request = make_request(traversal, queries, radius=given.radius, **asked)
     indices = traversal.session.allocate(request.m, INT, purpose="the nearest neighbors")
     distances = traversal.session.allocate(request.m, traversal.dtype, purpose="the nearest neighbors' distances")
     traversal.session.publish(_nearest_into(traversal, request, indices, distances), indices, distances)

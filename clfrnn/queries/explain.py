@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..domain.systems import Systems
 from ..methods.traversal import Traversal
 from ..planning.configs import VisitVariant
 from ..runtime.rendering import own_function
 from .count_nearest import describe_encodings
-from .make_request import request_of_points
+from .make_request import make_request, request_of_points
 
 __all__ = ["explain"]
 
@@ -27,7 +28,9 @@ def explain(traversal: Traversal, method: str, sizes: dict[str, int], last_updat
         f"{method}: {problem.why}",
         f"points: {problem.n:,} in {problem.dim}D, {traversal.dtype}, radius {problem.radius:g}",
     ]
-    if problem.box is not None:
+    if isinstance(problem.box, Systems):
+        lines.append(problem.box.describe())
+    elif problem.box is not None:
         axes = ", ".join(f"axis {k} of length {length:g}" for k, length in enumerate(problem.box.lengths) if length)
         lines.append(f"periodic: {axes}")
     lines += [f"device: {traversal.session.profile}", f"kernels: work-groups of {structure.config.work_group_size}"]
@@ -67,11 +70,12 @@ def _candidates(traversal: Traversal) -> str:
         return "candidates: none, there are no points"
     first = max(0, (n - _MEASURED) // 2)
     end = min(n, first + _MEASURED)
-    request = request_of_points(traversal, include_self=True)._replace(part=(first, end))
+    request = make_request(traversal, None, radius=None, include_self=True)._replace(part=(first, end))
     found = []
     for every in (True, False):
         counts = traversal.session.allocate(n, np.int32, purpose="the counts of a sample")
-        traversal.run(own_function("count"), request, [counts], every_candidate=every)
+        asked = request._replace(where=None) if every else request
+        traversal.run(own_function("count"), asked, [counts], every_candidate=every)
         found.append(traversal.session.read(counts, first, end - first).sum(dtype=np.int64) / (end - first))
     tested, neighbors = found[0], found[1] - 1  # without the point itself
     each = (

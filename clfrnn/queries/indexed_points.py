@@ -16,6 +16,7 @@ from ..methods.traversal import Traversal
 from ..methods.updates import PointUpdates
 from ..primitives.fill import clear
 from ..runtime.session import Session
+from .kernel_source import KernelSource, make_kernel_source
 from .reorder import reorder
 
 __all__ = ["IndexedPoints"]
@@ -122,6 +123,21 @@ class IndexedPoints:
         array = self.empty(shape, dtype)
         clear(self.session, array)
         return array
+
+    def check(self) -> None:
+        """Wait for the device, and raise errors that earlier calls have not waited for.
+
+        Raises
+        ------
+        InvalidInputError
+            Points, queries or radii on the device were not finite, or a radius was too large.
+        """
+        self.session.queue.finish()
+        self._traversal.checks.settle()
+
+    def kernel_source(self) -> KernelSource:
+        """Return a loop over neighbors for your own kernels; its arguments describe the current points."""
+        return make_kernel_source(self._traversal, self._updates.method.name)
 
 
 def _as_shape(shape: object) -> tuple[int, ...]:

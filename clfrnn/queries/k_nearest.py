@@ -9,6 +9,7 @@ import pyopencl.array as cla
 
 from ..arrays import REAL_OF
 from ..errors import InvalidInputError
+from ..inputs.batches import systems_of
 from ..inputs.request import QueryRequest
 from ..methods.traversal import Traversal
 from ..planning.nearest import plan_rows
@@ -38,7 +39,8 @@ def find_k_nearest(traversal: Traversal, request: QueryRequest, k: int, *, vecto
         points = traversal.structure.positions()
         assert points is not None, "every structure has its points"
         queries_taken = points if request.queries is None else request.queries
-        event = measure(traversal, found, points, queries_taken, known=holds_images(traversal))
+        systems = systems_of(request, traversal.problem.box)
+        event = measure(traversal, found, points, queries_taken, known=holds_images(traversal), systems=systems)
     publish(traversal.session, event, found)
     return found
 
@@ -51,7 +53,8 @@ def publish(session: Session, event: cl.Event | None, found: Nearest) -> None:
 
 def rows_for(traversal: Traversal, m: int, k: int, *, vectors: bool) -> Nearest:
     """Allocate rows for m queries, with shifts where the caller gets them or a row may hold several images."""
-    session, dim, periodic = traversal.session, traversal.dim, traversal.problem.box is not None
+    session, dim, box = traversal.session, traversal.dim, traversal.problem.box
+    periodic = box is not None and box.has_images
     shape = m, k
     indices = session.allocate(shape, INT, purpose=f"the {k:,} nearest neighbors")
     distances = session.allocate(shape, traversal.dtype, purpose=f"the distances of the {k:,} nearest neighbors")
@@ -97,21 +100,28 @@ def fill_rows(
 
 
 def measure(
-    traversal: Traversal, found: Nearest, points: cla.Array, queries: cla.Array, *, known: bool
+    traversal: Traversal,
+    found: Nearest,
+    points: cla.Array,
+    queries: cla.Array,
+    *,
+    known: bool,
+    systems: cla.Array | None,
 ) -> cl.Event | None:
     """Enqueue the computation of vectors, and of shifts in a periodic box unless they are `known`.
 
-    `points` and `queries` are in the caller's order.
+    `points` and `queries` are in the caller's order, and so are the `systems` of queries, if there are any.
     """
     structure = traversal.structure
-    table = structure.image_table
+    table = structure.image_table if found.shifts is not None else None
     return measure_rows(
         traversal.session,
         found.indices,
         points=points,
         queries=queries,
         period=None if table is None else table.period_at(structure.box_starts()),
-        periodic=structure.problem.periodic,
+        periodic="" if table is None else structure.problem.periodic,
+        systems=systems,
         vectors=found.vectors,
         shifts=found.shifts,
         known=known,

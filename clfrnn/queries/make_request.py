@@ -9,7 +9,9 @@ import pyopencl.array as cla
 
 from ..arrays import is_device_array, is_scalar, one_radius, round_radii
 from ..errors import InvalidInputError
+from ..domain.systems import Systems
 from ..inputs.arrays import take_points, take_radii
+from ..inputs.batches import QuerySystems, in_one_system, take_query_systems
 from ..inputs.conditions import BoundCondition, bind_condition
 from ..inputs.deferred_checks import Check, check_largest
 from ..inputs.periodic_box import check_host_near
@@ -21,12 +23,23 @@ __all__ = ["make_request", "natural", "request_of_points"]
 
 
 def make_request(
-    traversal: Traversal, queries: Any, *, radius: Any, include_self: bool, half: bool = False, where: Any = None
+    traversal: Traversal,
+    queries: Any,
+    *,
+    radius: Any,
+    include_self: bool,
+    half: bool = False,
+    where: Any = None,
+    query_batch: Any = None,
 ) -> QueryRequest:
-    """Check a query's arguments and bring its arrays to the device."""
+    """Check a query's arguments and bring its arrays to the device.
+
+    `query_batch` may be :class:`QuerySystems` that were taken before.
+    """
     structure, session, checks = traversal.structure, traversal.session, traversal.checks
     if queries is None and radius is None:
         condition = bind_condition(session, where, traversal.dtype)
+        _, condition = _in_systems(traversal, None, 0, query_batch, condition)
         return request_of_points(traversal, include_self=bool(include_self), half=bool(half), where=condition)
     running: list[Check] = []
     array = bounds = None
@@ -40,8 +53,9 @@ def make_request(
             find_box=lambda taken: structure.find_bounds_of_queries(_as_wide(traversal, taken)),
         )
         _as_wide(traversal, array)
-        if host is not None and host.size and traversal.problem.box is not None:
-            check_host_near("queries", traversal.problem.box, host)
+        box = traversal.problem.box
+        if host is not None and host.size and box is not None and not isinstance(box, Systems):
+            check_host_near("queries", box, host)
         m = array.shape[0]
     scalar, radii = _take_radius(traversal, radius, m, running)
     if half and array is not None:
@@ -54,6 +68,8 @@ def make_request(
             f"half: expected one radius for all, got one per query, of shape ({m},), and the relation is not symmetric "
             "then; pass one radius, or leave half out"
         )
+    condition = bind_condition(session, where, traversal.dtype)
+    systems, condition = _in_systems(traversal, array, m, query_batch, condition)
     order = structure.order_queries(array, bounds, radii)
     if bounds is not None:
         running.append(Check("queries", bounds))
@@ -72,7 +88,8 @@ def make_request(
         reads_copy=structure.copies_queries and array is not None and bool(order),
         borrowed=is_device_array(queries) or is_device_array(radius),
         checks=tuple(running),
-        where=bind_condition(session, where, traversal.dtype),
+        where=condition,
+        systems=systems,
     )
 
 
@@ -84,6 +101,31 @@ def request_of_points(
     of_points = traversal.num_points, traversal.radius, None, include_self, half
     request = QueryRequest(None, *of_points, structure.arguments(), structure.images_served(foreign=False))
     return request if where is None else request._replace(where=where)
+
+
+def _in_systems(
+    traversal: Traversal, queries: cla.Array | None, m: int, query_batch: Any, where: BoundCondition | None
+) -> tuple[cla.Array | None, BoundCondition | None]:
+    """The systems of queries, and the condition that a neighbor is of the query's system."""
+    systems = traversal.problem.box
+    if queries is None and query_batch is not None:
+        raise InvalidInputError(
+            f"query_batch: expected none without queries, got {query_batch!r:.60}; points have the numbers of batch"
+        )
+    if not isinstance(systems, Systems):
+        if query_batch is not None and traversal.num_points:
+            raise InvalidInputError(
+                f"query_batch: expected none, as points have no batch, got {query_batch!r:.60}; pass batch= with the "
+                "points"
+            )
+        return None, where
+    if queries is None:
+        return None, in_one_system(systems, None, where)
+    taken = query_batch
+    if not isinstance(taken, QuerySystems):
+        taken = take_query_systems(traversal.session, systems, query_batch, m)
+        systems.placing.bounds_of_queries(queries, taken.ranks)
+    return taken.array, in_one_system(systems, taken, where)
 
 
 def _as_wide(traversal: Traversal, queries: cla.Array) -> cla.Array:

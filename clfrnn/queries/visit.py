@@ -25,6 +25,7 @@ def visit(
     radius: Any,
     include_self: bool,
     where: Any = None,
+    query_batch: Any = None,
     checked: bool = True,
     arguments: Mapping[str, Any],
 ) -> cl.Event:
@@ -35,7 +36,7 @@ def visit(
             "wrap the code: clfrnn.NeighborFunction(per_neighbor=...)"
         )
     session = traversal.session
-    request = make_request(traversal, queries, radius=radius, include_self=include_self, where=where)
+    request = make_request(traversal, queries, radius=radius, include_self=include_self, where=where, query_batch=query_batch)
     walked = walk_function(function)
     least = request.m if checked else 0
     bound = bind(session, walked, arguments, dtype=traversal.dtype, dim=traversal.dim, least=least)

@@ -79,7 +79,7 @@ ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
     in_cell = skewed
     by_table = periodic and not batched  # all systems lie in the box of their heights
 %>\
-% if nodes and not in_cell:
+% if nodes and not (in_cell and by_table):
     ${node_boxes.load(nodes, "1", "root_")}
 % endif
     const real_vec p = ${geometry.load(positions, "i")};

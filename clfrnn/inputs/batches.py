@@ -1,0 +1,260 @@
+"""Batches: checks `batch` and `query_batch`, and the domains of many systems."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyopencl.array as cla
+
+from ..arrays import REAL_OF, is_device_array
+from ..domain.period import PeriodicBox
+from ..domain.systems import Systems
+from ..errors import InvalidInputError
+from ..functions import Argument, ConditionCode
+from ..primitives.system_tables import SystemTables
+from ..runtime.session import Session
+from .arrays import check_context, fetch
+from .conditions import BoundCondition
+from .periodic_box import check_domain, check_images
+from .request import QueryRequest
+
+__all__ = ["QuerySystems", "in_one_system", "make_systems", "new_domains", "systems_of", "take_query_systems", "take_systems"]
+
+_OF_POINT, _OF_QUERY = (
+    Argument(name, "int", buffer=True, const=True) for name in ("frnn_system_of_point", "frnn_system_of_query")
+)
+
+
+class QuerySystems(NamedTuple):
+    """The systems of queries, as places among those of the points; one place behind the last for any other system."""
+
+    ranks: np.ndarray[Any, Any]
+    array: cla.Array
+    #: the systems by the numbers of queries that conditions know, where these are other numbers
+    by_number: cla.Array
+
+
+def take_systems(session: Session, value: Any, name: str, length: int) -> np.ndarray[Any, Any]:
+    """Return the system of each row, (length,) integers on the host."""
+    if is_device_array(value):
+        check_context(session, value, name)
+        value = fetch(session, value)
+    try:
+        numbers = np.asarray(value)
+    except (ValueError, TypeError):
+        numbers = np.zeros(0, object)
+    if numbers.size == 0 and numbers.ndim == 1:
+        numbers = numbers.astype(np.int64)
+    if numbers.dtype.kind not in "iu":
+        raise InvalidInputError(
+            f"{name}: expected an integer for each row, the number of its system, got {value!r:.60} of dtype "
+            f"{numbers.dtype}; pass integers, for instance with astype(numpy.int64)"
+        )
+    if numbers.shape != (length,):
+        raise InvalidInputError(
+            f"{name}: expected shape ({length},), one number for each row, got shape {numbers.shape}; pass the number "
+            "of the system of each row"
+        )
+    return numbers
+
+
+def make_systems(
+    session: Session,
+    batch: Any,
+    domain: tuple[Any, Any, Any],
+    *,
+    n: int,
+    dim: int,
+    dtype: np.dtype[Any],
+    radius: float,
+    query_batch: Any = None,
+) -> Systems | None:
+    """The systems of `n` points, with the domain of each, on the device; None without points."""
+    of_points = take_systems(session, batch, "batch", n)
+    numbers, ranks = _ranked(of_points)
+    if not n:
+        return None
+    others = numbers
+    if query_batch is not None and not is_device_array(query_batch):
+        others = np.union1d(numbers, np.asarray(query_batch).ravel())
+    domains, of_system = _domains(domain, numbers, others, dim, dtype)
+    counts = np.bincount(ranks)
+    for number, each in enumerate(domains):
+        if each is not None:
+            check_images(each, radius, int(counts[of_system == number].max()))
+    systems = Systems(
+        lengths=(0.0,) * dim,
+        low=None,
+        real=REAL_OF[dtype],
+        numbers=numbers,
+        ranks=ranks,
+        domains=domains,
+        of_system=of_system,
+    )
+    return dataclasses.replace(systems, placing=SystemTables(session, systems, radius, dtype))
+
+
+def new_domains(session: Session, before: Systems, box: Any, cell: Any, radius: float, dtype: np.dtype[Any]) -> Systems:
+    """The same systems in other boxes or cells; the same axes are periodic."""
+    flags = np.array([[length > 0 for length in _lengths(each, before.dim)] for each in before.domains])
+    domains, of_system = _domains(
+        (box, cell, flags[before.of_system]), before.numbers, before.numbers, before.dim, dtype
+    )
+    systems = dataclasses.replace(before, domains=domains, of_system=of_system, placing=None)
+    return dataclasses.replace(systems, placing=SystemTables(session, systems, radius, dtype))
+
+
+def _lengths(domain: PeriodicBox | None, dim: int) -> tuple[float, ...]:
+    return (0.0,) * dim if domain is None else domain.lengths
+
+
+def _ranked(numbers: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The different numbers, ascending, and the place of each row's number among them."""
+    if not numbers.size:
+        return numbers, np.zeros(0, np.int32)
+    low, high = int(numbers.min()), int(numbers.max())
+    if high - low > 4 * numbers.size + 1024:
+        found, ranks = np.unique(numbers, return_inverse=True)
+        return found, ranks.astype(np.int32)
+    offsets = (numbers - numbers.dtype.type(low)).astype(np.int64)  # faster than a sort
+    there = np.bincount(offsets, minlength=high - low + 1) > 0
+    places = np.cumsum(there) - 1
+    return np.flatnonzero(there).astype(object) + low if high > 2**62 else np.flatnonzero(there) + low, places[
+        offsets
+    ].astype(np.int32)
+
+
+def _domains(
+    domain: tuple[Any, Any, Any],
+    numbers: np.ndarray[Any, Any],
+    others: np.ndarray[Any, Any],
+    dim: int,
+    dtype: np.dtype[Any],
+) -> tuple[tuple[PeriodicBox | None, ...], np.ndarray[Any, Any]]:
+    """The different domains, and which of them each system has; `others` are the systems of queries too."""
+    box, cell, periodic = domain
+    many = len(numbers)
+    each: list[tuple[str, np.ndarray[Any, Any]]] = []
+    if box is not None:
+        array = _numbers("box", box)
+        if array.ndim == 3 or (array.ndim == 2 and not _are_corners(array, dim, numbers)):
+            each.append(("box", _of_systems("box", array, numbers, others)))
+    if cell is not None and (array := _numbers("cell", cell)).ndim == 3:
+        each.append(("cell", _of_systems("cell", array, numbers, others)))
+    if periodic is not None and np.ndim(periodic) and np.shape(periodic) != (dim,):
+        each.append(("periodic", _of_systems("periodic", np.asarray(periodic), numbers, others)))
+    if not each:
+        return (check_domain(box, cell, periodic, dim, dtype),), np.zeros(many, np.intp)
+    rows = np.concatenate([array.reshape(many, -1).astype(np.float64) for _, array in each], axis=1)
+    _, first, of_system = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    found = []
+    for system in first.tolist():
+        own = {"box": box, "cell": cell, "periodic": periodic}
+        own |= {name: array[system] for name, array in each}
+        try:
+            found.append(check_domain(own["box"], own["cell"], own["periodic"], dim, dtype))
+        except InvalidInputError as error:
+            name, _, rest = str(error).partition(":")
+            raise InvalidInputError(f"{name}: of system {numbers[system]}:{rest}") from None
+    return tuple(found), of_system.reshape(-1)
+
+
+def _numbers(name: str, value: Any) -> np.ndarray[Any, Any]:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (ValueError, TypeError):
+        raise InvalidInputError(
+            f"{name}: expected numbers, in an array with one entry for each system or of one entry for all, got "
+            f"{value!r:.60}; pass a rectangular array"
+        ) from None
+
+
+def _are_corners(array: np.ndarray[Any, Any], dim: int, numbers: np.ndarray[Any, Any]) -> bool:
+    """Whether two rows are the corners of one box, and not the lengths of the boxes of two systems."""
+    if array.shape != (2, dim):
+        return array.shape == (dim, dim) and len(numbers) != dim  # an error that names lattice vectors
+    return len(numbers) != 2 or not (array[0] > 0).all()
+
+
+def _of_systems(
+    name: str, array: np.ndarray[Any, Any], numbers: np.ndarray[Any, Any], others: np.ndarray[Any, Any]
+) -> np.ndarray[Any, Any]:
+    """The entry of each system: entries are those of all systems in ascending order, or go by number."""
+    given = len(array)
+    if given == len(numbers):
+        return array
+    if given == len(others):
+        return array[np.searchsorted(others, numbers)]
+    if len(numbers) and int(numbers[0]) >= 0 and int(numbers[-1]) < given:  # systems without points have entries too
+        return array[numbers.astype(np.intp)]
+    raise InvalidInputError(
+        f"{name}: expected one entry for all systems, or one for each of the {len(numbers):,} systems of batch, got "
+        f"{given:,}, of shape {array.shape}; pass them in ascending order of the systems' numbers"
+    )
+
+
+def take_query_systems(session: Session, systems: Systems, query_batch: Any, m: int) -> QuerySystems:
+    """The systems of `m` queries."""
+    if query_batch is None:
+        raise InvalidInputError(
+            f"query_batch: expected the system of each of the {m:,} queries, as points have a batch, got None; pass "
+            f"shape ({m},)"
+        )
+    numbers = take_systems(session, query_batch, "query_batch", m)
+    places = np.searchsorted(systems.numbers, numbers)
+    known = systems.numbers[np.minimum(places, len(systems.numbers) - 1)] == numbers
+    ranks = np.where(known, places, len(systems.numbers)).astype(np.int32)
+    array = session.upload(ranks if m else np.zeros(1, np.int32), purpose="the systems of queries")
+    return QuerySystems(ranks, array, array)
+
+
+def in_one_system(systems: Systems, of_queries: QuerySystems | None, where: BoundCondition | None) -> BoundCondition:
+    """The condition that query and point are of one system, and the caller's own after it."""
+    of_points = systems.placing.ranks
+    text, arguments, values = "frnn_system_of_point[i] == frnn_system_of_point[j]", [_OF_POINT], [of_points]
+    if of_queries is not None:
+        text = "frnn_system_of_query[i] == frnn_system_of_point[j]"
+        arguments, values = [_OF_POINT, _OF_QUERY], [of_points, of_queries.by_number]
+    if where is None:
+        code = ConditionCode(text, "", tuple(arguments))
+        return BoundCondition(code, tuple(values), code, (False,) * len(values))
+    own = where.code
+    code = ConditionCode(f"{text} && ({own.expression})", own.preamble, (*arguments, *own.arguments))
+    borrowed = (False,) * len(values) + where.borrowed
+    return BoundCondition(code, (*values, *where.values), (code, where.kind), borrowed)
+
+
+def systems_of(request: QueryRequest, domain: PeriodicBox | None) -> cla.Array | None:
+    """The system of each query of a request, (m,) int32; None where points do not lie in many."""
+    if not isinstance(domain, Systems):
+        return None
+    found: cla.Array = domain.placing.ranks if request.systems is None else request.systems
+    return found
+
+
+def domain_of_points(
+    session: Session,
+    domain: tuple[Any, Any, Any],
+    batch: Any,
+    query_batch: Any,
+    *,
+    n: int,
+    dim: int,
+    dtype: np.dtype[Any],
+    radius: float,
+) -> PeriodicBox | None:
+    """The domain of points: their systems where they have a batch, a periodic box or cell, or None."""
+    if batch is not None:
+        return make_systems(
+            session, batch, domain, n=n, dim=dim, dtype=dtype, radius=radius, query_batch=query_batch
+        )
+    if query_batch is not None:
+        raise InvalidInputError(
+            f"query_batch: expected batch with it, the system of each point, got {query_batch!r:.60} alone; pass both"
+        )
+    box = check_domain(*domain, dim, dtype)
+    if box is not None:
+        check_images(box, radius, n)
+    return box
