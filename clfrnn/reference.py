@@ -63,6 +63,8 @@ def neighbors(
     cell: npt.ArrayLike | None = None,
     periodic: bool | Sequence[bool] | None = None,
     where: Callable[..., npt.NDArray[np.bool_]] | None = None,
+    batch: npt.ArrayLike | None = None,
+    query_batch: npt.ArrayLike | None = None,
 ) -> Neighbors:
     """Find every point within `radius` of every query, as clfrnn must find it.
 
@@ -78,6 +80,8 @@ def neighbors(
         `box` or `cell` is given
     where : ``where(i, j, d2, dx, shift)`` says which pairs count: it takes arrays of (pairs,) or (pairs, dim), as a
         :class:`clfrnn.Condition` has their elements in scope, and returns (pairs,) bool
+    batch, query_batch : (n,) and (m,) integers: the system of each point and query; neighbors are of one system.
+        `box`, `cell` and `periodic` may then have one entry for each system of `batch`, in ascending order
 
     Notes
     -----
@@ -86,6 +90,17 @@ def neighbors(
     targets = np.asarray(points)
     sources = targets if queries is None else np.asarray(queries).astype(targets.dtype)
     count = len(sources)
+    if batch is not None:
+        return _in_systems(
+            targets,
+            radius,
+            None if queries is None else sources,
+            np.asarray(batch),
+            np.asarray(batch if query_batch is None else query_batch),
+            (box, cell, periodic),
+            {"include_self": include_self, "half": half},
+            where,
+        )
     with np.errstate(all="ignore"):
         radii = np.broadcast_to(np.asarray(radius).astype(targets.dtype), (count,))
         limits = radii * radii
@@ -120,6 +135,52 @@ def neighbors(
     return Neighbors(offsets, j.astype(np.int32), d2, np.sqrt(d2), vectors, shifts)
 
 
+def _in_systems(
+    points: npt.NDArray[Any],
+    radius: npt.ArrayLike,
+    queries: npt.NDArray[Any] | None,
+    batch: npt.NDArray[Any],
+    query_batch: npt.NDArray[Any],
+    domain: tuple[Any, Any, Any],
+    options: dict[str, bool],
+    where: Callable[..., npt.NDArray[np.bool_]] | None,
+) -> Neighbors:
+    """The neighbors of each system, one after the other, as rows of the whole."""
+    count = len(query_batch)
+    with np.errstate(all="ignore"):
+        radii = np.broadcast_to(np.asarray(radius).astype(points.dtype), (count,))
+    numbers = np.unique(batch)
+    found = [neighbors(points[:0], radius=0)]
+    rows, columns = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for place, number in enumerate(numbers):
+        of_points, of_queries = np.flatnonzero(batch == number), np.flatnonzero(query_batch == number)
+        own = {
+            name: None if value is None else _entry(value, name, place, len(numbers), points.shape[1])
+            for name, value in zip(("box", "cell", "periodic"), domain, strict=True)
+        }
+        asked = None if queries is None else queries[of_queries]
+        found.append(neighbors(points[of_points], radii[of_queries], queries=asked, **own, **options))
+        rows.append(of_queries[np.repeat(np.arange(len(of_queries)), np.diff(found[-1].offsets))])
+        columns.append(of_points[found[-1].indices])
+    i, j = np.concatenate(rows), np.concatenate(columns)
+    _, _, d2, _, vectors, shifts = (np.concatenate(each) for each in zip(*found, strict=True))
+    listed = np.full(len(i), True) if where is None else np.asarray(where(i, j, d2, vectors, shifts), bool)
+    order = np.lexsort((*shifts.T[::-1], j, i))
+    order = order[listed[order]]
+    i, j, d2, vectors, shifts = i[order], j[order], d2[order], vectors[order], shifts[order]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=count))]).astype(np.int64)
+    return Neighbors(offsets, j.astype(np.int32), d2, np.sqrt(d2), vectors, shifts)
+
+
+def _entry(value: Any, name: str, place: int, many: int, dim: int) -> Any:
+    """The entry of a system in an array with a leading axis, or the value of all systems."""
+    axes = np.ndim(value)
+    whole = {"box": (1,), "cell": (2,), "periodic": (0,)}[name]
+    corners = name == "box" and axes == 2 and not (many == 2 and (np.asarray(value)[0] > 0).all())
+    of_axes = name == "periodic" and np.shape(value) == (dim,)
+    return value if axes in whole or (corners and np.shape(value) == (2, dim)) or of_axes else value[place]
+
+
 class Nearest(NamedTuple):
     """The k nearest neighbors of each query, each row by ascending squared distance, then index, then shift.
 
@@ -143,6 +204,8 @@ def nearest(
     cell: npt.ArrayLike | None = None,
     periodic: bool | Sequence[bool] | None = None,
     where: Callable[..., npt.NDArray[np.bool_]] | None = None,
+    batch: npt.ArrayLike | None = None,
+    query_batch: npt.ArrayLike | None = None,
 ) -> Nearest:
     """Find the k nearest points of every query, as clfrnn must find them: the first k of a sorted row of neighbors.
 
@@ -157,9 +220,11 @@ def nearest(
     """
     targets = np.asarray(points)
     asked: dict[str, Any] = {"queries": queries, "include_self": include_self, "box": box}
-    asked |= {"cell": cell, "periodic": periodic, "where": where}
+    asked |= {"cell": cell, "periodic": periodic, "where": where, "batch": batch, "query_batch": query_batch}
     if radius is not None:
         return _first_columns(neighbors(targets, radius, **asked), k, targets)
+    if batch is not None:
+        return _nearest_in_systems(targets, k, asked)
     largest = float(_largest_radius(targets.dtype))
     lattice = _cell(targets, box, cell, periodic)
     reach = largest if lattice is None or not len(targets) else float(np.linalg.norm(lattice.astype(float)))
@@ -168,6 +233,46 @@ def nearest(
         if reach >= largest or np.diff(found.offsets).min(initial=k) >= k:
             return _first_columns(found, k, targets)
         reach = min(1.5 * reach, largest)
+
+
+def _nearest_in_systems(points: npt.NDArray[Any], k: int, asked: dict[str, Any]) -> Nearest:
+    """The k nearest neighbors in each system, however far they are, as rows of the whole."""
+    batch, queries, where = np.asarray(asked["batch"]), asked["queries"], asked["where"]
+    query_batch = batch if queries is None else np.asarray(asked["query_batch"])
+    result = _empty_rows(len(query_batch), k, points)
+    numbers = np.unique(batch)
+    for place, number in enumerate(numbers):
+        of_points, of_queries = np.flatnonzero(batch == number), np.flatnonzero(query_batch == number)
+        own: dict[str, Any] = {
+            name: None if asked[name] is None else _entry(asked[name], name, place, len(numbers), points.shape[1])
+            for name in ("box", "cell", "periodic")
+        }
+        if where is not None:
+            own["where"] = _by_numbers(where, of_points, of_queries)
+        own["queries"] = None if queries is None else np.asarray(queries)[of_queries]
+        found = nearest(points[of_points], k, include_self=asked["include_self"], **own)
+        for array, values in zip(result, found, strict=True):
+            array[of_queries] = values
+        result.indices[of_queries] = np.where(found.indices < 0, -1, of_points[found.indices])
+    return result
+
+
+def _by_numbers(
+    where: Callable[..., npt.NDArray[np.bool_]], of_points: npt.NDArray[Any], of_queries: npt.NDArray[Any]
+) -> Callable[..., npt.NDArray[np.bool_]]:
+    """A condition on pairs of one system, by that on pairs of the whole."""
+    return lambda i, j, *rest: where(of_queries[i], of_points[j], *rest)
+
+
+def _empty_rows(m: int, k: int, points: npt.NDArray[Any]) -> Nearest:
+    """Rows of `m` queries without a neighbor."""
+    dim = points.shape[1]
+    return Nearest(
+        np.full((m, k), -1, np.int32),
+        np.full((m, k), np.inf, points.dtype),
+        np.zeros((m, k, dim), points.dtype),
+        np.zeros((m, k, dim), np.int32),
+    )
 
 
 def _largest_radius(dtype: np.dtype[Any]) -> Any:
@@ -186,13 +291,7 @@ def _first_columns(found: Neighbors, k: int, points: npt.NDArray[Any]) -> Neares
     column = np.arange(len(rows)) - found.offsets[rows]
     listed = column < k
     order, place = order[listed], (rows[listed], column[listed])
-    shape = len(found.offsets) - 1, k
-    result = Nearest(
-        np.full(shape, -1, np.int32),
-        np.full(shape, np.inf, points.dtype),
-        np.zeros((*shape, points.shape[1]), points.dtype),
-        np.zeros((*shape, points.shape[1]), np.int32),
-    )
+    result = _empty_rows(len(found.offsets) - 1, k, points)
     for array, values in zip(result, (found.indices, found.distances, found.vectors, found.shifts), strict=True):
         array[place] = values[order]
     return result

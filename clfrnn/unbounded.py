@@ -85,6 +85,7 @@ class UnboundedSearch:
         if pending is None or self.placed is not self.points:
             pending = bounding_box(session, self.placed)
         self.pending = pending
+        self.foreign = queries is not None
         # Until queries are checked, those without a length count as the points.
         self.many = self.n if queries is None else operator.length_hint(queries, self.n)
 
@@ -226,7 +227,9 @@ class UnboundedSearch:
     def _step_of_all(self, method: Method, survey: Survey, radius: float | None = None) -> _Step:
         """A search in which no query can miss a neighbor."""
         if radius is None and isinstance(self.box, Systems):
-            radius = self._rounded(self.box.spanning_reach(self.k))
+            span = self._rounded(self.box.spanning_reach(self.k))
+            # Foreign queries, whose bounds are not known yet, may lie farther away.
+            return _Step(method, self._options(method), span, survey, span if self.foreign else None)
         reach = largest_reach(self.real) if radius is None else radius
         return _Step(method, self._options(method), reach, survey)
 

@@ -46,9 +46,9 @@ ${record}.s${k}${"" if loop.last else ", "}\
 % if image == "any":
     if (!frnn_all_in_box) {
 % if skewed:
-        const real_vec frnn_candidate_height = frnn_heights((real_vec)(${", ".join(f"frnn_p{k}" for k in range(dim))}), frnn_images);
+        const real_vec frnn_candidate_height = frnn_heights((real_vec)(${", ".join([f"frnn_p{k}" for k in range(dim)] + ["0"] * (vector_length - dim))}), frnn_images);
 % for k in range(dim):
-        frnn_s${k} -= frnn_image(frnn_candidate_height.s${k}, frnn_images[${3 * dim + k}], frnn_images[${2 * dim + k}]);
+        frnn_s${k} -= frnn_image(frnn_candidate_height${components[k]}, frnn_images[${3 * dim + k}], frnn_images[${2 * dim + k}]);
 % endfor
 % for k, component in enumerate(components):
         frnn_d${k} = (frnn_p${k} - frnn_q${component}) + (${lattice.translation(k, "frnn_s", "frnn_images")});

@@ -79,7 +79,7 @@ ${sum_of([f"(real){turns}{axis} * {vector(axis, k, numbers)}" for axis in range(
 // The heights of a point: positions and images of points in a cell follow from these as from coordinates in a box.
 real_vec frnn_heights(const real_vec p, global const real *restrict numbers)
 {
-    return (real_vec)(${", ".join(height(axis, [f"p.s{k}" for k in range(dim)], "numbers") for axis in range(dim))});
+    return (real_vec)(${", ".join([height(axis, [f"p{component}" for component in components], "numbers") for axis in range(dim)] + ["0"] * (vector_length - dim))});
 }
 </%def>
 
@@ -94,7 +94,7 @@ ${f"frnn_heights({p}, {numbers})" if skewed else p}
     const real_vec frnn_height = frnn_heights(frnn_q, frnn_images);
 % if images != "wraps_once":
 % if foreign or inline:
-    const real frnn_query_pad = ${sum_of([f"{weight(k, 'frnn_images')} * fabs(frnn_height.s{k})" for k in range(dim)])};
+    const real frnn_query_pad = ${sum_of([f"{weight(k, 'frnn_images')} * fabs(frnn_height{components[k]})" for k in range(dim)])};
 % else:
     const real frnn_query_pad = 0;
 % endif

@@ -35,7 +35,7 @@
 <%def name="differences_in_cell()">
     // The heights of the difference tell the nearest image, or one beside it where they are rounded.
 <% dims = range(dim) %>\
-    real ${", ".join(f"plain{k} = p.s{k} - q.s{k}, d{k} = plain{k}" for k in dims)}, least = INFINITY;
+    real ${", ".join(f"plain{k} = p{components[k]} - q{components[k]}, d{k} = plain{k}" for k in dims)}, least = INFINITY;
     int ${", ".join(f"s{k} = 0" for k in dims)};
 % for axis in dims:
     const real height${axis} = ${lattice.sum_of([f"{lattice.normal_of_period(axis, k)} * plain{k}" for k in dims])};

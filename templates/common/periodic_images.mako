@@ -29,7 +29,7 @@ ${lattice.functions()}
 
 <%def name="position(k)" buffered="True" filter="trim">
 ## The query's coordinate, or its height in a cell, on axis k.
-${f"frnn_height.s{k}" if skewed else f"frnn_q{components[k]}"}
+${f"frnn_height{components[k]}" if skewed else f"frnn_q{components[k]}"}
 </%def>
 
 <%def name="load_box(array)">

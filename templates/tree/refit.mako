@@ -17,7 +17,7 @@
 % endif
 % if skewed:
 % for k in range(dim):
-    const real height${k} = ${lattice.placed(p, "images")}.s${k};
+    const real height${k} = ${lattice.placed(p, "images")}${components[k]};
     const int turns${k} = frnn_image(height${k}, frnn_start${k}, images[${inverse_row} * ${dim} + ${k}]);
 % endfor
 % for k, component in enumerate(components):
