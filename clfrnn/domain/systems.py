@@ -92,6 +92,12 @@ class Systems(PeriodicBox):
         """See :class:`PeriodicBox`."""
         return any(domain is not None for domain in self.domains)
 
+    @functools.cached_property
+    def inverse_normals(self) -> _Numbers:
+        """(systems, dim, dim): what turns heights into positions."""
+        each = [np.eye(self.dim) if not isinstance(one, PeriodicCell) else np.linalg.inv(one.normals) for one in self.domains]
+        return np.array(each)[self.of_system]
+
     def spanning_reach(self, k: int, low: _Numbers | None = None, high: _Numbers | None = None) -> float:
         """A radius within which a query sees all points of its system, or more than k images of them.
 
@@ -231,7 +237,7 @@ def lay_out_systems(systems: Systems, low: _Numbers, high: _Numbers, reach: floa
     # Where points lie by heights, and by coordinates: for a box the same.
     pitch, gap = _pitch(end - begin, reach)
     displacement = slots * pitch - begin
-    inverse = np.linalg.inv(facts.normals)
+    inverse = systems.inverse_normals
     middle = np.einsum("sab,sb->sa", inverse, (begin + end) / 2)
     halves = np.einsum("sab,sb->sa", np.abs(inverse), (end - begin) / 2)
     pitch_of_positions, _ = _pitch(2 * halves, reach)

@@ -12,6 +12,7 @@ import pyopencl.array as cla
 
 from ..arrays import DTYPE_OF
 from ..domain.cells import CellGrid
+from ..domain.systems import Systems
 from ..first_pass.base import ListFacts
 from ..functions import WalkFunction
 from ..inputs.deferred_checks import DeferredChecks
@@ -192,6 +193,8 @@ class SearchStructure(abc.ABC):
 
     def _is_in_box(self) -> bool:
         """Whether all points are known to lie inside the periodic box; False where no axis is periodic."""
+        if isinstance(self.problem.box, Systems):  # whose bounds were waited for
+            return self.problem.box.layout.in_box
         box, periodic = self.checks.box_of_points(), self.problem.box
         return box is not None and periodic is not None and periodic.holds(box.low, box.high, self.box_starts())
 

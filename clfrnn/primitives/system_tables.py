@@ -15,8 +15,7 @@ from ..errors import InvalidInputError
 from ..planning.traversal import plan_systems
 from ..runtime.scratch import INT, Scratch
 from ..runtime.session import Session
-from .readback import PendingBox
-from .reduce import bounding_box
+from .readback import Box, PendingBox
 
 __all__ = ["SystemTables"]
 
@@ -43,6 +42,7 @@ class SystemTables:
         self._normals = session.upload(systems.facts.normals.astype(dtype).ravel(), purpose="the cells of systems")
         self.layout: SystemLayout
         self._bounds: tuple[Any, Any]
+        self._copies: list[cl.Event] = []
         #: the image table: numbers of the type of points, see ``common/lattice.mako``
         self.table: cla.Array
 
@@ -51,17 +51,26 @@ class SystemTables:
 
         Waits for the bounds of each system. Cost: two passes over the points.
         """
-        self._bounds = self._find_bounds(points, "points", self._members)
-        return self._place(points)
+        self._measure(points)
+        return self._heights(points)
 
     def lay_out_again(self, points: cla.Array, radius: float) -> cla.Array:
         """Lay out the systems for the same points and another radius."""
         self._reach = padded_radius(radius, self._systems.real)
-        return self._place(points)
+        self._lay_out()
+        return self._heights(points)
 
-    def _place(self, points: cla.Array) -> cla.Array:
+    def _measure(self, points: cla.Array) -> int | None:
+        """Lay out the systems for `points`; returns the number of the first that is not finite, or None. Waits."""
+        self._bounds, bad = self._find_bounds(points, "points", self._members)
+        self._lay_out()
+        return bad
+
+    def _lay_out(self) -> None:
         self.layout = lay_out_systems(self._systems, *self._bounds, self._reach)
         self.table = self._pack(self.layout.tables)
+
+    def _heights(self, points: cla.Array) -> cla.Array:
         session, n = self._session, points.shape[0]
         heights = session.allocate(points.shape, self._dtype, purpose="the heights of points in their systems")
         session.launch(
@@ -77,7 +86,8 @@ class SystemTables:
 
     def bounds_of_queries(self, queries: cla.Array, ranks: np.ndarray[Any, Any]) -> tuple[Any, Any]:
         """The bounds of queries in each system, (systems, dim); raises where images cannot be distinguished. Waits."""
-        return self._find_bounds(queries, "queries", _Members(self._session, ranks, len(self._systems.numbers)))
+        members = _Members(self._session, ranks, len(self._systems.numbers))
+        return self._find_bounds(queries, "queries", members)[0]
 
     # What structures ask of an image table: see :class:`~clfrnn.methods.image_table.ImageTable`.
 
@@ -86,8 +96,10 @@ class SystemTables:
         return self.table
 
     def find_bounds(self, points: cla.Array, starts: tuple[float, ...], bounds: PendingBox) -> None:  # noqa: ARG002
-        """Lay out the systems for new points, and enqueue the search for the bounding box of their heights."""
-        bounding_box(self._session, self.lay_out(points), bounds)
+        """Lay out the systems for new points, and write the bounding box of their heights."""
+        bad = self._measure(points)
+        low, high = self.layout.low, self.layout.high
+        bounds.set(Box(low, high, bad))
 
     def place(self, rows: cla.Array, starts: tuple[float, ...]) -> cla.Array:  # noqa: ARG002
         """Rows as they are: their systems are not known here."""
@@ -97,13 +109,17 @@ class SystemTables:
         """The tables for the newest points."""
         return Scratch(self.table.base_data, self.table.size, self._dtype)
 
-    def _find_bounds(self, rows: cla.Array, name: str, members: _Members) -> tuple[Any, Any]:
-        """The lowest and highest heights of `rows` in each system, (systems, dim); raises where one lies too far."""
+    def _find_bounds(self, rows: cla.Array, name: str, members: _Members) -> tuple[tuple[Any, Any], int | None]:
+        """The lowest and highest heights of `rows` in each system, (systems, dim), and the first row that is not finite.
+
+        Raises where a row lies too far. Waits.
+        """
         session, config, dim, many = self._session, self._config, self._systems.dim, len(self._systems.numbers)
         groups = len(members.systems)
         low, high = np.full((many, dim), np.inf), np.full((many, dim), -np.inf)
+        bad = None
         if groups:
-            boxes = session.allocate((groups, 2 * dim), self._dtype, purpose="the bounds of systems")
+            boxes = session.allocate((groups, 2 * dim + 1), self._dtype, purpose="the bounds of systems")
             size = config.work_group_size
             session.launch(
                 self._kernels["bound_systems"],
@@ -114,7 +130,10 @@ class SystemTables:
                 self._normals.base_data,
                 boxes.base_data,
             )
-            found = session.read(boxes).reshape(groups, 2 * dim).astype(np.float64)
+            read = session.read(boxes).reshape(groups, 2 * dim + 1)
+            first = int(read[:, -1].copy().view(np.int64 if self._dtype.itemsize == 8 else np.int32).min())
+            bad = None if first == np.iinfo(np.int32).max else first
+            found = read[:, :-1].astype(np.float64)
             np.minimum.at(low, members.systems, found[:, :dim])
             np.maximum.at(high, members.systems, found[:, dim:])
         if (far := first_far(self._systems, low, high)) is not None:
@@ -124,7 +143,7 @@ class SystemTables:
                 f"{self._systems.numbers[system]} that lies {height!r} from the origin along axis {axis}: so far out, "
                 "rounding hides which image is which; move points by whole lattice vectors towards the origin"
             )
-        return low, high
+        return (low, high), bad
 
     def _pack(self, tables: np.ndarray[Any, Any]) -> cla.Array:
         """The front, the ranks of points, and the tables of systems, in one array of the type of points."""
@@ -135,15 +154,14 @@ class SystemTables:
         front[0] = begin
         with np.errstate(over="ignore"):  # what is infinite is no limit
             numbers = tables.astype(self._dtype).ravel()
-        cl.enqueue_copy(session.queue, table.base_data, front)
-        cl.enqueue_copy(
-            session.queue,
-            table.base_data,
-            self.ranks.base_data,
-            dst_offset=front.nbytes,
-            byte_count=self.ranks.size * INT.itemsize,
-        )
-        cl.enqueue_copy(session.queue, table.base_data, numbers, dst_offset=begin * size)
+        queue, into = session.queue, table.base_data
+        ranks = {"dst_offset": front.nbytes, "byte_count": self.ranks.size * INT.itemsize}
+        # Events of copies hold the host's arrays, and wait for the copy where they are dropped: one layout later.
+        self._copies = [
+            cl.enqueue_copy(queue, into, front, is_blocking=False),
+            cl.enqueue_copy(queue, into, self.ranks.base_data, **ranks),
+            cl.enqueue_copy(queue, into, numbers, dst_offset=begin * size, is_blocking=False),
+        ]
         return table
 
 

@@ -4,21 +4,25 @@
 // Bounds the points of many systems, and places them in the slots of their systems.
 // Config fields used: work_group_size, dim, batched.
 
-// Finds the bounding box of the heights of a range of points that belong to one system; points that are not finite do not
-// count.
+// Finds the bounding box of the heights of a range of points that belong to one system, and the lowest number of a point that
+// is not finite and does not count.
 // Launch: a group of ${work_group_size} for each range.
 // In: ranges (groups, 3): the system, and the first place of the range and the place behind its last; order, the number of the
-// point at each place; points (n, dim); normals (systems, dim, dim). Out: boxes (groups, 2 * dim): the low and the high corner.
+// point at each place; points (n, dim); normals (systems, dim, dim). Out: boxes (groups, 2 * dim + 1): the low and the high corner, and that number
+// in the form of a point's id, INT_MAX where all are finite.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void bound_systems(global const int *restrict ranges, global const int *restrict order, global const real *restrict points,
                    global const real *restrict normals, global real *restrict boxes)
 {
     local real found[${2 * dim * work_group_size}];
+    local int bad;
     const int l = get_local_id(0), g = get_group_id(0), end = ranges[3 * g + 2];
     global const real *const directions = normals + (size_t)ranges[3 * g] * ${dim * dim};
 % for k in range(dim):
     real low${k} = INFINITY, high${k} = -INFINITY;
 % endfor
+    if (l == 0) bad = INT_MAX;
+    barrier(CLK_LOCAL_MEM_FENCE);
     for (int t = ranges[3 * g + 1] + l; t < end; t += ${work_group_size}) {
         const size_t i = order[t];
 % for axis in range(dim):
@@ -29,6 +33,8 @@ void bound_systems(global const int *restrict ranges, global const int *restrict
             low${k} = fmin(low${k}, height${k});
             high${k} = fmax(high${k}, height${k});
 % endfor
+        } else {
+            atomic_min(&bad, (int)i);
         }
     }
 % for k in range(dim):
@@ -39,8 +45,9 @@ void bound_systems(global const int *restrict ranges, global const int *restrict
     for (int side = l; side < ${2 * dim}; side += ${work_group_size}) {
         real least = INFINITY;
         for (int k = 0; k < ${work_group_size}; ++k) least = fmin(least, found[side * ${work_group_size} + k]);
-        boxes[g * ${2 * dim} + side] = side < ${dim} ? least : -least;
+        boxes[g * ${2 * dim + 1} + side] = side < ${dim} ? least : -least;
     }
+    if (l == 0) boxes[g * ${2 * dim + 1} + ${2 * dim}] = FRNN_ID_LANE(bad);
 }
 
 // Computes the heights of points, by which they are placed in the slots of their systems.
