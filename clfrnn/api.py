@@ -72,7 +72,7 @@ def search(
     half : whether each pair is listed once, with ``i < j``; a point and its own image once, by the sign of the shift
     max_bytes : largest number of bytes of the list on the device
     where : a :class:`Condition`; a pair counts only where it holds
-    batch, query_batch : (n,) and (m,) integers, the system of each point and of each query: neighbors are of one system.
+    batch, query_batch : (n,) and (m,) integers, the system of each point and query: neighbors are of one system.
         `box`, `cell` and `periodic` may then have one entry for each system; see :doc:`batches`
     to_host : whether the list has numpy arrays, as :meth:`NeighborList.to_host` gives them
     session : a :class:`Session`; by default that of the device arrays given, else :func:`default_session`

@@ -89,7 +89,14 @@ def nearest(
         if radius is not None:
             within = NearestArguments(k, radius, include_self, vectors, where, query_batch)
             return _nearest_within(
-                session, points, queries, within, method=method, domain=(box, cell, periodic), options=options, batch=batch
+                session,
+                points,
+                queries,
+                within,
+                method=method,
+                domain=(box, cell, periodic),
+                options=options,
+                batch=batch,
             )
         domain = box, cell, periodic
         if isinstance(where, Condition) and parts_of(where)[0].reads("r2"):
@@ -98,7 +105,14 @@ def nearest(
                 "r2; pass the largest distance of a neighbor, or write the condition without r2"
             )
         search = UnboundedSearch(
-            session, points, k, method=method, domain=domain, options=options, queries=queries, batch=(batch, query_batch)
+            session,
+            points,
+            k,
+            method=method,
+            domain=domain,
+            options=options,
+            queries=queries,
+            batch=(batch, query_batch),
         )
         if where is not None and search.box is not None and search.box.has_images:
             raise InvalidInputError(

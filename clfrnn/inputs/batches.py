@@ -20,7 +20,15 @@ from .conditions import BoundCondition
 from .periodic_box import check_domain, check_images
 from .request import QueryRequest
 
-__all__ = ["QuerySystems", "in_one_system", "make_systems", "new_domains", "systems_of", "take_query_systems", "take_systems"]
+__all__ = [
+    "QuerySystems",
+    "in_one_system",
+    "make_systems",
+    "new_domains",
+    "systems_of",
+    "take_query_systems",
+    "take_systems",
+]
 
 _OF_POINT, _OF_QUERY = (
     Argument(name, "int", buffer=True, const=True) for name in ("frnn_system_of_point", "frnn_system_of_query")
@@ -96,12 +104,12 @@ def make_systems(
     return dataclasses.replace(systems, placing=SystemTables(session, systems, radius, dtype))
 
 
-def new_domains(session: Session, before: Systems, box: Any, cell: Any, radius: float, dtype: np.dtype[Any]) -> Systems:
-    """The same systems in other boxes or cells; the same axes are periodic."""
+def new_domains(
+    session: Session, before: Systems, domain: tuple[Any, Any], *, radius: float, dtype: np.dtype[Any]
+) -> Systems:
+    """The same systems in another `domain`, boxes or cells; the same axes are periodic."""
     flags = np.array([[length > 0 for length in _lengths(each, before.dim)] for each in before.domains])
-    domains, of_system = _domains(
-        (box, cell, flags[before.of_system]), before.numbers, before.numbers, before.dim, dtype
-    )
+    domains, of_system = _domains((*domain, flags[before.of_system]), before.numbers, before.numbers, before.dim, dtype)
     systems = dataclasses.replace(before, domains=domains, of_system=of_system, placing=None)
     return dataclasses.replace(systems, placing=SystemTables(session, systems, radius, dtype))
 
@@ -247,9 +255,7 @@ def domain_of_points(
 ) -> PeriodicBox | None:
     """The domain of points: their systems where they have a batch, a periodic box or cell, or None."""
     if batch is not None:
-        return make_systems(
-            session, batch, domain, n=n, dim=dim, dtype=dtype, radius=radius, query_batch=query_batch
-        )
+        return make_systems(session, batch, domain, n=n, dim=dim, dtype=dtype, radius=radius, query_batch=query_batch)
     if query_batch is not None:
         raise InvalidInputError(
             f"query_batch: expected batch with it, the system of each point, got {query_batch!r:.60} alone; pass both"

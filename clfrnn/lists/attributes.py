@@ -33,4 +33,3 @@ def measure(
         systems=systems_of(request, box),
         rooted=columns.sort != "distance",
     )
-

@@ -13,8 +13,8 @@ from ..domain.systems import Systems
 from ..primitives.periodic_images import measure_images, period_numbers, place_points
 from ..primitives.readback import PendingBox
 from ..primitives.reduce import bounding_box, box_and_images
-from ..runtime.scratch import Scratch
 from ..primitives.system_tables import SystemTables
+from ..runtime.scratch import Scratch
 from ..runtime.session import Session
 
 __all__ = ["ImageTable", "image_table"]

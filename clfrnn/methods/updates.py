@@ -98,7 +98,7 @@ class PointUpdates:
         """The periodic box of new points; raises where it has not the axes of the old one."""
         problem, dtype = self._structure.problem, self._structure.dtype
         if isinstance(problem.box, Systems):
-            return new_domains(self._structure.session, problem.box, box, cell, problem.radius, dtype)
+            return new_domains(self._structure.session, problem.box, (box, cell), radius=problem.radius, dtype=dtype)
         return check_new_box(box, cell, problem.box, has_box=self._has_box, dim=problem.dim, dtype=dtype)
 
     def _stays(self, points: cla.Array, period: PeriodicBox | None) -> bool:
@@ -133,8 +133,8 @@ class PointUpdates:
             )
         if isinstance(problem.box, Systems) and points.shape[0] != problem.n:
             raise InvalidInputError(
-                f"points: expected {problem.n:,} points, as many as batch has numbers, got {points.shape[0]:,}; build a "
-                "new index with another batch"
+                f"points: expected {problem.n:,} points, as many as batch has numbers, got {points.shape[0]:,}; build "
+                "a new index with another batch"
             )
         return points
 

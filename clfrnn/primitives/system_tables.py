@@ -10,7 +10,8 @@ import pyopencl.array as cla
 
 from ..arrays import REAL_OF
 from ..domain.cells import padded_radius
-from ..domain.systems import SystemLayout, Systems, first_far, lay_out_systems
+from ..domain.system_layout import into_slots, lay_out_systems
+from ..domain.systems import SystemLayout, Systems, first_far
 from ..errors import InvalidInputError
 from ..planning.traversal import plan_systems
 from ..runtime.scratch import INT, Scratch
@@ -89,7 +90,11 @@ class SystemTables:
         members = _Members(self._session, ranks, len(self._systems.numbers))
         return self._find_bounds(queries, "queries", members)[0]
 
-    # What structures ask of an image table: see :class:`~clfrnn.methods.image_table.ImageTable`.
+    def into_slots(self, positions: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The images of `positions`, (n, dim) on the host, in the slots of their systems."""
+        return into_slots(self._systems, positions)
+
+    # What structures need of an image table: see :class:`~clfrnn.methods.image_table.ImageTable`.
 
     def period_at(self, starts: tuple[float, ...]) -> cla.Array:  # noqa: ARG002
         """The tables, each of which begins as a period does."""
@@ -110,7 +115,7 @@ class SystemTables:
         return Scratch(self.table.base_data, self.table.size, self._dtype)
 
     def _find_bounds(self, rows: cla.Array, name: str, members: _Members) -> tuple[tuple[Any, Any], int | None]:
-        """The lowest and highest heights of `rows` in each system, (systems, dim), and the first row that is not finite.
+        """The lowest and highest heights of `rows` in each system, (systems, dim), and the first row not finite.
 
         Raises where a row lies too far. Waits.
         """
@@ -178,7 +183,7 @@ class _Members:
         begin = ends[self.systems] + within * _OF_GROUP
         stop = np.minimum(begin + _OF_GROUP, ends[self.systems + 1]) if len(begin) else begin
         ranges = np.stack([self.systems, begin, stop], axis=1).astype(np.int32)
-        #: the ranges, (groups, 3), and the rows in order
-        self.arrays = tuple(
-            session.upload(array, purpose="the rows of systems") if array.size else None for array in (ranges.ravel(), order)
-        )
+        #: the ranges, (groups, 3), and the rows in order; nothing without rows
+        self.arrays: list[cla.Array] = []
+        if len(ranges):
+            self.arrays = [session.upload(array, purpose="the rows of systems") for array in (ranges.ravel(), order)]

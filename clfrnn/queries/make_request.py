@@ -8,8 +8,8 @@ from typing import Any
 import pyopencl.array as cla
 
 from ..arrays import is_device_array, is_scalar, one_radius, round_radii
-from ..errors import InvalidInputError
 from ..domain.systems import Systems
+from ..errors import InvalidInputError
 from ..inputs.arrays import take_points, take_radii
 from ..inputs.batches import QuerySystems, in_one_system, take_query_systems
 from ..inputs.conditions import BoundCondition, bind_condition

@@ -36,7 +36,9 @@ def visit(
             "wrap the code: clfrnn.NeighborFunction(per_neighbor=...)"
         )
     session = traversal.session
-    request = make_request(traversal, queries, radius=radius, include_self=include_self, where=where, query_batch=query_batch)
+    request = make_request(
+        traversal, queries, radius=radius, include_self=include_self, where=where, query_batch=query_batch
+    )
     walked = walk_function(function)
     least = request.m if checked else 0
     bound = bind(session, walked, arguments, dtype=traversal.dtype, dim=traversal.dim, least=least)

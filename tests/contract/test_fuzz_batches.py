@@ -100,36 +100,41 @@ def test_drawn_batch(session, seed):
     how = {"method": method, "session": session}
     on_device = rng.random() < 0.5
     send = (lambda array: cla.to_device(session.queue, array)) if on_device and n else (lambda array: array)
-    kind = rng.integers(5)
     try:
-        if kind == 0:
-            k = int(rng.choice([1, 3, 8, 40]))
-            reach = None if rng.random() < 0.5 else radius
-            if reach is None and any(np.ndim(each) and not np.all(each) for each in [domain.get("periodic", True)]):
-                k = min(k, 3)  # images on few axes: reaches grow with k
-            if reach is None and domain:
-                k = min(k, 8)
-            expected = reference.nearest(points, k, radius=reach, **asked)
-            found = clfrnn.nearest(send(points), k, radius=reach, vectors=True, **asked, **how).to_host()
-            for name in ("indices", "distances", "vectors"):
-                assert np.array_equal(getattr(found, name), getattr(expected, name)), name
-            return
-        expected = reference.neighbors(points, radius, half=kind == 1 and not foreign, **asked)
-        if kind == 1:
-            found = clfrnn.search(send(points), radius, half=not foreign, **FULL, **asked, **how)
-            assert_same(found, expected)
-        elif kind == 2:
-            found = clfrnn.search(send(points), radius, **{**FULL, "sort": "distance"}, **asked, **how)
-            assert_same(found, expected, order=by_distance(expected))
-        else:
-            queries = {name: asked.pop(name) for name in ("queries", "query_batch", "include_self") if name in asked}
-            rows = queries.pop("queries", None)
-            rows = None if rows is None else send(rows) if len(rows) else rows
-            index = clfrnn.build_index(points + dtype.type(radius), radius, **asked, **how)
-            index.count(rows, **queries)
-            index.update(send(points))
-            assert_counts(index.count(rows, **queries), expected)
-            assert_same(index.query(rows, **queries, **FULL), expected)
-            index.check()
+        compare(rng, points, radius, send=send, foreign=foreign, asked=asked, domain=domain, how=how)
     except AssertionError as error:
         raise AssertionError(f"seed {seed}: {error}; {method}, {dim}D {dtype}, {n} points, {domain.keys()}") from error
+
+
+def compare(rng, points, radius, *, send, foreign, asked, domain, how):
+    """One of five calls, compared with the reference."""
+    kind = rng.integers(5)
+    if kind == 0:
+        k = int(rng.choice([1, 3, 8, 40]))
+        reach = None if rng.random() < 0.5 else radius
+        if reach is None and any(np.ndim(each) and not np.all(each) for each in [domain.get("periodic", True)]):
+            k = min(k, 3)  # images on few axes: reaches grow with k
+        if reach is None and domain:
+            k = min(k, 8)
+        expected = reference.nearest(points, k, radius=reach, **asked)
+        found = clfrnn.nearest(send(points), k, radius=reach, vectors=True, **asked, **how).to_host()
+        for name in ("indices", "distances", "vectors"):
+            assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+        return
+    expected = reference.neighbors(points, radius, half=kind == 1 and not foreign, **asked)
+    if kind == 1:
+        found = clfrnn.search(send(points), radius, half=not foreign, **FULL, **asked, **how)
+        assert_same(found, expected)
+    elif kind == 2:
+        found = clfrnn.search(send(points), radius, **{**FULL, "sort": "distance"}, **asked, **how)
+        assert_same(found, expected, order=by_distance(expected))
+    else:
+        queries = {name: asked.pop(name) for name in ("queries", "query_batch", "include_self") if name in asked}
+        rows = queries.pop("queries", None)
+        rows = None if rows is None else send(rows) if len(rows) else rows
+        index = clfrnn.build_index(points + points.dtype.type(radius), radius, **asked, **how)
+        index.count(rows, **queries)
+        index.update(send(points))
+        assert_counts(index.count(rows, **queries), expected)
+        assert_same(index.query(rows, **queries, **FULL), expected)
+        index.check()

@@ -11,12 +11,13 @@ Examples
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from .images import lattice_of, shifts_within, translations
 
 __all__ = ["Nearest", "Neighbors", "nearest", "neighbors", "squared_distances"]
 
@@ -91,26 +92,21 @@ def neighbors(
     sources = targets if queries is None else np.asarray(queries).astype(targets.dtype)
     count = len(sources)
     if batch is not None:
-        return _in_systems(
-            targets,
-            radius,
-            None if queries is None else sources,
-            np.asarray(batch),
-            np.asarray(batch if query_batch is None else query_batch),
-            (box, cell, periodic),
-            {"include_self": include_self, "half": half},
-            where,
-        )
+        numbers = np.asarray(batch), np.asarray(batch if query_batch is None else query_batch)
+        options: dict[str, Any] = {"include_self": include_self, "half": half}
+        domain = {"box": box, "cell": cell, "periodic": periodic}
+        asked = None if queries is None else sources
+        return _in_systems(targets, asked, numbers, domain, options, radius=radius, where=where)
     with np.errstate(all="ignore"):
         radii = np.broadcast_to(np.asarray(radius).astype(targets.dtype), (count,))
         limits = radii * radii
-    vectors_of_cell = _cell(targets, box, cell, periodic)
+    vectors_of_cell = lattice_of(targets, box, cell, periodic)
     found = []
     step = max(1, _CHUNK // max(1, len(targets)))
     for first in range(0, count, step):
         part = slice(first, first + step)
-        for shift in _shifts(targets, sources[part], radii[part], vectors_of_cell):
-            offset = None if vectors_of_cell is None else _translations(shift, vectors_of_cell)
+        for shift in shifts_within(targets, sources[part], radii[part], vectors_of_cell):
+            offset = None if vectors_of_cell is None else translations(shift, vectors_of_cell)
             d2 = squared_distances(targets, sources[part], offset)
             i, j = np.nonzero(d2 <= limits[part, None])
             shifts = np.broadcast_to(shift, (*d2.shape, targets.shape[1]))[i, j]
@@ -127,7 +123,7 @@ def neighbors(
     with np.errstate(all="ignore"):
         vectors = targets[j] - sources[i]
         if vectors_of_cell is not None:
-            vectors = vectors + _translations(shifts, vectors_of_cell)
+            vectors = vectors + translations(shifts, vectors_of_cell)
     if where is not None:
         met = np.asarray(where(i, j, d2, vectors, shifts), bool)
         i, j, d2, vectors, shifts = i[met], j[met], d2[met], vectors[met], shifts[met]
@@ -137,15 +133,19 @@ def neighbors(
 
 def _in_systems(
     points: npt.NDArray[Any],
-    radius: npt.ArrayLike,
     queries: npt.NDArray[Any] | None,
-    batch: npt.NDArray[Any],
-    query_batch: npt.NDArray[Any],
-    domain: tuple[Any, Any, Any],
-    options: dict[str, bool],
+    numbers_of: tuple[npt.NDArray[Any], npt.NDArray[Any]],
+    domain: dict[str, Any],
+    options: dict[str, Any],
+    *,
+    radius: npt.ArrayLike,
     where: Callable[..., npt.NDArray[np.bool_]] | None,
 ) -> Neighbors:
-    """The neighbors of each system, one after the other, as rows of the whole."""
+    """The neighbors of each system, one after the other, as rows of the whole.
+
+    `numbers_of` are the systems of points and of queries.
+    """
+    batch, query_batch = numbers_of
     count = len(query_batch)
     with np.errstate(all="ignore"):
         radii = np.broadcast_to(np.asarray(radius).astype(points.dtype), (count,))
@@ -154,12 +154,12 @@ def _in_systems(
     rows, columns = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for place, number in enumerate(numbers):
         of_points, of_queries = np.flatnonzero(batch == number), np.flatnonzero(query_batch == number)
-        own = {
+        own: dict[str, Any] = {
             name: None if value is None else _entry(value, name, place, len(numbers), points.shape[1])
-            for name, value in zip(("box", "cell", "periodic"), domain, strict=True)
+            for name, value in domain.items()
         }
-        asked = None if queries is None else queries[of_queries]
-        found.append(neighbors(points[of_points], radii[of_queries], queries=asked, **own, **options))
+        own["queries"] = None if queries is None else queries[of_queries]
+        found.append(neighbors(points[of_points], radii[of_queries], **own, **options))
         rows.append(of_queries[np.repeat(np.arange(len(of_queries)), np.diff(found[-1].offsets))])
         columns.append(of_points[found[-1].indices])
     i, j = np.concatenate(rows), np.concatenate(columns)
@@ -226,7 +226,7 @@ def nearest(
     if batch is not None:
         return _nearest_in_systems(targets, k, asked)
     largest = float(_largest_radius(targets.dtype))
-    lattice = _cell(targets, box, cell, periodic)
+    lattice = lattice_of(targets, box, cell, periodic)
     reach = largest if lattice is None or not len(targets) else float(np.linalg.norm(lattice.astype(float)))
     while True:
         found = neighbors(targets, reach, **asked)
@@ -295,68 +295,6 @@ def _first_columns(found: Neighbors, k: int, points: npt.NDArray[Any]) -> Neares
     for array, values in zip(result, (found.indices, found.distances, found.vectors, found.shifts), strict=True):
         array[place] = values[order]
     return result
-
-
-def _cell(points: npt.NDArray[Any], box: Any, cell: Any, periodic: Any) -> npt.NDArray[Any] | None:
-    """The lattice vectors as rows in the points' dtype, zeros where not periodic; None where no axis is periodic."""
-    dim = points.shape[1]
-    given = box is not None or cell is not None
-    flags = np.broadcast_to(np.asarray(given if periodic is None else periodic, bool), (dim,))
-    if not flags.any():
-        return None
-    if cell is not None:
-        rows = np.asarray(cell, np.float64).astype(points.dtype)
-    else:
-        corners = np.asarray(box, np.float64).astype(points.dtype)
-        rows = np.zeros((dim, dim), points.dtype)
-        np.fill_diagonal(rows, corners[1] - corners[0] if corners.ndim == 2 else corners)
-    return np.where(flags[:, None], rows, points.dtype.type(0))
-
-
-def _translations(shifts: npt.NDArray[Any], rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """``((s0 * c0 + s1 * c1) + s2 * c2) + ...`` of every shift, (..., dim), each step rounded."""
-    turns = shifts.astype(rows.dtype)
-    found = turns[..., :1] * rows[0]
-    for axis in range(1, len(rows)):
-        found = found + turns[..., axis : axis + 1] * rows[axis]
-    return found
-
-
-def _shifts(
-    points: npt.NDArray[Any], queries: npt.NDArray[Any], radii: npt.NDArray[Any], rows: npt.NDArray[Any] | None
-) -> Iterator[npt.NDArray[Any]]:
-    """Shifts of images that may lie within the radius, (m, n, dim) each: all around the nearest image on each axis.
-
-    The image that is nearest along a lattice vector follows from the coordinates of the difference in the lattice. A
-    radius reaches over as many images as it is times longer than the cell is high over the other vectors.
-    """
-    if rows is None:
-        yield np.zeros(points.shape[1], np.int64)
-        return
-    dim, flags = points.shape[1], rows.any(axis=1)
-    nearest = np.zeros((len(queries), len(points), dim), np.int64)
-    around = [range(1)] * dim
-    wide = rows.astype(np.float64)
-    # Computed with vectors of about one length, as products of others may overflow.
-    scale = np.abs(wide).max()
-    reciprocal = np.linalg.pinv(wide[flags] / scale) / scale
-    apart = points[None].astype(np.float64) - queries[:, None].astype(np.float64)
-    coordinates = float(np.abs(points).max(initial=0)) + float(np.abs(queries).max(initial=0))
-    eps = float(np.finfo(points.dtype).eps)
-    for axis, column in zip(np.flatnonzero(flags), reciprocal.T, strict=True):
-        within = apart @ column
-        nearest[..., axis] = np.rint(-within)
-        steep = float(np.abs(column).sum())
-        # The rounding of coordinates, of translations, which are no longer than differences and the radius, and of the
-        # coordinates in the lattice, in double precision.
-        longest = coordinates + float(radii.max(initial=0))
-        moved = np.abs(wide).sum(axis=0).max() * (1 + longest * float(np.abs(reciprocal).sum(axis=0).max()))
-        rounding = 8 * steep * (eps * (longest + moved) + 1e-15 * longest)
-        height = float(np.sqrt(column @ column))
-        reach = int(np.ceil(float(radii.max(initial=0)) * height + rounding)) + 1
-        around[axis] = range(-reach, reach + 1)
-    for steps in itertools.product(*around):
-        yield nearest + np.array(steps, np.int64)
 
 
 def _listed(

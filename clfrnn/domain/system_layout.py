@@ -1,0 +1,144 @@
+"""The layout of many systems: a slot for each in one space, and the image table of each.
+
+A system has a slot of its own, in which its points are placed by their coordinates, or by heights as in
+:class:`~clfrnn.domain.lattice.PeriodicCell`. Distances are computed from coordinates, so where a slot lies changes no
+result. Slots are so far apart that the window of a query meets no other slot, unless it is far longer than a system.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .period import EPSILON, SLACK
+from .systems import SystemFacts, SystemLayout, Systems
+
+__all__ = ["into_slots", "lay_out_systems", "table_length"]
+
+#: Distance of slots, in reaches: a query at the edge of an image of its system sees the other edge of it.
+_APART = 2.02
+
+#: The same in extents of a system, should the reach be longer than these.
+_MOST_APART = 4.0
+
+_Numbers = npt.NDArray[np.float64]
+
+
+def table_length(dim: int) -> int:
+    """The numbers of one system in the image table: those of a cell, and the displacements of heights and positions."""
+    return 2 * dim * dim + 13 * dim + 4
+
+
+class _Columns:
+    """Views of the columns of tables by name: see ``common/period_numbers.mako`` and ``common/lattice.mako``."""
+
+    def __init__(self, tables: _Numbers, dim: int) -> None:
+        ends = np.cumsum([*[dim] * 7, 1, 1, 1, 1, *[dim] * 4, dim * dim, dim * dim, dim, dim])[:-1]
+        parts = np.split(tables, ends, axis=1)
+        self.lengths, self.inverses, self.turns, self.starts, self.pads, self.first, self.last = parts[:7]
+        self.in_box, self.growth, self.pad, self.far_pad = parts[7:11]
+        self.weights, self.most, self.lowest, self.highest, self.normals, self.vectors = parts[11:17]
+        self.displacement, self.moved = parts[17:]
+
+
+def lay_out_systems(systems: Systems, low: _Numbers, high: _Numbers, reach: float) -> SystemLayout:
+    """The layout of points whose heights in each system lie between `low` and `high`, (systems, dim).
+
+    `reach` is the largest half width of a window. An empty system has an infinite `low`.
+    """
+    facts, dim, many = systems.facts, systems.dim, len(systems.numbers)
+    filled = np.isfinite(low) & np.isfinite(high)
+    low, high = np.where(filled, low, 0.0), np.where(filled, high, 0.0)
+    periodic = facts.lengths > 0
+    starts = _starts(facts, low, high)
+    begin, end = np.where(periodic, starts, low), np.where(periodic, starts + facts.lengths, high)
+    slots, counts = _slots(many, dim)
+    # Where points lie by heights, and by coordinates: for a box the same.
+    pitch, gap = _pitch(end - begin, reach)
+    displacement = slots * pitch - begin
+    inverse = systems.inverse_normals
+    middle = np.einsum("sab,sb->sa", inverse, (begin + end) / 2)
+    halves = np.einsum("sab,sb->sa", np.abs(inverse), (end - begin) / 2)
+    pitch_of_positions, _ = _pitch(2 * halves, reach)
+    moved = slots * pitch_of_positions - (middle - halves)
+    far = np.maximum(np.abs(low), np.abs(high))
+    slack = SLACK / 2 * facts.lengths
+    inside = (~periodic | ((low >= starts - slack) & (high <= starts + facts.lengths + slack))) & (
+        far <= facts.extents / 2
+    )
+    in_box = bool(inside.all())
+    tables = np.zeros((many + 1, table_length(dim)))
+    table = _Columns(tables[:many], dim)
+    table.lengths[:] = facts.lengths
+    table.inverses[:] = np.where(periodic, 1 / np.where(periodic, facts.lengths, 1), 0)
+    table.turns[:] = 0 if in_box else table.inverses
+    table.starts[:] = starts + displacement
+    table.first[:] = np.where(periodic, table.starts, -np.inf)
+    table.last[:] = np.where(periodic, table.starts + facts.lengths, np.inf)
+    scale = 16 * EPSILON[systems.real] * facts.weights
+    placed = np.maximum(np.abs(low + displacement), np.abs(high + displacement))
+    rounded = 2 * (far + placed) + np.abs(starts) + np.abs(table.starts) + facts.lengths + np.abs(displacement)
+    pad = (scale * rounded).sum(axis=1) + 16 * EPSILON[systems.real] * np.abs(moved).sum(axis=1)
+    table.pads[:] = pad[:, None] + SLACK * facts.lengths
+    table.in_box[:] = in_box
+    table.growth[:, 0] = 1 + scale.sum(axis=1)
+    table.pad[:, 0], table.far_pad[:, 0] = pad, 2 * pad
+    table.weights[:] = scale
+    table.most[:] = 2 * facts.limits + np.abs(displacement)
+    table.lowest[:], table.highest[:] = begin + displacement, end + displacement
+    table.normals[:] = facts.normals.reshape(many, -1)
+    table.vectors[:] = facts.vectors.reshape(many, -1)
+    table.displacement[:], table.moved[:] = displacement, moved
+    tables[many:] = tables[:1]
+    return SystemLayout(
+        tables=tables,
+        low=(0.0,) * dim,
+        high=tuple((counts * pitch - gap).tolist()),
+        in_box=in_box,
+        begin=begin,
+        end=end,
+    )
+
+
+def _starts(facts: SystemFacts, low: _Numbers, high: _Numbers) -> _Numbers:
+    """The low corner of each system's domain, as :meth:`PeriodicBox.starts` finds it."""
+    slack = SLACK / 2 * facts.lengths
+    starts = low
+    for usual in (-0.5 * facts.lengths, 0 * facts.lengths):
+        fits = (low >= usual - slack) & (high <= usual + facts.lengths + slack)
+        starts = np.where(fits, usual, starts)
+    starts = np.where(np.isnan(facts.given), starts, facts.given)
+    return np.where(facts.lengths > 0, starts, 0.0)
+
+
+def _slots(many: int, dim: int) -> tuple[_Numbers, _Numbers]:
+    """The slot of each system on each axis, (systems, dim), and the number of slots on each axis."""
+    counts, left = [], many
+    for axis in range(dim, 0, -1):
+        counts.append(max(1, math.ceil(left ** (1 / axis) - 1e-9)))
+        left = -(-left // counts[-1])
+    return np.stack(np.unravel_index(np.arange(many), counts), axis=1).astype(float), np.array(counts, float)
+
+
+def _pitch(extents: _Numbers, reach: float) -> tuple[_Numbers, float]:
+    """How far slots lie apart on each axis, and the empty space between two of them."""
+    widest = extents.max(axis=0, initial=0.0)
+    most = float(widest.max())
+    gap = min(_APART * reach, _MOST_APART * most) if most > 0 else min(_APART * reach, 1.0)
+    if not gap > 0:
+        gap = most or 1.0
+    return widest + gap, gap
+
+
+def into_slots(systems: Systems, positions: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The images of `positions`, (n, dim), in the slots of their systems, about as kernels find them."""
+    facts, ranks = systems.facts, systems.ranks
+    table = _Columns(systems.layout.tables[ranks], systems.dim)
+    heights = np.einsum("nab,nb->na", facts.normals[ranks], positions.astype(np.float64)) + table.displacement
+    lengths = facts.lengths[ranks]
+    with np.errstate(invalid="ignore"):  # rows that are not finite are refused later
+        turns = np.floor((heights - table.starts) / np.where(lengths > 0, lengths, np.inf))
+    return positions - np.einsum("na,nab->nb", turns, facts.vectors[ranks]) + table.moved
