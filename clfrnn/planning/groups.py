@@ -1,10 +1,11 @@
-"""Facts that every plan needs: the size of work-groups, and how square roots are rounded."""
+"""Facts that every plan needs: the size and number of work-groups, and how square roots are rounded."""
 
 from __future__ import annotations
 
 from ..profile import DeviceProfile
+from .tuning import Tuning
 
-__all__ = ["group_size", "square_root"]
+__all__ = ["group_size", "most_groups", "share_out", "square_root"]
 
 
 def group_size(profile: DeviceProfile, preferred: int) -> int:
@@ -13,6 +14,21 @@ def group_size(profile: DeviceProfile, preferred: int) -> int:
     while size * 2 <= min(preferred, profile.max_work_group_size):
         size *= 2
     return size
+
+
+def most_groups(profile: DeviceProfile, tuning: Tuning) -> int:
+    """The largest number of groups of a pass; they occupy the device several times over."""
+    return max(1, min(tuning.primitives.most_groups, profile.compute_units * tuning.primitives.groups_a_unit))
+
+
+def share_out(profile: DeviceProfile, tuning: Tuning, n: int, tile: int) -> tuple[int, int]:
+    """The number of groups, and the number of elements of each group, a multiple of `tile`.
+
+    The groups occupy the device several times over, and are no more than that, as each leaves one partial result.
+    """
+    groups = max(1, min(most_groups(profile, tuning), -(-n // tile)))
+    span = -(-max(1, -(-n // groups)) // tile) * tile
+    return max(1, -(-n // span)), span
 
 
 def square_root(profile: DeviceProfile, real: str) -> str:

@@ -11,13 +11,13 @@ import pyopencl.array as cla
 from ..arrays import REAL_OF
 from ..domain.cells import padded_radius
 from ..domain.period import SLACK
+from ..planning.groups import most_groups, share_out
 from ..planning.primitives import ReduceConfig, plan_reduce, plan_sample
 from ..runtime.program import Kernel
 from ..runtime.scratch import INT, Scratch
 from ..runtime.session import Selection, Session
 from ..survey import Sample, Survey
 from .fill import cleared, fill, fill_selection
-from .partition import most_groups, share_out
 from .readback import PendingBox, Readback
 
 __all__ = [
