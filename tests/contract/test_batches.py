@@ -1,0 +1,191 @@
+"""Many systems at once: calls of every kind, updates, and what is refused."""
+
+import itertools
+
+import numpy as np
+import pyopencl.array as cla
+import pytest
+from conftest import FULL, assert_counts, assert_same, by_distance, counts_of
+
+import clfrnn
+from clfrnn import reference
+from clfrnn.methods import METHODS
+
+N, SYSTEMS = 90, 5
+RADIUS = 0.4
+rng = np.random.default_rng(3)
+BATCH = np.array([7, -2, 7, 40, 3, 11])[rng.integers(0, SYSTEMS, N)]
+NUMBERS = np.unique(BATCH)
+QUERY_BATCH = np.concatenate([BATCH[:30], [99, -2]])
+
+
+def cloud(dim, dtype, n=N):
+    return np.random.default_rng(dim).random((n, dim)).astype(dtype)
+
+
+def domains(dim):
+    draw = np.random.default_rng(dim)
+    lengths = draw.uniform(0.7, 1.5, (len(NUMBERS), dim))
+    cells = lengths[:, :, None] * np.eye(dim) + draw.uniform(-0.3, 0.3, (len(NUMBERS), dim, dim))
+    return {
+        "open": {},
+        "box": {"box": np.full(dim, 1.1)},
+        "boxes": {"box": lengths, "periodic": np.arange(len(NUMBERS))[:, None] % 2 == np.zeros(dim)},
+        "cells": {"cell": cells},
+    }
+
+
+@pytest.mark.product
+@pytest.mark.parametrize("kind", ["open", "box", "boxes", "cells"])
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_every_call(session, method, dim, dtype, kind):
+    """Lists, halves, counts, radii of queries, nearest neighbors, conditions, blocks and functions."""
+    domain, points = domains(dim)[kind], cloud(dim, dtype)
+    queries = cloud(dim, dtype, len(QUERY_BATCH)) + dtype.type(0.3)
+    known = {"batch": BATCH, **domain}
+    index = clfrnn.build_index(points, RADIUS, method=method, session=session, **known)
+    own = reference.neighbors(points, RADIUS, **known)
+    assert_same(index.query(**FULL), own)
+    assert_counts(index.count(), own)
+    assert_same(index.query(half=True, **FULL), reference.neighbors(points, RADIUS, half=True, **known))
+    assert_same(index.query(**{**FULL, "sort": "distance"}), own, order=by_distance(own))
+    asked = {"queries": queries, "query_batch": QUERY_BATCH}
+    radii = np.linspace(0, RADIUS, len(queries)).astype(dtype)
+    other = reference.neighbors(points, radii, **asked, **known)
+    assert_same(index.query(queries, query_batch=QUERY_BATCH, radius=radii, **FULL), other)
+    nearest = reference.nearest(points, 4, radius=RADIUS, **asked, **known)
+    found = index.nearest(queries, k=4, query_batch=QUERY_BATCH, vectors=True).to_host()
+    assert np.array_equal(found.indices, nearest.indices)
+    assert np.array_equal(found.vectors, nearest.vectors)
+    far = reference.neighbors(points, RADIUS, where=lambda i, j, d2, dx, shift: (j - i) % 2 == 1, **known)
+    assert_same(index.query(where=clfrnn.Condition("(j - i) & 1"), **FULL), far)
+    parts = [part.to_host() for part in index.query_blocks(max_bytes=4000, sort="index", distances=True)]
+    assert np.array_equal(np.concatenate([part.indices for part in parts]), own.indices)
+    many = clfrnn.NeighborFunction(
+        arguments="global int *counts", state="int n = 0;", per_neighbor="++n;", finish="counts[i] = n;"
+    )
+    counts = index.zeros(N, np.int32)
+    index.visit(many, counts=counts)
+    assert np.array_equal(counts.get(), counts_of(own))
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("on_device", [False, True], ids=["host", "device"])
+def test_updates(session, method, on_device):
+    """Points move far, and boxes change; earlier lists stay as they are."""
+    domain = domains(3)["cells"]
+    index = clfrnn.build_index(cloud(3, np.float32), RADIUS, method=method, session=session, batch=BATCH, **domain)
+    held = []
+    for step in range(4):
+        points = (cloud(3, np.float32) * (1 + step) - step**2).astype(np.float32)
+        cells = domain["cell"] * (1 + 0.2 * (step % 2))
+        index.update(cla.to_device(session.queue, points) if on_device else points, cell=cells if step else None)
+        now = domain["cell"] if not step else cells
+        expected = reference.neighbors(points, RADIUS, batch=BATCH, cell=now)
+        held.append((index.query(**FULL), expected))
+        assert_counts(index.count(), expected)
+    index.check()
+    for found, expected in held:
+        assert_same(found, expected)
+
+
+@pytest.mark.parametrize("method", ["brute_force", "aabb_tree"])
+@pytest.mark.parametrize("dim", [1, 4, 5, 12])
+def test_dimensions(session, method, dim):
+    points = cloud(dim, np.float32)
+    for domain in ({}, {"box": np.full(dim, 1.2), "periodic": [True] + [False] * (dim - 1)}):
+        known = {"batch": BATCH, **domain}
+        expected = reference.neighbors(points, 0.5, **known)
+        assert_same(clfrnn.search(points, 0.5, method=method, session=session, **FULL, **known), expected)
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_k_nearest_however_far(session, method):
+    """Rows are as long as systems are, and systems do not see each other, however far apart their points are."""
+    points = cloud(3, np.float32) * 10 ** (BATCH % 5)[:, None].astype(np.float32)
+    for domain, k in itertools.product(({}, {"box": np.full(3, 3e4)}), (1, 8, 40)):
+        known = {"batch": BATCH, **domain}
+        expected = reference.nearest(points, min(k, 8) if domain else k, **known)
+        found = clfrnn.nearest(points, expected.indices.shape[1], method=method, session=session, **known).to_host()
+        assert np.array_equal(found.indices, expected.indices)
+        assert np.array_equal(found.distances, expected.distances)
+
+
+@pytest.mark.parametrize("numbers", [[0, 0, 0], [5, -3, 5], [2**62, 0, 2**62], [1, 2, 3]])
+def test_numbers(session, numbers):
+    points = np.zeros((3, 2), np.float32)
+    pairs = clfrnn.search(points, 1, batch=np.array(numbers), session=session, sort="index").to_host()
+    assert pairs.counts.tolist() == [numbers.count(number) - 1 for number in numbers]
+
+
+def test_empty_systems(session):
+    """Systems without points, or without queries; boxes by number; nothing at all."""
+    points, batch = np.float32([[0.1], [0.9], [0.1]]), [2, 2, 0]
+    boxes = np.float32([[5], [7], [1], [3]])
+    found = clfrnn.search(points, 0.3, batch=batch, box=boxes, method="brute_force", session=session)
+    assert found.to_host().counts.tolist() == [1, 1, 0]
+    asked = {"queries": points, "query_batch": [1, 2, 3], "session": session}
+    assert clfrnn.search(points, 0.3, batch=batch, **asked).to_host().counts.tolist() == [0, 1, 0]
+    none = np.zeros((0, 1), np.float32)
+    assert len(clfrnn.search(none, 0.3, batch=[], session=session)) == 0
+    assert clfrnn.search(none, 0.3, batch=[], **asked).to_host().counts.tolist() == [0, 0, 0]
+
+
+def test_more_systems_than_a_group_has_points(session):
+    """As many systems as points, and one that is far larger than the others."""
+    n = 3000
+    points = np.random.default_rng(0).random((n, 3)).astype(np.float32) * 4
+    batch = np.where(np.arange(n) < n // 2, np.arange(n), 10**6)
+    expected = reference.neighbors(points, 0.5, batch=batch)
+    assert_same(clfrnn.search(points, 0.5, batch=batch, method="strips", session=session, **FULL), expected)
+
+
+REFUSED = {
+    "length": ({"batch": [1, 2]}, r"batch: expected shape \(4,\).*got shape \(2,\)"),
+    "dtype": ({"batch": [0.5] * 4}, "batch: expected an integer for each row.*float64"),
+    "no queries' batch": (
+        {"batch": [0] * 4, "queries": np.zeros((1, 2), np.float32)},
+        "query_batch: expected the system of each",
+    ),
+    "no batch": ({"queries": [[0.0, 0.0]], "query_batch": [0]}, "query_batch: expected batch with it"),
+    "no queries": ({"batch": [0] * 4, "query_batch": [0] * 4}, "query_batch: expected none without queries"),
+    "boxes": (
+        {"batch": [0, 0, 1, 9], "box": [[1, 1]] * 5},
+        "box: expected one entry for all systems, or one for each of the 3",
+    ),
+    "a flat box": (
+        {"batch": [0, 0, 1, 1], "box": [[1, 1], [1, -1]]},
+        "box: of system 1: .*positive, finite length on axis 1",
+    ),
+    "a flat cell": ({"batch": [0, 0, 3, 3], "cell": [np.eye(2), [[1, 0], [2, 0]]]}, "cell: of system 3: .*independent"),
+    "far": ({"batch": [0, 0, 3, 3], "box": [[1, 1], [1e-8, 1]]}, "points: expected positions near.*system 3"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_refused(session, name):
+    given, message = REFUSED[name]
+    points = np.float32([[0.1, 0.2], [0.3, 0.2], [0.3, 0.9], [0.3, 0.1]])
+    with pytest.raises(clfrnn.InvalidInputError, match=message):
+        clfrnn.search(points, 1e-9 if name == "far" else 0.1, session=session, **given)
+
+
+def test_refused_later(session):
+    index = clfrnn.build_index(np.zeros((4, 2), np.float32), 1, batch=[0, 0, 1, 1], session=session)
+    with pytest.raises(clfrnn.InvalidInputError, match="points: expected 4 points, as many as batch has numbers"):
+        index.update(np.zeros((5, 2), np.float32))
+    with pytest.raises(clfrnn.InvalidInputError, match="batch: a kernel of your own"):
+        index.kernel_source()
+    assert "systems: 2, each in a slot of its own" in index.explain()
+    plain = clfrnn.build_index(np.zeros((4, 2), np.float32), 1, session=session)
+    with pytest.raises(clfrnn.InvalidInputError, match="query_batch: expected none, as points have no batch"):
+        plain.count(np.zeros((1, 2), np.float32), query_batch=[0])
+
+
+def test_not_finite(session):
+    points = np.zeros((4, 2), np.float32)
+    index = clfrnn.build_index(points, 1, batch=[0, 0, 1, 1], session=session)
+    points[2, 1] = np.nan
+    index.update(cla.to_device(session.queue, points))
+    with pytest.raises(clfrnn.InvalidInputError, match="points.*row 2"):
+        index.check()
