@@ -15,6 +15,7 @@ from .period import PeriodicBox, lies_inside
 __all__ = [
     "CellCounts",
     "CellGrid",
+    "cells_of_systems",
     "count_cells",
     "fit_cells",
     "grid_of",
@@ -212,6 +213,11 @@ def torus_like(grid: CellGrid, n: int) -> CellGrid:
         return grid
     shape = _torus(grid.shape, min(2 * n, grid.cells), along=0)
     return dataclasses.replace(grid, shape=shape, wrapped=True)
+
+
+def cells_of_systems(grid: CellGrid, cells: int) -> CellGrid:
+    """So many `cells` in a row, as the addresses of the grids of many systems, with the sides of `grid`."""
+    return dataclasses.replace(grid, shape=(cells, *(1 for _ in grid.shape[1:])), wrapped=False)
 
 
 def grid_of(

@@ -14,15 +14,23 @@ import numpy as np
 import numpy.typing as npt
 
 from .period import EPSILON, SLACK
-from .systems import SystemFacts, SystemLayout, Systems
+from .systems import SystemCells, SystemFacts, SystemLayout, Systems
 
-__all__ = ["into_slots", "lay_out_systems", "table_length"]
+__all__ = ["into_slots", "lay_out_cells", "lay_out_systems", "table_length"]
 
 #: Distance of slots, in reaches: a query at the edge of an image of its system sees the other edge of it.
 _APART = 2.02
 
 #: The same in extents of a system, should the reach be longer than these.
 _MOST_APART = 4.0
+
+#: Cells of a system for each of its points, and in any case, at most.
+_CELLS_OF_POINT, _LEAST_CELLS = 4, 8
+
+#: Factor by which a side that divides a length still divides it after rounding.
+_WHOLE = 1 + 1e-6
+
+_DTYPE = {"float": np.float32, "double": np.float64}
 
 _Numbers = npt.NDArray[np.float64]
 
@@ -44,17 +52,31 @@ class _Columns:
         self.displacement, self.moved = parts[17:]
 
 
+class _Heights:
+    """Where points of each system lie: bounds of their heights, and the period or the extent of each axis."""
+
+    def __init__(self, systems: Systems, low: _Numbers, high: _Numbers) -> None:
+        facts, filled = systems.facts, np.isfinite(low) & np.isfinite(high)
+        self.low, self.high = np.where(filled, low, 0.0), np.where(filled, high, 0.0)
+        self.periodic = facts.lengths > 0
+        self.starts = _starts(facts, self.low, self.high)
+        self.begin = np.where(self.periodic, self.starts, self.low)
+        self.end = np.where(self.periodic, self.starts + facts.lengths, self.high)
+        self.far = np.maximum(np.abs(self.low), np.abs(self.high))
+        slack = SLACK / 2 * facts.lengths
+        inside = (self.low >= self.starts - slack) & (self.high <= self.starts + facts.lengths + slack)
+        #: whether all points lie inside the domains of their systems
+        self.in_box = bool(((~self.periodic | inside) & (self.far <= facts.extents / 2)).all())
+
+
 def lay_out_systems(systems: Systems, low: _Numbers, high: _Numbers, reach: float) -> SystemLayout:
     """The layout of points whose heights in each system lie between `low` and `high`, (systems, dim).
 
     `reach` is the largest half width of a window. An empty system has an infinite `low`.
     """
     facts, dim, many = systems.facts, systems.dim, len(systems.numbers)
-    filled = np.isfinite(low) & np.isfinite(high)
-    low, high = np.where(filled, low, 0.0), np.where(filled, high, 0.0)
-    periodic = facts.lengths > 0
-    starts = _starts(facts, low, high)
-    begin, end = np.where(periodic, starts, low), np.where(periodic, starts + facts.lengths, high)
+    heights = _Heights(systems, low, high)
+    begin, end = heights.begin, heights.end
     slots, counts = _slots(many, dim)
     # Where points lie by heights, and by coordinates: for a box the same.
     pitch, gap = _pitch(end - begin, reach)
@@ -64,43 +86,41 @@ def lay_out_systems(systems: Systems, low: _Numbers, high: _Numbers, reach: floa
     halves = np.einsum("sab,sb->sa", np.abs(inverse), (end - begin) / 2)
     pitch_of_positions, _ = _pitch(2 * halves, reach)
     moved = slots * pitch_of_positions - (middle - halves)
-    far = np.maximum(np.abs(low), np.abs(high))
-    slack = SLACK / 2 * facts.lengths
-    inside = (~periodic | ((low >= starts - slack) & (high <= starts + facts.lengths + slack))) & (
-        far <= facts.extents / 2
-    )
-    in_box = bool(inside.all())
     tables = np.zeros((many + 1, table_length(dim)))
     table = _Columns(tables[:many], dim)
-    table.lengths[:] = facts.lengths
-    table.inverses[:] = np.where(periodic, 1 / np.where(periodic, facts.lengths, 1), 0)
-    table.turns[:] = 0 if in_box else table.inverses
-    table.starts[:] = starts + displacement
-    table.first[:] = np.where(periodic, table.starts, -np.inf)
-    table.last[:] = np.where(periodic, table.starts + facts.lengths, np.inf)
+    table.starts[:] = heights.starts + displacement
+    table.first[:] = np.where(heights.periodic, table.starts, -np.inf)
+    table.last[:] = np.where(heights.periodic, table.starts + facts.lengths, np.inf)
     scale = 16 * EPSILON[systems.real] * facts.weights
-    placed = np.maximum(np.abs(low + displacement), np.abs(high + displacement))
-    rounded = 2 * (far + placed) + np.abs(starts) + np.abs(table.starts) + facts.lengths + np.abs(displacement)
+    placed = np.maximum(np.abs(heights.low + displacement), np.abs(heights.high + displacement))
+    rounded = 2 * (heights.far + placed) + np.abs(heights.starts) + np.abs(table.starts) + facts.lengths
+    rounded += np.abs(displacement)
     pad = (scale * rounded).sum(axis=1) + 16 * EPSILON[systems.real] * np.abs(moved).sum(axis=1)
+    _fill(table, systems, heights, scale, pad)
+    table.most[:] = 2 * facts.limits + np.abs(displacement)
+    table.lowest[:], table.highest[:] = begin + displacement, end + displacement
+    table.displacement[:], table.moved[:] = displacement, moved
+    tables[many:] = tables[:1]
+    high_corner = tuple((counts * pitch - gap).tolist())
+    return SystemLayout(tables=tables, low=(0.0,) * dim, high=high_corner, in_box=heights.in_box, begin=begin, end=end)
+
+
+def _fill(table: _Columns, systems: Systems, heights: _Heights, scale: _Numbers, pad: _Numbers) -> None:
+    """The columns that follow from domains, from the pads of coordinates and heights, and from `scale`, (systems, dim).
+
+    `scale` is the pad of a query for each unit of its heights.
+    """
+    facts, many = systems.facts, len(pad)
+    table.lengths[:] = facts.lengths
+    table.inverses[:] = np.where(heights.periodic, 1 / np.where(heights.periodic, facts.lengths, 1), 0)
+    table.turns[:] = 0 if heights.in_box else table.inverses
     table.pads[:] = pad[:, None] + SLACK * facts.lengths
-    table.in_box[:] = in_box
+    table.in_box[:] = heights.in_box
     table.growth[:, 0] = 1 + scale.sum(axis=1)
     table.pad[:, 0], table.far_pad[:, 0] = pad, 2 * pad
     table.weights[:] = scale
-    table.most[:] = 2 * facts.limits + np.abs(displacement)
-    table.lowest[:], table.highest[:] = begin + displacement, end + displacement
     table.normals[:] = facts.normals.reshape(many, -1)
     table.vectors[:] = facts.vectors.reshape(many, -1)
-    table.displacement[:], table.moved[:] = displacement, moved
-    tables[many:] = tables[:1]
-    return SystemLayout(
-        tables=tables,
-        low=(0.0,) * dim,
-        high=tuple((counts * pitch - gap).tolist()),
-        in_box=in_box,
-        begin=begin,
-        end=end,
-    )
 
 
 def _starts(facts: SystemFacts, low: _Numbers, high: _Numbers) -> _Numbers:
@@ -142,3 +162,45 @@ def into_slots(systems: Systems, positions: npt.NDArray[Any]) -> npt.NDArray[Any
     with np.errstate(invalid="ignore"):  # rows that are not finite are refused later
         turns = np.floor((heights - table.starts) / np.where(lengths > 0, lengths, np.inf))
     return positions - np.einsum("na,nab->nb", turns, facts.vectors[ranks]) + table.moved
+
+
+def lay_out_cells(
+    systems: Systems, low: _Numbers, high: _Numbers, sides: tuple[float, ...], radius: float
+) -> SystemCells:
+    """A grid of cells for each system, about of these `sides`; other arguments as for :func:`lay_out_systems`.
+
+    Of a periodic axis a whole number of cells fills a period. A system has at most four cells for each of its points;
+    sides are wider where there would be more.
+    """
+    facts, dim, many = systems.facts, systems.dim, len(systems.numbers)
+    heights = _Heights(systems, low, high)
+    extents = heights.end - heights.begin
+    counts = np.bincount(systems.ranks, minlength=many)
+    with np.errstate(over="ignore", invalid="ignore"):
+        wanted = np.where(heights.periodic, np.floor(extents / sides * _WHOLE), np.floor(extents / sides) + 1)
+    wanted = np.clip(np.nan_to_num(wanted, nan=1.0), 1, 2.0**28)
+    most = np.maximum(_CELLS_OF_POINT * counts, _LEAST_CELLS)
+    while (crowded := wanted.prod(axis=1) > most).any():
+        wanted[crowded] = np.maximum(1, np.floor(wanted[crowded] / 2))
+    shape = wanted.astype(np.int64)
+    with np.errstate(divide="ignore"):
+        own_sides = np.where(heights.periodic, extents / shape, np.maximum(extents / shape, sides))
+    inverses = (1 / own_sides.astype(_DTYPE[systems.real])).astype(np.float64)
+    tables = np.zeros((many + 1, table_length(dim)))
+    table = _Columns(tables[:many], dim)
+    scale = 16 * EPSILON[systems.real] * facts.weights
+    pad = (scale * (2 * heights.far + np.abs(heights.starts) + facts.lengths)).sum(axis=1)
+    _fill(table, systems, heights, scale, pad)
+    table.starts[:], table.most[:] = heights.starts, 2 * facts.limits
+    table.first[:] = np.where(heights.periodic, heights.starts, -np.inf)
+    table.last[:] = np.where(heights.periodic, heights.starts + facts.lengths, np.inf)
+    table.lowest[:], table.highest[:] = heights.begin, heights.end
+    table.displacement[:], table.moved[:] = heights.begin, inverses
+    tables[many:] = tables[:1]
+    cells = shape.prod(axis=1)
+    shapes = np.ones((many + 1, 4), np.int64)
+    shapes[:many, :dim] = shape
+    shapes[1:, 3], shapes[0, 3] = np.cumsum(cells), 0
+    reaches = radius * table.growth + 1.5 * table.pads
+    once = ~heights.periodic | (2 * reaches < 0.99 * facts.lengths)
+    return SystemCells(tables, shapes.astype(np.int32), int(cells.sum()) + 1, bool(once.all()))

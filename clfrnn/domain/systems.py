@@ -18,7 +18,7 @@ import numpy.typing as npt
 from .lattice import PeriodicCell
 from .period import EPSILON, PeriodicBox
 
-__all__ = ["SystemFacts", "SystemLayout", "Systems", "first_far"]
+__all__ = ["SystemCells", "SystemFacts", "SystemLayout", "Systems", "first_far"]
 
 #: The share by which a reach that spans a system is larger than it must be.
 _PAD = 1.01
@@ -40,6 +40,19 @@ class SystemLayout:
     #: (systems, dim): the heights between which the points of each system lie, or one period on an axis that repeats
     begin: _Numbers
     end: _Numbers
+
+
+@dataclasses.dataclass(frozen=True)
+class SystemCells:
+    """A grid of cells for each system, one after the other."""
+
+    #: as those of :class:`SystemLayout`, without slots
+    tables: _Numbers
+    #: (systems + 1, 4): the shape of each grid, and the address of its first cell; an empty cell stands behind the last
+    shapes: npt.NDArray[np.int32]
+    cells: int
+    #: whether the window of each query in its box crosses at most one edge of each axis
+    wraps_once: bool
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -140,8 +153,9 @@ class Systems(PeriodicBox):
         return self.lengths
 
     def exceeds_windows(self, reaches: Sequence[float]) -> bool:  # noqa: ARG002
-        """No: the edges of each system lie elsewhere, so that windows do not wrap."""
-        return False
+        """Whether the windows of queries are shorter than the box of their system: see :class:`SystemCells`."""
+        found: bool = self.placing.cells.wraps_once
+        return found
 
     def starts(self, low: tuple[float, ...], high: tuple[float, ...]) -> tuple[float, ...]:  # noqa: ARG002
         """Zeros: each system begins where its table says."""

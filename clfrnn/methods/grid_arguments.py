@@ -85,8 +85,9 @@ class PackedGrid:
 
 
 def pack_cells(grid: CellGrid, dtype: np.dtype[Any], box: PeriodicBox | None = None) -> PackedGrid:
-    """Pack `grid` for coordinates of `dtype`, and the periodic `box` around it."""
-    numbers: tuple[Any, ...] = pack_grid(grid, dtype)
+    """Pack `grid` for coordinates of `dtype`, and the periodic `box` around it; nothing where systems have own ones."""
+    own_cells = box is not None and box.kind == "systems"
+    numbers: tuple[Any, ...] = () if own_cells else pack_grid(grid, dtype)
     if box is not None:
         numbers = (*numbers, *pack_box(box, grid.low, REAL_OF[dtype], dtype))
     return PackedGrid(grid=grid, dtype=dtype, periodic="" if box is None else box.kind, numbers=numbers)

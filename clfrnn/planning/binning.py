@@ -81,8 +81,8 @@ def plan_binning(
     """
     if problem.options.get("construction") == "sort" and not tiles:
         return BinningPlan(way="radix_sort", why="asked for")
-    if problem.periodic == "systems" and profile.kind == "gpu":
-        return BinningPlan(way="counting_sort", why="points lie in many systems")
+    if problem.periodic == "systems":
+        return BinningPlan(way="counting_sort", why="each system has cells of its own")
     if profile.kind != "gpu":
         turns = max(_TURNS * problem.n, _LEAST_TURNS)
         # The number of points alone decides, so that an update of the points with other cells compiles nothing.

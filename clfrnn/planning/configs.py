@@ -81,6 +81,8 @@ class PointConfig(KernelConfig):
             # whether points are placed by heights, as in a cell, and whether each has a system with a box of its own
             "skewed": periodic in ("cell", "systems"),
             "batched": periodic == "systems",
+            # whether each system has a grid of its own
+            "own_cells": False,
             "lanes": suffix,
             "vector_length": self.vector_length,
             "components": components(self.dim),
@@ -169,6 +171,10 @@ class WalkConfig(RunConfig):
 
     #: the number of work-items that run in lockstep; 1 where each runs on its own
     lockstep: int
+
+    def names(self) -> dict[str, Any]:
+        """The fields; of many systems each has a grid of its own."""
+        return {**super().names(), "own_cells": self.periodic == "systems"}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

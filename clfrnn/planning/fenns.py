@@ -52,7 +52,8 @@ class BlockConfig(WalkConfig):
 
     def names(self) -> dict[str, Any]:
         """The fields; a driver may allow smaller groups than the planned teams."""
-        return {**super().names(), "by_place": not self.tile, "team": min(self.team, self.work_group_size)}
+        names = {**super().names(), "own_cells": False}
+        return {**names, "by_place": not self.tile, "team": min(self.team, self.work_group_size)}
 
     def inline(self) -> BlockConfig:
         """The same walk without tiles, as a part of another kernel, whose work-items need not run together."""

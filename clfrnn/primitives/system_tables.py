@@ -10,8 +10,8 @@ import pyopencl.array as cla
 
 from ..arrays import REAL_OF
 from ..domain.cells import padded_radius
-from ..domain.system_layout import into_slots, lay_out_systems
-from ..domain.systems import SystemLayout, Systems, first_far
+from ..domain.system_layout import into_slots, lay_out_cells, lay_out_systems
+from ..domain.systems import SystemCells, SystemLayout, Systems, first_far
 from ..errors import InvalidInputError
 from ..planning.traversal import plan_systems
 from ..runtime.scratch import INT, Scratch
@@ -22,6 +22,8 @@ __all__ = ["SystemTables"]
 
 #: Points of one system that a work-group reads.
 _OF_GROUP = 4096
+
+_NO_SHAPES = np.zeros((0, 4), np.int32)
 
 #: Numbers in front of the ranks of points in a table: the first is where the tables of systems begin.
 _FRONT = 8
@@ -42,6 +44,7 @@ class SystemTables:
         self._members = _Members(session, systems.ranks, len(systems.numbers))
         self._normals = session.upload(systems.facts.normals.astype(dtype).ravel(), purpose="the cells of systems")
         self.layout: SystemLayout
+        self.cells: SystemCells
         self._bounds: tuple[Any, Any]
         self._copies: list[cl.Event] = []
         #: the image table: numbers of the type of points, see ``common/lattice.mako``
@@ -70,6 +73,12 @@ class SystemTables:
     def _lay_out(self) -> None:
         self.layout = lay_out_systems(self._systems, *self._bounds, self._reach)
         self.table = self._pack(self.layout.tables)
+
+    def lay_out_cells(self, sides: tuple[float, ...], radius: float) -> Scratch:
+        """Lay out a grid for each system, for the newest points; returns the tables for walks through these."""
+        self.cells = lay_out_cells(self._systems, *self._bounds, sides, radius)
+        table = self._pack(self.cells.tables, self.cells.shapes)
+        return Scratch(table.base_data, table.size, self._dtype)
 
     def _heights(self, points: cla.Array) -> cla.Array:
         session, n = self._session, points.shape[0]
@@ -150,13 +159,14 @@ class SystemTables:
             )
         return (low, high), bad
 
-    def _pack(self, tables: np.ndarray[Any, Any]) -> cla.Array:
-        """The front, the ranks of points, and the tables of systems, in one array of the type of points."""
+    def _pack(self, tables: np.ndarray[Any, Any], shapes: np.ndarray[Any, Any] = _NO_SHAPES) -> cla.Array:
+        """The front, the ranks of points, the shapes of cells and the tables of systems, in one array of numbers."""
         session, size = self._session, self._dtype.itemsize
-        begin = -(-(_FRONT + self.ranks.size) * INT.itemsize // size)
+        ints = _FRONT + self.ranks.size
+        begin = -(-(ints + shapes.size) * INT.itemsize // size)
         table = session.allocate(begin + tables.size, self._dtype, purpose="the tables of systems")
         front = np.zeros(_FRONT, np.int32)
-        front[0] = begin
+        front[:2] = begin, ints
         with np.errstate(over="ignore"):  # what is infinite is no limit
             numbers = tables.astype(self._dtype).ravel()
         queue, into = session.queue, table.base_data
@@ -167,6 +177,9 @@ class SystemTables:
             cl.enqueue_copy(queue, into, self.ranks.base_data, **ranks),
             cl.enqueue_copy(queue, into, numbers, dst_offset=begin * size, is_blocking=False),
         ]
+        if shapes.size:
+            event = cl.enqueue_copy(queue, into, shapes, dst_offset=ints * INT.itemsize, is_blocking=False)
+            self._copies.append(event)
         return table
 
 

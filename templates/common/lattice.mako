@@ -6,8 +6,10 @@
 ## each unit of its height, the largest height at which images are distinguished, and the lowest and the highest height of
 ## points; the normals, and the lattice vectors, zeros where an axis is not periodic.
 ## Many systems have a table each, `batched`: behind the lattice vectors come the displacements of heights, and of positions, by
-## which each system lies in a slot of its own. These tables, the image tables of systems, lie in one array of numbers. It
-## begins with eight ints, of which the first is where the tables begin, in numbers; behind them is the system of each point.
+## which each system lies in a slot of its own. Where each system has `own_cells`, the low corner and the inverse sides of these
+## stand there instead, and nothing is displaced. These tables lie in one array of numbers. It begins with eight ints: where the
+## tables begin, in numbers, and where the shapes of cells begin, in ints. Behind them is the system of each point, and then
+## the shape of each system's cells, three ints, and the address of the first of these cells.
 ## In scope for begin_query: frnn_q, frnn_reach and frnn_images.
 ## Config fields used: dim, periodic, skewed, batched, foreign, inline, images.
 <%def name="growth(numbers)" buffered="True" filter="trim">${numbers}[${7 * dim + 1}]</%def>
@@ -39,8 +41,9 @@ ${table_of(name, f"((global const int *){name}tables)[8 + {i}]")}
 </%def>
 
 <%def name="table_of(name, system)" buffered="True" filter="trim">
-global const real *restrict ${name}images =
-        ${name}tables + ((global const int *)${name}tables)[0] + (size_t)(${system}) * ${2 * dim * dim + 13 * dim + 4};
+const int ${name}system = ${system};
+    global const real *restrict ${name}images =
+        ${name}tables + ((global const int *)${name}tables)[0] + (size_t)${name}system * ${2 * dim * dim + 13 * dim + 4};
 </%def>
 
 <%def name="period_of(tables, system)" filter="trim">
@@ -67,7 +70,7 @@ ${"(" * (len(terms) - 2)}${terms[0]} + ${terms[1]}${"".join(f") + {term}" for te
 
 <%def name="height(axis, coordinates, numbers)" buffered="True" filter="trim">
 <% terms = [f"{normal(axis, k, numbers)} * {coordinate}" for k, coordinate in enumerate(coordinates)] %>\
-${f"({sum_of(terms)}) + {displacement(axis, numbers)}" if batched else sum_of(terms)}
+${f"({sum_of(terms)}) + {displacement(axis, numbers)}" if batched and not own_cells else sum_of(terms)}
 </%def>
 
 <%def name="translation(k, turns, numbers)" buffered="True" filter="trim">

@@ -69,7 +69,9 @@ ${lattice.begin_query()}
     // All points lie in the box, and every window is shorter than the box. The numbers of the box are arguments by
     // value, which cost neither loads nor registers. See /grid/cell_window.mako.
 % for k in range(dim):
-% if skewed:
+% if batched:
+    const real frnn_reach${k} = frnn_reach * ${lattice.growth("frnn_images")} + frnn_images[${4 * dim + k}];
+% elif skewed:
     const real frnn_reach${k} = frnn_reach + frnn_reach * frnn_pads.s3 + frnn_pads.s${k};
 % else:
     const real frnn_reach${k} = frnn_reach * (1 + 8 * FRNN_EPSILON) + frnn_pads.s${k};

@@ -15,7 +15,10 @@ ${cell_window.functions()}
 ${periodic_images.functions() if function is None else ""}
 <%def name="grid(name)" filter="trim">
 ## The parameters of a CellGrid. A cell's index on its axis is its coordinate & mask: the coordinate, or its remainder
-## on a torus.
+## on a torus. Where each system has cells of its own, these numbers are read from tables: see own_grid.
+% if own_cells:
+${lattice.array(name)}
+% else:
 const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${name}shape, const int4 ${name}mask,
     const int4 ${name}foremost, const int4 ${name}hindmost\
 % if batched:
@@ -28,6 +31,35 @@ ${"".join(f"const frnn_record {name}vector{axis}, " for axis in range(dim))}\
 % endif
 global const real *restrict ${name}images\
 % endif
+% endif
+</%def>
+
+<%def name="own_grid(name)">
+% if own_cells:
+    // The cells of the system, as grid has them for all points otherwise.
+    global const int *const ${name}own_shape = (global const int *)${name}tables + ((global const int *)${name}tables)[1] + 4 * ${name}system;
+    const int4 ${name}shape = (int4)(${name}own_shape[0], ${name}own_shape[1], ${name}own_shape[2], 1);
+    const int4 ${name}mask = -1, ${name}foremost = 0, ${name}hindmost = ${name}shape - 1;
+    const frnn_record ${name}low = ${lanes_of(name, "displacement")}, ${name}inverse = ${lanes_of(name, "moved")};
+% if name and images == "wraps_once":
+    const frnn_record ${name}lengths = ${lanes_from(name, 0)};
+    const frnn_record ${name}first_edges = ${lanes_from(name, 5 * dim)}, ${name}last_edges = ${lanes_from(name, 6 * dim)};
+% for axis in range(dim):
+    const frnn_record ${name}vector${axis} = ${lanes_from(name, 11 * dim + 4 + dim * dim + axis * dim)};
+% endfor
+% endif
+% if name:
+    frnn_starts += ${name}own_shape[3];
+% endif
+% endif
+</%def>
+
+<%def name="lanes_of(name, column)" filter="trim">
+(frnn_record)(${", ".join([getattr(lattice, column)(k, f"{name}images") for k in range(dim)] + ["0"] * (4 - dim))})
+</%def>
+
+<%def name="lanes_from(name, first)" filter="trim">
+(frnn_record)(${", ".join([f"{name}images[{first + k}]" for k in range(dim)] + ["0"] * (4 - dim))})
 </%def>
 
 <%def name="axis_index(k, p)">
@@ -58,7 +90,7 @@ global const real *restrict ${name}images\
 % for k in range(dim):
     ${axis_index(k, p)}
 % endfor
-    const int address = ${"(index2 * shape.s1 + index1)" if dim == 3 else "index1"} * shape.s0 + index0;
+    const int address = ${"own_shape[3] + " if own_cells else ""}${"(index2 * shape.s1 + index1)" if dim == 3 else "index1"} * shape.s0 + index0;
 </%def>
 
 <%def name="arguments(starts='frnn_starts')">
@@ -100,14 +132,14 @@ global const real *restrict ${name}images\
 
 <%def name="cell(k)" filter="trim">
 ## What describes the cells of an axis to the functions of /grid/cell_window.mako.
-frnn_low.s${k}, frnn_inverse.s${k}, ${f"frnn_lowest{k}, frnn_highest{k}" if batched else f"frnn_foremost.s{k}, frnn_hindmost.s{k}"}
+frnn_low.s${k}, frnn_inverse.s${k}, ${f"frnn_lowest{k}, frnn_highest{k}" if batched and not own_cells else f"frnn_foremost.s{k}, frnn_hindmost.s{k}"}
 </%def>
 
 <%def name="window()">
     // The cells within the reach of the query. The reach is the radius, padded for rounding. A window that is wider
     // than the torus ends after one turn, so that each address is visited once.
 % for k, component in enumerate(components):
-% if batched:
+% if batched and not own_cells:
     // The cells in which points of the query's system lie, beyond which are other systems.
 <% ends = f"frnn_low.s{k}, frnn_inverse.s{k}, frnn_foremost.s{k}, frnn_hindmost.s{k}" %>\
     const int frnn_lowest${k} = frnn_cell(${lattice.lowest(k, "frnn_images")} - frnn_images[${4 * dim + k}], ${ends});

@@ -19,6 +19,7 @@ void count_cells(const int n, global const real *restrict points, ${cells.grid("
     if (i >= n) return;
     const real_vec p = ${geometry.load("points", "i")};
     ${lattice.choose_table("", "i")}
+    ${cells.own_grid("")}
     ${cells.address("p")}
     addresses[i] = address;
     ranks[i] = atomic_inc(&counts[address]);
@@ -48,6 +49,7 @@ void cell_keys(const int n, global const real *restrict points, ${cells.grid("")
     if (i >= n) return;
     const real_vec p = ${geometry.load("points", "i")};
     ${lattice.choose_table("", "i")}
+    ${cells.own_grid("")}
     ${cells.address("p")}
     keys[i] = address;
 }

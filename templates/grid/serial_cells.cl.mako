@@ -24,7 +24,6 @@ void serial_cells(const int n, const int all, global const real *restrict points
     ${bounding_box.begin()}
     for (int i = 0; i < n; ++i) {
         const real_vec p = ${geometry.load("points", "i")};
-        ${lattice.choose_table("", "i")}
 % for k, component in enumerate(components):
         const real x${k} = ${lattice.placed("p", "images")}${component};
 % endfor
@@ -40,7 +39,6 @@ void serial_cells(const int n, const int all, global const real *restrict points
     }
     for (int i = n - 1; i >= 0; --i) {
         const real_vec p = ${geometry.load("points", "i")};
-        ${lattice.choose_table("", "i")}
         ${cells.address("p")}
         const int slot = --starts[address];
         ${point_layout.store("sorted", "n", "slot", "p", "i")}

@@ -20,6 +20,7 @@
 // Source: Chisholm (2020), §3, algorithms 2 to 5.
 <%def name="walk(function)">
     ${visit.begin_query(function)}
+    ${cells.own_grid("frnn_")}
 % if first_pass == "read_mask":
     ${hit_mask_to_rows.write_rows(function)}
 % endif

@@ -17,6 +17,7 @@
 // Source: Green (2010), "Processing collisions".
 <%def name="walk(function)">
     ${visit.begin_query(function)}
+    ${cells.own_grid("frnn_")}
 % if first_pass == "read_mask":
     ${hit_mask_to_rows.write_rows(function)}
 % endif

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl.array as cla
 
-from ...domain.cells import CellGrid
+from ...domain.cells import CellGrid, cells_of_systems
+from ...domain.systems import Systems
 from ...errors import DeviceMemoryError
 from ...first_pass.base import ListFacts
 from ...first_pass.neighbor_buffer import useful_slots
@@ -67,7 +68,7 @@ class GridStructure(SearchStructure):
         self._binner = Binner(session, problem, checks, stem=self.stem, config=plan.config, dtype=self.dtype)
         #: the last layout of sorted foreign queries, with the grid and the number of queries that it was made for
         self._layout_of_queries: tuple[CellGrid, int, Layout] | None = None
-        self._bins = self._bin(points, bounds, self._lay_out(plan.grid, plan.binning))
+        self._bins = self._place(points, bounds, self._lay_out(plan.grid, plan.binning))
 
     def _facts_of(self, grid: CellGrid) -> CellFacts:
         few = self.session.tuning.lists.mask_neighbors
@@ -76,19 +77,28 @@ class GridStructure(SearchStructure):
     def _lay_out(self, grid: CellGrid, plan: BinningPlan) -> Layout:
         return self._binner.lay_out(grid, plan, self.problem.n)
 
-    def _bin(self, points: cla.Array, bounds: PendingBox | None, layout: Layout) -> Bins:
-        """Sort `points` into the cells of `layout`; the structure's own bins stay as they are."""
-        images = next(iter(self.images(layout.grid.low, bounds)), None)
+    def _place(self, points: cla.Array, bounds: PendingBox | None, layout: Layout) -> Bins:
+        """Sort `points` into the cells of `layout`, or into those of their systems; the structure's bins stay."""
+        box, plan = self.problem.box, self._plan
+        if isinstance(box, Systems):
+            images = box.placing.lay_out_cells(plan.sides, self.problem.radius)
+            layout = self._lay_out(cells_of_systems(plan.grid, box.placing.cells.cells), plan.binning)
+            self._facts = self._facts_of(plan.grid)
+        else:
+            images = next(iter(self.images(layout.grid.low, bounds)), None)
         return self._binner.bin(points, bounds, layout, images, purpose="points")
 
     def update(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
         """Sort points into the cells, or into new cells of the same sides where the old ones do not fit `box`."""
         layout, facts = self._bins.layout, self._facts
+        if isinstance(self.problem.box, Systems):
+            self._bins = self._place(points, bounds, layout)
+            return "rebuilt"
         if box is not None and not layout.grid.serves(box.low, box.high):
             moved = self.problem.grown(self.problem.n, self.problem.box, box.low, box.high)
             plan = refit_cells(self._plan, moved, self.session.profile, self.session.tuning)
             layout, facts = self._lay_out(plan.grid, plan.binning), self._facts_of(plan.grid)
-        self._bins = self._bin(points, bounds, layout)
+        self._bins = self._place(points, bounds, layout)
         self._facts = facts
         return "rebuilt"
 
@@ -220,6 +230,8 @@ class GridStructure(SearchStructure):
     def describe(self) -> list[str]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         grid = self.cell_grid
+        if isinstance(self.problem.box, Systems):
+            return [f"cells: {grid.cells - 1:,}, of sides of about {grid.sides[0]:.4g}, a grid for each system"]
         sides = " x ".join(f"{side:.4g}" for side in grid.sides)
         extent = ", around which a larger domain is wrapped as around a torus" if grid.wrapped else ""
         return [
