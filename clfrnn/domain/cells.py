@@ -216,7 +216,7 @@ def torus_like(grid: CellGrid, n: int) -> CellGrid:
 
 
 def cells_of_systems(grid: CellGrid, cells: int) -> CellGrid:
-    """So many `cells` in a row, as the addresses of the grids of many systems, with the sides of `grid`."""
+    """That number of `cells` in a row, as the addresses of the grids of many systems, with the sides of `grid`."""
     return dataclasses.replace(grid, shape=(cells, *(1 for _ in grid.shape[1:])), wrapped=False)
 
 

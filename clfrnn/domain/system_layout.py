@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .period import EPSILON, SLACK
-from .systems import SystemCells, SystemFacts, SystemLayout, Systems
+from .systems import SystemCells, SystemFacts, Systems
 
-__all__ = ["into_slots", "lay_out_cells", "lay_out_systems", "table_length"]
+__all__ = ["SystemHeights", "into_slots", "lay_out_cells", "lay_out_systems", "space_of_slots", "table_length"]
 
 #: Distance of slots, in reaches: a query at the edge of an image of its system sees the other edge of it.
 _APART = 2.02
@@ -52,8 +52,11 @@ class _Columns:
         self.displacement, self.moved = parts[17:]
 
 
-class _Heights:
-    """Where points of each system lie: bounds of their heights, and the period or the extent of each axis."""
+class SystemHeights:
+    """Where points of each system lie: bounds of their heights, and the period or the extent of each axis.
+
+    All are (systems, dim). A system without points has an infinite `low`.
+    """
 
     def __init__(self, systems: Systems, low: _Numbers, high: _Numbers) -> None:
         facts, filled = systems.facts, np.isfinite(low) & np.isfinite(high)
@@ -69,17 +72,24 @@ class _Heights:
         self.in_box = bool(((~self.periodic | inside) & (self.far <= facts.extents / 2)).all())
 
 
-def lay_out_systems(systems: Systems, low: _Numbers, high: _Numbers, reach: float) -> SystemLayout:
-    """The layout of points whose heights in each system lie between `low` and `high`, (systems, dim).
+def space_of_slots(heights: SystemHeights, reach: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The corners of the space that all slots fill; arguments as for :func:`lay_out_systems`."""
+    many, dim = heights.begin.shape
+    pitch, gap = _pitch(heights.end - heights.begin, reach)
+    _, counts = _slots(many, dim)
+    return (0.0,) * dim, tuple((counts * pitch - gap).tolist())
 
-    `reach` is the largest half width of a window. An empty system has an infinite `low`.
+
+def lay_out_systems(systems: Systems, heights: SystemHeights, reach: float) -> _Numbers:
+    """The image tables of systems with points of these heights, each in a slot, (systems + 1, :func:`table_length`).
+
+    `reach` is the largest half width of a window. The last table is for queries of no system.
     """
     facts, dim, many = systems.facts, systems.dim, len(systems.numbers)
-    heights = _Heights(systems, low, high)
     begin, end = heights.begin, heights.end
-    slots, counts = _slots(many, dim)
+    slots, _ = _slots(many, dim)
     # Where points lie by heights, and by coordinates: for a box the same.
-    pitch, gap = _pitch(end - begin, reach)
+    pitch, _ = _pitch(end - begin, reach)
     displacement = slots * pitch - begin
     inverse = systems.inverse_normals
     middle = np.einsum("sab,sb->sa", inverse, (begin + end) / 2)
@@ -101,11 +111,10 @@ def lay_out_systems(systems: Systems, low: _Numbers, high: _Numbers, reach: floa
     table.lowest[:], table.highest[:] = begin + displacement, end + displacement
     table.displacement[:], table.moved[:] = displacement, moved
     tables[many:] = tables[:1]
-    high_corner = tuple((counts * pitch - gap).tolist())
-    return SystemLayout(tables=tables, low=(0.0,) * dim, high=high_corner, in_box=heights.in_box, begin=begin, end=end)
+    return tables
 
 
-def _fill(table: _Columns, systems: Systems, heights: _Heights, scale: _Numbers, pad: _Numbers) -> None:
+def _fill(table: _Columns, systems: Systems, heights: SystemHeights, scale: _Numbers, pad: _Numbers) -> None:
     """The columns that follow from domains, from the pads of coordinates and heights, and from `scale`, (systems, dim).
 
     `scale` is the pad of a query for each unit of its heights.
@@ -153,10 +162,10 @@ def _pitch(extents: _Numbers, reach: float) -> tuple[_Numbers, float]:
     return widest + gap, gap
 
 
-def into_slots(systems: Systems, positions: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def into_slots(systems: Systems, tables: _Numbers, positions: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The images of `positions`, (n, dim), in the slots of their systems, about as kernels find them."""
     facts, ranks = systems.facts, systems.ranks
-    table = _Columns(systems.layout.tables[ranks], systems.dim)
+    table = _Columns(tables[ranks], systems.dim)
     heights = np.einsum("nab,nb->na", facts.normals[ranks], positions.astype(np.float64)) + table.displacement
     lengths = facts.lengths[ranks]
     with np.errstate(invalid="ignore"):  # rows that are not finite are refused later
@@ -164,16 +173,13 @@ def into_slots(systems: Systems, positions: npt.NDArray[Any]) -> npt.NDArray[Any
     return positions - np.einsum("na,nab->nb", turns, facts.vectors[ranks]) + table.moved
 
 
-def lay_out_cells(
-    systems: Systems, low: _Numbers, high: _Numbers, sides: tuple[float, ...], radius: float
-) -> SystemCells:
-    """A grid of cells for each system, about of these `sides`; other arguments as for :func:`lay_out_systems`.
+def lay_out_cells(systems: Systems, heights: SystemHeights, sides: tuple[float, ...], radius: float) -> SystemCells:
+    """A grid of cells for each system, about of these `sides`, around points of these heights.
 
     Of a periodic axis a whole number of cells fills a period. A system has at most four cells for each of its points;
     sides are wider where there would be more.
     """
     facts, dim, many = systems.facts, systems.dim, len(systems.numbers)
-    heights = _Heights(systems, low, high)
     extents = heights.end - heights.begin
     counts = np.bincount(systems.ranks, minlength=many)
     with np.errstate(over="ignore", invalid="ignore"):

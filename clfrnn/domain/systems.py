@@ -18,7 +18,7 @@ import numpy.typing as npt
 from .lattice import PeriodicCell
 from .period import EPSILON, PeriodicBox
 
-__all__ = ["SystemCells", "SystemFacts", "SystemLayout", "Systems", "first_far"]
+__all__ = ["SystemCells", "SystemFacts", "Systems", "first_far"]
 
 #: The share by which a reach that spans a system is larger than it must be.
 _PAD = 1.01
@@ -27,26 +27,10 @@ _Numbers = npt.NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)
-class SystemLayout:
-    """The slots of systems for one set of points, and what kernels read of them."""
-
-    #: (systems + 1, table_length): the image table of each system, and one for queries of no system
-    tables: _Numbers
-    #: the corners of the space that all slots fill
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-    #: whether all points lie inside the domains of their systems
-    in_box: bool
-    #: (systems, dim): the heights between which the points of each system lie, or one period on an axis that repeats
-    begin: _Numbers
-    end: _Numbers
-
-
-@dataclasses.dataclass(frozen=True)
 class SystemCells:
     """A grid of cells for each system, one after the other."""
 
-    #: as those of :class:`SystemLayout`, without slots
+    #: the image table of each system, and one for queries of no system, (systems + 1, numbers)
     tables: _Numbers
     #: (systems + 1, 4): the shape of each grid, and the address of its first cell; an empty cell stands behind the last
     shapes: npt.NDArray[np.int32]
@@ -85,12 +69,6 @@ class Systems(PeriodicBox):
         return len(self.lengths)
 
     @property
-    def layout(self) -> SystemLayout:
-        """The layout of the newest points."""
-        found: SystemLayout = self.placing.layout
-        return found
-
-    @property
     def has_images(self) -> bool:
         """See :class:`PeriodicBox`."""
         return any(domain is not None for domain in self.domains)
@@ -109,9 +87,9 @@ class Systems(PeriodicBox):
 
         `low` and `high` bound the heights of queries in each system.
         """
-        layout, facts = self.layout, self.facts
-        begin = layout.begin if low is None else np.minimum(layout.begin, low)
-        end = layout.end if high is None else np.maximum(layout.end, high)
+        heights, facts = self.placing.heights, self.facts
+        begin = heights.begin if low is None else np.minimum(heights.begin, low)
+        end = heights.end if high is None else np.maximum(heights.end, high)
         periodic, counts = facts.lengths > 0, np.bincount(self.ranks, minlength=len(self.numbers))
         axes = periodic.sum(axis=1)
         turns = np.zeros(len(counts))
@@ -163,11 +141,13 @@ class Systems(PeriodicBox):
 
     def domain(self, low: tuple[float, ...], high: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:  # noqa: ARG002
         """The space that the slots of the newest points fill."""
-        return self.layout.low, self.layout.high
+        found: tuple[tuple[float, ...], tuple[float, ...]] = self.placing.space()
+        return found
 
     def holds(self, low: tuple[float, ...], high: tuple[float, ...], starts: tuple[float, ...] | None = None) -> bool:  # noqa: ARG002
         """Whether all of the newest points lie inside the domains of their systems."""
-        return self.layout.in_box
+        found: bool = self.placing.heights.in_box
+        return found
 
     def into_box(self, positions: npt.NDArray[Any], starts: tuple[float, ...]) -> npt.NDArray[Any]:  # noqa: ARG002
         """See :class:`PeriodicBox`; the positions in the slots of their systems."""

@@ -194,7 +194,7 @@ class SearchStructure(abc.ABC):
     def _is_in_box(self) -> bool:
         """Whether all points are known to lie inside the periodic box; False where no axis is periodic."""
         if isinstance(self.problem.box, Systems):  # whose bounds were waited for
-            return self.problem.box.layout.in_box
+            return self.problem.box.holds((), ())
         box, periodic = self.checks.box_of_points(), self.problem.box
         return box is not None and periodic is not None and periodic.holds(box.low, box.high, self.box_starts())
 

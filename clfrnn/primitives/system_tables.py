@@ -10,8 +10,8 @@ import pyopencl.array as cla
 
 from ..arrays import REAL_OF
 from ..domain.cells import padded_radius
-from ..domain.system_layout import into_slots, lay_out_cells, lay_out_systems
-from ..domain.systems import SystemCells, SystemLayout, Systems, first_far
+from ..domain.system_layout import SystemHeights, into_slots, lay_out_cells, lay_out_systems, space_of_slots
+from ..domain.systems import SystemCells, Systems, first_far
 from ..errors import InvalidInputError
 from ..planning.traversal import plan_systems
 from ..runtime.scratch import INT, Scratch
@@ -43,12 +43,11 @@ class SystemTables:
         )
         self._members = _Members(session, systems.ranks, len(systems.numbers))
         self._normals = session.upload(systems.facts.normals.astype(dtype).ravel(), purpose="the cells of systems")
-        self.layout: SystemLayout
+        #: where the newest points lie, and what follows where methods use it: tables of slots, and grids of systems
+        self.heights: SystemHeights
+        self._table: cla.Array | None = None
         self.cells: SystemCells
-        self._bounds: tuple[Any, Any]
         self._copies: list[cl.Event] = []
-        #: the image table: numbers of the type of points, see ``common/lattice.mako``
-        self.table: cla.Array
 
     def lay_out(self, points: cla.Array) -> cla.Array:
         """Lay out the systems for `points`, and return where these lie: a new array of heights, (n, dim).
@@ -60,23 +59,34 @@ class SystemTables:
 
     def lay_out_again(self, points: cla.Array, radius: float) -> cla.Array:
         """Lay out the systems for the same points and another radius."""
-        self._reach = padded_radius(radius, self._systems.real)
-        self._lay_out()
+        self._reach, self._table = padded_radius(radius, self._systems.real), None
         return self._heights(points)
 
     def _measure(self, points: cla.Array) -> int | None:
-        """Lay out the systems for `points`; returns the number of the first that is not finite, or None. Waits."""
-        self._bounds, bad = self._find_bounds(points, "points", self._members)
-        self._lay_out()
+        """Note where `points` lie; returns the number of the first that is not finite, or None. Waits."""
+        bounds, bad = self._find_bounds(points, "points", self._members)
+        self.heights, self._table = SystemHeights(self._systems, *bounds), None
         return bad
 
-    def _lay_out(self) -> None:
-        self.layout = lay_out_systems(self._systems, *self._bounds, self._reach)
-        self.table = self._pack(self.layout.tables)
+    def space(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The corners of the space in which systems lie side by side."""
+        return space_of_slots(self.heights, self._reach)
+
+    @property
+    def _slots(self) -> np.ndarray[Any, Any]:
+        """The image tables of systems in slots, on the host."""
+        return lay_out_systems(self._systems, self.heights, self._reach)
+
+    @property
+    def table(self) -> cla.Array:
+        """The image tables of systems in slots: numbers of the type of points, see ``common/lattice.mako``."""
+        if self._table is None:
+            self._table = self._pack(self._slots)
+        return self._table
 
     def lay_out_cells(self, sides: tuple[float, ...], radius: float) -> Scratch:
         """Lay out a grid for each system, for the newest points; returns the tables for walks through these."""
-        self.cells = lay_out_cells(self._systems, *self._bounds, sides, radius)
+        self.cells = lay_out_cells(self._systems, self.heights, sides, radius)
         table = self._pack(self.cells.tables, self.cells.shapes)
         return Scratch(table.base_data, table.size, self._dtype)
 
@@ -101,7 +111,7 @@ class SystemTables:
 
     def into_slots(self, positions: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """The images of `positions`, (n, dim) on the host, in the slots of their systems."""
-        return into_slots(self._systems, positions)
+        return into_slots(self._systems, self._slots, positions)
 
     # What structures need of an image table: see :class:`~clfrnn.methods.image_table.ImageTable`.
 
@@ -110,10 +120,9 @@ class SystemTables:
         return self.table
 
     def find_bounds(self, points: cla.Array, starts: tuple[float, ...], bounds: PendingBox) -> None:  # noqa: ARG002
-        """Lay out the systems for new points, and write the bounding box of their heights."""
+        """Note where new points lie, and write the corners of the space in which their systems lie."""
         bad = self._measure(points)
-        low, high = self.layout.low, self.layout.high
-        bounds.set(Box(low, high, bad))
+        bounds.set(Box(*self.space(), bad))
 
     def place(self, rows: cla.Array, starts: tuple[float, ...]) -> cla.Array:  # noqa: ARG002
         """Rows as they are: their systems are not known here."""
@@ -148,8 +157,9 @@ class SystemTables:
             first = int(read[:, -1].copy().view(np.int64 if self._dtype.itemsize == 8 else np.int32).min())
             bad = None if first == np.iinfo(np.int32).max else first
             found = read[:, :-1].astype(np.float64)
-            np.minimum.at(low, members.systems, found[:, :dim])
-            np.maximum.at(high, members.systems, found[:, dim:])
+            there, begins = np.unique(members.systems, return_index=True)
+            low[there] = np.minimum.reduceat(found[:, :dim], begins)
+            high[there] = np.maximum.reduceat(found[:, dim:], begins)
         if (far := first_far(self._systems, low, high)) is not None:
             system, axis, height = far
             raise InvalidInputError(
