@@ -203,7 +203,7 @@ def build(
     checked = chosen.check(options) if chosen is not None else {}
     box = check_domain(*domain, dim, array.dtype)
     if box is not None:
-        check_images(box, largest, n)
+        check_images(box, largest, n, REAL_OF[array.dtype])
     placed = place_in(session, box, array)
     if placed is not array:  # plans and checks know points in a cell by their heights
         pending = None

@@ -14,7 +14,7 @@ from .conditions import Condition
 from .domain.period import PeriodicBox
 from .inputs.arrays import take_points
 from .inputs.deferred_checks import DeferredChecks
-from .inputs.periodic_box import check_domain, survey_in_box
+from .inputs.periodic_box import check_domain, check_images, survey_in_box
 from .methods import Method, choose_method, is_worth_binning
 from .methods.brute_force import BruteForce
 from .methods.grid.strips import Strips
@@ -75,6 +75,8 @@ class UnboundedSearch:
         self.options = {} if self.named is None else self.named.check(options)
         self.real = REAL_OF[self.points.dtype]
         self.box: PeriodicBox | None = check_domain(*domain, dim, self.points.dtype)
+        if self.box is not None:
+            check_images(self.box, 0.0, self.n, self.real)
         self.lengths = (0.0,) * dim if self.box is None else self.box.lengths
         #: what plans and checks know points by: in a cell their heights
         self.placed = place_in(session, self.box, self.points)
