@@ -715,8 +715,21 @@ def test_small_boxes(session, method):
     expected = reference.nearest(points, 5, box=box)
     for name in ("indices", "distances", "vectors", "shifts"):
         assert np.array_equal(getattr(found, name), getattr(expected, name)), name
-    found = clfrnn.search(points, side / 3, box=box, method=method, session=session, **FULL)
-    assert_same(found, truth(points, side / 3, box=box))
+    for radius in (side / 3, 1.2 * side):
+        found = clfrnn.search(points, radius, box=box, method=method, session=session, **FULL)
+        assert_same(found, truth(points, radius, box=box))
+
+
+@pytest.mark.parametrize("method", ["brute_force", "aabb_tree"])
+def test_images_whose_squares_vanish(session, method):
+    """They are neighbors at radius zero, many times further away than the box is long."""
+    if not session.profile.subnormals:
+        pytest.skip("the device flushes subnormal squares to zero")
+    points = np.float32([[0.0], [0.25]]) * np.float32(2.0**-76)
+    domain = {"box": (2.0**-76,)}
+    expected = truth(points, 0.0, **domain)
+    assert len(expected.indices) > 6
+    assert_same(clfrnn.search(points, 0.0, method=method, session=session, **domain, **FULL), expected)
 
 
 def test_host_coordinates_too_far_out(session, method, dtype):
