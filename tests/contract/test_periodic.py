@@ -730,6 +730,10 @@ def test_images_whose_squares_vanish(session, method):
     expected = truth(points, 0.0, **domain)
     assert len(expected.indices) > 6
     assert_same(clfrnn.search(points, 0.0, method=method, session=session, **domain, **FULL), expected)
+    found = clfrnn.nearest(points, 5, radius=0.0, method=method, session=session, vectors=True, **domain).to_host()
+    expected = reference.nearest(points, 5, radius=0.0, **domain)
+    for name in ("indices", "distances", "vectors", "shifts"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
 
 
 def test_host_coordinates_too_far_out(session, method, dtype):
