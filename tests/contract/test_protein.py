@@ -42,7 +42,7 @@ def atoms():
 
 @functools.cache
 def expected(cutoff):
-    """Query, point and shift of every pair, by query, point and shift: candidates of a tree over all images in reach.
+    """Offsets, points and shifts of all rows, by point and shift: candidates of a tree over all images in reach.
 
     The tree finds somewhat more. Which of these are neighbors is decided by the definition.
     """
@@ -69,29 +69,42 @@ def expected(cutoff):
         i, j, s = i[listed], j[listed], s[listed]
         order = np.lexsort((*s.T[::-1], j, i))
         parts.append((i[order].astype(np.int32), j[order].astype(np.int32), s[order].astype(np.int8)))
-    return tuple(np.concatenate(each) for each in zip(*parts, strict=True))
+    i, j, s = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return np.concatenate([[0], np.cumsum(np.bincount(i, minlength=len(points)))]), j, s
+
+
+def compare(found, rows, cutoff):
+    """A list of the queries of these numbers with what is expected of them, which each query itself may add to."""
+    offsets, j, shifts = expected(cutoff)
+    found = found.to_host()
+    ids = np.repeat(rows, np.diff(found.offsets))
+    others = (found.indices != ids) | found.shifts.any(axis=1)
+    places = np.concatenate([np.arange(offsets[row], offsets[row + 1]) for row in rows])
+    assert np.array_equal(np.bincount(ids[others], minlength=len(offsets))[rows], np.diff(offsets)[rows])
+    assert np.array_equal(found.indices[others], j[places])
+    assert np.array_equal(found.shifts[others], shifts[places])
+    return np.count_nonzero(~others)
 
 
 @pytest.mark.skipif(data() is None, reason="MDAnalysisTests has the atoms")
 @pytest.mark.parametrize("cutoff", CUTOFFS)
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_a_protein_in_water(session, method, cutoff):
+    """Every pair of every method; of all pairs by brute force, those of a thousand queries."""
     if not session.profile.fp64:
         pytest.skip("the device has no fp64")
     points, cell = atoms()
-    assert len(points) == 47_681
-    i, j, shifts = expected(cutoff)
-    offsets = np.searchsorted(i, np.arange(len(points) + 1))
-
+    n = len(points)
+    assert n == 47_681
     index = clfrnn.build_index(points, cutoff, method=method, cell=cell, session=session)
-
-    assert np.array_equal(index.count(to_host=True), np.diff(offsets))
+    asked = {"sort": "index", "vectors": True}
+    if method == "brute_force":
+        some = np.arange(0, n, 47)
+        assert compare(index.query(points[some], **asked), some, cutoff) == len(some)
+        return
+    assert np.array_equal(index.count(to_host=True), np.diff(expected(cutoff)[0]))
     row = 0
-    for part in index.query_blocks(max_bytes=BYTES, sort="index", vectors=True):
-        found = part.to_host()
-        first, end = offsets[row], offsets[row + len(found)]
-        assert np.array_equal(found.offsets, offsets[row : row + len(found) + 1] - first)
-        assert np.array_equal(found.indices, j[first:end])
-        assert np.array_equal(found.shifts, shifts[first:end])
-        row += len(found)
-    assert row == len(points)
+    for part in index.query_blocks(max_bytes=BYTES, **asked):
+        assert compare(part, np.arange(row, row + len(part)), cutoff) == 0
+        row += len(part)
+    assert row == n
