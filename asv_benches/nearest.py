@@ -1,8 +1,8 @@
 """The k nearest neighbors: times in kernels of an update with them, for even clouds and for clouds with halos.
 
 Milliseconds in kernels, the median of some steps, of the points themselves without each point itself, within the radius
-that :func:`clfrnn.nearest` begins with. With ``--kernels``, what ways of holding rows and of searching take, one beside
-the other; with ``--unbounded``, the wall time of :func:`clfrnn.nearest` without a radius; with ``--scipy``, that beside
+that :func:`clfrnn.nearest` begins with. With ``--kernels``, what other ways of finding them take, one beside the other;
+with ``--unbounded``, the wall time of :func:`clfrnn.nearest` without a radius; with ``--scipy``, that beside
 ``scipy.spatial.cKDTree`` with two workers, its construction included.
 """
 
@@ -19,7 +19,7 @@ import pyopencl.array as cla
 
 import clfrnn
 from clfrnn.errors import ClfrnnError
-from clfrnn.planning.nearest import first_reach, largest_reach
+from clfrnn.planning.nearest import first_reach
 
 from .benchmarks.common import profiled, timed
 from .provenance import say
@@ -45,18 +45,11 @@ UNBOUNDED: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
     "aabb_tree": ("aabb_tree", {}),
 }
 
-#: ways of searching that are compared: the method, and numbers of the tuning
-VARIANTS: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
-    "strips, rows in registers": ("strips", {"nearest": {"register_places": 32}}),
-    "strips, a program for each k": ("strips", {"nearest": {"register_places": 32, "place_step": 1}}),
-    "strips, groups of 128": ("strips", {"nearest": {"register_places": 32}, "walks": {"group": 128}}),
-    "strips, groups of 32": ("strips", {"nearest": {"register_places": 32}, "walks": {"group": 32}}),
-    "strips, rows as heaps": ("strips", {"nearest": {"register_places": 0}}),
-    "uniform_grid, rows in registers": ("uniform_grid", {"nearest": {"register_places": 32}}),
-    "fenns, rows in registers": ("fenns", {"nearest": {"register_places": 32}}),
-    "aabb_tree, the same radius": ("aabb_tree", {"nearest": {"register_places": 32}}),
-    "aabb_tree, no radius": ("aabb_tree", {"nearest": {"register_places": 32}}),
-    "aabb_tree, no radius, rows as heaps": ("aabb_tree", {"nearest": {"register_places": 0}}),
+#: ways of finding the k nearest within a radius: the query, and numbers of the tuning
+WAYS: dict[str, tuple[Callable[[clfrnn.Index, int], object], dict[str, dict[str, Any]]]] = {
+    "as planned": (lambda index, k: index.nearest(k=k), {}),
+    "rows as heaps": (lambda index, k: index.nearest(k=k), {"nearest": {"register_places": 0}}),
+    "lists by distance": (lambda index, _: index.query(sort="distance", distances=True), {}),
 }
 
 
@@ -99,34 +92,35 @@ def tasks(session: clfrnn.Session, sizes: tuple[int, ...], clouds: tuple[str, ..
                 yield Task(f"{name}, {n:,}", points, k, reach)
 
 
-def kernels_of(session: clfrnn.Session, task: Task, method: str, radius: float) -> tuple[float, float, str]:
+def kernels_of(
+    session: clfrnn.Session, task: Task, find: Callable[[clfrnn.Index, int], object]
+) -> tuple[float, float, str]:
     """Milliseconds in kernels of an update with the nearest, the share of full rows, and the times by kernel."""
-    index = clfrnn.build_index(task.points, radius, method=method, session=session)
+    index = clfrnn.build_index(task.points, task.radius, session=session)
+    full = float((index.count(to_host=True) >= task.k).mean())
 
     def step() -> object:
         index.update(task.points)
-        return index.nearest(k=task.k)
+        return find(index, task.k)
 
     seconds = timed(session, step, STEPS, ENOUGH)
     with session.recorded() as launches:
-        found: Any = step()
+        found = step()
     session.queue.finish()
+    del found
     times = [(name, 1e-6 * (event.profile.end - event.profile.start)) for name, event in launches]
-    full = float((found.indices.get()[:, -1] >= 0).mean())
     return 1e3 * seconds.kernels, full, ", ".join(f"{name} {each:.3f}" for name, each in times)
 
 
-def print_steps(session: clfrnn.Session, sizes: tuple[int, ...], variants: dict[str, Any]) -> None:
-    """The table of updates with the k nearest, a row for each way of searching."""
+def print_steps(session: clfrnn.Session, sizes: tuple[int, ...], ways: dict[str, Any]) -> None:
+    """The table of updates with the k nearest, a row for each way of finding them."""
     say(session, "milliseconds in kernels")
     click.echo("| cloud | k | way | update + nearest | full rows | of these |")
     click.echo("|---|---:|---|---:|---:|---|")
     for task in tasks(session, sizes, tuple(CLOUDS)):
-        for name, (method, numbers) in variants.items():
-            other = session.with_tuning(session.tuning.but(**numbers))
-            radius = largest_reach("float") if "no radius" in name else task.radius
+        for name, (find, numbers) in ways.items():
             try:
-                total, full, each = kernels_of(other, task, method, radius)
+                total, full, each = kernels_of(session.with_tuning(session.tuning.but(**numbers)), task, find)
             except ClfrnnError as error:
                 click.echo(f"| {task.name} | {task.k} | {name} | {type(error).__name__} | | |")
                 continue
@@ -194,7 +188,7 @@ def print_beside_scipy(session: clfrnn.Session) -> None:
 @click.option("--device", help="As for `clfrnn search`.")
 @click.option("--small", is_flag=True, help="The clouds for CPUs.")
 @click.option("--points", type=int, help="Clouds of this size alone.")
-@click.option("--kernels", "by_kernel", is_flag=True, help="Every way of searching, one beside the other.")
+@click.option("--kernels", "by_kernel", is_flag=True, help="Every way of finding them, one beside the other.")
 @click.option("--unbounded", is_flag=True, help="Searches without a radius.")
 @click.option("--scipy", "beside", is_flag=True, help="Beside scipy's cKDTree.")
 def main(
@@ -208,8 +202,7 @@ def main(
         elif unbounded:
             print_unbounded(clfrnn.Session(device), sizes, UNBOUNDED)
         else:
-            first = dict(list(VARIANTS.items())[:1])
-            print_steps(profiled(device), sizes, VARIANTS if by_kernel else first)
+            print_steps(profiled(device), sizes, WAYS if by_kernel else {"as planned": WAYS["as planned"]})
     except ClfrnnError as error:
         raise click.ClickException(str(error)) from error
 

@@ -14,6 +14,7 @@ from .arguments import MethodName, Numbers, SearchCommand, printable
 from .domain import CellNumbers, read_domain
 from .input import naming_files
 from .input import read_input as _read
+from .nearest import check_nearest, find_nearest
 from .progress import progress as _progress
 from .readers.contents import STANDARD_INPUT
 
@@ -35,7 +36,12 @@ _FIELDS = ("indices", "distances", "vectors", "shifts")
 
 @click.command(cls=SearchCommand)
 @click.argument("points", type=_FILE)
-@click.option("--radius", "-r", type=float, required=True, help="Search radius, in the unit of the coordinates.")
+@click.option("--radius", "-r", type=float, help="Search radius, in the unit of the coordinates.")
+@click.option(
+    "--k",
+    type=click.IntRange(min=1),
+    help="How many of the nearest to find for each query; with --radius, of those within it.",
+)
 @click.option("--queries", type=_FILE, help="Where to search from; the points themselves when not given.")
 @click.option("--array", help="Which array of an .npz file holds the points.")
 @click.option(
@@ -73,32 +79,36 @@ _FIELDS = ("indices", "distances", "vectors", "shifts")
 @click.option("--count", is_flag=True, help="Count the neighbors only; -o then writes `counts`.")
 @click.option("--output", "-o", type=_NEW, help="Write the result, an .npz file.")
 @click.option("--plot", type=_NEW, help="Draw the points coloured by neighbor count, and the histogram: a .png file.")
-def search(points: Path, radius: float, *, count: bool, output: Path | None, plot: Path | None, **given: Any) -> None:
-    """Find every neighbor within a radius of the points in a file.
+def search(points: Path, *, output: Path | None, plot: Path | None, **given: Any) -> None:
+    """Find every neighbor within a radius of the points in a file, or their k nearest.
 
     POINTS is a .npy, .npz, .csv, .tsv, .txt, .dat, .xyz or .ply file, with a point a row; texts may be packed, as in
     cloud.csv.gz, and - is standard input. Or it is a .gro, .cif, .vasp or POSCAR file, whose atoms are read in Å, and
     whose cell counts where --periodic is given without --box or --cell.
     """
-    _check(points, count=count, output=output, plot=plot, **given)
+    _check(points, output, plot, given)
     cloud, sources = _read(points, given)
     given["domain"] = read_domain(points, cloud.shape[1] if cloud.ndim == 2 else 0, given)
-    started = time.perf_counter()
     with naming_files(points, given["queries"]):
-        index = _build(cloud, radius, given)
-        built = time.perf_counter()
-        counts = _count(index, sources, given)
-        arrays = {"counts": counts} if count or output is None else _list(index, sources, counts, given)
-    seconds = built - started, time.perf_counter() - built
-    _print_summary(index, counts, seconds)
+        if given["k"] is None:
+            counts, arrays = _find_all(cloud, sources, given, listed=output is not None and not given["count"])
+        else:
+            arrays = find_nearest(cloud, sources, given)
     if output is not None:
         _write(output, arrays)
     if plot is not None:
-        _draw(cloud if sources is None else sources, counts, plot, radius)
+        _draw(cloud if sources is None else sources, counts, plot, given["radius"])
 
 
-def _check(points: Path, *, count: bool, output: Path | None, plot: Path | None, **given: Any) -> None:
+def _check(points: Path, output: Path | None, plot: Path | None, given: dict[str, Any]) -> None:
     """Refuse options that have no effect together, and results that could not be written in the end."""
+    if given["radius"] is None and given["k"] is None:
+        raise click.UsageError(
+            "Missing option '--radius' or '--k': say how far neighbors may be, as in: clfrnn search cloud.npy "
+            "--radius 0.1, or how many of the nearest to find, as in --k 8"
+        )
+    if given["k"] is not None:
+        check_nearest({**given, "plot": plot})
     if points == given["queries"] == STANDARD_INPUT:
         raise click.UsageError("--queries: standard input (-) has the points already; save one of them as a file")
     read = {os.path.realpath(path) for path in (points, given["queries"]) if path is not None}
@@ -121,18 +131,29 @@ def _check(points: Path, *, count: bool, output: Path | None, plot: Path | None,
 
         check_picture(plot)
     listed = [name for name in ("distances", "vectors", "sort", "half", "pairs") if given[name]]
-    if count and listed:
+    if given["count"] and listed:
         raise click.UsageError(f"--count makes no list; leave out --{listed[0]}")
     if output is None and listed:
         raise click.UsageError(f"--{listed[0]}: is of a list, which goes to a file; name one, as in -o neighbors.npz")
 
 
-def _build(cloud: Any, radius: float, given: dict[str, Any]) -> Index:
+def _find_all(cloud: Any, sources: Any, given: dict[str, Any], *, listed: bool) -> tuple[Any, dict[str, Any]]:
+    """Find every neighbor, print a summary, and return the counts and the arrays to write."""
+    started = time.perf_counter()
+    index = _build(cloud, given)
+    built = time.perf_counter()
+    counts = _count(index, sources, given)
+    arrays = _list(index, sources, counts, given) if listed else {"counts": counts}
+    _print_summary(index, counts, (built - started, time.perf_counter() - built))
+    return counts, arrays
+
+
+def _build(cloud: Any, given: dict[str, Any]) -> Index:
     from ..api import build_index
     from ..runtime.session import Session
 
     session = None if given["device"] is None else Session(given["device"])
-    return build_index(cloud, radius, method=given["method"], session=session, **given["domain"])
+    return build_index(cloud, given["radius"], method=given["method"], session=session, **given["domain"])
 
 
 def _count(index: Index, sources: Any, given: dict[str, Any]) -> Any:

@@ -173,7 +173,7 @@ def into_slots(systems: Systems, tables: _Numbers, positions: npt.NDArray[Any]) 
     return positions - np.einsum("na,nab->nb", turns, facts.vectors[ranks]) + table.moved
 
 
-def lay_out_cells(systems: Systems, heights: SystemHeights, sides: tuple[float, ...], radius: float) -> SystemCells:
+def lay_out_cells(systems: Systems, heights: SystemHeights, sides: tuple[float, ...], reach: float) -> SystemCells:
     """A grid of cells for each system, about of these `sides`, around points of these heights.
 
     Of a periodic axis a whole number of cells fills a period. A system has at most four cells for each of its points;
@@ -207,6 +207,6 @@ def lay_out_cells(systems: Systems, heights: SystemHeights, sides: tuple[float, 
     shapes = np.ones((many + 1, 4), np.int64)
     shapes[:many, :dim] = shape
     shapes[1:, 3], shapes[0, 3] = np.cumsum(cells), 0
-    reaches = radius * table.growth + 1.5 * table.pads
+    reaches = reach * table.growth + 1.5 * table.pads
     once = ~heights.periodic | (2 * reaches < 0.99 * facts.lengths)
     return SystemCells(tables, shapes.astype(np.int32), int(cells.sum()) + 1, bool(once.all()))

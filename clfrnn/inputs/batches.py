@@ -91,7 +91,7 @@ def make_systems(
     counts = np.bincount(ranks)
     for number, each in enumerate(domains):
         if each is not None:
-            check_images(each, radius, int(counts[of_system == number].max()))
+            check_images(each, radius, int(counts[of_system == number].max()), REAL_OF[dtype])
     systems = Systems(
         lengths=(0.0,) * dim,
         low=None,
@@ -262,5 +262,5 @@ def domain_of_points(
         )
     box = check_domain(*domain, dim, dtype)
     if box is not None:
-        check_images(box, radius, n)
+        check_images(box, radius, n, REAL_OF[dtype])
     return box

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import REAL_OF
+from ..domain.cells import padded_radius
 from ..domain.period import PeriodicBox
 from ..errors import InvalidInputError
 from ..survey import Survey
@@ -123,14 +124,25 @@ def _corners(box: Any, dim: int) -> np.ndarray[Any, Any]:
     )
 
 
-def check_images(box: PeriodicBox, radius: float, n: int) -> None:
-    """Raise where a query could have more neighbors than an int32 counts."""
-    if max(n, 1) * box.most_images(radius) >= _MOST_NEIGHBORS:
-        shortest = min(length for length in box.lengths if length)
+def check_images(box: PeriodicBox, radius: float, n: int, real: str) -> None:
+    """Raise where a query could have more neighbors than an int32 counts, or look at as many images of `n` points.
+
+    A query looks as far as differences have squares of zero, also where `radius` is smaller; without a radius, pass 0.
+    """
+    reach = padded_radius(radius, real)
+    most = max(n, 1) * (box.most_images(reach) if box.repeats(reach) else 1.0)
+    if most < _MOST_NEIGHBORS:
+        return
+    shortest = min(length for length in box.lengths if length)
+    if reach > 2 * radius:
         raise InvalidInputError(
-            f"radius: {radius!r} reaches over images of the box, the shortest {shortest!r} long, among which a query "
-            f"could have {max(n, 1) * box.most_images(radius):.2g} neighbors; 2**31 can be counted. Take a smaller one"
+            f"{box.kind}: expected lengths that are not far below {reach:.2g}, as the squares of smaller differences "
+            f"vanish in the points' dtype, got {shortest!r} as the shortest; multiply points and lengths by one number"
         )
+    raise InvalidInputError(
+        f"radius: {radius!r} reaches over images of the box, the shortest {shortest!r} long, among which a query "
+        f"could have {most:.2g} neighbors; 2**31 can be counted. Take a smaller one"
+    )
 
 
 def survey_in_box(survey: Survey, box: PeriodicBox, radius: float, real: str) -> Survey:

@@ -69,7 +69,7 @@ def _check(traversal: Traversal, queries: Any, given: ListArguments) -> tuple[Qu
         vectors=bool(given.vectors),
         sort=given.sort,
         periodic=box is not None and box.has_images,
-        images=box is not None and box.repeats(traversal.radius),
+        images=traversal.problem.repeats,
         dim=traversal.dim,
         dtype=traversal.dtype,
     )

@@ -34,8 +34,8 @@ class Traversal:
         self.num_points, self.dim, self.radius = problem.n, problem.dim, problem.radius
         #: compiled kernels and their configs, by kind of query
         self._programs: dict[tuple[Any, ...], tuple[Kernel, Any]] = {}
-        #: how often the session had forgotten programs when these were found
-        self._forgotten = structure.session.forgotten
+        #: how often programs had been forgotten when these were found
+        self._forgotten = structure.session.programs.forgotten
 
     def run(
         self,
@@ -121,9 +121,9 @@ class Traversal:
             part,
             *special.values(),
         )
-        if self._forgotten != self.session.forgotten:
+        if self._forgotten != self.session.programs.forgotten:
             self._programs.clear()
-            self._forgotten = self.session.forgotten
+            self._forgotten = self.session.programs.forgotten
         found = self._programs.get(kind)
         if found is None:
             variant = dataclasses.replace(request.variant(images, part=part), **special)

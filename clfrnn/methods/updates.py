@@ -187,7 +187,7 @@ class PointUpdates:
         """Build a structure over points of another number or in another box; until it is done the old one stays."""
         problem, checks, checked = self._structure.problem, self._checks, bounds is None
         if period is not None and not isinstance(period, Systems):
-            check_images(period, problem.radius, points.shape[0])
+            check_images(period, problem.radius, points.shape[0], problem.real)
         if self._spacious is None:
             self._spacious = self._structure.session.with_spare_memory()
         # Boxes in a cell are those of its heights, which another cell has not.

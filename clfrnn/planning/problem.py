@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from ..domain.cells import padded_radius
 from ..domain.period import PeriodicBox
 from ..survey import Survey
 
@@ -72,6 +73,11 @@ class Problem:
         periods = zip(self.box.lengths, self.survey.low, self.survey.high, strict=True)
         times = math.prod(length / (high - low) for length, low, high in periods if length)
         return not 1 / most <= times <= most
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a query may see two images of one point, within the radius or so near that squares vanish."""
+        return self.box is not None and self.box.repeats(padded_radius(self.radius, self.real))
 
     @property
     def periodic(self) -> str:

@@ -94,7 +94,8 @@ def measure_rows(
         indices.shape[1],
         indices.base_data,
         n,
-        points.base_data,
+        # Behind the last neighbor the first point is read, and left out; where there is none, a query.
+        (points if n else queries).base_data,
         queries.base_data,
         *(() if period is None or shifts is None else (period.base_data, shifts.base_data)),
         *(() if period is None or shifts is None or systems is None else (systems.base_data,)),

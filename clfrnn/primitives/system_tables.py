@@ -84,9 +84,9 @@ class SystemTables:
             self._table = self._pack(self._slots)
         return self._table
 
-    def lay_out_cells(self, sides: tuple[float, ...], radius: float) -> Scratch:
+    def lay_out_cells(self, sides: tuple[float, ...]) -> Scratch:
         """Lay out a grid for each system, for the newest points; returns the tables for walks through these."""
-        self.cells = lay_out_cells(self._systems, self.heights, sides, radius)
+        self.cells = lay_out_cells(self._systems, self.heights, sides, self._reach)
         table = self._pack(self.cells.tables, self.cells.shapes)
         return Scratch(table.base_data, table.size, self._dtype)
 

@@ -68,8 +68,7 @@ def rows_for(traversal: Traversal, m: int, k: int, *, vectors: bool) -> Nearest:
 
 def holds_images(traversal: Traversal) -> bool:
     """Whether a row may hold several images of a point, so that the walk has to write shifts."""
-    box = traversal.problem.box
-    return box is not None and box.repeats(traversal.radius)
+    return traversal.problem.repeats
 
 
 def fill_rows(

@@ -221,13 +221,15 @@ def nearest(
     targets = np.asarray(points)
     asked: dict[str, Any] = {"queries": queries, "include_self": include_self, "box": box}
     asked |= {"cell": cell, "periodic": periodic, "where": where, "batch": batch, "query_batch": query_batch}
+    if radius is None and not len(targets):
+        radius = 0.0  # of no points, none are farther
     if radius is not None:
         return _first_columns(neighbors(targets, radius, **asked), k, targets)
     if batch is not None:
         return _nearest_in_systems(targets, k, asked)
     largest = float(_largest_radius(targets.dtype))
     lattice = lattice_of(targets, box, cell, periodic)
-    reach = largest if lattice is None or not len(targets) else float(np.linalg.norm(lattice.astype(float)))
+    reach = largest if lattice is None else float(np.linalg.norm(lattice.astype(float)))
     while True:
         found = neighbors(targets, reach, **asked)
         if reach >= largest or np.diff(found.offsets).min(initial=k) >= k:

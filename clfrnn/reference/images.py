@@ -43,7 +43,8 @@ def shifts_within(
     """Shifts of images that may lie within the radius, (m, n, dim) each: all around the nearest image on each axis.
 
     The image that is nearest along a lattice vector follows from the coordinates of the difference in the lattice. A
-    radius reaches over as many images as it is times longer than the cell is high over the other vectors.
+    radius reaches over as many images as it is times longer than the cell is high over the other vectors. Squares of
+    differences below the root of the least normal number may vanish, so that all of these may be neighbors.
     """
     if rows is None:
         yield np.zeros(points.shape[1], np.int64)
@@ -58,17 +59,18 @@ def shifts_within(
     apart = points[None].astype(np.float64) - queries[:, None].astype(np.float64)
     coordinates = float(np.abs(points).max(initial=0)) + float(np.abs(queries).max(initial=0))
     eps = float(np.finfo(points.dtype).eps)
+    farthest = max(float(radii.max(initial=0)), float(np.sqrt(np.finfo(points.dtype).tiny)))
     for axis, column in zip(np.flatnonzero(flags), reciprocal.T, strict=True):
         within = apart @ column
         nearest[..., axis] = np.rint(-within)
         steep = float(np.abs(column).sum())
         # The rounding of coordinates, of translations, which are no longer than differences and the radius, and of the
         # coordinates in the lattice, in double precision.
-        longest = coordinates + float(radii.max(initial=0))
+        longest = coordinates + farthest
         moved = np.abs(wide).sum(axis=0).max() * (1 + longest * float(np.abs(reciprocal).sum(axis=0).max()))
         rounding = 8 * steep * (eps * (longest + moved) + 1e-15 * longest)
         height = float(np.sqrt(column @ column))
-        reach = int(np.ceil(float(radii.max(initial=0)) * height + rounding)) + 1
+        reach = int(np.ceil(farthest * height + rounding)) + 1
         around[axis] = range(-reach, reach + 1)
     for steps in itertools.product(*around):
         yield nearest + np.array(steps, np.int64)

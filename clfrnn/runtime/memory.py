@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -41,6 +42,13 @@ def _advice(purpose: str) -> str:
     return "Drop arrays and lists that are no longer needed, search part of the points, or choose a larger device."
 
 
+@dataclasses.dataclass
+class _Unseen:
+    """The bytes allocated since the memory of the host was last looked at, which sessions of the same queue share."""
+
+    size: float
+
+
 class SpareSizes:
     """The sizes of buffers of an index whose number of points or cells changes, by their purpose.
 
@@ -71,8 +79,8 @@ class Memory:
         self.queue, self.profile = queue, profile
         self._pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(queue))
         self._cleared: dict[int, Scratch] = {}
-        #: the bytes that were allocated since the memory of the host was last looked at, where the device uses that
-        self._unseen = 0 if profile.kind != "gpu" else -math.inf
+        # A GPU does not use the memory of the host.
+        self._unseen = _Unseen(0 if profile.kind != "gpu" else -math.inf)
         #: the attributes of an array with rows of a shape and dtype, except its number of rows, buffer and events
         self._arrays: dict[tuple[tuple[int, ...], np.dtype[Any]], dict[str, Any]] = {}
 
@@ -95,8 +103,8 @@ class Memory:
         profile, pool = self.profile, self._pool
         if needed > profile.max_allocation or needed > profile.global_memory - pool.active_bytes:
             self._refuse(needed, purpose)
-        self._unseen += needed
-        if self._unseen >= LOOKED_AT:
+        self._unseen.size += needed
+        if self._unseen.size >= LOOKED_AT:
             self._look_at_host(needed, purpose)
         try:
             return pool.allocate(needed)
@@ -110,10 +118,10 @@ class Memory:
     def _look_at_host(self, needed: int, purpose: str) -> None:
         """Raise where the host has no memory for `needed` bytes: a driver of a CPU then ends the process."""
         ahead = needed + LOOKED_AT  # with what may be allocated until the next look
-        self._unseen = 0
+        self._unseen.size = 0
         if ahead <= host_memory_left(ahead):
             return
-        self._unseen = LOOKED_AT  # little is left: look at each allocation
+        self._unseen.size = LOOKED_AT  # little is left: look at each allocation
         if needed <= host_memory_left(needed):
             return
         self.release_held()

@@ -130,14 +130,18 @@ class Part(NamedTuple):
 
 
 class ProgramCache:
-    """The compiled programs of one context by their source text; ``compiled`` is the number of compilations."""
+    """The compiled programs of one context by their source text.
+
+    ``compiled`` is the number of compilations. ``forgotten`` says how often programs were forgotten, to those who hold
+    kernels themselves.
+    """
 
     def __init__(self, context: cl.Context, device: cl.Device, profile: DeviceProfile) -> None:
         self._context = context
         self._device = device
         self._profile = profile
         self._kernels: dict[str, dict[str, Kernel]] = {}
-        self.compiled = 0
+        self.compiled = self.forgotten = 0
 
     def build_to_fit(self, *parts: Part) -> list[tuple[dict[str, Kernel], Any]]:
         """Compile all parts as one program, and return the kernels of each part by name with the final config.
@@ -156,6 +160,7 @@ class ProgramCache:
     def forget(self, kernels: Iterable[Kernel]) -> None:
         """Forget the programs that these kernels belong to."""
         gone = set(kernels)
+        self.forgotten += 1
         self._kernels = {text: found for text, found in self._kernels.items() if gone.isdisjoint(found.values())}
 
     def _fit(self, part: Part, kernels: Mapping[str, Kernel]) -> Part:

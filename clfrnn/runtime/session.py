@@ -123,8 +123,6 @@ class Session(Launcher, Memory):
         self._results: dict[Hashable, Any] = {}
         #: the keys of the programs of users' functions, by function, the one used last at the end
         self._of_functions: dict[WalkFunction, list[Hashable]] = {}
-        #: how often programs were forgotten, for those who hold kernels themselves
-        self.forgotten = 0
         self._serials = itertools.count(_FIRST_SERIAL)
         self._lock, self._process = queue_lock(queue.int_ptr), os.getpid()
         self.number = next(_NUMBERS)
@@ -205,7 +203,6 @@ class Session(Launcher, Memory):
                 kernels, _ = self._fitted.pop(key)
                 self.programs.forget(kernels.values())
                 self.forget_runs(kernels.values())
-            self.forgotten += 1
 
     def planned(
         self, stem: str, plan: Callable[..., Config], *names: str, **facts: Any

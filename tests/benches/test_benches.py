@@ -43,7 +43,9 @@ def small(monkeypatch, session):
     yield
     common.case.cache_clear()
     common.wall_case.cache_clear()
-    importlib.import_module("asv_benches.benchmarks.periodic").periodic_case.cache_clear()
+    periodic = importlib.import_module("asv_benches.benchmarks.periodic")
+    periodic.periodic_case.cache_clear()
+    periodic.cell_case.cache_clear()
 
 
 @pytest.mark.parametrize("bench", list(classes()))
@@ -491,6 +493,24 @@ def test_growth(session, monkeypatch):
         times = [float(row[column]) for row in rows[1:3]]
         assert float(few[column].rstrip(" x")) == pytest.approx(max(times) / min(times), rel=0.05)
     assert len(many) < 6 or not many[4].strip(), "longer lists are left out"
+
+
+@pytest.mark.parametrize("flags", [(), ("--kernels",), ("--unbounded",)], ids="".join)
+def test_the_k_nearest(session, monkeypatch, flags):
+    """By every way, each over both clouds."""
+    nearest = importlib.import_module("asv_benches.nearest")
+    for name, value in (("KS", (3,)), ("STEPS", 2), ("PEER_REPEATS", 1)):
+        monkeypatch.setattr(nearest, name, value)
+    ways = [*nearest.UNBOUNDED] if flags == ("--unbounded",) else [*nearest.WAYS][: 3 if flags else 1]
+
+    done = CliRunner().invoke(nearest.main, ["--device", position(session), "--points", "900", *flags])
+
+    assert done.exit_code == 0, done.output
+    rows = [
+        line.strip("| ").split(" | ") for line in done.output.splitlines() if line.startswith(("| even", "| halos"))
+    ]
+    assert [row[:3] for row in rows] == [[f"{cloud}, 900", "3", way] for cloud in ("even", "halos") for way in ways]
+    assert all(float(row[3]) > 0 for row in rows)
 
 
 def test_floors(session, monkeypatch):

@@ -230,6 +230,54 @@ def test_without_a_file_neighbors_are_counted(place, cloud):
     assert ", search " in printed
 
 
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ((), {}),
+        (("--include-self",), {"include_self": True}),
+        (("-r", "0.12"), {"radius": 0.12}),
+        (("-r", "0.12", "--method", "fenns", "--box", "1,1,1"), {"radius": 0.12, "box": (1, 1, 1)}),
+        (("--box", "1", "1.5", "2", "--periodic", "xz"), {"box": (1, 1.5, 2), "periodic": (True, False, True)}),
+        (("--cell", "1,0,0,0.3,1,0,0.1,0.2,1"), {"cell": CELL}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+@pytest.mark.parametrize("others", [False, True], ids=["points", "queries"])
+def test_the_k_nearest(place, cloud, tmp_path, said, asked, others):
+    """With their distances, and on demand with vectors."""
+    output, queries = tmp_path / "out.npz", POINTS[::7] + np.float32(0.01) if others else None
+    words = ["--k", 5, "--device", place, "--vectors", "-o", output, *said]
+    if others:
+        np.save(tmp_path / "queries.npy", queries)
+        words += ["--queries", tmp_path / "queries.npy"]
+    status, printed = run("search", cloud, *words)
+    assert status == 0, printed
+    expected = reference.nearest(POINTS, 5, queries=queries, **asked)
+    names = ["indices", "distances", "vectors", *(["shifts"] if asked.keys() & {"box", "cell"} else [])]
+    with np.load(output) as found:
+        assert list(found) == names
+        for name in names:
+            assert np.array_equal(found[name], getattr(expected, name)), name
+    there = expected.indices >= 0
+    short = int((~there[:, -1]).sum())
+    fewer = f", fewer of {short} queries" if short else ""
+    farthest = f"{expected.distances[there].max():.6g}"
+    assert f"nearest  5 of each query{fewer}; {there.sum():,} in all, the farthest at {farthest}\n" in printed
+    assert f"written  {output}: {', '.join(names)}" in printed
+
+
+def test_the_k_nearest_of_few(place, cloud):
+    """More neighbors than there are points, and no points at all; without a file a summary alone."""
+    np.save(cloud, POINTS[:3])
+    status, printed = run("search", cloud, "--k", 5, "--device", place)
+    assert status == 0, printed
+    assert "nearest  5 of each query, fewer of 3 queries; 6 in all, the farthest at" in printed
+    np.save(cloud, POINTS[:0])
+    status, printed = run("search", cloud, "--k", 5, "--device", place)
+    assert status == 0, printed
+    assert "nearest  5 of each query; 0 in all\n" in printed
+
+
 @pytest.mark.parametrize("dim", [1, 2, 3, 5])
 def test_pictures(place, tmp_path, dim):
     imread = pytest.importorskip("matplotlib.image", reason="plots need matplotlib").imread

@@ -12,6 +12,7 @@ import pytest
 from condition_cases import CASES, spread
 from conftest import (
     FULL,
+    POINTS,
     WAYS,
     as_gpu,
     assert_counts,
@@ -44,7 +45,7 @@ def draw(number, session):
     method, options = ways[rng.integers(len(ways))]
     dim = int(rng.choice([dim for dim in (1, 2, 2, 3, 3, 5) if dim in METHODS[method].dims]))
     dtype = np.dtype(np.float64 if session.profile.fp64 and rng.random() < 0.3 else np.float32)
-    n = int(rng.choice([1, 7, 65, 130, 200]))
+    n = min(POINTS, int(rng.choice([1, 7, 65, 130, 200])))
     cloud = sorted(clouds.CLOUDS)[rng.integers(len(clouds.CLOUDS))]
     points = clouds.CLOUDS[cloud](n, dim, dtype=dtype, seed=int(rng.integers(1 << 30)))
     n = len(points)
@@ -57,7 +58,8 @@ def draw(number, session):
     queries = None
     call = CALLS[rng.integers(len(CALLS))]
     if call != "half" and rng.random() < 0.35:
-        queries = (low + rng.random((int(rng.integers(0, 150)), dim)) * (high - low)).astype(dtype)
+        m = min(POINTS, int(rng.integers(0, 150)))
+        queries = (low + rng.random((m, dim)) * (high - low)).astype(dtype)
     m = n if queries is None else len(queries)
     name = sorted(CASES)[rng.integers(len(CASES))]
     condition, met = CASES[name](rng, n, m, dim, dtype, radius)

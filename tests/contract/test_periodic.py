@@ -22,8 +22,9 @@ from conftest import (
 )
 
 import clfrnn
-from clfrnn import clouds
+from clfrnn import clouds, reference
 from clfrnn.domain.period import SLACK
+from clfrnn.inputs.periodic_box import check_images
 from clfrnn.methods import METHODS
 
 pytestmark = pytest.mark.optimized
@@ -677,6 +678,62 @@ def test_a_radius_over_too_many_images(session, method):
         clfrnn.build_index(PLAIN, 1e4, method=method, session=session, **unit(2))
     with pytest.raises(clfrnn.InvalidInputError, match="radius: .*reaches over images"):
         clfrnn.search(PLAIN, np.full(50, 1e4), method=method, session=session, **unit(2))
+
+
+def test_many_points_in_a_box(session):
+    """As many as have numbers, where no query can see an image twice: 80 million were refused."""
+    structure = structure_of(clfrnn.build_index(PLAIN, 0.1, session=session, **unit(2)))
+    box = structure.problem.box
+    check_images(box, 0.1, 2**31 - 1, "float")
+    check_images(box, 0.0, 2**31 - 1, "float")
+    with pytest.raises(clfrnn.InvalidInputError, match="radius: 0.5 reaches over images"):
+        check_images(box, 0.5, 2**30, "float")
+
+
+@pytest.mark.parametrize("side", [2e-38, 1e-30, 1e-23])
+def test_boxes_so_small_that_squares_vanish(session, method, side):
+    """Every image on the way to where squares do not vanish would be a neighbor, which no search came to the end of."""
+    points, box = (PLAIN * side).astype(np.float32), (side, side)
+    message = "box: expected lengths that are not far below 1.1e-19, .* multiply points and lengths by one number"
+    for call in (
+        lambda: clfrnn.nearest(points, 3, box=box, method=method, session=session),
+        lambda: clfrnn.nearest(points, 3, radius=side, box=box, method=method, session=session),
+        lambda: clfrnn.search(points, 0, box=box, method=method, session=session),
+        lambda: clfrnn.build_index(points, side, method=method, session=session, **unit(2)).update(points, box=box),
+    ):
+        with pytest.raises(clfrnn.InvalidInputError, match=message):
+            call()
+
+
+def test_small_boxes(session, method):
+    """In which squares are subnormal, and windows wider than the box."""
+    if not session.profile.subnormals:
+        pytest.skip("the device flushes subnormal squares to zero")
+    side = 2.0**-67
+    points, box = (PLAIN * side).astype(np.float32), (side, side)
+    found = clfrnn.nearest(points, 5, box=box, method=method, session=session, vectors=True).to_host()
+    expected = reference.nearest(points, 5, box=box)
+    for name in ("indices", "distances", "vectors", "shifts"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+    for radius in (side / 3, 1.2 * side):
+        found = clfrnn.search(points, radius, box=box, method=method, session=session, **FULL)
+        assert_same(found, truth(points, radius, box=box))
+
+
+@pytest.mark.parametrize("method", ["brute_force", "aabb_tree"])
+def test_images_whose_squares_vanish(session, method):
+    """They are neighbors at radius zero, many times further away than the box is long."""
+    if not session.profile.subnormals:
+        pytest.skip("the device flushes subnormal squares to zero")
+    points = np.float32([[0.0], [0.25]]) * np.float32(2.0**-76)
+    domain = {"box": (2.0**-76,)}
+    expected = truth(points, 0.0, **domain)
+    assert len(expected.indices) > 6
+    assert_same(clfrnn.search(points, 0.0, method=method, session=session, **domain, **FULL), expected)
+    found = clfrnn.nearest(points, 5, radius=0.0, method=method, session=session, vectors=True, **domain).to_host()
+    expected = reference.nearest(points, 5, radius=0.0, **domain)
+    for name in ("indices", "distances", "vectors", "shifts"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
 
 
 def test_host_coordinates_too_far_out(session, method, dtype):

@@ -24,7 +24,7 @@ from conftest import (
 )
 
 import clfrnn
-from clfrnn import clouds
+from clfrnn import clouds, reference
 
 pytestmark = pytest.mark.core
 
@@ -45,6 +45,20 @@ def test_every_kernel_on_a_small_cloud(session, way, dim):
         assert_counts(index.count(radius=0.1), truth(points, 0.1))
         points = (points * np.float32(50) + np.float32(3)) if points.max() < 3 else points
         index.update(points)
+
+
+@pytest.mark.parametrize(
+    "domain", [{}, {"box": (1, 1, 1)}, {"box": (1, 1, 1), "periodic": (True, False, False)}], ids=["open", "all", "one"]
+)
+def test_the_k_nearest_of_few_points(session, domain):
+    """Of none as well, where no row has an entry whose point could be read."""
+    points = clouds.uniform(20, 3, dtype=np.float64 if session.profile.fp64 else np.float32, seed=5)
+    for n, radius in ((0, None), (0, 0.3), (20, None), (20, 0.3)):
+        asked = {"queries": points[3:17], "radius": radius, **domain}
+        found = clfrnn.nearest(points[:n], 3, vectors=True, session=session, **asked).to_host()
+        expected = reference.nearest(points[:n], 3, **asked)
+        for name in ("indices", "distances", "vectors", *(["shifts"] if domain else [])):
+            assert np.array_equal(getattr(found, name), getattr(expected, name)), name
 
 
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])

@@ -13,6 +13,7 @@ from conftest import own_session
 import clfrnn
 from clfrnn import clouds
 from clfrnn.host import memory
+from clfrnn.runtime import memory as allocations
 from clfrnn.runtime import session as sessions
 
 POINTS = clouds.uniform(500, 3, seed=1)
@@ -210,6 +211,40 @@ def test_functions_that_nobody_holds_are_forgotten(session, monkeypatch):
     gc.collect()
     visit_many(index, 2, first=20)
     assert len(fresh._of_functions) == 3
+
+
+@pytest.mark.parametrize("forgetful", [0, 1], ids=["by the session", "by the index that has grown"])
+def test_programs_that_another_session_of_the_queue_forgets(session, monkeypatch, forgetful):
+    """An index that has grown has a session of its own; kernels that are forgotten by one are held by none."""
+    monkeypatch.setattr(sessions, "_MOST_FUNCTIONS", 3)
+    fresh = own_session(session)
+    other, grown = (clfrnn.build_index(POINTS, 0.1, method="brute_force", session=fresh) for _ in range(2))
+    grown.update(POINTS[:-1])
+    assert grown._traversal.session is not fresh
+    forgets, holds = (other, grown) if not forgetful else (grown, other)
+    visit_many(holds, 3)
+    gc.collect()
+    visit_many(forgets, 8, first=20)
+    visit_many(holds, 1, first=40)
+    assert len(holds._traversal._programs) == 1
+
+
+def test_the_memory_of_the_host_is_looked_at_for_all_sessions_of_a_queue(session, monkeypatch):
+    """Indices that grow have sessions of their own, whose allocations come out of the same memory."""
+    if session.profile.kind == "gpu":
+        pytest.skip("a GPU has memory of its own")
+    fresh, looks, size, byte = own_session(session), [], allocations.LOOKED_AT, np.dtype(np.uint8)
+    sessions_of_queue = [fresh, *(fresh.with_spare_memory() for _ in range(8))]
+    monkeypatch.setattr(allocations, "host_memory_left", lambda wanted: looks.append(wanted) or 1 << 40)
+    for each in sessions_of_queue:
+        each.scratch(size // 4, byte, purpose="a test")
+    assert len(looks) == 2
+    # Where little is left every allocation is looked at, whoever makes it.
+    monkeypatch.setattr(allocations, "host_memory_left", lambda wanted: looks.append(wanted) or size)
+    fresh.scratch(size, byte, purpose="a test")
+    looks.clear()
+    sessions_of_queue[1].scratch(1000, byte, purpose="a test")
+    assert looks
 
 
 def test_equal_functions_are_held_together():

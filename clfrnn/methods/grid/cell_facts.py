@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 
-from ...domain.cells import CellGrid
+from ...domain.cells import CellGrid, padded_radius
 from ...first_pass.base import ListFacts
 from ...planning.configs import WalkConfig
 from ...planning.problem import Problem
@@ -68,7 +68,7 @@ class CellFacts:
     @functools.cached_property
     def wraps_once(self) -> bool:
         """Whether the window of a query in the box crosses at most one edge of each axis, and meets no cell twice."""
-        box, radius = self.problem.box, self.problem.radius
+        box, radius = self.problem.box, padded_radius(self.problem.radius, self.problem.real)
         assert box is not None, "windows wrap in a periodic box"
         # Half a padding more covers the rounding of the window itself.
         reaches = [radius * (1 + box.growth) + 1.5 * pad for pad in box.pads(self.grid.low, self.problem.real)]

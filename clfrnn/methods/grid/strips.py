@@ -4,31 +4,35 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import pyopencl.array as cla
-
-from ...inputs.deferred_checks import DeferredChecks
 from ...planning.bucket_sort import fewer_cells
 from ...planning.problem import Problem
 from ...planning.tuning import Tuning
-from ...primitives.readback import PendingBox
 from ...profile import DeviceProfile
-from ...runtime.session import Session
-from ..options import check_construction, check_width
 from .cost_model import describe_sides, rank_sides
-from .plan import CellPlan, plan_cells, refit_cells, requested_sides
-from .structure import GridStructure
+from .plan import CellPlan, plan_cells, requested_sides
+from .structure import GridMethod, GridStructure
 
 __all__ = ["Strips", "StripsStructure", "plan_strips"]
 
 
-class Strips:
+class StripsStructure(GridStructure):
+    """See :class:`~clfrnn.methods.grid.structure.GridStructure`."""
+
+    stem: ClassVar[str] = "grid/strips"
+
+    def describe(self) -> list[str]:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        session, problem = self.session, self.problem
+        sides = describe_sides(problem, session.profile, session.tuning, requested_sides(problem))
+        return super().describe() + sides
+
+
+class Strips(GridMethod):
     """The method: the points of a row of cells are one run of candidates."""
 
     name = "strips"
-    stem = "grid/strips"
-    dims = frozenset({2, 3})
-    options = frozenset({"bin_width", "construction"})
-    surveys_occupancy = True
+    stem = StripsStructure.stem
+    structure = StripsStructure
     variations: tuple[dict[str, Any], ...] = (
         {},
         {"construction": "sort"},
@@ -36,41 +40,10 @@ class Strips:
         {"bin_width": 2.5},
     )
 
-    def check(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Return the options; the bin width is None unless it is given."""
-        return {
-            "construction": check_construction(options.get("construction", "counting")),
-            "bin_width": check_width(options.get("bin_width")),
-        }
-
     def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:
         """Plan cells of the sides of ``bin_width``, or of the sides that are expected to cost least."""
         sides = requested_sides(problem)
         return plan_strips(problem, profile, tuning, sides) if sides else _plan_cheapest(problem, profile, tuning)
-
-    def refit(self, plan: CellPlan, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan | None:
-        """Fit cells of the same sides to the points."""
-        return None if problem.has_outgrown_survey else refit_cells(plan, problem, profile, tuning)
-
-    def place(
-        self,
-        session: Session,
-        problem: Problem,
-        checks: DeferredChecks,
-        plan: CellPlan,
-        *,
-        points: cla.Array,
-        bounds: PendingBox | None,
-    ) -> StripsStructure:
-        """Bin the points."""
-        return StripsStructure(session, problem, checks, plan, points=points, bounds=bounds)
-
-    def build(
-        self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
-    ) -> StripsStructure:
-        """Bin the points."""
-        plan = self.plan(problem, session.profile, session.tuning)
-        return self.place(session, problem, checks, plan, points=points, bounds=bounds)
 
 
 def plan_strips(problem: Problem, profile: DeviceProfile, tuning: Tuning, sides: tuple[float, ...]) -> CellPlan:
@@ -96,15 +69,3 @@ def _plan_cheapest(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> 
             return plans[-1]
     by_buckets = [plan for plan in plans if plan.binning.by_buckets]
     return (by_buckets or plans)[0]
-
-
-class StripsStructure(GridStructure):
-    """See :class:`~clfrnn.methods.grid.structure.GridStructure`."""
-
-    stem: ClassVar[str] = Strips.stem
-
-    def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        session, problem = self.session, self.problem
-        sides = describe_sides(problem, session.profile, session.tuning, requested_sides(problem))
-        return super().describe() + sides

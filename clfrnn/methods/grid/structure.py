@@ -1,7 +1,8 @@
-"""GridStructure: points in the order of their cells, as uniform_grid and strips search them."""
+"""GridMethod and GridStructure: points in the order of their cells, as uniform_grid and strips search them."""
 
 from __future__ import annotations
 
+import abc
 import functools
 import math
 from typing import Any, ClassVar
@@ -20,17 +21,20 @@ from ...inputs.request import QueryRequest
 from ...planning.binning import BinningPlan
 from ...planning.configs import VisitVariant, WalkConfig
 from ...planning.problem import Problem
+from ...planning.tuning import Tuning
 from ...primitives.readback import Box, PendingBox
+from ...profile import DeviceProfile
 from ...runtime.launch_limits import check_turns
 from ...runtime.scratch import Scratch
 from ...runtime.session import Selection, Session
+from ..options import check_construction, check_width
 from ..structure import Readers, SearchStructure
 from .binning import Binner, Bins, Layout
 from .cell_facts import CellFacts
 from .cost_model import work_of_query
 from .plan import CellPlan, many_queries, refit_cells
 
-__all__ = ["GridStructure"]
+__all__ = ["GridMethod", "GridStructure"]
 
 #: The kernels that read the sorted copy.
 _READING = "read_order", "read_points"
@@ -81,7 +85,7 @@ class GridStructure(SearchStructure):
         """Sort `points` into the cells of `layout`, or into those of their systems; the structure's bins stay."""
         box, plan = self.problem.box, self._plan
         if isinstance(box, Systems):
-            images = box.placing.lay_out_cells(plan.sides, self.problem.radius)
+            images = box.placing.lay_out_cells(plan.sides)
             layout = self._lay_out(cells_of_systems(plan.grid, box.placing.cells.cells), plan.binning)
             self._facts = self._facts_of(plan.grid)
         else:
@@ -245,3 +249,47 @@ class GridStructure(SearchStructure):
         if many is None:
             return "as they come"
         return "sorted into cells first" if many == 1 else f"from {many:,} on sorted into cells first"
+
+
+class GridMethod(abc.ABC):
+    """What methods over such a structure have in common; each has a plan of its own."""
+
+    dims = frozenset({2, 3})
+    options = frozenset({"bin_width", "construction"})
+    surveys_occupancy = True
+    structure: type[GridStructure]
+
+    def check(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return the options; the bin width is None unless it is given."""
+        return {
+            "construction": check_construction(options.get("construction", "counting")),
+            "bin_width": check_width(options.get("bin_width")),
+        }
+
+    @abc.abstractmethod
+    def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:
+        """Plan the cells."""
+
+    def refit(self, plan: CellPlan, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan | None:
+        """Fit cells of the same sides to the points."""
+        return None if problem.has_outgrown_survey else refit_cells(plan, problem, profile, tuning)
+
+    def place(
+        self,
+        session: Session,
+        problem: Problem,
+        checks: DeferredChecks,
+        plan: CellPlan,
+        *,
+        points: cla.Array,
+        bounds: PendingBox | None,
+    ) -> GridStructure:
+        """Bin the points."""
+        return self.structure(session, problem, checks, plan, points=points, bounds=bounds)
+
+    def build(
+        self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
+    ) -> GridStructure:
+        """Bin the points by a plan for them."""
+        plan = self.plan(problem, session.profile, session.tuning)
+        return self.place(session, problem, checks, plan, points=points, bounds=bounds)
