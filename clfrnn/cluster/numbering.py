@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 
 from ..device_array import DeviceArray
+from ..planning.configs import KernelConfig
 from ..planning.primitives import plan_fill
+from ..planning.tuning import Tuning
 from ..primitives.fill import clear, fill
 from ..primitives.scan import exclusive_scan
+from ..profile import DeviceProfile
 from ..runtime.scratch import INT, Scratch
 from ..runtime.session import Session
+from .unions import read_of_link
 
 __all__ = ["begin_trees", "label_trees", "sizes_of"]
 
 _BOOL = np.dtype(bool)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LabelConfig(KernelConfig):
+    """The passes over points that number clusters; ``read`` is how ``links[k]`` is read."""
+
+    read: str
+
+
+def plan_labels(profile: DeviceProfile, tuning: Tuning) -> LabelConfig:
+    """Plan one work-item per point."""
+    return LabelConfig(**dataclasses.asdict(plan_fill(profile, tuning)), read=read_of_link(profile))
 
 
 def begin_trees(session: Session, links: DeviceArray, least: int) -> DeviceArray:
@@ -61,5 +78,5 @@ def sizes_of(session: Session, labels: DeviceArray, many: int) -> DeviceArray:
 
 
 def _launch(session: Session, name: str, n: int, *arguments: Any) -> None:
-    kernels, config = session.planned("cluster/labels", plan_fill)
+    kernels, config = session.planned("cluster/labels", plan_labels)
     session.launch(kernels[name], n, config.work_group_size, n, *arguments)

@@ -9,21 +9,45 @@ the same on every device.
 
 from __future__ import annotations
 
-from ..functions import NeighborFunction
+import functools
+from typing import NamedTuple
 
-__all__ = ["LINK_ALL", "LINK_CORE", "TAKE_BORDER"]
+from ..functions import NeighborFunction
+from ..profile import DeviceProfile
+
+__all__ = ["TAKE_BORDER", "Unions", "read_of_link", "unions_for"]
+
+
+class Unions(NamedTuple):
+    """The functions that link points; each pair is visited twice and linked once."""
+
+    #: links all neighbors
+    of_all: NeighborFunction
+    #: links core points that are neighbors; other points do not search
+    of_core: NeighborFunction
+
+
+#: Gives each point that is not core the lowest label among the core points within reach.
+TAKE_BORDER = NeighborFunction(
+    arguments="global const uchar *core, global int *labels",
+    state="int frnn_lowest = INT_MAX; if (core[i]) reach2 = -1;",
+    per_neighbor="if (core[j]) frnn_lowest = min(frnn_lowest, labels[j]);",
+    finish="if (frnn_lowest != INT_MAX) labels[i] = frnn_lowest;",
+)
 
 _FOREST = """
+#define FRNN_LINK(k) (%s)
+
 // An ancestor of k that was a root when it was read. The way of those who come later is halved.
 int frnn_root(volatile global int *links, int k)
 {
-    int next = links[k];
+    int next = FRNN_LINK(k);
     while (next != k) {
-        const int beyond = links[next];
+        const int beyond = FRNN_LINK(next);
         if (beyond == next) return next;
         atomic_min(&links[k], beyond);
         k = beyond;
-        next = links[k];
+        next = FRNN_LINK(k);
     }
     return k;
 }
@@ -31,7 +55,7 @@ int frnn_root(volatile global int *links, int k)
 // Makes a and b members of one tree; returns an ancestor of both.
 int frnn_unite(volatile global int *links, int a, int b)
 {
-    b = links[b];
+    b = FRNN_LINK(b);
     if (a == b) return a;
     for (;;) {
         b = frnn_root(links, b);
@@ -47,26 +71,31 @@ int frnn_unite(volatile global int *links, int a, int b)
 }
 """
 
-#: Links all neighbors. Each pair is visited twice and linked once.
-LINK_ALL = NeighborFunction(
-    preamble=_FOREST,
-    arguments="volatile global int *links",
-    state="int frnn_own = i;",
-    per_neighbor="if (j < i) frnn_own = frnn_unite(links, frnn_own, j);",
-)
 
-#: Links core points that are neighbors. The links of other points are negative, and these search for nothing.
-LINK_CORE = NeighborFunction(
-    preamble=_FOREST,
-    arguments="volatile global int *links, global const uchar *core",
-    state="int frnn_own = i; if (!core[i]) reach2 = -1;",
-    per_neighbor="if (j < i && core[j]) frnn_own = frnn_unite(links, frnn_own, j);",
-)
+def read_of_link(profile: DeviceProfile) -> str:
+    """How ``links[k]`` is read while others change it.
 
-#: Gives each point that is not core the lowest label among the core points within reach.
-TAKE_BORDER = NeighborFunction(
-    arguments="global const uchar *core, global int *labels",
-    state="int frnn_lowest = INT_MAX; if (core[i]) reach2 = -1;",
-    per_neighbor="if (core[j]) frnn_lowest = min(frnn_lowest, labels[j]);",
-    finish="if (frnn_lowest != INT_MAX) labels[i] = frnn_lowest;",
-)
+    Memory of CPUs and GPUs gives an old number or a new one. OpenCL 1.2 promises that for atomic operations alone, which
+    take several times as long; other devices, checkers of races among them, get these.
+    """
+    return "links[k]" if profile.kind in ("cpu", "gpu") else "atomic_or(&links[k], 0)"
+
+
+@functools.cache
+def unions_for(read: str) -> Unions:
+    """The functions that link points, which read links so."""
+    forest = _FOREST % read
+    return Unions(
+        of_all=NeighborFunction(
+            preamble=forest,
+            arguments="volatile global int *links",
+            state="int frnn_own = i;",
+            per_neighbor="if (j < i) frnn_own = frnn_unite(links, frnn_own, j);",
+        ),
+        of_core=NeighborFunction(
+            preamble=forest,
+            arguments="volatile global int *links, global const uchar *core",
+            state="int frnn_own = i; if (!core[i]) reach2 = -1;",
+            per_neighbor="if (j < i && core[j]) frnn_own = frnn_unite(links, frnn_own, j);",
+        ),
+    )

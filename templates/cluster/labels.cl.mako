@@ -1,7 +1,8 @@
 <%include file="/common/contract.mako"/>
 // Numbers clusters by their lowest core points, given the links of clfrnn/cluster/unions.py.
 // Launch of each: one work-item per point, groups of ${work_group_size}.
-// Config fields used: work_group_size.
+// Config fields used: work_group_size, read.
+#define FRNN_LINK(k) (${read})
 
 // Makes each core point a tree of its own. Other points get a negative link.
 // In: links (n,), the number of neighbors of each point; with least = 1 all points are core, and links are not read.
@@ -23,9 +24,9 @@ void find_roots(const int n, volatile global int *links, global int *restrict ro
 {
     const int k = get_global_id(0);
     if (k >= n) return;
-    int at = k, next = links[k];
+    int at = k, next = FRNN_LINK(k);
     while (next >= 0 && next != at) {
-        const int beyond = links[next];
+        const int beyond = FRNN_LINK(next);
         if (beyond != next) atomic_min(&links[at], beyond);
         at = next;
         next = beyond;
