@@ -39,7 +39,7 @@ def begin_trees(session: Session, links: DeviceArray, least: int) -> DeviceArray
     """Turn numbers of neighbors into the links of trees of one point each; return which points are core, (n,) bool.
 
     A point is core where at least `least` points are within reach, itself counted. With `least` = 1 all are, whatever
-    `links` hold.
+    `links` hold. The link of a point that is not core is -2 where it has a neighbor, else -1.
     """
     core = session.allocate(links.size, _BOOL, purpose="which points are core")
     _launch(session, "begin_trees", links.size, least, links.base_data, core.base_data)
@@ -49,7 +49,7 @@ def begin_trees(session: Session, links: DeviceArray, least: int) -> DeviceArray
 def label_trees(session: Session, links: DeviceArray, least: int) -> tuple[DeviceArray, Scratch]:
     """Number the trees of at least so many members by their roots; return the labels, (n,) int32, and how many.
 
-    Points of other trees, and those without a tree, get -1. The number of labels is one int32 on the device. `links`
+    Points of other trees get -1, and those without a tree keep their negative link. The number of labels is one int32 on the device. `links`
     are not needed afterwards. Four launches over the points, six with `least` above 1; nothing is waited for.
     """
     n = links.size

@@ -89,7 +89,7 @@ def dbscan(
         index.visit(unions_for(read_of_link(session.profile)).of_core, where=where, links=links, core=core)
         labels, many = label_trees(session, links, 1)
         del links
-        index.visit(TAKE_BORDER, where=where, core=core, labels=labels)
+        index.visit(TAKE_BORDER, where=where, core=core, before=labels, labels=labels)
         session.publish(None, labels, core)
         return Clusters(labels, core, many, session)
 

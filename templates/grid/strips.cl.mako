@@ -20,6 +20,9 @@
 // Source: Chisholm (2020), §3, algorithms 2 to 5.
 <%def name="walk(function)">
     ${visit.begin_query(function)}
+% if function.skips:
+    if (reach2 >= 0) {
+% endif
 % if first_pass == "read_mask":
     ${hit_mask_to_rows.write_rows(function)}
 % endif
@@ -78,6 +81,9 @@
             }
         </%cells:rows>
     </%visit:each_image>
+% endif
+% if function.skips:
+    }
 % endif
     ${visit.end_query(function)}
 </%def>

@@ -17,6 +17,9 @@
 // Source: Green (2010), "Processing collisions".
 <%def name="walk(function)">
     ${visit.begin_query(function)}
+% if function.skips:
+    if (reach2 >= 0) {
+% endif
 % if first_pass == "read_mask":
     ${hit_mask_to_rows.write_rows(function)}
 % endif
@@ -30,6 +33,9 @@
         ${cells.window()}
         ${nest(function, image)}
     </%visit:each_image>
+% endif
+% if function.skips:
+    }
 % endif
     ${visit.end_query(function)}
 </%def>
