@@ -59,12 +59,15 @@ class Clusters:
 
         The first read waits for the number of clusters, and counts: one pass over the labels.
         """
-        if self._sizes is None and self._session is None:
-            self._sizes = np.bincount(self.labels[self.labels >= 0], minlength=self.num_clusters).astype(np.int32)
-        elif self._sizes is None:
-            with self._session.lock:
-                self._sizes = sizes_of(self._session, self.labels, self.num_clusters)
+        if self._sizes is None:
+            self._sizes = self._count()
         return self._sizes
+
+    def _count(self) -> Any:
+        if self._session is None:
+            return np.bincount(self.labels[self.labels >= 0], minlength=self.num_clusters).astype(np.int32)
+        with self._session.lock:
+            return sizes_of(self._session, self.labels, self.num_clusters)
 
     def to_host(self) -> Clusters:
         """Return the same with numpy arrays; waits for the device."""

@@ -47,10 +47,11 @@ def begin_trees(session: Session, links: DeviceArray, least: int) -> DeviceArray
 
 
 def label_trees(session: Session, links: DeviceArray, least: int) -> tuple[DeviceArray, Scratch]:
-    """Number the trees of at least so many members by their roots; return the labels, (n,) int32, and how many.
+    """Number the trees of at least `least` members by their roots; return the labels, (n,) int32, and their number.
 
-    Points of other trees get -1, and those without a tree keep their negative link. The number of labels is one int32 on the device. `links`
-    are not needed afterwards. Four launches over the points, six with `least` above 1; nothing is waited for.
+    Points of other trees get -1, and those without a tree keep their negative link. The number of labels is one int32
+    on the device. `links` are not needed afterwards. Four launches over the points, six with `least` above 1; nothing
+    is waited for.
     """
     n = links.size
     labels = session.allocate(n, INT, purpose="the labels of clusters")
@@ -69,7 +70,7 @@ def label_trees(session: Session, links: DeviceArray, least: int) -> tuple[Devic
 
 
 def sizes_of(session: Session, labels: DeviceArray, many: int) -> DeviceArray:
-    """The number of points with each of so many labels, (many,) int32. Two launches."""
+    """The number of points with each of `many` labels, (many,) int32. Two launches."""
     sizes = session.allocate(many, INT, purpose="the sizes of clusters")
     clear(session, sizes)
     _launch(session, "count_members", labels.size, labels.base_data, sizes.base_data)

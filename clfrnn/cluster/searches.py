@@ -86,7 +86,7 @@ def dbscan(
             return _friends(index, where, 1)
         links = index.count(where=where)
         core = begin_trees(session, links, least)
-        index.visit(unions_for(read_of_link(session.profile)).of_core, where=where, links=links, core=core)
+        index.visit(unions_for(read_of_link(session.profile)).of_core, where=where, forest=links, core=core)
         labels, many = label_trees(session, links, 1)
         del links
         index.visit(TAKE_BORDER, where=where, core=core, before=labels, labels=labels)
@@ -168,7 +168,7 @@ def _friends(index: Index, where: Condition | None, least: int) -> Clusters:
     session = index.session
     links = index.empty(index.num_points, "int32")
     core = begin_trees(session, links, 1)
-    index.visit(unions_for(read_of_link(session.profile)).of_all, where=where, links=links)
+    index.visit(unions_for(read_of_link(session.profile)).of_all, where=where, forest=links)
     labels, many = label_trees(session, links, least)
     session.publish(None, labels, core)
     return Clusters(labels, core, many, session)

@@ -19,7 +19,10 @@ __all__ = ["TAKE_BORDER", "Unions", "read_of_link", "unions_for"]
 
 
 class Unions(NamedTuple):
-    """The functions that link points; each pair is visited twice and linked once."""
+    """The functions that link points; each pair is visited twice and linked once.
+
+    The links are their argument `forest`, which `preamble` does not name: `state` could write to it otherwise.
+    """
 
     #: links all neighbors
     of_all: NeighborFunction
@@ -76,8 +79,8 @@ int frnn_unite(volatile global int *links, int a, int b)
 def read_of_link(profile: DeviceProfile) -> str:
     """How ``links[k]`` is read while others change it.
 
-    Memory of CPUs and GPUs gives an old number or a new one. OpenCL 1.2 promises that for atomic operations alone, which
-    take several times as long; other devices, checkers of races among them, get these.
+    Memory of CPUs and GPUs gives an old number or a new one. OpenCL 1.2 promises that for atomic operations alone,
+    which take several times as long; other devices, checkers of races among them, get these.
     """
     return "links[k]" if profile.kind in ("cpu", "gpu") else "atomic_or(&links[k], 0)"
 
@@ -89,14 +92,14 @@ def unions_for(read: str) -> Unions:
     return Unions(
         of_all=NeighborFunction(
             preamble=forest,
-            arguments="volatile global int *links",
+            arguments="volatile global int *forest",
             state="int frnn_own = i;",
-            per_neighbor="if (j < i) frnn_own = frnn_unite(links, frnn_own, j);",
+            per_neighbor="if (j < i) frnn_own = frnn_unite(forest, frnn_own, j);",
         ),
         of_core=NeighborFunction(
             preamble=forest,
-            arguments="volatile global int *links, global const uchar *core",
+            arguments="volatile global int *forest, global const uchar *core",
             state="int frnn_own = i; if (!core[i]) reach2 = -1;",
-            per_neighbor="if (j < i && core[j]) frnn_own = frnn_unite(links, frnn_own, j);",
+            per_neighbor="if (j < i && core[j]) frnn_own = frnn_unite(forest, frnn_own, j);",
         ),
     )
