@@ -18,7 +18,7 @@ from ..runtime.scratch import INT, Scratch
 from ..runtime.session import Session
 from .unions import read_of_link
 
-__all__ = ["begin_trees", "label_trees", "sizes_of"]
+__all__ = ["begin_trees", "find_roots", "number_roots", "sizes_of"]
 
 _BOOL = np.dtype(bool)
 
@@ -46,27 +46,34 @@ def begin_trees(session: Session, links: DeviceArray, least: int) -> DeviceArray
     return core
 
 
-def label_trees(session: Session, links: DeviceArray, least: int) -> tuple[DeviceArray, Scratch]:
-    """Number the trees of at least `least` members by their roots; return the labels, (n,) int32, and their number.
+def find_roots(session: Session, links: DeviceArray, least: int) -> tuple[DeviceArray, Scratch]:
+    """The root of each point, (n,) int32, and 1 for each root of a tree with at least `least` members, (n,) int32.
 
-    Points of other trees get -1, and those without a tree keep their negative link. The number of labels is one int32
-    on the device. `links` are not needed afterwards. Four launches over the points, six with `least` above 1; nothing
-    is waited for.
+    Points without a tree keep their negative link. The links are not needed afterwards. One launch, four with `least`
+    above 1; nothing is waited for.
     """
     n = links.size
-    labels = session.allocate(n, INT, purpose="the labels of clusters")
+    roots = session.allocate(n, INT, purpose="the labels of clusters")
     chosen = session.scratch(n, INT, purpose="which points are roots of clusters")
-    many = session.scratch(1, INT, purpose="the number of clusters")
-    _launch(session, "find_roots", n, links.base_data, labels.base_data, chosen.base_data)
+    _launch(session, "find_roots", n, links.base_data, roots.base_data, chosen.base_data)
     if least > 1:
         fill(session, chosen)
-        _launch(session, "count_members", n, labels.base_data, chosen.base_data)
+        _launch(session, "count_members", n, roots.base_data, chosen.base_data)
         _launch(session, "mark_clusters", n, least, chosen.base_data)
-    # The links are done with, and as long as the starts but for one number: these lie in their memory, if that is free.
+    return roots, chosen
+
+
+def number_roots(session: Session, roots: DeviceArray, chosen: Scratch) -> Scratch:
+    """Turn roots into labels, from 0 on for the lowest chosen one; return how many, one int32 on the device.
+
+    Points of trees whose root is not chosen get -1, and negative numbers stay. Three launches; nothing is waited for.
+    """
+    n = roots.size
+    many = session.scratch(1, INT, purpose="the number of clusters")
     starts = session.scratch(n + 1, INT, purpose="the first labels")
     exclusive_scan(session, chosen, starts)
-    _launch(session, "number_clusters", n, starts.base_data, labels.base_data, many.base_data)
-    return labels, many
+    _launch(session, "number_clusters", n, starts.base_data, roots.base_data, many.base_data)
+    return many
 
 
 def sizes_of(session: Session, labels: DeviceArray, many: int) -> DeviceArray:
@@ -80,4 +87,5 @@ def sizes_of(session: Session, labels: DeviceArray, many: int) -> DeviceArray:
 
 def _launch(session: Session, name: str, n: int, *arguments: Any) -> None:
     kernels, config = session.planned("cluster/labels", plan_labels)
-    session.launch(kernels[name], n, config.work_group_size, n, *arguments)
+    # One work-item also where there are no points: it writes the number of clusters.
+    session.launch(kernels[name], max(1, n), config.work_group_size, n, *arguments)

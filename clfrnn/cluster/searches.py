@@ -13,7 +13,7 @@ from ..inputs.conditions import arrays_of
 from ..inputs.sessions import choose_session
 from ..runtime.session import Session
 from .clusters import Clusters
-from .numbering import begin_trees, label_trees
+from .numbering import begin_trees, find_roots, number_roots
 from .unions import TAKE_BORDER, read_of_link, unions_for
 
 __all__ = ["dbscan", "friends_of_friends"]
@@ -87,8 +87,10 @@ def dbscan(
         links = index.count(where=where)
         core = begin_trees(session, links, least)
         index.visit(unions_for(read_of_link(session.profile)).of_core, where=where, forest=links, core=core)
-        labels, many = label_trees(session, links, 1)
-        del links
+        labels, chosen = find_roots(session, links, 1)
+        del links  # whose memory then serves the scan
+        many = number_roots(session, labels, chosen)
+        del chosen
         index.visit(TAKE_BORDER, where=where, core=core, before=labels, labels=labels)
         session.publish(None, labels, core)
         return Clusters(labels, core, many, session)
@@ -164,12 +166,14 @@ def _index_within(name: str, points: Any, distance: float, given: dict[str, Any]
 
 
 def _friends(index: Index, where: Condition | None, least: int) -> Clusters:
-    """The connected parts of at least so many points, through an index."""
+    """The connected parts of at least `least` points, through an index."""
     session = index.session
     links = index.empty(index.num_points, "int32")
     core = begin_trees(session, links, 1)
     index.visit(unions_for(read_of_link(session.profile)).of_all, where=where, forest=links)
-    labels, many = label_trees(session, links, least)
+    labels, chosen = find_roots(session, links, least)
+    del links  # whose memory then serves the scan
+    many = number_roots(session, labels, chosen)
     session.publish(None, labels, core)
     return Clusters(labels, core, many, session)
 

@@ -60,8 +60,8 @@ kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void number_clusters(const int n, global const int *restrict starts, global int *restrict labels, global int *restrict total)
 {
     const int k = get_global_id(0);
+    if (k == 0) total[0] = starts[n];
     if (k >= n) return;
     const int root = labels[k];
     if (root >= 0) labels[k] = starts[root + 1] > starts[root] ? starts[root] : -1;
-    if (k == 0) total[0] = starts[n];
 }
