@@ -18,7 +18,7 @@ from ..runtime.scratch import INT, Scratch
 from ..runtime.session import Session
 from .unions import read_of_link
 
-__all__ = ["begin_trees", "find_roots", "number_roots", "sizes_of"]
+__all__ = ["begin_core_trees", "begin_trees", "find_roots", "number_roots", "sizes_of"]
 
 _BOOL = np.dtype(bool)
 
@@ -35,21 +35,30 @@ def plan_labels(profile: DeviceProfile, tuning: Tuning) -> LabelConfig:
     return LabelConfig(**dataclasses.asdict(plan_fill(profile, tuning)), read=read_of_link(profile))
 
 
-def begin_trees(session: Session, links: DeviceArray, least: int) -> DeviceArray:
-    """Turn numbers of neighbors into the links of trees of one point each; return which points are core, (n,) bool.
+def begin_trees(session: Session, links: DeviceArray) -> DeviceArray:
+    """Make each point a tree of its own; return that all are core, (n,) bool."""
+    core = session.allocate(links.size, _BOOL, purpose="which points are core")
+    _launch(session, "begin_trees", links.size, links.base_data, core.base_data)
+    return core
 
-    A point is core where at least `least` points are within reach, itself counted. With `least` = 1 all are, whatever
-    `links` hold. The link of a point that is not core is -2 where it has a neighbor, else -1.
+
+def begin_core_trees(session: Session, links: DeviceArray, least: int) -> tuple[DeviceArray, DeviceArray]:
+    """Turn numbers of neighbors into the links of trees of one core point each; other points get the link -1.
+
+    A point is core where at least `least` points are within reach, itself counted. Return which are core, and which
+    others have a neighbor and may be at the border of a cluster, both (n,) bool.
     """
     core = session.allocate(links.size, _BOOL, purpose="which points are core")
-    _launch(session, "begin_trees", links.size, least, links.base_data, core.base_data)
-    return core
+    border = session.allocate(links.size, _BOOL, purpose="which points may be at a border")
+    given = links.base_data, core.base_data, border.base_data
+    _launch(session, "begin_core_trees", links.size, least, *given)
+    return core, border
 
 
 def find_roots(session: Session, links: DeviceArray, least: int) -> tuple[DeviceArray, Scratch]:
     """The root of each point, (n,) int32, and 1 for each root of a tree with at least `least` members, (n,) int32.
 
-    Points without a tree keep their negative link. The links are not needed afterwards. One launch, four with `least`
+    Points without a tree get -1. The links are not needed afterwards. One launch, four with `least`
     above 1; nothing is waited for.
     """
     n = links.size
@@ -66,7 +75,7 @@ def find_roots(session: Session, links: DeviceArray, least: int) -> tuple[Device
 def number_roots(session: Session, roots: DeviceArray, chosen: Scratch) -> Scratch:
     """Turn roots into labels, from 0 on for the lowest chosen one; return how many, one int32 on the device.
 
-    Points of trees whose root is not chosen get -1, and negative numbers stay. Three launches; nothing is waited for.
+    Points of trees whose root is not chosen get -1, as those without a tree. Three launches; nothing is waited for.
     """
     n = roots.size
     many = session.scratch(1, INT, purpose="the number of clusters")

@@ -13,7 +13,7 @@ from ..inputs.conditions import arrays_of
 from ..inputs.sessions import choose_session
 from ..runtime.session import Session
 from .clusters import Clusters
-from .numbering import begin_trees, find_roots, number_roots
+from .numbering import begin_core_trees, begin_trees, find_roots, number_roots
 from .unions import TAKE_BORDER, read_of_link, unions_for
 
 __all__ = ["dbscan", "friends_of_friends"]
@@ -57,7 +57,7 @@ def dbscan(
     InvalidInputError
         An argument cannot be searched; the message says which one, and what to do.
     DeviceMemoryError
-        There is no memory for the index, or for 13 bytes a point beside it.
+        There is no memory for the index, or for 14 bytes a point beside it.
     NoDeviceError
         As for :func:`clfrnn.search`.
 
@@ -85,13 +85,13 @@ def dbscan(
         if least == 1:
             return _friends(index, where, 1)
         links = index.count(where=where)
-        core = begin_trees(session, links, least)
+        core, border = begin_core_trees(session, links, least)
         index.visit(unions_for(read_of_link(session.profile)).of_core, where=where, forest=links, core=core)
         labels, chosen = find_roots(session, links, 1)
         del links  # whose memory then serves the scan
         many = number_roots(session, labels, chosen)
         del chosen
-        index.visit(TAKE_BORDER, where=where, core=core, before=labels, labels=labels)
+        index.visit(TAKE_BORDER, where=where, core=core, border=border, labels=labels)
         session.publish(None, labels, core)
         return Clusters(labels, core, many, session)
 
@@ -169,7 +169,7 @@ def _friends(index: Index, where: Condition | None, least: int) -> Clusters:
     """The connected parts of at least `least` points, through an index."""
     session = index.session
     links = index.empty(index.num_points, "int32")
-    core = begin_trees(session, links, 1)
+    core = begin_trees(session, links)
     index.visit(unions_for(read_of_link(session.profile)).of_all, where=where, forest=links)
     labels, chosen = find_roots(session, links, least)
     del links  # whose memory then serves the scan

@@ -30,13 +30,12 @@ class Unions(NamedTuple):
     of_core: NeighborFunction
 
 
-#: Gives each point whose label is -2 the lowest label among the core points within reach, or -1; others do not search.
-#: `before` are the labels again: `state` names nothing that is written to.
+#: Gives each point that may be at a border the lowest label among the core points within reach; others do not search.
 TAKE_BORDER = NeighborFunction(
-    arguments="global const uchar *core, global const int *before, global int *labels",
-    state="int frnn_lowest = INT_MAX; if (before[i] != -2) reach2 = -1;",
+    arguments="global const uchar *core, global const uchar *border, global int *labels",
+    state="int frnn_lowest = INT_MAX; if (!border[i]) reach2 = -1;",
     per_neighbor="if (core[j]) frnn_lowest = min(frnn_lowest, labels[j]);",
-    finish="if (labels[i] == -2) labels[i] = frnn_lowest == INT_MAX ? -1 : frnn_lowest;",
+    finish="if (frnn_lowest != INT_MAX) labels[i] = frnn_lowest;",
 )
 
 _FOREST = """

@@ -4,21 +4,34 @@
 // Config fields used: work_group_size, read.
 #define FRNN_LINK(k) (${read})
 
-// Makes each core point a tree of its own. Other points get the link -2 where they have a neighbor, else -1.
-// In: links (n,), the number of neighbors of each point; with least = 1 all points are core, and links are not read.
-// Out: links (n,), core (n,).
+// Makes each point a tree of its own.
+// Out: links (n,); core (n,), all 1.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void begin_trees(const int n, const int least, global int *restrict links, global uchar *restrict core)
+void begin_trees(const int n, global int *restrict links, global uchar *restrict core)
 {
     const int k = get_global_id(0);
     if (k >= n) return;
-    const int is_core = least <= 1 || links[k] >= least - 1;
-    links[k] = is_core ? k : links[k] > 0 ? -2 : -1;
+    links[k] = k;
+    core[k] = 1;
+}
+
+// Makes each core point a tree of its own.
+// In: links (n,), the number of neighbors of each point. Out: links (n,), -1 for points that are not core; core (n,);
+// border (n,), whether a point that is not core has a neighbor.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void begin_core_trees(const int n, const int least, global int *restrict links, global uchar *restrict core,
+                      global uchar *restrict border)
+{
+    const int k = get_global_id(0);
+    if (k >= n) return;
+    const int many = links[k], is_core = many >= least - 1;
+    links[k] = is_core ? k : -1;
     core[k] = is_core;
+    border[k] = !is_core & (many > 0);
 }
 
 // Finds the root of each core point. Links become shorter while others follow them, which leads to the same roots.
-// In and out: links (n,). Out: roots (n,), the negative link of points that are not core; is_root (n,), 1 for the root of a tree.
+// In and out: links (n,). Out: roots (n,), -1 for points that are not core; is_root (n,), 1 for the root of a tree.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void find_roots(const int n, volatile global int *links, global int *restrict roots, global int *restrict is_root)
 {
@@ -36,7 +49,7 @@ void find_roots(const int n, volatile global int *links, global int *restrict ro
 }
 
 // Counts the members of each tree, or of each cluster.
-// In: owners (n,), the root or the label of each point, or a negative number. In and out: members, cleared before.
+// In: owners (n,), the root or the label of each point, or -1. In and out: members, cleared before.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void count_members(const int n, global const int *restrict owners, global int *members)
 {
@@ -54,8 +67,8 @@ void mark_clusters(const int n, const int least, global int *restrict members)
 }
 
 // Turns roots into labels.
-// In: starts (n + 1,), the number of clusters with a lower root; labels (n,), the root of each point, or a negative number.
-// Out: labels (n,), -1 where the tree is no cluster, negative numbers as they were; total, the number of clusters.
+// In: starts (n + 1,), the number of clusters with a lower root; labels (n,), the root of each point, or -1.
+// Out: labels (n,), -1 also where the tree is no cluster; total, the number of clusters.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void number_clusters(const int n, global const int *restrict starts, global int *restrict labels, global int *restrict total)
 {

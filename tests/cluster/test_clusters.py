@@ -75,7 +75,7 @@ def test_every_method(session, way, dim):
     points = clouds.duplicates(SIZE, dim, seed=1)
     spacing = SIZE ** (-1 / dim)
     labels, core = check_both(points, 0.6 * spacing, 4, session=session, options={"method": method, **options})
-    assert 1 < labels.max()
+    assert labels.max() > 1
     assert 0 < core.sum() < SIZE
 
 
@@ -91,7 +91,7 @@ def test_every_method_in_periodic_domains(session, way, domain):
     }[domain]
     distance = 0.55 * SIZE**-0.5
     labels, _ = check_both(points, distance, 3, session=session, options={"method": method, **options}, **given)
-    assert 1 < labels.max()
+    assert labels.max() > 1
     assert not np.array_equal(labels, twin(points, distance, 3)[0])
 
 
@@ -100,11 +100,12 @@ def test_every_method_in_periodic_domains(session, way, domain):
 def test_other_dimensions(session, method, dim):
     n = min(SIZE, 200)
     points = clouds.uniform(n, dim, seed=3)
-    eps = {1: 0.4 / n, 4: 0.2, 5: 0.3, 9: 0.65, 12: 0.9}[dim]
+    eps = float(np.sort(KDTree(points).query(points, 4)[0][:, 3])[n // 2])  # half of them have three neighbors
     labels, _ = check_both(points, eps, 3, session=session, options={"method": method})
     assert labels.max() >= 0
 
 
+@pytest.mark.oclgrind_expected  # a GPU reads links while others change them, see clfrnn/cluster/unions.py
 @pytest.mark.parametrize("method", ["strips", "fenns", "aabb_tree"])
 def test_as_on_a_gpu(session, method):
     if takes_long_as_gpu(session, method):
