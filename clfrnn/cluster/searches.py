@@ -67,8 +67,8 @@ def dbscan(
     an index, a count, a visit of the core points, a visit of the others, and about six passes over the points; with
     `min_samples` 1 that of :func:`friends_of_friends`. Not waited for.
 
-    Source: Ester, Kriegel, Sander and Xu (1996); Prokopenko, Lebrun-Grandié and Arndt (2023), algorithm 3, for the
-    unions in a visit.
+    Source: Ester, Kriegel, Sander and Xu (1996); Prokopenko, Lebrun-Grandié and Arndt (2023) for unions in a
+    visit.
 
     Examples
     --------
