@@ -68,7 +68,7 @@ def find_roots(session: Session, links: DeviceArray, least: int) -> tuple[Device
     if least > 1:
         fill(session, chosen)
         _launch(session, "count_members", n, roots.base_data, chosen.base_data)
-        _launch(session, "mark_clusters", n, least, chosen.base_data)
+        _launch(session, "choose_clusters", n, least, chosen.base_data)
     return roots, chosen
 
 

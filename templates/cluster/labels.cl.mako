@@ -1,10 +1,10 @@
 <%include file="/common/contract.mako"/>
 // Numbers clusters by their lowest core points, given the links of clfrnn/cluster/unions.py.
-// Launch of each: one work-item per point, groups of ${work_group_size}.
 // Config fields used: work_group_size, read.
 #define FRNN_LINK(k) (${read})
 
 // Makes each point a tree of its own.
+// Launch: one work-item per point, groups of ${work_group_size}.
 // Out: links (n,); core (n,), all 1.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void begin_trees(const int n, global int *restrict links, global uchar *restrict core)
@@ -16,6 +16,7 @@ void begin_trees(const int n, global int *restrict links, global uchar *restrict
 }
 
 // Makes each core point a tree of its own.
+// Launch: one work-item per point, groups of ${work_group_size}.
 // In: links (n,), the number of neighbors of each point. Out: links (n,), -1 for points that are not core; core (n,);
 // border (n,), whether a point that is not core has a neighbor.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
@@ -31,6 +32,7 @@ void begin_core_trees(const int n, const int least, global int *restrict links, 
 }
 
 // Finds the root of each core point. Links become shorter while others follow them, which leads to the same roots.
+// Launch: one work-item per point, groups of ${work_group_size}.
 // In and out: links (n,). Out: roots (n,), -1 for points that are not core; is_root (n,), 1 for the root of a tree.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void find_roots(const int n, volatile global int *links, global int *restrict roots, global int *restrict is_root)
@@ -49,6 +51,7 @@ void find_roots(const int n, volatile global int *links, global int *restrict ro
 }
 
 // Counts the members of each tree, or of each cluster.
+// Launch: one work-item per point, groups of ${work_group_size}.
 // In: owners (n,), the root or the label of each point, or -1. In and out: members, cleared before.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void count_members(const int n, global const int *restrict owners, global int *members)
@@ -58,15 +61,17 @@ void count_members(const int n, global const int *restrict owners, global int *m
 }
 
 // Tells which trees have enough members to be clusters.
-// In: roots (n,), members (n,), 0 except at roots. Out: members (n,), 1 for the root of a cluster, else 0.
+// Launch: one work-item per point, groups of ${work_group_size}.
+// In: members (n,), 0 except at roots. Out: members (n,), 1 for the root of a cluster, else 0.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void mark_clusters(const int n, const int least, global int *restrict members)
+void choose_clusters(const int n, const int least, global int *restrict members)
 {
     const int k = get_global_id(0);
     if (k < n) members[k] = members[k] >= least;
 }
 
 // Turns roots into labels.
+// Launch: one work-item per point, groups of ${work_group_size}.
 // In: starts (n + 1,), the number of clusters with a lower root; labels (n,), the root of each point, or -1.
 // Out: labels (n,), -1 also where the tree is no cluster; total, the number of clusters.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
