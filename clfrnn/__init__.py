@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import cluster
+    from . import cluster, geometry
     from .api import build_index, search
     from .conditions import Condition
     from .domain.lattice import cell_from_parameters
@@ -54,6 +54,7 @@ __all__ = [
     "cluster",
     "default_session",
     "devices",
+    "geometry",
     "nearest",
     "search",
 ]
@@ -83,7 +84,7 @@ _MODULE_OF = {
 
 
 #: Modules that are public by themselves.
-_MODULES = frozenset(["cluster"])
+_MODULES = frozenset(["cluster", "geometry"])
 
 
 def __getattr__(name: str) -> Any:
