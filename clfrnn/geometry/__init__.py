@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .normals import Normals, normals
-from .outliers import radius_outliers
+from .outliers import radius_outliers, statistical_outliers
 
-__all__ = ["Normals", "normals", "radius_outliers"]
+__all__ = ["Normals", "normals", "radius_outliers", "statistical_outliers"]

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from conftest import POINTS, counts_of, rows_of
+from scipy.spatial import KDTree
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.geometry import normals, radius_outliers
+from clfrnn.geometry import normals, radius_outliers, statistical_outliers
 
 N = min(POINTS, 400)
 
@@ -92,6 +93,22 @@ def test_radius_outliers(session, dim):
         assert np.array_equal(stays.get(), counts >= least)
 
 
+@pytest.mark.parametrize("n", [0, 1, 2, 5, N])
+def test_statistical_outliers(session, dim, dtype, n):
+    points = np.random.default_rng(3).standard_cauchy((n, dim)).astype(dtype)
+    for k, ratio in ((1, 0.0), (6, 1.0)):
+        stays = statistical_outliers(points, k, ratio, session=session)
+        assert stays.dtype == np.dtype(bool)
+        if n < 2:
+            assert stays.get().tolist() == [True] * n
+            continue
+        found = KDTree(points.astype(float)).query(points.astype(float), min(k + 1, n))[0][:, 1:].mean(axis=1)
+        limit = found.mean() + ratio * found.std(ddof=1)
+        clear = np.abs(found - limit) > 1e-5 * limit
+        assert np.array_equal(stays.get()[clear], (found <= limit)[clear])
+        assert n < N or 0 < stays.get().sum() < n
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -100,6 +117,8 @@ def test_radius_outliers(session, dim):
         (lambda p: normals(p, 1.0, viewpoint=[0.0]), "viewpoint: expected 3 finite numbers"),
         (lambda p: normals(p, 1.0, viewpoint="above"), "viewpoint: expected 3 finite numbers"),
         (lambda p: radius_outliers(p, 1.0, -1), "min_neighbors: expected a whole number of at least 0, got -1"),
+        (lambda p: statistical_outliers(p, 0, 1.0), "k: expected a whole number of at least 1"),
+        (lambda p: statistical_outliers(p, 3, "far"), "ratio: expected a finite number, got 'far'"),
         (lambda p: radius_outliers(p, 1.0, 1.5), "min_neighbors: expected a whole number of at least 0, got 1.5"),
     ],
 )

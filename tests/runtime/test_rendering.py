@@ -107,6 +107,7 @@ CONFIGS = {
         comparing=64,
         compared=4,
     ),
+    "geometry/row_means": configs.PointConfig(work_group_size=64, dim=1, real="float"),
     "cluster/labels": numbering.LabelConfig(work_group_size=64, read="links[k]"),
     "primitives/fill": configs.KernelConfig(work_group_size=64),
     "primitives/unpack_bytes": primitives.UnpackBytesConfig(work_group_size=64, items=4),
@@ -158,6 +159,7 @@ BELOW = {
     "fenns": {"common", "traversal", "grid"},
     "tree": {"common", "traversal", "primitives"},
     "cluster": {"common"},
+    "geometry": {"common"},
     "": {"common", "traversal"},
 }
 #: Words that nobody outside knows.
