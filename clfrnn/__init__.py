@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from . import cluster, geometry
     from .api import build_index, search
     from .conditions import Condition
     from .domain.lattice import cell_from_parameters
@@ -50,8 +51,10 @@ __all__ = [
     "__version__",
     "build_index",
     "cell_from_parameters",
+    "cluster",
     "default_session",
     "devices",
+    "geometry",
     "nearest",
     "search",
 ]
@@ -80,7 +83,13 @@ _MODULE_OF = {
 }
 
 
+#: Modules that are public by themselves.
+_MODULES = frozenset(["cluster", "geometry"])
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
     if name in _MODULE_OF:
         value = getattr(importlib.import_module(f".{_MODULE_OF[name]}", __name__), name)
         globals()[name] = value

@@ -104,9 +104,9 @@ class NeighborFunction:
     -----
     In scope are ``int i, j``, the indices of query and neighbor in the caller's arrays; ``d2``, the squared distance;
     ``dx``, the vector from query to neighbor with its shift; ``shift``, the periodic image of the neighbor in integers;
-    ``r2``, the squared radius; ``reach2``, which starts as ``r2`` and which ``per_neighbor`` may lower: the walk may
-    then skip what lies beyond it; and the types ``real`` and ``real_vec`` (real, real2, real3, real4, real8, real16;
-    spare lanes are zero).
+    ``r2``, the squared radius; ``reach2``, which starts as ``r2`` and which ``state`` and ``per_neighbor`` may lower:
+    the walk may then skip what lies beyond it, and below 0 that is every neighbor; and the types ``real`` and
+    ``real_vec`` (real, real2, real3, real4, real8, real16; spare lanes are zero).
 
     One work-item owns a query, so that data of ``i`` needs no atomics. The order of neighbors, and with it the rounding
     of sums, is repeatable with ``construction="sort"``, but not with ``"counting"`` nor in ``fenns``. Multiplications
@@ -195,6 +195,11 @@ class WalkFunction:
     def lowers(self) -> bool:
         """Whether ``per_neighbor`` may lower ``reach2``, so that walks should meet close neighbors first."""
         return "reach2" in f"{self.per_neighbor} {self.preamble}"
+
+    @functools.cached_property
+    def skips(self) -> bool:
+        """Whether ``state`` may lower ``reach2`` below 0, so that grids should not look for neighbors of a query."""
+        return "reach2" in self.state
 
     @functools.cached_property
     def idles(self) -> bool:

@@ -18,7 +18,7 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"doctor"},
-    {"verify", "models"},
+    {"verify", "models", "cluster", "geometry"},
     {"k_nearest"},
     {"unbounded"},
     {"api"},

@@ -79,7 +79,7 @@ def _cached(what: str, names: Mapping[str, Any], fill_in: Callable[[TemplateLook
 
 def _facts_of(function: WalkFunction) -> tuple[Any, ...]:
     """All that templates can read of a function."""
-    return dataclasses.astuple(function), function.parsed_arguments, function.lowers, function.idles
+    return dataclasses.astuple(function), function.parsed_arguments, function.lowers, function.skips, function.idles
 
 
 def render(

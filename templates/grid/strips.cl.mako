@@ -21,6 +21,9 @@
 <%def name="walk(function)">
     ${visit.begin_query(function)}
     ${cells.own_grid("frnn_")}
+% if function.skips:
+    if (reach2 >= 0) {
+% endif
 % if first_pass == "read_mask":
     ${hit_mask_to_rows.write_rows(function)}
 % endif
@@ -79,6 +82,9 @@
             }
         </%cells:rows>
     </%visit:each_image>
+% endif
+% if function.skips:
+    }
 % endif
     ${visit.end_query(function)}
 </%def>

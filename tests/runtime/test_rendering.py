@@ -12,6 +12,7 @@ import pytest
 from conftest import PROFILES
 from mako.lexer import Lexer
 
+from clfrnn.cluster import numbering
 from clfrnn.functions import WalkFunction
 from clfrnn.methods import METHODS
 from clfrnn.planning import bucket_sort as buckets
@@ -106,6 +107,8 @@ CONFIGS = {
         comparing=64,
         compared=4,
     ),
+    "geometry/row_means": configs.PointConfig(work_group_size=64, dim=1, real="float"),
+    "cluster/labels": numbering.LabelConfig(work_group_size=64, read="links[k]"),
     "primitives/fill": configs.KernelConfig(work_group_size=64),
     "primitives/unpack_bytes": primitives.UnpackBytesConfig(work_group_size=64, items=4),
     "primitives/unpack_pairs": primitives.UnpackPairsConfig(work_group_size=64, items=8, word="int"),
@@ -155,6 +158,8 @@ BELOW = {
     "grid": {"common", "traversal", "first_pass"},
     "fenns": {"common", "traversal", "grid"},
     "tree": {"common", "traversal", "primitives"},
+    "cluster": {"common"},
+    "geometry": {"common"},
     "": {"common", "traversal"},
 }
 #: Words that nobody outside knows.
@@ -286,6 +291,18 @@ def test_each_piece_stands_once(stem, piece):
     function = dataclasses.replace(COUNT, **{piece: "/* here */"})
     for config in (CONFIGS[stem], *PLAIN.get(stem, ())):
         assert render(stem, config, function).count("/* here */") == 1
+
+
+@pytest.mark.parametrize("stem", sorted(PLAIN))
+def test_queries_that_do_not_search_skip_the_cells(stem):
+    """Where `state` lowers reach2; the text of other functions has no such test."""
+    skipping = dataclasses.replace(COUNT, state="int c = 0; if (i & 1) reach2 = -1;")
+    for config in (CONFIGS[stem], *PLAIN[stem]):
+        for images in ("all", "in_box", "wraps_once"):
+            variant = VisitVariant(images=images)
+            assert "if (reach2 >= 0)" in render(stem, config, skipping, variant)
+            for function in (COUNT, own_function("count")):
+                assert "if (reach2 >= 0)" not in render(stem, config, function, variant)
 
 
 @pytest.mark.parametrize("stem", sorted(PLAIN))

@@ -1,0 +1,88 @@
+"""Clusters: the result of a search for clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..device_array import DeviceArray
+from ..runtime.scratch import Scratch
+from ..runtime.session import Session
+from .numbering import sizes_of
+
+__all__ = ["Clusters"]
+
+
+class Clusters:
+    """A cluster for each point, on the device or the host.
+
+    Attributes
+    ----------
+    labels : (n,) int32
+        The cluster of each point, from 0 on; -1 for noise, and for groups with too few members. Clusters are numbered
+        by their lowest core points.
+    core : (n,) bool
+        Whether enough points are within reach of a point; all points of :func:`friends_of_friends` are core.
+
+    These are ``pyopencl.array.Array`` on the device, which ``numpy.asarray`` copies to the host; :meth:`to_host` gives
+    the same object with numpy arrays.
+
+    Examples
+    --------
+    >>> from clfrnn.cluster import friends_of_friends
+    >>> found = friends_of_friends([[0.0, 0.0], [9.0, 0.0], [1.0, 0.0], [9.0, 1.0], [5.0, 5.0]], 1.5, min_members=2)
+    >>> found.labels.get().tolist(), found.sizes.get().tolist()
+    ([0, 1, 0, 1, -1], [2, 2])
+    """
+
+    def __init__(self, labels: Any, core: Any, many: Scratch | int, session: Session | None = None) -> None:
+        self.labels = labels
+        self.core = core
+        #: their number, or one int32 on the device of the session
+        self._many = many
+        self._session = session
+        self._sizes: Any = None
+
+    @property
+    def num_clusters(self) -> int:
+        """The number of clusters. The first read waits for the device."""
+        if isinstance(self._many, Scratch):
+            assert self._session is not None, "what lies on a device has a session"
+            with self._session.lock:
+                self._many = int(self._session.read(self._many)[0])
+        return self._many
+
+    @property
+    def sizes(self) -> Any:
+        """The number of points of each cluster, (num_clusters,) int32.
+
+        The first read waits for the number of clusters, and counts: one pass over the labels.
+        """
+        if self._sizes is None:
+            self._sizes = self._count()
+        return self._sizes
+
+    def _count(self) -> Any:
+        if self._session is None:
+            return np.bincount(self.labels[self.labels >= 0], minlength=self.num_clusters).astype(np.int32)
+        with self._session.lock:
+            return sizes_of(self._session, self.labels, self.num_clusters)
+
+    def to_host(self) -> Clusters:
+        """Return the same with numpy arrays; waits for the device."""
+        if self._session is None:
+            return self
+        return Clusters(self.labels.get(), self.core.get(), self.num_clusters)
+
+    def __len__(self) -> int:
+        return int(self.labels.shape[0])
+
+    def __repr__(self) -> str:
+        where = "in host memory" if self._session is None else "on the device"
+        return f"<Clusters: {self.num_clusters:,} of {len(self):,} points, {where}>"
+
+    def __reduce__(self) -> Any:
+        if isinstance(self.labels, DeviceArray):
+            raise TypeError("these clusters lie on a device and cannot be pickled; pickle their to_host()")
+        return Clusters, (self.labels, self.core, self.num_clusters)

@@ -1,0 +1,193 @@
+"""The public calls dbscan() and friends_of_friends()."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from ..api import build_index
+from ..conditions import Condition
+from ..errors import InvalidInputError
+from ..index import Index
+from ..inputs.conditions import arrays_of
+from ..inputs.sessions import choose_session
+from ..runtime.session import Session
+from .clusters import Clusters
+from .numbering import begin_core_trees, begin_trees, find_roots, number_roots
+from .unions import TAKE_BORDER, read_of_link, unions_for
+
+__all__ = ["dbscan", "friends_of_friends"]
+
+#: No more points than this are within reach, as counts are int32.
+_MOST = 2**31 - 1
+
+
+def dbscan(
+    points: Any,
+    eps: float,
+    min_samples: int,
+    *,
+    box: Any = None,
+    cell: Any = None,
+    periodic: Any = None,
+    batch: Any = None,
+    method: str = "auto",
+    where: Condition | None = None,
+    session: Session | None = None,
+    **options: Any,
+) -> Clusters:
+    """Find clusters by density: core points within `eps` of each other, and the points within `eps` of these.
+
+    Parameters
+    ----------
+    points : (n, dim) float32 or float64, finite, in any order; numpy, nested sequences, or ``pyopencl.array.Array``
+    eps : scalar, the distance within which points are neighbors, in the points' unit; the ball is closed
+    min_samples : a point is core where at least as many points are within `eps`, the point itself and, in a periodic
+        box, every image counted
+    method, box, cell, periodic, batch, session, **options : as for :func:`clfrnn.build_index`
+    where : a symmetric :class:`clfrnn.Condition`; points are neighbors only where it holds
+
+    Returns
+    -------
+    Clusters, on the device, with the labels of ``sklearn.cluster.DBSCAN``: clusters are numbered from 0 by their lowest
+    core points, a border point has the lowest label among the core points within `eps`, and noise has -1. They are the
+    same on every device, in every method and run.
+
+    Raises
+    ------
+    InvalidInputError
+        An argument cannot be searched; the message says which one, and what to do.
+    DeviceMemoryError
+        There is no memory for the index, or for 14 bytes a point beside it.
+    NoDeviceError
+        As for :func:`clfrnn.search`.
+
+    Notes
+    -----
+    Core points are linked by union-find while their neighbors are visited, so no list is made. Cost: that of building
+    an index, a count, a visit of the core points, a visit of the others, and about six passes over the points; with
+    `min_samples` 1 that of :func:`friends_of_friends`. Not waited for.
+
+    Source: Ester, Kriegel, Sander and Xu (1996); Prokopenko, Lebrun-Grandié and Arndt (2023) for unions in a
+    visit.
+
+    Examples
+    --------
+    >>> from clfrnn.cluster import dbscan
+    >>> found = dbscan([[0.0], [1.0], [2.0], [7.0], [9.0]], 1.0, 3)
+    >>> found.labels.get().tolist(), found.core.get().tolist()
+    ([0, 0, 0, -1, -1], [False, True, False, False, False])
+    """
+    least = _at_least_one("min_samples", min_samples, "the number of points within eps that make a point core")
+    session = choose_session(session, points, batch, *arrays_of(where))
+    with session.lock:
+        given = {"method": method, "box": box, "cell": cell, "periodic": periodic, "batch": batch}
+        given |= {"session": session, **options}
+        index = _index_within("eps", points, eps, given)
+        if least == 1:
+            return _friends(index, where, 1)
+        links = index.count(where=where)
+        core, border = begin_core_trees(session, links, least)
+        index.visit(unions_for(read_of_link(session.profile)).of_core, where=where, forest=links, core=core)
+        labels, chosen = find_roots(session, links, 1)
+        del links  # whose memory then serves the scan
+        many = number_roots(session, labels, chosen)
+        del chosen
+        index.visit(TAKE_BORDER, where=where, core=core, border=border, labels=labels)
+        session.publish(None, labels, core)
+        return Clusters(labels, core, many, session)
+
+
+def friends_of_friends(
+    points: Any,
+    linking_length: float,
+    *,
+    min_members: int = 1,
+    box: Any = None,
+    cell: Any = None,
+    periodic: Any = None,
+    batch: Any = None,
+    method: str = "auto",
+    where: Condition | None = None,
+    session: Session | None = None,
+    **options: Any,
+) -> Clusters:
+    """Find groups of points that are connected by steps of at most `linking_length`.
+
+    Parameters
+    ----------
+    points : (n, dim) float32 or float64, finite, in any order; numpy, nested sequences, or ``pyopencl.array.Array``
+    linking_length : scalar, the longest step, in the points' unit; a step of that length counts
+    min_members : smallest number of points of a group; the points of smaller ones get the label -1
+    method, box, cell, periodic, batch, session, **options : as for :func:`clfrnn.build_index`; steps may pass the edges
+        of a periodic box
+    where : a symmetric :class:`clfrnn.Condition`; a step counts only where it holds
+
+    Returns
+    -------
+    Clusters, on the device: groups are numbered from 0 by their lowest points. They are the same on every device, in
+    every method and run.
+
+    Raises
+    ------
+    InvalidInputError
+        An argument cannot be searched; the message says which one, and what to do.
+    DeviceMemoryError
+        There is no memory for the index, or for 13 bytes a point beside it.
+    NoDeviceError
+        As for :func:`clfrnn.search`.
+
+    Notes
+    -----
+    Points are linked by union-find while their neighbors are visited, so no list is made. Cost: that of building an
+    index, one visit, and about five passes over the points, eight with `min_members` above 1. Not waited for.
+
+    Examples
+    --------
+    >>> from clfrnn.cluster import friends_of_friends
+    >>> found = friends_of_friends([[0.0], [8.0], [1.0], [2.0], [9.0]], 1.0)
+    >>> found.num_clusters, found.labels.get().tolist()
+    (2, [0, 1, 0, 0, 1])
+    """
+    least = _at_least_one("min_members", min_members, "the smallest number of points of a group")
+    session = choose_session(session, points, batch, *arrays_of(where))
+    with session.lock:
+        given = {"method": method, "box": box, "cell": cell, "periodic": periodic, "batch": batch}
+        given |= {"session": session, **options}
+        index = _index_within("linking_length", points, linking_length, given)
+        return _friends(index, where, least)
+
+
+def _index_within(name: str, points: Any, distance: float, given: dict[str, Any]) -> Index:
+    """An index for that distance; errors call it by its `name`."""
+    try:
+        return build_index(points, distance, **given)
+    except InvalidInputError as error:
+        message = str(error)
+        if message.startswith("radius:"):
+            error.args = (f"{name}{message.removeprefix('radius')}",)
+        raise
+
+
+def _friends(index: Index, where: Condition | None, least: int) -> Clusters:
+    """The connected parts of at least `least` points, through an index."""
+    session = index.session
+    links = index.empty(index.num_points, "int32")
+    core = begin_trees(session, links)
+    index.visit(unions_for(read_of_link(session.profile)).of_all, where=where, forest=links)
+    labels, chosen = find_roots(session, links, least)
+    del links  # whose memory then serves the scan
+    many = number_roots(session, labels, chosen)
+    session.publish(None, labels, core)
+    return Clusters(labels, core, many, session)
+
+
+def _at_least_one(name: str, value: object, what: str) -> int:
+    """Return a whole number from 1 up to the largest int32, or raise; `what` it means."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = 0
+    if number < 1 or isinstance(value, bool):
+        raise InvalidInputError(f"{name}: expected a whole number of at least 1, got {value!r:.60}; pass {what}")
+    return min(number, _MOST)

@@ -1,0 +1,194 @@
+"""Normals: the direction in which the points of a ball spread least, for each point of a cloud."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..api import build_index
+from ..device_array import DeviceArray
+from ..errors import InvalidInputError
+from ..functions import NeighborFunction
+from ..inputs.arrays import take_points
+from ..inputs.sessions import choose_session
+from ..runtime.session import Session
+
+__all__ = ["Normals", "normals"]
+
+
+class Normals(NamedTuple):
+    """The normals of a cloud, on the device."""
+
+    #: (n, dim), of length 1; NaN where a point has fewer than dim neighbors
+    normals: DeviceArray
+    #: (n,), the smallest eigenvalue over the sum of all: 0 on a plane, 1 / dim where points spread alike; NaN as above
+    curvature: DeviceArray
+    #: (n, dim), the variances along the principal directions, ascending; NaN as above
+    eigenvalues: DeviceArray
+    #: (n,) int32, the points in each ball, its own point included
+    counts: DeviceArray
+
+
+def normals(points: Any, radius: float, *, viewpoint: Any = None, session: Session | None = None) -> Normals:
+    """Estimate the normal of a surface at each of its points.
+
+    Parameters
+    ----------
+    points : (n, 2) or (n, 3) float32 or float64, finite; on the host or the device
+    radius : scalar, of the ball whose points are taken, in the points' unit
+    viewpoint : (dim,) a position that normals point to; without it either of the two directions is given, the one whose
+        largest coordinate is positive
+    session : as for :func:`clfrnn.search`
+
+    Returns
+    -------
+    Normals, on the device, not waited for
+
+    Raises
+    ------
+    InvalidInputError
+        An argument cannot be searched; the message says which one, and what to do.
+
+    Notes
+    -----
+    The covariance of the N points of a ball, the point itself included, is ``C = sum(dx dx') / N - m m'`` with ``m =
+    sum(dx) / N``, where dx is the vector from the point to each of them: sums of short vectors, so that nothing is lost
+    far from the origin. The normal is the eigenvector of its smallest eigenvalue. Jacobi rotations find all eigenvalues
+    with an error of a few roundings of the largest one. Sums run in the order in which neighbors are met, so that last
+    digits may differ from run to run.
+
+    Cost: that of building an index, and one visit.
+
+    Source: Hoppe, DeRose, Duchamp, McDonald and Stuetzle (1992), section 3.2; Pauly, Gross and Kobbelt (2002) for the
+    curvature, which they call surface variation; Golub and Van Loan, *Matrix Computations*, section 8.5, for Jacobi
+    rotations.
+
+    Examples
+    --------
+    >>> from clfrnn.geometry import normals
+    >>> flat = normals([[0.0, 0.0, 5.0], [1.0, 0.0, 5.0], [0.0, 1.0, 5.0], [1.0, 1.0, 5.0]], 2.0)
+    >>> flat.normals.get()[0].tolist(), flat.counts.get().tolist()
+    ([0.0, 0.0, 1.0], [4, 4, 4, 4])
+    """
+    session = choose_session(session, points)
+    with session.lock:
+        array, _, _ = take_points(session, points, "points")
+        n, dim = array.shape
+        if dim not in (2, 3):
+            raise InvalidInputError(f"points: expected 2 or 3 coordinates a point, got {dim}; project the points")
+        seen_from = _position(viewpoint, dim)
+        index = build_index(array, radius, session=session)
+        found = Normals(index.empty((n, dim)), index.empty(n), index.empty((n, dim)), index.empty(n, "int32"))
+        given = {"points": array, "viewpoint": seen_from[1]} if viewpoint is not None else {}
+        index.visit(_covariance(dim, seen_from[0]), **found._asdict(), **given)
+        return found
+
+
+def _position(viewpoint: Any, dim: int) -> tuple[bool, Any]:
+    """Whether there is a viewpoint, and its coordinates; raises where it is no position."""
+    if viewpoint is None:
+        return False, None
+    try:
+        position = np.asarray(viewpoint, dtype=np.float64)
+    except (TypeError, ValueError):
+        position = np.empty(0)
+    if position.shape != (dim,) or not np.isfinite(position).all():
+        raise InvalidInputError(
+            f"viewpoint: expected {dim} finite numbers, as points have, got {viewpoint!r:.60}; pass the position that "
+            "normals point to, or leave it out"
+        )
+    return True, position
+
+
+_JACOBI = """
+#define DIM %d
+
+// Turns the symmetric matrix a into a diagonal one by rotations, whose product is v. Four rounds suffice for doubles.
+void frnn_jacobi(real *a, real *v)
+{
+    for (int round = 0; round < 6; ++round)
+#pragma unroll
+        for (int p = 0; p < DIM - 1; ++p)
+#pragma unroll
+            for (int q = p + 1; q < DIM; ++q) {
+                const real off = a[p * DIM + q];
+                if (off == 0) continue;
+                const real slope = (a[q * DIM + q] - a[p * DIM + p]) / (2 * off);
+                const real t = copysign((real)1, slope) / (fabs(slope) + sqrt(slope * slope + 1));
+                const real c = 1 / sqrt(t * t + 1), s = t * c;
+                a[p * DIM + p] -= t * off;
+                a[q * DIM + q] += t * off;
+                a[p * DIM + q] = a[q * DIM + p] = 0;
+#pragma unroll
+                for (int k = 0; k < DIM; ++k) {
+                    if (k != p && k != q) {
+                        const real one = a[k * DIM + p], other = a[k * DIM + q];
+                        a[k * DIM + p] = a[p * DIM + k] = c * one - s * other;
+                        a[k * DIM + q] = a[q * DIM + k] = s * one + c * other;
+                    }
+                    const real first = v[k * DIM + p], second = v[k * DIM + q];
+                    v[k * DIM + p] = c * first - s * second;
+                    v[k * DIM + q] = s * first + c * second;
+                }
+            }
+}
+"""
+
+_FINISH = """
+real v[DIM * DIM], total = 0;
+const real share = 1 / (real)(found + 1);
+for (int p = 0; p < DIM; ++p)
+    for (int q = 0; q < DIM; ++q) {
+        products[p * DIM + q] = products[p * DIM + q] * share - (sums[p] * share) * (sums[q] * share);
+        v[p * DIM + q] = p == q;
+    }
+frnn_jacobi(products, v);
+const int known = found >= DIM;
+int least = 0;
+for (int p = 0; p < DIM; ++p) {
+    // The place of each eigenvalue is the number of lower ones.
+    const real each = products[p * DIM + p];
+    int place = 0;
+    for (int q = 0; q < DIM; ++q) place += products[q * DIM + q] < each || (products[q * DIM + q] == each && q < p);
+    eigenvalues[i * (size_t)DIM + place] = known ? fmax(each, (real)0) : (real)NAN;
+    total += fmax(each, (real)0);
+    if (place == 0) least = p;
+}
+real side = 0, longest = 0;
+for (int p = 0; p < DIM; ++p) {
+    const real part = v[p * DIM + least];
+    SIDE
+}
+for (int p = 0; p < DIM; ++p)
+    normals[i * (size_t)DIM + p] = known ? (side < 0 ? -v[p * DIM + least] : v[p * DIM + least]) : (real)NAN;
+curvature[i] = known ? fmax(products[least * DIM + least], (real)0) / total : (real)NAN;
+counts[i] = found + 1;
+"""
+
+_TO_VIEWPOINT = "side += part * (toward[p] - points[i * (size_t)DIM + p]);"
+_LARGEST_POSITIVE = "if (fabs(part) > longest) { longest = fabs(part); side = part; }"
+
+
+@functools.cache
+def _covariance(dim: int, seen: bool) -> NeighborFunction:
+    """The function that finds normals; they point to a viewpoint where these are `seen` from one."""
+    lanes = [f"dx.s{k}" for k in range(dim)]
+    sums = "".join(f" sums[{k}] += {lane};" for k, lane in enumerate(lanes))
+    products = "".join(
+        f" products[{p * dim + q}] += {lanes[p]} * {lanes[q]};" for p in range(dim) for q in range(p, dim)
+    )
+    mirrored = "".join(
+        f"products[{q * dim + p}] = products[{p * dim + q}]; " for p in range(dim) for q in range(p + 1, dim)
+    )
+    toward = f"const real toward[DIM] = {{{', '.join(f'viewpoint.s{k}' for k in range(dim))}}};" if seen else ""
+    nothing = ", ".join(["0"] * dim * dim)
+    return NeighborFunction(
+        arguments="global real *normals, global real *curvature, global real *eigenvalues, global int *counts"
+        + ", global const real *points, const real_vec viewpoint" * seen,
+        preamble=_JACOBI % dim,
+        state=f"int found = 0; real sums[DIM] = {{{', '.join(['0'] * dim)}}}, products[DIM * DIM] = {{{nothing}}};",
+        per_neighbor=f"++found;{sums}{products}",
+        finish=f"{toward}\n{mirrored}{_FINISH.replace('SIDE', _TO_VIEWPOINT if seen else _LARGEST_POSITIVE)}",
+    )

@@ -1,0 +1,135 @@
+"""Outliers: points of a cloud that stand alone."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ..api import build_index
+from ..arrays import REAL_OF
+from ..device_array import DeviceArray
+from ..errors import InvalidInputError
+from ..functions import NeighborFunction
+from ..inputs.sessions import choose_session
+from ..k_nearest import nearest
+from ..planning.primitives import plan_gather
+from ..runtime.session import Session
+
+__all__ = ["radius_outliers", "statistical_outliers"]
+
+_STAY = NeighborFunction(
+    arguments="const int least, global uchar *stays",
+    state="int many = 0; if (least <= 0) reach2 = -1;",
+    per_neighbor="if (++many >= least) reach2 = -1;",  # the rest need not be found
+    finish="stays[i] = many >= least;",
+)
+_MOST = np.iinfo(np.int32).max
+
+
+def radius_outliers(points: Any, radius: float, min_neighbors: int, *, session: Session | None = None) -> DeviceArray:
+    """Tell which points of a cloud have enough neighbors to stay.
+
+    Parameters
+    ----------
+    points : (n, dim) float32 or float64, finite; on the host or the device
+    radius : scalar, in the points' unit
+    min_neighbors : a point stays where at least as many others are within `radius`
+    session : as for :func:`clfrnn.search`
+
+    Returns
+    -------
+    (n,) bool array on the device, True for points that stay; not waited for
+
+    Raises
+    ------
+    InvalidInputError
+        An argument cannot be searched; the message says which one, and what to do.
+
+    Notes
+    -----
+    Cost: that of building an index, and one visit that ends where enough neighbors are found.
+
+    Examples
+    --------
+    >>> from clfrnn.geometry import radius_outliers
+    >>> radius_outliers([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [7.0, 7.0]], 1.2, 1).get().tolist()
+    [True, True, True, False]
+    """
+    try:
+        least = min(operator.index(min_neighbors), _MOST)
+    except TypeError:
+        least = -1
+    if least < 0 or isinstance(min_neighbors, bool):
+        raise InvalidInputError(
+            f"min_neighbors: expected a whole number of at least 0, got {min_neighbors!r:.60}; pass the number of "
+            "others within the radius by which a point stays"
+        )
+    session = choose_session(session, points)
+    with session.lock:
+        index = build_index(points, radius, session=session)
+        stays = index.empty(index.num_points, bool)
+        index.visit(_STAY, least=least, stays=stays)
+        return stays
+
+
+def statistical_outliers(points: Any, k: int, ratio: float, *, session: Session | None = None) -> DeviceArray:
+    """Tell which points of a cloud are about as close to their neighbors as most points are.
+
+    Parameters
+    ----------
+    points : (n, dim) float32 or float64, finite; on the host or the device
+    k : number of nearest neighbors that are taken of each point, at least 1
+    ratio : scalar; a larger one lets more points stay
+    session : as for :func:`clfrnn.search`
+
+    Returns
+    -------
+    (n,) bool array on the device, True for points that stay: those whose mean distance to their k nearest neighbors is
+    at most ``m + ratio * s``, where m and s are the mean and the standard deviation, with n - 1, of all mean distances
+
+    Raises
+    ------
+    InvalidInputError
+        An argument cannot be searched; the message says which one, and what to do.
+
+    Notes
+    -----
+    The result is the same on every device. Cost: that of :func:`clfrnn.nearest` without a radius, a read of its
+    distances, and a copy of n numbers to the host, where m and s are computed in float64.
+
+    Source: Rusu, Marton, Blodow, Dolha and Beetz (2008), section 4.1.
+
+    Examples
+    --------
+    >>> from clfrnn.geometry import statistical_outliers
+    >>> statistical_outliers([[0.0], [1.0], [2.0], [3.0], [4.0], [50.0]], 2, 1.0).get().tolist()
+    [True, True, True, True, True, False]
+    """
+    bound = _finite("ratio", ratio)
+    session = choose_session(session, points)
+    with session.lock:
+        distances = nearest(points, k, session=session).distances
+        n, taken = distances.shape
+        means = session.allocate(n, distances.dtype, purpose="the mean distances")
+        facts = {"dim": 1, "real": REAL_OF[distances.dtype]}
+        kernels, config = session.planned("geometry/row_means", plan_gather, **facts)
+        given = n, taken, distances.base_data, means.base_data
+        session.launch(kernels["row_means"], n, config.work_group_size, *given)
+        host = means.get().astype(np.float64)
+        limit = host.mean() + bound * host.std(ddof=1) if n > 1 else np.inf
+        stays = session.upload(host <= limit, purpose="which points stay")
+        session.publish(None, stays)
+        return stays
+
+
+def _finite(name: str, value: Any) -> float:
+    """Return a finite number, or raise."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise InvalidInputError(f"{name}: expected a finite number, got {value!r:.60}; pass 1 or 2, say")
+    return number
