@@ -9,9 +9,11 @@ import weakref
 from typing import Any
 
 from .errors import InvalidInputError
+from .host.keywords import checks_keywords
 from .scanner import check_leaving, check_piece, check_preamble, forbidden_macros
 
 __all__ = [
+    "CALL_KEYWORDS",
     "PIECES",
     "WHERE_PIECES",
     "Argument",
@@ -32,7 +34,7 @@ PIECES = ("preamble", "arguments", "state", "per_neighbor", "finish")
 WHERE_PIECES = ("where_preamble", "where_expression")
 
 #: Keywords of the calls that run a function, and names in scope of the code.
-_CALL_KEYWORDS = frozenset({"function", "queries", "radius", "include_self", "where", "checked", "self"})
+CALL_KEYWORDS = frozenset({"function", "queries", "radius", "include_self", "where", "checked", "self"})
 _IN_SCOPE = frozenset({"i", "j", "d2", "dx", "shift", "r2", "reach2", "real", "real_vec"})
 
 _ARGUMENT = re.compile(
@@ -80,6 +82,7 @@ class ConditionCode:
         return "##" in text or not set(re.findall(r"[A-Za-z_]\w*", text)).isdisjoint(names)
 
 
+@checks_keywords
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class NeighborFunction:
     """Your own OpenCL C for a query and its neighbors, run by :meth:`clfrnn.Index.visit`.
@@ -259,8 +262,8 @@ def _check_code(*, preamble: str, state: str, per_neighbor: str, finish: str) ->
 
 def check_name(name: str, where: str, keyword: str) -> None:
     """Raise for an argument whose name is a `keyword` of the calls that pass it, or belongs to the library."""
-    if name in _CALL_KEYWORDS | _IN_SCOPE or name.lower().startswith("frnn_"):
-        why = keyword if name in _CALL_KEYWORDS else "a name of the library's"
+    if name in CALL_KEYWORDS | _IN_SCOPE or name.lower().startswith("frnn_"):
+        why = keyword if name in CALL_KEYWORDS else "a name of the library's"
         raise InvalidInputError(f"{where}: {name!r} is {why}; choose another name")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import pyopencl.array as cla
@@ -64,7 +65,7 @@ class UnboundedSearch:
         *,
         method: str,
         domain: tuple[Any, Any, Any],
-        options: dict[str, Any],
+        options: Mapping[str, Any],
         queries: Any,
     ) -> None:
         self.session, self.k = session, k
@@ -72,7 +73,7 @@ class UnboundedSearch:
         self.points, pending, _ = take_points(session, points, "points")
         self.n, dim = self.points.shape
         refuse_dim(self.named, dim)
-        self.options = {} if self.named is None else self.named.check(options)
+        self.options = {} if self.named is None else self.named.check(dict(options))
         self.real = REAL_OF[self.points.dtype]
         self.box: PeriodicBox | None = check_domain(*domain, dim, self.points.dtype)
         self.lengths = (0.0,) * dim if self.box is None else self.box.lengths

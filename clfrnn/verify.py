@@ -11,6 +11,7 @@ import numpy as np
 from . import clouds, reference
 from .api import build_index, search
 from .conditions import Condition
+from .inputs.argument_types import MethodName
 from .k_nearest import nearest
 from .methods import METHODS
 from .profile import DeviceProfile
@@ -30,7 +31,7 @@ _FAR = "one point far away"
 class Case:
     """One comparison with the reference: a method with options, and clouds from a seed."""
 
-    method: str
+    method: MethodName
     options: dict[str, Any]
     dim: int
     dtype: np.dtype[Any]

@@ -13,7 +13,8 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..errors import ArgumentError
-from ..functions import Argument, WalkFunction
+from ..functions import CALL_KEYWORDS, Argument, WalkFunction
+from ..host.keywords import hint
 from ..planning.configs import LANES, vector_length
 from ..runtime.session import Session
 from .arrays import await_queue, check_context
@@ -72,9 +73,10 @@ def bind(
     """
     declared = {argument.name: argument for argument in function.parsed_arguments}
     if unknown := sorted(given.keys() - declared.keys()):
-        takes = _listed(declared)
+        found = hint(unknown[0], declared.keys() | CALL_KEYWORDS)
         raise ArgumentError(
-            f"{_listed(unknown)}: not declared by the function, which takes {takes}; rename or declare it"
+            f"{_listed(unknown)}: not declared by the function, which takes {_listed(declared)}; "
+            f"{found or 'rename or declare it'}"
         )
     if missing := [name for name in declared if name not in given]:
         raise ArgumentError(f"{_listed(missing)}: declared by the function and not given; pass {missing[0]}=...")

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import pyopencl.array as cla
 
+from ...inputs.argument_types import MethodName
 from ...inputs.deferred_checks import DeferredChecks
 from ...planning.bucket_sort import fewer_cells
 from ...planning.problem import Problem
@@ -24,7 +25,7 @@ __all__ = ["Strips", "StripsStructure", "plan_strips"]
 class Strips:
     """The method: the points of a row of cells are one run of candidates."""
 
-    name = "strips"
+    name: MethodName = "strips"
     stem = "grid/strips"
     dims = frozenset({2, 3})
     options = frozenset({"bin_width", "construction"})

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import pyopencl.array as cla
 
+from ...inputs.argument_types import MethodName
 from ...inputs.deferred_checks import DeferredChecks
 from ...planning.problem import Problem
 from ...planning.tuning import Tuning
@@ -22,7 +23,7 @@ __all__ = ["UniformGrid", "UniformGridStructure"]
 class UniformGrid:
     """The method: cells of side r, or wider ones where points are sparse, or of the side that is asked for."""
 
-    name = "uniform_grid"
+    name: MethodName = "uniform_grid"
     stem = "grid/uniform_grid"
     dims = frozenset({2, 3})
     options = frozenset({"bin_width", "construction"})
