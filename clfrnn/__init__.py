@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .api import build_index, search
+    from .compilation import precompile
     from .conditions import Condition
     from .domain.lattice import cell_from_parameters
     from .errors import (
@@ -53,6 +54,7 @@ __all__ = [
     "default_session",
     "devices",
     "nearest",
+    "precompile",
     "search",
 ]
 
@@ -76,6 +78,7 @@ _MODULE_OF = {
     "default_session": "inputs.sessions",
     "devices": "runtime.device",
     "nearest": "k_nearest",
+    "precompile": "compilation",
     "search": "api",
 }
 

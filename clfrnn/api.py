@@ -261,8 +261,8 @@ def _taken_by(method: object) -> str:
     return f"method {method!r} takes {', '.join(sorted(options)) or 'no options'}"
 
 
-def refuse_dim(chosen: Method | None, dim: int) -> None:
-    """Raise where the method, or for "auto" every method, does not serve `dim` coordinates."""
+def refuse_dim(chosen: Method | None, dim: int, name: str = "points") -> None:
+    """Raise where the method, or for "auto" every method, does not serve `dim` coordinates; `name` is the argument."""
     method = chosen or METHODS["brute_force"]
     if dim in method.dims:
         return
@@ -271,10 +271,10 @@ def refuse_dim(chosen: Method | None, dim: int) -> None:
     if not serving:
         most = max(max(other.dims) for other in METHODS.values())
         raise InvalidInputError(
-            f"points: expected at most {most} coordinates a point, got {dim}; no method serves that many: leave out "
+            f"{name}: expected at most {most} coordinates a point, got {dim}; no method serves that many: leave out "
             "columns that are no coordinates, or project the points"
         )
     raise InvalidInputError(
-        f"points: expected {served} coordinates a point for method {method.name!r}, got {dim}; "
+        f"{name}: expected {served} coordinates a point for method {method.name!r}, got {dim}; "
         f"method={' or '.join(map(repr, serving))} serves it"
     )

@@ -11,7 +11,8 @@ from .. import __version__
 from ..errors import ClfrnnError
 from .arguments import explained, printable
 from .devices import devices
-from .progress import progress
+from .progress import compiling
+from .progress import progress as _progress
 from .search import search
 from .source import source
 
@@ -103,7 +104,7 @@ def _verify_device(device: Any, *, points: int, seed: int, quick: bool) -> int:
     done = failed = 0
     for method, own in itertools.groupby(plan, key=lambda case: case.method):
         outcomes = []
-        with progress("comparing") as shown:
+        with compiling(session), _progress("comparing") as shown:
             for case in own:
                 shown(done, len(plan))
                 outcomes.append(run_case(session, case))

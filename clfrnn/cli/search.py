@@ -14,11 +14,13 @@ from .arguments import MethodName, Numbers, SearchCommand, printable
 from .domain import CellNumbers, read_domain
 from .input import naming_files
 from .input import read_input as _read
+from .progress import opened
 from .progress import progress as _progress
 from .readers.contents import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from ..index import Index
+    from ..runtime.session import Session
 
 __all__ = ["search"]
 
@@ -84,8 +86,8 @@ def search(points: Path, radius: float, *, count: bool, output: Path | None, plo
     cloud, sources = _read(points, given)
     given["domain"] = read_domain(points, cloud.shape[1] if cloud.ndim == 2 else 0, given)
     started = time.perf_counter()
-    with naming_files(points, given["queries"]):
-        index = _build(cloud, radius, given)
+    with naming_files(points, given["queries"]), opened(given["device"]) as session:
+        index = _build(cloud, radius, given, session)
         built = time.perf_counter()
         counts = _count(index, sources, given)
         arrays = {"counts": counts} if count or output is None else _list(index, sources, counts, given)
@@ -127,11 +129,9 @@ def _check(points: Path, *, count: bool, output: Path | None, plot: Path | None,
         raise click.UsageError(f"--{listed[0]}: is of a list, which goes to a file; name one, as in -o neighbors.npz")
 
 
-def _build(cloud: Any, radius: float, given: dict[str, Any]) -> Index:
+def _build(cloud: Any, radius: float, given: dict[str, Any], session: Session) -> Index:
     from ..api import build_index
-    from ..runtime.session import Session
 
-    session = None if given["device"] is None else Session(given["device"])
     return build_index(cloud, radius, method=given["method"], session=session, **given["domain"])
 
 
