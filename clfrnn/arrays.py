@@ -18,6 +18,7 @@ __all__ = [
     "check_radii",
     "host_points",
     "is_device_array",
+    "is_masked",
     "is_scalar",
     "one_radius",
     "raise_non_finite",
@@ -42,6 +43,12 @@ def is_device_array(value: object) -> bool:
     return isinstance(value, cla.Array)
 
 
+def is_masked(value: object) -> bool:
+    """Whether `value` is an array of which something is masked."""
+    # Masked arrays exist only where numpy.ma is loaded; to load it takes longer than most searches.
+    return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
+
+
 def host_points(value: object, name: str) -> npt.NDArray[np.floating[Any]]:
     """Return `value` as a C-contiguous float32 or float64 array of shape (rows, dim), in native byte order.
 
@@ -54,8 +61,7 @@ def host_points(value: object, name: str) -> npt.NDArray[np.floating[Any]]:
             f"{name}: expected an array of shape (rows, dim), got {type(value).__name__} that numpy cannot "
             f"convert ({error}); pass a rectangular array in host memory, or a pyopencl.array.Array"
         ) from None
-    # Masked arrays exist only where numpy.ma is loaded; to load it takes longer than most searches.
-    if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    if is_masked(value):
         raise InvalidInputError(f"{name}: expected plain rows, got a masked array; drop the masked rows first")
     return np.ascontiguousarray(_as_real(check_shape(array, name), name))
 
@@ -130,6 +136,10 @@ def _numbers(radius: object, name: str = "radius") -> npt.NDArray[Any]:
         raise InvalidInputError(
             f"{name}: expected a number or one per query, got {_shown(radius)} ({error}); pass a flat list of numbers"
         ) from None
+    if is_masked(radius):
+        raise InvalidInputError(
+            f"{name}: expected a number or one per query, got a masked array; fill it, or drop the masked queries"
+        )
     if array.dtype.kind not in "fiu" and (isinstance(radius, bool) or not isinstance(radius, int)):
         raise InvalidInputError(
             f"{name}: expected a number, got {_shown(radius)}; pass a distance in the points' unit, or one per query"

@@ -12,6 +12,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
+from ..arrays import is_masked
 from ..errors import ArgumentError
 from ..functions import CALL_KEYWORDS, Argument, WalkFunction
 from ..host.keywords import hint
@@ -165,6 +166,8 @@ def _buffer(session: Session, argument: Argument, given: Any, kind: _Kind | None
             "pass pyopencl.array.to_device(index.session.queue, array)"
         )
     _check_elements(name, declared, given, kind)
+    if is_masked(given):
+        raise ArgumentError(f"{name}: expected plain numbers for {declared}, got a masked array; fill it first")
     if isinstance(given, np.ndarray):
         return session.upload(np.ascontiguousarray(given), purpose=f"the argument {name}").base_data
     check_context(session, given, name)

@@ -29,7 +29,7 @@ __all__ = ["Kernel", "Part", "ProgramCache"]
 #: Option that switches warnings off, whose number some drivers write to the terminal. Errors are reported.
 _WARNINGS = "-w"
 
-#: Variable of pyopencl's by which people ask for what compilers have to say; warnings are then left on.
+#: Variable of pyopencl by which people request what compilers have to say; warnings are then left on.
 _OUTPUT = "PYOPENCL_COMPILER_OUTPUT"
 
 #: Held while a program is compiled: which warnings are shown is a setting of the whole process.

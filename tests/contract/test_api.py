@@ -283,6 +283,7 @@ def test_device_queries_that_are_not_finite(session, method):
         (np.timedelta64(1, "s"), "expected a number"),
         ([[1], [1, 2]], "expected a number"),
         ([0.1, None], "expected a number"),
+        (np.ma.masked_less(np.linspace(0, 0.1, 300), 0.05), "expected a number or one per query, got a masked array"),
         (np.full(300, -0.5), r"got -0.5 in row 0"),
         (np.where(np.arange(300) == 5, np.nan, 0.1), r"got nan in row 5"),
         (np.zeros(299), r"shape \(300,\).*got shape \(299,\)"),
