@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         InvalidInputError,
         KernelBuildError,
         NoDeviceError,
+        PrecisionWarning,
     )
     from .functions import NeighborFunction
     from .index import Index
@@ -47,6 +48,7 @@ __all__ = [
     "NeighborFunction",
     "NeighborList",
     "NoDeviceError",
+    "PrecisionWarning",
     "Session",
     "__version__",
     "build_index",
@@ -72,6 +74,7 @@ _MODULE_OF = {
     "NeighborFunction": "functions",
     "NeighborList": "results",
     "NoDeviceError": "errors",
+    "PrecisionWarning": "errors",
     "Session": "runtime.session",
     "build_index": "api",
     "cell_from_parameters": "domain.lattice",

@@ -15,7 +15,7 @@ from .errors import InvalidInputError
 from .host.keywords import hint, keywords_of, unexpected
 from .index import Index
 from .inputs.argument_types import Flags, MethodName, MethodOptions, Numbers, Radius, Rows, Sort
-from .inputs.arrays import check_context, fetch, take_points
+from .inputs.arrays import check_context, common_real, fetch, take_points
 from .inputs.conditions import arrays_of
 from .inputs.deferred_checks import DeferredChecks
 from .inputs.periodic_box import check_domain, check_images
@@ -62,9 +62,10 @@ def search(
 
     Parameters
     ----------
-    points : (n, dim) float32 or float64, finite, in any order; numpy, nested sequences, or ``pyopencl.array.Array``
+    points : (n, dim) float32 or float64, finite, in any order; numpy, nested sequences, or ``pyopencl.array.Array``;
+        integers become float64
     radius : scalar, or (m,) for one radius per query, in the points' unit; the ball is closed, ``d <= radius`` counts
-    queries : (m, dim); the points themselves when not given
+    queries : (m, dim); the points themselves when not given; wider arrays of them make all be computed in float64
     method : "auto", "brute_force", "uniform_grid", "strips", "fenns" or "aabb_tree"
     box : (dim,) lengths, or (2, dim) low and high corners, of the periodic domain; points need not lie inside
     cell : (dim, dim) lattice vectors as rows, in place of `box`, of any directions; see :doc:`cells`
@@ -198,7 +199,7 @@ def build(
     `queried_once` are the queries of a single search, or None for an index.
     """
     chosen = check_method(method, options)
-    array, pending, _ = take_points(session, points, "points")
+    array, pending, _ = take_points(session, points, "points", real=common_real(session, points, queried_once))
     n, dim = array.shape
     varied = False
     if per_query:

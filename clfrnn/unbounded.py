@@ -13,7 +13,7 @@ from .api import check_method, refuse_dim
 from .arrays import REAL_OF, one_radius, raise_non_finite
 from .conditions import Condition
 from .domain.period import PeriodicBox
-from .inputs.arrays import take_points
+from .inputs.arrays import common_real, take_points
 from .inputs.deferred_checks import DeferredChecks
 from .inputs.periodic_box import check_domain, survey_in_box
 from .methods import Method, choose_method, is_worth_binning
@@ -70,7 +70,8 @@ class UnboundedSearch:
     ) -> None:
         self.session, self.k = session, k
         self.named = check_method(method, options)
-        self.points, pending, _ = take_points(session, points, "points")
+        real = common_real(session, points, queries)
+        self.points, pending, _ = take_points(session, points, "points", real=real)
         self.n, dim = self.points.shape
         refuse_dim(self.named, dim)
         self.options = {} if self.named is None else self.named.check(dict(options))
