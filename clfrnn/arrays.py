@@ -82,6 +82,10 @@ def check_shape(array: Any, name: str) -> Any:
             f"{name}: expected float32 or float64 numbers of shape (rows, dim), got dtype {array.dtype} "
             f"of shape {array.shape}; convert it to a rectangular array of numbers"
         )
+    if array.shape == (0,):
+        raise InvalidInputError(
+            f"{name}: expected shape (rows, dim), got none of either; pass numpy.zeros((0, dim)) for no {name}"
+        )
     if array.ndim == 1:
         raise InvalidInputError(
             f"{name}: expected shape (rows, dim), got {array.shape}; use reshape(-1, 1) for points on a line, "
