@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["precompile"]
 
 #: Numbers of points that are placed by different programs: on any device, and more on a GPU.
-_SIZES, _MANY = (100, 1_000, 20_000, 100_000), 1_000_000
+_SIZES, _MANY = (40, 100, 1_000, 20_000, 100_000), 1_000_000
 
 #: The same where a search may test all pairs, and for simulators.
-_FEW = (100, 1_000)
+_FEW = (40, 100, 1_000)
 
-#: Mean number of neighbors.
-_NEIGHBORS = 8
+#: Mean numbers of neighbors, for which lists are made in different ways.
+_NEIGHBORS = (4, 40)
 
 
 def precompile(
@@ -71,9 +72,9 @@ def precompile(
     session = choose_session(session)
     dim, real = _checked(dim, dtype, method, options)
     box: dict[str, Any] = {"box": (1.0,) * dim} if periodic else {}
-    for n in _sizes(session, dim, method):
+    for n, neighbors in itertools.product(_sizes(session, dim, method), _NEIGHBORS):
         points = clouds.uniform(n, dim, dtype=real)
-        radius = 0.5 * (_NEIGHBORS / n) ** (1 / dim)
+        radius = 0.5 * (neighbors / n) ** (1 / dim)
         for distances in (False, True):
             search(points, radius, distances=distances, method=method, session=session, **box, **options)
             index = build_index(points, radius, method=method, session=session, **box, **options)

@@ -14,7 +14,7 @@ def test_nothing_is_compiled_after_precompile(session, dim, periodic):
     clfrnn.precompile(dim=dim, dtype="float32", periodic=periodic, session=session)
     compiled = session.programs.compiled
     assert compiled
-    for n in (60, 900, 25_000 if dim < 4 and session.profile.kind != "other" else 900):
+    for n in (30, 60, 900, 25_000 if dim < 4 and session.profile.kind != "other" else 900):
         points = clouds.uniform(n, dim, seed=n)
         radius, box = 0.5 * (20 / n) ** (1 / dim), {"box": (1.0,) * dim} if periodic else {}
         index = clfrnn.build_index(points, radius, session=session, **box)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["compiling", "opened", "progress"]
 
 #: Seconds that a driver takes at least for a program that it compiles; loading one from a cache takes less.
-_COMPILED = 0.3
+_COMPILED = 0.5
 
 
 @functools.cache
