@@ -251,7 +251,7 @@ def check_method(method: object, options: Mapping[str, Any]) -> Method | None:
 
 def check_keywords(call: Callable[..., Any], method: object, options: Mapping[str, Any]) -> None:
     """Raise TypeError for one of `options` that is none of any method: a keyword of `call` that was mistyped."""
-    if unknown := options.keys() - MethodOptions.__annotations__.keys():
+    if options and (unknown := options.keys() - MethodOptions.__annotations__.keys()):
         own = METHODS[method].options if method in METHODS else MethodOptions.__annotations__.keys()
         message = unexpected(call.__name__, unknown, keywords_of(call), likely=keywords_of(call) | own)
         raise TypeError(f"{message}; {_taken_by(method)}")

@@ -56,10 +56,14 @@ def _under_lock(method: FunctionType) -> Callable[..., Any]:
     # The lock is one of C, and `with` stands in plain view: an interrupt never falls between taking it and the block.
     @functools.wraps(method)
     def under_lock(self: Any, /, *given: Any, **named: Any) -> Any:
-        if named and not takes_any and not known.issuperset(named):
-            raise TypeError(unexpected(f"index.{method.__name__}", named.keys() - known, known))
         with self.session.lock:
-            return method(self, *given, **named)
+            try:
+                return method(self, *given, **named)
+            except TypeError:  # looked into where something is wrong, so that right calls do not take longer
+                if takes_any or known.issuperset(named):
+                    raise
+                message = unexpected(f"index.{method.__name__}", named.keys() - known, known)
+        raise TypeError(message)
 
     return under_lock
 
