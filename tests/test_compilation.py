@@ -41,7 +41,7 @@ def test_nothing_is_compiled_after_precompile(session, dim, periodic):
 def test_what_is_refused(session, given, match):
     with pytest.raises(clfrnn.InvalidInputError, match=match):
         clfrnn.precompile(**given, session=session)
-    with pytest.raises(TypeError, match="unexpected keyword 'dims': did you mean 'dim'"):
+    with pytest.raises(TypeError, match="unexpected option 'dims': did you mean 'dim'"):
         clfrnn.precompile(dims=3)
 
 

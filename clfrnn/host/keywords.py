@@ -64,7 +64,7 @@ def unexpected(call: str, names: Iterable[str], valid: Collection[str], likely: 
     names = sorted(names)
     advice = hint(names[0], likely or valid)
     end = "" if not advice else " " if advice.endswith("?") else "; "
-    return f"unexpected keyword {', '.join(map(repr, names))}: {advice}{end}{call} takes {', '.join(sorted(valid))}"
+    return f"unexpected option {', '.join(map(repr, names))}: {advice}{end}{call} takes {', '.join(sorted(valid))}"
 
 
 def keywords_of(function: Callable[..., Any]) -> frozenset[str]:
