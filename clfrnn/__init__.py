@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from . import cluster, geometry
     from .api import build_index, search
+    from .compilation import precompile
     from .conditions import Condition
     from .domain.lattice import cell_from_parameters
     from .errors import (
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         InvalidInputError,
         KernelBuildError,
         NoDeviceError,
+        PrecisionWarning,
     )
     from .functions import NeighborFunction
     from .index import Index
@@ -47,6 +49,7 @@ __all__ = [
     "NeighborFunction",
     "NeighborList",
     "NoDeviceError",
+    "PrecisionWarning",
     "Session",
     "__version__",
     "build_index",
@@ -56,6 +59,7 @@ __all__ = [
     "devices",
     "geometry",
     "nearest",
+    "precompile",
     "search",
 ]
 
@@ -73,12 +77,14 @@ _MODULE_OF = {
     "NeighborFunction": "functions",
     "NeighborList": "results",
     "NoDeviceError": "errors",
+    "PrecisionWarning": "errors",
     "Session": "runtime.session",
     "build_index": "api",
     "cell_from_parameters": "domain.lattice",
     "default_session": "inputs.sessions",
     "devices": "runtime.device",
     "nearest": "k_nearest",
+    "precompile": "compilation",
     "search": "api",
 }
 

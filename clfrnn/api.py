@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, round_radii
 from .conditions import Condition
 from .errors import InvalidInputError
+from .host.keywords import hint, keywords_of, unexpected
 from .index import Index
-from .inputs.arrays import check_context, fetch, take_points
+from .inputs.argument_types import Flags, MethodName, MethodOptions, Numbers, Radius, Rows, Sort
+from .inputs.arrays import check_context, common_real, fetch, take_points
 from .inputs.batches import domain_of_points
 from .inputs.conditions import arrays_of
 from .inputs.deferred_checks import DeferredChecks
@@ -29,22 +32,25 @@ from .primitives.reduce import bounding_box
 from .results import NeighborList
 from .runtime.session import Session
 
-__all__ = ["build", "build_index", "check_method", "refuse_dim", "search"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["build", "build_index", "check_keywords", "check_method", "refuse_dim", "search"]
 
 
 def search(
-    points: Any,
-    radius: Any,
+    points: Rows,
+    radius: Radius,
     *,
-    queries: Any = None,
-    method: str = "auto",
-    box: Any = None,
-    cell: Any = None,
-    periodic: Any = None,
+    queries: Rows | None = None,
+    method: MethodName = "auto",
+    box: Numbers | None = None,
+    cell: Numbers | None = None,
+    periodic: Flags | None = None,
     include_self: bool = False,
     distances: bool = False,
     vectors: bool = False,
-    sort: str | None = None,
+    sort: Sort | None = None,
     half: bool = False,
     max_bytes: int | None = None,
     where: Condition | None = None,
@@ -52,15 +58,16 @@ def search(
     query_batch: Any = None,
     to_host: bool = False,
     session: Session | None = None,
-    **options: Any,
+    **options: Unpack[MethodOptions],
 ) -> NeighborList:
     """Find every point within `radius` of every query, exactly, and list them on the device.
 
     Parameters
     ----------
-    points : (n, dim) float32 or float64, finite, in any order; numpy, nested sequences, or ``pyopencl.array.Array``
+    points : (n, dim) float32 or float64, finite, in any order; numpy, nested sequences, or ``pyopencl.array.Array``;
+        integers become float64
     radius : scalar, or (m,) for one radius per query, in the points' unit; the ball is closed, ``d <= radius`` counts
-    queries : (m, dim); the points themselves when not given
+    queries : (m, dim); the points themselves when not given; wider arrays of them make all be computed in float64
     method : "auto", "brute_force", "uniform_grid", "strips", "fenns" or "aabb_tree"
     box : (dim,) lengths, or (2, dim) low and high corners, of the periodic domain; points need not lie inside
     cell : (dim, dim) lattice vectors as rows, in place of `box`, of any directions; see :doc:`cells`
@@ -101,6 +108,7 @@ def search(
     >>> clfrnn.search([[0.0, 0.0], [3.0, 4.0], [9.0, 9.0]], 5.0)[1].tolist()
     [0]
     """
+    check_keywords(search, method, options)
     session = choose_session(session, points, queries, radius, batch, *arrays_of(where))
     with session.lock:
         if is_device_array(radius):
@@ -128,16 +136,16 @@ def search(
 
 
 def build_index(
-    points: Any,
-    radius: Any,
+    points: Rows,
+    radius: float,
     *,
-    method: str = "auto",
-    box: Any = None,
-    cell: Any = None,
-    periodic: Any = None,
+    method: MethodName = "auto",
+    box: Numbers | None = None,
+    cell: Numbers | None = None,
+    periodic: Flags | None = None,
     batch: Any = None,
     session: Session | None = None,
-    **options: Any,
+    **options: Unpack[MethodOptions],
 ) -> Index:
     """Build an index on the device over `points`, for many queries with radii up to `radius`.
 
@@ -174,6 +182,7 @@ def build_index(
     >>> index.count().get().tolist()
     [0, 0]
     """
+    check_keywords(build_index, method, options)
     session = choose_session(session, points)
     with session.lock:
         domain = box, cell, periodic
@@ -190,7 +199,7 @@ def build(
     method: str,
     domain: tuple[Any, Any, Any],
     session: Session,
-    options: dict[str, Any],
+    options: Mapping[str, Any],
     per_query: bool,
     queried_once: Any = None,
     batch: Any = None,
@@ -201,7 +210,7 @@ def build(
     `queried_once` are the queries of a single search, or None for an index; `query_batch` are their systems.
     """
     chosen = check_method(method, options)
-    array, pending, _ = take_points(session, points, "points")
+    array, pending, _ = take_points(session, points, "points", real=common_real(session, points, queried_once))
     n, dim = array.shape
     varied = False
     if per_query:
@@ -211,7 +220,7 @@ def build(
     else:
         largest = one_radius(radius, array.dtype)
     refuse_dim(chosen, dim)
-    checked = chosen.check(options) if chosen is not None else {}
+    checked = chosen.check(dict(options)) if chosen is not None else {}
     facts: dict[str, Any] = {"n": n, "dim": dim, "dtype": array.dtype, "radius": largest}
     box = domain_of_points(session, domain, batch, query_batch, **facts)
     placed = place_in(session, box, array)
@@ -235,22 +244,36 @@ def build(
     return chosen.build(session, problem, checks, array, pending), chosen
 
 
-def check_method(method: object, options: dict[str, Any]) -> Method | None:
+def check_method(method: object, options: Mapping[str, Any]) -> Method | None:
     """The method of that name, or None for "auto"; raises TypeError for an option that the method does not have."""
     if not isinstance(method, str) or (method != "auto" and method not in METHODS):
+        likely = hint(method, METHODS) if isinstance(method, str) else ""
         raise InvalidInputError(
-            f"method: expected 'auto' or one of {', '.join(METHODS)}, got {method!r}; leave it out to have one chosen"
+            f"method: expected 'auto' or one of {', '.join(METHODS)}, got {method!r}; "
+            f"{likely or 'leave it out to have one chosen'}"
         )
     known = METHODS[method].options if method in METHODS else frozenset()
     if unknown := sorted(set(options) - known):
-        takes = f"takes {', '.join(sorted(known))}" if known else "takes no options"
-        hint = "; name the method to set its options" if method == "auto" else ""
-        raise TypeError(f"unexpected option {', '.join(map(repr, unknown))}: method {method!r} {takes}{hint}")
+        advice = "; name the method to set its options" if method == "auto" else ""
+        raise TypeError(f"unexpected option {', '.join(map(repr, unknown))}: {_taken_by(method)}{advice}")
     return METHODS.get(method)
 
 
-def refuse_dim(chosen: Method | None, dim: int) -> None:
-    """Raise where the method, or for "auto" every method, does not serve `dim` coordinates."""
+def check_keywords(call: Callable[..., Any], method: object, options: Mapping[str, Any]) -> None:
+    """Raise TypeError for one of `options` that is none of any method: a keyword of `call` that was mistyped."""
+    if options and (unknown := options.keys() - MethodOptions.__annotations__.keys()):
+        own = METHODS[method].options if method in METHODS else MethodOptions.__annotations__.keys()
+        message = unexpected(call.__name__, unknown, keywords_of(call), likely=keywords_of(call) | own)
+        raise TypeError(f"{message}; {_taken_by(method)}")
+
+
+def _taken_by(method: object) -> str:
+    options = METHODS[str(method)].options if method in METHODS else frozenset[str]()
+    return f"method {method!r} takes {', '.join(sorted(options)) or 'no options'}"
+
+
+def refuse_dim(chosen: Method | None, dim: int, name: str = "points") -> None:
+    """Raise where the method, or for "auto" every method, does not serve `dim` coordinates; `name` is the argument."""
     method = chosen or METHODS["brute_force"]
     if dim in method.dims:
         return
@@ -259,10 +282,10 @@ def refuse_dim(chosen: Method | None, dim: int) -> None:
     if not serving:
         most = max(max(other.dims) for other in METHODS.values())
         raise InvalidInputError(
-            f"points: expected at most {most} coordinates a point, got {dim}; no method serves that many: leave out "
+            f"{name}: expected at most {most} coordinates a point, got {dim}; no method serves that many: leave out "
             "columns that are no coordinates, or project the points"
         )
     raise InvalidInputError(
-        f"points: expected {served} coordinates a point for method {method.name!r}, got {dim}; "
+        f"{name}: expected {served} coordinates a point for method {method.name!r}, got {dim}; "
         f"method={' or '.join(map(repr, serving))} serves it"
     )

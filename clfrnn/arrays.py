@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyopencl.array as cla
 
-from .errors import InvalidInputError
+from .errors import InvalidInputError, PrecisionWarning
 
 __all__ = [
     "DTYPE_OF",
@@ -18,6 +19,7 @@ __all__ = [
     "check_radii",
     "host_points",
     "is_device_array",
+    "is_masked",
     "is_scalar",
     "one_radius",
     "raise_non_finite",
@@ -31,7 +33,8 @@ DTYPE_OF: dict[str, np.dtype[Any]] = {real: dtype for dtype, real in REAL_OF.ite
 #: Largest number of rows: kernels count rows in int32, and round their number up.
 MOST_ROWS = 2**31 - 2**22
 
-_LARGEST_EXACT_INTEGER = 2**24
+#: Integers up to these powers of two are exact, by dtype.
+_EXACT = {np.dtype(np.float32): 24, np.dtype(np.float64): 53}
 
 #: Radii between this and its inverse have finite squares, and inverses that do not vanish, in every dtype.
 _ORDINARY = 1e18
@@ -42,10 +45,19 @@ def is_device_array(value: object) -> bool:
     return isinstance(value, cla.Array)
 
 
-def host_points(value: object, name: str) -> npt.NDArray[np.floating[Any]]:
+def is_masked(value: object) -> bool:
+    """Whether `value` is an array of which something is masked."""
+    # Masked arrays exist only where numpy.ma is loaded; to load it takes longer than most searches.
+    return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
+
+
+def host_points(
+    value: object, name: str, *, real: np.dtype[Any] | None = None, fp64: bool = True
+) -> npt.NDArray[np.floating[Any]]:
     """Return `value` as a C-contiguous float32 or float64 array of shape (rows, dim), in native byte order.
 
-    float16 and integers up to 2**24 become float32. An array that would lose digits is refused.
+    float16 becomes float32, and an array that would lose digits is refused. Integers become `real`, or else float64,
+    where there is `fp64`; without it float32, with a warning. Lists become `real` where that is given.
     """
     try:
         array = np.asarray(value)
@@ -54,10 +66,13 @@ def host_points(value: object, name: str) -> npt.NDArray[np.floating[Any]]:
             f"{name}: expected an array of shape (rows, dim), got {type(value).__name__} that numpy cannot "
             f"convert ({error}); pass a rectangular array in host memory, or a pyopencl.array.Array"
         ) from None
-    # Masked arrays exist only where numpy.ma is loaded; to load it takes longer than most searches.
-    if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    if is_masked(value):
         raise InvalidInputError(f"{name}: expected plain rows, got a masked array; drop the masked rows first")
-    return np.ascontiguousarray(_as_real(check_shape(array, name), name))
+    check_shape(array, name)
+    if real is not None and isinstance(value, (list, tuple)) and array.dtype == np.float64:
+        with np.errstate(over="ignore"):  # what becomes infinite is refused later
+            return array.astype(real)
+    return np.ascontiguousarray(_as_real(array, name, real, fp64=fp64))
 
 
 def check_shape(array: Any, name: str) -> Any:
@@ -66,6 +81,10 @@ def check_shape(array: Any, name: str) -> Any:
         raise InvalidInputError(
             f"{name}: expected float32 or float64 numbers of shape (rows, dim), got dtype {array.dtype} "
             f"of shape {array.shape}; convert it to a rectangular array of numbers"
+        )
+    if array.shape == (0,):
+        raise InvalidInputError(
+            f"{name}: expected shape (rows, dim), got none of either; pass numpy.zeros((0, dim)) for no {name}"
         )
     if array.ndim == 1:
         raise InvalidInputError(
@@ -82,19 +101,30 @@ def check_shape(array: Any, name: str) -> Any:
     return array
 
 
-def _as_real(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.floating[Any]]:
+def _as_real(
+    array: npt.NDArray[Any], name: str, real: np.dtype[Any] | None, *, fp64: bool
+) -> npt.NDArray[np.floating[Any]]:
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind == "f" and size in (4, 8):
         return array.astype(array.dtype.newbyteorder("="), copy=False)
     if kind == "f" and size == 2:
         return array.astype(np.float32)
     if kind in "iu":
-        if array.size and max(int(array.max()), -int(array.min())) > _LARGEST_EXACT_INTEGER:
-            raise InvalidInputError(
-                f"{name}: expected integers up to 2**24, which float32 holds exactly, got "
-                f"{max(int(array.max()), -int(array.min()))}; choose the rounding yourself with {name}.astype(float)"
+        if real is None and not fp64:
+            warnings.warn(
+                f"{name}: integers are searched in float32, as the device has no float64, and squares of distances are "
+                f"rounded; pass {name}.astype(numpy.float32) where that is meant",
+                PrecisionWarning,
+                stacklevel=2,
             )
-        return array.astype(np.float32)
+        dtype = real or np.dtype(np.float64 if fp64 else np.float32)
+        largest = max(int(array.max()), -int(array.min())) if array.size else 0
+        if largest > 1 << _EXACT[dtype]:
+            raise InvalidInputError(
+                f"{name}: expected integers up to 2**{_EXACT[dtype]}, which {dtype} holds exactly, got {largest}; "
+                f"choose the rounding yourself with {name}.astype(numpy.{dtype}), or subtract an offset from all points"
+            )
+        return array.astype(dtype)
     raise InvalidInputError(
         f"{name}: expected float32 or float64 (or float16, or integers), got {array.dtype}; "
         f"convert with {name}.astype(numpy.float64) if no digit that matters is lost"
@@ -130,6 +160,10 @@ def _numbers(radius: object, name: str = "radius") -> npt.NDArray[Any]:
         raise InvalidInputError(
             f"{name}: expected a number or one per query, got {_shown(radius)} ({error}); pass a flat list of numbers"
         ) from None
+    if is_masked(radius):
+        raise InvalidInputError(
+            f"{name}: expected a number or one per query, got a masked array; fill it, or drop the masked queries"
+        )
     if array.dtype.kind not in "fiu" and (isinstance(radius, bool) or not isinstance(radius, int)):
         raise InvalidInputError(
             f"{name}: expected a number, got {_shown(radius)}; pass a distance in the points' unit, or one per query"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import weakref
 from collections.abc import Hashable, Mapping
 from typing import Any, final
@@ -11,10 +10,20 @@ from typing import Any, final
 import numpy as np
 import pyopencl.array as cla
 
-from .arrays import is_device_array
+from .arrays import is_device_array, is_masked
 from .errors import InvalidInputError
 from .functions import Argument, ConditionCode, check_name, check_text
-from .scanner import check_preamble, forbidden_macros, forbidden_word, tokens, unbalanced
+from .scanner import (
+    Token,
+    check_preamble,
+    check_reading,
+    definitions,
+    expanded,
+    forbidden_macros,
+    forbidden_word,
+    tokens,
+    unbalanced,
+)
 
 __all__ = ["Condition", "parts_of"]
 
@@ -91,9 +100,12 @@ class Condition:
     def __init__(self, /, expression: str, preamble: str = "", **values: Any) -> None:
         for name, text in (("expression", expression), ("preamble", preamble)):
             check_text(name, text)
+        for name, text in (("expression", expression), ("preamble", preamble)):
+            if problem := check_reading(text):
+                raise InvalidInputError(f"{name}: {problem}")
         if problem := check_preamble(preamble):
             raise InvalidInputError(f"preamble: {problem}")
-        if problem := _check_expression(expression, forbidden_macros(preamble)):
+        if problem := _check_expression(expression, preamble):
             raise InvalidInputError(f"expression: {problem}")
         found = {name: _take(name, value) for name, value in values.items()}
         self._code = ConditionCode(expression, preamble, tuple(argument for argument, _ in found.values()))
@@ -126,33 +138,36 @@ def parts_of(condition: Condition) -> tuple[ConditionCode, Mapping[str, Any], An
     return condition._code, condition._values, condition._taken  # noqa: SLF001 — users see two texts alone
 
 
-def _check_expression(source: str, macros: dict[str, str]) -> str | None:
-    """The first thing in `source` that is no part of an expression, with its line and advice; None without any.
-
-    `macros` are those of the preamble that expand to forbidden words, with the word.
-    """
+def _check_expression(source: str, preamble: str) -> str | None:
+    """The first thing in `source` that is no part of an expression, with its line and advice; None without any."""
+    written, macros = list(tokens(source)), forbidden_macros(preamble)
+    if not written:
+        return f"expected an expression, got {source!r}; {_ADVICE}"
     try:
-        found = list(tokens(source))
+        whole = list(expanded(written, dict(definitions(preamble))))
     except ValueError as error:
         return f"{error}; {_ADVICE}"
-    if not found:
-        return f"expected an expression, got {source!r}; {_ADVICE}"
-    for k, token in enumerate(found):
-        word = token.text if token.text in _STATEMENTS else macros.get(token.text) or forbidden_word(token.text)
-        if token.is_name and word:
-            via = "" if word == token.text else f" (by way of the macro {token.text})"
-            return f"line {token.line}: {word}{via}; {_ADVICE}"
-        if token.text in (";", "{", "}", "#"):
-            return f"line {token.line}: '{token.text}'; {_ADVICE}"
-        # what the tokens before this one, with nothing between them, make of it
-        before = "".join(each.text for each in found[max(0, k - 2) : k] if not each.is_name)[-2:]
-        if written := _assignment(token.text, before if token.joined else "", _behind(found, k)):
-            return f"line {token.line}: '{written}' assigns; {_ADVICE}"
-    problem = unbalanced(found)
+    problem = _no_expression(written, macros) or _no_expression(whole, {}) or unbalanced(written)
     return problem and f"{problem}; {_ADVICE}"
 
 
-def _behind(found: list[Any], k: int) -> str:
+def _no_expression(found: list[Token], macros: dict[str, str]) -> str | None:
+    """The first token that is no part of an expression; `macros` are those that expand to forbidden words."""
+    for k, token in enumerate(found):
+        word = token.text if token.text in _STATEMENTS else macros.get(token.text) or forbidden_word(token.text)
+        via = f" (by way of the macro {token.macro or token.text})" if token.macro or word != token.text else ""
+        if token.is_name and word:
+            return f"line {token.line}: {word}{via}"
+        if token.text in (";", "{", "}", "#"):
+            return f"line {token.line}: '{token.text}'{via if token.macro else ''}"
+        # what the tokens before this one, with nothing between them, make of it
+        before = "".join(each.text for each in found[max(0, k - 2) : k] if not each.is_name)[-2:]
+        if assigns := _assignment(token.text, before if token.joined else "", _behind(found, k)):
+            return f"line {token.line}: '{assigns}' assigns{via if token.macro else ''}"
+    return None
+
+
+def _behind(found: list[Token], k: int) -> str:
     """The token behind the k-th one, where nothing stands between them."""
     return found[k + 1].text if k + 1 < len(found) and found[k + 1].joined else ""
 
@@ -200,8 +215,7 @@ def _host(name: str, value: Any) -> np.ndarray[Any, Any]:
             f"{name}: expected a number or an array of numbers, got {type(value).__name__} of dtype {array.dtype}; "
             "convert it to integers, float32 or float64"
         )
-    # Masked arrays exist only where numpy.ma is loaded.
-    if "numpy.ma" in sys.modules and np.ma.is_masked(value):
+    if is_masked(value):
         raise InvalidInputError(f"{name}: expected plain numbers, got a masked array; fill it first")
     narrow = array.dtype.kind == "f" and array.dtype.itemsize == 2
     return array.astype(np.float32 if narrow else array.dtype.newbyteorder("="), copy=False)

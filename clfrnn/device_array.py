@@ -6,6 +6,7 @@ import contextlib
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyopencl as cl
 import pyopencl.array as cla
 
@@ -51,7 +52,7 @@ class DeviceArray(cla.Array):  # type: ignore[misc]  # pyopencl is not read by m
         given = [each.get() if isinstance(each, DeviceArray) else each for each in inputs]
         return getattr(ufunc, method)(*given, **named)
 
-    def get(self, queue: cl.CommandQueue | None = None, ary: np.ndarray[Any, Any] | None = None) -> Any:
+    def get(self, queue: cl.CommandQueue | None = None, ary: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """A copy in host memory, waited for, in `ary` where that is given; slices with steps are copied too.
 
         Raises :class:`~clfrnn.errors.DeviceMemoryError` where the host has no memory for it.
@@ -61,7 +62,8 @@ class DeviceArray(cla.Array):  # type: ignore[misc]  # pyopencl is not read by m
         queue = queue or self.queue
         with contextlib.nullcontext() if queue is None else queue_lock(queue.int_ptr):
             if self.flags.forc:
-                return super().get(queue, ary)
+                found: npt.NDArray[Any] = super().get(queue, ary)
+                return found
             host = read_strided(queue, self)
         if ary is None:
             return host

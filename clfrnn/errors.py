@@ -1,4 +1,4 @@
-"""The errors that clfrnn raises; a message names the argument, what was expected, what was given, what to do."""
+"""Errors and a warning; a message names the argument, what was expected, what was given, what to do."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ __all__ = [
     "InvalidInputError",
     "KernelBuildError",
     "NoDeviceError",
+    "PrecisionWarning",
 ]
 
 
@@ -22,6 +23,10 @@ class InvalidInputError(ClfrnnError, ValueError):
 
 class ArgumentError(InvalidInputError, TypeError):
     """An argument of a user's own function is missing, not declared, or of another type than declared."""
+
+
+class PrecisionWarning(UserWarning):
+    """Integers are searched in float32, where squares of distances are rounded: the device has no float64."""
 
 
 class NoDeviceError(ClfrnnError, RuntimeError):

@@ -9,9 +9,11 @@ import weakref
 from typing import Any
 
 from .errors import InvalidInputError
-from .scanner import check_leaving, check_piece, check_preamble, forbidden_macros
+from .host.keywords import checks_keywords
+from .scanner import check_leaving, check_piece, check_preamble, check_reading, forbidden_macros
 
 __all__ = [
+    "CALL_KEYWORDS",
     "PIECES",
     "WHERE_PIECES",
     "Argument",
@@ -32,8 +34,11 @@ PIECES = ("preamble", "arguments", "state", "per_neighbor", "finish")
 WHERE_PIECES = ("where_preamble", "where_expression")
 
 #: Keywords of the calls that run a function, and names in scope of the code.
-_CALL_KEYWORDS = frozenset({"function", "queries", "radius", "include_self", "where", "checked", "self"})
+CALL_KEYWORDS = frozenset({"function", "queries", "radius", "include_self", "where", "checked", "self"})
 _IN_SCOPE = frozenset({"i", "j", "d2", "dx", "shift", "r2", "reach2", "real", "real_vec"})
+
+#: Jumps that leave one neighbor.
+_FREE = frozenset({"break", "continue"})
 
 _ARGUMENT = re.compile(
     r"""^(?P<words>(?:\w+\s+)*?)(?P<type>(?:(?:un)?signed\s+)?(?!const\b)[A-Za-z_]\w*)\s*(?P<behind>\bconst\b\s*)?
@@ -77,9 +82,10 @@ class ConditionCode:
     def reads(self, *names: str) -> bool:
         """Whether the text may read one of these names that are in scope of the expression."""
         text = f"{self.expression} {self.preamble}"
-        return "##" in text or not set(re.findall(r"[A-Za-z_]\w*", text)).isdisjoint(names)
+        return not set(re.findall(r"[A-Za-z_]\w*", text)).isdisjoint(names)
 
 
+@checks_keywords
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class NeighborFunction:
     """Your own OpenCL C for a query and its neighbors, run by :meth:`clfrnn.Index.visit`.
@@ -136,6 +142,8 @@ class NeighborFunction:
         pieces = {piece: getattr(self, piece) for piece in PIECES}
         for name, text in pieces.items():
             check_text(name, text)
+            if problem := check_reading(text):
+                raise InvalidInputError(f"{name}: {problem}")
         _check_code(**{name: text for name, text in pieces.items() if name != "arguments"})
         walked = WalkFunction(**pieces)
         for argument in walked.parsed_arguments:
@@ -207,7 +215,7 @@ class WalkFunction:
         written = [argument.name for argument in self.parsed_arguments if argument.buffer and not argument.const]
         text = f"{self.state} {self.preamble}"
         words = set(re.findall(r"[A-Za-z_]\w*", text))
-        return self.own or not (words & {"printf", *written} or "##" in text)
+        return self.own or not words & {"printf", *written}
 
 
 class _Holder:
@@ -258,14 +266,16 @@ def _check_code(*, preamble: str, state: str, per_neighbor: str, finish: str) ->
             raise InvalidInputError(f"{name}: {problem}")
     if problem := check_leaving(state, preamble):
         raise InvalidInputError(f"state: {problem}")
+    if problem := check_leaving(per_neighbor, preamble, state, free=_FREE):
+        raise InvalidInputError(f"per_neighbor: {problem}")
     if problem := check_leaving(finish, preamble, state, per_neighbor):
         raise InvalidInputError(f"finish: {problem}")
 
 
 def check_name(name: str, where: str, keyword: str) -> None:
     """Raise for an argument whose name is a `keyword` of the calls that pass it, or belongs to the library."""
-    if name in _CALL_KEYWORDS | _IN_SCOPE or name.lower().startswith("frnn_"):
-        why = keyword if name in _CALL_KEYWORDS else "a name of the library's"
+    if name in CALL_KEYWORDS | _IN_SCOPE or name.lower().startswith("frnn_"):
+        why = keyword if name in CALL_KEYWORDS else "a name of the library's"
         raise InvalidInputError(f"{where}: {name!r} is {why}; choose another name")
 
 

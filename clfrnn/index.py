@@ -13,6 +13,7 @@ from .conditions import Condition
 from .device_array import DeviceArray
 from .functions import NeighborFunction
 from .host.turns import locked
+from .inputs.argument_types import Numbers, Radius, Rows, Sort
 from .lists.query import ListArguments, query_blocks, query_list
 from .lists.state import ListState
 from .methods import Method
@@ -66,7 +67,7 @@ class Index(IndexedPoints):
         """What the last :meth:`update` did: "refit" where the order and number of points stayed, else "rebuilt"."""
         return self._updates.last
 
-    def update(self, points: Any, *, box: Any = None, cell: Any = None) -> None:
+    def update(self, points: Rows, *, box: Numbers | None = None, cell: Numbers | None = None) -> None:
         """Replace the points by others, as many or not, in the same box or cell or another one.
 
         Parameters
@@ -93,9 +94,9 @@ class Index(IndexedPoints):
     @overload
     def count(
         self,
-        queries: Any = ...,
+        queries: Rows | None = ...,
         *,
-        radius: Any = ...,
+        radius: Radius | None = ...,
         include_self: bool = ...,
         where: Condition | None = ...,
         query_batch: Any = ...,
@@ -105,9 +106,9 @@ class Index(IndexedPoints):
     @overload
     def count(
         self,
-        queries: Any = ...,
+        queries: Rows | None = ...,
         *,
-        radius: Any = ...,
+        radius: Radius | None = ...,
         include_self: bool = ...,
         where: Condition | None = ...,
         query_batch: Any = ...,
@@ -116,9 +117,9 @@ class Index(IndexedPoints):
 
     def count(
         self,
-        queries: Any = None,
+        queries: Rows | None = None,
         *,
-        radius: Any = None,
+        radius: Radius | None = None,
         include_self: bool = False,
         where: Condition | None = None,
         query_batch: Any = None,
@@ -154,10 +155,10 @@ class Index(IndexedPoints):
 
     def nearest(
         self,
-        queries: Any = None,
+        queries: Rows | None = None,
         *,
         k: int | None = None,
-        radius: Any = None,
+        radius: Radius | None = None,
         include_self: bool = False,
         vectors: bool = False,
         where: Condition | None = None,
@@ -181,9 +182,9 @@ class Index(IndexedPoints):
     def visit(
         self,
         function: NeighborFunction,
-        queries: Any = None,
+        queries: Rows | None = None,
         *,
-        radius: Any = None,
+        radius: Radius | None = None,
         include_self: bool = False,
         where: Condition | None = None,
         query_batch: Any = None,
@@ -215,18 +216,18 @@ class Index(IndexedPoints):
         Cost: one visit; a compilation for each kind of query. The size of your buffers is not checked otherwise, and
         code that writes beyond one may end the process.
         """
-        given = {"radius": radius, "include_self": include_self, "where": where, "checked": checked}
+        given: dict[str, Any] = {"radius": radius, "include_self": include_self, "where": where, "checked": checked}
         return visit(self._traversal, function, queries, **given, query_batch=query_batch, arguments=arguments)
 
     def query(
         self,
-        queries: Any = None,
+        queries: Rows | None = None,
         *,
-        radius: Any = None,
+        radius: Radius | None = None,
         include_self: bool = False,
         distances: bool = False,
         vectors: bool = False,
-        sort: str | None = None,
+        sort: Sort | None = None,
         half: bool = False,
         max_bytes: int | None = None,
         hint: int | None = None,
@@ -263,14 +264,14 @@ class Index(IndexedPoints):
 
     def query_blocks(
         self,
-        queries: Any = None,
+        queries: Rows | None = None,
         *,
         max_bytes: int,
-        radius: Any = None,
+        radius: Radius | None = None,
         include_self: bool = False,
         distances: bool = False,
         vectors: bool = False,
-        sort: str | None = None,
+        sort: Sort | None = None,
         half: bool = False,
         where: Condition | None = None,
         query_batch: Any = None,

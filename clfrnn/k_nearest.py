@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from .api import build
+from .api import build, check_keywords
 from .arrays import is_device_array, is_scalar
 from .conditions import Condition, parts_of
 from .errors import InvalidInputError
+from .inputs.argument_types import Flags, MethodName, MethodOptions, Numbers, Radius, Rows
 from .inputs.arrays import check_context, fetch
 from .inputs.conditions import arrays_of
 from .inputs.sessions import choose_session
@@ -18,26 +20,29 @@ from .results import Nearest
 from .runtime.session import Session
 from .unbounded import UnboundedSearch
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 __all__ = ["nearest"]
 
 
 def nearest(
-    points: Any,
+    points: Rows,
     k: int,
     *,
-    radius: Any = None,
-    queries: Any = None,
-    method: str = "auto",
-    box: Any = None,
-    cell: Any = None,
-    periodic: Any = None,
+    radius: Radius | None = None,
+    queries: Rows | None = None,
+    method: MethodName = "auto",
+    box: Numbers | None = None,
+    cell: Numbers | None = None,
+    periodic: Flags | None = None,
     include_self: bool = False,
     vectors: bool = False,
     where: Condition | None = None,
     batch: Any = None,
     query_batch: Any = None,
     session: Session | None = None,
-    **options: Any,
+    **options: Unpack[MethodOptions],
 ) -> Nearest:
     """Find the k nearest neighbors of every query, exactly.
 
@@ -83,6 +88,7 @@ def nearest(
     >>> found.indices.get().tolist()
     [[1], [0], [1]]
     """
+    check_keywords(nearest, method, options)
     k = check_k(k)
     session = choose_session(session, points, queries, radius, batch, *arrays_of(where))
     with session.lock:
@@ -132,7 +138,7 @@ def _nearest_within(
     *,
     method: str,
     domain: tuple[Any, Any, Any],
-    options: dict[str, Any],
+    options: Mapping[str, Any],
     batch: Any,
 ) -> Nearest:
     radius = given.radius

@@ -196,7 +196,9 @@ class NeighborList:
         try:
             i = operator.index(row)
         except TypeError:
-            raise TypeError(f"a NeighborList is indexed by one row number, got {type(row).__name__}") from None
+            raise TypeError(
+                f"a NeighborList is indexed by one row number, got {type(row).__name__}; pass an int"
+            ) from None
         if not -len(self) <= i < len(self):
             raise IndexError(f"row {i} of a NeighborList with {len(self)} rows")
         host = self.to_host()

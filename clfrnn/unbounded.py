@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import pyopencl.array as cla
@@ -13,7 +14,7 @@ from .arrays import REAL_OF, one_radius, raise_non_finite
 from .conditions import Condition
 from .domain.period import PeriodicBox
 from .domain.systems import Systems
-from .inputs.arrays import take_points
+from .inputs.arrays import common_real, take_points
 from .inputs.batches import QuerySystems, domain_of_points, systems_of
 from .inputs.deferred_checks import DeferredChecks
 from .inputs.periodic_box import survey_in_box
@@ -66,16 +67,17 @@ class UnboundedSearch:
         *,
         method: str,
         domain: tuple[Any, Any, Any],
-        options: dict[str, Any],
+        options: Mapping[str, Any],
         queries: Any,
         batch: tuple[Any, Any] = (None, None),
     ) -> None:
         self.session, self.k = session, k
         self.named = check_method(method, options)
-        self.points, pending, _ = take_points(session, points, "points")
+        real = common_real(session, points, queries)
+        self.points, pending, _ = take_points(session, points, "points", real=real)
         self.n, dim = self.points.shape
         refuse_dim(self.named, dim)
-        self.options = {} if self.named is None else self.named.check(options)
+        self.options = {} if self.named is None else self.named.check(dict(options))
         self.real = REAL_OF[self.points.dtype]
         facts: dict[str, Any] = {"n": self.n, "dim": dim, "dtype": self.points.dtype, "radius": 0.0}
         self.box: PeriodicBox | None = domain_of_points(session, domain, *batch, **facts)

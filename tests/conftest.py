@@ -26,6 +26,7 @@ import pytest
 import clfrnn
 from clfrnn import reference
 from clfrnn.arrays import REAL_OF
+from clfrnn.cli import progress
 from clfrnn.methods import METHODS
 from clfrnn.methods.grid.structure import GridStructure
 from clfrnn.planning.tuning import default_tuning
@@ -137,6 +138,8 @@ def pytest_configure(config):
         os.environ["CLFRNN_DEVICE"] = str(_position(devices()[0]))
     # What the library compiles has no warnings.
     program._WARNINGS = "-Werror"
+    # Whether a compiler takes long depends on the machine.
+    progress._COMPILED = 1e6
 
 
 def _position(device):

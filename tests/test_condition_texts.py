@@ -16,7 +16,6 @@ from clfrnn.inputs.conditions import bind_condition
     [
         ("", "expected an expression, got ''"),
         ("  // nothing", "expected an expression"),
-        ("/* open", "line 1: a comment that never ends"),
         ("d2 > 1;", "line 1: ';'"),
         ("d2 > 1\n  ; d2 < 2", "line 2: ';'"),
         ("{ d2 > 1 }", "line 1: '{'"),
@@ -53,6 +52,11 @@ def test_what_is_no_expression_is_refused_with_its_line(text, found):
         clfrnn.InvalidInputError, match=f"^expression: {re.escape(found)}.*; a condition is one expression"
     ):
         clfrnn.Condition(text)
+
+
+def test_a_comment_that_never_ends():
+    with pytest.raises(clfrnn.InvalidInputError, match="^expression: line 1: a comment that never ends; .*close in it"):
+        clfrnn.Condition("d2 > 1 /* open")
 
 
 def test_macros_and_preambles_are_read_as_well():

@@ -1,7 +1,11 @@
 """NeighborFunction: users' own code for every neighbor, by every method, against numpy."""
 
+import os
+import pickle
 import re
 import runpy
+import subprocess
+import sys
 
 import numpy as np
 import pyopencl.array as cla
@@ -10,6 +14,7 @@ from conftest import POINTS, ROOT, WAYS, own_session, rows_of, truth, tuned, vis
 
 import clfrnn
 from clfrnn import clouds
+from clfrnn.functions import walk_function
 from clfrnn.methods import METHODS
 from clfrnn.runtime.compile_errors import compile_errors
 
@@ -724,3 +729,17 @@ def test_half_characters_are_no_code(piece):
             clfrnn.InvalidInputError, match=rf"{piece}: line 2: expected text, got .*lone surrogate.*; read"
         ):
             clfrnn.NeighborFunction(**{piece: f"// grün \U0001f600\n// {half}\n"})
+
+
+def test_a_function_of_another_process_is_equal_to_one_of_this():
+    """Hashes of text differ between processes, and what was pickled must not keep the old one."""
+    code = "import pickle, sys, clfrnn; f = clfrnn.NeighborFunction(finish='int a = 1;'); hash(f)\n"
+    code += "sys.stdout.buffer.write(pickle.dumps(f))"
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=environment)
+        found, here = pickle.loads(done.stdout), clfrnn.NeighborFunction(finish="int a = 1;")
+        assert found == here
+        assert hash(found) == hash(here)
+        assert walk_function(found) == walk_function(here)
+        assert hash(walk_function(found)) == hash(walk_function(here))

@@ -154,6 +154,11 @@ def test_a_preamble_synchronises_nothing(word):
         "// return; goto out; barrier(0);",
         "/* return\n goto */",
         "// two lines \\\n return;",
+        "int a \\\n = 3; \\",
+        "#define LONG(x) \\\n ((x) + \\\n 1) // one\nint a = LONG(3);",
+        "#define TEXT(x) #x\nint a = 1 < 2 ? 3 : 4; a %= 2;",
+        "if (i) a();" + 2000 * "\nelse if (j) b();",
+        "int a = 1;" + 20_000 * "\n++a;",
         'constant char *text = "return; goto"; char c = \'"\'; int returned = 0;',
         "int a = d2 > 0 ? i : j;",
         "int a = d2 > 0 ? i ? 1 : 2 : j ? 3 : 4;",
@@ -199,6 +204,69 @@ def test_functions_in_the_preamble_may_return():
 @pytest.mark.parametrize("piece", ["preamble", "state", "per_neighbor", "finish"])
 def test_what_would_swallow_the_code_around_it_is_refused(piece, code, found):
     refuse(rf"^{piece}: {found}; each piece stands for itself: close in it what it opens$", **{piece: code})
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("int a; ret\\\nurn;", "line 1: a backslash at its end, which joins what stands on both sides"),
+        ("int a;\nret\\\r\n\\\nurn;", "line 2: a backslash"),
+        ("#define STOP ret\\\nurn\n", "line 1: a backslash"),
+        ("{ /\\\n/ }\n}", "line 1: a backslash"),
+        ("/\\\n* { */", "line 1: a backslash"),
+        ("int a; // one \\ \t", "line 1: a backslash"),
+        ("int a;\n// one \\ \nint b;", "line 2: a backslash"),
+        ("int a; // what??/\nreturn;", r"line 1: the trigraph '\?\?/'; write the character that it stands for"),
+        ("\n%:define STOP return", "line 2: the digraph '%:'; write the character that it stands for"),
+        ("if (i) <% a(); %>", "line 1: the digraph '<%'"),
+        ("#define PASTE(a, b) a ## b", "line 1: ##, which pastes words together; write the whole word"),
+        ("#define PASTE(a, b) a \\\n##b\n", "line 2: ##, which"),
+        ("int a = " + 300 * "(" + "1" + 300 * ")" + ";", "line 1: brackets nested more than 200 deep; split the code"),
+        (2000 * "{" + 2000 * "}", "line 1: brackets nested more than 200 deep; split the code into functions"),
+    ],
+)
+@pytest.mark.parametrize("piece", ["preamble", "state", "per_neighbor", "finish"])
+def test_what_compilers_read_otherwise_is_refused(piece, code, found):
+    refuse(rf"^{piece}: {found}", **{piece: code})
+
+
+BOMB = "\n".join(["#define B0 x x x x x x x x", *(f"#define B{k} " + 8 * f"B{k - 1} " for k in range(1, 12))])
+EMPTY = BOMB.replace("x x x x x x x x", "")
+CHAIN = "\n".join(["#define C0 1", *(f"#define C{k} C{k - 1}" for k in range(1, 3000))])
+
+
+@pytest.mark.parametrize(
+    ("preamble", "code", "found"),
+    [
+        ("", "\n" + 2000 * "if (i) ", "line 2: statements nested more than 100 deep; split the code into functions"),
+        ("", 2000 * "for (;;) ", "line 1: statements nested more than 100 deep"),
+        (BOMB, "\nB11;", "line 2: the macro B11, which expands to more than 20,000 tokens; split the code"),
+        (EMPTY, "B11;", "line 1: the macro B11, which expands to more than 20,000 tokens"),
+        (BOMB.replace("x x", "(x) x"), "B11(1);", "line 1: the macro B11, which expands to more than 20,000 tokens"),
+        ("", BOMB + "\nB11;", "line 13: the macro B11, which"),
+        (CHAIN, "C2999;", "line 1: the macro C2999, which expands to more than 100 macros in turn; split"),
+        ("#define COLON :", "here COLON ;", "line 1: the label here; "),
+        ("", "#define LABEL here: ;\nLABEL", "line 2: the label here; "),
+        ("", "#define LABEL (0); here: ;\na = LABEL", "line 2: the label here; "),
+        ("", "#define LABEL(x) x: ;\nLABEL(here)", "line 2: the label x; "),
+        ("#define SAME(x) x", "SAME(here: ;)", "line 1: the label here; "),
+    ],
+)
+@pytest.mark.parametrize("piece", ["state", "per_neighbor", "finish"])
+def test_what_macros_and_nests_make_of_it_is_refused(piece, preamble, code, found):
+    refuse(rf"^{piece}: {found}", preamble=preamble, **{piece: code})
+
+
+def test_bombs_in_preambles_are_refused():
+    refuse("^preamble: line 13: the macro B11, which expands to", preamble=BOMB + "\nvoid f(void) { B11; }")
+    with pytest.raises(clfrnn.InvalidInputError, match="^expression: line 1: the macro B11, which expands to"):
+        clfrnn.Condition("B11 > 0", BOMB)
+    with pytest.raises(clfrnn.InvalidInputError, match="^expression: line 2: brackets nested more than 200 deep"):
+        clfrnn.Condition("\n" + 300 * "(" + "1" + 300 * ")")
+    with pytest.raises(clfrnn.InvalidInputError, match=r"^expression: line 1: '=' assigns \(by way of the macro EQ\)"):
+        clfrnn.Condition("d2 EQ 1", "#define EQ =")
+    with pytest.raises(clfrnn.InvalidInputError, match="^preamble: line 1: ##, which pastes"):
+        clfrnn.Condition("1", "#define PASTE(a, b) a ## b")
 
 
 @pytest.mark.parametrize("piece", ["preamble", "arguments", "state", "per_neighbor", "finish"])

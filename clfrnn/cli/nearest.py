@@ -12,6 +12,7 @@ from .progress import progress
 
 if TYPE_CHECKING:
     from ..results import Nearest
+    from ..runtime.session import Session
 
 __all__ = ["check_nearest", "find_nearest"]
 
@@ -34,19 +35,17 @@ def check_nearest(given: dict[str, Any]) -> None:
             )
 
 
-def find_nearest(cloud: Any, sources: Any, given: dict[str, Any]) -> dict[str, Any]:
+def find_nearest(cloud: Any, sources: Any, given: dict[str, Any], session: Session) -> dict[str, Any]:
     """Find the k nearest of each query, print a summary, and return the arrays of the result on the host.
 
     Parameters
     ----------
     cloud, sources : the points, and the queries or None
     given : the options of the command line, and the `domain` that they name
+    session : where to search
     """
-    from ..inputs.sessions import default_session
     from ..k_nearest import nearest
-    from ..runtime.session import Session
 
-    session = default_session() if given["device"] is None else Session(given["device"])
     options = {name: given[name] for name in ("radius", "method", "include_self", "vectors")} | given["domain"]
     queries = cloud if sources is None else sources
     _check_memory(len(queries), cloud, given, copies=1 if session.profile.kind == "gpu" else 2)

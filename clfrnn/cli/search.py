@@ -15,11 +15,13 @@ from .domain import CellNumbers, read_domain
 from .input import naming_files
 from .input import read_input as _read
 from .nearest import check_nearest, find_nearest
+from .progress import opened
 from .progress import progress as _progress
 from .readers.contents import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from ..index import Index
+    from ..runtime.session import Session
 
 __all__ = ["search"]
 
@@ -89,11 +91,12 @@ def search(points: Path, *, output: Path | None, plot: Path | None, **given: Any
     _check(points, output, plot, given)
     cloud, sources = _read(points, given)
     given["domain"] = read_domain(points, cloud.shape[1] if cloud.ndim == 2 else 0, given)
-    with naming_files(points, given["queries"]):
+    with naming_files(points, given["queries"]), opened(given["device"]) as session:
         if given["k"] is None:
-            counts, arrays = _find_all(cloud, sources, given, listed=output is not None and not given["count"])
+            listed = output is not None and not given["count"]
+            counts, arrays = _find_all(cloud, sources, given, session, listed=listed)
         else:
-            arrays = find_nearest(cloud, sources, given)
+            arrays = find_nearest(cloud, sources, given, session)
     if output is not None:
         _write(output, arrays)
     if plot is not None:
@@ -137,10 +140,12 @@ def _check(points: Path, output: Path | None, plot: Path | None, given: dict[str
         raise click.UsageError(f"--{listed[0]}: is of a list, which goes to a file; name one, as in -o neighbors.npz")
 
 
-def _find_all(cloud: Any, sources: Any, given: dict[str, Any], *, listed: bool) -> tuple[Any, dict[str, Any]]:
+def _find_all(
+    cloud: Any, sources: Any, given: dict[str, Any], session: Session, *, listed: bool
+) -> tuple[Any, dict[str, Any]]:
     """Find every neighbor, print a summary, and return the counts and the arrays to write."""
     started = time.perf_counter()
-    index = _build(cloud, given)
+    index = _build(cloud, given, session)
     built = time.perf_counter()
     counts = _count(index, sources, given)
     arrays = _list(index, sources, counts, given) if listed else {"counts": counts}
@@ -148,11 +153,9 @@ def _find_all(cloud: Any, sources: Any, given: dict[str, Any], *, listed: bool) 
     return counts, arrays
 
 
-def _build(cloud: Any, given: dict[str, Any]) -> Index:
+def _build(cloud: Any, given: dict[str, Any], session: Session) -> Index:
     from ..api import build_index
-    from ..runtime.session import Session
 
-    session = None if given["device"] is None else Session(given["device"])
     return build_index(cloud, given["radius"], method=given["method"], session=session, **given["domain"])
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from types import FunctionType
 from typing import Any, Protocol, TypeVar
+
+from .keywords import keywords_of, unexpected
 
 __all__ = ["HasLock", "LockedIterator", "locked", "queue_lock"]
 
@@ -37,19 +40,30 @@ class HasLock(Protocol):
 
 
 def locked(owner: Class) -> Class:
-    """Make every public method of a class hold the lock of ``self.session``; properties take it themselves."""
+    """Make every public method of a class hold the lock of ``self.session``; properties take it themselves.
+
+    A keyword that the method does not have is answered with the nearest one that it has.
+    """
     for name, member in list(vars(owner).items()):
         if not name.startswith("_") and isinstance(member, FunctionType):
             setattr(owner, name, _under_lock(member))
     return owner
 
 
-def _under_lock(method: Callable[..., Any]) -> Callable[..., Any]:
+def _under_lock(method: FunctionType) -> Callable[..., Any]:
+    known, takes_any = keywords_of(method), bool(method.__code__.co_flags & inspect.CO_VARKEYWORDS)
+
     # The lock is one of C, and `with` stands in plain view: an interrupt never falls between taking it and the block.
     @functools.wraps(method)
     def under_lock(self: Any, /, *given: Any, **named: Any) -> Any:
         with self.session.lock:
-            return method(self, *given, **named)
+            try:
+                return method(self, *given, **named)
+            except TypeError:  # looked into where something is wrong, so that right calls do not take longer
+                if takes_any or known.issuperset(named):
+                    raise
+                message = unexpected(f"index.{method.__name__}", named.keys() - known, known)
+        raise TypeError(message)
 
     return under_lock
 

@@ -12,8 +12,10 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
+from ..arrays import is_masked
 from ..errors import ArgumentError
-from ..functions import Argument, WalkFunction
+from ..functions import CALL_KEYWORDS, Argument, WalkFunction
+from ..host.keywords import hint
 from ..planning.configs import LANES, vector_length
 from ..runtime.session import Session
 from .arrays import await_queue, check_context
@@ -72,9 +74,10 @@ def bind(
     """
     declared = {argument.name: argument for argument in function.parsed_arguments}
     if unknown := sorted(given.keys() - declared.keys()):
-        takes = _listed(declared)
+        found = hint(unknown[0], declared.keys() | CALL_KEYWORDS)
         raise ArgumentError(
-            f"{_listed(unknown)}: not declared by the function, which takes {takes}; rename or declare it"
+            f"{_listed(unknown)}: not declared by the function, which takes {_listed(declared)}; "
+            f"{found or 'rename or declare it'}"
         )
     if missing := [name for name in declared if name not in given]:
         raise ArgumentError(f"{_listed(missing)}: declared by the function and not given; pass {missing[0]}=...")
@@ -163,6 +166,8 @@ def _buffer(session: Session, argument: Argument, given: Any, kind: _Kind | None
             "pass pyopencl.array.to_device(index.session.queue, array)"
         )
     _check_elements(name, declared, given, kind)
+    if is_masked(given):
+        raise ArgumentError(f"{name}: expected plain numbers for {declared}, got a masked array; fill it first")
     if isinstance(given, np.ndarray):
         return session.upload(np.ascontiguousarray(given), purpose=f"the argument {name}").base_data
     check_context(session, given, name)

@@ -20,6 +20,7 @@ from ..runtime.session import Session
 __all__ = [
     "await_queue",
     "check_context",
+    "common_real",
     "fetch",
     "lies_ready",
     "own_copy",
@@ -130,20 +131,39 @@ def take_points(
     requires that dtype. `find_box` enqueues the search for the bounding box of rows, in place of :func:`bounding_box`.
     """
     if not is_device_array(value):
-        host = host_points(value, name)
+        host = host_points(value, name, real=real, fp64=session.profile.fp64)
         host = host.astype(_wanted(session, host.dtype, real, name, exact=exact), copy=False)
         check_finite(host, name)
         return session.upload(host, purpose=f"the {name}"), None, host
     check_context(session, value, name)
     check_shape(value, name)
-    wanted = value.dtype if value.dtype in REAL_OF else host_points(fetch(session, value), name).dtype
-    wanted = _wanted(session, wanted, real, name, exact=exact)
+    if value.dtype not in REAL_OF:
+        return take_points(session, fetch(session, value), name, real=real, exact=exact)
+    wanted = _wanted(session, value.dtype, real, name, exact=exact)
     if wanted != value.dtype:
-        host = host_points(fetch(session, value), name).astype(wanted, copy=False)
+        host = fetch(session, value).astype(wanted)
         check_finite(host, name)
         return session.upload(host, purpose=f"the {name}"), None, host
     array = own_copy(session, value)
     return array, bounding_box(session, array) if find_box is None else find_box(array), None
+
+
+def common_real(session: Session, points: Any, queries: Any) -> np.dtype[Any] | None:
+    """float64 where arrays of points are narrower than arrays of queries, to be searched in it; else None.
+
+    Lists of queries take the points' dtype.
+    """
+    if queries is None or queries is points or isinstance(queries, (list, tuple)) or isinstance(points, (list, tuple)):
+        return None
+    try:
+        given = [each.dtype if is_device_array(each) else np.asarray(each).dtype for each in (points, queries)]
+    except (ValueError, TypeError, RuntimeError):
+        return None  # refused where they are taken
+    if given[0] != np.float32 or given[1].kind not in "fiu" or np.result_type(*given) != np.float64:
+        return None
+    if given[1].kind != "f" and not session.profile.fp64:
+        return None
+    return _wanted(session, np.dtype(np.float64), None, "queries", exact=False)
 
 
 def _wanted(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import REAL_OF
+from ..arrays import REAL_OF, is_masked
 from ..domain.cells import padded_radius
 from ..domain.period import PeriodicBox
 from ..errors import InvalidInputError
@@ -101,7 +101,7 @@ def _flags(periodic: Any, dim: int) -> tuple[bool, ...]:
 def _corners(box: Any, dim: int) -> np.ndarray[Any, Any]:
     """Return lengths as one row, or the low and the high corner as two rows."""
     try:
-        corners = np.asarray(box, dtype=np.float64)
+        corners = np.zeros(0) if is_masked(box) else np.asarray(box, dtype=np.float64)
     except (ValueError, TypeError):
         corners = np.zeros(0)
     hint = "pass one number for each axis of the points"

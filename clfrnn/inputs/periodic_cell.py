@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import REAL_OF
+from ..arrays import REAL_OF, is_masked
 from ..domain.lattice import PeriodicCell, periodic_cell
 from ..domain.period import PeriodicBox
 from ..errors import InvalidInputError
@@ -26,7 +26,7 @@ def check_cell(cell: Any, flags: tuple[bool, ...], dim: int, dtype: np.dtype[Any
     Vectors along the axes give a rectangular box.
     """
     try:
-        vectors = np.asarray(cell, dtype=np.float64)
+        vectors = np.zeros(0) if is_masked(cell) else np.asarray(cell, dtype=np.float64)
     except (ValueError, TypeError):
         vectors = np.zeros(0)
     if dim not in _DIMS:

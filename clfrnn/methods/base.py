@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import pyopencl.array as cla
 
+from ..inputs.argument_types import MethodName
 from ..inputs.deferred_checks import DeferredChecks
 from ..planning.configs import KernelConfig
 from ..planning.problem import Problem
@@ -29,7 +30,7 @@ class MethodPlan(Protocol):
 class Method(Protocol):
     """A method of searching; tests and the command line know it by its name."""
 
-    name: str
+    name: MethodName
     #: the stem of the template that holds its walk
     stem: str
     dims: frozenset[int]

@@ -10,6 +10,7 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..functions import WalkFunction
+from ..inputs.argument_types import MethodName
 from ..inputs.deferred_checks import DeferredChecks
 from ..planning.configs import TileConfig, VisitVariant
 from ..planning.problem import Problem
@@ -35,7 +36,7 @@ class BruteForcePlan:
 class BruteForce:
     """The method: every query tests every point."""
 
-    name = "brute_force"
+    name: MethodName = "brute_force"
     stem = "brute_force"
     dims = frozenset(range(1, 13))
     options: frozenset[str] = frozenset()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import operator
+import os
 import threading
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +28,9 @@ __all__ = ["Kernel", "Part", "ProgramCache"]
 
 #: Option that switches warnings off, whose number some drivers write to the terminal. Errors are reported.
 _WARNINGS = "-w"
+
+#: Variable of pyopencl by which people request what compilers have to say; warnings are then left on.
+_OUTPUT = "PYOPENCL_COMPILER_OUTPUT"
 
 #: Held while a program is compiled: which warnings are shown is a setting of the whole process.
 _compiling = threading.Lock()
@@ -142,6 +148,8 @@ class ProgramCache:
         self._profile = profile
         self._kernels: dict[str, dict[str, Kernel]] = {}
         self.compiled = self.forgotten = 0
+        #: makes a context that is entered while a driver builds a program: see :meth:`around_builds`
+        self._around: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext
 
     def build_to_fit(self, *parts: Part) -> list[tuple[dict[str, Kernel], Any]]:
         """Compile all parts as one program, and return the kernels of each part by name with the final config.
@@ -156,6 +164,15 @@ class ProgramCache:
             if all(after.config == before.config for after, before in zip(fitted, parts, strict=True)):
                 return [(part.of(kernels), part.config) for part in parts]
             parts = tuple(fitted)
+
+    @contextlib.contextmanager
+    def around_builds(self, context: Callable[[], AbstractContextManager[object]]) -> Iterator[None]:
+        """Enter ``context()`` for as long as the driver builds a program, or loads it from its files."""
+        outer, self._around = self._around, context
+        try:
+            yield
+        finally:
+            self._around = outer
 
     def forget(self, kernels: Iterable[Kernel]) -> None:
         """Forget the programs that these kernels belong to."""
@@ -190,9 +207,10 @@ class ProgramCache:
 
     def _compile(self, source: str, config: KernelConfig) -> dict[str, Kernel]:
         check_memory_to_compile()
-        options = [_WARNINGS, *self._profile.build_options, *config.options(self._profile)]
-        with _compiling, warnings.catch_warnings():
-            warnings.simplefilter("ignore", cl.CompilerWarning)
+        shown = os.environ.get(_OUTPUT, "0") not in ("", "0")
+        options = [*([] if shown else [_WARNINGS]), *self._profile.build_options, *config.options(self._profile)]
+        with _compiling, self._around(), warnings.catch_warnings():
+            warnings.simplefilter("always" if shown else "ignore", cl.CompilerWarning)
             # pyopencl 2026.1.4 fails with a KeyError where it cannot store a program, and later ones warn.
             warnings.filterwarnings("error", "PyOpenCL compiler caching failed")
             program = self._built(source, options)

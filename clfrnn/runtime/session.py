@@ -17,6 +17,7 @@ import pyopencl.array as cla
 
 from ..errors import InvalidInputError
 from ..functions import WalkFunction, is_held
+from ..host.keywords import checks_keywords
 from ..host.process import check_process
 from ..host.turns import queue_lock
 from ..planning.configs import KernelConfig, VisitVariant
@@ -60,6 +61,7 @@ class Selection(NamedTuple):
         return only_kernels(source, self.names) if self.names else source
 
 
+@checks_keywords
 class Session(Launcher, Memory):
     """One device at work. All modules below :mod:`clfrnn.api` get their session as an argument.
 

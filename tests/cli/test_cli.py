@@ -17,6 +17,7 @@ from clfrnn.methods import METHODS
 from clfrnn.runtime import rendering
 from clfrnn.runtime import session as session_module
 from clfrnn.runtime.device import find_device, list_devices
+from clfrnn.verify.questions import questions
 
 POINTS = clouds.uniform(500, 3, seed=1)
 EXPECTED = reference.neighbors(POINTS, 0.1)
@@ -151,7 +152,7 @@ def few_cases(monkeypatch):
     plain = {name: method.variations[0] for name, method in METHODS.items()}
 
     def some(*arguments, **options):
-        cases = every(*arguments, **options)
+        cases = every(*arguments, **{**options, "quick": False})
         return [each for each in cases if (each.dim, each.dtype.itemsize, each.options) == (3, 4, plain[each.method])]
 
     monkeypatch.setattr(verify, "cases", some)
@@ -164,6 +165,55 @@ def test_every_way_is_verified(profile):
     for method in METHODS.values():
         assert {dim for name, dim, _ in found if name == method.name} == set(method.dims)
     assert ("strips", 3, "float64") in found or not profile.fp64
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_quick_cases_are_few_of_every_method(profile, seed):
+    found = list(verify.cases(profile, seed=seed, points=50, quick=True))
+
+    assert len(found) <= 14
+    assert all(case.quick for case in found)
+    for method in METHODS.values():
+        own = [case for case in found if case.method == method.name]
+        assert [case for case in own if case.options in method.variations] == own
+        assert all(options in [case.options for case in own] for options in method.variations)
+        assert {case.dim for case in own} == {2, 3}
+        assert len({case.dtype for case in own}) == (2 if profile.fp64 else 1)
+
+
+def test_questions_of_a_case(session):
+    """A quick case draws one of each kind; cells are not rectangular; the reference is computed once."""
+    facts = {"method": "brute_force", "options": {}, "dim": 3, "dtype": np.dtype(np.float32), "points": 40}
+    drawn, whole = set(), {each.name: each for each in questions(session, verify.Case(**facts, seed=3))}
+    for seed in range(30):
+        quick = {each.name for each in questions(session, verify.Case(**facts, seed=seed, quick=True))}
+        assert quick < whole.keys()
+        assert sum("box" in name or "cell" in name for name in quick) in (1, 2)
+        drawn |= quick
+
+    assert drawn == whole.keys()
+    cell = whole["a cell"].domain["cell"]
+    assert np.count_nonzero(cell) == 9
+    assert whole["a cell"].expected is whole["a cell"].expected
+    assert len(whole["a condition in a cell"].expected.indices) < len(whole["a cell"].expected.indices)
+    assert all(len(each.expected.indices) for each in whole.values())
+
+
+def test_verify_prints_a_method_when_it_is_through(monkeypatch):
+    events = []
+
+    def compare(session, case):
+        events.append(case.method)
+        return verify.Outcome(case=case, pairs=1, differences=[])
+
+    monkeypatch.setattr(verify, "run_case", compare)
+    monkeypatch.setattr(cli.click, "echo", lambda text, **_: events.append(text))
+    status, _ = run("verify", "--device", "0", "--seed", 7)
+
+    assert status == 0
+    assert events[0] == "seed 7, clouds of 600 points, --quick"
+    lines = [re.sub(r"\s+", " ", line) for line in events[2:]]
+    assert lines[:4] == ["brute_force"] * 2 + [" brute_force 2 cases, 2 pairs exact", "uniform_grid"]
 
 
 @pytest.mark.core
@@ -199,7 +249,7 @@ def test_verify_notices_a_window_that_is_too_narrow(place, narrowed, subnormals,
     for other in set(METHODS) - {"brute_force", "uniform_grid", "strips"}:
         monkeypatch.delitem(METHODS, other)  # the broken template is not theirs
 
-    status, printed = run("verify", "--device", place, "--points", 250, "--seed", 1)
+    status, printed = run("verify", "--device", place, "--points", 250, "--seed", 0)
 
     assert status == 1, printed
     assert "pairs missing, 0 too many; query" in printed

@@ -1,5 +1,6 @@
 """The public calls: what they accept, what they refuse, and what they say then."""
 
+import contextlib
 import math
 import threading
 
@@ -7,7 +8,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from conftest import assert_counts, before_allocations, truth
+from conftest import assert_counts, assert_same, before_allocations, own_session, truth
 
 import clfrnn
 from clfrnn import clouds
@@ -44,15 +45,42 @@ def test_layouts(session, convert):
     assert indices(clfrnn.search(convert(POINTS), RADIUS, session=session, sort="index")) == EXPECTED.indices.tolist()
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.float16])
-def test_small_numbers_become_float32(session, dtype):
-    points = np.random.default_rng(2).integers(0, 12, (200, 3)).astype(dtype)
-    expected = truth(points.astype(np.float32), 2)
+def test_half_precision_becomes_float32(session):
+    points = np.random.default_rng(2).integers(0, 12, (200, 3)).astype(np.float16)
 
     found = clfrnn.search(points, 2, session=session, sort="index")
 
     assert found.dtype == np.float32
-    assert indices(found) == expected.indices.tolist()
+    assert indices(found) == truth(points.astype(np.float32), 2).indices.tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64])
+@pytest.mark.parametrize("where", ["host", "device"])
+def test_integers_become_float64(session, dtype, where):
+    """Or float32 where the device has no other, with a warning, as squares are rounded there."""
+    real = np.float64 if session.profile.fp64 else np.float32
+    points = np.random.default_rng(2).integers(0, 12, (200, 3)).astype(dtype)
+    given = points if where == "host" else cla.to_device(session.queue, points)
+
+    with contextlib.nullcontext() if session.profile.fp64 else pytest.warns(clfrnn.PrecisionWarning, match="points: "):
+        found = clfrnn.search(given, math.sqrt(2), session=session, sort="index")
+
+    assert found.dtype == real
+    assert indices(found) == truth(points.astype(real), math.sqrt(2)).indices.tolist()
+
+
+def test_integers_without_float64(session):
+    session = own_session(session, fp64=False)
+    with pytest.warns(clfrnn.PrecisionWarning, match=r"points: integers are searched in float32.*astype") as heard:
+        found = clfrnn.search([[0, 0], [3, 4]], 5, session=session)
+
+    assert len(heard) == 1
+    assert (found.dtype, found.num_pairs) == (np.float32, 2)
+    with (
+        pytest.raises(clfrnn.InvalidInputError, match=r"points: expected integers up to 2\*\*24.*got 16777217"),
+        pytest.warns(clfrnn.PrecisionWarning),
+    ):
+        clfrnn.search(np.array([[0, 2**24 + 1]]), 5, session=session)
 
 
 def test_nested_sequences(session):
@@ -62,17 +90,35 @@ def test_nested_sequences(session):
 
     assert found.dtype == np.float64
     assert [row.tolist() for row in found] == [[1], [0]]
-    assert clfrnn.search([[0, 0], [3, 4]], 5, session=session).dtype == np.float32
+    assert clfrnn.search([[0, 0], [3, 4]], 5, session=session).dtype == np.float64
 
 
-def test_queries_are_widened_never_narrowed(session):
-    queries = POINTS[:20].astype(np.float64)
+@pytest.mark.parametrize("where", ["host", "device"])
+def test_wider_queries_are_searched_in_their_dtype(session, where):
+    """By a search; an index stays in its own dtype, and refuses them. Lists take the points' dtype."""
+    index = clfrnn.build_index(POINTS, RADIUS, session=session)
+    wide = POINTS[:20].astype(np.float64) + 1e-12
+    given = wide if where == "host" or not session.profile.fp64 else cla.to_device(session.queue, wide)
+    points = POINTS if where == "host" else cla.to_device(session.queue, POINTS)
     with pytest.raises(clfrnn.InvalidInputError, match=r"queries: expected float32.*got float64.*astype"):
-        clfrnn.search(POINTS, RADIUS, queries=queries, session=session)
-    if session.profile.fp64:
-        points = POINTS.astype(np.float64)
-        found = clfrnn.search(points, RADIUS, queries=POINTS[:20], session=session, sort="index")
-        assert indices(found) == truth(points, RADIUS, queries=queries).indices.tolist()
+        index.query(given)
+    listed = index.query(wide.tolist(), sort="index")
+    assert indices(listed) == truth(POINTS, RADIUS, queries=wide.astype(np.float32)).indices.tolist()
+    whole = np.zeros((2, 3), np.int64)
+    assert indices(index.query(whole, sort="index")) == truth(POINTS, RADIUS, queries=whole).indices.tolist()
+    if not session.profile.fp64:
+        with pytest.raises(clfrnn.InvalidInputError, match="queries: float64 was given, but .* has no fp64"):
+            clfrnn.search(points, RADIUS, queries=given, session=session)
+        return
+    for queries in (given, whole):
+        found = clfrnn.search(points, RADIUS, queries=queries, session=session, sort="index", distances=True)
+        near = clfrnn.nearest(points, 3, queries=queries, session=session)
+        expected = truth(POINTS.astype(np.float64), RADIUS, queries=wide if queries is given else whole)
+        assert found.dtype == near.distances.dtype == np.float64
+        assert_same(found, expected)
+    found = clfrnn.search(POINTS.astype(np.float64), RADIUS, queries=POINTS[:20], session=session, sort="index")
+    assert indices(found) == truth(POINTS.astype(np.float64), RADIUS, queries=POINTS[:20]).indices.tolist()
+    assert clfrnn.search(points, RADIUS, queries=wide.tolist(), session=session).dtype == np.float32
 
 
 def test_input_is_never_modified(session):
@@ -132,8 +178,9 @@ def test_fortran_and_integer_device_arrays(session):
     integers = np.random.default_rng(4).integers(0, 9, (100, 2)).astype(np.int32)
 
     assert indices(clfrnn.search(fortran, RADIUS, sort="index")) == EXPECTED.indices.tolist()
-    found = clfrnn.search(cla.to_device(session.queue, integers), 1.5, sort="index")
-    assert indices(found) == truth(integers.astype(np.float32), 1.5).indices.tolist()
+    if session.profile.fp64:
+        found = clfrnn.search(cla.to_device(session.queue, integers), 1.5, sort="index")
+        assert indices(found) == truth(integers.astype(np.float64), 1.5).indices.tolist()
 
 
 def test_an_array_of_another_queue_is_waited_for(session):
@@ -186,7 +233,7 @@ def test_an_array_of_another_context_is_refused(session):
         ([[1.0, 2.0], [3.0]], r"points: .*convert"),
         ("cloud.npy", r"points: .*got dtype"),
         (None, r"points: "),
-        (np.array([[0, 2**24 + 1]]), r"points: expected integers up to 2\*\*24.*16777217.*astype"),
+        (np.array([[0, 2**53 + 1]]), r"points: expected integers up to 2\*\*(53|24).*9007199254740993.*astype"),
         (np.array([[0, 2**63]], np.uint64), r"points: expected integers"),
         (np.ma.masked_equal(np.arange(6.0).reshape(2, 3), 4), r"points: .*masked"),
         (np.zeros((4, 13), np.float32), r"points: expected at most 12 coordinates a point, got 13; no method serves"),
@@ -283,6 +330,7 @@ def test_device_queries_that_are_not_finite(session, method):
         (np.timedelta64(1, "s"), "expected a number"),
         ([[1], [1, 2]], "expected a number"),
         ([0.1, None], "expected a number"),
+        (np.ma.masked_less(np.linspace(0, 0.1, 300), 0.05), "expected a number or one per query, got a masked array"),
         (np.full(300, -0.5), r"got -0.5 in row 0"),
         (np.where(np.arange(300) == 5, np.nan, 0.1), r"got nan in row 5"),
         (np.zeros(299), r"shape \(300,\).*got shape \(299,\)"),

@@ -249,6 +249,18 @@ def test_buffers_of_another_dtype(index, const, declared, dtype):
     )
 
 
+def test_masked_arrays_are_not_read_through_their_mask(index):
+    masked = np.ma.masked_greater(np.float32([1, 2, 3, 4]), 2)
+    refuse(
+        index, "^w: expected plain numbers for .*, got a masked array; fill it first", "global const float *w", w=masked
+    )
+    out = zeros(index)
+
+    run(index, "global const float *w, global float *out", "out[i] = w[i];", w=np.ma.array(masked.data), out=out)
+
+    assert np.array_equal(out.get(), masked.data)
+
+
 def test_foreign_byte_order_is_another_dtype(index):
     refuse(index, "^w: expected float32 .* got >f4; convert", "global const float *w", w=np.zeros(4, ">f4"))
 

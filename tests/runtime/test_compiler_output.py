@@ -2,6 +2,7 @@
 
 import re
 import secrets
+import warnings
 
 import numpy as np
 import pyopencl as cl
@@ -56,3 +57,19 @@ def test_nothing_is_printed_of_code_that_compilers_warn_of(session, function, ca
     printed = capfd.readouterr()
     assert not printed.out
     assert not re.search("generated|precedence", printed.err), "Mesa writes of its own"
+
+
+def test_what_compilers_say_is_shown_on_request(session, function, monkeypatch):
+    monkeypatch.setattr(program, "_WARNINGS", "-w")
+    monkeypatch.setenv("PYOPENCL_COMPILER_OUTPUT", "1")
+    text = f"kernel void f(int i, int j, int count) {{ {function.per_neighbor} }}"
+    built = cl.Program(session.context, text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cl.CompilerWarning)
+        built.build()
+    if "precedence" not in built.get_build_info(session.device, cl.program_build_info.LOG):
+        pytest.skip("this driver's compiler says nothing")
+    index = clfrnn.build_index(POINTS, 0.2, method="strips", session=session)
+
+    with pytest.warns(cl.CompilerWarning, match="precedence"):
+        index.visit(function, counts=cla.zeros(session.queue, len(POINTS), np.int32))

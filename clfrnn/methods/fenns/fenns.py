@@ -11,6 +11,7 @@ import pyopencl.array as cla
 
 from ...domain.cells import CellGrid, padded_radius
 from ...functions import WalkFunction
+from ...inputs.argument_types import MethodName
 from ...inputs.deferred_checks import DeferredChecks
 from ...inputs.request import QueryRequest
 from ...planning.configs import VisitVariant
@@ -36,7 +37,7 @@ _SHAPE = 5
 class Fenns:
     """The method: points are sorted into coarse cells, and each work-group sorts one of them into fine cells."""
 
-    name = "fenns"
+    name: MethodName = "fenns"
     stem = "fenns/fenns"
     dims = frozenset({2, 3})
     options = frozenset({"coarse_shape"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from ...inputs.argument_types import MethodName
 from ...planning.bucket_sort import fewer_cells
 from ...planning.problem import Problem
 from ...planning.tuning import Tuning
@@ -30,7 +31,7 @@ class StripsStructure(GridStructure):
 class Strips(GridMethod):
     """The method: the points of a row of cells are one run of candidates."""
 
-    name = "strips"
+    name: MethodName = "strips"
     stem = StripsStructure.stem
     structure = StripsStructure
     variations: tuple[dict[str, Any], ...] = (

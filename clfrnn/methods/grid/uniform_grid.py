@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from ...inputs.argument_types import MethodName
 from ...planning.problem import Problem
 from ...planning.tuning import Tuning
 from ...profile import DeviceProfile
@@ -34,7 +35,7 @@ class UniformGridStructure(GridStructure):
 class UniformGrid(GridMethod):
     """The method: cells of side r, or wider ones where points are sparse, or of the side that is asked for."""
 
-    name = "uniform_grid"
+    name: MethodName = "uniform_grid"
     stem = UniformGridStructure.stem
     structure = UniformGridStructure
     variations: tuple[dict[str, Any], ...] = ({}, {"construction": "sort"}, {"bin_width": 0.4})

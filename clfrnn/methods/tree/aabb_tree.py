@@ -11,6 +11,7 @@ import pyopencl.array as cla
 
 from ...first_pass.base import ListFacts
 from ...functions import WalkFunction
+from ...inputs.argument_types import MethodName
 from ...inputs.deferred_checks import DeferredChecks
 from ...inputs.request import QueryRequest
 from ...planning.configs import VisitVariant
@@ -42,7 +43,7 @@ __all__ = ["AabbTree", "TreeStructure"]
 class AabbTree:
     """The method: a balanced tree of bounding boxes over points in the order of a space-filling curve."""
 
-    name = "aabb_tree"
+    name: MethodName = "aabb_tree"
     stem = "tree/aabb_tree"
     dims = frozenset(range(1, 13))
     options = frozenset({"construction", "leaf_size", "rebuild_threshold"})

@@ -1,0 +1,105 @@
+"""Compilation ahead: the programs of searches to come are compiled by searching clouds made for that."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import clouds
+from .api import build_index, check_keywords, check_method, refuse_dim, search
+from .arrays import REAL_OF
+from .errors import InvalidInputError
+from .inputs.argument_types import MethodName, MethodOptions
+from .inputs.sessions import choose_session
+from .runtime.session import Session
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["precompile"]
+
+#: Numbers of points that are placed by different programs: on any device, and more on a GPU.
+_SIZES, _MANY = (40, 100, 1_000, 20_000, 100_000), 1_000_000
+
+#: The same where a search may test all pairs, and for simulators.
+_FEW = (40, 100, 1_000)
+
+#: Mean numbers of neighbors, for which lists are made in different ways.
+_NEIGHBORS = (4, 40)
+
+
+def precompile(
+    *,
+    dim: int = 3,
+    dtype: npt.DTypeLike = np.float32,
+    method: MethodName = "auto",
+    periodic: bool = False,
+    session: Session | None = None,
+    **options: Unpack[MethodOptions],
+) -> None:
+    """Compile what searches of such points need, so that the first one of them need not wait for the compiler.
+
+    Parameters
+    ----------
+    dim : number of coordinates of a point
+    dtype : float32 or float64
+    method, session, **options : as for :func:`search`
+    periodic : whether the searches are in periodic boxes
+
+    Raises
+    ------
+    InvalidInputError
+        The method does not serve `dim`, or the device has no numbers of `dtype`.
+
+    Notes
+    -----
+    Compiled are :func:`search` and queries, without and with distances, counts and updates, for a scalar radius. What
+    else is asked for is compiled at its first use: sorted rows, vectors, foreign queries, conditions, functions. The
+    session holds the programs, and the user's folder of caches, from where other processes load them.
+
+    Cost: seconds of compiling where nothing is stored, else less than a second.
+
+    Examples
+    --------
+    >>> import clfrnn
+    >>> clfrnn.precompile(dim=2)
+    """
+    check_keywords(precompile, method, options)
+    session = choose_session(session)
+    dim, real = _checked(dim, dtype, method, options)
+    box: dict[str, Any] = {"box": (1.0,) * dim} if periodic else {}
+    for n, neighbors in itertools.product(_sizes(session, dim, method), _NEIGHBORS):
+        points = clouds.uniform(n, dim, dtype=real)
+        radius = 0.5 * (neighbors / n) ** (1 / dim)
+        for distances in (False, True):
+            search(points, radius, distances=distances, method=method, session=session, **box, **options)
+            index = build_index(points, radius, method=method, session=session, **box, **options)
+            index.query(distances=distances)
+            index.update(points)
+            index.query(distances=distances)
+        index.count()
+        index.check()
+
+
+def _checked(dim: object, dtype: npt.DTypeLike, method: object, options: Mapping[str, Any]) -> tuple[int, Any]:
+    """`dim` and `dtype`, or an error where there are no such points, or the method does not serve them."""
+    try:
+        real = np.dtype(dtype)
+    except TypeError:
+        real = np.dtype(object)
+    if real not in REAL_OF:
+        raise InvalidInputError(f"dtype: expected float32 or float64, got {dtype!r:.60}; pass points.dtype")
+    if isinstance(dim, bool) or not isinstance(dim, (int, np.integer)) or dim < 1:
+        raise InvalidInputError(f"dim: expected a whole number of at least 1, got {dim!r:.60}; pass points.shape[1]")
+    refuse_dim(check_method(method, options), int(dim), "dim")
+    return int(dim), real
+
+
+def _sizes(session: Session, dim: int, method: str) -> tuple[int, ...]:
+    if session.profile.kind == "other" or dim > 3 or method == "brute_force":
+        return _FEW
+    return (*_SIZES, _MANY) if session.profile.kind == "gpu" else _SIZES

@@ -1,0 +1,82 @@
+"""What type checkers see of the public calls: right ones pass, and wrong ones are reported, without being run."""
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import clfrnn
+
+mypy = pytest.importorskip("mypy.api")
+
+RIGHT = """
+import numpy as np
+import numpy.typing as npt
+import pyopencl.array as cla
+import clfrnn
+
+def degree(points: npt.NDArray[np.float32], r: float) -> npt.NDArray[np.int32]:
+    index = clfrnn.build_index(points, r, method="strips", bin_width=0.5)
+    found = index.query(distances=True, sort="distance").to_host()
+    i, j = found.to_coo()
+    for part in index.query_blocks(max_bytes=1 << 20):
+        print(part.num_pairs, i + j, found[0].tolist(), index.nearest().indices.get())
+    return index.count().get()
+
+points = np.zeros((3, 3), np.float32)
+device = cla.to_device(clfrnn.Session().queue, points)
+index = clfrnn.build_index(device, 0.1, method="aabb_tree", construction="median", leaf_size=3)
+index.update(index.empty((3, 3)))
+index.query(device, radius=device[:, 0], where=clfrnn.Condition("d2 > 0")).num_pairs
+print(index.count(to_host=True).sum())
+clfrnn.search(device, 0.1, queries=points.tolist(), box=(1, 1, 1), periodic=[True, False, 1], to_host=True)
+clfrnn.search([(0, 1), (1, 2.5)], np.float32(0.1), box=np.ones(2), queries=[points[0]], sort=None)
+clfrnn.search(points, points[0], cell=[[1, 0, 0], [0, 1, 0], [0, 0.5, 1]], method="strips", bin_width=1)
+clfrnn.nearest(points, 3, radius=[0.1, 0.2, 0.3], method="fenns", coarse_shape=(3, 3, 3), periodic=False)
+"""
+
+#: calls that are reported, with a part of the report
+WRONG = {
+    'clfrnn.search([[0.0, 1.0]], 1, sort="dist")': "sort",
+    'clfrnn.search([[0.0, 1.0]], 1, metod="strips")': "metod",
+    'clfrnn.search([[0.0, 1.0]], "1")': "Argument 2",
+    'clfrnn.search("abc", 1.0)': "Argument 1",
+    'clfrnn.search([[0.0]], 1.0, method="stripes")': "method",
+    "clfrnn.search([[0.0]], 1.0, distance=True)": "distance",
+    'clfrnn.search([[0.0]], 1.0, periodic="xy")': "periodic",
+    'clfrnn.build_index([[0.0]], 1.0, method="strips", bin_with=1)': "bin_with",
+    'clfrnn.build_index([[0.0]], 1.0, method="strips", construction="fast")': "construction",
+    "clfrnn.build_index([[0.0]], [1.0])": "Argument 2",
+    "clfrnn.build_index([[0.0]], 1.0).update([[0.0]], bxo=1)": "bxo",
+    "clfrnn.build_index([[0.0]], 1.0).count(query=[[0.0]])": "query",
+    "clfrnn.nearest([[0.0]], 3.5)": "Argument 2",
+    "clfrnn.nearest([[0.0]])": "Missing",
+}
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """What mypy says of the right and then of the wrong calls, by line."""
+    folder = tmp_path_factory.mktemp("typed")
+    lines = [*textwrap.dedent(RIGHT).strip().splitlines(), *WRONG]
+    (folder / "user.py").write_text("\n".join(lines) + "\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MYPYPATH", str(Path(clfrnn.__file__).parents[1]))
+        patch.chdir(folder)  # away from the project's own settings
+        given = "--strict", "--config-file=", "--follow-imports=silent", f"--cache-dir={folder / 'cache'}", "user.py"
+        said, failed, _ = mypy.run(list(given))
+    assert not failed, failed
+    found = {}
+    for number, text in re.findall(r"^user\.py:(\d+): error: (.*)$", said, re.MULTILINE):
+        found.setdefault(lines[int(number) - 1], []).append(text)
+    return found
+
+
+def test_right_calls_pass(reports):
+    assert not reports.keys() - WRONG.keys(), reports
+
+
+@pytest.mark.parametrize("call", WRONG)
+def test_wrong_calls_are_reported(reports, call):
+    assert any(WRONG[call] in text for text in reports.get(call, [])), reports.get(call)
