@@ -13,7 +13,7 @@ INVALID, ARGUMENT = clfrnn.InvalidInputError, clfrnn.ArgumentError
 
 #: call -> the error, and parts of its message in their order
 TYPOS = {
-    "search(P, r, distance=True)": (TypeError, "'distance'", "did you mean 'distances'?", "search takes box"),
+    "search(P, r, distance=True)": (TypeError, "'distance'", "did you mean 'distances'?", "search takes batch, box"),
     "search(P, r, include_selfs=True)": (TypeError, "'include_selfs'", "did you mean 'include_self'?"),
     "search(P, r, return_distance=True)": (TypeError, "'return_distance'", "did you mean 'distances'?"),
     "search(P, r, query=P)": (TypeError, "'query'", "did you mean 'queries'?"),
@@ -26,7 +26,7 @@ TYPOS = {
     "search(P, r, k=3)": (TypeError, "'k'", "clfrnn.nearest(points, k)"),
     "search(P, r, p=1)": (TypeError, "'p'", "distances are Euclidean"),
     "search(P, r, workers=-1)": (TypeError, "'workers'", "the device takes all that it has"),
-    "search(P, r, nothing=1)": (TypeError, "'nothing'", "search takes box, cell, distances"),
+    "search(P, r, nothing=1)": (TypeError, "'nothing'", "search takes batch, box, cell, distances"),
     "search(P, r, tohost=1, metod=1)": (TypeError, "'metod', 'tohost'", "did you mean 'method'?"),
     "search(P, r, method='strips', binwidth=1)": (
         TypeError,
@@ -38,9 +38,9 @@ TYPOS = {
     "search(P, r, leaf_size=1)": (TypeError, "'leaf_size'", "'auto' takes no options", "name the method"),
     "search(P, r, method='aabb_tree', leafsize=1)": (TypeError, "'leafsize'", "did you mean 'leaf_size'?"),
     "search(P, r, method='stripes')": (INVALID, "method: expected 'auto' or one of", "got 'stripes'", "mean 'strips'?"),
-    "build_index(P, r, metod='strips')": (TypeError, "'metod'", "did you mean 'method'?", "build_index takes box"),
+    "build_index(P, r, metod='strips')": (TypeError, "'metod'", "did you mean 'method'?", "build_index takes batch, box"),
     "build_index(P, r, cells=1)": (TypeError, "'cells'", "did you mean 'cell'?", "'auto' takes no options"),
-    "nearest(P, 3, distances=True)": (TypeError, "'distances'", "nearest takes box"),
+    "nearest(P, 3, distances=True)": (TypeError, "'distances'", "nearest takes batch, box"),
     "nearest(P, 3, distance_upper_bound=1)": (TypeError, "'distance_upper_bound'", "did you mean 'radius'?"),
     "index.query(distance=True)": (TypeError, "'distance'", "did you mean 'distances'?", "index.query takes distances"),
     "index.query(return_sorted=True)": (TypeError, "'return_sorted'", "did you mean 'sort'?"),
