@@ -29,7 +29,7 @@ _SIZES, _MANY = (40, 100, 1_000, 20_000, 100_000), 1_000_000
 _FEW = (40, 100, 1_000)
 
 #: Mean numbers of neighbors, for which lists are made in different ways.
-_NEIGHBORS = (4, 40)
+_NEIGHBORS = (4, 15, 40)
 
 
 def precompile(
@@ -57,8 +57,8 @@ def precompile(
 
     Notes
     -----
-    Compiled are :func:`search` and queries, without and with distances, counts and updates, for a scalar radius. What
-    else is asked for is compiled at its first use: sorted rows, vectors, foreign queries, conditions, functions. The
+    Compiled are :func:`search` and queries, without and with distances, counts and updates, for a scalar radius, and
+    for numbers of points and neighbors whose programs serve all others on a CPU, and nearly all on a GPU. What else is asked for is compiled at its first use: sorted rows, vectors, foreign queries, conditions, functions. The
     session holds the programs, and the user's folder of caches, from where other processes load them.
 
     Cost: seconds of compiling where nothing is stored, else less than a second.

@@ -9,7 +9,7 @@ from .configs import REAL_SIZE, PointConfig, TileConfig, WalkConfig
 from .groups import group_size, square_root
 from .tuning import Tuning
 
-__all__ = ["ImagesConfig", "SystemsConfig", "plan_images", "plan_systems", "plan_tile", "plan_walk"]
+__all__ = ["ImagesConfig", "plan_images", "plan_systems", "plan_tile", "plan_walk"]
 
 
 def plan_tile(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str) -> TileConfig:
@@ -85,16 +85,9 @@ def plan_images(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, 
     return ImagesConfig(work_group_size=1, dim=dim, real=real, periodic=periodic, placing_group=placing)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class SystemsConfig(PointConfig):
-    """Bounding and placing the points of many systems."""
-
-    periodic: str = "systems"
-
-
-def plan_systems(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str) -> SystemsConfig:
+def plan_systems(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str) -> ImagesConfig:
     """Plan groups that bound the points of a system together; half of local memory holds what each work-item found."""
     size = group_size(profile, tuning.primitives.system_group)
     while size > 1 and 4 * dim * size * REAL_SIZE[real] > profile.usable_local_memory:
         size //= 2
-    return SystemsConfig(work_group_size=size, dim=dim, real=real)
+    return ImagesConfig(work_group_size=size, dim=dim, real=real, periodic="systems", placing_group=size)

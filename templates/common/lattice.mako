@@ -92,6 +92,9 @@ ${f"frnn_heights({p}, {numbers})" if skewed else p}
 </%def>
 
 <%def name="begin_query()">
+% if batched:
+    ${table_of("frnn_", "frnn_query_systems[i]") if foreign else choose_table("frnn_", "i")}
+% endif
     // The heights of the query take the part that coordinates have in a box. frnn_padded is the reach with the pad of the
     // query, where it is no point of the index; frnn_pad, by which boxes of coordinates are wider, is all of its pads.
     const real_vec frnn_height = frnn_heights(frnn_q, frnn_images);

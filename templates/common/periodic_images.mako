@@ -43,9 +43,8 @@ ${f"frnn_height{components[k]}" if skewed else f"frnn_q{components[k]}"}
 <%def name="idle_condition()"><%
     """When the whole launch has nothing to do, because points lie in the box or do not; "" where that never happens."""
     compared = {"in_box": "==", "wraps_once": "==", "out_of_box": "!="}.get(images)
-    if batched:  # the same of all systems
-        return f"frnn_tables[((global const int *)frnn_tables)[0] + {7 * dim}] {compared} 0" if compared else ""
-    return f"frnn_images[{7 * dim}] {compared} 0" if compared else ""
+    table = "(frnn_tables + ((global const int *)frnn_tables)[0])" if batched else "frnn_images"  # all systems have the same
+    return f"{table}[{7 * dim}] {compared} 0" if compared else ""
 %></%def>
 
 <%def name="return_if_idle()">
@@ -59,9 +58,6 @@ ${f"frnn_height{components[k]}" if skewed else f"frnn_q{components[k]}"}
 ## Declares for each axis: frnn_reach, the radius of the window with its pad; frnn_inside, the position of the query's
 ## image in the box; frnn_own, the number of the image in which the query lies; and frnn_before and frnn_behind, the
 ## first and the last image that the window meets. frnn_near says whether the query can have neighbors.
-% if batched:
-    ${lattice.table_of("frnn_", "frnn_query_systems[i]") if foreign else lattice.choose_table("frnn_", "i")}
-% endif
 % if skewed:
 ${lattice.begin_query()}
 % endif

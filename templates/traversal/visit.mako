@@ -69,10 +69,7 @@ void frnn_visit(
     const real frnn_radius, const real frnn_reach,
 % endif
 % if foreign:
-    global const real *restrict frnn_queries,
-% if batched:
-    global const int *restrict frnn_query_systems,
-% endif
+    global const real *restrict frnn_queries, ${"global const int *restrict frnn_query_systems," if batched else ""}
 % endif
 ${arguments()}
 % if first_pass:

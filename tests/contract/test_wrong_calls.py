@@ -38,7 +38,12 @@ TYPOS = {
     "search(P, r, leaf_size=1)": (TypeError, "'leaf_size'", "'auto' takes no options", "name the method"),
     "search(P, r, method='aabb_tree', leafsize=1)": (TypeError, "'leafsize'", "did you mean 'leaf_size'?"),
     "search(P, r, method='stripes')": (INVALID, "method: expected 'auto' or one of", "got 'stripes'", "mean 'strips'?"),
-    "build_index(P, r, metod='strips')": (TypeError, "'metod'", "did you mean 'method'?", "build_index takes batch, box"),
+    "build_index(P, r, metod='strips')": (
+        TypeError,
+        "'metod'",
+        "did you mean 'method'?",
+        "build_index takes batch, box",
+    ),
     "build_index(P, r, cells=1)": (TypeError, "'cells'", "did you mean 'cell'?", "'auto' takes no options"),
     "nearest(P, 3, distances=True)": (TypeError, "'distances'", "nearest takes batch, box"),
     "nearest(P, 3, distance_upper_bound=1)": (TypeError, "'distance_upper_bound'", "did you mean 'radius'?"),

@@ -535,5 +535,4 @@ def test_functions_whose_state_nobody_else_sees():
     assert idles(state="float sum = mass[i];", finish="out[i] = sum;")
     assert not idles(state="out[i] = 0;")
     assert not idles(preamble="#define CLEAR out[i] = 0", state="CLEAR;")
-    assert not idles(preamble="#define PASTED(a) o##a[i] = 0", state="PASTED(ut);")
     assert not idles(state='printf("%d", i);')
