@@ -58,8 +58,9 @@ def precompile(
     Notes
     -----
     Compiled are :func:`search` and queries, without and with distances, counts and updates, for a scalar radius, and
-    for numbers of points and neighbors whose programs serve all others on a CPU, and nearly all on a GPU. What else is asked for is compiled at its first use: sorted rows, vectors, foreign queries, conditions, functions. The
-    session holds the programs, and the user's folder of caches, from where other processes load them.
+    for numbers of points and neighbors whose programs serve all others on a CPU, and nearly all on a GPU. What else is
+    used is compiled at its first use: sorted rows, vectors, foreign queries, conditions, functions. The session holds
+    the programs, and the user's folder of caches, from where other processes load them.
 
     Cost: seconds of compiling where nothing is stored, else less than a second.
 
