@@ -7,6 +7,7 @@ import operator
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyopencl.array as cla
 
 from .api import check_method, refuse_dim
@@ -15,7 +16,7 @@ from .conditions import Condition
 from .domain.period import PeriodicBox
 from .domain.systems import Systems
 from .inputs.arrays import common_real, take_points
-from .inputs.batches import QuerySystems, domain_of_points, systems_of
+from .inputs.batches import QuerySystems, domain_of_points, systems_of, take_query_systems
 from .inputs.deferred_checks import DeferredChecks
 from .inputs.periodic_box import survey_in_box
 from .methods import Method, choose_method, is_worth_binning
@@ -88,6 +89,8 @@ class UnboundedSearch:
             pending = bounding_box(session, self.placed)
         self.pending = pending
         self.foreign = queries is not None
+        #: the bounds of foreign queries in each system, once they are known
+        self.around: tuple[Any, ...] = ()
         # Until queries are checked, those without a length count as the points.
         self.many = self.n if queries is None else operator.length_hint(queries, self.n)
 
@@ -97,9 +100,14 @@ class UnboundedSearch:
         """Search, and search again as long as there are queries with fewer than k neighbors."""
         session, step = self.session, self._first_step()
         traversal = Traversal(self._build(step))
-        request = make_request(
-            traversal, queries, radius=None, include_self=include_self, where=where, query_batch=query_batch
-        )
+        asking = None
+        if isinstance(self.box, Systems) and queries is not None:
+            asking = take_query_systems(session, self.box, query_batch, len(queries))
+        radii = self._radii(step, asking and asking.ranks)
+        asked: dict[str, Any] = {"include_self": include_self, "where": where}
+        request = make_request(traversal, queries, radius=radii, query_batch=asking or query_batch, **asked)
+        if isinstance(self.box, Systems) and asking is not None:
+            self.around = self.box.placing.bounds_of_queries(request.queries, asking.ranks)
         systems = systems_of(request, self.box)
         sources = self.points if request.queries is None else request.queries
         found = rows_for(traversal, request.m, self.k, vectors=vectors)
@@ -107,14 +115,13 @@ class UnboundedSearch:
         short = None if step.wider is None else find_short_rows(session, found.indices, sources)
         traversal.checks.settle()
         while short is not None:
-            step = self._wider_step(step, sources, systems)
+            step = self._wider_step(step, sources)
             before, traversal = traversal, Traversal(self._build(step))
             if vectors and holds_images(traversal) and not holds_images(before):
                 measure(before, found, self.points, sources, known=False, systems=systems)
             asking = None if systems is None else self._systems_of_rows(systems, short.rows)
-            again = make_request(
-                traversal, short.positions, radius=None, include_self=True, where=where, query_batch=asking
-            )
+            radii, asked["include_self"] = self._radii(step, asking and asking.ranks), True
+            again = make_request(traversal, short.positions, radius=radii, query_batch=asking, **asked)
             itself = request.queries is None and not include_self
             event = fill_rows(traversal, again, found, again=short, of_points=itself)
             short = None if step.wider is None else find_short_rows(session, found.indices, sources, short)
@@ -127,6 +134,18 @@ class UnboundedSearch:
         """The systems of the queries that fill some rows; conditions know them by the numbers of all queries."""
         ranks = self.session.read(systems)[self.session.read(rows)]
         return QuerySystems(ranks, self.session.upload(ranks, purpose="the systems of queries"), systems)
+
+    def _radii(self, step: _Step, ranks: Any) -> Any:
+        """The radius of each query, where those in small boxes need not reach as far as others; None for one radius.
+
+        `ranks` are the systems of queries, those of the points where it is None.
+        """
+        if not isinstance(self.box, Systems) or not self.box.has_images:
+            return None
+        reaches = np.append(self.box.spanning_reaches(self.k, *self.around), 0.0)
+        if (reaches[:-1] >= step.radius).all():
+            return None
+        return np.minimum(reaches, step.radius)[self.box.ranks if ranks is None else ranks]
 
     def _build(self, step: _Step) -> SearchStructure:
         """The structure for a step."""
@@ -229,13 +248,13 @@ class UnboundedSearch:
     def _step_of_all(self, method: Method, survey: Survey, radius: float | None = None) -> _Step:
         """A search in which no query can miss a neighbor."""
         if radius is None and isinstance(self.box, Systems):
-            span = self._rounded(self.box.spanning_reach(self.k))
+            span = self._rounded(float(self.box.spanning_reaches(self.k).max(initial=0.0)))
             # Foreign queries, whose bounds are not known yet, may lie farther away.
             return _Step(method, self._options(method), span, survey, span if self.foreign else None)
         reach = largest_reach(self.real) if radius is None else radius
         return _Step(method, self._options(method), reach, survey)
 
-    def _wider_step(self, step: _Step, sources: cla.Array, systems: cla.Array | None) -> _Step:
+    def _wider_step(self, step: _Step, sources: cla.Array) -> _Step:
         """The search for the queries that have fewer than k neighbors."""
         if step.wider is not None and step.radius < step.wider and step.method.name in _BY_CELLS:
             # The queries that are left lie where points are few.
@@ -243,9 +262,7 @@ class UnboundedSearch:
             farther = self._rounded(self.session.tuning.nearest.farther * step.radius)
             return step._replace(radius=min(farther, step.wider), survey=survey)
         if isinstance(self.box, Systems):
-            assert systems is not None
-            around = self.box.placing.bounds_of_queries(sources, self.session.read(systems))
-            span = self.box.spanning_reach(self.k, *around)
+            span = float(self.box.spanning_reaches(self.k, *self.around).max(initial=0.0))
             return self._step_of_all(AabbTree(), step.survey, self._rounded(span))
         low, high = step.survey.low, step.survey.high
         if self.box is not None and not all(self.lengths):

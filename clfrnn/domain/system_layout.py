@@ -27,6 +27,9 @@ _MOST_APART = 4.0
 #: Cells of a system for each of its points, and in any case, at most.
 _CELLS_OF_POINT, _LEAST_CELLS = 4, 8
 
+#: Cells on an axis, at most: as many as coordinates of cells have.
+_MOST_ON_AXIS = 2.0**28
+
 #: Factor by which a side that divides a length still divides it after rounding.
 _WHOLE = 1 + 1e-6
 
@@ -176,21 +179,26 @@ def into_slots(systems: Systems, tables: _Numbers, positions: npt.NDArray[Any]) 
 def lay_out_cells(systems: Systems, heights: SystemHeights, sides: tuple[float, ...], reach: float) -> SystemCells:
     """A grid of cells for each system, about of these `sides`, around points of these heights.
 
-    Of a periodic axis a whole number of cells fills a period. A system has at most four cells for each of its points;
-    sides are wider where there would be more.
+    Of a periodic axis a whole number of cells fills a period. A system has at most four cells for each of its points.
+    Where there would be more, an open system has a torus of about two for each point, around which its cells are
+    wrapped; its shape is then negative. A periodic one has wider cells.
     """
     facts, dim, many = systems.facts, systems.dim, len(systems.numbers)
     extents = heights.end - heights.begin
     counts = np.bincount(systems.ranks, minlength=many)
     with np.errstate(over="ignore", invalid="ignore"):
         wanted = np.where(heights.periodic, np.floor(extents / sides * _WHOLE), np.floor(extents / sides) + 1)
-    wanted = np.clip(np.nan_to_num(wanted, nan=1.0), 1, 2.0**28)
+    wanted = np.clip(np.nan_to_num(wanted, nan=1.0), 1, _MOST_ON_AXIS)
     most = np.maximum(_CELLS_OF_POINT * counts, _LEAST_CELLS)
-    while (crowded := wanted.prod(axis=1) > most).any():
+    wrapped = (wanted.prod(axis=1) > most) & ~heights.periodic.any(axis=1)
+    own_sides = np.maximum(extents / _MOST_ON_AXIS, sides)
+    wanted[wrapped] = _torus(wanted[wrapped], counts[wrapped])
+    while (crowded := ~wrapped & (wanted.prod(axis=1) > most)).any():
         wanted[crowded] = np.maximum(1, np.floor(wanted[crowded] / 2))
     shape = wanted.astype(np.int64)
     with np.errstate(divide="ignore"):
-        own_sides = np.where(heights.periodic, extents / shape, np.maximum(extents / shape, sides))
+        divided = np.where(heights.periodic, extents / shape, np.maximum(extents / shape, sides))
+    own_sides = np.where(wrapped[:, None], own_sides, divided)
     inverses = (1 / own_sides.astype(_DTYPE[systems.real])).astype(np.float64)
     tables = np.zeros((many + 1, table_length(dim)))
     table = _Columns(tables[:many], dim)
@@ -205,8 +213,17 @@ def lay_out_cells(systems: Systems, heights: SystemHeights, sides: tuple[float, 
     tables[many:] = tables[:1]
     cells = shape.prod(axis=1)
     shapes = np.ones((many + 1, 4), np.int64)
-    shapes[:many, :dim] = shape
+    shapes[:many, :dim] = np.where(wrapped[:, None], -shape, shape)
     shapes[1:, 3], shapes[0, 3] = np.cumsum(cells), 0
     reaches = reach * table.growth + 1.5 * table.pads
     once = ~heights.periodic | (2 * reaches < 0.99 * facts.lengths)
     return SystemCells(tables, shapes.astype(np.int32), int(cells.sum()) + 1, bool(once.all()))
+
+
+def _torus(extents: _Numbers, counts: npt.NDArray[np.int64]) -> _Numbers:
+    """Powers of two whose product is about twice `counts`, so that each axis wraps about equally often."""
+    shape = np.ones_like(extents)
+    while (few := shape.prod(axis=1) < 2 * counts).any():
+        axis = np.argmax(extents[few] / shape[few], axis=1)
+        shape[np.flatnonzero(few), axis] *= 2
+    return shape

@@ -82,8 +82,8 @@ class Systems(PeriodicBox):
         ]
         return np.array(each)[self.of_system]
 
-    def spanning_reach(self, k: int, low: _Numbers | None = None, high: _Numbers | None = None) -> float:
-        """A radius within which a query sees all points of its system, or more than k images of them.
+    def spanning_reaches(self, k: int, low: _Numbers | None = None, high: _Numbers | None = None) -> _Numbers:
+        """For each system a radius within which a query sees all of its points, or more than k images of them.
 
         `low` and `high` bound the heights of queries in each system.
         """
@@ -99,13 +99,15 @@ class Systems(PeriodicBox):
                 break
             turns[few] = np.maximum(turns[few] + 1, np.floor(0.45 * (k / counts[few]) ** (1 / axes[few])))
         sides = np.where(periodic, (turns[:, None] + 0.5) * self.facts.spans, end - begin)
-        far = np.maximum(np.abs(begin), np.abs(end)).max(initial=0.0)
-        squares = (sides**2).sum(axis=1).max(initial=0.0)
-        return float(_PAD * math.sqrt(squares) + 64 * EPSILON[self.real] * math.sqrt(self.dim) * far)
+        far = np.maximum(np.abs(begin), np.abs(end)).max(axis=1, initial=0.0)
+        with np.errstate(over="ignore"):
+            longest = _PAD * np.sqrt((sides**2).sum(axis=1))
+        found: _Numbers = longest + 64 * EPSILON[self.real] * math.sqrt(self.dim) * far
+        return found
 
     def describe(self) -> str:
         """How many systems there are, and whether they repeat, in words."""
-        each = f"systems: {len(self.numbers):,}, each in a slot of its own"
+        each = f"systems: {len(self.numbers):,}"
         repeating = sum(self.domains[k] is not None for k in self.of_system.tolist())
         return f"{each}, {repeating:,} of them periodic" if repeating else each
 

@@ -77,21 +77,18 @@ def make_systems(
     dim: int,
     dtype: np.dtype[Any],
     radius: float,
-    query_batch: Any = None,
 ) -> Systems | None:
     """The systems of `n` points, with the domain of each, on the device; None without points."""
     of_points = take_systems(session, batch, "batch", n)
     numbers, ranks = _ranked(of_points)
     if not n:
         return None
-    others = numbers
-    if query_batch is not None and not is_device_array(query_batch):
-        others = np.union1d(numbers, np.asarray(query_batch).ravel())
-    domains, of_system = _domains(domain, numbers, others, dim, dtype)
-    counts = np.bincount(ranks)
-    for number, each in enumerate(domains):
+    domains, of_system = _domains(domain, numbers, dim, dtype)
+    most = np.zeros(len(domains), np.int64)
+    np.maximum.at(most, of_system, np.bincount(ranks))
+    for each, points in zip(domains, most.tolist(), strict=True):
         if each is not None:
-            check_images(each, radius, int(counts[of_system == number].max()), REAL_OF[dtype])
+            check_images(each, radius, points, REAL_OF[dtype])
     systems = Systems(
         lengths=(0.0,) * dim,
         low=None,
@@ -109,7 +106,7 @@ def new_domains(
 ) -> Systems:
     """The same systems in another `domain`, boxes or cells; the same axes are periodic."""
     flags = np.array([[length > 0 for length in _lengths(each, before.dim)] for each in before.domains])
-    domains, of_system = _domains((*domain, flags[before.of_system]), before.numbers, before.numbers, before.dim, dtype)
+    domains, of_system = _domains((*domain, flags[before.of_system]), before.numbers, before.dim, dtype)
     systems = dataclasses.replace(before, domains=domains, of_system=of_system, placing=None)
     return dataclasses.replace(systems, placing=SystemTables(session, systems, radius, dtype))
 
@@ -126,7 +123,9 @@ def _ranked(numbers: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.nda
     if high - low > 4 * numbers.size + 1024:
         found, ranks = np.unique(numbers, return_inverse=True)
         return found, ranks.astype(np.int32)
-    offsets = (numbers - numbers.dtype.type(low)).astype(np.int64)  # faster than a sort
+    # Faster than a sort; in a type that holds all of these numbers and their differences.
+    wide = numbers if numbers.dtype == np.uint64 else numbers.astype(np.int64)
+    offsets = (wide - wide.dtype.type(low)).astype(np.int64)
     there = np.bincount(offsets, minlength=high - low + 1) > 0
     places = np.cumsum(there) - 1
     return np.flatnonzero(there).astype(object) + low if high > 2**62 else np.flatnonzero(there) + low, places[
@@ -135,24 +134,20 @@ def _ranked(numbers: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.nda
 
 
 def _domains(
-    domain: tuple[Any, Any, Any],
-    numbers: np.ndarray[Any, Any],
-    others: np.ndarray[Any, Any],
-    dim: int,
-    dtype: np.dtype[Any],
+    domain: tuple[Any, Any, Any], numbers: np.ndarray[Any, Any], dim: int, dtype: np.dtype[Any]
 ) -> tuple[tuple[PeriodicBox | None, ...], np.ndarray[Any, Any]]:
-    """The different domains, and which of them each system has; `others` are the systems of queries too."""
+    """The different domains, and which of them each system has."""
     box, cell, periodic = domain
     many = len(numbers)
     each: list[tuple[str, np.ndarray[Any, Any]]] = []
     if box is not None:
         array = _numbers("box", box)
-        if array.ndim == 3 or (array.ndim == 2 and not _are_corners(array, dim, numbers)):
-            each.append(("box", _of_systems("box", array, numbers, others)))
+        if array.ndim == 3 or (array.ndim == 2 and not _are_corners(array, periodic, numbers, dim)):
+            each.append(("box", _of_systems("box", array, numbers)))
     if cell is not None and (array := _numbers("cell", cell)).ndim == 3:
-        each.append(("cell", _of_systems("cell", array, numbers, others)))
+        each.append(("cell", _of_systems("cell", array, numbers)))
     if periodic is not None and np.ndim(periodic) and np.shape(periodic) != (dim,):
-        each.append(("periodic", _of_systems("periodic", np.asarray(periodic), numbers, others)))
+        each.append(("periodic", _of_systems("periodic", np.asarray(periodic), numbers)))
     if not each:
         return (check_domain(box, cell, periodic, dim, dtype),), np.zeros(many, np.intp)
     rows = np.concatenate([array.reshape(many, -1).astype(np.float64) for _, array in each], axis=1)
@@ -179,28 +174,37 @@ def _numbers(name: str, value: Any) -> np.ndarray[Any, Any]:
         ) from None
 
 
-def _are_corners(array: np.ndarray[Any, Any], dim: int, numbers: np.ndarray[Any, Any]) -> bool:
+def _are_corners(array: np.ndarray[Any, Any], periodic: Any, numbers: np.ndarray[Any, Any], dim: int) -> bool:
     """Whether two rows are the corners of one box, and not the lengths of the boxes of two systems."""
     if array.shape != (2, dim):
-        return array.shape == (dim, dim) and len(numbers) != dim  # an error that names lattice vectors
-    return len(numbers) != 2 or not (array[0] > 0).all()
+        return False
+    # A low corner may be anything; lengths of periodic axes are positive.
+    counts = np.ones(dim, bool) if np.shape(periodic) != (dim,) else np.asarray(periodic, bool)
+    return _places(2, numbers) is None or not (array[:, counts] > 0).all()
 
 
-def _of_systems(
-    name: str, array: np.ndarray[Any, Any], numbers: np.ndarray[Any, Any], others: np.ndarray[Any, Any]
-) -> np.ndarray[Any, Any]:
-    """The entry of each system: entries are those of all systems in ascending order, or go by number."""
-    given = len(array)
+def _of_systems(name: str, array: np.ndarray[Any, Any], numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The entry of each system."""
+    places = _places(len(array), numbers)
+    if places is None:
+        raise InvalidInputError(
+            f"{name}: expected one entry for all systems, or one for each of the {len(numbers):,} systems of batch in "
+            f"ascending order of their numbers, got {len(array):,}, of shape {array.shape}; pass shape "
+            f"({len(numbers)}, {', '.join(map(str, array.shape[1:]))})"
+        )
+    return array[places]
+
+
+def _places(given: int, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+    """Which of `given` entries each system has: they are those of all systems, or of the numbers from 0 to the last.
+
+    The latter where some of these numbers have no points. None where there are more or fewer entries.
+    """
     if given == len(numbers):
-        return array
-    if given == len(others):
-        return array[np.searchsorted(others, numbers)]
-    if len(numbers) and int(numbers[0]) >= 0 and int(numbers[-1]) < given:  # systems without points have entries too
-        return array[numbers.astype(np.intp)]
-    raise InvalidInputError(
-        f"{name}: expected one entry for all systems, or one for each of the {len(numbers):,} systems of batch, got "
-        f"{given:,}, of shape {array.shape}; pass them in ascending order of the systems' numbers"
-    )
+        return np.arange(given)
+    if len(numbers) and int(numbers[0]) >= 0 and int(numbers[-1]) + 1 == given:
+        return numbers.astype(np.intp)
+    return None
 
 
 def take_query_systems(session: Session, systems: Systems, query_batch: Any, m: int) -> QuerySystems:
@@ -229,7 +233,8 @@ def in_one_system(systems: Systems, of_queries: QuerySystems | None, where: Boun
         code = ConditionCode(text, "", tuple(arguments))
         return BoundCondition(code, tuple(values), code, (False,) * len(values))
     own = where.code
-    code = ConditionCode(f"{text} && ({own.expression})", own.preamble, (*arguments, *own.arguments))
+    # The expression may end in a comment.
+    code = ConditionCode(f"{text} ? ({own.expression}\n) : 0", own.preamble, (*arguments, *own.arguments))
     borrowed = (False,) * len(values) + where.borrowed
     return BoundCondition(code, (*values, *where.values), (code, where.kind), borrowed)
 
@@ -255,7 +260,7 @@ def domain_of_points(
 ) -> PeriodicBox | None:
     """The domain of points: their systems where they have a batch, a periodic box or cell, or None."""
     if batch is not None:
-        return make_systems(session, batch, domain, n=n, dim=dim, dtype=dtype, radius=radius, query_batch=query_batch)
+        return make_systems(session, batch, domain, n=n, dim=dim, dtype=dtype, radius=radius)
     if query_batch is not None:
         raise InvalidInputError(
             f"query_batch: expected batch with it, the system of each point, got {query_batch!r:.60} alone; pass both"

@@ -97,9 +97,10 @@ class PointUpdates:
     def _check_box(self, box: Any, cell: Any) -> PeriodicBox | None:
         """The periodic box of new points; raises where it has not the axes of the old one."""
         problem, dtype = self._structure.problem, self._structure.dtype
-        if isinstance(problem.box, Systems):
+        if isinstance(problem.box, Systems) and (problem.box.has_images or self._has_box):
             return new_domains(self._structure.session, problem.box, (box, cell), radius=problem.radius, dtype=dtype)
-        return check_new_box(box, cell, problem.box, has_box=self._has_box, dim=problem.dim, dtype=dtype)
+        before = None if isinstance(problem.box, Systems) else problem.box
+        return check_new_box(box, cell, before, has_box=self._has_box, dim=problem.dim, dtype=dtype)
 
     def _stays(self, points: cla.Array, period: PeriodicBox | None) -> bool:
         """Whether the structure is for as many points in the same box."""

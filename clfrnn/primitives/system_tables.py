@@ -25,6 +25,9 @@ _OF_GROUP = 4096
 
 _NO_SHAPES = np.zeros((0, 4), np.int32)
 
+#: The largest number of the type of points over the largest coordinate: heights of many systems lie side by side.
+_SPARE = 2.0**20
+
 #: Numbers in front of the ranks of points in a table: the first is where the tables of systems begin.
 _FRONT = 8
 
@@ -109,6 +112,12 @@ class SystemTables:
         members = _Members(self._session, ranks, len(self._systems.numbers))
         return self._find_bounds(queries, "queries", members)[0]
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes on the device beside the image table: the systems of points, their order, and directions of heights."""
+        arrays = self.ranks, self._normals, *self._members.arrays
+        return sum(int(each.nbytes) for each in arrays)
+
     def into_slots(self, positions: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """The images of `positions`, (n, dim) on the host, in the slots of their systems."""
         return into_slots(self._systems, self._slots, positions)
@@ -166,6 +175,13 @@ class SystemTables:
                 f"{name}: expected positions near the box or cell of their system, got one in system "
                 f"{self._systems.numbers[system]} that lies {height!r} from the origin along axis {axis}: so far out, "
                 "rounding hides which image is which; move points by whole lattice vectors towards the origin"
+            )
+        most = float(np.finfo(self._dtype).max) / _SPARE
+        if (beyond := np.isfinite(low) & ((low < -most) | (high > most))).any():
+            system = int(np.argwhere(beyond)[0, 0])
+            raise InvalidInputError(
+                f"{name}: expected coordinates of at most {most:.1g} where there are many systems, got larger ones in "
+                f"system {self._systems.numbers[system]}; multiply points, radius and lengths by one small number"
             )
         return (low, high), bad
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..device_array import DeviceArray
+from ..domain.systems import Systems
 from ..errors import InvalidInputError
 from ..host.turns import locked
 from ..methods.traversal import Traversal
@@ -86,8 +87,10 @@ class IndexedPoints:
     def nbytes(self) -> dict[str, int]:
         """The bytes of the index on the device, by buffer."""
         with self.session.lock:
-            buffers = self._traversal.structure.buffers()
-        return {name: int(buffer.size) * buffer.dtype.itemsize for name, buffer in buffers.items()}
+            structure = self._traversal.structure
+            sizes = {name: int(each.size) * each.dtype.itemsize for name, each in structure.buffers().items()}
+            box = structure.problem.box
+            return {**sizes, "systems": box.placing.nbytes} if isinstance(box, Systems) else sizes
 
     def empty(self, shape: int | Sequence[int], dtype: npt.DTypeLike | None = None) -> DeviceArray:
         """Make an array on the device for :meth:`~clfrnn.Index.visit`, whose numbers are not set.

@@ -11,7 +11,7 @@ from ..arrays import is_device_array, is_scalar, one_radius, round_radii
 from ..domain.systems import Systems
 from ..errors import InvalidInputError
 from ..inputs.arrays import take_points, take_radii
-from ..inputs.batches import QuerySystems, in_one_system, take_query_systems
+from ..inputs.batches import QuerySystems, in_one_system, take_query_systems, take_systems
 from ..inputs.conditions import BoundCondition, bind_condition
 from ..inputs.deferred_checks import Check, check_largest
 from ..inputs.periodic_box import check_host_near
@@ -113,7 +113,9 @@ def _in_systems(
             f"query_batch: expected none without queries, got {query_batch!r:.60}; points have the numbers of batch"
         )
     if not isinstance(systems, Systems):
-        if query_batch is not None and traversal.num_points:
+        if query_batch is not None and not traversal.num_points:
+            take_systems(traversal.session, query_batch, "query_batch", m)
+        elif query_batch is not None:
             raise InvalidInputError(
                 f"query_batch: expected none, as points have no batch, got {query_batch!r:.60}; pass batch= with the "
                 "points"

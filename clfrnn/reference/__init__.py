@@ -155,7 +155,7 @@ def _in_systems(
     for place, number in enumerate(numbers):
         of_points, of_queries = np.flatnonzero(batch == number), np.flatnonzero(query_batch == number)
         own: dict[str, Any] = {
-            name: None if value is None else _entry(value, name, place, len(numbers), points.shape[1])
+            name: None if value is None else _entry(value, name, place, numbers, points.shape[1])
             for name, value in domain.items()
         }
         own["queries"] = None if queries is None else queries[of_queries]
@@ -172,13 +172,19 @@ def _in_systems(
     return Neighbors(offsets, j.astype(np.int32), d2, np.sqrt(d2), vectors, shifts)
 
 
-def _entry(value: Any, name: str, place: int, many: int, dim: int) -> Any:
-    """The entry of a system in an array with a leading axis, or the value of all systems."""
-    axes = np.ndim(value)
+def _entry(value: Any, name: str, place: int, numbers: npt.NDArray[Any], dim: int) -> Any:
+    """The entry of a system in an array with a leading axis, or the value of all systems.
+
+    Entries are those of the systems of `numbers`, or of the numbers from 0 to the last.
+    """
+    axes, many = np.ndim(value), len(numbers)
+    by_number = bool(numbers[0] >= 0) and np.shape(value)[:1] == (int(numbers[-1]) + 1,)
     whole = {"box": (1,), "cell": (2,), "periodic": (0,)}[name]
-    corners = name == "box" and axes == 2 and not (many == 2 and (np.asarray(value)[0] > 0).all())
-    of_axes = name == "periodic" and np.shape(value) == (dim,)
-    return value if axes in whole or (corners and np.shape(value) == (2, dim)) or of_axes else value[place]
+    lengths = (many == 2 or by_number) and name == "box" and (np.asarray(value) > 0).all()
+    corners = name == "box" and np.shape(value) == (2, dim) and not lengths
+    if axes in whole or corners or (name == "periodic" and np.shape(value) == (dim,)):
+        return value
+    return value[place] if len(value) == many else value[int(numbers[place])]
 
 
 class Nearest(NamedTuple):
@@ -246,7 +252,7 @@ def _nearest_in_systems(points: npt.NDArray[Any], k: int, asked: dict[str, Any])
     for place, number in enumerate(numbers):
         of_points, of_queries = np.flatnonzero(batch == number), np.flatnonzero(query_batch == number)
         own: dict[str, Any] = {
-            name: None if asked[name] is None else _entry(asked[name], name, place, len(numbers), points.shape[1])
+            name: None if asked[name] is None else _entry(asked[name], name, place, numbers, points.shape[1])
             for name in ("box", "cell", "periodic")
         }
         if where is not None:

@@ -38,8 +38,12 @@ global const real *restrict ${name}images\
 % if own_cells:
     // The cells of the system, as grid has them for all points otherwise.
     global const int *const ${name}own_shape = (global const int *)${name}tables + ((global const int *)${name}tables)[1] + 4 * ${name}system;
-    const int4 ${name}shape = (int4)(${name}own_shape[0], ${name}own_shape[1], ${name}own_shape[2], 1);
-    const int4 ${name}mask = -1, ${name}foremost = 0, ${name}hindmost = ${name}shape - 1;
+    const int ${name}wrapped = ${name}own_shape[0] < 0;
+    const int4 ${name}given_shape = (int4)(${name}own_shape[0], ${name}own_shape[1], ${name}own_shape[2], 1);
+    const int4 ${name}shape = ${name}wrapped ? -${name}given_shape : ${name}given_shape;
+    const int4 ${name}mask = ${name}wrapped ? ${name}shape - 1 : (int4)(-1);
+    const int4 ${name}foremost = ${name}wrapped ? (int4)(-536870912) : (int4)(0);
+    const int4 ${name}hindmost = ${name}wrapped ? (int4)(536870912) : ${name}shape - 1;
     const frnn_record ${name}low = ${lanes_of(name, "displacement")}, ${name}inverse = ${lanes_of(name, "moved")};
 % if name and images == "wraps_once":
     const frnn_record ${name}lengths = ${lanes_from(name, 0)};

@@ -111,17 +111,46 @@ def test_k_nearest_however_far(session, method):
         assert np.array_equal(found.distances, expected.distances)
 
 
-@pytest.mark.parametrize("numbers", [[0, 0, 0], [5, -3, 5], [2**62, 0, 2**62], [1, 2, 3]])
+def test_boxes_of_very_different_size(session):
+    """A query in a small box need not look as far as one in a large box."""
+    draw = np.random.default_rng(1)
+    points = np.concatenate([draw.random((30, 3)), draw.random((30, 3)) * 300]).astype(np.float32)
+    known = {"batch": np.repeat([0, 1], 30), "box": [[1] * 3, [300] * 3]}
+    for k in (3, 40):
+        found = clfrnn.nearest(points, k, vectors=True, session=session, **known).to_host()
+        expected = reference.nearest(points, k, **known)
+        assert np.array_equal(found.indices, expected.indices)
+        assert np.array_equal(found.vectors, expected.vectors)
+
+
+@pytest.mark.parametrize("method", ["strips", "uniform_grid"])
+def test_a_stray_point(session, method):
+    """A system with a point far away keeps its cells, on a torus."""
+    points = np.random.default_rng(1).random((300, 3)).astype(np.float32)
+    points[7] = 1e4
+    batch = np.arange(300) % 2
+    index = clfrnn.build_index(points, 0.2, method=method, batch=batch, session=session)
+    assert_same(index.query(**FULL), reference.neighbors(points, 0.2, batch=batch))
+
+
+def test_a_condition_that_ends_in_a_comment(session):
+    points = np.zeros((4, 2), np.float32)
+    where = clfrnn.Condition("1 // all")
+    assert clfrnn.search(points, 1, batch=[0, 0, 1, 1], where=where, session=session).num_pairs == 4
+
+
+@pytest.mark.parametrize("numbers", [[0, 0, 0], [-128, 127, -128], [5, -3, 5], [2**62, 0, 2**62], [1, 2, 3]])
 def test_numbers(session, numbers):
     points = np.zeros((3, 2), np.float32)
-    pairs = clfrnn.search(points, 1, batch=np.array(numbers), session=session, sort="index").to_host()
+    kind = np.int8 if min(numbers) == -128 else np.int64
+    pairs = clfrnn.search(points, 1, batch=np.array(numbers, kind), session=session, sort="index").to_host()
     assert pairs.counts.tolist() == [numbers.count(number) - 1 for number in numbers]
 
 
 def test_empty_systems(session):
     """Systems without points, or without queries; boxes by number; nothing at all."""
     points, batch = np.float32([[0.1], [0.9], [0.1]]), [2, 2, 0]
-    boxes = np.float32([[5], [7], [1], [3]])
+    boxes = np.float32([[5], [7], [1]])
     found = clfrnn.search(points, 0.3, batch=batch, box=boxes, method="brute_force", session=session)
     assert found.to_host().counts.tolist() == [1, 1, 0]
     asked = {"queries": points, "query_batch": [1, 2, 3], "session": session}
@@ -153,8 +182,12 @@ REFUSED = {
         {"batch": [0, 0, 1, 9], "box": [[1, 1]] * 5},
         "box: expected one entry for all systems, or one for each of the 3",
     ),
+    "more boxes than systems": (
+        {"batch": [0, 0, 0, 1], "box": [[1, 1]] * 4},
+        r"box: .*the 2 systems.*got 4.*shape \(2, 2\)",
+    ),
     "a flat box": (
-        {"batch": [0, 0, 1, 1], "box": [[1, 1], [1, -1]]},
+        {"batch": [0, 0, 1, 2], "box": [[1, 1], [1, -1], [1, 1]]},
         "box: of system 1: .*positive, finite length on axis 1",
     ),
     "a flat cell": ({"batch": [0, 0, 3, 3], "cell": [np.eye(2), [[1, 0], [2, 0]]]}, "cell: of system 3: .*independent"),
@@ -176,7 +209,9 @@ def test_refused_later(session):
         index.update(np.zeros((5, 2), np.float32))
     with pytest.raises(clfrnn.InvalidInputError, match="batch: a kernel of your own"):
         index.kernel_source()
-    assert "systems: 2, each in a slot of its own" in index.explain()
+    assert "systems: 2" in index.explain()
+    with pytest.raises(clfrnn.InvalidInputError, match="box: expected none, as the index was built without a box"):
+        index.update(np.zeros((4, 2), np.float32), box=(1, 1))
     plain = clfrnn.build_index(np.zeros((4, 2), np.float32), 1, session=session)
     with pytest.raises(clfrnn.InvalidInputError, match="query_batch: expected none, as points have no batch"):
         plain.count(np.zeros((1, 2), np.float32), query_batch=[0])
