@@ -1,9 +1,22 @@
-"""Geometry of point clouds: normals, points that stand alone, and smoothing."""
+"""Geometry of point clouds: normals, points that stand alone, smoothing, distance fields and surfaces."""
 
 from __future__ import annotations
 
+from .fields import Field, distance_field
 from .normals import Normals, normals
 from .outliers import radius_outliers, statistical_outliers
 from .smoothing import smooth
+from .surfaces import Surface, isosurface, offset_surface
 
-__all__ = ["Normals", "normals", "radius_outliers", "smooth", "statistical_outliers"]
+__all__ = [
+    "Field",
+    "Normals",
+    "Surface",
+    "distance_field",
+    "isosurface",
+    "normals",
+    "offset_surface",
+    "radius_outliers",
+    "smooth",
+    "statistical_outliers",
+]
