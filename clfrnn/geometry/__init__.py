@@ -1,10 +1,11 @@
-"""Geometry of point clouds: normals, points that stand alone, smoothing, distance fields and surfaces."""
+"""Geometry of point clouds: normals, points that stand alone, smoothing, resampling, distance fields and surfaces."""
 
 from __future__ import annotations
 
 from .fields import Field, distance_field
 from .normals import Normals, normals
 from .outliers import radius_outliers, statistical_outliers
+from .resampling import wlop
 from .smoothing import smooth
 from .surfaces import Surface, isosurface, offset_surface
 
@@ -19,4 +20,5 @@ __all__ = [
     "radius_outliers",
     "smooth",
     "statistical_outliers",
+    "wlop",
 ]
