@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .fields import Field, distance_field
 from .normals import Normals, normals
+from .orientation import orient
 from .outliers import radius_outliers, statistical_outliers
 from .resampling import wlop
 from .smoothing import smooth
@@ -17,6 +18,7 @@ __all__ = [
     "isosurface",
     "normals",
     "offset_surface",
+    "orient",
     "radius_outliers",
     "smooth",
     "statistical_outliers",

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ClfrnnError, InvalidInputError
+from ..errors import InvalidInputError
 from ..runtime.session import Session
 from .arguments import finite, positive
 from .fields import Field, distance_field
+from .libraries import library
 
 __all__ = ["Surface", "isosurface", "offset_surface"]
 
@@ -56,7 +56,7 @@ class Surface(NamedTuple):
                 f"path: expected a surface in 3D, got a curve in {self.vertices.shape[1]}D, which {ending} files do "
                 "not hold; save its arrays by numpy.savez"
             )
-        trimesh = _library("trimesh", "trimesh", "Surface.save")
+        trimesh = library("trimesh", "trimesh", "Surface.save")
         trimesh.Trimesh(self.vertices, self.faces, process=False).export(str(path), file_type=ending[1:])
 
 
@@ -100,7 +100,7 @@ def isosurface(field: Field, level: float = 0.0) -> Surface:
             f"field: expected values at the nodes of a grid in 2D or 3D, an origin and a spacing, got {type(field)}; "
             "pass what clfrnn.geometry.distance_field returns, or clfrnn.geometry.Field(values, origin, spacing)"
         )
-    measure = _library("skimage.measure", "scikit-image", "isosurface")
+    measure = library("skimage.measure", "scikit-image", "isosurface")
     found = (_triangles if heights.ndim == 3 else _segments)(measure, heights)
     return Surface(start + positive("spacing", spacing, "that of the nodes") * found.vertices, found.faces)
 
@@ -171,11 +171,3 @@ def _segments(measure: Any, heights: np.ndarray[Any, Any]) -> Surface:
         vertices.append(corners)
         first += len(corners)
     return Surface(np.concatenate(vertices), np.concatenate(faces))
-
-
-def _library(module: str, package: str, what: str) -> Any:
-    """Import a module that only surfaces need."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ClfrnnError(f"{what} needs {package}, which is not installed; pip install 'clfrnn[geometry]'") from error
