@@ -26,13 +26,14 @@ def twin(points, particles, radius, iterations, mu):
     w = 1 + pairs(particles, particles, own=True)[2].sum(axis=1)
     x, least = particles, radius
     for _ in range(iterations):
-        _, r, theta = pairs(x, points, own=False)
+        dx, r, theta = pairs(x, points, own=False)
         a = theta / v / np.maximum(r, least)
+        toward = -(a[:, :, None] * dx).sum(axis=1) / np.maximum(a.sum(axis=1), 1e-300)[:, None]
         least = 1e-3 * radius
         dx, r, theta = pairs(x, x, own=True)
         b = w * theta / np.maximum(r, least)
         w = 1 + theta.sum(axis=1)
-        x = a @ points / a.sum(axis=1)[:, None] + mu * (b[:, :, None] * dx).sum(axis=1) / b.sum(axis=1)[:, None]
+        x = x + toward + mu * (b[:, :, None] * dx).sum(axis=1) / np.maximum(b.sum(axis=1), 1e-300)[:, None]
     return x
 
 
