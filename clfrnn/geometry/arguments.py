@@ -40,10 +40,16 @@ def take_normals(session: Session, value: Any, points: cla.Array) -> cla.Array:
         host = np.empty(0, points.dtype)
     if host.shape != points.shape:
         raise InvalidInputError(
-            f"normals: expected shape {points.shape}, a vector for each point, got {np.shape(value)}; pass the "
-            "normals that clfrnn.geometry.normals finds, say"
+            f"normals: expected shape {points.shape}, a vector for each point, got {_shape(value)}; pass "
+            "clfrnn.geometry.normals(points, radius).normals, say"
         )
     return session.upload(host, purpose="the normals")
+
+
+def _shape(value: Any) -> str:
+    """The shape of what was passed for an array, or its type."""
+    shape = getattr(value, "shape", None)
+    return str(shape) if isinstance(shape, tuple) else f"{type(value).__name__} {value!r:.40}"
 
 
 def finite(name: str, value: Any, example: str = "1 or 2") -> float:

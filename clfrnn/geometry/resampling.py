@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
 from typing import Any
@@ -10,10 +11,11 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..api import build_index
+from ..arrays import raise_non_finite
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
-from ..inputs.arrays import fetch
+from ..inputs.arrays import fetch, take_points
 from ..inputs.sessions import choose_session
 from ..runtime.session import Session
 from .arguments import finite, take_cloud, whole
@@ -117,16 +119,22 @@ def wlop(
 def _first_positions(session: Session, points: cla.Array, particles: Any, seed: int | None) -> cla.Array:
     """Where particles begin, on the device: at some of the points, or where the caller says."""
     n, dim = points.shape
-    if isinstance(particles, (bool, str)) or np.ndim(particles):
-        begin, _, own = take_cloud(session, particles, "particles", real=points.dtype)
-        if own != dim:
-            raise InvalidInputError(f"particles: expected {dim} coordinates, as points have, got {own}")
+    if isinstance(particles, (list, tuple)) or bool(getattr(particles, "ndim", None)):
+        given = particles
+        if isinstance(particles, (list, tuple)):
+            with contextlib.suppress(TypeError, ValueError):  # take_points says what is wrong
+                given = np.array(particles, dtype=points.dtype)
+        begin, box, _ = take_points(session, given, "particles", real=points.dtype)
+        if begin.shape[1] != dim:
+            raise InvalidInputError(f"particles: expected {dim} coordinates, as points have, got {begin.shape[1]}")
+        if box is not None and (row := box.read().first_bad) is not None:
+            raise_non_finite("particles", row)
         return begin
     try:
         many = operator.index(particles)
     except TypeError:
         many = -1
-    if not 0 <= many <= n:
+    if not 0 <= many <= n or isinstance(particles, bool):
         raise InvalidInputError(
             f"particles: expected a number from 0 to {n:,}, the number of points, or positions, got {particles!r:.60}; "
             "pass how many particles to draw from the points"

@@ -65,6 +65,7 @@ def test_bounds_give_as_many_nodes_as_they_say(session):
         ({"bounds": [0, 1]}, "bounds: expected two corners of 3 finite numbers"),
         ({"bounds": [[1, 1, 1], [0, 2, 2]]}, "bounds: expected two corners of 3 finite numbers"),
         ({"normals": np.zeros((3, 3))}, r"normals: expected shape \(4, 3\), a vector for each point, got \(3, 3\)"),
+        ({"normals": "up"}, "normals: expected shape .* got str 'up'"),
         ({"points": np.zeros((0, 3)), "normals": np.zeros((0, 3))}, "bounds: expected corners for the grid of a cloud"),
         ({"radius": -1}, "radius: expected"),
     ],

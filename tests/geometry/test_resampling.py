@@ -1,6 +1,7 @@
 """Particles of weighted locally optimal projection against numpy, and on the surface that points came from."""
 
 import numpy as np
+import pyopencl.array as cla
 import pytest
 from conftest import POINTS
 from scipy.spatial import KDTree
@@ -73,6 +74,10 @@ def test_where_particles_begin(session):
     assert (drawn[0][:, None] == points).all(axis=2).any(axis=1).all()
     far = np.float32([[9, 9, 9], [50, 50, 50]])
     assert np.array_equal(wlop(points, far, 0.5, session=session).get(), far)
+    assert np.array_equal(wlop(points, far.tolist(), 0.5, session=session).get(), far)
+    far[1] = np.inf
+    with pytest.raises(clfrnn.InvalidInputError, match="particles: expected finite numbers, got NaN or inf in row 1"):
+        wlop(points, cla.to_device(session.queue, far), 0.5, session=session)
     assert wlop(points, 0, 0.5, session=session).shape == (0, 3)
 
 
@@ -82,6 +87,8 @@ def test_where_particles_begin(session):
         ({"particles": 5}, "particles: expected a number from 0 to 4, the number of points, or positions, got 5"),
         ({"particles": 2.5}, "particles: expected a number from 0 to 4"),
         ({"particles": np.zeros((2, 2))}, "particles: expected 3 coordinates, as points have, got 2"),
+        ({"particles": True}, "particles: expected a number from 0 to 4"),
+        ({"particles": [[1, 2, np.nan]]}, "particles: expected finite numbers"),
         ({"repulsion": 0.5}, "repulsion: expected a number from 0 to less than 0.5, got 0.5"),
         ({"iterations": -1}, "iterations: expected a whole number"),
         ({"seed": "x"}, "seed: expected a whole number"),
