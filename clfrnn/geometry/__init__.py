@@ -1,8 +1,26 @@
-"""Geometry of point clouds: normals, and points that stand alone."""
+"""Geometry of point clouds: normals, points that stand alone, smoothing, resampling, distance fields and surfaces."""
 
 from __future__ import annotations
 
+from .fields import Field, distance_field
 from .normals import Normals, normals
+from .orientation import orient
 from .outliers import radius_outliers, statistical_outliers
+from .resampling import wlop
+from .smoothing import smooth
+from .surfaces import Surface, isosurface, offset_surface
 
-__all__ = ["Normals", "normals", "radius_outliers", "statistical_outliers"]
+__all__ = [
+    "Field",
+    "Normals",
+    "Surface",
+    "distance_field",
+    "isosurface",
+    "normals",
+    "offset_surface",
+    "orient",
+    "radius_outliers",
+    "smooth",
+    "statistical_outliers",
+    "wlop",
+]

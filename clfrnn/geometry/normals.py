@@ -11,9 +11,10 @@ from ..api import build_index
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
-from ..inputs.arrays import take_points
 from ..inputs.sessions import choose_session
 from ..runtime.session import Session
+from .arguments import take_cloud
+from .covariance import JACOBI, spread
 
 __all__ = ["Normals", "normals"]
 
@@ -74,10 +75,7 @@ def normals(points: Any, radius: float, *, viewpoint: Any = None, session: Sessi
     """
     session = choose_session(session, points)
     with session.lock:
-        array, _, _ = take_points(session, points, "points")
-        n, dim = array.shape
-        if dim not in (2, 3):
-            raise InvalidInputError(f"points: expected 2 or 3 coordinates a point, got {dim}; project the points")
+        array, n, dim = take_cloud(session, points)
         seen_from = _position(viewpoint, dim)
         index = build_index(array, radius, session=session)
         found = Normals(index.empty((n, dim)), index.empty(n), index.empty((n, dim)), index.empty(n, "int32"))
@@ -101,40 +99,6 @@ def _position(viewpoint: Any, dim: int) -> tuple[bool, Any]:
         )
     return True, position
 
-
-_JACOBI = """
-#define DIM %d
-
-// Turns the symmetric matrix a into a diagonal one by rotations, whose product is v. Four rounds suffice for doubles.
-void frnn_jacobi(real *a, real *v)
-{
-    for (int round = 0; round < 6; ++round)
-#pragma unroll
-        for (int p = 0; p < DIM - 1; ++p)
-#pragma unroll
-            for (int q = p + 1; q < DIM; ++q) {
-                const real off = a[p * DIM + q];
-                if (off == 0) continue;
-                const real slope = (a[q * DIM + q] - a[p * DIM + p]) / (2 * off);
-                const real t = copysign((real)1, slope) / (fabs(slope) + sqrt(slope * slope + 1));
-                const real c = 1 / sqrt(t * t + 1), s = t * c;
-                a[p * DIM + p] -= t * off;
-                a[q * DIM + q] += t * off;
-                a[p * DIM + q] = a[q * DIM + p] = 0;
-#pragma unroll
-                for (int k = 0; k < DIM; ++k) {
-                    if (k != p && k != q) {
-                        const real one = a[k * DIM + p], other = a[k * DIM + q];
-                        a[k * DIM + p] = a[p * DIM + k] = c * one - s * other;
-                        a[k * DIM + q] = a[q * DIM + k] = s * one + c * other;
-                    }
-                    const real first = v[k * DIM + p], second = v[k * DIM + q];
-                    v[k * DIM + p] = c * first - s * second;
-                    v[k * DIM + q] = s * first + c * second;
-                }
-            }
-}
-"""
 
 _FINISH = """
 real v[DIM * DIM], total = 0;
@@ -174,21 +138,13 @@ _LARGEST_POSITIVE = "if (fabs(part) > longest) { longest = fabs(part); side = pa
 @functools.cache
 def _covariance(dim: int, seen: bool) -> NeighborFunction:
     """The function that finds normals; they point to a viewpoint where these are `seen` from one."""
-    lanes = [f"dx.s{k}" for k in range(dim)]
-    sums = "".join(f" sums[{k}] += {lane};" for k, lane in enumerate(lanes))
-    products = "".join(
-        f" products[{p * dim + q}] += {lanes[p]} * {lanes[q]};" for p in range(dim) for q in range(p, dim)
-    )
-    mirrored = "".join(
-        f"products[{q * dim + p}] = products[{p * dim + q}]; " for p in range(dim) for q in range(p + 1, dim)
-    )
+    pieces = spread(dim)
     toward = f"const real toward[DIM] = {{{', '.join(f'viewpoint.s{k}' for k in range(dim))}}};" if seen else ""
-    nothing = ", ".join(["0"] * dim * dim)
     return NeighborFunction(
         arguments="global real *normals, global real *curvature, global real *eigenvalues, global int *counts"
         + ", global const real *points, const real_vec viewpoint" * seen,
-        preamble=_JACOBI % dim,
-        state=f"int found = 0; real sums[DIM] = {{{', '.join(['0'] * dim)}}}, products[DIM * DIM] = {{{nothing}}};",
-        per_neighbor=f"++found;{sums}{products}",
-        finish=f"{toward}\n{mirrored}{_FINISH.replace('SIDE', _TO_VIEWPOINT if seen else _LARGEST_POSITIVE)}",
+        preamble=JACOBI % dim,
+        state=f"int found = 0; {pieces.state}",
+        per_neighbor=f"++found;{pieces.add}",
+        finish=f"{toward}\n{pieces.mirror}{_FINISH.replace('SIDE', _TO_VIEWPOINT if seen else _LARGEST_POSITIVE)}",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,12 @@ import numpy as np
 from ..api import build_index
 from ..arrays import REAL_OF
 from ..device_array import DeviceArray
-from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..inputs.sessions import choose_session
 from ..k_nearest import nearest
 from ..planning.primitives import plan_gather
 from ..runtime.session import Session
+from .arguments import finite, whole
 
 __all__ = ["radius_outliers", "statistical_outliers"]
 
@@ -57,15 +56,8 @@ def radius_outliers(points: Any, radius: float, min_neighbors: int, *, session: 
     >>> radius_outliers([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [7.0, 7.0]], 1.2, 1).get().tolist()
     [True, True, True, False]
     """
-    try:
-        least = min(operator.index(min_neighbors), _MOST)
-    except TypeError:
-        least = -1
-    if least < 0 or isinstance(min_neighbors, bool):
-        raise InvalidInputError(
-            f"min_neighbors: expected a whole number of at least 0, got {min_neighbors!r:.60}; pass the number of "
-            "others within the radius by which a point stays"
-        )
+    others = "the number of others within the radius by which a point stays"
+    least = min(whole("min_neighbors", min_neighbors, others), _MOST)
     session = choose_session(session, points)
     with session.lock:
         index = build_index(points, radius, session=session)
@@ -107,7 +99,7 @@ def statistical_outliers(points: Any, k: int, ratio: float, *, session: Session 
     >>> statistical_outliers([[0.0], [1.0], [2.0], [3.0], [4.0], [50.0]], 2, 1.0).get().tolist()
     [True, True, True, True, True, False]
     """
-    bound = _finite("ratio", ratio)
+    bound = finite("ratio", ratio)
     session = choose_session(session, points)
     with session.lock:
         distances = nearest(points, k, session=session).distances
@@ -122,14 +114,3 @@ def statistical_outliers(points: Any, k: int, ratio: float, *, session: Session 
         stays = session.upload(host <= limit, purpose="which points stay")
         session.publish(None, stays)
         return stays
-
-
-def _finite(name: str, value: Any) -> float:
-    """Return a finite number, or raise."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if not np.isfinite(number):
-        raise InvalidInputError(f"{name}: expected a finite number, got {value!r:.60}; pass 1 or 2, say")
-    return number

@@ -19,6 +19,9 @@ pytestmark = pytest.mark.skipif(not README.is_file(), reason="runs in a checkout
 #: Pages whose blocks are run by tests of their own.
 ELSEWHERE = {"coming-from.md": "test_coming_from", "how-to-add-a-method.md": "test_how_to"}
 
+#: Libraries of extras that the blocks of a page need.
+NEEDED = {"geometry.md": ("skimage", "trimesh", "scipy")}
+
 
 def test_the_example_of_the_readme_is_the_example_on_file():
     assert blocks(README, "python")[0] == (ROOT / "docs/examples/first_search.py").read_text(encoding="utf-8")
@@ -47,6 +50,8 @@ def pages_that_run():
 @pytest.mark.parametrize("path", pages_that_run(), ids=lambda path: path.name)
 def test_a_page_can_be_pasted_and_prints_what_it_says(path, monkeypatch, tmp_path):
     """From its top, line by line into an empty prompt."""
+    for library in NEEDED.get(path.name, ()):
+        pytest.importorskip(library, reason="the extra `geometry` is not installed")
     monkeypatch.chdir(tmp_path)
 
     run(blocks(path), {}, path.name)

@@ -108,6 +108,7 @@ CONFIGS = {
         compared=4,
     ),
     "geometry/row_means": configs.PointConfig(work_group_size=64, dim=1, real="float"),
+    "geometry/grid_nodes": configs.PointConfig(work_group_size=64, dim=3, real="float"),
     "cluster/labels": numbering.LabelConfig(work_group_size=64, read="links[k]"),
     "primitives/fill": configs.KernelConfig(work_group_size=64),
     "primitives/unpack_bytes": primitives.UnpackBytesConfig(work_group_size=64, items=4),

@@ -1,0 +1,85 @@
+"""Arguments of geometry: the clouds, normals and numbers that its functions take."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import pyopencl.array as cla
+
+from ..arrays import is_device_array
+from ..errors import InvalidInputError
+from ..inputs.arrays import check_context, fetch, own_copy, take_points
+from ..runtime.session import Session
+
+__all__ = ["finite", "positive", "take_cloud", "take_normals", "whole"]
+
+
+def take_cloud(
+    session: Session, value: Any, name: str = "points", *, real: np.dtype[Any] | None = None
+) -> tuple[cla.Array, int, int]:
+    """Points of two or three coordinates on the device, their number and their dimension; raises for others."""
+    array, _, _ = take_points(session, value, name, real=real)
+    n, dim = array.shape
+    if dim not in (2, 3):
+        raise InvalidInputError(f"{name}: expected 2 or 3 coordinates a point, got {dim}; project the points")
+    return array, n, dim
+
+
+def take_normals(session: Session, value: Any, points: cla.Array) -> cla.Array:
+    """One normal for each point, in the points' dtype and on the device; NaN stands for no normal."""
+    if is_device_array(value):
+        check_context(session, value, "normals")
+        if value.shape == points.shape and value.dtype == points.dtype:
+            return own_copy(session, value)
+        value = fetch(session, value)
+    try:
+        host = np.ascontiguousarray(value, dtype=points.dtype)
+    except (TypeError, ValueError):
+        host = np.empty(0, points.dtype)
+    if host.shape != points.shape:
+        raise InvalidInputError(
+            f"normals: expected shape {points.shape}, a vector for each point, got {_shape(value)}; pass "
+            "clfrnn.geometry.normals(points, radius).normals, say"
+        )
+    return session.upload(host, purpose="the normals")
+
+
+def _shape(value: Any) -> str:
+    """The shape of what was passed for an array, or its type."""
+    shape = getattr(value, "shape", None)
+    return str(shape) if isinstance(shape, tuple) else f"{type(value).__name__} {value!r:.40}"
+
+
+def finite(name: str, value: Any, example: str = "1 or 2") -> float:
+    """Return a finite number, or raise."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise InvalidInputError(f"{name}: expected a finite number, got {value!r:.60}; pass {example}, say")
+    return number
+
+
+def positive(name: str, value: Any, what: str) -> float:
+    """Return a finite number above 0, or raise; `what` it means."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not 0 < number < np.inf:
+        raise InvalidInputError(f"{name}: expected a finite number above 0, got {value!r:.60}; pass {what}")
+    return number
+
+
+def whole(name: str, value: Any, what: str) -> int:
+    """Return a whole number of at least 0, or raise; `what` it means."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if number < 0 or isinstance(value, bool):
+        raise InvalidInputError(f"{name}: expected a whole number of at least 0, got {value!r:.60}; pass {what}")
+    return number

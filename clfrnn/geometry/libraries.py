@@ -1,0 +1,18 @@
+"""Libraries: the packages of the extra ``geometry``, imported when they are needed."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from ..errors import ClfrnnError
+
+__all__ = ["library"]
+
+
+def library(module: str, package: str, what: str) -> Any:
+    """Import a `module` of a `package` for a function, or raise; `what` it is called."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ClfrnnError(f"{what} needs {package}, which is not installed; pip install 'clfrnn[geometry]'") from error

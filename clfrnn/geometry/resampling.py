@@ -1,0 +1,196 @@
+"""Resampling: few particles that spread evenly over the surface in a noisy cloud of many points."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import operator
+from typing import Any
+
+import numpy as np
+import pyopencl.array as cla
+
+from ..api import build_index
+from ..arrays import raise_non_finite
+from ..device_array import DeviceArray
+from ..errors import InvalidInputError
+from ..functions import NeighborFunction
+from ..inputs.arrays import fetch, take_points
+from ..inputs.sessions import choose_session
+from ..runtime.session import Session
+from .arguments import finite, take_cloud, whole
+
+__all__ = ["wlop"]
+
+#: Distances below this part of the radius count as such, as weights have them as divisors.
+_LEAST_DISTANCE = 1e-3
+
+
+def wlop(
+    points: Any,
+    particles: Any,
+    radius: float,
+    *,
+    iterations: int = 100,
+    repulsion: float = 0.45,
+    seed: int | None = None,
+    session: Session | None = None,
+) -> DeviceArray:
+    """Spread particles evenly over the surface in a cloud, by weighted locally optimal projection.
+
+    Parameters
+    ----------
+    points : (n, 2) or (n, 3) float32 or float64, finite; on the host or the device; noisy, and not evenly dense
+    particles : the number of particles, which begin at points that are drawn; or their first positions, (m, dim)
+    radius : scalar, of the ball of points that attract a particle, and of particles that repel it, in the points' unit;
+        four or five times the distance that particles will have from each other
+    iterations : how often all particles move
+    repulsion : how far particles move away from each other, the mu of the paper; from 0 to less than 0.5
+    seed : whole number for the draw; without effect on positions
+    session : as for :func:`clfrnn.search`
+
+    Returns
+    -------
+    (m, dim) array on the device, of the points' dtype, in the order of particles; not waited for
+
+    Raises
+    ------
+    InvalidInputError
+        An argument cannot be searched; the message says which one, and what to do.
+
+    Notes
+    -----
+    With ``theta(r) = exp(-16 r^2 / radius^2)``, a particle x moves to ``sum_j a_j p_j / sum_j a_j + mu sum_k b_k (x -
+    x_k) / sum_k b_k``, where ``a_j = theta(r) / (r v_j)`` for a point p_j at the distance r, ``b_k = w_k theta(r) / r``
+    for another particle x_k, and v and w are the densities ``1 + sum theta`` of points among points and of particles
+    among particles. In the first iteration a_j is ``theta(r) / v_j``, as particles would stay at the points where they
+    begin. The w are those of the iteration before: the visit that uses them finds the next ones. A particle without
+    points in its ball moves by the second sum alone, and particles at the same place do not repel each other.
+
+    Sums run in the order in which neighbors are met, so that results of a seed differ in their last digits.
+
+    Cost: that of two indices, two visits for each iteration, one of the points and one of the particles, and an update
+    of the index of the particles; where particles are drawn, a copy of the points to the host.
+
+    Source: Huang, Li, Zhang, Ascher and Cohen-Or, *Consolidation of unorganized point clouds for surface
+    reconstruction* (2009); Lipman, Cohen-Or, Levin and Tal-Ezer, *Parameterization-free projection for geometry
+    reconstruction* (2007), for the first step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clfrnn.geometry import wlop
+    >>> angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 2_000)
+    >>> circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    >>> even = wlop(circle, 16, 1.8, seed=1).get()
+    >>> steps = np.diff(np.sort(np.arctan2(*even.T)))
+    >>> bool(np.allclose(steps, 2 * np.pi / 16, atol=0.06))
+    True
+    """
+    many = whole("iterations", iterations, "the number of times that particles move")
+    away = finite("repulsion", repulsion, "0.45")
+    if not 0 <= away < 0.5:
+        raise InvalidInputError(f"repulsion: expected a number from 0 to less than 0.5, got {repulsion!r}; pass 0.45")
+    session = choose_session(session, points, particles)
+    with session.lock:
+        array, _, dim = take_cloud(session, points)
+        index = build_index(array, radius, session=session)
+        begin = _first_positions(session, array, particles, seed)
+        m = begin.shape[0]
+        among = build_index(begin, radius, session=session)
+        of_points, density, next_density = index.empty(index.num_points), index.empty(m), index.empty(m)
+        index.visit(_DENSITY, density=of_points)
+        among.visit(_DENSITY, density=density)
+        now, then = index.empty((m, dim)), index.empty((m, dim))
+        session.copy(begin, now)
+        least = index.radius
+        for turn in range(many):
+            if turn:
+                among.update(now)
+            index.visit(_attraction(dim), now, density=of_points, particles=now, moved=then, least=least)
+            least = _LEAST_DISTANCE * index.radius
+            given = {"density": density, "next_density": next_density, "moved": then}
+            among.visit(_repulsion(dim), **given, least=least, strength=away)
+            now, then, density, next_density = then, now, next_density, density
+        session.publish(None, now)
+        return now
+
+
+def _first_positions(session: Session, points: cla.Array, particles: Any, seed: int | None) -> cla.Array:
+    """Where particles begin, on the device: at some of the points, or where the caller says."""
+    n, dim = points.shape
+    if isinstance(particles, (list, tuple)) or bool(getattr(particles, "ndim", None)):
+        given = particles
+        if isinstance(particles, (list, tuple)):
+            with contextlib.suppress(TypeError, ValueError):  # take_points says what is wrong
+                given = np.array(particles, dtype=points.dtype)
+        begin, box, _ = take_points(session, given, "particles", real=points.dtype)
+        if begin.shape[1] != dim:
+            raise InvalidInputError(f"particles: expected {dim} coordinates, as points have, got {begin.shape[1]}")
+        if box is not None and (row := box.read().first_bad) is not None:
+            raise_non_finite("particles", row)
+        return begin
+    try:
+        many = operator.index(particles)
+    except TypeError:
+        many = -1
+    if not 0 <= many <= n or isinstance(particles, bool):
+        raise InvalidInputError(
+            f"particles: expected a number from 0 to {n:,}, the number of points, or positions, got {particles!r:.60}; "
+            "pass how many particles to draw from the points"
+        )
+    try:
+        chosen = np.random.default_rng(seed).choice(n, many, replace=False)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"seed: expected a whole number of at least 0 or None, got {seed!r:.60}; pass 0, say"
+        ) from None
+    return session.upload(np.ascontiguousarray(fetch(session, points)[chosen]), purpose="the particles")
+
+
+_SCALE = "const real scale = -16 / fmax(r2, (real)1e-36);"
+
+#: How dense points are around each of them, by weights that fall with the distance.
+_DENSITY = NeighborFunction(
+    arguments="global real *density",
+    state=f"real sum = 1; {_SCALE}",
+    per_neighbor="sum += exp(scale * d2);",
+    finish="density[i] = sum;",
+)
+
+
+@functools.cache
+def _attraction(dim: int) -> NeighborFunction:
+    """The function that moves particles to the weighted mean of points."""
+    moves = " ".join(
+        f"moved[i * (size_t){dim} + {k}] = particles[i * (size_t){dim} + {k}] + share * toward.s{k};"
+        for k in range(dim)
+    )
+    return NeighborFunction(
+        arguments="global const real *density, global const real *particles, global real *moved, const real least",
+        state=f"real total = 0; real_vec toward = 0; {_SCALE}",
+        per_neighbor="""
+const real weight = exp(scale * d2) / (density[j] * fmax(sqrt(d2), least));
+total += weight;
+toward += weight * dx;
+""",
+        finish=f"const real share = total > 0 ? 1 / total : 0; {moves}",
+    )
+
+
+@functools.cache
+def _repulsion(dim: int) -> NeighborFunction:
+    """The function that moves particles away from each other, and finds how dense they are."""
+    moves = " ".join(f"moved[i * (size_t){dim} + {k}] -= share * toward.s{k};" for k in range(dim))
+    return NeighborFunction(
+        arguments="global const real *density, global real *next_density, global real *moved, const real least, "
+        "const real strength",
+        state=f"real sum = 1, total = 0; real_vec toward = 0; {_SCALE}",
+        per_neighbor="""
+const real theta = exp(scale * d2), weight = d2 > 0 ? density[j] * theta / fmax(sqrt(d2), least) : 0;
+sum += theta;
+total += weight;
+toward += weight * dx;
+""",
+        finish=f"const real share = total > 0 ? strength / total : 0; {moves} next_density[i] = sum;",
+    )

@@ -1,0 +1,105 @@
+"""Smoothing: points of a noisy cloud move onto the surface that their neighbors suggest."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from ..api import build_index
+from ..device_array import DeviceArray
+from ..functions import NeighborFunction
+from ..inputs.sessions import choose_session
+from ..runtime.session import Session
+from .arguments import take_cloud, whole
+from .covariance import JACOBI, spread
+
+__all__ = ["smooth"]
+
+
+def smooth(points: Any, radius: float, *, iterations: int = 1, session: Session | None = None) -> DeviceArray:
+    """Move the points of a noisy cloud onto a smooth surface, or a smooth curve in 2D, through them.
+
+    Parameters
+    ----------
+    points : (n, 2) or (n, 3) float32 or float64, finite; on the host or the device
+    radius : scalar, of the ball whose points tell where the surface is, in the points' unit; a ball should hold some
+        twenty points and be small against the surface's bends
+    iterations : how often all points are moved; the surface is that of the points where they are by then
+    session : as for :func:`clfrnn.search`
+
+    Returns
+    -------
+    (n, dim) array on the device, of the points' dtype and in their order; not waited for
+
+    Raises
+    ------
+    InvalidInputError
+        An argument cannot be searched; the message says which one, and what to do.
+
+    Notes
+    -----
+    A point x is projected on the plane through the weighted mean of its ball, along the direction in which the ball
+    spreads least: ``x' = x + ((a - x) . n) n``, where ``a = sum(theta_j p_j) / sum(theta_j)``, and n is the eigenvector
+    of the smallest eigenvalue of ``sum(theta_j (p_j - a) (p_j - a)')``, with ``theta_j = exp(-|p_j - x|^2 / h^2)`` and
+    ``h = radius / 2``; the sums include the point itself. Points with fewer than dim neighbors stay where they are.
+
+    Of noise across a flat surface about ``sqrt(2 / N)`` remains, with N points in a ball. Where the surface bends with
+    a radius R, it moves to the inside by about ``(dim - 1) radius^2 / (16 R)`` in each iteration. Sums run in the order
+    in which neighbors are met, so that last digits may differ from run to run.
+
+    Cost: that of building an index, one visit for each iteration, and an update of the index between two.
+
+    Source: Alexa, Behr, Cohen-Or, Fleishman, Levin and Silva, *Point set surfaces* (2001), for the weights and the
+    operator; Alexa and Adamson, *On normals and projection operators for surfaces defined by point sets* (2004),
+    for the plane through the mean, in place of a search for the plane and a polynomial over it.
+
+    Examples
+    --------
+    >>> from clfrnn.geometry import smooth
+    >>> smooth([[0.0, 0.0], [1.0, 0.5], [2.0, 0.0], [3.0, 0.5], [4.0, 0.0]], 2.5).get().round(2)[2].tolist()
+    [2.0, 0.22]
+    """
+    many = whole("iterations", iterations, "the number of times that points are moved")
+    session = choose_session(session, points)
+    with session.lock:
+        array, n, dim = take_cloud(session, points)
+        index = build_index(array, radius, session=session)
+        moved = index.empty((n, dim))
+        if many == 0:
+            session.copy(array, moved)
+        for turn in range(many):
+            if turn:
+                index.update(moved)
+                array, moved = moved, index.empty((n, dim))
+            index.visit(_projection(dim), points=array, moved=moved)
+        return moved
+
+
+_FINISH = """
+real v[DIM * DIM], along = 0;
+for (int p = 0; p < DIM; ++p) sums[p] /= total;
+for (int p = 0; p < DIM; ++p)
+    for (int q = 0; q < DIM; ++q) {
+        products[p * DIM + q] = products[p * DIM + q] / total - sums[p] * sums[q];
+        v[p * DIM + q] = p == q;
+    }
+frnn_jacobi(products, v);
+int least = 0;
+for (int p = 1; p < DIM; ++p) least = products[p * DIM + p] < products[least * DIM + least] ? p : least;
+for (int p = 0; p < DIM; ++p) along += sums[p] * v[p * DIM + least];
+if (found < DIM) along = 0;
+for (int p = 0; p < DIM; ++p) moved[i * (size_t)DIM + p] = points[i * (size_t)DIM + p] + along * v[p * DIM + least];
+"""
+
+
+@functools.cache
+def _projection(dim: int) -> NeighborFunction:
+    """The function that projects points; a point itself has the weight 1."""
+    pieces = spread(dim, "weight")
+    return NeighborFunction(
+        arguments="global const real *points, global real *moved",
+        preamble=JACOBI % dim,
+        state=f"const real scale = -4 / fmax(r2, (real)1e-37); int found = 0; real total = 1; {pieces.state}",
+        per_neighbor=f"const real weight = exp(scale * d2); ++found; total += weight;{pieces.add}",
+        finish=f"{pieces.mirror}\n{_FINISH}",
+    )
