@@ -15,6 +15,10 @@ from ..runtime.session import Session
 __all__ = ["sort_rows"]
 
 
+#: Work-items of a launch, at most.
+_MOST_ITEMS = 1 << 30
+
+
 def sort_rows(
     session: Session,
     offsets: cla.Array,
@@ -52,17 +56,22 @@ def sort_rows(
     moved = [array.base_data for array in attributes if array is not None]
     size, limit = config.work_group_size, np.int64(capacity)
     if config.tile:
-        session.launch_sliced(
-            kernels["sort_short_rows"],
-            -(-capacity // config.tile) * size,
-            size,
-            np.int32(rows),
-            offsets.base_data,
-            indices.base_data,
-            limit,
-            *moved,
-            pairs=float(pairs) * min(config.tile, 1 + pairs / max(1, rows)),
-        )
+        # Work-items of a launch are counted in int32.
+        part = _MOST_ITEMS // size * config.tile
+        for start in range(0, capacity, part):
+            here = min(part, capacity - start)
+            session.launch_sliced(
+                kernels["sort_short_rows"],
+                -(-here // config.tile) * size,
+                size,
+                np.int32(rows),
+                np.int64(start),
+                offsets.base_data,
+                indices.base_data,
+                limit,
+                *moved,
+                pairs=float(pairs) * here / capacity * min(config.tile, 1 + pairs / max(1, rows)),
+            )
     steps = pairs * 2.0 * max(1.0, np.log2(1 + pairs / max(1, rows)))
     return session.launch_sliced(
         kernels["sort_rows"],

@@ -24,4 +24,5 @@ for system, panel in enumerate(panels):
         panel.plot(*ends, color="tab:orange" if across else "silver", linewidth=1, zorder=1)
     panel.scatter(*points[own].T, s=14, color="black", zorder=2)
     panel.set(aspect="equal", xlim=(-0.8, 3.8), ylim=(-0.8, 3.0), title=f"system {system}")
+
 figure.savefig("batches.png")

@@ -116,11 +116,11 @@ numbers[${entry}] < own
 </%def>
 
 // Sorts the rows of up to ${tile} entries: each entry counts the entries of its row that come before it.
-// Launch: a group of ${work_group_size} for the rows that begin in each ${tile} pairs; this launch has the work-items
-// from first up to end.
+// Launch: a group of ${work_group_size} for the rows that begin in each ${tile} pairs from `start` on; this launch has the
+// work-items from first up to end.
 // In and out: as sort_rows.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void sort_short_rows(const int first, const int end, const int rows, global const ${offset} *restrict offsets,
+void sort_short_rows(const int first, const int end, const int rows, const long start, global const ${offset} *restrict offsets,
                      global int *restrict indices, const long capacity
 % for array in moved:
                      , global real *restrict ${array}
@@ -139,7 +139,7 @@ void sort_short_rows(const int first, const int end, const int rows, global cons
 % endif
     local int borders[2];
     const int l = get_local_id(0);
-    const long begin = (first / ${work_group_size} + (long)get_group_id(0)) * ${tile};
+    const long begin = start + (first / ${work_group_size} + (long)get_group_id(0)) * ${tile};
     for (int k = l; k < 2; k += ${work_group_size}) borders[k] = first_row_from(offsets, rows, begin + k * ${tile});
     barrier(CLK_LOCAL_MEM_FENCE);
     const int first_row = borders[0], last_row = borders[1];

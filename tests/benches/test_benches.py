@@ -46,6 +46,7 @@ def small(monkeypatch, session):
     periodic = importlib.import_module("asv_benches.benchmarks.periodic")
     periodic.periodic_case.cache_clear()
     periodic.cell_case.cache_clear()
+    importlib.import_module("asv_benches.benchmarks.batches").batch_case.cache_clear()
 
 
 @pytest.mark.parametrize("bench", list(classes()))

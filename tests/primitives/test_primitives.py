@@ -259,6 +259,34 @@ def test_row_sort(session, dtype, by_distance, wide, alone):
         assert np.array_equal(device_vectors.get(), vectors[order])
 
 
+def test_rows_in_several_launches(session, monkeypatch):
+    """Where entries are more than one launch serves, rows across the seam are sorted as others are."""
+    session = as_gpu(session)
+    lengths = [300, 400, 500, 200, 511, 3, 0, 129]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    draw = np.random.default_rng(1)
+    indices = np.concatenate([draw.permutation(length) for length in lengths]).astype(np.int32)
+    sorted_rows = cla.to_device(session.queue, indices)
+    monkeypatch.setattr("clfrnn.primitives.row_sort._MOST_ITEMS", 512)
+    with session.recorded() as launches:
+        sort_rows(
+            session,
+            cla.to_device(session.queue, offsets),
+            sorted_rows,
+            squares=None,
+            distances=None,
+            vectors=None,
+            shifts=None,
+            capacity=indices.size,
+            dtype=np.dtype(np.float32),
+            dim=3,
+            pairs=indices.size,
+        )
+    assert sum(name == "sort_short_rows" for name, _ in launches) > 1
+    expected = np.concatenate([np.arange(length) for length in lengths])
+    assert np.array_equal(sorted_rows.get(), expected)
+
+
 @pytest.mark.parametrize("by_distance", [False, True], ids=["index", "distance"])
 def test_rows_of_a_list_that_is_too_short_are_left(session, by_distance):
     """What does not fit is left as it is, and what lies behind the room untouched, whatever offsets say."""
