@@ -102,21 +102,22 @@ def _verify_device(device: Any, *, points: int, seed: int, quick: bool) -> int:
     click.echo(f"\n{session.profile}")
     plan = list(cases(session.profile, seed=seed, points=points, quick=quick))
     done = failed = 0
-    for method, own in itertools.groupby(plan, key=lambda case: case.method):
-        outcomes = []
-        with compiling(session), _progress("comparing") as shown:
-            for case in own:
-                shown(done, len(plan))
-                outcomes.append(run_case(session, case))
-                done += 1
-        wrong = [outcome for outcome in outcomes if outcome.differences]
-        pairs = sum(outcome.pairs for outcome in outcomes)
-        verdict = "exact" if not wrong else f"{len(wrong)} DIFFER"
-        click.echo(f"  {method:14} {len(outcomes):3} cases, {pairs:10,} pairs   {verdict}")
-        for outcome in wrong:
-            for difference in outcome.differences:
-                click.echo(f"    {outcome.case}: {difference}")
-        failed += len(wrong)
+    with compiling(session):
+        for method, own in itertools.groupby(plan, key=lambda case: case.method):
+            outcomes = []
+            with _progress("comparing") as shown:
+                for case in own:
+                    shown(done, len(plan))
+                    outcomes.append(run_case(session, case))
+                    done += 1
+            wrong = [outcome for outcome in outcomes if outcome.differences]
+            pairs = sum(outcome.pairs for outcome in outcomes)
+            verdict = "exact" if not wrong else f"{len(wrong)} DIFFER"
+            click.echo(f"  {method:14} {len(outcomes):3} cases, {pairs:10,} pairs   {verdict}")
+            for outcome in wrong:
+                for difference in outcome.differences:
+                    click.echo(f"    {outcome.case}: {difference}")
+            failed += len(wrong)
     if not session.profile.fp64:
         click.echo("  float64 was left out: the device has no fp64")
     if not session.profile.subnormals:

@@ -99,6 +99,7 @@ def test_dimensions(session, method, dim):
         assert_same(clfrnn.search(points, 0.5, method=method, session=session, **FULL, **known), expected)
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_k_nearest_however_far(session, method):
     """Rows are as long as systems are, and systems do not see each other, however far apart their points are."""
@@ -123,6 +124,7 @@ def test_boxes_of_very_different_size(session):
         assert np.array_equal(found.vectors, expected.vectors)
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("method", ["strips", "uniform_grid"])
 def test_a_stray_point(session, method):
     """A system with a point far away keeps its cells, on a torus."""
@@ -139,6 +141,7 @@ def test_a_condition_that_ends_in_a_comment(session):
     assert clfrnn.search(points, 1, batch=[0, 0, 1, 1], where=where, session=session).num_pairs == 4
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("numbers", [[0, 0, 0], [-128, 127, -128], [5, -3, 5], [2**62, 0, 2**62], [1, 2, 3]])
 def test_numbers(session, numbers):
     points = np.zeros((3, 2), np.float32)
