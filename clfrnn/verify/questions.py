@@ -30,7 +30,7 @@ _EDGE_CLOUDS = 6
 #: What the seed draws one of for a quick case: each kind of question takes a program of its own.
 _DRAWN = (
     ("foreign queries", "a radius per query", _FAR),
-    ("a box", "points that have left the box", "a cell", "points that have left the cell"),
+    ("a box", "points that have left the box", "a cell", "points that have left the cell", "many systems"),
     ("a condition", "a condition in a box", "a condition in a cell"),
 )
 
@@ -104,12 +104,23 @@ def _shared(dim: int, dtype: np.dtype[Any], seed: int, points: int) -> list[Ques
     ]
     found.append(_under_condition("a condition", found[0], seed))
     few = uniform[: points // 3]
+    found.append(_in_systems(few, radius, rng))
     if dim <= 3:  # the reference computes all images, which are too many in higher dimensions
         found += _repeated("box", few, np.eye(dim), {"box": (1,) * dim, "periodic": True}, rng)
     if dim in (2, 3):
         cell = _cell(rng, dim)
         found += _repeated("cell", few, cell, {"cell": cell}, rng)
     return found
+
+
+def _in_systems(points: Any, radius: float, rng: np.random.Generator) -> Question:
+    """Points of systems of different size, in boxes of their own where these have few enough images."""
+    n, dim = points.shape
+    batch = np.sort(rng.integers(0, 6, n)) ** 2
+    domain: dict[str, Any] = {"batch": batch}
+    if dim <= 3:
+        domain["box"] = rng.uniform(0.9, 1.3, (len(np.unique(batch)), dim))
+    return Question("many systems", points, radius, domain, (radius,))
 
 
 def _repeated(
