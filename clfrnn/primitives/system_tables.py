@@ -50,7 +50,7 @@ class SystemTables:
         self.heights: SystemHeights
         self._table: cla.Array | None = None
         self.cells: SystemCells
-        self._copies: list[cl.Event] = []
+        self._copy: cl.Event | None = None
 
     def lay_out(self, points: cla.Array) -> cla.Array:
         """Lay out the systems for `points`, and return where these lie: a new array of heights, (n, dim).
@@ -187,25 +187,19 @@ class SystemTables:
 
     def _pack(self, tables: np.ndarray[Any, Any], shapes: np.ndarray[Any, Any] = _NO_SHAPES) -> cla.Array:
         """The front, the ranks of points, the shapes of cells and the tables of systems, in one array of numbers."""
-        session, size = self._session, self._dtype.itemsize
-        ints = _FRONT + self.ranks.size
+        size, ranks = self._dtype.itemsize, self._systems.ranks
+        ints = _FRONT + max(1, ranks.size)
         begin = -(-(ints + shapes.size) * INT.itemsize // size)
-        table = session.allocate(begin + tables.size, self._dtype, purpose="the tables of systems")
-        front = np.zeros(_FRONT, np.int32)
+        whole = np.zeros(begin + tables.size, self._dtype)
+        front = whole[:begin].view(np.int32)
         front[:2] = begin, ints
+        front[_FRONT : _FRONT + ranks.size] = ranks
+        front[ints : ints + shapes.size] = shapes.ravel()
         with np.errstate(over="ignore"):  # what is infinite is no limit
-            numbers = tables.astype(self._dtype).ravel()
-        queue, into = session.queue, table.base_data
-        ranks = {"dst_offset": front.nbytes, "byte_count": self.ranks.size * INT.itemsize}
-        # Events of copies hold the host's arrays, and wait for the copy where they are dropped: one layout later.
-        self._copies = [
-            cl.enqueue_copy(queue, into, front, is_blocking=False),
-            cl.enqueue_copy(queue, into, self.ranks.base_data, **ranks),
-            cl.enqueue_copy(queue, into, numbers, dst_offset=begin * size, is_blocking=False),
-        ]
-        if shapes.size:
-            event = cl.enqueue_copy(queue, into, shapes, dst_offset=ints * INT.itemsize, is_blocking=False)
-            self._copies.append(event)
+            whole[begin:] = tables.ravel()
+        table = self._session.allocate(whole.size, self._dtype, purpose="the tables of systems")
+        # Its event holds the host's array, and waits for the copy where it is dropped: one layout later.
+        self._copy = cl.enqueue_copy(self._session.queue, table.base_data, whole, is_blocking=False)
         return table
 
 
