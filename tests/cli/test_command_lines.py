@@ -206,7 +206,7 @@ TABLE = [
         "got a.txt",
         "call it, say, a.npz",
     ),
-    ("search many.npz -r 1 --array a -o many.npz", 2, "--output: many.npz is read by this search", "name another"),
+    ("search many.npz -r 1 --array a -o many.npz", 2, "--output: many.npz is read by this command", "name another"),
     ("search cloud.npy -r 1 -o no/a.npz", 2, "--output: there is no folder no", "make it first"),
     ("search cloud.npy -r 1 -o folder.csv", 2, "'--output'", "'folder.csv' is a directory", "check its name"),
     ("search cloud.npy -r 1 --plot no/a.png", 2, "--plot: there is no folder no", "make it first"),
@@ -268,7 +268,7 @@ TABLE = [
     ("verify --device abacus", 1, "device='abacus'", "Take one of these"),
     ("verify --seed x", 2, "'--seed'", "'x'", "pass a whole number of at least 0 (seed of the clouds"),
     ("verify --seed -1", 2, "'--seed'", "-1 is not in the range", "pass a whole number of at least 0"),
-    ("serach cloud.npy", 2, "No such command 'serach'", "Did you mean 'search'"),
+    ("serach cloud.npy", 2, "No such command 'serach'", "Did you mean one of: 'search', 'surface'"),
     ("--nope", 2, "No such option '--nope'", "Try 'clfrnn --help' for help"),
 ]
 
