@@ -83,9 +83,9 @@ _FIELDS = ("indices", "distances", "vectors", "shifts")
 def search(points: Path, *, output: Path | None, plot: Path | None, **given: Any) -> None:
     """Find every neighbor within a radius of the points in a file, or their k nearest.
 
-    POINTS is a .npy, .npz, .csv, .tsv, .txt, .dat, .xyz or .ply file, with a point a row; texts may be packed, as in
-    cloud.csv.gz, and - is standard input. Or it is a .gro, .cif, .vasp or POSCAR file, whose atoms are read in Å, and
-    whose cell counts where --periodic is given without --box or --cell.
+    POINTS is a .npy, .npz, .csv, .tsv, .txt, .dat, .xyz, .ply, .pcd, .las or .laz file, with a point a row; texts may
+    be packed, as in cloud.csv.gz, and - is standard input. Or it is a .gro, .cif, .vasp or POSCAR file, whose atoms are
+    read in Å, and whose cell counts where --periodic is given without --box or --cell.
     """
     _check(points, output, plot, given)
     cloud, sources = _read(points, given)
