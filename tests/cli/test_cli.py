@@ -114,7 +114,7 @@ def test_search_with_queries_and_a_method(place, cloud, tmp_path):
 def test_wrong_usage(cloud, tmp_path, arguments, status, message):
     files = {"cloud": cloud}
     for name, suffix, text in (
-        ("other", ".pcd", "1 2"),
+        ("other", ".e57", "1 2"),
         ("broken", ".npy", "1 2"),
         ("words", ".csv", "1,2\na,b\n"),
         ("empty", ".csv", "x,y\n"),

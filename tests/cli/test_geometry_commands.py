@@ -112,6 +112,22 @@ def test_surfaces(place, cloud, tmp_path, extra, ending, distance):
     assert not list(tmp_path.glob(".clfrnn-*"))
 
 
+def test_surfaces_far_from_the_origin(place, tmp_path, extra):
+    """Where float32 has steps of a quarter of a unit, as in maps."""
+    import trimesh
+
+    np.save(tmp_path / "far.npy", BALL + np.array([500_000, 4_100_000, 0]))
+    sizes = ("--device", place, "--spacing", 0.1, "--radius", 0.3)
+    status, printed = run("surface", tmp_path / "far.npy", *sizes, "-o", tmp_path / "out.ply")
+    assert status == 0, printed
+    assert "faces" in printed
+    found = trimesh.load_mesh(str(tmp_path / "out.ply"), process=False)
+    assert np.abs(np.linalg.norm(found.vertices - [500_000, 4_100_000, 0], axis=1) - 1).max() < 0.15
+    status, printed = run("surface", tmp_path / "far.npy", *sizes, "-o", tmp_path / "out.stl")
+    assert status == 0, printed
+    assert "out.stl: .stl files hold float32, which shifts vertices by up to 0.12" in printed
+
+
 def test_no_surface(place, tmp_path, extra):
     np.save(tmp_path / "few.npy", [[0.0, 0, 0], [5, 5, 5]])
     output = tmp_path / "out.ply"

@@ -28,7 +28,7 @@ def check_output(output: Path, points: Path, endings: Sequence[str]) -> None:
     ----------
     output : the file to write
     points : the file to read
-    endings : those that its name may have; a .ply file alone needs the package plyfile
+    endings : those that its name may have; .ply files need the package plyfile
     """
     if output.suffix.lower() not in endings:
         wanted = f"{', '.join(endings[:-1])} or {endings[-1]}" if len(endings) > 1 else endings[0]
@@ -37,7 +37,7 @@ def check_output(output: Path, points: Path, endings: Sequence[str]) -> None:
             f"{printable(output.stem)}{endings[0]}"
         )
     check_new("--output", output, points)
-    if len(endings) == 1:
+    if output.suffix.lower() == ".ply":
         _plyfile()
 
 
@@ -78,28 +78,35 @@ def working(what: str, points: Path, cloud: Any, device: str | None) -> Iterator
         click.echo(f"time     {time.perf_counter() - started:.3f} s; compiling, where it is the first, included")
 
 
-def write_vertices(path: Path, points: Any, **others: Any) -> None:
+def write_vertices(path: Path, points: Any, *, faces: Any = None, **others: Any) -> None:
     """Write a binary .ply file of points with x, y and z, and say so.
 
     Parameters
     ----------
     path : the file, which is replaced when the new one is whole
     points : (n, 3); other dtypes than float32 and float16 are written as float64
+    faces : (f, 3) integers, the points of each triangle; None for a file without triangles
     others : (n,) further properties of the vertices, by name, in the same precision
     """
     import numpy as np
 
     from ..output import replacing
 
-    described = _plyfile().PlyElement.describe
+    plyfile = _plyfile()
     columns = {"x": points[:, 0], "y": points[:, 1], "z": points[:, 2], **others}
     real = "<f4" if points.dtype in ("float16", "float32") else "<f8"
     vertices = np.empty(len(points), [(name, real) for name in columns])
     for name, column in columns.items():
         vertices[name] = column
+    elements = [plyfile.PlyElement.describe(vertices, "vertex")]
+    if faces is not None:
+        triangles = np.empty(len(faces), [("vertex_indices", "<i4", (3,))])
+        triangles["vertex_indices"] = faces
+        elements.append(plyfile.PlyElement.describe(triangles, "face"))
     with replacing(path) as part:
-        _plyfile().PlyData([described(vertices, "vertex")], byte_order="<").write(str(part))
-    click.echo(f"written  {printable(str(path))}: {len(points):,} vertices with {', '.join(columns)}")
+        plyfile.PlyData(elements, byte_order="<").write(str(part))
+    also = "" if faces is None else f", {len(faces):,} faces"
+    click.echo(f"written  {printable(str(path))}: {len(points):,} vertices with {', '.join(columns)}{also}")
 
 
 def _plyfile() -> Any:

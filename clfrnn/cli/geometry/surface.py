@@ -9,7 +9,7 @@ import click
 
 from ...errors import ClfrnnError
 from ..arguments import Finite, printable
-from .cloud import check_output, read_cloud, working
+from .cloud import check_output, read_cloud, working, write_vertices
 from .options import of_a_cloud, output_option, radius_option
 
 if TYPE_CHECKING:
@@ -18,8 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["surface"]
 
-#: What the surface is made with: modules and their packages, of the extra ``geometry``.
-_LIBRARIES = (("scipy.sparse.csgraph", "scipy"), ("skimage.measure", "scikit-image"), ("trimesh", "trimesh"))
+#: What surfaces are made with: modules and their packages, of the extra ``geometry``.
+_LIBRARIES = (("scipy.sparse.csgraph", "scipy"), ("skimage.measure", "scikit-image"))
+
+#: What .obj and .stl files are written with.
+_WRITER = ("trimesh", "trimesh")
+
+#: The share of a voxel by which rounding may shift vertices without a word.
+_ROUNDED = 0.01
 
 
 @click.command()
@@ -45,7 +51,6 @@ def surface(points: Path, *, output: Path, **given: Any) -> None:
     is zero, or --distance.
     """
     from ...geometry.libraries import library
-    from ..output import replacing
 
     if given["radius"] < 2 * given["spacing"]:
         raise click.UsageError(
@@ -53,15 +58,13 @@ def surface(points: Path, *, output: Path, **given: Any) -> None:
             "smaller --spacing or a larger --radius"
         )
     check_output(output, points, (".ply", ".obj", ".stl"))
-    for module, package in _LIBRARIES:
+    for module, package in _LIBRARIES if output.suffix.lower() == ".ply" else (*_LIBRARIES, _WRITER):
         library(module, package, "clfrnn surface")
     cloud = read_cloud(points, given, dims=(3,))
     with working("finding the surface", points, cloud, given["device"]) as session:
         found = _surface(cloud, given, session)
         click.echo(f"surface  {len(found.faces):,} triangles, {len(found.vertices):,} vertices")
-    with replacing(output) as part:
-        found.save(part)
-    click.echo(f"written  {printable(str(output))}")
+    _write(output, found, given["spacing"])
 
 
 def _surface(cloud: Any, given: dict[str, Any], session: Session) -> Surface:
@@ -81,3 +84,24 @@ def _surface(cloud: Any, given: dict[str, Any], session: Session) -> Surface:
             "--distance or bring it nearer to 0"
         )
     return found
+
+
+def _write(output: Path, found: Surface, spacing: float) -> None:
+    """Write the triangles, a .ply file with all digits of the vertices."""
+    import numpy as np
+
+    from ..output import replacing
+
+    if output.suffix.lower() == ".ply":
+        write_vertices(output, found.vertices, faces=found.faces)
+        return
+    with replacing(output) as part:
+        found.save(part)
+    click.echo(f"written  {printable(str(output))}: {len(found.faces):,} triangles")
+    rounded = np.abs(found.vertices.astype(np.float32) - found.vertices).max()
+    if output.suffix.lower() == ".stl" and rounded > _ROUNDED * spacing:
+        click.echo(
+            f"clfrnn: {printable(output.name)}: .stl files hold float32, which shifts vertices by up to {rounded:.2g} "
+            "this far from the origin; write a .ply or .obj file, or subtract an offset from the points",
+            err=True,
+        )
