@@ -11,6 +11,9 @@ from .. import __version__
 from ..errors import ClfrnnError
 from .arguments import explained, printable
 from .devices import devices
+from .geometry.clean import clean
+from .geometry.normals import normals
+from .geometry.surface import surface
 from .progress import compiling
 from .progress import progress as _progress
 from .search import search
@@ -59,9 +62,8 @@ def main() -> None:
     """Exact fixed-radius near-neighbor search on OpenCL devices."""
 
 
-main.add_command(devices)
-main.add_command(search)
-main.add_command(source)
+for _command in (clean, devices, normals, search, source, surface):
+    main.add_command(_command)
 
 
 @main.command()

@@ -10,7 +10,14 @@ from typing import Any
 
 import click
 
-__all__ = ["Finite", "MethodName", "Numbers", "SearchCommand", "explained", "printable"]
+__all__ = ["Finite", "MethodName", "Numbers", "SearchCommand", "check_new", "explained", "printable"]
+
+#: Whole command lines of commands that need more than a file and a radius.
+_EXAMPLES = {
+    "clean": "cloud.npy --k 16 --ratio 2 -o clean.ply",
+    "normals": "cloud.npy --radius 0.1 -o normals.ply",
+    "surface": "cloud.npy --spacing 0.02 --radius 0.1 -o surface.ply",
+}
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
@@ -92,13 +99,31 @@ def _is_file(word: str) -> bool:
     return word == "-" or "." in word or os.sep in word or (word != "" and Path(word).exists())
 
 
+def check_new(option: str, path: Path, *read: Path | None) -> None:
+    """Refuse a file that could not be written in the end, before long work.
+
+    Parameters
+    ----------
+    option : the option that names it
+    path : the file
+    read : files that the command reads; None stands for no file
+    """
+    if os.path.realpath(path) in {os.path.realpath(each) for each in read if each is not None}:
+        raise click.UsageError(f"{option}: {printable(path.name)} is read by this command; name another file")
+    folder = printable(str(path.parent))
+    if not path.parent.is_dir():
+        raise click.UsageError(f"{option}: there is no folder {folder}; make it first")
+    if not os.access(path.parent, os.W_OK):
+        raise click.UsageError(f"{option}: the folder {folder} cannot be written to; name another")
+
+
 def explained(error: click.UsageError) -> click.UsageError:
     """The error of a wrong command line, with what to do about it where click does not say so."""
     said = printable(error.format_message().rstrip("."), beside="")
     command = "" if error.ctx is None else error.ctx.command_path
     param = error.param if isinstance(error, click.BadParameter) else None
     if isinstance(error, click.MissingParameter):
-        remedy = f"add it, as in: {command} cloud.npy --radius 0.1"
+        remedy = f"add it, as in: {command} {_EXAMPLES.get(command.rpartition(' ')[2], 'cloud.npy --radius 0.1')}"
     elif param is not None and isinstance(param.type, click.Path):
         remedy = "check its name and its folder"
     elif param is not None and isinstance(param.type, (click.types.FloatParamType, click.types.IntParamType)):

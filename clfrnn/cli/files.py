@@ -15,6 +15,8 @@ from .readers.arrays import read_npy, read_npz
 from .readers.atoms import read_xyz
 from .readers.contents import Say, inner_ending, label
 from .readers.crystals import is_crystal, read_atoms
+from .readers.pcd import read_pcd
+from .readers.scans import read_las
 from .readers.table import read_table
 from .readers.vertices import read_ply
 
@@ -32,6 +34,9 @@ FORMATS: Mapping[str, Callable[..., Points]] = {
     ".dat": read_table,
     ".xyz": read_xyz,
     ".ply": read_ply,
+    ".pcd": read_pcd,
+    ".las": read_las,
+    ".laz": read_las,
 }
 
 #: Readers of texts, which may be packed, and have columns to choose from.

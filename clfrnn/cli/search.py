@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import DeviceMemoryError
-from .arguments import MethodName, Numbers, SearchCommand, printable
+from .arguments import MethodName, Numbers, SearchCommand, check_new, printable
 from .domain import CellNumbers, read_domain
 from .input import naming_files
 from .input import read_input as _read
@@ -84,9 +83,9 @@ _FIELDS = ("indices", "distances", "vectors", "shifts")
 def search(points: Path, *, output: Path | None, plot: Path | None, **given: Any) -> None:
     """Find every neighbor within a radius of the points in a file, or their k nearest.
 
-    POINTS is a .npy, .npz, .csv, .tsv, .txt, .dat, .xyz or .ply file, with a point a row; texts may be packed, as in
-    cloud.csv.gz, and - is standard input. Or it is a .gro, .cif, .vasp or POSCAR file, whose atoms are read in Å, and
-    whose cell counts where --periodic is given without --box or --cell.
+    POINTS is a .npy, .npz, .csv, .tsv, .txt, .dat, .xyz, .ply, .pcd, .las or .laz file, with a point a row; texts may
+    be packed, as in cloud.csv.gz, and - is standard input. Or it is a .gro, .cif, .vasp or POSCAR file, whose atoms are
+    read in Å, and whose cell counts where --periodic is given without --box or --cell.
     """
     _check(points, output, plot, given)
     cloud, sources = _read(points, given)
@@ -114,21 +113,14 @@ def _check(points: Path, output: Path | None, plot: Path | None, given: dict[str
         check_nearest({**given, "plot": plot})
     if points == given["queries"] == STANDARD_INPUT:
         raise click.UsageError("--queries: standard input (-) has the points already; save one of them as a file")
-    read = {os.path.realpath(path) for path in (points, given["queries"]) if path is not None}
-    if output is not None and os.path.realpath(output) in read:
-        raise click.UsageError(f"--output: {printable(output.name)} is read by this search; name another file")
     if output is not None and output.suffix != ".npz":
         raise click.UsageError(
             f"--output: expected a name that ends in .npz, got {printable(output.name)}; call it, say, "
             f"{printable(output.stem)}.npz"
         )
     for option, path in (("--output", output), ("--plot", plot)):
-        if path is not None and not path.parent.is_dir():
-            raise click.UsageError(f"{option}: there is no folder {printable(str(path.parent))}; make it first")
-        if path is not None and not os.access(path.parent, os.W_OK):
-            raise click.UsageError(
-                f"{option}: the folder {printable(str(path.parent))} cannot be written to; name another"
-            )
+        if path is not None:
+            check_new(option, path, points, given["queries"])
     if plot is not None:
         from .pictures import check_picture
 

@@ -1,6 +1,7 @@
 """Files that are damaged, or that were made to do harm; see test_hostile.py."""
 
 import bz2
+import functools
 import gzip
 import io
 import lzma
@@ -246,9 +247,69 @@ def packed():
     yield "a tail", whole + b"abc"
 
 
+def pcd(points, data, lines="ascii", width=None, **changed):
+    """A .pcd file with lines of its header changed, or left out where they are None."""
+    header = {"VERSION": ".7", "FIELDS": "x y z", "SIZE": "4 4 4", "TYPE": "F F F", "COUNT": "1 1 1"}
+    header |= {"WIDTH": width or points, "HEIGHT": 1, "POINTS": points} | changed
+    said = [f"{name} {value}" for name, value in header.items() if value is not None]
+    return "\n".join(["# .PCD v.7", *said, f"DATA {lines}", ""]).encode() + data
+
+
+def pcds():
+    data = POINTS.astype("<f4").tobytes()
+    text = "\n".join(" ".join(map(repr, row)) for row in POINTS.tolist()).encode() + b"\n"
+    yield "good", pcd(40, data, "binary")
+    yield "good text", pcd(40, text)
+    for lines, content in (("ascii", text), ("binary", data), ("binary_compressed", data), ("other", data)):
+        for count in (*HUGE, LONG, "²", "-1", "1e9", "", "1 2", 0, 39, 41):
+            yield f"{lines} {count}"[:40], pcd(count, content, lines)
+            yield f"{lines} counts {count}"[:40], pcd(40, content, lines, COUNT=f"1 {count} 1")
+            yield f"{lines} size {count}"[:40], pcd(40, content, lines, SIZE=f"4 {count} 4")
+        for name in ("FIELDS", "SIZE", "TYPE", "COUNT", "WIDTH", "HEIGHT", "POINTS"):
+            yield f"{lines} no {name}", pcd(40, content, lines, **{name: None})
+            yield f"{lines} empty {name}", pcd(40, content, lines, **{name: ""})
+        yield f"{lines} twice", pcd(40, content, lines, FIELDS="x x z")
+        yield f"{lines} no z", pcd(40, content, lines, FIELDS="x y w")
+        yield f"{lines} kinds", pcd(40, content, lines, TYPE="F Q F")
+        yield f"{lines} halves", pcd(40, content, lines, SIZE="4 2 4")
+        yield f"{lines} a grid of another size", pcd(40, content, lines, width=4)
+        yield f"{lines} nothing", pcd(40, b"", lines)
+    yield "no end", b"# .PCD\n" * 50_000
+    yield "no data", b"FIELDS x y z\n"
+    yield "signs", b"# gr\xc3\xbcn\n" + pcd(40, text)
+    yield "nan", pcd(2, b"1 2 3\nnan nan nan\n")
+    yield "short", pcd(2, b"1 2 3\n1 2\n")
+
+
+def las(*, packed=False, points=POINTS):
+    import laspy
+
+    header = laspy.LasHeader(version="1.2", point_format=3)
+    header.scales, header.offsets = [1e-4] * 3, [0.5, 0, -1]
+    scan = laspy.LasData(header)
+    scan.xyz = points
+    stream = io.BytesIO()
+    scan.write(stream, do_compress=packed)
+    return stream.getvalue()
+
+
+def scans(*, packed=False):
+    raw = las(packed=packed)
+    yield "good", raw
+    for size in (0, 3, 100, 226, 227, 300, len(raw) - 1):
+        yield f"{size} bytes", raw[:size]
+    # The records before the points, their place, their size, their number, and the size of the header.
+    for place, kind in ((100, "<I"), (96, "<I"), (105, "<H"), (107, "<I"), (94, "<H"), (104, "<B"), (25, "<B")):
+        most = 256 ** struct.calcsize(kind) - 1
+        for value in (0, 1, most // 2, most):
+            yield f"{value} at {place}", raw[:place] + struct.pack(kind, value) + raw[place + struct.calcsize(kind) :]
+
+
 #: Generators of (name, content) for each ending.
 KINDS = {".npy": arrays, ".npz": archives, ".ply": plies, ".csv": texts, ".txt": texts, ".tsv": tabs, ".xyz": atoms}
-KINDS |= {".csv.gz": packed}
+KINDS |= {".csv.gz": packed, ".pcd": pcds, ".las": scans, ".laz": functools.partial(scans, packed=True)}
+#: The packages that readers need.
+NEEDED = {".ply": ("plyfile",), ".las": ("laspy",), ".laz": ("laspy", "lazrs")}
 
 
 def spoilt(raw, random, count):

@@ -99,7 +99,7 @@ def test_search_with_queries_and_a_method(place, cloud, tmp_path):
         (["search", "{cloud}", "-r", "-1"], 1, "clfrnn: radius: expected a finite number of at least 0"),
         (["search", "{cloud}"], 2, "Missing option '--radius'"),
         (["search", "missing.npy", "-r", "1"], 2, "does not exist"),
-        (["search", "{other}", "-r", "1"], 1, "expected a name that ends in .csv, .dat, .npy, .npz"),
+        (["search", "{other}", "-r", "1"], 1, "expected a name that ends in .csv, .dat, .las, .laz, .npy"),
         (["search", "{broken}", "-r", "1"], 1, "expected an array as numpy.save writes it"),
         (["search", "{words}", "-r", "1"], 1, "expected rows of numbers"),
         (["search", "{empty}", "-r", "1"], 1, "expected rows of numbers, got none"),
@@ -114,7 +114,7 @@ def test_search_with_queries_and_a_method(place, cloud, tmp_path):
 def test_wrong_usage(cloud, tmp_path, arguments, status, message):
     files = {"cloud": cloud}
     for name, suffix, text in (
-        ("other", ".pcd", "1 2"),
+        ("other", ".e57", "1 2"),
         ("broken", ".npy", "1 2"),
         ("words", ".csv", "1,2\na,b\n"),
         ("empty", ".csv", "x,y\n"),

@@ -117,9 +117,9 @@ def test_vertices_want_a_package(tmp_path, monkeypatch):
     ("name", "lines", "message"),
     [
         (
-            "cloud.pcd",
+            "cloud.e57",
             ["1 2 3"],
-            "expected a name that ends in .csv, .dat, .npy, .npz, .ply, .tsv, .txt, .xyz, got .pcd",
+            "expected a name that ends in .csv, .dat, .las, .laz, .npy, .npz, .pcd, .ply, .tsv, .txt, .xyz, got .e57",
         ),
         ("cloud", ["1 2 3"], "got no ending"),
         ("cloud.npy", ["1 2 3"], "expected an array as numpy.save writes it"),
@@ -165,4 +165,4 @@ def test_bytes_are_no_text(tmp_path):
 
 
 def test_every_format_is_tested():
-    assert set(FORMATS) == {".npy", ".npz", ".csv", ".tsv", ".txt", ".dat", ".xyz", ".ply"}
+    assert set(FORMATS) == {".npy", ".npz", ".csv", ".tsv", ".txt", ".dat", ".xyz", ".ply", ".pcd", ".las", ".laz"}

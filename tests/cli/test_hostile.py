@@ -15,14 +15,13 @@ _ROOM = 600 << 20
 
 #: Reads each file by the reader of its ending; prints what it says, or the traceback.
 _CHILD = """
-import random, resource, sys, time, traceback, warnings
+import contextlib, importlib, random, resource, sys, time, traceback, warnings
 from pathlib import Path
 sys.path[:0] = [{tests!r}]
 import numpy, hostile
-try:
-    import plyfile
-except ImportError:
-    plyfile = None
+for name in sum(hostile.NEEDED.values(), ()):
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
 from clfrnn.cli import files
 from clfrnn.errors import ClfrnnError
 warnings.simplefilter("error")
@@ -78,8 +77,8 @@ def check(found):
 
 @pytest.mark.parametrize("ending", hostile.KINDS)
 def test_files_that_were_made_to_do_harm(tmp_path, ending):
-    if ending == ".ply":
-        pytest.importorskip("plyfile", reason="plyfile is an extra")
+    for package in hostile.NEEDED.get(ending, ()):
+        pytest.importorskip(package, reason=f"{package} is an extra")
     found = outcomes(tmp_path, ending)
     check(found)
     said = {name: text for name, text, _ in found}
@@ -88,8 +87,8 @@ def test_files_that_were_made_to_do_harm(tmp_path, ending):
 
 @pytest.mark.parametrize("ending", hostile.KINDS)
 def test_files_that_were_spoilt(tmp_path, ending):
-    if ending == ".ply":
-        pytest.importorskip("plyfile", reason="plyfile is an extra")
+    for package in hostile.NEEDED.get(ending, ()):
+        pytest.importorskip(package, reason=f"{package} is an extra")
     found = outcomes(tmp_path, ending, count=500, seed=7)
     assert len(found) >= 499
     check(found)
@@ -110,13 +109,21 @@ def test_files_that_were_spoilt(tmp_path, ending):
         (".npy", "dtype |O", "expected an array of numbers, got dtype object; save the coordinates alone"),
         (".npy", "two arrays", "got something else (1,088 bytes behind the array)"),
         (".ply", "ascii 1000000000000", "announces 1,000,000,000,000 of vertex in a file of"),
+        (".pcd", "binary 1000000000000", "announces 1,000,000,000,000 points, and 480 bytes where a point takes 12"),
+        (".pcd", "binary_compressed 39", "expected DATA ascii or DATA binary, got binary_compressed; save it without"),
+        (".pcd", "short", "line 12: expected 3 columns, as line 11 has, got 2 (1 2); complete the line"),
+        (
+            ".las",
+            "4294967295 at 107",
+            "announces 4,294,967,295 of 34 bytes, for which the file has 1,360 bytes; it may",
+        ),
         (".csv.gz", "without 8", "expected a whole file that gzip packed, got something else"),
         (".xyz", "9" * 40, "line 1: expected 99999999"),
     ],
 )
 def test_what_is_said(tmp_path, ending, name, message):
-    if ending == ".ply":
-        pytest.importorskip("plyfile", reason="plyfile is an extra")
+    for package in hostile.NEEDED.get(ending, ()):
+        pytest.importorskip(package, reason=f"{package} is an extra")
     from clfrnn.cli.files import read_points
 
     raw = next(raw for each, raw in hostile.KINDS[ending]() if each == name)
@@ -127,11 +134,11 @@ def test_what_is_said(tmp_path, ending, name, message):
     assert message in str(raised.value)
 
 
-@pytest.mark.parametrize("ending", [".npy", ".npz", ".csv", ".xyz", ".ply"])
+@pytest.mark.parametrize("ending", [".npy", ".npz", ".csv", ".xyz", ".ply", ".pcd", ".las"])
 def test_the_command_line_on_them(place, tmp_path, ending):
     """What the readers take goes on to the search, which refuses in one line what is no cloud."""
-    if ending == ".ply":
-        pytest.importorskip("plyfile", reason="plyfile is an extra")
+    for package in hostile.NEEDED.get(ending, ()):
+        pytest.importorskip(package, reason=f"{package} is an extra")
     path = tmp_path / f"cloud{ending}"
     for name, raw in hostile.KINDS[ending]():
         path.write_bytes(raw)

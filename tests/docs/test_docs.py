@@ -151,7 +151,7 @@ def test_pages_install_from_a_checkout_or_a_wheel():
 
 def test_the_project_has_what_its_metadata_names():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    for extra in ("pocl", "intel", "plot", "files", "test", "docs", "bench", "dev"):
+    for extra in ("pocl", "intel", "plot", "files", "las", "test", "docs", "bench", "dev"):
         assert re.search(rf"^{extra} = \[", text, re.MULTILINE)
         assert f"`{extra}`" in (DOCS / "installing.md").read_text(encoding="utf-8"), extra
     addresses = re.search(r"^\[project.urls\]\n((?:.+\n)+)", text, re.MULTILINE)

@@ -18,7 +18,7 @@ Points = np.ndarray[Any, Any]
 _FORMATS = {".gro": "gromacs", ".cif": "cif", ".vasp": "vasp", ".poscar": "vasp"}
 
 #: Endings that say that a file is of another format, whatever its name begins with.
-_OTHERS = frozenset({".npy", ".npz", ".csv", ".tsv", ".txt", ".dat", ".xyz", ".ply", ".gz"})
+_OTHERS = frozenset({".npy", ".npz", ".csv", ".tsv", ".txt", ".dat", ".xyz", ".ply", ".pcd", ".las", ".laz", ".gz"})
 
 #: How the names of files of VASP begin, which have no ending.
 _OF_VASP = ("POSCAR", "CONTCAR")

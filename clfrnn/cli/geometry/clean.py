@@ -1,0 +1,75 @@
+"""``clfrnn clean``: the points of a file without those that stand alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .cloud import check_output, read_cloud, working, write_vertices
+from .options import of_a_cloud, output_option, radius_option
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ...runtime.session import Session
+
+__all__ = ["clean"]
+
+
+@click.command()
+@of_a_cloud
+@radius_option("The radius in which a point needs --min-neighbors others, in the unit of the coordinates.")
+@click.option("--min-neighbors", type=click.IntRange(min=0), help="How many others within --radius let a point stay.")
+@click.option("--k", type=click.IntRange(min=1), help="How many nearest neighbors the mean distance of a point is of.")
+@click.option(
+    "--ratio",
+    type=float,
+    help="A point stays where its mean distance exceeds that of all points by at most that many standard deviations.",
+)
+@output_option("Write the points that stay, a .ply file; without it they are counted.")
+def clean(points: Path, *, output: Path | None, **given: Any) -> None:
+    """Leave out the points of a file that stand alone.
+
+    Points stay that have enough neighbors within a radius (--radius, --min-neighbors), or whose mean distance to their
+    nearest neighbors is about that of most points (--k, --ratio). POINTS is a file as for `clfrnn search`. The points
+    that stay are written in their order; of other columns in the file nothing is written.
+    """
+    _check(given)
+    if output is not None:
+        check_output(output, points, (".ply",))
+    cloud = read_cloud(points, given, dims=None if output is None else (3,))
+    with working("cleaning", points, cloud, given["device"]) as session:
+        stays = _stays(cloud, given, session)
+        left = len(cloud) - int(stays.sum())
+        share = f", {left / len(cloud):.2%}" if len(cloud) else ""
+        click.echo(f"stay     {len(cloud) - left:,}; left out are {left:,}{share}")
+    if output is not None:
+        write_vertices(output, cloud[stays])
+
+
+def _check(given: dict[str, Any]) -> None:
+    """Refuse all but one whole pair of options."""
+    pairs = ("radius", "min_neighbors"), ("k", "ratio")
+    named = [[f"--{name.replace('_', '-')}" for name in pair if given[name] is not None] for pair in pairs]
+    if all(named):
+        raise click.UsageError(
+            f"{named[0][0]}, {named[1][0]}: expected --radius with --min-neighbors, or --k with --ratio, got some of "
+            "both; leave out those of one way"
+        )
+    if len(named[0]) + len(named[1]) < 2:
+        came = (named[0] + named[1] or ["neither"])[0]
+        raise click.UsageError(
+            f"Missing option: expected --radius with --min-neighbors, or --k with --ratio, got {came}; say which "
+            "points stay, as in --k 16 --ratio 2"
+        )
+
+
+def _stays(cloud: Any, given: dict[str, Any], session: Session) -> np.ndarray[Any, Any]:
+    """True for the points that stay."""
+    from ...geometry import radius_outliers, statistical_outliers
+
+    if given["radius"] is not None:
+        return radius_outliers(cloud, given["radius"], given["min_neighbors"], session=session).get()
+    return statistical_outliers(cloud, given["k"], given["ratio"], session=session).get()

@@ -1,0 +1,56 @@
+"""``clfrnn normals``: the points of a file with the normals of the surface that they are of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .cloud import check_output, read_cloud, working, write_vertices
+from .options import of_a_cloud, output_option, radius_option
+
+__all__ = ["normals"]
+
+
+@click.command()
+@of_a_cloud
+@radius_option("The radius of the ball whose points a normal is of, in the unit of the coordinates.", required=True)
+@click.option(
+    "--viewpoint",
+    type=float,
+    nargs=3,
+    metavar="X Y Z",
+    help="A position that normals point to, as a scanner's.",
+)
+@click.option("--orient", is_flag=True, help="Turn normals such that those of neighbors point to the same side.")
+@output_option("Write the points with their normals, a .ply file.", required=True)
+def normals(
+    points: Path, *, output: Path, radius: float, viewpoint: tuple[float, ...] | None, orient: bool, **given: Any
+) -> None:
+    """Find the normal of a surface at each of its points in a file.
+
+    POINTS is a file as for `clfrnn search`, in 3D. The vertices of the .ply file have x, y, z, the normal as nx, ny,
+    nz, and the curvature, from 0 on a plane to 1/3. Where a point has fewer than three neighbors in its ball, normal
+    and curvature are nan.
+    """
+    import numpy as np
+
+    from ... import geometry
+
+    if orient and viewpoint is not None:
+        raise click.UsageError("--orient, --viewpoint: expected one of the two, got both; leave one of them out")
+    check_output(output, points, (".ply",))
+    if orient:
+        from ...geometry.libraries import library
+
+        library("scipy.sparse.csgraph", "scipy", "--orient")
+    cloud = read_cloud(points, given, dims=(3,))
+    with working("finding normals", points, cloud, given["device"]) as session:
+        found = geometry.normals(cloud, radius, viewpoint=viewpoint, session=session)
+        turned = geometry.orient(cloud, found.normals, radius, session=session) if orient else found.normals
+        vectors, curvature = turned.get(), found.curvature.get()
+        none = int(np.isnan(vectors[:, 0]).sum())
+        without = f"; {none:,} points have fewer than 3 neighbors, and nan" if none else ""
+        click.echo(f"normals  {len(cloud) - none:,}{without}")
+    write_vertices(output, cloud, nx=vectors[:, 0], ny=vectors[:, 1], nz=vectors[:, 2], curvature=curvature)

@@ -1,0 +1,143 @@
+"""Points in .pcd files, as PCL writes them: as text or as bytes."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import InvalidInputError
+from .contents import check_memory, quoted, read_lines, reading, shown
+from .table import Table, read_columns
+
+__all__ = ["read_pcd"]
+
+#: A header is longer than this in no file that has a cloud.
+_MOST_HEADER = 1 << 16
+
+#: numpy's letter for each TYPE, and its SIZE.
+_KINDS = {"F": ("f", (4, 8)), "I": ("i", (1, 2, 4, 8)), "U": ("u", (1, 2, 4, 8))}
+
+_EXPECTED = "points with the fields x, y and z"
+
+
+class _Header(NamedTuple):
+    """What a header says."""
+
+    #: of each field
+    names: list[str]
+    kinds: list[str]
+    #: how many numbers each field has
+    counts: list[int]
+    points: int
+    #: ascii, binary or binary_compressed
+    data: str
+    #: lines and bytes before the points
+    lines: int
+    size: int
+
+
+def read_pcd(path: Path) -> np.ndarray[Any, Any]:
+    """Read the fields x, y and z: of a text as float64, of bytes in their own dtype."""
+    with reading(path, _EXPECTED, "save it again as a point cloud"):
+        header = _read_header(path)
+        for name in ("x", "y", "z"):
+            if header.names.count(name) != 1 or header.counts[header.names.index(name)] != 1:
+                raise ValueError(f"the fields {quoted(' '.join(header.names))}")
+        if header.data == "ascii":
+            return _read_text(path, header)
+        if header.data == "binary":
+            return _read_bytes(path, header)
+        raise InvalidInputError(
+            f"{path}: expected DATA ascii or DATA binary, got {shown(header.data)}; save it without compression, as "
+            "in: pcl_convert_pcd_ascii_binary in.pcd out.pcd 1"
+        )
+
+
+def _read_header(path: Path) -> _Header:
+    with path.open("rb") as stream:
+        start = stream.read(_MOST_HEADER)
+    end = re.search(rb"^DATA[ \t]+(\w+)[ \t]*\r?\n", start, re.MULTILINE)
+    if end is None:
+        raise ValueError("it does not begin with the header of a .pcd file")
+    said: dict[str, list[str]] = {}
+    for line in start[: end.start()].decode("ascii").splitlines():
+        words = line.split()
+        if words and not words[0].startswith("#"):
+            said[words[0].upper()] = words[1:]
+    names = said.get("FIELDS", said.get("COLUMNS", []))
+    sizes, types = said.get("SIZE", []), said.get("TYPE", [])
+    counts = [_whole("COUNT", word) for word in said.get("COUNT", ["1"] * len(names))]
+    if not names or not len(names) == len(sizes) == len(types) == len(counts):
+        raise ValueError("a header whose FIELDS, SIZE, TYPE and COUNT are not alike in number")
+    grid = math.prod(_whole(name, *said.get(name, ["1"])) for name in ("WIDTH", "HEIGHT"))
+    points = _whole("POINTS", *said["POINTS"]) if "POINTS" in said else grid
+    if points != grid and "WIDTH" in said:
+        raise ValueError(f"a header of {points:,} POINTS, and of {grid:,} by WIDTH and HEIGHT")
+    kinds = [_kind(letter, size) for letter, size in zip(types, sizes, strict=True)]
+    lines = start[: end.end()].count(b"\n")
+    return _Header(names, kinds, counts, points, end[1].decode("ascii"), lines, end.end())
+
+
+def _whole(name: str, *words: str) -> int:
+    """The one number in a line of the header."""
+    if len(words) != 1 or not re.fullmatch(r"[0-9]{1,18}", words[0], re.ASCII):
+        raise ValueError(f"the line {quoted(' '.join([name, *words]))} in its header")
+    return int(words[0])
+
+
+def _kind(letter: str, size: str) -> str:
+    """The name by which numpy has a kind of numbers."""
+    kind, sizes = _KINDS.get(letter, ("", ()))
+    if size not in map(str, sizes):
+        raise ValueError(f"a field of TYPE {shown(letter)} and SIZE {shown(size)} in its header")
+    return f"<{kind}{size}"
+
+
+def _read_text(path: Path, header: _Header) -> np.ndarray[Any, Any]:
+    """The points of a file whose DATA are ascii, one in each line."""
+    lines = read_lines(path)
+    places = [k for k in range(header.lines, len(lines)) if lines[k].strip()]
+    if len(places) != header.points:
+        raise _cut_off(path, header, f"{len(places):,} lines")
+    if not places:
+        return np.empty((0, 3))
+    rows = [lines[k].strip() for k in places]
+    table = Table(path=path, rows=rows, places=places, between=None, names=None, width=sum(header.counts))
+    starts = np.cumsum([0, *header.counts]).tolist()
+    return read_columns(table, [starts[header.names.index(name)] for name in ("x", "y", "z")])
+
+
+def _read_bytes(path: Path, header: _Header) -> np.ndarray[Any, Any]:
+    """The points of a file whose DATA are binary, one behind the other."""
+    sizes = [int(kind[2:]) * count for kind, count in zip(header.kinds, header.counts, strict=True)]
+    each, starts = sum(sizes), np.cumsum([0, *sizes]).tolist()
+    held = path.stat().st_size - header.size
+    # Some programs end the file with a line's end.
+    if not each * header.points <= held < each * header.points + max(2, each):
+        raise _cut_off(path, header, f"{held:,} bytes where a point takes {each:,}")
+    check_memory(path, 2 * each * header.points)
+    places = [header.names.index(name) for name in ("x", "y", "z")]
+    record = np.dtype(
+        {
+            "names": ["x", "y", "z"],
+            "formats": [header.kinds[k] for k in places],
+            "offsets": [starts[k] for k in places],
+            "itemsize": each,
+        }
+    )
+    with path.open("rb") as stream:
+        stream.seek(header.size)
+        data = stream.read(each * header.points)
+    rows = np.frombuffer(data, record, count=header.points)
+    return np.stack([rows[name] for name in ("x", "y", "z")], axis=1)
+
+
+def _cut_off(path: Path, header: _Header, got: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{path}: expected {_EXPECTED}, got a header that announces {header.points:,} points, and {got} behind it; it "
+        "may be damaged or cut off: save it again"
+    )
