@@ -44,7 +44,7 @@ class Surface(NamedTuple):
 
         Notes
         -----
-        .stl holds float32 numbers, and the corners of each triangle in place of numbers of vertices.
+        .ply and .stl hold float32 numbers; .stl has the corners of each triangle in place of numbers of vertices.
         """
         ending = Path(path).suffix.lower()
         if ending not in _ENDINGS:
