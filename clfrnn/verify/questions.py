@@ -104,7 +104,7 @@ def _shared(dim: int, dtype: np.dtype[Any], seed: int, points: int) -> list[Ques
     ]
     found.append(_under_condition("a condition", found[0], seed))
     few = uniform[: points // 3]
-    found.append(_in_systems(few, radius, rng))
+    found.append(_in_systems(uniform, radius, rng))
     if dim <= 3:  # the reference computes all images, which are too many in higher dimensions
         found += _repeated("box", few, np.eye(dim), {"box": (1,) * dim, "periodic": True}, rng)
     if dim in (2, 3):
@@ -117,6 +117,7 @@ def _in_systems(points: Any, radius: float, rng: np.random.Generator) -> Questio
     """Points of systems of different size, in boxes of their own where these have few enough images."""
     n, dim = points.shape
     batch = np.sort(rng.integers(0, 6, n)) ** 2
+    radius *= 6 ** (1 / dim)  # about as many neighbors as in one system
     domain: dict[str, Any] = {"batch": batch}
     if dim <= 3:
         domain["box"] = rng.uniform(0.9, 1.3, (len(np.unique(batch)), dim))
