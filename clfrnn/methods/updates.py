@@ -87,12 +87,19 @@ class PointUpdates:
         period = self._structure.problem.box
         if box is not None or cell is not None:
             period = self._check_box(box, cell)
-        array, bounds = self._receive(points, period)
-        if self._stays(array, period):
-            self.last = self._update(array, bounds)
-        else:
-            self._replace(array, bounds, period)
-            self.last = "rebuilt"
+        current = self._structure.problem.box
+        before = current.placing.state() if isinstance(current, Systems) else None
+        try:
+            array, bounds = self._receive(points, period)
+            if self._stays(array, period):
+                self.last = self._update(array, bounds)
+            else:
+                self._replace(array, bounds, period)
+                self.last = "rebuilt"
+        except BaseException:
+            if isinstance(current, Systems):  # they are those of the old points, which stay
+                current.placing.restore(before)
+            raise
 
     def _check_box(self, box: Any, cell: Any) -> PeriodicBox | None:
         """The periodic box of new points; raises where it has not the axes of the old one."""

@@ -28,7 +28,7 @@ _NO_SHAPES = np.zeros((0, 4), np.int32)
 #: The largest number of the type of points over the largest coordinate: heights of many systems lie side by side.
 _SPARE = 2.0**20
 
-#: Numbers in front of the ranks of points in a table: the first is where the tables of systems begin.
+#: Numbers in front of the ranks of points in a table: where the tables of systems begin, and the shapes of cells.
 _FRONT = 8
 
 
@@ -70,6 +70,14 @@ class SystemTables:
         bounds, bad = self._find_bounds(points, "points", self._members)
         self.heights, self._table = SystemHeights(self._systems, *bounds), None
         return bad
+
+    def state(self) -> dict[str, Any]:
+        """What is known of the newest points, for :meth:`restore`."""
+        return dict(vars(self))
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Know again what was known before an update that failed."""
+        vars(self).update(state)
 
     def space(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The corners of the space in which systems lie side by side."""

@@ -227,3 +227,21 @@ def test_not_finite(session):
     index.update(cla.to_device(session.queue, points))
     with pytest.raises(clfrnn.InvalidInputError, match="points.*row 2"):
         index.check()
+
+
+@pytest.mark.parametrize("method", ["strips", "brute_force"])
+def test_an_update_that_fails(session, method, monkeypatch):
+    """The index has its old points, which lie outside of their boxes, and finds their neighbors."""
+    points = cloud(3, np.float32) + np.float32(3)
+    points[0] -= 6
+    known = {"batch": BATCH, "box": np.ones(3)}
+    index = clfrnn.build_index(points, RADIUS, method=method, session=session, **known)
+
+    def refuse(*_):
+        raise clfrnn.DeviceMemoryError("no memory", needed=1, available=0)
+
+    monkeypatch.setattr(type(index._traversal.structure), "update", refuse)
+    for moved in (cloud(3, np.float32), cla.to_device(session.queue, cloud(3, np.float32))):
+        with pytest.raises(clfrnn.DeviceMemoryError):
+            index.update(moved)
+        assert_counts(index.count(), reference.neighbors(points, RADIUS, **known))
