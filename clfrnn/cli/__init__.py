@@ -79,7 +79,8 @@ for _command in (clean, devices, normals, search, source, surface):
 def verify(device: str | None, points: int, seed: int | None, quick: bool) -> None:
     """The exactness contract on this machine's devices, method by method, against numpy.
 
-    Exit status 1 when a single pair differs.
+    Exit status 1 when a single pair differs. A search that a device refuses, since its driver would lose pairs, is told
+    and is no difference.
     """
     import secrets
 
@@ -114,11 +115,15 @@ def _verify_device(device: Any, *, points: int, seed: int, quick: bool) -> int:
                     done += 1
             wrong = [outcome for outcome in outcomes if outcome.differences]
             pairs = sum(outcome.pairs for outcome in outcomes)
+            refused = [f"{each.case}: {line}" for each in outcomes for line in each.refused]
             verdict = "exact" if not wrong else f"{len(wrong)} DIFFER"
+            verdict += f", {len(refused)} searches refused" if refused else ""
             click.echo(f"  {method:14} {len(outcomes):3} cases, {pairs:10,} pairs   {verdict}")
             for outcome in wrong:
                 for difference in outcome.differences:
                     click.echo(f"    {outcome.case}: {difference}")
+            for line in refused[:1]:
+                click.echo(f"    {line}")
             failed += len(wrong)
     if not session.profile.fp64:
         click.echo("  float64 was left out: the device has no fp64")

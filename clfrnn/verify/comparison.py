@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from .. import reference
 from ..api import search
+from ..errors import NoDeviceError
 from ..k_nearest import nearest
 from ..runtime.session import Session
 from .case import Case
@@ -17,13 +19,15 @@ from .questions import NEAREST, Question, questions
 __all__ = ["Outcome", "run_case"]
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(kw_only=True)
 class Outcome:
-    """The result of a case: the number of pairs, and a line for each cloud with a difference."""
+    """The result of a case: the number of pairs, a line for each cloud with a difference, and one for each refused."""
 
     case: Case
     pairs: int
     differences: list[str]
+    #: the searches that the device cannot make without losing pairs, which say so
+    refused: list[str] = dataclasses.field(default_factory=list)
 
 
 def run_case(session: Session, case: Case) -> Outcome:
@@ -31,31 +35,38 @@ def run_case(session: Session, case: Case) -> Outcome:
 
     The k nearest neighbors are compared too, within the radius, and without one where a point lies far away.
     """
-    differences = []
-    pairs = 0
+    outcome = Outcome(case=case, pairs=0, differences=[])
     for asked in questions(session, case):
-        found = search(
-            asked.points,
-            asked.radius,
-            **asked.domain,
-            where=asked.where,
-            method=case.method,
-            sort="index",
-            distances=True,
-            vectors=True,
-            session=session,
-            **case.options,
-        ).to_host()
-        pairs += len(asked.expected.indices)
-        if difference := _difference(found, asked.expected, subnormals=session.profile.subnormals):
-            radius = asked.radius if np.ndim(asked.radius) == 0 else "per query"
-            differences.append(f"{asked.name} (radius {radius}): {difference}")
-        differences += [
-            f"{asked.name} ({'no radius' if reach is None else 'within the radius'}): {difference}"
-            for reach, expected in zip(asked.reaches, asked.nearest, strict=True)
-            if (difference := _nearest_difference(session, case, asked, reach, expected))
-        ]
-    return Outcome(case=case, pairs=pairs, differences=differences)
+        try:
+            differences = list(_differences(session, case, asked))
+        except NoDeviceError as refusal:
+            outcome.refused.append(f"{asked.name}: {refusal}")
+            continue
+        outcome.differences.extend(differences)
+        outcome.pairs += len(asked.expected.indices)
+    return outcome
+
+
+def _differences(session: Session, case: Case, asked: Question) -> Iterator[str]:
+    """A line for each kind of result that differs."""
+    found = search(
+        asked.points,
+        asked.radius,
+        **asked.domain,
+        where=asked.where,
+        method=case.method,
+        sort="index",
+        distances=True,
+        vectors=True,
+        session=session,
+        **case.options,
+    ).to_host()
+    if difference := _difference(found, asked.expected, subnormals=session.profile.subnormals):
+        radius = asked.radius if np.ndim(asked.radius) == 0 else "per query"
+        yield f"{asked.name} (radius {radius}): {difference}"
+    for reach, expected in zip(asked.reaches, asked.nearest, strict=True):
+        if difference := _nearest_difference(session, case, asked, reach, expected):
+            yield f"{asked.name} ({'no radius' if reach is None else 'within the radius'}): {difference}"
 
 
 def _nearest_difference(session: Session, case: Case, asked: Question, reach: Any, expected: reference.Nearest) -> str:

@@ -227,6 +227,25 @@ def test_verify_finds_this_device_exact(place):
         assert f"{method} " in printed
 
 
+@pytest.mark.usefixtures("few_cases")
+def test_verify_tells_of_searches_that_a_device_refuses(place, monkeypatch):
+    """A driver that ends loops early would lose pairs, and the search refuses it: no difference, and not silent."""
+    read = session_module.read_profile
+    monkeypatch.setattr(
+        session_module, "read_profile", lambda device: dataclasses.replace(read(device), loop_turns=900)
+    )
+    for other in set(METHODS) - {"brute_force"}:
+        monkeypatch.delitem(METHODS, other)
+
+    status, printed = run("verify", "--device", place, "--points", 60, "--seed", 1)
+
+    assert status == 0, printed
+    assert re.search(
+        r"brute_force +1 cases, .* pairs   exact, \d+ searches refused\n    brute_force 3D float32: ", printed
+    )
+    assert "its driver ends the loops of a work-item after 4,000 turns" in printed
+
+
 @pytest.fixture
 def narrowed(monkeypatch, tmp_path):
     """Templates in which the window of a query is too narrow by one rounding."""
