@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import clouds
 from ..api import build_index
+from ..errors import NoDeviceError
 from ..runtime.session import Session
 from .case import Case
 
@@ -28,7 +29,10 @@ def edge_cloud(session: Session, case: Case, *, radius: float, seed: int, far: b
         points = clouds.edges(case.points, case.dim, dtype=case.dtype, seed=seed, radius=radius, sides=sides, low=low)
         if far:
             points = np.concatenate([points, np.full((1, case.dim), 1e5, case.dtype)])
-        index = build_index(points, radius, method=case.method, session=session, **case.options)
+        try:
+            index = build_index(points, radius, method=case.method, session=session, **case.options)
+        except NoDeviceError:  # the search of these points is refused, too
+            return points
         grid = index._traversal.structure.cell_grid  # noqa: SLF001 — only verification needs the cells
         if grid is None or grid.sides == sides:
             return points
