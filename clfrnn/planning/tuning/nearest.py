@@ -23,8 +23,8 @@ class NearestTuning(Section):
     #: the same for each root of k: chance takes that many away in places
     foreseen_of_root: float = number(2.0)
     #: ratio of the neighbors in the ball of a typical point to those foreseen, from which on the reach is shortened
-    #: (two cores: at 5, halos of 262,144 points took 285 ms in one search and 358 in two)
-    crowded: float = number(2.0, cpu=8.0, least=1)
+    #: (two cores, 16 neighbors of 262,144 points: at 5, halos took 115 ms, and 127 at 8; narrow ones 147, and 178 at 4)
+    crowded: float = number(2.0, cpu=5.0, least=1)
     #: the same ratio up to which later searches, for sparser places, reach as far as an even cloud needs (two cores:
     #: at 150, clusters took 280 ms; at 9,000, a cloud of three decades took 18 s)
     most_foreseen: float = number(256.0, least=1)
