@@ -79,8 +79,8 @@ for _command in (clean, devices, normals, search, source, surface):
 def verify(device: str | None, points: int, seed: int | None, quick: bool) -> None:
     """The exactness contract on this machine's devices, method by method, against numpy.
 
-    Exit status 1 when a single pair differs. A search that a device refuses, since its driver would lose pairs, is told
-    and is no difference.
+    Exit status 1 when a single pair differs. A search that a device refuses, since its driver would lose pairs, is
+    printed and is no difference.
     """
     import secrets
 
