@@ -155,6 +155,11 @@ frnn_low.s${k}, frnn_inverse.s${k}, ${f"frnn_lowest{k}, frnn_highest{k}" if batc
 % endfor
 </%def>
 
+<%def name="is_last_row()" filter="trim">
+## In the body of rows: whether no row follows.
+(${" & ".join([f"(frnn_at{k} == frnn_to{k})" for k in range(1, dim)] or ["1"])})
+</%def>
+
 <%def name="rows(image)">
     // The rows of cells along the first axis. In the body, frnn_row is the address of the row's first cell.
 % for k in reversed(range(1, dim)):

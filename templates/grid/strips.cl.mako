@@ -53,7 +53,7 @@
             ${cell_window.add_parts("frnn_beyond", "frnn_second_part{k}")}
 % endif
 % if image == "plain":
-            ${candidate_run.run(function, image)}
+            ${candidate_run.run(function, image, last=capture(cells.is_last_row))}
 % elif cell_window.votes(function) and first_pass != "write_mask":
             ${both_runs(function, image)}
 % else:
@@ -78,7 +78,7 @@
             for (int frnn_first0 = frnn_begin, frnn_left = frnn_finish; frnn_left > 0; frnn_first0 = 0, frnn_left -= frnn_shape.s0) {
                 int frnn_t = frnn_starts[frnn_row + frnn_first0];
                 const int frnn_stop = frnn_starts[frnn_row + frnn_min(frnn_left, frnn_shape.s0)];
-                ${candidate_run.run(function, image)}
+                ${candidate_run.run(function, image, last="1" if periodic else f"({capture(cells.is_last_row)} & (frnn_left <= frnn_shape.s0))")}
             }
         </%cells:rows>
     </%visit:each_image>

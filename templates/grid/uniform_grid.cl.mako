@@ -58,7 +58,7 @@
 % endif
             const int frnn_stop = frnn_starts[frnn_row + frnn_index0 + 1];
             int frnn_t = frnn_starts[frnn_row + frnn_index0];
-            ${candidate_run.run(function, image)}
+            ${candidate_run.run(function, image, last=f"({capture(cells.is_last_row)} & (frnn_at0 == frnn_to0))" if image == "plain" else "1")}
         }
     </%cells:rows>
 </%def>

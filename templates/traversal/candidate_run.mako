@@ -12,10 +12,11 @@
 ## Whether the walk has a body of its own for the image without a shift: see each_image of /common/periodic_images.mako.
 <%def name="splits(function)"><% return function.light and images == "in_box" %></%def>
 
-<%def name="run(function, image)">
+<%def name="run(function, image, last='1')">
+## last: whether no run of the query follows; by default neighbors do not wait for one.
     // The candidates from frnn_t up to frnn_stop, shifted as /common/geometry.mako says of `image`.
 % if width > 1:
-    ${batched_run(function, image)}
+    ${batched_run(function, image, last)}
 % elif first_pass == "write_mask":
     ${masked_run(function, image)}
 % elif fused and function.light and not (inline or first_pass):
@@ -77,8 +78,8 @@
     }
 </%def>
 
-<%def name="batched_run(function, image)">
-% if function.light and not condition.gathers(function):
+<%def name="batched_run(function, image, last)">
+% if not simd_batch.gathers(function):
 % if first_pass == "write_mask":
     // A query with more neighbors than it has words writes only as many. Its count shows that to the walk behind it.
 % endif
@@ -91,25 +92,29 @@
 % endif
     }
 % else:
-    // Some batches at a time: the places of the candidates within reach are stored beside each other without a branch,
-    // and only these candidates are offered one by one.
-    while (frnn_t < frnn_stop) {
+    // The places of candidates within reach are stored beside each other without a branch. They wait for those of the
+    // next runs, until they are some or the run is the last, and are then offered one by one: each end of that loop is
+    // a branch that processors foretell wrong.
+    while (1) {
         const int frnn_end_of_some = frnn_min(frnn_stop - frnn_t, ${16 * width}) + frnn_t;
-        int frnn_found[${17 * width}], frnn_many = 0;
         for (; frnn_t < frnn_end_of_some; frnn_t += ${width}) {
             ${simd_batch.test(image, "frnn_t", "frnn_end_of_some", visit.counts_itself(function), by_place=False)}
-            ${simd_batch.store_places("frnn_t", ("private", "frnn_found"), "frnn_many")}
+            ${simd_batch.store_places("frnn_t", ("private", "frnn_found"), "frnn_waiting")}
         }
-        for (int frnn_k = 0; frnn_k < frnn_many; ++frnn_k) {
-            ${point_layout.load_candidate("frnn_found[frnn_k]")}
+        if ((frnn_t < frnn_stop) | (frnn_waiting > ${2 * width}) | ${last}) {
+            for (int frnn_k = 0; frnn_k < frnn_waiting; ++frnn_k) {
+                ${point_layout.load_candidate("frnn_found[frnn_k]")}
 % if first_pass == "write_mask":
-            ${geometry.differences(image)}
-            if (frnn_count < frnn_mask_words) frnn_query_words[frnn_count] = frnn_found[frnn_k];
-            frnn_count += ${visit.included(image, function)}${condition.and_holds(function, image)};
+                ${geometry.differences(image)}
+                if (frnn_count < frnn_mask_words) frnn_query_words[frnn_count] = frnn_found[frnn_k];
+                frnn_count += ${visit.included(image, function)}${condition.and_holds(function, image)};
 % else:
-            ${visit.offer(function, image, within="1")}
+                ${visit.offer(function, image, within="1")}
 % endif
+            }
+            frnn_waiting = 0;
         }
+        if (frnn_t >= frnn_stop) break;
     }
 % endif
 </%def>

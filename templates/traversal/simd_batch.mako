@@ -6,6 +6,17 @@
 <%namespace name="condition" file="/traversal/condition.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="lattice" file="/common/lattice.mako"/>
+<%def name="gathers(function)">
+## Whether the neighbors of batches are offered one by one: a count needs their number alone.
+<% return width > 1 and (not function.light or condition.gathers(function)) %></%def>
+
+<%def name="begin_query(function)">
+% if gathers(function):
+    // The places of neighbors that wait to be offered: see /traversal/candidate_run.mako.
+    int frnn_found[${19 * width}], frnn_waiting = 0;
+% endif
+</%def>
+
 <%def name="types(chosen)">
 // ${width} numbers at any address that suits one of them.
 typedef ${real}${width} __attribute__((aligned(${4 if real == "float" else 8}))) frnn_reals;

@@ -46,7 +46,7 @@ ${walk(function)}
 }
 % else:
 % if width > 1:
-${simd_batch.types(chosen=first_pass == "write_mask" or not function.light or condition.gathers(function))}
+${simd_batch.types(chosen=first_pass == "write_mask" or simd_batch.gathers(function))}
 % endif
 % if first_pass in ("write_mask", "read_mask"):
 ${hit_mask.types()}
@@ -58,7 +58,6 @@ kernel void frnn_visit(
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void frnn_visit(
 % endif
-
     const int frnn_first, const int frnn_end, const int frnn_keep_self,
 % if part:
     const int frnn_part_first, const int frnn_part_end,
@@ -129,6 +128,7 @@ ${getattr(function, name)}
     const int frnn_self_place = frnn_keep_self ? -1 : frnn_own_place;
 % endif
 % endif
+    ${simd_batch.begin_query(function)}
     ${piece(function, "state")}
 % if first_pass == "write_mask":
     ${hit_mask.begin()}
