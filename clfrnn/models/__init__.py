@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from .circles import Circles
+from .model import Frame, Model
 
-__all__ = ["Circles"]
+__all__ = ["Circles", "Frame", "Model"]

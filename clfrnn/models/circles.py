@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import operator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyopencl as cl
+import pyopencl.array as cla
 
 import clfrnn
+
+from .arguments import positive, real, repeatable_options, whole
+from .model import Model
 
 __all__ = ["Circles"]
 
@@ -45,7 +47,7 @@ _MOVE = {
 _FORCES = {dim: _function("global real *offsets", f"vstore{dim}(-damping * sum, i, offsets);") for dim in _BALL}
 
 
-class Circles:
+class Circles(Model):
     """Actors that attract and repel each other until they form rings, in 3D hollow spheres.
 
     Parameters
@@ -64,7 +66,7 @@ class Circles:
 
     Attributes
     ----------
-    points : (n, dim) device array
+    points, positions : (n, dim) device array
         The current positions, from 0 to `side` on each axis. The next :meth:`visit` but one overwrites it.
     index : clfrnn.Index
         The index over the current positions.
@@ -127,36 +129,45 @@ class Circles:
         session: clfrnn.Session | None = None,
         **options: Any,
     ) -> None:
-        self.n = _whole(n, "n", least=1, advice="pass the number of actors")
+        self.n = whole(n, "n", least=1, advice="pass the number of actors")
         if dim not in tuple(_BALL):
             raise clfrnn.InvalidInputError(f"dim: expected 2 or 3, got {dim!r}; rings are of 2, hollow spheres of 3")
         self.dim = int(dim)
-        self.dtype = _real(dtype)
-        self.neighbors = _positive(neighbors, "neighbors", np.dtype(float), "pass the mean at the start")
-        self.radius = _positive(radius, "radius", self.dtype, "pass how far actors see each other")
+        self.dtype = real(dtype)
+        self.neighbors = positive(neighbors, "neighbors", np.dtype(float), "pass the mean at the start")
+        self.radius = positive(radius, "radius", self.dtype, "pass how far actors see each other")
         self.side = self._side()
-        self.damping = _positive(
+        self.damping = positive(
             0.05 * self.radius / self.neighbors if damping is None else damping,
             "damping",
             self.dtype,
             "pass the longest offset that one neighbor causes, or leave it out",
         )
-        rng = np.random.default_rng(_whole(seed, "seed", least=0, advice="pass what tells one start from another"))
+        rng = np.random.default_rng(whole(seed, "seed", least=0, advice="pass what tells one start from another"))
         start = rng.random((self.n, self.dim), self.dtype.type) * self.dtype.type(self.side)
         if repeatable:
-            options = _repeatable(options)
+            options = repeatable_options(options)
         self.index: clfrnn.Index = clfrnn.build_index(start, self.radius, session=session, **options)
         self.session: clfrnn.Session = self.index.session
         self.points = self.index.empty(start.shape)
         self.points.set(start)
         self._moved = self.index.empty(start.shape)
         self._visited = False
-        self.steps_done = 0
 
     def __repr__(self) -> str:
         return (
             f"<Circles: {self.n:,} actors in {self.dim}D, {self.dtype}, after {self.steps_done:,} steps, {self.index}>"
         )
+
+    @property
+    def positions(self) -> cla.Array:
+        """(n, dim) device array: the same as `points`."""
+        return self.points
+
+    @property
+    def bounds(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """The lower and the upper corner of the square or cube."""
+        return np.zeros(self.dim, self.dtype), np.full(self.dim, self.side, self.dtype)
 
     def step(self, steps: int = 1) -> None:
         """Move all actors `steps` times; not waited for.
@@ -174,10 +185,11 @@ class Circles:
         -----
         Cost: `steps` visits and updates, see :class:`Circles`.
         """
-        for _ in range(_whole(steps, "steps", least=0, advice="pass how often to move")):
-            with self.session.lock:  # visit and update belong together
-                self.visit()
-                self.update()
+        super().step(whole(steps, "steps", least=0, advice="pass how often to move"))
+
+    def _advance(self) -> None:
+        self.visit()
+        self._move()
 
     def visit(self) -> cl.Event:
         """Compute the next positions of the actors, the first half of a step; not waited for.
@@ -220,10 +232,14 @@ class Circles:
             if not self._visited:
                 self.index.update(self.points)
                 return
-            self.index.update(self._moved)
-            self.points, self._moved = self._moved, self.points
-            self._visited = False
+            self._move()
             self.steps_done += 1
+
+    def _move(self) -> None:
+        """Move the actors to the positions that a visit has computed."""
+        self.index.update(self._moved)
+        self.points, self._moved = self._moved, self.points
+        self._visited = False
 
     def forces(self) -> npt.NDArray[Any]:
         """Compute the offset of each actor in the next step, as if there were no border.
@@ -261,58 +277,3 @@ class Circles:
                 f"radius {self.radius:g}, for which the side is {side:g}; choose other numbers"
             )
         return float(self.dtype.type(side))
-
-
-def _repeatable(options: dict[str, Any]) -> dict[str, Any]:
-    """The options under which sums over neighbors have the same order in every run."""
-    if options.get("construction", "sort") != "sort":
-        raise clfrnn.InvalidInputError(
-            f"construction: expected 'sort' for repeatable=True, got {options['construction']!r}, whose sums differ "
-            "from run to run; leave it out, or take repeatable=False"
-        )
-    method = options.get("method", "auto")
-    if method == "brute_force":  # has the order of the input
-        return options
-    if method == "fenns":
-        raise clfrnn.InvalidInputError(
-            "method: expected one that sums in the same order in every run for repeatable=True, got 'fenns'; take "
-            "'strips', 'uniform_grid' or 'brute_force', or repeatable=False"
-        )
-    return {**options, "method": "strips" if method == "auto" else method, "construction": "sort"}
-
-
-def _real(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    """Return `dtype`, or raise where actors cannot have it."""
-    try:
-        real = np.dtype(dtype)
-    except TypeError:
-        real = np.dtype(object)
-    if real not in (np.float32, np.float64):
-        raise clfrnn.InvalidInputError(f"dtype: expected float32 or float64, got {dtype!r}; pass numpy.float32")
-    return real
-
-
-def _whole(value: object, name: str, *, least: int, advice: str) -> int:
-    """Return a whole number of at least `least`, or raise."""
-    try:
-        number = least - 1 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = least - 1
-    if number < least:
-        raise clfrnn.InvalidInputError(
-            f"{name}: expected a whole number of at least {least}, got {value!r:.60}; {advice}"
-        )
-    return number
-
-
-def _positive(value: object, name: str, dtype: np.dtype[Any], advice: str) -> float:
-    """Return a positive, finite number rounded to `dtype`, or raise."""
-    number = math.nan
-    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-        with np.errstate(over="ignore"), contextlib.suppress(OverflowError):
-            number = float(dtype.type(value))
-    if not 0 < number < math.inf:
-        raise clfrnn.InvalidInputError(
-            f"{name}: expected a finite number above 0 in {dtype}, got {value!r:.60}; {advice}"
-        )
-    return number

@@ -1,0 +1,89 @@
+"""Checks of the arguments that models have in common."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import operator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import clfrnn
+
+__all__ = ["positive", "real", "repeatable_options", "rounded", "whole"]
+
+#: Methods that visit neighbors in the same order in every run, whatever their options are.
+_ORDERED = ("brute_force", "aabb_tree")
+
+
+def repeatable_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options under which sums over neighbors have the same order in every run.
+
+    Parameters
+    ----------
+    options : of :func:`clfrnn.build_index`, as the user has given them
+
+    Raises
+    ------
+    InvalidInputError
+        The options name a method or a construction whose sums differ from run to run.
+    """
+    method = options.get("method", "auto")
+    if method in _ORDERED:
+        return options
+    if method == "fenns":
+        raise clfrnn.InvalidInputError(
+            "method: expected one that sums in the same order in every run for repeatable=True, got 'fenns'; take "
+            "'strips', 'uniform_grid', 'aabb_tree' or 'brute_force', or repeatable=False"
+        )
+    if options.get("construction", "sort") != "sort":
+        raise clfrnn.InvalidInputError(
+            f"construction: expected 'sort' for repeatable=True, got {options['construction']!r}, whose sums differ "
+            "from run to run; leave it out, or take repeatable=False"
+        )
+    return {**options, "method": "strips" if method == "auto" else method, "construction": "sort"}
+
+
+def real(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    """Return `dtype`, or raise where particles cannot have it."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = np.dtype(object)
+    if found not in (np.float32, np.float64):
+        raise clfrnn.InvalidInputError(f"dtype: expected float32 or float64, got {dtype!r}; pass numpy.float32")
+    return found
+
+
+def whole(value: object, name: str, *, least: int, advice: str) -> int:
+    """Return a whole number of at least `least`, or raise an error that names the argument and ends in `advice`."""
+    try:
+        number = least - 1 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise clfrnn.InvalidInputError(
+            f"{name}: expected a whole number of at least {least}, got {value!r:.60}; {advice}"
+        )
+    return number
+
+
+def positive(value: object, name: str, dtype: npt.DTypeLike, advice: str) -> float:
+    """Return a positive, finite number rounded to `dtype`, or raise an error that names the argument."""
+    number = rounded(value, np.dtype(dtype))
+    if not 0 < number < math.inf:
+        raise clfrnn.InvalidInputError(
+            f"{name}: expected a finite number above 0 in {np.dtype(dtype)}, got {value!r:.60}; {advice}"
+        )
+    return number
+
+
+def rounded(value: object, dtype: np.dtype[Any]) -> float:
+    """Return a number rounded to `dtype`; NaN for what is not a number."""
+    number = math.nan
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        with np.errstate(over="ignore"), contextlib.suppress(OverflowError):
+            number = float(dtype.type(value))
+    return number

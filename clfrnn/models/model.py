@@ -1,0 +1,172 @@
+"""What all models have in common: steps, and frames of a run."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyopencl.array as cla
+
+import clfrnn
+
+from .arguments import whole
+
+__all__ = ["Frame", "Model"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Frame:
+    """A model at one time, on the host.
+
+    Attributes
+    ----------
+    step : the number of steps since the start of the model
+    time : the simulated time, in the model's unit
+    positions : (n, dim) numpy array of the model's dtype
+    colors : (n,) numpy array of numbers by which a picture colors the particles, or None
+    """
+
+    step: int
+    time: float
+    positions: npt.NDArray[Any]
+    colors: npt.NDArray[Any] | None
+
+
+class Model(abc.ABC):
+    """Particles that move step by step, with an index that finds the neighbors of each.
+
+    Attributes
+    ----------
+    n : int
+        The number of particles.
+    dim : int
+        The number of dimensions.
+    dtype : numpy.dtype
+        float32 or float64, of all numbers on the device.
+    session : clfrnn.Session
+        Where the model runs.
+    index : clfrnn.Index
+        The index over the current positions.
+    dt : float
+        The simulated time of a step; 1 in models that have no unit of time.
+    steps_done : int
+        The number of steps since the start.
+    """
+
+    n: int
+    dim: int
+    dtype: np.dtype[Any]
+    session: clfrnn.Session
+    index: clfrnn.Index
+    dt: float = 1.0
+    steps_done: int = 0
+
+    @property
+    @abc.abstractmethod
+    def positions(self) -> cla.Array:
+        """(n, dim) device array: the current positions. A later step overwrites it."""
+
+    @property
+    @abc.abstractmethod
+    def bounds(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """The lower and the upper corner, of shape (dim,), of what a picture shows."""
+
+    @property
+    def time(self) -> float:
+        """The simulated time since the start."""
+        return self.steps_done * self.dt
+
+    @abc.abstractmethod
+    def _advance(self) -> None:
+        """Take one step, not waited for; :meth:`step` counts it."""
+
+    def _colors(self) -> Any:
+        """(n,) host or device array of numbers by which a picture colors the particles, or None."""
+        return None
+
+    def step(self, n: int = 1) -> None:
+        """Take `n` steps; not waited for.
+
+        Parameters
+        ----------
+        n : whole number of at least 0
+
+        Raises
+        ------
+        InvalidInputError
+            `n` is not such a number.
+        """
+        for _ in range(whole(n, "n", least=0, advice="pass the number of steps")):
+            with self.session.lock:  # the halves of a step belong together
+                self._advance()
+                self.steps_done += 1
+
+    def run(self, steps: int, *, every: int = 1, progress: bool = True) -> Iterator[Frame]:
+        """Take steps, and yield the model as it is now and after each `every` steps.
+
+        Parameters
+        ----------
+        steps : whole number of at least 0
+        every : whole number of at least 1: the steps from a frame to the next; where it does not divide `steps`, the
+            last frame comes after fewer
+        progress : whether a terminal shows a progress bar on standard error
+
+        Returns
+        -------
+        An iterator of :class:`Frame`. Steps are taken when the next frame is asked for, so between two frames a program
+        may change the model.
+
+        Raises
+        ------
+        InvalidInputError
+            `steps` or `every` is not such a number.
+
+        Notes
+        -----
+        Cost: that of the steps, and of :meth:`frame` for each frame.
+        """
+        steps = whole(steps, "steps", least=0, advice="pass the number of steps in all")
+        every = whole(every, "every", least=1, advice="pass the number of steps from a frame to the next")
+        return self._frames(steps, every, shown=bool(progress))
+
+    def _frames(self, steps: int, every: int, *, shown: bool) -> Iterator[Frame]:
+        with _bar(type(self).__name__.lower(), steps, shown=shown) as done:
+            yield self.frame()
+            for start in range(0, steps, every):
+                taken = min(every, steps - start)
+                self.step(taken)
+                yield self.frame()
+                done(taken)
+
+    def frame(self) -> Frame:
+        """Copy what a picture shows to the host.
+
+        Notes
+        -----
+        Cost: a copy of the positions and of the colors, and a wait for them.
+        """
+        with self.session.lock:
+            colors = self._colors()
+            return Frame(
+                step=self.steps_done,
+                time=self.time,
+                positions=self.positions.get(),
+                colors=None if colors is None else np.asarray(colors.get() if hasattr(colors, "get") else colors),
+            )
+
+
+@contextlib.contextmanager
+def _bar(what: str, steps: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
+    """A function that takes the number of steps done more; on a terminal it moves a progress bar."""
+    from rich.console import Console  # noqa: PLC0415 - models that are not watched do without it
+    from rich.progress import Progress  # noqa: PLC0415
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not (shown and console.is_terminal)) as bar:
+        task = bar.add_task(what, total=steps)
+        yield lambda more: bar.advance(task, more)
