@@ -1,0 +1,194 @@
+"""Canvases: they draw the frames of a model, in 2D by matplotlib, in 3D by pyvista."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+import clfrnn
+
+if TYPE_CHECKING:
+    from .model import Frame, Model
+
+__all__ = ["Canvas", "canvas", "library"]
+
+#: Width and height of a picture are multiples of this, as encoders of videos want them.
+_STEP = 16
+
+#: White around a rectangle, in its longer side: particles at the border are seen whole.
+_MARGIN = 0.02
+
+_COLORMAP = "viridis"
+_PLAIN = "#0072B2"
+_BALL = "#D55E00"
+
+
+class Canvas(Protocol):
+    """Draws frames one after the other."""
+
+    def draw(self, frame: Frame) -> None:
+        """Draw the particles of a frame, and the balls of the model as they are now."""
+
+    def pixels(self) -> npt.NDArray[np.uint8]:
+        """The last drawn frame, (height, width, 3)."""
+
+    def close(self) -> None:
+        """Give its memory back."""
+
+
+def library(name: str, what: str, extra: str) -> Any:
+    """Import a module of an extra, or raise an error that says how to install it.
+
+    Parameters
+    ----------
+    name : of the module
+    what : for what it is needed, the beginning of the error
+    extra : of clfrnn, which holds it
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise clfrnn.ClfrnnError(
+            f'{what} needs {package}, which is not installed; pip install "clfrnn[{extra}]"'
+        ) from error
+
+
+def canvas(model: Model, size: int, *, window: bool = False) -> Canvas:
+    """A canvas for the model.
+
+    Parameters
+    ----------
+    size : pixels of the longer side
+    window : whether frames appear in a window; otherwise they are drawn without a display
+
+    Raises
+    ------
+    ClfrnnError
+        A library is missing.
+    """
+    return Flat(model, size, window=window) if model.dim == 2 else Solid(model, size, window=window)
+
+
+class _Shades:
+    """The numbers at both ends of the colors: of all frames so far, so that colors do not flicker."""
+
+    def __init__(self) -> None:
+        self.low, self.high = np.inf, -np.inf
+
+    def widen(self, colors: npt.NDArray[Any]) -> tuple[float, float]:
+        """The ends after these numbers; a hundredth on either side does not count, as a few extremes would dim all."""
+        if len(colors):
+            low, high = np.percentile(colors, (1, 99))
+            self.low, self.high = min(self.low, float(low)), max(self.high, float(high))
+        return self.low, max(self.high, self.low + 1e-30)
+
+
+class Flat:
+    """Disks in a rectangle, drawn by matplotlib."""
+
+    def __init__(self, model: Model, size: int, *, window: bool) -> None:
+        figures = library("matplotlib.figure", "A picture of two dimensions", "plot")
+        self._circles = library("matplotlib.patches", "A picture of two dimensions", "plot").Circle
+        self._model, self._shades = model, _Shades()
+        low, high = (np.asarray(corner, float) for corner in model.bounds)
+        margin = _MARGIN * max(high - low)
+        extent = np.maximum(high - low, 1e-30) + 2 * margin
+        width, height = (max(_STEP, round(side * size / extent.max() / _STEP) * _STEP) for side in extent)
+        shape = {"figsize": (width / 100, height / 100), "dpi": 100}
+        if window:
+            self._figure = library("matplotlib.pyplot", "A window", "plot").figure(**shape)
+        else:
+            self._figure = figures.Figure(**shape)
+            library("matplotlib.backends.backend_agg", "A picture", "plot").FigureCanvasAgg(self._figure)
+        axes = self._axes = self._figure.add_axes((0, 0, 1, 1))
+        axes.set(xlim=(low[0] - margin, high[0] + margin), ylim=(low[1] - margin, high[1] + margin), aspect="equal")
+        axes.set_axis_off()
+        axes.plot(*np.array([low, (high[0], low[1]), high, (low[0], high[1]), low]).T, color="grey", linewidth=1)
+        # Areas are in square points, of which an inch has 72 along each side.
+        self._points_per_unit = 72 / 100 * width / extent[0]
+        self._dots: Any = None
+        self._balls: list[Any] = []
+
+    def draw(self, frame: Frame) -> None:
+        """See :class:`Canvas`."""
+        if self._dots is not None:
+            self._dots.remove()
+        for ball in self._balls:
+            ball.remove()
+        radius = self._model._drawn_radius() * self._points_per_unit  # noqa: SLF001
+        kind = {"c": _PLAIN} if frame.colors is None else {"c": frame.colors, "cmap": _COLORMAP}
+        self._dots = self._axes.scatter(*frame.positions.T, s=max(0.5, (2 * radius) ** 2), linewidths=0, **kind)
+        if frame.colors is not None:
+            self._dots.set_clim(*self._shades.widen(frame.colors))
+        self._balls = [
+            self._axes.add_patch(self._circles(tuple(center), reach, color=_BALL))
+            for center, reach in self._model._balls()  # noqa: SLF001
+        ]
+        self._figure.canvas.draw()
+
+    def pixels(self) -> npt.NDArray[np.uint8]:
+        """See :class:`Canvas`."""
+        return np.asarray(self._figure.canvas.buffer_rgba())[..., :3].copy()
+
+    def close(self) -> None:
+        """See :class:`Canvas`."""
+        self._figure.clear()
+
+
+class Solid:
+    """Shaded spheres in a box, drawn by pyvista."""
+
+    def __init__(self, model: Model, size: int, *, window: bool) -> None:
+        self._pyvista = pyvista = library("pyvista", "A picture of three dimensions", "plot3d")
+        self._model, self._shades = model, _Shades()
+        low, high = (np.asarray(corner, float) for corner in model.bounds)
+        with pyvista.vtk_verbosity("off"):  # else it says that there is no display
+            side = max(_STEP, size // _STEP * _STEP)
+            self.plotter = pyvista.Plotter(off_screen=not window, window_size=(side, side))
+            self.plotter.set_background("white")
+            self.plotter.add_mesh(
+                pyvista.Box(np.stack([low, high], axis=1).ravel()), style="wireframe", color="grey", line_width=1
+            )
+            middle, across = (low + high) / 2, float(np.linalg.norm(high - low))
+            eye = middle + across * np.array([0.75, -1.6, 0.55])
+            self.plotter.camera_position = [tuple(eye), tuple(middle), (0, 0, 1)]
+            self.plotter.camera.zoom(1.1)
+
+    def draw(self, frame: Frame) -> None:
+        """See :class:`Canvas`."""
+        pyvista = self._pyvista
+        cloud = pyvista.PolyData(np.asarray(frame.positions, np.float32))
+        kind: dict[str, Any] = {"color": _PLAIN}
+        if frame.colors is not None:
+            cloud["colors"] = frame.colors
+            kind = {"scalars": "colors", "cmap": _COLORMAP, "clim": self._shades.widen(frame.colors)}
+        with pyvista.vtk_verbosity("off"):
+            spheres = self.plotter.add_mesh(
+                cloud,
+                name="particles",  # takes the place of the last frame's
+                style="points_gaussian",
+                render_points_as_spheres=True,
+                emissive=False,
+                show_scalar_bar=False,
+                reset_camera=False,
+                render=False,
+                **kind,
+            )
+            spheres.mapper.scale_factor = self._model._drawn_radius()  # noqa: SLF001
+            for number, (center, reach) in enumerate(self._model._balls()):  # noqa: SLF001
+                ball = pyvista.Sphere(reach, center, theta_resolution=48, phi_resolution=48)
+                self.plotter.add_mesh(ball, name=f"ball {number}", color=_BALL, reset_camera=False, render=False)
+            self.plotter.render()
+
+    def pixels(self) -> npt.NDArray[np.uint8]:
+        """See :class:`Canvas`."""
+        with self._pyvista.vtk_verbosity("off"):
+            return np.asarray(self.plotter.screenshot(return_img=True))[..., :3]
+
+    def close(self) -> None:
+        """See :class:`Canvas`."""
+        self.plotter.close()
