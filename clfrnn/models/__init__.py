@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from .circles import Circles
 from .model import Frame, Model
+from .spheres import Spheres
 
-__all__ = ["Circles", "Frame", "Model"]
+__all__ = ["Circles", "Frame", "Model", "Spheres"]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 import clfrnn
 
-__all__ = ["positive", "real", "repeatable_options", "rounded", "whole"]
+__all__ = ["between", "dimension", "positive", "real", "repeatable_options", "rounded", "rows", "whole"]
 
 #: Methods that visit neighbors in the same order in every run, whatever their options are.
 _ORDERED = ("brute_force", "aabb_tree")
@@ -87,3 +87,36 @@ def rounded(value: object, dtype: np.dtype[Any]) -> float:
         with np.errstate(over="ignore"), contextlib.suppress(OverflowError):
             number = float(dtype.type(value))
     return number
+
+
+def between(  # noqa: PLR0917 - the order in which an error names them
+    value: object, name: str, dtype: npt.DTypeLike, low: float, high: float, advice: str
+) -> float:
+    """Return a finite number from `low` to `high` rounded to `dtype`, or raise an error that names the argument."""
+    number = rounded(value, np.dtype(dtype))
+    if not (low <= number <= high and math.isfinite(number)):
+        ends = {(-math.inf, math.inf): "", (low, math.inf): f" of at least {low:g}"}
+        expected = ends.get((low, high), f" from {low:g} to {high:g}")
+        raise clfrnn.InvalidInputError(f"{name}: expected a finite number{expected}, got {value!r:.60}; {advice}")
+    return number
+
+
+def dimension(value: object, meaning: str = "the number of dimensions") -> int:
+    """Return 2 or 3, or raise."""
+    if isinstance(value, bool) or value not in (2, 3):
+        raise clfrnn.InvalidInputError(f"dim: expected 2 or 3, got {value!r:.60}; pass {meaning}")
+    return int(value)
+
+
+def rows(value: npt.ArrayLike, name: str, shape: tuple[int, int], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Return finite numbers of this shape, one row for each particle, or raise an error that names the argument."""
+    try:
+        found = np.ascontiguousarray(value, dtype)
+    except (TypeError, ValueError):
+        found = np.empty(0, dtype)
+    if found.shape != shape or not np.isfinite(found).all():
+        came = f"shape {np.shape(value)}" if found.shape != shape else "NaN or inf"
+        raise clfrnn.InvalidInputError(
+            f"{name}: expected finite numbers of shape {shape}, got {came}; pass one row for each particle"
+        )
+    return found

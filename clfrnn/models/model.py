@@ -180,7 +180,7 @@ class Model(abc.ABC):
         Cost: that of :meth:`run`, and drawing, which without a GPU takes about a tenth of a second for 10,000
         particles in three dimensions. No display is needed.
         """
-        from .film import animate  # noqa: PLC0415 - models that are not drawn do without it
+        from .pictures import animate  # noqa: PLC0415 - models that are not drawn do without it
 
         fps = positive(fps, "fps", np.float64, "pass the frames per second, as 25")
         steps = whole(steps, "steps", least=0, advice="pass the number of steps in all")

@@ -16,7 +16,7 @@ import clfrnn
 from .canvas import canvas, library
 
 if TYPE_CHECKING:
-    from .model import Model
+    from ..model import Model
 
 __all__ = ["animate"]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import clfrnn
 
 if TYPE_CHECKING:
-    from .model import Frame, Model
+    from ..model import Frame, Model
 
 __all__ = ["Canvas", "canvas", "library"]
 
@@ -156,7 +156,7 @@ class Solid:
             middle, across = (low + high) / 2, float(np.linalg.norm(high - low))
             eye = middle + across * np.array([0.75, -1.6, 0.55])
             self.plotter.camera_position = [tuple(eye), tuple(middle), (0, 0, 1)]
-            self.plotter.camera.zoom(1.1)
+            self.plotter.camera.zoom(1.0)
 
     def draw(self, frame: Frame) -> None:
         """See :class:`Canvas`."""

@@ -1,0 +1,304 @@
+"""Spheres: particles that collide by spring and dashpot in a box (Green 2010)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyopencl as cl
+import pyopencl.array as cla
+
+import clfrnn
+
+from ..arguments import dimension, positive, real, repeatable_options, rows, whole
+from ..model import Model
+from .contacts import ENERGIES, MOVE
+from .material import Collider, material
+from .material import collider as checked_collider
+from .start import block, block_radius
+
+__all__ = ["Spheres"]
+
+
+class Spheres(Model):
+    """Spheres, in 2D disks, that fall in a box, collide and come to rest in a heap.
+
+    The box reaches from -1 to 1 on each axis, and gravity acts along the last one. At the start the spheres are at rest
+    in a block in the lower corner of the box, nearly touching each other. Each has mass 1.
+
+    Parameters
+    ----------
+    n : number of spheres, at least 1
+    dim : 2 or 3
+    radius : of each sphere; by default ``41 / 64`` divided by the number of spheres along an edge of the block: 1/64
+        for 65,536 spheres in 3D
+    dt : time of a step; by default ``radius / 16``
+    stiffness : force of a contact by length of overlap; by default ``5 / radius**2``
+    damping : force of a contact by relative velocity; by default ``0.5 / radius``
+    shear : further force by the part of the relative velocity across the line of centers; by default ``0.1 / radius``
+    attraction : force between touching spheres by distance of their centers, which sticks them together; at least 0
+    global_damping : the factor from 0 to 1 by which all velocities are multiplied in each step; 1 takes nothing away
+    gravity : acceleration downwards
+    restitution : the part of its velocity with which a sphere leaves a wall, from 0 to 1
+    walls : whether the box holds the spheres; otherwise they fly as far as they get
+    collider : (center, radius) of a ball that pushes spheres away, or None; :meth:`move_collider` moves it
+    seed : whole number of at least 0; equal seeds give equal starts
+    repeatable : whether every run gives the same bytes, by ``construction="sort"``; the default method is then `strips`
+    dtype : float32 or float64
+    session : a :class:`clfrnn.Session`; by default :func:`clfrnn.default_session`
+    **options : of :func:`clfrnn.build_index`: `method`, and the options of the method
+
+    Attributes
+    ----------
+    positions, velocities : (n, dim) device arrays of `dtype`
+        The current ones, in lengths of the box, and these by unit of time. The next :meth:`visit` but one overwrites
+        them; :meth:`place` writes others.
+    collider : (center, radius) or None
+        The ball as it is now.
+    stiffness, damping, shear, attraction, global_damping, gravity, restitution : float
+        As given or by default. Other values may be assigned, and count from the next step on.
+    dt : float
+        The time of a step, as given or by default.
+    index : clfrnn.Index
+        The index over the current positions, of the radius 2 `radius`.
+    steps_done : int
+        The number of steps since the start.
+    session, n, dim, dtype, radius, walls
+        As given; `radius` is rounded to `dtype`.
+
+    Raises
+    ------
+    InvalidInputError
+        An argument is invalid, the block of spheres is larger than the box, `dt` is so long that a contact of two
+        spheres would gain energy, or `repeatable` is given with another construction.
+    TypeError
+        The method does not have one of the options.
+
+    Notes
+    -----
+    A sphere of radius R feels, from each other whose center is at the vector x of length d ≤ 2 R, and whose velocity
+    relative to its own is v, the force ``-stiffness (2 R - d) x / d + damping v + shear (v - (v·x) x / d²) +
+    attraction x``. The collider acts in the same way with the sum of the two radii, as a body at rest, and does not
+    attract. A step is one of the semi-implicit Euler method: ``v ← global_damping (v + dt F)``, then ``x ← x + dt v``.
+    A sphere that would leave the box stays at the wall, and the part of its velocity across the wall is turned round
+    and multiplied by `restitution`.
+
+    The defaults scale with the radius, such that a heap of any number of spheres is compressed by a few hundredths of
+    the diameter, and two spheres touch for about 16 steps.
+
+    Cost of a step: one visit and one update of the index. Nothing is allocated, no list is made, and the host does not
+    wait, except for checks of positions more than eight steps before.
+
+    Source: Green (2010), "Particle Simulation using CUDA", whose collisions are those of Harada (2007), "Real-time
+    rigid body simulation on GPUs". There, forces are changes of velocity in a step; here they are multiplied by `dt`.
+
+    Examples
+    --------
+    >>> from clfrnn.models import Spheres
+    >>> model = Spheres(100, dim=2)
+    >>> before = model.energy()
+    >>> model.step(200)
+    >>> model.energy() < before
+    True
+    """
+
+    def __init__(
+        self,
+        n: int,
+        *,
+        dim: int = 3,
+        radius: float | None = None,
+        dt: float | None = None,
+        stiffness: float | None = None,
+        damping: float | None = None,
+        shear: float | None = None,
+        attraction: float = 0.0,
+        global_damping: float = 1.0,
+        gravity: float = 1.0,
+        restitution: float = 0.5,
+        walls: bool = True,
+        collider: tuple[Sequence[float], float] | None = None,
+        seed: int = 0,
+        repeatable: bool = False,
+        dtype: npt.DTypeLike = np.float32,
+        session: clfrnn.Session | None = None,
+        **options: Any,
+    ) -> None:
+        self.n = whole(n, "n", least=1, advice="pass the number of spheres")
+        self.dim = dimension(dim)
+        self.dtype = real(dtype)
+        self.radius = positive(
+            block_radius(self.n, self.dim) if radius is None else radius,
+            "radius",
+            self.dtype,
+            "pass that of each sphere, or leave it out",
+        )
+        given = (dt, stiffness, damping, shear, attraction, global_damping, gravity, restitution)
+        numbers = material(self.radius, self.dtype, given)
+        self.dt, self.stiffness, self.damping, self.shear = numbers[:4]
+        self.attraction, self.global_damping, self.gravity, self.restitution = numbers[4:]
+        self.walls = bool(walls)
+        self.collider: Collider | None = None if collider is None else checked_collider(collider, self.dim, self.dtype)
+        rng = np.random.default_rng(whole(seed, "seed", least=0, advice="pass what tells one start from another"))
+        start = block(self.n, self.dim, self.radius, rng).astype(self.dtype)
+        if repeatable:
+            options = repeatable_options(options)
+        self.index: clfrnn.Index = clfrnn.build_index(start, 2 * self.radius, session=session, **options)
+        self.session: clfrnn.Session = self.index.session
+        self._positions, self._moved = self.index.empty(start.shape), self.index.empty(start.shape)
+        self._positions.set(start)
+        self.velocities, self._changed = self.index.zeros(start.shape), self.index.zeros(start.shape)
+        self._layers = start[:, -1].copy()
+        self._visited = False
+
+    def __repr__(self) -> str:
+        return f"<Spheres: {self.n:,} in {self.dim}D, {self.dtype}, after {self.steps_done:,} steps, {self.index}>"
+
+    @property
+    def positions(self) -> cla.Array:
+        """(n, dim) device array: the current centers, in the unit of the box."""
+        return self._positions
+
+    @property
+    def bounds(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """The lower and the upper corner of the box."""
+        return np.full(self.dim, -1, self.dtype), np.full(self.dim, 1, self.dtype)
+
+    def visit(self) -> cl.Event:
+        """Compute the next positions and velocities, the first half of a step; not waited for.
+
+        Returns
+        -------
+        The event of the visit, which is all that it costs
+        """
+        with self.session.lock:
+            event: cl.Event = self.index.visit(
+                MOVE[self.dim],
+                **self._contacts(),
+                dt=self.dt,
+                damping=self.damping,
+                shear=self.shear,
+                remaining=self.global_damping,
+                restitution=self.restitution,
+                limit=1 - self.radius if self.walls else float(np.finfo(self.dtype).max),
+                moved=self._moved,
+                changed=self._changed,
+            )
+            self._visited = True
+        return event
+
+    def update(self) -> None:
+        """Move the spheres to where :meth:`visit` has computed, the second half of a step; not waited for.
+
+        Raises
+        ------
+        DeviceMemoryError
+            There is no memory for the new cells; the spheres are then where they were.
+
+        Notes
+        -----
+        Cost: one update of the index. Without a visit since the last update, that is all, and no step.
+        """
+        with self.session.lock:
+            if self._visited:
+                self._move()
+                self.steps_done += 1
+            else:
+                self.index.update(self._positions)
+
+    def place(self, positions: npt.ArrayLike, velocities: npt.ArrayLike | None = None) -> None:
+        """Put the spheres elsewhere.
+
+        Parameters
+        ----------
+        positions : (n, dim) numbers, the centers
+        velocities : (n, dim) numbers; by default the spheres are at rest
+
+        Raises
+        ------
+        InvalidInputError
+            A shape is another one, or a number is not finite.
+
+        Notes
+        -----
+        Cost: one update of the index, and copies to the device.
+        """
+        shape = (self.n, self.dim)
+        positions = rows(positions, "positions", shape, self.dtype)
+        velocities = np.zeros(shape) if velocities is None else velocities
+        velocities = rows(velocities, "velocities", shape, self.dtype)
+        with self.session.lock:
+            self._positions.set(positions)
+            self.velocities.set(velocities)
+            self.index.update(self._positions)
+            self._visited = False
+
+    def move_collider(self, center: Sequence[float], radius: float | None = None) -> None:
+        """Move the ball that pushes spheres away; it acts from there from the next step on.
+
+        Parameters
+        ----------
+        center : dim numbers
+        radius : by default it stays; needed where there was no collider
+
+        Raises
+        ------
+        InvalidInputError
+            `center` has another shape or is not finite, or `radius` is not positive.
+        """
+        if radius is None and self.collider is None:
+            raise clfrnn.InvalidInputError("radius: expected that of the collider, as there was none; pass a radius")
+        radius = self.collider[1] if radius is None and self.collider else radius
+        self.collider = checked_collider((center, radius), self.dim, self.dtype)
+
+    def energy(self) -> float:
+        """Compute the energy of all spheres: kinetic, of springs and attraction, and of gravity above the floor.
+
+        Contacts with the collider count, walls do not. Without damping, shear, global damping and walls, the energy
+        stays within the errors of the steps.
+
+        Notes
+        -----
+        Cost: one visit of the index, a copy of n numbers to the host, and a wait for it.
+        """
+        with self.session.lock:
+            energies = self.index.empty(self.n)
+            self.index.visit(ENERGIES[self.dim], **self._contacts(), floor_height=self.radius - 1, energies=energies)
+            return float(energies.get().sum(dtype=np.float64))
+
+    def _contacts(self) -> dict[str, Any]:
+        """What both functions take."""
+        center, reach = ((0.0,) * self.dim, -self.radius) if self.collider is None else self.collider
+        return {
+            "diameter": 2 * self.radius,
+            "stiffness": self.stiffness,
+            "attraction": self.attraction,
+            "gravity": self.gravity,
+            "center": center,
+            "reach": self.radius + reach,
+            "positions": self._positions,
+            "velocities": self.velocities,
+        }
+
+    def _advance(self) -> None:
+        self.visit()
+        self._move()
+
+    def _move(self) -> None:
+        """Move the spheres to the positions that a visit has computed."""
+        self.index.update(self._moved)
+        self._positions, self._moved = self._moved, self._positions
+        self.velocities, self._changed = self._changed, self.velocities
+        self._visited = False
+
+    def _colors(self) -> npt.NDArray[Any]:
+        """The layer of the block in which each was at the start."""
+        return self._layers
+
+    def _drawn_radius(self) -> float:
+        return self.radius
+
+    def _balls(self) -> Sequence[tuple[Sequence[float], float]]:
+        return () if self.collider is None else (self.collider,)
