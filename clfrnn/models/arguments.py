@@ -95,8 +95,9 @@ def between(  # noqa: PLR0917 - the order in which an error names them
     """Return a finite number from `low` to `high` rounded to `dtype`, or raise an error that names the argument."""
     number = rounded(value, np.dtype(dtype))
     if not (low <= number <= high and math.isfinite(number)):
-        ends = {(-math.inf, math.inf): "", (low, math.inf): f" of at least {low:g}"}
-        expected = ends.get((low, high), f" from {low:g} to {high:g}")
+        expected = (
+            f" from {low:g} to {high:g}" if high < math.inf else f" of at least {low:g}" if low > -math.inf else ""
+        )
         raise clfrnn.InvalidInputError(f"{name}: expected a finite number{expected}, got {value!r:.60}; {advice}")
     return number
 

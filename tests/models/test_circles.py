@@ -1,10 +1,5 @@
 """The Circles model: its force against numpy, its steps, and the rings and hollow spheres that it comes to."""
 
-import ast
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pyopencl as cl
 import pytest
@@ -12,7 +7,6 @@ from conftest import POINTS
 from scipy.sparse.csgraph import connected_components
 
 import clfrnn
-from clfrnn import models
 from clfrnn.models import Circles
 
 N = min(300, POINTS)
@@ -414,24 +408,3 @@ def test_hardly_any_actors(session, dim, n):
     assert np.isfinite(model.points.get()).all()
     assert (model.points.get() == start).all() == (n == 1)
     assert (model.residual() == 0) == (n == 1)
-
-
-# --- the room of models -----------------------------------------------------------------------------------------------
-
-
-def test_models_are_made_of_public_names_alone():
-    for path in Path(models.__file__).parent.glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "clfrnn":
-                assert node.attr in clfrnn.__all__, path
-            if isinstance(node, ast.Import):
-                assert not [alias.name for alias in node.names if alias.name.startswith("clfrnn.")], path
-            if isinstance(node, ast.ImportFrom):
-                assert node.level <= 1, path
-                assert node.level or not node.module.startswith("clfrnn"), path
-
-
-def test_importing_clfrnn_imports_no_model():
-    code = "import sys, clfrnn; print('clfrnn.models' in sys.modules)"
-
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

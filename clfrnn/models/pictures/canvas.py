@@ -180,7 +180,7 @@ class Solid:
             )
             spheres.mapper.scale_factor = self._model._drawn_radius()  # noqa: SLF001
             for number, (center, reach) in enumerate(self._model._balls()):  # noqa: SLF001
-                ball = pyvista.Sphere(reach, center, theta_resolution=48, phi_resolution=48)
+                ball = pyvista.Sphere(radius=reach, center=center, theta_resolution=48, phi_resolution=48)
                 self.plotter.add_mesh(ball, name=f"ball {number}", color=_BALL, reset_camera=False, render=False)
             self.plotter.render()
 

@@ -41,7 +41,8 @@ def material(radius: float, dtype: np.dtype[Any], given: Sequence[float | None])
     """
     defaults = {"dt": radius / 16, "stiffness": 5 / radius**2, "damping": 0.5 / radius, "shear": 0.1 / radius}
     value = {
-        name: defaults[name] if number is None else number for name, number in zip(Material._fields, given, strict=True)
+        name: defaults.get(name) if number is None else number
+        for name, number in zip(Material._fields, given, strict=True)
     }
     ranges = {
         "stiffness": (0, math.inf, "pass a force by length"),

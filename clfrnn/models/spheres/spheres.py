@@ -88,8 +88,8 @@ class Spheres(Model):
     The defaults scale with the radius, such that a heap of any number of spheres is compressed by a few hundredths of
     the diameter, and two spheres touch for about 16 steps.
 
-    Cost of a step: one visit and one update of the index. Nothing is allocated, no list is made, and the host does not
-    wait, except for checks of positions more than eight steps before.
+    Cost of a step: one visit and one update of the index. No list is made, nothing is allocated once the spheres have
+    spread, and the host does not wait, except for checks of positions more than eight steps before.
 
     Source: Green (2010), "Particle Simulation using CUDA", whose collisions are those of Harada (2007), "Real-time
     rigid body simulation on GPUs". There, forces are changes of velocity in a step; here they are multiplied by `dt`.
