@@ -10,6 +10,7 @@ import click
 from .. import __version__
 from ..errors import ClfrnnError
 from .arguments import explained, printable
+from .demo import demo
 from .devices import devices
 from .geometry.clean import clean
 from .geometry.normals import normals
@@ -62,7 +63,7 @@ def main() -> None:
     """Exact fixed-radius near-neighbor search on OpenCL devices."""
 
 
-for _command in (clean, devices, normals, search, source, surface):
+for _command in (clean, demo, devices, normals, search, source, surface):
     main.add_command(_command)
 
 

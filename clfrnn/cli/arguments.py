@@ -15,6 +15,7 @@ __all__ = ["Finite", "MethodName", "Numbers", "SearchCommand", "check_new", "exp
 #: Whole command lines of commands that need more than a file and a radius.
 _EXAMPLES = {
     "clean": "cloud.npy --k 16 --ratio 2 -o clean.ply",
+    "demo": "spheres --animate out.gif",
     "normals": "cloud.npy --radius 0.1 -o normals.ply",
     "surface": "cloud.npy --spacing 0.02 --radius 0.1 -o surface.ply",
 }

@@ -217,7 +217,7 @@ class Model(abc.ABC):
 @contextlib.contextmanager
 def _bar(what: str, steps: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
     """A function that takes the number of steps done more; on a terminal it moves a progress bar."""
-    from rich.console import Console  # noqa: PLC0415 - models that are not watched do without it
+    from rich.console import Console  # noqa: PLC0415 - models that are not seen do without it
     from rich.progress import Progress  # noqa: PLC0415
 
     console = Console(stderr=True)

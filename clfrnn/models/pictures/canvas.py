@@ -35,8 +35,11 @@ class Canvas(Protocol):
     def pixels(self) -> npt.NDArray[np.uint8]:
         """The last drawn frame, (height, width, 3)."""
 
+    def show(self) -> bool:
+        """Bring the last drawn frame into the window; False where its user has closed it."""
+
     def close(self) -> None:
-        """Give its memory back."""
+        """Close the window, and give the memory back."""
 
 
 def library(name: str, what: str, extra: str) -> Any:
@@ -99,8 +102,11 @@ class Flat:
         extent = np.maximum(high - low, 1e-30) + 2 * margin
         width, height = (max(_STEP, round(side * size / extent.max() / _STEP) * _STEP) for side in extent)
         shape = {"figsize": (width / 100, height / 100), "dpi": 100}
+        self._windows: Any = None
         if window:
-            self._figure = library("matplotlib.pyplot", "A window", "plot").figure(**shape)
+            self._windows = library("matplotlib.pyplot", "A window", "plot")
+            self._figure = self._windows.figure(**shape)
+            self._windows.show(block=False)
         else:
             self._figure = figures.Figure(**shape)
             library("matplotlib.backends.backend_agg", "A picture", "plot").FigureCanvasAgg(self._figure)
@@ -134,9 +140,16 @@ class Flat:
         """See :class:`Canvas`."""
         return np.asarray(self._figure.canvas.buffer_rgba())[..., :3].copy()
 
+    def show(self) -> bool:
+        """See :class:`Canvas`."""
+        self._figure.canvas.flush_events()
+        return bool(self._windows.fignum_exists(self._figure.number))
+
     def close(self) -> None:
         """See :class:`Canvas`."""
         self._figure.clear()
+        if self._windows is not None:
+            self._windows.close(self._figure)
 
 
 class Solid:
@@ -144,7 +157,7 @@ class Solid:
 
     def __init__(self, model: Model, size: int, *, window: bool) -> None:
         self._pyvista = pyvista = library("pyvista", "A picture of three dimensions", "plot3d")
-        self._model, self._shades = model, _Shades()
+        self._model, self._shades, self._open = model, _Shades(), False
         low, high = (np.asarray(corner, float) for corner in model.bounds)
         with pyvista.vtk_verbosity("off"):  # else it says that there is no display
             side = max(_STEP, size // _STEP * _STEP)
@@ -188,6 +201,14 @@ class Solid:
         """See :class:`Canvas`."""
         with self._pyvista.vtk_verbosity("off"):
             return np.asarray(self.plotter.screenshot(return_img=True))[..., :3]
+
+    def show(self) -> bool:
+        """See :class:`Canvas`."""
+        if not self._open:
+            self._open = True
+            self.plotter.show(interactive_update=True, auto_close=False)
+        self.plotter.update()
+        return not self.plotter.iren.interactor.GetDone()
 
     def close(self) -> None:
         """See :class:`Canvas`."""

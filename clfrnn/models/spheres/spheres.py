@@ -36,7 +36,7 @@ class Spheres(Model):
         for 65,536 spheres in 3D
     dt : time of a step; by default ``radius / 16``
     stiffness : force of a contact by length of overlap; by default ``5 / radius**2``
-    damping : force of a contact by relative velocity; by default ``0.5 / radius``
+    damping : force of a contact by relative velocity; by default ``0.25 / radius``
     shear : further force by the part of the relative velocity across the line of centers; by default ``0.1 / radius``
     attraction : force between touching spheres by distance of their centers, which sticks them together; at least 0
     global_damping : the factor from 0 to 1 by which all velocities are multiplied in each step; 1 takes nothing away
