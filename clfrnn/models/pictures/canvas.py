@@ -105,6 +105,11 @@ class Flat:
         self._windows: Any = None
         if window:
             self._windows = library("matplotlib.pyplot", "A window", "plot")
+            if self._windows.get_backend().lower() == "agg":  # what matplotlib takes where there is no other
+                raise clfrnn.ClfrnnError(
+                    "A window of two dimensions needs tkinter, or another toolkit that matplotlib opens windows with, and "
+                    "none is installed; install one (python3-tk, or pip install PyQt6), or write an animation instead"
+                )
             self._figure = self._windows.figure(**shape)
             self._windows.show(block=False)
         else:
@@ -142,12 +147,13 @@ class Flat:
 
     def show(self) -> bool:
         """See :class:`Canvas`."""
-        self._figure.canvas.flush_events()
+        if not self._windows.fignum_exists(self._figure.number):
+            return False
+        self._figure.canvas.flush_events()  # where the user may close it
         return bool(self._windows.fignum_exists(self._figure.number))
 
     def close(self) -> None:
         """See :class:`Canvas`."""
-        self._figure.clear()
         if self._windows is not None:
             self._windows.close(self._figure)
 
@@ -195,11 +201,11 @@ class Solid:
             for number, (center, reach) in enumerate(self._model._balls()):  # noqa: SLF001
                 ball = pyvista.Sphere(radius=reach, center=center, theta_resolution=48, phi_resolution=48)
                 self.plotter.add_mesh(ball, name=f"ball {number}", color=_BALL, reset_camera=False, render=False)
-            self.plotter.render()
 
     def pixels(self) -> npt.NDArray[np.uint8]:
         """See :class:`Canvas`."""
         with self._pyvista.vtk_verbosity("off"):
+            self.plotter.render()
             return np.asarray(self.plotter.screenshot(return_img=True))[..., :3]
 
     def show(self) -> bool:
