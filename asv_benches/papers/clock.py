@@ -27,7 +27,8 @@ def stage_seconds(session: clfrnn.Session, stages: Sequence[Callable[[], object]
 
     The stages are run one behind another and waited for at the end, so that what the host does in a stage may hide
     behind the device's work of the one before, as it does in a loop. A stage whose launches are not the library's
-    returns its event. In a session without event times, each stage is waited for and wall time stands in for both.
+    returns its event, or its events in order. In a session without event times, each stage is waited for and wall time
+    stands in for both.
     """
     if not has_event_times(session):
         seconds = [_wall(session, stage) for stage in stages]
@@ -42,8 +43,9 @@ def _events(session: clfrnn.Session, stage: Callable[[], object]) -> list[cl.Eve
         own = stage()
     if launches:
         return [event for _, event in launches]
-    assert isinstance(own, cl.Event), "a stage launches through the session, or returns its event"
-    return [own]
+    events = [own] if isinstance(own, cl.Event) else own
+    assert isinstance(events, list), "a stage launches through the session, or returns its events"
+    return events
 
 
 def _seconds(events: Sequence[cl.Event]) -> Seconds:

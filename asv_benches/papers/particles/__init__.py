@@ -17,10 +17,10 @@ PAPER = Paper(
         "with 65,536 particles in the steady state, on a GeForce GTX 280 and a GeForce GTX 480."
     ),
     timed=(
-        "Spheres fall in a box, collide by a spring and a dashpot, and lie in a heap when timing begins. A frame is "
-        "*integrate* (gravity, walls, positions), *build* (the positions into the index), *collide* (one visit of all "
-        "touching spheres, which computes the next velocities) and, where it is due, *reorder* (positions and "
-        "velocities into the order of cells). These are device times, from the start of the first launch to the end of "
+        "The model Spheres (`clfrnn.models`) falls in its box, and lies in a heap when timing begins. A frame is "
+        "*collide* (one visit of all touching spheres, which computes the next velocities and positions, with gravity "
+        "and walls), *build* (the positions into the index) and, between them where it is due, *reorder* (both arrays "
+        "into the order of cells). These are device times, from the start of the first launch to the end of "
         "the last, gaps between launches included, and *frame* is the whole. *build, kernels* is the sum of the times "
         "of its launches alone: what the device does, however quick the host is to launch it. Each number is the "
         "median over the timed frames; where only some frames reorder, those that do and those that do not have a "

@@ -1,4 +1,4 @@
-"""What is measured for the paper: methods, constructions, and orders of the particles in memory."""
+"""What is measured for the paper: methods, constructions, orders of the particles in memory, and its own cells."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from ..paper import Measurement
 
-__all__ = ["AXES", "CONSTRUCTIONS", "METHODS", "ORDERS", "Axes", "case", "plan"]
+__all__ = ["AXES", "CONSTRUCTIONS", "METHODS", "NUMBERINGS", "ORDERS", "STARTS", "Axes", "case", "fixed_case", "plan"]
 
 #: Methods that are compared: the paper's grid, and what clfrnn takes by itself.
 METHODS = ("uniform_grid", "strips")
@@ -18,6 +18,12 @@ CONSTRUCTIONS = {"counting": "atomics", "sort": "sorting"}
 
 #: After how many frames particles are put into the order of cells, 0 for never, and what tables call it.
 ORDERS: Mapping[int, str] = {0: "never", 16: "every 16th frame", 1: "every frame"}
+
+#: How the cells of fixed capacity are numbered, and what tables call it.
+NUMBERINGS = {"linear": "row by row", "z_order": "along the Z-order curve"}
+
+#: In which order the spheres lie in memory when the timing of cells of fixed capacity starts.
+STARTS = {"random": "in random order", "cells": "in the order of cells"}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -48,6 +54,22 @@ def case(axes: Axes, method: str, construction: str, reorder: int) -> Measuremen
     )
 
 
+def fixed_case(axes: Axes, numbering: str, start: str) -> Measurement:
+    """The measurement of a way to run the simulation with cells of fixed capacity."""
+    return Measurement.of(
+        n=axes.n,
+        settling=axes.settling,
+        frames=axes.frames,
+        method="fixed_cells",
+        numbering=numbering,
+        start=start,
+    )
+
+
 def plan(scale: str) -> list[Measurement]:
     """Every way once."""
-    return [case(AXES[scale], *way) for way in itertools.product(METHODS, CONSTRUCTIONS, ORDERS)]
+    axes = AXES[scale]
+    return [
+        *(case(axes, *way) for way in itertools.product(METHODS, CONSTRUCTIONS, ORDERS)),
+        *(fixed_case(axes, *way) for way in itertools.product(NUMBERINGS, STARTS)),
+    ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from clfrnn.models.spheres.start import block_radius
+
 from ..paper import Measurement, Panel, Plot, Results, Section, Table, range_text
-from .configurations import AXES, CONSTRUCTIONS, METHODS, ORDERS, Axes, case
-from .frames import STAGES, sphere_radius
+from .configurations import AXES, CONSTRUCTIONS, METHODS, NUMBERINGS, ORDERS, STARTS, Axes, case, fixed_case
+from .fixed_cells import CAPACITY
 
 __all__ = ["sections"]
 
@@ -12,9 +14,9 @@ MS = 1e3
 
 
 def sections(results: Results) -> list[Section]:
-    """Frames per second, then the stages of a frame."""
+    """Frames per second, then the stages of a frame, then the cells of fixed capacity."""
     axes = AXES[results.scale]
-    return [_claims(results, axes), _stages(results, axes), _heap(results, axes)]
+    return [_claims(results, axes), _stages(results, axes), _fixed(results, axes), _heap(results, axes)]
 
 
 def _claims(results: Results, axes: Axes) -> Section:
@@ -71,8 +73,8 @@ def _claims(results: Results, axes: Axes) -> Section:
 
 def _stages(results: Results, axes: Axes) -> Section:
     """Where the time of a frame goes."""
-    columns = {name: name for name in (*STAGES[:2], "build_kernels", *STAGES[2:], "frame")}
-    columns["build_kernels"] = "build, kernels"
+    columns = {"collide": "collide", "reorder": "reorder", "build": "build", "build_kernels": "build, kernels"}
+    columns["frame"] = "frame"
     rows = []
     for method in METHODS:
         for construction, by in CONSTRUCTIONS.items():
@@ -115,6 +117,41 @@ def _stages(results: Results, axes: Axes) -> Section:
     )
 
 
+def _fixed(results: Results, axes: Axes) -> Section:
+    """The grid by atomics as the paper has it."""
+    columns = {"collide": "collide", "build": "build", "build_kernels": "build, kernels", "frame": "frame"}
+    rows = []
+    for numbering, called in NUMBERINGS.items():
+        for start, lies in STARTS.items():
+            each = fixed_case(axes, numbering, start)
+            cells = [results.text(each, name, scale=MS) for name in columns]
+            rows.append((called, lies, *cells, results.text(each, "frames_per_second", ".0f")))
+    return Section(
+        title="Cells of fixed capacity",
+        note=(
+            f"An experiment of the benchmarks, not a method of the library: each cell has room for {CAPACITY} spheres, "
+            "atomic operations fill it, and a sphere reads 27 cells and positions in the order of the caller's arrays. "
+            "The paper's program loses spheres for which a cell has no room; this one raises an error. Milliseconds of "
+            "device time, and frames per second by the wall clock."
+        ),
+        tables=[
+            Table(
+                header=(
+                    "cells numbered",
+                    "spheres",
+                    "collide",
+                    "build",
+                    "build, kernels",
+                    "frame",
+                    "frames per second",
+                ),
+                rows=rows,
+                words=2,
+            )
+        ],
+    )
+
+
 def _heap(results: Results, axes: Axes) -> Section:
     """Whether what was timed is the steady state."""
     plan = [
@@ -125,7 +162,7 @@ def _heap(results: Results, axes: Axes) -> Section:
     ]
     rows = [
         ("spheres", f"{axes.n:,}"),
-        ("radius, in a box of side 2", f"1/{1 / sphere_radius(axes.n):.4g}"),
+        ("radius, in a box of side 2", f"1/{1 / block_radius(axes.n, 3):.4g}"),
         ("frames before timing", f"{axes.settling:,}"),
         ("spheres that touch a sphere, mean", range_text((results.number(each, "touching") for each in plan), ".2f")),
         (

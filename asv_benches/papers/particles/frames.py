@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,10 @@ import clfrnn
 
 from ..clock import Seconds, stage_seconds
 from ..paper import Measurement
-from .spheres import Spheres, lattice
+from .fixed_cells import FixedCells
+from .spheres import Ordered
 
-__all__ = ["measure", "sphere_radius"]
+__all__ = ["STAGES", "measure"]
 
 #: Frames before those that are timed: everything is compiled, and every order has been put in place.
 WARM_UP = 17
@@ -25,22 +26,25 @@ WARM_UP = 17
 #: Times that so many frames are run by the wall clock; the best counts, as the host is often late and never early.
 LAPS = 5
 
-STAGES = ("integrate", "build", "collide", "reorder")
+STAGES = ("collide", "reorder", "build")
 
-
-def sphere_radius(n: int) -> float:
-    """1/64 for the paper's 65,536 spheres; others fill the same share of the box."""
-    return float((65_536 / n) ** (1 / 3) / 64)
+State = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 
 
 @functools.lru_cache(maxsize=2)
-def settled(session: clfrnn.Session, n: int, frames: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def settled(session: clfrnn.Session, n: int, frames: int) -> State:
     """Positions and velocities after so many frames, in random order; the same for every way to go on."""
-    radius = sphere_radius(n)
-    heap = Spheres(lattice(n, radius), radius, session=session, reorder=16, method="strips", construction="sort")
+    heap = Ordered(n, session=session, reorder=16, method="strips", construction="sort")
     heap.step(frames)
     shuffled = np.random.default_rng(1).permutation(n)
-    return heap.positions.get()[shuffled], heap.velocities.get()[shuffled, :3]
+    return heap.positions.get()[shuffled], heap.velocities.get()[shuffled]
+
+
+def in_cells(start: State, side: float) -> State:
+    """The same, in the order of cells, row by row."""
+    cells = np.floor((start[0] + 1) / side).astype(int)
+    order = np.lexsort(tuple(cells.T))
+    return start[0][order], start[1][order]
 
 
 def measure(session: clfrnn.Session, measurement: Measurement) -> dict[str, float]:
@@ -48,20 +52,33 @@ def measure(session: clfrnn.Session, measurement: Measurement) -> dict[str, floa
     facts = measurement.to_dict()
     n, frames = int(facts["n"]), int(facts["frames"])
     start = settled(session, n, int(facts["settling"]))
-    options: dict[str, Any] = {name: facts[name] for name in ("method", "construction")}
-    options |= {"reorder": int(facts["reorder"])}
-    heap = Spheres(start[0], sphere_radius(n), start[1], session=session, **options)
+    heap = _heap(session, facts, start)
     heap.step(WARM_UP)
     numbers = typical([stage_seconds(session, heap.stages()) for _ in range(frames)])
-    heap = Spheres(start[0], sphere_radius(n), start[1], session=_plain(session), **options)
+    heap = _heap(_plain(session), facts, start)
     heap.step(WARM_UP + frames)
     numbers["frames_per_second"] = frames / min(_wall(heap, frames) for _ in range(LAPS))
+    heap.index.update(heap.positions)  # cells of fixed capacity have left it behind
     heap.index.check()
     numbers["touching"] = float(heap.index.count().get().mean())
     assert numbers["touching"] > 0, "a benchmark that finds nothing measures nothing"
     speed = float(np.sqrt((heap.velocities.get().astype(np.float64) ** 2).sum(axis=1).mean()))
-    numbers["radii_per_frame"] = speed * heap.material.dt / heap.radius
+    numbers["radii_per_frame"] = speed * heap.dt / heap.radius
     return numbers
+
+
+def _heap(session: clfrnn.Session, facts: Mapping[str, Any], start: State) -> Ordered | FixedCells:
+    """The heap, to be run in the measurement's way."""
+    heap: Ordered | FixedCells
+    n = int(facts["n"])
+    if facts["method"] == "fixed_cells":
+        heap = FixedCells(n, session=session, numbering=facts["numbering"])
+        start = in_cells(start, 2 * heap.radius) if facts["start"] == "cells" else start
+    else:
+        options = {name: facts[name] for name in ("method", "construction")}
+        heap = Ordered(n, session=session, reorder=int(facts["reorder"]), **options)
+    heap.place(*start)
+    return heap
 
 
 def typical(frames: Sequence[Sequence[Seconds]]) -> dict[str, float]:
@@ -73,7 +90,8 @@ def typical(frames: Sequence[Sequence[Seconds]]) -> dict[str, float]:
     numbers = dict.fromkeys((*STAGES, "frame", "build_kernels"), 0.0)
     for length in {len(frame) for frame in frames}:
         kind = [frame for frame in frames if len(frame) == length]
-        columns = {**dict(zip(STAGES, range(length - 1), strict=False)), "frame": length - 1}
+        stages = STAGES if length == len(STAGES) + 1 else (STAGES[0], STAGES[-1])  # those that reorder, and others
+        columns = {**{name: k for k, name in enumerate(stages)}, "frame": length - 1}
         medians = {name: statistics.median(frame[k].span for frame in kind) for name, k in columns.items()}
         medians["build_kernels"] = statistics.median(frame[columns["build"]].kernels for frame in kind)
         for name, median in medians.items():
@@ -88,7 +106,7 @@ def _plain(session: clfrnn.Session) -> clfrnn.Session:
     return own
 
 
-def _wall(heap: Spheres, frames: int) -> float:
+def _wall(heap: Ordered | FixedCells, frames: int) -> float:
     """Seconds by the wall clock of so many frames, waited for at the end."""
     heap.session.queue.finish()
     started = time.perf_counter()

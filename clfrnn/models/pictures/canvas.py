@@ -107,8 +107,8 @@ class Flat:
             self._windows = library("matplotlib.pyplot", "A window", "plot")
             if self._windows.get_backend().lower() == "agg":  # what matplotlib takes where there is no other
                 raise clfrnn.ClfrnnError(
-                    "A window of two dimensions needs tkinter, or another toolkit that matplotlib opens windows with, and "
-                    "none is installed; install one (python3-tk, or pip install PyQt6), or write an animation instead"
+                    "A window of two dimensions needs tkinter or another toolkit of matplotlib's windows, and none is "
+                    "installed; install python3-tk, or pip install PyQt6, or write an animation instead"
                 )
             self._figure = self._windows.figure(**shape)
             self._windows.show(block=False)

@@ -174,18 +174,7 @@ class Spheres(Model):
         The event of the visit, which is all that it costs
         """
         with self.session.lock:
-            event: cl.Event = self.index.visit(
-                MOVE[self.dim],
-                **self._contacts(),
-                dt=self.dt,
-                damping=self.damping,
-                shear=self.shear,
-                remaining=self.global_damping,
-                restitution=self.restitution,
-                limit=1 - self.radius if self.walls else float(np.finfo(self.dtype).max),
-                moved=self._moved,
-                changed=self._changed,
-            )
+            event: cl.Event = self.index.visit(MOVE[self.dim], **self._step_arguments())
             self._visited = True
         return event
 
@@ -267,6 +256,19 @@ class Spheres(Model):
             energies = self.index.empty(self.n)
             self.index.visit(ENERGIES[self.dim], **self._contacts(), floor_height=self.radius - 1, energies=energies)
             return float(energies.get().sum(dtype=np.float64))
+
+    def _step_arguments(self) -> dict[str, Any]:
+        """What the function of a step takes."""
+        return self._contacts() | {
+            "dt": self.dt,
+            "damping": self.damping,
+            "shear": self.shear,
+            "remaining": self.global_damping,
+            "restitution": self.restitution,
+            "limit": 1 - self.radius if self.walls else float(np.finfo(self.dtype).max),
+            "moved": self._moved,
+            "changed": self._changed,
+        }
 
     def _contacts(self) -> dict[str, Any]:
         """What both functions take."""
