@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ import pyopencl.array as cla
 import clfrnn
 
 from .arguments import positive, whole
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["Frame", "Model"]
 
@@ -152,6 +155,7 @@ class Model(abc.ABC):
         every: int = 3,
         fps: float = 25.0,
         size: int | None = None,
+        change: Callable[[Self], object] | None = None,
         progress: bool = True,
     ) -> None:
         """Take steps and draw them to a file.
@@ -166,6 +170,7 @@ class Model(abc.ABC):
 
         size : pixels of the longer side, rounded to multiples of 16; by default 480 for ``.gif``, 720 for ``.mp4``, and
             960 for ``.png``
+        change : a function that is called with the model after each frame, and may change it before the next
 
         Raises
         ------
@@ -183,10 +188,9 @@ class Model(abc.ABC):
         from .pictures import animate  # noqa: PLC0415 - models that are not drawn do without it
 
         fps = positive(fps, "fps", np.float64, "pass the frames per second, as 25")
-        steps = whole(steps, "steps", least=0, advice="pass the number of steps in all")
-        every = whole(every, "every", least=1, advice="pass the number of steps from a frame to the next")
         size = None if size is None else whole(size, "size", least=16, advice="pass pixels, or leave it out")
-        animate(self, path, steps=steps, every=every, fps=fps, size=size, progress=progress)
+        frames = self.run(steps, every=every, progress=progress)
+        animate(self, path, frames, fps=fps, size=size, change=change)
 
     def _frames(self, steps: int, every: int, *, shown: bool) -> Iterator[Frame]:
         with _bar(type(self).__name__.lower(), steps, shown=shown) as done:

@@ -81,6 +81,19 @@ def test_animations(session, dim, ending, tmp_path):
     assert (np.ptp(pixels, axis=2) > 30).mean() > red + 0.03, "the spheres"
 
 
+def test_an_animation_may_change_its_model(session, tmp_path):
+    pytest.importorskip("PIL", reason="pictures need the extra `plot`")
+    model, seen = Spheres(5, dim=2, collider=((0, 0), 0.1), session=session), []
+
+    def change(each):
+        seen.append(each.steps_done)
+        each.move_collider((0.1 * each.steps_done, 0))
+
+    model.animate(tmp_path / "a.png", steps=4, every=2, change=change, size=32, progress=False)
+    assert seen == [0, 2, 4]
+    assert model.collider[0] == (np.float32(0.4), 0)
+
+
 def test_animations_that_make_no_sense(session, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")
     model = Spheres(5, dim=2, session=session)

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 import clfrnn
 
-from .canvas import canvas, library
+from .canvas import Canvas, canvas, library
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..model import Frame, Model
 
 __all__ = ["animate"]
 
-Pixels = npt.NDArray[np.uint8]
+#: Takes a canvas, and the frame to be drawn on it.
+Add = Callable[[Canvas, "Frame"], None]
 
 #: Pixels of the longer side by the ending of the file: a GIF of few pixels stays small.
 _SIZES = {".gif": 480, ".mp4": 720, ".png": 960}
@@ -30,9 +30,15 @@ _PALETTE = 64
 
 
 def animate(
-    model: Model, path: str | os.PathLike[str], *, steps: int, every: int, fps: float, size: int | None, progress: bool
+    model: Model,
+    path: str | os.PathLike[str],
+    frames: Iterator[Frame],
+    *,
+    fps: float,
+    size: int | None,
+    change: Callable[[Any], object] | None,
 ) -> None:
-    """See :meth:`clfrnn.models.Model.animate`, which has checked the numbers."""
+    """Draw the frames of a run to a file; see :meth:`clfrnn.models.Model.animate`."""
     path = Path(path)
     ending = path.suffix.lower()
     if ending not in _SIZES:
@@ -41,17 +47,14 @@ def animate(
         )
     if not path.absolute().parent.is_dir():
         raise clfrnn.InvalidInputError(f"path: there is no folder {path.parent}; make it first")
+    film = {".gif": _gif, ".mp4": _video, ".png": _picture}[ending]
     easel = canvas(model, size or _SIZES[ending])  # what is missing is said before the first step
     try:
-        if ending == ".png":
-            *_, last = model.run(steps, every=max(1, steps), progress=progress)
-            easel.draw(last)
-            _images().fromarray(easel.pixels()).save(path, optimize=True)
-            return
-        with (_gif if ending == ".gif" else _video)(path, fps) as add:
-            for frame in model.run(steps, every=every, progress=progress):
-                easel.draw(frame)
-                add(easel.pixels())
+        with film(path, fps) as add:
+            for frame in frames:
+                add(easel, frame)
+                if change is not None:
+                    change(model)
     finally:
         easel.close()
 
@@ -61,30 +64,46 @@ def _images() -> Any:
 
 
 @contextlib.contextmanager
-def _gif(path: Path, fps: float) -> Iterator[Callable[[Pixels], None]]:
-    """A function that adds a picture to a GIF, which is written when all are there."""
-    images: Any = _images()
-    frames: list[Any] = []
-    yield lambda pixels: frames.append(images.fromarray(pixels).quantize(_PALETTE, dither=images.Dither.NONE))
-    # The format counts in hundredths of a second.
-    frames[0].save(
-        path, save_all=True, append_images=frames[1:], duration=max(20, round(100 / fps) * 10), loop=0, optimize=True
-    )
+def _picture(path: Path, _: float) -> Iterator[Add]:
+    """A function that takes frames, of which the last is drawn."""
+    images = _images()
+    last: dict[str, Any] = {}
+    yield lambda easel, frame: last.update(easel=easel, frame=frame)
+    easel = last["easel"]
+    easel.draw(last["frame"])
+    images.fromarray(easel.pixels()).save(path, optimize=True)
 
 
 @contextlib.contextmanager
-def _video(path: Path, fps: float) -> Iterator[Callable[[Pixels], None]]:
-    """A function that adds a picture to a video; where not all come, no file stays behind."""
-    encoder: Any = library("imageio_ffmpeg", "A video", "plot3d")
+def _gif(path: Path, fps: float) -> Iterator[Add]:
+    """A function that adds a frame to a GIF, which is written when all are there."""
+    images = _images()
+    found: list[Any] = []
+
+    def add(easel: Canvas, frame: Frame) -> None:
+        easel.draw(frame)
+        found.append(images.fromarray(easel.pixels()).quantize(_PALETTE, dither=images.Dither.NONE))
+
+    yield add
+    hundredths = max(2, round(100 / fps))  # the format's unit
+    found[0].save(path, save_all=True, append_images=found[1:], duration=10 * hundredths, loop=0, optimize=True)
+
+
+@contextlib.contextmanager
+def _video(path: Path, fps: float) -> Iterator[Add]:
+    """A function that adds a frame to a video; where not all come, no file stays behind."""
+    encoder = library("imageio_ffmpeg", "A video", "plot3d")
     writer: Any = None
 
-    def add(pixels: Pixels) -> None:
+    def add(easel: Canvas, frame: Frame) -> None:
         nonlocal writer
+        easel.draw(frame)
+        pixels = np.ascontiguousarray(easel.pixels())
         if writer is None:
             height, width = pixels.shape[:2]
             writer = encoder.write_frames(str(path), (width, height), fps=fps, ffmpeg_log_level="error")
             writer.send(None)
-        writer.send(np.ascontiguousarray(pixels))
+        writer.send(pixels)
 
     try:
         yield add
