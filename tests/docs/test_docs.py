@@ -3,6 +3,7 @@
 import re
 import runpy
 import typing
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,8 +20,15 @@ pytestmark = pytest.mark.skipif(not README.is_file(), reason="runs in a checkout
 #: Pages whose blocks are run by tests of their own.
 ELSEWHERE = {"coming-from.md": "test_coming_from", "how-to-add-a-method.md": "test_how_to"}
 
-#: Libraries of extras that the blocks of a page need.
-NEEDED = {"geometry.md": ("skimage", "trimesh", "scipy")}
+#: Libraries of extras that the blocks of a page need, or an example.
+NEEDED = {
+    "geometry.md": ("skimage", "trimesh", "scipy"),
+    "models/spheres.md": ("pyvista",),
+    "examples/spheres.py": ("pyvista",),
+}
+
+#: Pages; those of papers have nothing to run.
+PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("models/*.md")])
 
 
 def test_the_example_of_the_readme_is_the_example_on_file():
@@ -36,6 +44,7 @@ def test_the_readme_runs():
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs/examples").glob("*.py")), ids=lambda path: path.name)
 def test_examples_run(path, capsys, monkeypatch, tmp_path):
+    need(path)
     monkeypatch.chdir(tmp_path)  # where pictures go
     runpy.run_path(str(path))
 
@@ -43,16 +52,26 @@ def test_examples_run(path, capsys, monkeypatch, tmp_path):
 
 
 def pages_that_run():
-    found = [path for path in sorted(DOCS.glob("*.md")) if {"python", "console"} & {name for name, _ in blocks(path)}]
+    found = [path for path in PAGES if {"python", "console"} & {name for name, _ in blocks(path)}]
     return [path for path in found if path.name not in ELSEWHERE]
 
 
-@pytest.mark.parametrize("path", pages_that_run(), ids=lambda path: path.name)
+def name_of(path):
+    return path.relative_to(DOCS).as_posix()
+
+
+def need(path):
+    for library in NEEDED.get(name_of(path), ()):
+        pytest.importorskip(library, reason="an extra is not installed")
+
+
+@pytest.mark.parametrize("path", pages_that_run(), ids=name_of)
 def test_a_page_can_be_pasted_and_prints_what_it_says(path, monkeypatch, tmp_path):
     """From its top, line by line into an empty prompt."""
-    for library in NEEDED.get(path.name, ()):
-        pytest.importorskip(library, reason="the extra `geometry` is not installed")
+    need(path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DISPLAY", raising=False)  # `clfrnn demo` opens no window
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
 
     run(blocks(path), {}, path.name)
 
@@ -71,7 +90,7 @@ def test_the_tutorial_works_in_three_dimensions():
     assert scope["index"].count().get().sum() > 0
 
 
-@pytest.mark.parametrize("path", [README, *sorted(DOCS.glob("*.md"))], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [README, *PAGES], ids=lambda path: path.name)
 def test_outputs_are_shown(path):
     """The dots that numpy prints in rows and tables of numbers are an output."""
     for text in shown(path):
@@ -93,9 +112,25 @@ def test_pages_with_tests_of_their_own_have_them():
 
 def test_every_page_is_in_the_table_of_contents():
     text = (DOCS / "index.md").read_text(encoding="utf-8")
-    for path in [*DOCS.glob("*.md"), *DOCS.glob("papers/*.md")]:
+    for path in [*DOCS.glob("*.md"), *DOCS.glob("papers/*.md"), DOCS / "models/index.md"]:
         name = path.relative_to(DOCS).with_suffix("").as_posix()
         assert name == "index" or re.search(rf"^{name}$", text, re.MULTILINE), name
+    models = (DOCS / "models/index.md").read_text(encoding="utf-8")
+    for path in DOCS.glob("models/*.md"):
+        assert path.stem == "index" or re.search(rf"^{path.stem}$", models, re.MULTILINE), path.stem
+
+
+def test_the_gallery_shows_what_its_scripts_draw():
+    """Pictures on file, each beside the script that draws it; animations are small enough to be kept."""
+    text = (DOCS / "models/gallery.md").read_text(encoding="utf-8")
+    scripts = re.findall(r"<\.\./(examples/\w+\.py)>", text)
+    pictures = re.findall(r"\(\.\./(pictures/[\w.]+)\)", text)
+    assert len(scripts) == len(pictures) >= 3
+    for script, picture in zip(scripts, pictures, strict=True):
+        source = (DOCS / script).read_text(encoding="utf-8")
+        assert f'"{Path(picture).name}"' in source, f"{script} draws {picture}"
+        assert len(source.splitlines()) <= 100, script
+        assert (DOCS / picture).stat().st_size <= 400_000, picture
 
 
 def test_every_method_and_option_is_described():
@@ -134,7 +169,7 @@ def test_the_figure_of_the_architecture_page_is_what_its_script_draws():
 
 def test_paths_on_pages_exist():
     """In code marks, a path that begins with a folder of the checkout or of the package."""
-    for page in [README, ROOT / "asv_benches/README.md", *DOCS.glob("*.md")]:
+    for page in [README, ROOT / "asv_benches/README.md", *PAGES]:
         text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
         for path in re.findall(r"`((?:clfrnn|templates|tests|docs|asv_benches)/[\w./-]+)`", text):
             example = "sweep" in path or "NAME" in path
@@ -143,7 +178,7 @@ def test_paths_on_pages_exist():
 
 def test_pages_install_from_a_checkout_or_a_wheel():
     """The package is not on the index under its name: an extra by that name is for those who have it."""
-    for page in [README, ROOT / "CONTRIBUTING.md", *DOCS.glob("*.md"), *DOCS.glob("papers/*.md")]:
+    for page in [README, ROOT / "CONTRIBUTING.md", *PAGES, *DOCS.glob("papers/*.md")]:
         for line in page.read_text(encoding="utf-8").splitlines():
             by_name = re.search(r"pip install (?:-\w+ )*'?clfrnn", line)
             assert not by_name or page.name == "installing.md", f"{page.name}: {line}"
@@ -151,7 +186,7 @@ def test_pages_install_from_a_checkout_or_a_wheel():
 
 def test_the_project_has_what_its_metadata_names():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    for extra in ("pocl", "intel", "plot", "files", "las", "test", "docs", "bench", "dev"):
+    for extra in ("pocl", "intel", "plot", "plot3d", "files", "las", "test", "docs", "bench", "dev"):
         assert re.search(rf"^{extra} = \[", text, re.MULTILINE)
         assert f"`{extra}`" in (DOCS / "installing.md").read_text(encoding="utf-8"), extra
     addresses = re.search(r"^\[project.urls\]\n((?:.+\n)+)", text, re.MULTILINE)
