@@ -46,10 +46,8 @@ class Model(abc.ABC):
 
     Attributes
     ----------
-    n : int
-        The number of particles.
-    dim : int
-        The number of dimensions.
+    n, dim : int
+        The number of particles, and that of dimensions.
     dtype : numpy.dtype
         float32 or float64, of all numbers on the device.
     session : clfrnn.Session
