@@ -268,6 +268,17 @@ def test_methods_agree_to_rounding(session, dim, dtype):
         assert np.abs(points - after[0]).max() < 1e4 * np.finfo(dtype).eps
 
 
+@pytest.mark.parametrize("method", ["fenns", "aabb_tree"])
+def test_the_other_methods_agree_too(session, method):
+    after = []
+    for each in (method, "brute_force"):
+        model = Circles(N, NEIGHBORS, dim=2, method=each, session=session, repeatable=each == "aabb_tree")
+        model.step(10)
+        assert model.positions is model.points
+        after.append(model.points.get())
+    assert np.abs(after[1] - after[0]).max() < 1e-3
+
+
 # --- the steady state -------------------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ from conftest import POINTS
 
 import clfrnn
 from clfrnn.models import Spheres
+from clfrnn.models.spheres.start import block_radius
 
 N = min(120, POINTS)
 
@@ -241,7 +242,7 @@ def test_the_start(session, dim):
     assert np.array_equal(positions, Spheres(N, dim=dim, session=session, seed=3).positions.get())
     assert not np.array_equal(positions, Spheres(N, dim=dim, session=session, seed=4).positions.get())
     assert f"<Spheres: {N} in {dim}D, float32, after 0 steps" in repr(model)
-    assert Spheres(65_536, session=session).radius == 1 / 64
+    assert block_radius(65_536, 3) == 1 / 64, "the paper's"
 
 
 def test_halves_of_a_step(session):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["demo"]
 
 #: Frames of a run, the start apart.
-_FRAMES = 75
+_FRAMES = 60
 
 _NAMES = "; ".join(f"{name}: {each.about}" for name, each in DEMOS.items())
 
