@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from .boids import Boids
 from .circles import Circles
 from .model import Frame, Model
 from .spheres import Spheres
 
-__all__ = ["Circles", "Frame", "Model", "Spheres"]
+__all__ = ["Boids", "Circles", "Frame", "Model", "Spheres"]

@@ -12,7 +12,10 @@ import numpy.typing as npt
 
 import clfrnn
 
-__all__ = ["between", "dimension", "positive", "real", "repeatable_options", "rounded", "rows", "whole"]
+__all__ = ["between", "dimension", "even_side", "positive", "real", "repeatable_options", "rounded", "rows", "whole"]
+
+#: Area and volume of a ball of radius 1.
+_BALL = {2: math.pi, 3: 4 / 3 * math.pi}
 
 #: Methods that visit neighbors in the same order in every run, whatever their options are.
 _ORDERED = ("brute_force", "aabb_tree")
@@ -121,3 +124,28 @@ def rows(value: npt.ArrayLike, name: str, shape: tuple[int, int], dtype: np.dtyp
             f"{name}: expected finite numbers of shape {shape}, got {came}; pass one row for each particle"
         )
     return found
+
+
+def even_side(n: int, neighbors: float, radius: float, dim: int, dtype: np.dtype[Any]) -> float:
+    """Return the edge of a square or cube in which a ball of `radius` holds `neighbors` of the others in the mean.
+
+    Parameters
+    ----------
+    n : number of particles, spread evenly
+    neighbors, radius : checked, positive
+    dim : 2 or 3
+    dtype : to which the edge is rounded
+
+    Raises
+    ------
+    InvalidInputError
+        The edge is beyond `dtype`; the error names `neighbors`.
+    """
+    # One particle has no others, and any edge serves.
+    side = radius * (max(1, n - 1) * _BALL[dim] / neighbors) ** (1 / dim)
+    if not 0 < side < float(np.finfo(dtype).max):
+        raise clfrnn.InvalidInputError(
+            f"neighbors: expected a mean that leads to a side within {dtype}, got {neighbors:g} and the radius "
+            f"{radius:g}, for which the side is {side:g}; choose other numbers"
+        )
+    return float(dtype.type(side))

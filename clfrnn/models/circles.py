@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,10 @@ import pyopencl.array as cla
 
 import clfrnn
 
-from .arguments import positive, real, repeatable_options, whole
+from .arguments import even_side, positive, real, repeatable_options, whole
 from .model import Model
 
 __all__ = ["Circles"]
-
-#: Area and volume of a ball of radius 1.
-_BALL = {2: math.pi, 3: 4 / 3 * math.pi}
 
 
 def _function(arguments: str, finish: str) -> clfrnn.NeighborFunction:
@@ -42,9 +38,9 @@ _MOVE = {
         "const real side, global const real *points, global real *moved",
         f"vstore{dim}(clamp(vload{dim}(i, points) - damping * sum, (real)0, side), i, moved);",
     )
-    for dim in _BALL
+    for dim in (2, 3)
 }
-_FORCES = {dim: _function("global real *offsets", f"vstore{dim}(-damping * sum, i, offsets);") for dim in _BALL}
+_FORCES = {dim: _function("global real *offsets", f"vstore{dim}(-damping * sum, i, offsets);") for dim in (2, 3)}
 
 
 class Circles(Model):
@@ -130,13 +126,13 @@ class Circles(Model):
         **options: Any,
     ) -> None:
         self.n = whole(n, "n", least=1, advice="pass the number of actors")
-        if dim not in tuple(_BALL):
+        if dim not in tuple(_MOVE):
             raise clfrnn.InvalidInputError(f"dim: expected 2 or 3, got {dim!r}; rings are of 2, hollow spheres of 3")
         self.dim = int(dim)
         self.dtype = real(dtype)
         self.neighbors = positive(neighbors, "neighbors", np.dtype(float), "pass the mean at the start")
         self.radius = positive(radius, "radius", self.dtype, "pass how far actors see each other")
-        self.side = self._side()
+        self.side = even_side(self.n, self.neighbors, self.radius, self.dim, self.dtype)
         self.damping = positive(
             0.05 * self.radius / self.neighbors if damping is None else damping,
             "damping",
@@ -266,14 +262,3 @@ class Circles(Model):
         Cost: that of :meth:`forces`.
         """
         return float(np.linalg.norm(self.forces(), axis=1).max() / self.damping)
-
-    def _side(self) -> float:
-        """The edge of a square or cube in which a ball of the radius holds `neighbors` other actors in the mean."""
-        # One actor has no others, and any side serves.
-        side = self.radius * (max(1, self.n - 1) * _BALL[self.dim] / self.neighbors) ** (1 / self.dim)
-        if not 0 < side < float(np.finfo(self.dtype).max):
-            raise clfrnn.InvalidInputError(
-                f"neighbors: expected a mean that leads to a side within {self.dtype}, got {self.neighbors:g} and the "
-                f"radius {self.radius:g}, for which the side is {side:g}; choose other numbers"
-            )
-        return float(self.dtype.type(side))
