@@ -11,7 +11,7 @@ N = min(120, POINTS)
 
 METHODS = ["strips", "uniform_grid", "fenns", "aabb_tree", "brute_force"]
 
-long = pytest.mark.skipif(POINTS < 120, reason="hundreds of steps are for devices, not for their simulators")
+long = pytest.mark.skipif(POINTS < 300, reason="hundreds of steps are for devices, not for their simulators")
 
 
 def real_of(session):
@@ -82,7 +82,7 @@ def test_repeatable_runs_are_the_same_to_the_last_bit(session):
     runs = []
     for _ in range(2):
         model = Boids(N, dim=2, neighbors=9, seed=4, repeatable=True, session=session)
-        model.step(20)
+        model.step(4)
         runs.append(model.positions.get().tobytes() + model.velocities.get().tobytes())
 
     assert runs[0] == runs[1]

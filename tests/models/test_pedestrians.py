@@ -17,7 +17,7 @@ TAU, V0, SIGMA, STRIDE, U0, R, BEHIND, SIGHT = 0.5, 2.1, 0.3, 2.0, 10.0, 0.2, 0.
 #: How near a goal counts as reached.
 REACH = 1.2
 
-long = pytest.mark.skipif(POINTS < 60, reason="hundreds of steps are for devices, not for their simulators")
+long = pytest.mark.skipif(POINTS < 300, reason="hundreds of steps are for devices, not for their simulators")
 
 
 def real_of(session):
@@ -142,7 +142,7 @@ def test_repeatable_runs_are_the_same_to_the_last_bit(session):
     runs = []
     for _ in range(2):
         model = Pedestrians(N, seed=4, repeatable=True, session=session)
-        model.step(20)
+        model.step(4)
         runs.append(b"".join(array.get().tobytes() for array in (model.positions, model.velocities, model.strides)))
 
     assert runs[0] == runs[1]
@@ -220,7 +220,7 @@ def test_a_wall_holds_whatever_pushes(session):
     starts = np.random.default_rng(2).uniform(0, 4, (N, 2))
     walls = [[[-9, 4.5], [4.5, 4.5]], [[4.5, 4.5], [4.5, -9]], [[-9, -9], [4.5, -9]], [[-9, -9], [-9, 4.5]]]
     held = Pedestrians(N, positions=starts, walls=walls, goals=[[50, 50]], session=session, method="strips", **strong)
-    held.step(15)
+    held.step(6)
 
     assert held.positions.get().min() > -9
     assert held.positions.get().max() < 4.5
