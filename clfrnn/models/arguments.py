@@ -112,7 +112,7 @@ def dimension(value: object, meaning: str = "the number of dimensions") -> int:
     return int(value)
 
 
-def rows(value: npt.ArrayLike, name: str, shape: tuple[int, int], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def rows(value: npt.ArrayLike, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """Return finite numbers of this shape, one row for each particle, or raise an error that names the argument."""
     try:
         found = np.ascontiguousarray(value, dtype)

@@ -230,6 +230,8 @@ max_speed, dt
         """
         return 0.5 * float((self.velocities.get().astype(float) ** 2).sum())
 
+    _colormap = "hsv"  # its ends are alike, as those of an angle
+
     def _colors(self) -> npt.NDArray[Any]:
         """The direction of each boid in the plane of the first two axes, as an angle from -π to π."""
         velocities = self.velocities.get()
@@ -282,9 +284,6 @@ max_speed, dt
         )
         if positions is not None:
             start = rows(positions, "positions", shape, self.dtype)
-        if velocities is None:
-            flying = directions * speeds
-        else:
-            flying = rows(velocities, "velocities", shape, self.dtype)
+        flying = directions * speeds if velocities is None else rows(velocities, "velocities", shape, self.dtype)
         start = np.mod(start, real_type(self.side))
         return np.where(start < self.side, start, 0).astype(self.dtype), flying

@@ -67,6 +67,8 @@ class Model(abc.ABC):
     index: clfrnn.Index
     dt: float = 1.0
     steps_done: int = 0
+    #: matplotlib's name of the colors that a picture gives to the numbers of :meth:`_colors`
+    _colormap: str = "viridis"
 
     @property
     @abc.abstractmethod
@@ -99,6 +101,10 @@ class Model(abc.ABC):
     def _balls(self) -> Sequence[tuple[Sequence[float], float]]:
         """Center and radius of the balls that a picture shows beside the particles."""
         return ()
+
+    def _walls(self) -> npt.NDArray[Any]:
+        """(m, 2, dim): the two ends of segments that a picture shows beside the particles."""
+        return np.empty((0, 2, self.dim))
 
     def step(self, n: int = 1) -> None:
         """Take `n` steps; not waited for.

@@ -257,32 +257,45 @@ def test_who_has_no_entry_begins_again(session):
     assert pair.positions.get()[0, 0] < 0.2
 
 
+#: Three at one place, with one goal.
+STANDING = {"positions": np.zeros((3, 2)), "goals": [[1, 2]]}
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         ({"n": 0}, "n: expected a whole number of at least 1, got 0"),
         ({"speed": 0}, "speed: expected a finite number above 0 in float32, got 0"),
-        ({"speed_spread": -1}, "speed_spread: expected a finite number of at least 0 in float32, got -1"),
+        ({"speed_spread": -1}, "speed_spread: expected a finite number of at least 0, got -1"),
         ({"relaxation": np.nan}, "relaxation: .*got nan"),
         ({"repulsion_length": 0}, "repulsion_length: .*got 0"),
-        ({"view": 400}, "view: expected a number from 0 to 360, got 400"),
-        ({"behind": 2}, "behind: expected a number from 0 to 1, got 2"),
+        ({"view": 400}, "view: expected a finite number from 0 to 360, got 400"),
+        ({"behind": 2}, "behind: expected a finite number from 0 to 1, got 2"),
         ({"density": 0}, "density: .*got 0"),
         ({"dt": -1}, "dt: .*got -1"),
         ({"radius": "5"}, "radius: .*got '5'"),
         ({"walls": WALLS}, "walls: expected only together with goals"),
         ({"goals": [[1, 2]]}, "positions: expected with goals, got None"),
-        ({"positions": [[1, 2]]}, r"positions: expected finite numbers of the shape \(3, 2\), got the shape \(1, 2\)"),
-        ({"positions": np.zeros((3, 2)), "goals": [1, 2]}, r"goals: .*the shape \(any, 2, 2\), got the shape \(2,\)"),
-        ({"positions": np.zeros((3, 2)), "goals": np.empty((0, 2))}, "goals: expected at least one, got none"),
-        ({"positions": np.zeros((3, 2)), "goals": [[1, np.inf]]}, "goals: .*got NaN or infinity"),
+        ({"positions": [[1, 2]]}, r"positions: expected finite numbers of shape \(3, 2\), got shape \(1, 2\)"),
         (
-            {"positions": np.zeros((3, 2)), "goals": [[1, 2]], "groups": [0, 0, 1]},
+            {**STANDING, "goals": [1, 2]},
+            r"goals: expected any number of segments, .* got shape \(2,\)",
+        ),
+        ({**STANDING, "goals": np.empty((0, 2))}, "goals: expected at least one, got none"),
+        ({**STANDING, "goals": [[1, np.inf]]}, "goals: .*got NaN or inf"),
+        (
+            {**STANDING, "groups": [0, 0, 1]},
             "groups: .*0 to 0, got 1 for ped.* 2",
         ),
-        ({"positions": np.zeros((3, 2)), "goals": [[1, 2]], "entries": WALLS}, r"entries: .*shape \(1, 2, 2\), got"),
-        ({"positions": np.zeros((3, 2)), "goals": [[1, 2]], "walls": [[1, 2]]}, r"walls: .*shape \(any, 2, 2\), got"),
-        ({"velocities": [[1, 2, 3]]}, r"velocities: .*shape \(3, 2\), got the shape \(1, 3\)"),
+        (
+            {**STANDING, "entries": WALLS},
+            r"entries: expected 1 segments, .* got shape \(3, 2, 2\)",
+        ),
+        (
+            {**STANDING, "walls": [[1, 2]]},
+            r"walls: expected any number .* got shape \(1, 2\)",
+        ),
+        ({"velocities": [[1, 2, 3]]}, r"velocities: .*shape \(3, 2\), got shape \(1, 3\)"),
         ({"repeatable": True, "method": "fenns"}, "method: expected one that sums in the same order"),
     ],
 )

@@ -18,7 +18,7 @@ from .scene import begin, towards
 
 __all__ = ["Pedestrians"]
 
-#: Desired speeds are drawn within so many spreads of the mean.
+#: Desired speeds lie within this number of spreads around the mean.
 _WIDEST = 3.0
 
 #: Lengths and times that something is divided by are at least a millionth.
@@ -267,6 +267,15 @@ class Pedestrians(Model):
     def _colors(self) -> cla.Array:
         """The number of the goal of each."""
         return self.groups
+
+    def _drawn_radius(self) -> float:
+        """Half of the width of shoulders, m, or more where that could not be seen."""
+        low, high = self._bounds
+        return max(0.25, 0.004 * float(max(high - low)))
+
+    def _walls(self) -> npt.NDArray[Any]:
+        """The walls of the scene."""
+        return self._scene.walls
 
     def _on_device(self, array: npt.NDArray[Any]) -> cla.Array:
         """A copy on the device; of one element that nothing reads where the array is empty."""

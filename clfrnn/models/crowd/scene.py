@@ -115,13 +115,13 @@ def _segments(value: npt.ArrayLike, name: str, count: int | None, dtype: np.dtyp
         found = np.array(value, dtype)
     except (TypeError, ValueError):
         found = np.empty(0, dtype)
-    if found.ndim == 2 and name != "walls":  # noqa: PLR2004 - rows of points
+    if found.ndim == 2 and name != "walls":
         found = np.stack([found, found], axis=1)
     if found.ndim != 3 or found.shape[1:] != (2, 2) or count not in (None, len(found)) or not np.isfinite(found).all():
-        rows_of = "any number" if count is None else f"{count:,}"
+        wanted = "any number of segments" if count is None else f"{count:,} segments"
         came = "NaN or inf" if np.size(found) and not np.isfinite(found).all() else f"shape {np.shape(value)}"
         raise clfrnn.InvalidInputError(
-            f"{name}: expected {rows_of} of segments, of shape (2, 2) each, got {came}; pass the two ends of each"
+            f"{name}: expected {wanted}, of shape (2, 2) each, got {came}; pass the two ends of each"
         )
     return found
 

@@ -21,7 +21,6 @@ _STEP = 16
 #: White around a rectangle, in its longer side: particles at the border are seen whole.
 _MARGIN = 0.02
 
-_COLORMAP = "viridis"
 _PLAIN = "#0072B2"
 _BALL = "#D55E00"
 
@@ -96,7 +95,7 @@ class Flat:
     def __init__(self, model: Model, size: int, *, window: bool) -> None:
         figures = library("matplotlib.figure", "A picture of two dimensions", "plot")
         self._circles = library("matplotlib.patches", "A picture of two dimensions", "plot").Circle
-        self._model, self._shades = model, _Shades()
+        self._model, self._shades, self._colormap = model, _Shades(), model._colormap  # noqa: SLF001
         low, high = (np.asarray(corner, float) for corner in model.bounds)
         margin = _MARGIN * max(high - low)
         extent = np.maximum(high - low, 1e-30) + 2 * margin
@@ -118,6 +117,8 @@ class Flat:
         axes = self._axes = self._figure.add_axes((0, 0, 1, 1))
         axes.set(xlim=(low[0] - margin, high[0] + margin), ylim=(low[1] - margin, high[1] + margin), aspect="equal")
         axes.set_axis_off()
+        for wall in self._model._walls():  # noqa: SLF001
+            axes.plot(*np.asarray(wall, float).T, color="black", linewidth=2, solid_capstyle="round")
         axes.plot(*np.array([low, (high[0], low[1]), high, (low[0], high[1]), low]).T, color="grey", linewidth=1)
         # Areas are in square points, of which an inch has 72 along each side.
         self._points_per_unit = 72 / 100 * width / extent[0]
@@ -131,7 +132,7 @@ class Flat:
         for ball in self._balls:
             ball.remove()
         radius = self._model._drawn_radius() * self._points_per_unit  # noqa: SLF001
-        kind = {"c": _PLAIN} if frame.colors is None else {"c": frame.colors, "cmap": _COLORMAP}
+        kind = {"c": _PLAIN} if frame.colors is None else {"c": frame.colors, "cmap": self._colormap}
         self._dots = self._axes.scatter(*frame.positions.T, s=max(0.5, (2 * radius) ** 2), linewidths=0, **kind)
         if frame.colors is not None:
             self._dots.set_clim(*self._shades.widen(frame.colors))
@@ -164,6 +165,7 @@ class Solid:
     def __init__(self, model: Model, size: int, *, window: bool) -> None:
         self._pyvista = pyvista = library("pyvista", "A picture of three dimensions", "plot3d")
         self._model, self._shades, self._open = model, _Shades(), False
+        self._colormap = model._colormap  # noqa: SLF001
         low, high = (np.asarray(corner, float) for corner in model.bounds)
         with pyvista.vtk_verbosity("off"):  # else it says that there is no display
             side = max(_STEP, size // _STEP * _STEP)
@@ -184,7 +186,7 @@ class Solid:
         kind: dict[str, Any] = {"color": _PLAIN}
         if frame.colors is not None:
             cloud["colors"] = frame.colors
-            kind = {"scalars": "colors", "cmap": _COLORMAP, "clim": self._shades.widen(frame.colors)}
+            kind = {"scalars": "colors", "cmap": self._colormap, "clim": self._shades.widen(frame.colors)}
         with pyvista.vtk_verbosity("off"):
             spheres = self.plotter.add_mesh(
                 cloud,
