@@ -85,10 +85,9 @@ class Boids(Model):
 
     Attributes
     ----------
-    positions : (n, dim) device array
-        The current positions, from 0 to less than `side` on each axis. The step after the next overwrites it.
-    velocities : (n, dim) device array
-        The current velocities, overwritten likewise. What you write into it counts from the next step on.
+    positions, velocities : (n, dim) device arrays
+        The current positions, from 0 to less than `side` on each axis, and the current velocities. The step after the
+        next overwrites them. What you write into `velocities` counts from the next step on.
     index : clfrnn.Index
         The periodic index over the current positions.
     side : float
@@ -131,7 +130,7 @@ max_speed, dt
     >>> flock = Boids(200, dim=2, seed=1)
     >>> flock.order() < 0.2
     True
-    >>> flock.step(400)
+    >>> flock.step(600)
     >>> flock.order() > 0.9
     True
     """
@@ -141,7 +140,7 @@ max_speed, dt
         n: int,
         *,
         dim: int = 3,
-        neighbors: float = 20.0,
+        neighbors: float = 8.0,
         radius: float = 1.0,
         separation_radius: float | None = None,
         separation: float | None = None,

@@ -62,10 +62,9 @@ class Pedestrians(Model):
     ----------
     positions, velocities : (n, 2) device arrays
         Where pedestrians are and how they move, m and m/s. The step after the next overwrites them.
-    strides : (n, 2) device array
-        The way that each would make to its goal in `stride_time` at the current speed, m.
-    arrivals : (n,) int32 device array
-        How often each has reached its goal.
+    strides, arrivals : (n, 2) and (n,) int32 device arrays
+        The way that each would make to its goal in `stride_time` at the current speed, m, and how often each has
+        reached its goal.
     speeds : (n,) device array
         The desired speeds, m/s.
     groups : (n,) int32 device array
@@ -92,7 +91,7 @@ class Pedestrians(Model):
       push does not come from within the angle of sight,
     - minus the gradient of ``wall_repulsion * exp(-d / wall_length)`` for each wall at the distance d.
 
-    All numbers are the paper's; it gives neither a step, nor a radius, nor what happens at goals. Its attractions and
+    The numbers of forces and speeds are the paper's; step, radius, and what happens at goals are not. Attractions and
     fluctuations are left out, and the velocity that the limit has shortened is the one that goes on. The velocity is
     exact for a push and a direction that stay during the step: a lone walker comes to v0 as ``exp(-t / relaxation)``. A
     step that would cross a wall is not made, whatever pushes: the pedestrian stands still in it. The model has no
