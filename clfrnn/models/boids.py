@@ -45,7 +45,7 @@ def _flock(dim: int) -> clfrnn.NeighborFunction:
             velocity += dt * change;
             const real speed = sqrt(dot(velocity, velocity));
             if (speed > 0)
-                velocity *= clamp(speed, min_speed, max_speed) / speed;
+                velocity = velocity / speed * clamp(speed, min_speed, max_speed);
             real_vec place = vload{dim}(i, positions) + dt * velocity;
             place = fmax(place - side * floor(place / side), (real_vec)(0));
             place -= side * step((real_vec)(side), place);
@@ -114,7 +114,8 @@ max_speed, dt
     - alignment: ``alignment * (mean of v_j - v_i)``;
     - cohesion: ``cohesion * mean of d e``.
 
-    Then ``v += dt * acceleration``, v is scaled to a speed within the limits, and ``x += dt * v`` in the periodic box.
+    Then ``v += dt * acceleration``, v is scaled to a speed within the limits, unless it is 0 and has no direction, and
+    ``x += dt * v`` in the periodic box.
     Reynolds leaves open how far a rule reaches and how strong it is; unlike his boids these see to all sides, and the
     rules add up rather than take precedence. A boid sees every image of another within `radius`, and its own.
 

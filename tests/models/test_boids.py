@@ -1,6 +1,7 @@
 """The Boids model: its rules against numpy, the order that grows, and what moves with the flock."""
 
 import numpy as np
+import pyopencl as cl
 import pytest
 from conftest import POINTS
 
@@ -130,6 +131,39 @@ def test_a_flock_that_is_moved_flies_the_same_way(session):
     error = 500 * np.finfo(dtype).eps
     assert apart(there.positions.get(), here.positions.get().astype(float) + by, here.side) < error * here.side
     assert np.abs(there.velocities.get() - here.velocities.get()).max() < error
+
+
+def test_an_update_that_fails_leaves_the_boids_where_they_were(session, monkeypatch):
+    model = Boids(N, dim=2, neighbors=9, session=session, method="strips")
+    before = model.positions.get(), model.velocities.get()
+
+    def refuse(*_):
+        raise clfrnn.DeviceMemoryError("none left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(model.index, "update", refuse)
+        with pytest.raises(clfrnn.DeviceMemoryError):
+            model.step()
+
+    assert np.array_equal(model.positions.get(), before[0])
+    assert np.array_equal(model.velocities.get(), before[1])
+    assert model.steps_done == 0
+
+
+@pytest.mark.usefixtures("unsliced")
+def test_a_loop_allocates_compiles_and_waits_for_nothing(counted, calls_of):
+    owners = ((cl.Event, "wait"), (cl.CommandQueue, "finish"), (cl, "wait_for_events"))
+    waits = [calls_of(owner, name) for owner, name in owners]
+    model = Boids(N, dim=2, neighbors=9, session=counted, method="strips")
+    model.step(1 + 2 * 16)  # by then the checks of a caller who never waits have come and gone
+    compiled, allocated = counted.programs.compiled, counted._pool.allocations
+    for calls in waits:
+        calls.clear()
+
+    model.step(40)
+
+    assert sum(map(len, waits)) <= 3 * 40 // 8, "for checks that were sent eight steps before"
+    assert (counted.programs.compiled, counted._pool.allocations) == (compiled, allocated)
 
 
 @pytest.mark.parametrize(

@@ -248,6 +248,36 @@ def test_the_walkway(session):
     assert model.passed() == turned
 
 
+def test_an_update_that_fails_leaves_people_where_they_were(session, monkeypatch):
+    model = crowd(session, method="strips")
+    arrays = ["positions", "velocities", "strides", "arrivals"]
+    before = [getattr(model, name).get() for name in arrays]
+
+    def refuse(*_):
+        raise clfrnn.DeviceMemoryError("none left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(model.index, "update", refuse)
+        with pytest.raises(clfrnn.DeviceMemoryError):
+            model.step()
+
+    for name, known in zip(arrays, before, strict=True):
+        assert np.array_equal(getattr(model, name).get(), known), name
+
+
+@long
+def test_a_picture_shows_the_walls(session, tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="pictures need the extra `plot`")
+    pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")
+    crowd(session, method="strips").animate(tmp_path / "crowd.png", steps=1, size=320, progress=False)
+
+    pixels = np.asarray(image.open(tmp_path / "crowd.png").convert("L"))
+    dark = pixels < 40
+    assert dark.any(axis=0).mean() > 0.9, "a wall above and below"
+    half = pixels.shape[1] // 2
+    assert dark[:, half - 4 : half + 4].any(axis=1).mean() > 0.2, "a wall in the middle, a quarter of the height"
+
+
 def test_who_has_no_entry_begins_again(session):
     places = [[0, 0], [0, 3]]
     pair = Pedestrians(2, positions=places, goals=[[0.6, 0], [9, 3]], session=session, method="strips")

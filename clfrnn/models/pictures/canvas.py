@@ -118,7 +118,7 @@ class Flat:
         axes.set(xlim=(low[0] - margin, high[0] + margin), ylim=(low[1] - margin, high[1] + margin), aspect="equal")
         axes.set_axis_off()
         for wall in self._model._walls():  # noqa: SLF001
-            axes.plot(*np.asarray(wall, float).T, color="black", linewidth=2, solid_capstyle="round")
+            axes.plot(*np.asarray(wall, float).T, color="black", linewidth=2, solid_capstyle="round", zorder=3)
         axes.plot(*np.array([low, (high[0], low[1]), high, (low[0], high[1]), low]).T, color="grey", linewidth=1)
         # Areas are in square points, of which an inch has 72 along each side.
         self._points_per_unit = 72 / 100 * width / extent[0]
