@@ -17,31 +17,22 @@ def door(width):
     )
 
 
-figure = Figure(figsize=(10, 5), dpi=100, layout="constrained")
-street, people, flow = figure.subplot_mosaic([["street"] * 2, ["people", "flow"]], height_ratios=(1, 1.6)).values()
-
-walkway = Pedestrians(150, stride_time=0.5, repeatable=True)
-walkway.step(4000)
-streams = walkway.groups.get()
-for k, color in enumerate(("#0072B2", "#D55E00")):
-    street.scatter(*walkway.positions.get()[streams == k].T, s=16, linewidths=0, color=color)
-
-street.set_title(f"a walkway after {walkway.time:.0f} s, two streams", loc="left", fontsize=10)
-street.set(aspect="equal", xlim=(0, 50), ylim=(0, 10), yticks=(0, 5, 10))
-
+figure = Figure(figsize=(10, 3.6), dpi=100, layout="constrained")
+people, flow = figure.subplots(1, 2)
 passed = {}
 for width in (1.0, 1.5, 2.0, 2.5, 3.0):
     room = door(width)
     room.step(600)
     passed[width] = room.passed()
     print(f"{passed[width]} through a door of {width} m in {room.time:.0f} s")
+    if width == 1.5:
+        people.scatter(*room.positions.get().T, s=40, linewidths=0, color="#0072B2")
 
-people.scatter(*room.positions.get().T, s=40, linewidths=0, color="#0072B2")
-for wall in ([[6, 6], [0, 1.5]], [[6, 6], [4.5, 6]], [[-1, 8], [0, 0]], [[-1, 8], [6, 6]], [[-1, -1], [0, 6]]):
+for wall in ([[6, 6], [0, 2.25]], [[6, 6], [3.75, 6]], [[-1, 8], [0, 0]], [[-1, 8], [6, 6]], [[-1, -1], [0, 6]]):
     people.plot(*wall, color="black")
 
-people.set_title(f"a door of {width:.0f} m after {room.time:.0f} s", loc="left", fontsize=10)
-people.set(aspect="equal", xlim=(-1.1, 8), ylim=(-0.1, 6.1))
+people.set_title(f"a door of 1.5 m after {room.time:.0f} s", loc="left", fontsize=10)
+people.set(aspect="equal", xlim=(-1.1, 8), ylim=(-0.1, 6.1), xlabel="m")
 flow.plot(passed.keys(), passed.values(), "o-", color="#0072B2")
 flow.set_title(f"people through the door in {room.time:.0f} s", loc="left", fontsize=10)
 flow.set(xlabel="width of the door, m", ylim=(0, None))

@@ -25,6 +25,7 @@ NEEDED = {
     "geometry.md": ("skimage", "trimesh", "scipy"),
     "models/spheres.md": ("pyvista",),
     "examples/spheres.py": ("pyvista",),
+    "examples/flock.py": ("pyvista",),
 }
 
 #: Pages; those of papers have nothing to run.
