@@ -5,7 +5,8 @@ from __future__ import annotations
 from .boids import Boids
 from .circles import Circles
 from .crowd import Pedestrians
+from .keratinocytes import Keratinocytes
 from .model import Frame, Model
 from .spheres import Spheres
 
-__all__ = ["Boids", "Circles", "Frame", "Model", "Pedestrians", "Spheres"]
+__all__ = ["Boids", "Circles", "Frame", "Keratinocytes", "Model", "Pedestrians", "Spheres"]
