@@ -17,7 +17,7 @@ from .philox import PHILOX
 
 __all__ = ["Births"]
 
-#: Cells of a block, which one work-item goes through, and work-items that share the blocks.
+#: Cells of a block, which one work-item goes through, and work-items of a group.
 _BLOCK, _ITEMS = 64, 64
 
 _SOURCE = """
@@ -113,7 +113,7 @@ class Births:
         blocks = -(-n // _BLOCK)
         if self._blocks.size < blocks:
             self._blocks = self._index.empty(2 * blocks, np.int32)
-        self._count(self._queue, (blocks,), None, np.int32(n), dividing.data, self._blocks.data)
+        self._count(self._queue, *_ranges(blocks), np.int32(n), dividing.data, self._blocks.data)
         self._place(self._queue, (_ITEMS,), (_ITEMS,), np.int32(blocks), self._blocks.data, self._total.data)
         return int(self._total.get()[0])
 
@@ -122,5 +122,9 @@ class Births:
         arrays = ("dividing", "positions", "kinds", "ages", "resting", "stem_contacts", "noise", "motility", "headings")
         dividing, *others = (cells[name].data for name in arrays)
         numbers = (np.int32(n), self._key, np.uint32(now), self._real(side), *map(np.int32, cycles))
-        blocks = (-(-n // _BLOCK),)
-        self._append(self._queue, blocks, None, *numbers, dividing, self._blocks.data, *others)
+        self._append(self._queue, *_ranges(-(-n // _BLOCK)), *numbers, dividing, self._blocks.data, *others)
+
+
+def _ranges(blocks: int) -> tuple[tuple[int], tuple[int]]:
+    """The global and the local size of a launch; some drivers compile anew for each local size that they choose."""
+    return (-(-blocks // _ITEMS) * _ITEMS,), (_ITEMS,)
