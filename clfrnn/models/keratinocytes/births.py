@@ -64,7 +64,8 @@ kernel void place_blocks(const int count, global int *blocks, global int *total)
 kernel void append(
     const int n, const uint2 key, const uint now, const real side, const int stem_cycle, const int transit_cycle,
     global const int *dividing, global const int *blocks, global real *positions, global int *kinds,
-    global int *ages, global int *resting, global int *stem_contacts, global real *noise, global real *motility, global real *headings)
+    global int *ages, global int *resting, global int *stem_contacts, global real *noise, global real *motility,
+    global real *headings)
 {
     const int block = get_global_id(0);
     int daughter = block * BLOCK < n ? n + blocks[block] : 0;

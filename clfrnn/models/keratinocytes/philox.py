@@ -26,4 +26,4 @@ uint4 philox(uint4 c, uint2 k)
 
 def key_of(seed: int) -> npt.NDArray[np.uint32]:
     """The key of a seed, (2,) uint32: seeds of any size, also those that differ by little, have unrelated keys."""
-    return np.random.SeedSequence(seed).generate_state(2, np.uint32)
+    return np.random.SeedSequence(seed).generate_state(2).astype(np.uint32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import clfrnn
 
@@ -67,13 +68,7 @@ class Rules:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            numbers = value if isinstance(value, tuple) else (value,)
-            if len(numbers) != (3 if field.name in ("grip", "pull") else 1) or not all(map(_at_least_0, numbers)):
-                raise clfrnn.InvalidInputError(
-                    f"{field.name}: expected {'three finite numbers' if field.name in ('grip', 'pull') else 'a number'}"
-                    f" of at least 0, got {value!r:.60}; leave it out for the paper's"
-                )
+            _check(field.name, field.default, getattr(self, field.name))
         if not 1 < self.contact_reach < math.inf:
             raise clfrnn.InvalidInputError(
                 f"contact_reach: expected more than the diameter of a cell, 1, got {self.contact_reach:g}; cells could "
@@ -87,8 +82,19 @@ class Rules:
             )
 
 
-def _at_least_0(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
+def _check(name: str, default: object, value: Any) -> None:
+    """Raise for what is not of the kind of a rule's default."""
+    kinds: tuple[type, ...] = (int, float)
+    expected, numbers = "a number", (value,)
+    if isinstance(default, tuple):
+        expected, numbers = "three finite numbers", value if isinstance(value, tuple) else ()
+    elif isinstance(default, int):
+        expected, kinds = "a whole number", (int,)
+    fits = all(isinstance(each, kinds) and not isinstance(each, bool) and 0 <= each < math.inf for each in numbers)
+    if not fits or len(numbers) != (3 if isinstance(default, tuple) else 1):
+        raise clfrnn.InvalidInputError(
+            f"{name}: expected {expected} of at least 0, got {value!r:.60}; leave it out for {default}"
+        )
 
 
 _KINDS = f"""
@@ -141,8 +147,8 @@ _STRENGTH = """
 CONTACTS = clfrnn.NeighborFunction(
     preamble=PHILOX + _KINDS + _STRENGTH,
     arguments="""
-        const int decides, const uint2 key, const uint now, const real side, const real basement, const real pull_height,
-        const real repulsion, const real adhesion, const real weak_adhesion, const real_vec grip, const real_vec pull,
+        const int decides, const uint2 key, const uint now, const real side, const real basement, const real repulsion,
+        const real adhesion, const real weak_adhesion, const real_vec grip, const real_vec pull, const real pull_height,
         const real speed, const int most_contacts, const int most_lateral, const int stem_cycle,
         const int transit_cycle, global const real *positions, global const real *motility, global const int *kinds,
         global real *headings, global int *ages, global int *resting, global int *stem_contacts, global int *dividing,
@@ -180,8 +186,8 @@ CONTACTS = clfrnn.NeighborFunction(
                 step.s0 += speed * motility[i] * cospi(heading);
                 step.s1 += speed * motility[i] * sinpi(heading);
                 // Who comes to a wall turns round.
-                const real_vec there = place + step;
-                if (there.s0 < 0 || there.s0 > side || there.s1 < 0 || there.s1 > side) heading += 1;
+                const real_vec ahead = place + step;
+                if (ahead.s0 < 0 || ahead.s0 > side || ahead.s1 < 0 || ahead.s1 > side) heading += 1;
                 headings[i] = heading > 1 ? heading - 2 : heading < -1 ? heading + 2 : heading;
             }
             const int age = grows ? ages[i] + 1 : ages[i], cycle = kind == STEM ? stem_cycle : transit_cycle;
@@ -191,8 +197,9 @@ CONTACTS = clfrnn.NeighborFunction(
             dividing[i] = !divides ? 0 : lateral >= most_lateral ? 2 : 1;
         }
         stem_contacts[i] = stems;
-        step += place;
-        vstore3((real_vec)(clamp(step.s0, (real)0, side), clamp(step.s1, (real)0, side), fmax(step.s2, (real)0)), i, moved);
+        const real_vec there = place + step;
+        vstore2(clamp(there.s01, (real)0, side), 0, moved + 3 * i);
+        moved[3 * i + 2] = fmax(there.s2, (real)0);
     """,
 )
 

@@ -13,15 +13,16 @@ import clfrnn
 from ..arguments import positive, real, repeatable_options, rounded, whole
 from ..model import Model
 from .births import Births
+from .philox import key_of
 from .rules import CONTACTS, ENERGY, SIGNALS, STEM, TRANSIT, Rules
 
 __all__ = ["Counts", "Keratinocytes"]
 
-#: What is stored of each cell: numbers in a row, and whether they are whole.
-_STORED = {
-    **{"positions": (3, False), "moved": (3, False), "noise": (1, False), "motility": (1, False)},
-    **{"headings": (1, False), "kinds": (1, True), "kinds_next": (1, True), "ages": (1, True), "resting": (1, True)},
-    **{"stem_contacts": (1, True), "dividing": (1, True)},
+#: The arrays with a row for each cell: the shape of a row, and whether its numbers are whole.
+_STORED: dict[str, tuple[tuple[int, ...], bool]] = {
+    **dict.fromkeys(("positions", "moved"), ((3,), False)),
+    **dict.fromkeys(("noise", "motility", "headings"), ((), False)),
+    **dict.fromkeys(("kinds", "kinds_next", "ages", "resting", "stem_contacts", "dividing"), ((), True)),
 }
 
 
@@ -133,7 +134,7 @@ class Keratinocytes(Model):
         self.session = self.index.session
         given = {"session": self.session, **options}
         self.signals: clfrnn.Index = clfrnn.build_index(start["positions"], rules.signal_reach, **given)
-        self._key = np.random.SeedSequence(seed).generate_state(2, np.uint32)
+        self._key = key_of(seed)
         self._births = Births(self.index, self._key)
         self._cells: dict[str, Any] = {}
         self._reserve(self.n)
@@ -181,13 +182,11 @@ class Keratinocytes(Model):
         In units of the forces times a diameter. Two cells that just part have none, and those that adhere or overlap
         little have less. Cost: a visit, a copy of n numbers to the host, and a wait for it.
         """
-        rules = self.rules
         with self.session.lock:
             energies = self.index.empty(self.n)
             names = ("repulsion", "adhesion", "weak_adhesion", "pull_height")
-            given = {name: self._touches[name] for name in (*names, "pull")}
-            given |= {"contact_reach": rules.contact_reach, "energies": energies}
-            self.index.visit(ENERGY, **given, **self._arrays("positions", "kinds"))
+            given = {name: self._touches[name] for name in (*names, "pull")} | self._arrays("positions", "kinds")
+            self.index.visit(ENERGY, contact_reach=self.rules.contact_reach, energies=energies, **given)
             return float(energies.get().sum(dtype=np.float64))
 
     def relax(self, n: int = 1) -> None:
@@ -229,8 +228,8 @@ class Keratinocytes(Model):
 
     def _move(self, *, decides: bool) -> None:
         names = ("positions", "motility", "kinds", "headings", "ages", "resting", "stem_contacts", "dividing", "moved")
-        now = {"decides": int(decides), "now": self.steps_done % 2**32}
-        self.index.visit(CONTACTS, **self._touches, **now, **self._arrays(*names))
+        given = {"decides": int(decides), "now": self.steps_done % 2**32, **self._touches, **self._arrays(*names)}
+        self.index.visit(CONTACTS, **given)
         self._swap("positions", "moved")
 
     def _divide(self) -> None:
@@ -257,9 +256,8 @@ class Keratinocytes(Model):
             return
         size = max(n, 2 * size)
         larger: dict[str, Any] = {}
-        for name, (numbers, whole_numbers) in _STORED.items():
-            shape = size if numbers == 1 else (size, numbers)
-            larger[name] = self.index.zeros(shape, np.int32 if whole_numbers else self.dtype)
+        for name, (row, of_ints) in _STORED.items():
+            larger[name] = self.index.zeros((size, *row), np.int32 if of_ints else self.dtype)
             if before:
                 larger[name][: self.n] = before[name][: self.n]
         self._cells = larger
@@ -267,13 +265,13 @@ class Keratinocytes(Model):
     # --- the start ----------------------------------------------------------------------------------------------------
 
     def _start(self, rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
-        """Cells anywhere on the basement and anywhere in their cycles."""
+        """Cells anywhere on the basement, not in one plane as they could not leave it, and anywhere in their cycles."""
         n, rules = self.n, self.rules
 
         def between(low: float, high: float, *shape: int) -> npt.NDArray[Any]:
             return (low + (high - low) * rng.random((n, *shape))).astype(self.dtype)
 
-        positions = np.concatenate([between(0, self.side, 2), np.zeros((n, 1), self.dtype)], axis=1)
+        positions = np.concatenate([between(0, self.side, 2), between(0, rules.basement / 2, 1)], axis=1)
         kinds = np.where(rng.permutation(n) < round(self.stem_share * n), STEM, TRANSIT).astype(np.int32)
         cycles = np.where(kinds == STEM, rules.stem_cycle, rules.transit_cycle)
         ages = (rng.random(n) * (cycles + 1)).astype(np.int32)
@@ -286,7 +284,7 @@ class Keratinocytes(Model):
         rules = self.rules
         senses = {"across": rules.niche_across, "up": rules.niche_up}
         senses |= {name: getattr(rules, name) for name in ("basement", "most_stem", "edge_contacts", "patience")}
-        names = ("basement", "repulsion", "adhesion", "weak_adhesion", "grip", "pull", "pull_height", "speed")
-        names += ("most_contacts", "most_lateral", "stem_cycle", "transit_cycle")
-        touches = {name: getattr(rules, name) for name in names}
+        forces = ("repulsion", "adhesion", "weak_adhesion", "grip", "pull", "pull_height", "basement")
+        lives = ("speed", "most_contacts", "most_lateral", "stem_cycle", "transit_cycle")
+        touches = {name: getattr(rules, name) for name in (*forces, *lives)}
         return senses, {**touches, "side": self.side, "key": self._key}
