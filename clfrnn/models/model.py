@@ -93,6 +93,10 @@ class Model(abc.ABC):
         """(n,) host or device array of numbers by which a picture colors the particles, or None."""
         return None
 
+    def _color_ends(self) -> tuple[float, float] | None:
+        """The numbers that have the first and the last color, or None for those of the frames that were drawn."""
+        return None
+
     def _drawn_radius(self) -> float:
         """The radius at which a picture draws each particle, in the unit of the positions."""
         low, high = (np.asarray(corner, float) for corner in self.bounds)

@@ -84,8 +84,9 @@ class Rules:
 
 def _check(name: str, default: object, value: Any) -> None:
     """Raise for what is not of the kind of a rule's default."""
-    kinds: tuple[type, ...] = (int, float)
-    expected, numbers = "a number", (value,)
+    numbers: tuple[Any, ...] = (value,)
+    expected = "a number"
+    kinds: Any = (int, float)
     if isinstance(default, tuple):
         expected, numbers = "three finite numbers", value if isinstance(value, tuple) else ()
     elif isinstance(default, int):

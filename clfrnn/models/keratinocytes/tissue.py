@@ -14,7 +14,7 @@ from ..arguments import positive, real, repeatable_options, rounded, whole
 from ..model import Model
 from .births import Births
 from .philox import key_of
-from .rules import CONTACTS, ENERGY, SIGNALS, STEM, TRANSIT, Rules
+from .rules import COMMITTED, CONTACTS, ENERGY, SIGNALS, STEM, TRANSIT, Rules
 
 __all__ = ["Counts", "Keratinocytes"]
 
@@ -157,12 +157,17 @@ class Keratinocytes(Model):
 
     @property
     def bounds(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """The lower and the upper corner, (3,), of what a picture shows: the dish, and a quarter of its edge above."""
-        upper = np.array([self.side, self.side, self.side / 4], self.dtype)
-        return np.zeros(3, self.dtype), upper
+        """The lower and the upper corner, (3,), of what a picture shows: the dish, to the height of a tissue at rest."""
+        return np.zeros(3, self.dtype), np.array([self.side, self.side, 4], self.dtype)
 
     def _colors(self) -> cla.Array:
         return self.kinds
+
+    def _color_ends(self) -> tuple[float, float]:
+        return STEM, COMMITTED
+
+    def _drawn_radius(self) -> float:
+        return 0.5
 
     def counts(self) -> Counts:
         """Count the cells of each kind.

@@ -76,14 +76,15 @@ def canvas(model: Model, size: int, *, window: bool = False) -> Canvas:
 
 
 class _Shades:
-    """The numbers at both ends of the colors: of all frames so far, so that colors do not flicker."""
+    """The numbers at both ends of the colors: the model's, or of all frames so far, so that colors do not flicker."""
 
-    def __init__(self) -> None:
-        self.low, self.high = np.inf, -np.inf
+    def __init__(self, ends: tuple[float, float] | None) -> None:
+        self._fixed = ends is not None
+        self.low, self.high = ends or (np.inf, -np.inf)
 
     def widen(self, colors: npt.NDArray[Any]) -> tuple[float, float]:
         """The ends after these numbers; a hundredth on either side does not count, as a few extremes would dim all."""
-        if len(colors):
+        if len(colors) and not self._fixed:
             low, high = np.percentile(colors, (1, 99))
             self.low, self.high = min(self.low, float(low)), max(self.high, float(high))
         return self.low, max(self.high, self.low + 1e-30)
@@ -95,7 +96,7 @@ class Flat:
     def __init__(self, model: Model, size: int, *, window: bool) -> None:
         figures = library("matplotlib.figure", "A picture of two dimensions", "plot")
         self._circles = library("matplotlib.patches", "A picture of two dimensions", "plot").Circle
-        self._model, self._shades, self._colormap = model, _Shades(), model._colormap  # noqa: SLF001
+        self._model, self._shades, self._colormap = model, _Shades(model._color_ends()), model._colormap  # noqa: SLF001
         low, high = (np.asarray(corner, float) for corner in model.bounds)
         margin = _MARGIN * max(high - low)
         extent = np.maximum(high - low, 1e-30) + 2 * margin
@@ -164,7 +165,7 @@ class Solid:
 
     def __init__(self, model: Model, size: int, *, window: bool) -> None:
         self._pyvista = pyvista = library("pyvista", "A picture of three dimensions", "plot3d")
-        self._model, self._shades, self._open = model, _Shades(), False
+        self._model, self._shades, self._open = model, _Shades(model._color_ends), False  # noqa: SLF001
         self._colormap = model._colormap  # noqa: SLF001
         low, high = (np.asarray(corner, float) for corner in model.bounds)
         with pyvista.vtk_verbosity("off"):  # else it says that there is no display
@@ -174,7 +175,8 @@ class Solid:
             self.plotter.add_mesh(
                 pyvista.Box(np.stack([low, high], axis=1).ravel()), style="wireframe", color="grey", line_width=1
             )
-            middle, across = (low + high) / 2, float(np.linalg.norm(high - low))
+            # A flat box takes as much of the width as a cube.
+            middle, across = (low + high) / 2, max(float(np.linalg.norm(high - low)), 1.65 * float(max(high - low)))
             eye = middle + across * np.array([0.75, -1.6, 0.55])
             self.plotter.camera_position = [tuple(eye), tuple(middle), (0, 0, 1)]
             self.plotter.camera.zoom(1.0)
