@@ -6,7 +6,7 @@ from clfrnn.models import Keratinocytes
 
 KINDS = {"stem": "#CC3311", "transit-amplifying": "#EE9933", "committed": "#0072B2"}
 COLORS = np.array(list(KINDS.values()))
-HALF, END = 400, 1200
+HALF, END = 300, 900
 
 
 def draw(panel, frame, shown, axes, title):
@@ -27,9 +27,9 @@ def draw(panel, frame, shown, axes, title):
     panel.set(aspect="equal", xlim=(-1, skin.side + 1))
 
 
-skin = Keratinocytes(100, seed=1, repeatable=True)
+skin = Keratinocytes(64, seed=1, repeatable=True)
 frames, counts = {}, {}
-for frame in skin.run(END, every=50, progress=False):
+for frame in skin.run(END, every=25, progress=False):
     frames[frame.step], counts[frame.step] = frame, skin.counts()
 
 for step in (0, HALF, END):
