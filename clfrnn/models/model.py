@@ -69,6 +69,8 @@ class Model(abc.ABC):
     steps_done: int = 0
     #: matplotlib's name of the colors that a picture gives to the numbers of :meth:`_colors`
     _colormap: str = "viridis"
+    #: the numbers of :meth:`_colors` that have the first and the last color; None for those of the frames so far
+    _color_ends: tuple[float, float] | None = None
 
     @property
     @abc.abstractmethod
@@ -91,10 +93,6 @@ class Model(abc.ABC):
 
     def _colors(self) -> Any:
         """(n,) host or device array of numbers by which a picture colors the particles, or None."""
-        return None
-
-    def _color_ends(self) -> tuple[float, float] | None:
-        """The numbers that have the first and the last color, or None for those of the frames that were drawn."""
         return None
 
     def _drawn_radius(self) -> float:

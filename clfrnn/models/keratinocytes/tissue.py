@@ -98,6 +98,8 @@ class Keratinocytes(Model):
     (True, True)
     """
 
+    _color_ends = (STEM, COMMITTED)
+
     def __init__(
         self,
         n: int,
@@ -157,14 +159,11 @@ class Keratinocytes(Model):
 
     @property
     def bounds(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """The lower and the upper corner, (3,), of what a picture shows: the dish, to the height of a tissue at rest."""
+        """The lower and the upper corner, (3,), of what a picture shows: the dish, and a tissue at rest in it."""
         return np.zeros(3, self.dtype), np.array([self.side, self.side, 4], self.dtype)
 
     def _colors(self) -> cla.Array:
         return self.kinds
-
-    def _color_ends(self) -> tuple[float, float]:
-        return STEM, COMMITTED
 
     def _drawn_radius(self) -> float:
         return 0.5

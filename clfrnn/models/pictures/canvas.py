@@ -96,7 +96,7 @@ class Flat:
     def __init__(self, model: Model, size: int, *, window: bool) -> None:
         figures = library("matplotlib.figure", "A picture of two dimensions", "plot")
         self._circles = library("matplotlib.patches", "A picture of two dimensions", "plot").Circle
-        self._model, self._shades, self._colormap = model, _Shades(model._color_ends()), model._colormap  # noqa: SLF001
+        self._model, self._shades, self._colormap = model, _Shades(model._color_ends), model._colormap  # noqa: SLF001
         low, high = (np.asarray(corner, float) for corner in model.bounds)
         margin = _MARGIN * max(high - low)
         extent = np.maximum(high - low, 1e-30) + 2 * margin
