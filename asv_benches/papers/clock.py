@@ -12,7 +12,7 @@ import clfrnn
 
 from ..benchmarks.common import has_event_times
 
-__all__ = ["Seconds", "stage_seconds"]
+__all__ = ["Seconds", "seconds_of", "stage_seconds", "unprofiled"]
 
 
 class Seconds(NamedTuple):
@@ -35,7 +35,7 @@ def stage_seconds(session: clfrnn.Session, stages: Sequence[Callable[[], object]
         return [Seconds(each, each) for each in [*seconds, sum(seconds)]]
     events = [_events(session, stage) for stage in stages]
     session.queue.finish()
-    return [_seconds(group) for group in [*events, [event for group in events for event in group]]]
+    return [seconds_of(group) for group in [*events, [event for group in events for event in group]]]
 
 
 def _events(session: clfrnn.Session, stage: Callable[[], object]) -> list[cl.Event]:
@@ -48,7 +48,8 @@ def _events(session: clfrnn.Session, stage: Callable[[], object]) -> list[cl.Eve
     return events
 
 
-def _seconds(events: Sequence[cl.Event]) -> Seconds:
+def seconds_of(events: Sequence[cl.Event]) -> Seconds:
+    """From the first start to the last end of events that have ended, and the sum of their times."""
     starts, ends = ([getattr(event.profile, end) for event in events] for end in ("start", "end"))
     return Seconds(1e-9 * (max(ends) - min(starts)), 1e-9 * (sum(ends) - sum(starts)))
 
@@ -59,3 +60,10 @@ def _wall(session: clfrnn.Session, stage: Callable[[], object]) -> float:
     session.queue.finish()
     del held
     return time.perf_counter() - started
+
+
+def unprofiled(session: clfrnn.Session) -> clfrnn.Session:
+    """A session with the same programs on a queue as users have it, for the wall clock."""
+    own = clfrnn.Session(cl.CommandQueue(session.context))
+    own.programs = session.programs
+    return own

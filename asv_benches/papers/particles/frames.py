@@ -9,11 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
 
 import clfrnn
 
-from ..clock import Seconds, stage_seconds
+from ..clock import Seconds, stage_seconds, unprofiled
 from ..paper import Measurement
 from .fixed_cells import FixedCells
 from .spheres import Ordered
@@ -55,7 +54,7 @@ def measure(session: clfrnn.Session, measurement: Measurement) -> dict[str, floa
     heap = _heap(session, facts, start)
     heap.step(WARM_UP)
     numbers = typical([stage_seconds(session, heap.stages()) for _ in range(frames)])
-    heap = _heap(_plain(session), facts, start)
+    heap = _heap(unprofiled(session), facts, start)
     heap.step(WARM_UP + frames)
     numbers["frames_per_second"] = frames / min(_wall(heap, frames) for _ in range(LAPS))
     heap.index.update(heap.positions)  # cells of fixed capacity have left it behind
@@ -97,13 +96,6 @@ def typical(frames: Sequence[Sequence[Seconds]]) -> dict[str, float]:
         for name, median in medians.items():
             numbers[name] += median * len(kind) / len(frames)
     return numbers
-
-
-def _plain(session: clfrnn.Session) -> clfrnn.Session:
-    """One with the same programs on a queue as users have it, without profiling."""
-    own = clfrnn.Session(cl.CommandQueue(session.context))
-    own.programs = session.programs
-    return own
 
 
 def _wall(heap: Ordered | FixedCells, frames: int) -> float:

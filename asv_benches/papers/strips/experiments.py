@@ -1,4 +1,4 @@
-"""The report of the paper's experiments 2 to 5: tables, and the counterparts of figures 7 to 11."""
+"""The report of the paper's experiments: tables, and the counterparts of figures 7 to 11."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from ..paper import NOTHING, Measurement, Panel, Plot, Results, Section, Table, range_text
 from .claims import MS, claims, saved, share
 from .configurations import AXES, CROWDS, DIMS, WAYS, WIDTHS, Axes, case
+from .whole_models import shares, whole_models
 
 __all__ = ["sections"]
 
@@ -21,12 +22,14 @@ def sections(results: Results) -> list[Section]:
     axes = AXES[results.scale]
     return [
         claims(results, axes),
+        shares(results, axes),
         _strips(results, axes),
         _widths(results, axes),
         _surplus(results, axes),
         _combined(results, axes),
         _construction(results, axes),
         _population(results, axes),
+        whole_models(results, axes),
     ]
 
 
