@@ -198,6 +198,45 @@ def test_steps_in_double_precision_are_those_of_numpy(session, dtype):
     follows(Keratinocytes(**START, rules=FAST, session=session, dtype=dtype, method="brute_force"), 12, 1e-12)
 
 
+def test_a_colony_of_stem_cells_grows_as_in_numpy(session):
+    rules = Rules(stem_cycle=20, most_stem=99)
+    model = Keratinocytes(**{**START, "stem_share": 1.0}, rules=rules, session=session, method="brute_force")
+
+    follows(model, 8, 2e-5)
+
+    assert model.n == model.counts().stem > 1.1 * START["n"]
+
+
+def test_stem_cells_that_leave_the_basement_become_transit_amplifying(session):
+    model = Keratinocytes(**START, rules=FAST, session=session, method="brute_force")
+    heights = model.positions.get()
+    heights[:, 2] = np.linspace(0.2, 0.4, model.n)
+    model.positions.set(heights)
+    model.relax(0)
+    raised = (model.kinds.get() == STEM) & (heights[:, 2] >= FAST.basement)
+
+    follows(model, 1, 2e-5)
+
+    assert raised.sum() > 3
+    assert (model.kinds.get()[: START["n"]][raised] == TRANSIT).sum() > 0
+    assert not (model.kinds.get()[: START["n"]][raised] == STEM).any()
+
+
+def test_cells_that_rest_for_long_become_committed(session):
+    """Though there is a stem cell near each."""
+    rules = Rules(most_contacts=0, patience=3, signal_reach=20, niche_across=18, most_stem=99)
+    model = Keratinocytes(**START, rules=rules, session=session, method="brute_force")
+    follows(model, 3, 2e-5)
+    assert model.counts().committed == 0
+    resting = model._cells["resting"].get()[: model.n] >= rules.patience
+
+    follows(model, 1, 2e-5)
+
+    (committed,) = np.nonzero(model.kinds.get()[: len(resting)] == COMMITTED)
+    assert len(committed) > 10
+    assert resting[committed].all()
+
+
 @pytest.mark.parametrize("method", ["strips", "uniform_grid", "fenns", "aabb_tree"])
 def test_every_method_takes_the_same_steps(session, method):
     one, other = (Keratinocytes(**START, rules=FAST, session=session, method=each) for each in (method, "brute_force"))

@@ -207,13 +207,15 @@ class Keratinocytes(Model):
 
         Notes
         -----
-        These are not counted as steps. Cost: `n` visits and updates of one index, and an update of the other.
+        These are not counted as steps. Positions that were written into `positions` take effect, also with `n` of 0.
+        Cost: `n` visits, and one update more of the index of contacts; one update of the other.
         """
-        for _ in range(whole(n, "n", least=0, advice="pass how often to move")):
-            with self.session.lock:
+        n = whole(n, "n", least=0, advice="pass how often to move")
+        with self.session.lock:
+            self.index.update(self.positions)
+            for _ in range(n):
                 self._move(decides=False)
                 self.index.update(self.positions)
-        with self.session.lock:
             self.signals.update(self.positions)
 
     # --- a step -------------------------------------------------------------------------------------------------------
