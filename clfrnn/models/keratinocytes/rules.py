@@ -25,11 +25,11 @@ class Rules:
 
     The numbers are those of the program that the paper measured, where it has them, for a diameter of 20 µm.
 
-    Attributes
+    Parameters
     ----------
     contact_reach : cells at up to this distance touch, adhere and are counted as contacts
     signal_reach : cells at up to this distance sense stem cells
-    stem_cycle, transit_cycle : a stem cell and a transit-amplifying cell divide after this number of steps of growth
+    stem_cycle, transit_cycle : a stem cell and a transit-amplifying cell divide after growing for this number of steps
     most_contacts : a cell with more contacts neither grows nor walks; a wall of the dish counts as two
     most_lateral : from this number of contacts beside it on, a cell puts its daughter on top
     most_stem : a stem cell at the edge of its colony that senses more stem cells becomes transit-amplifying
