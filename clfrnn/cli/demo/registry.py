@@ -46,4 +46,5 @@ DEMOS = {
     "spheres": Demo("Spheres", "a block of spheres falls apart", 4_000, 1_500, {"collider": ((0.65, 0.1, -0.7), 0.3)}),
     "boids": Demo("Boids", "birds gather in flocks", 2_000, 600),
     "pedestrians": Demo("Pedestrians", "two streams of people pass each other", 150, 1_500, {"stride_time": 0.5}),
+    "keratinocytes": Demo("Keratinocytes", "cells of skin divide until a dish is full", 100, 900),
 }
