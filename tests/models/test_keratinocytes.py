@@ -347,6 +347,31 @@ def test_memory_doubles_where_cells_need_it(session):
     assert len(model.positions) == len(model.kinds) == model.n < 2 * START["n"]
 
 
+@pytest.mark.parametrize("where", ["index.update", "signals.update", "_reserve"])
+def test_a_step_that_fails_is_finished_by_the_next(session, monkeypatch, where):
+    model, other = (Keratinocytes(**START, rules=FAST, session=session, method="brute_force") for _ in range(2))
+    owner, name = (getattr(model, where.split(".")[0]), "update") if "." in where else (model, where)
+
+    plain = getattr(owner, name)
+
+    def refuse(rows):
+        if (rows if name == "_reserve" else len(rows)) > START["n"]:
+            raise clfrnn.DeviceMemoryError("none left")
+        plain(rows)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, refuse)
+        with pytest.raises(clfrnn.DeviceMemoryError):
+            model.step(20)
+    assert model.n == START["n"]
+    model.step()
+    other.step(model.steps_done)
+
+    assert model.n == other.n > START["n"]
+    for name in ("positions", *WHOLE):
+        assert np.array_equal(*cells(model, name), *cells(other, name)), name
+
+
 @pytest.mark.usefixtures("unsliced")
 def test_a_population_at_rest_allocates_and_compiles_nothing(counted):
     model = Keratinocytes(40, stem_share=0.0, session=counted, method="brute_force")

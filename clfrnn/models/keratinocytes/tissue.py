@@ -85,7 +85,8 @@ class Keratinocytes(Model):
     Random numbers are Philox's, of the seed, the step and the cell: they depend on no order of execution.
 
     Cost of a step: a visit and an update of each of two indexes, and one number that the host waits for, of the cells
-    that were born. Where they exceed the memory for cells, it is doubled and copied.
+    that were born. Where they exceed the memory for cells, it is doubled and copied. A step that fails for want of
+    memory is finished by the next call.
 
     Source: Chisholm, Maddock and Richmond (2020), section 5, after Sun and others (2007).
 
@@ -143,6 +144,7 @@ class Keratinocytes(Model):
         for name, values in start.items():
             self._cells[name][: self.n].set(values)
         self._senses, self._touches = self._numbers()
+        self._halfway = False
 
     def __repr__(self) -> str:
         return f"<Keratinocytes: {self.n:,} cells, {self.dtype}, after {self.steps_done:,} steps, {self.index}>"
@@ -221,11 +223,17 @@ class Keratinocytes(Model):
     # --- a step -------------------------------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        self._differentiate()
-        self._move(decides=True)
-        self._divide()
-        self.index.update(self.positions)
-        self.signals.update(self.positions)
+        """Take a step, or its second half where there was no memory for that: births and updates can be repeated."""
+        if not self._halfway:
+            self._differentiate()
+            self._move(decides=True)
+            self._halfway = True
+        born = self._divide()
+        grown = self._cells["positions"][: self.n + born]
+        self.index.update(grown)
+        self.signals.update(grown)
+        self.n += born
+        self._halfway = False
 
     def _differentiate(self) -> None:
         names = ("positions", "noise", "kinds", "stem_contacts", "resting", "kinds_next")
@@ -238,13 +246,14 @@ class Keratinocytes(Model):
         self.index.visit(CONTACTS, **given)
         self._swap("positions", "moved")
 
-    def _divide(self) -> None:
+    def _divide(self) -> int:
+        """Write the daughters behind the rows of the cells, and return their number; waited for."""
         born = self._births.count(self.n, self._cells["dividing"])
         if born:
             self._reserve(self.n + born)
             cycles = self.rules.stem_cycle, self.rules.transit_cycle
             self._births.append(self.n, self.steps_done % 2**32, self.side, cycles, self._cells)
-            self.n += born
+        return born
 
     # --- memory -------------------------------------------------------------------------------------------------------
 
