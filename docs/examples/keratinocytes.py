@@ -6,7 +6,7 @@ from clfrnn.models import Keratinocytes
 
 KINDS = {"stem": "#CC3311", "transit-amplifying": "#EE9933", "committed": "#0072B2"}
 COLORS = np.array(list(KINDS.values()))
-HALF, END = 300, 900
+HALF, END = 250, 750
 
 
 def draw(panel, frame, shown, axes, title):
@@ -27,7 +27,7 @@ def draw(panel, frame, shown, axes, title):
     panel.set(aspect="equal", xlim=(-1, skin.side + 1))
 
 
-skin = Keratinocytes(64, seed=1, repeatable=True)
+skin = Keratinocytes(40, seed=1, repeatable=True)
 frames, counts = {}, {}
 for frame in skin.run(END, every=25, progress=False):
     frames[frame.step], counts[frame.step] = frame, skin.counts()
