@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pyopencl as cl
 import pyopencl.array as cla
-from pyopencl.tools import context_dependent_memoize
 
 import clfrnn
 
@@ -17,10 +17,10 @@ from .philox import PHILOX
 
 __all__ = ["Births"]
 
-#: Cells of a block, which one work-item goes through, and work-items of a group.
-_BLOCK, _ITEMS = 64, 64
+#: Cells of a block, which one work-item goes through, and work-items of a group, at most.
+_BLOCK, _MOST_ITEMS = 64, 64
 
-_SOURCE = """
+_TYPES = """
 #if WIDE
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double real;
@@ -30,7 +30,9 @@ typedef float real;
 typedef float2 real2;
 #endif
 #pragma OPENCL FP_CONTRACT OFF
+"""
 
+_KERNELS = """
 // The number of daughters of each block of cells.
 kernel void count_blocks(const int n, global const int *dividing, global int *blocks)
 {
@@ -88,12 +90,16 @@ kernel void append(
 }
 """
 
+#: The programs of each session, by the type of numbers.
+_PROGRAMS: weakref.WeakKeyDictionary[clfrnn.Session, dict[np.dtype[Any], cl.Program]] = weakref.WeakKeyDictionary()
 
-@context_dependent_memoize  # type: ignore[untyped-decorator]
-def _program(context: cl.Context, wide: bool) -> cl.Program:
-    options = [f"-DWIDE={int(wide)}", f"-DBLOCK={_BLOCK}", f"-DITEMS={_ITEMS}"]
-    head, tail = _SOURCE.split("// The number", 1)
-    return cl.Program(context, head + PHILOX + "// The number" + tail).build(options)
+
+def _program(session: clfrnn.Session, dtype: np.dtype[Any], items: int) -> cl.Program:
+    programs = _PROGRAMS.setdefault(session, {})
+    if dtype not in programs:
+        options = [f"-DWIDE={int(dtype == np.float64)}", f"-DBLOCK={_BLOCK}", f"-DITEMS={items}"]
+        programs[dtype] = cl.Program(session.queue.context, _TYPES + PHILOX + _KERNELS).build(options)
+    return programs[dtype]
 
 
 class Births:
@@ -102,7 +108,8 @@ class Births:
     def __init__(self, index: clfrnn.Index, key: npt.NDArray[np.uint32]) -> None:
         self._index, self._queue, self._key = index, index.session.queue, key
         self._real = index.dtype.type
-        program = _program(self._queue.context, index.dtype == np.float64)
+        self._items = min(_MOST_ITEMS, index.session.device.max_work_group_size)
+        program = _program(index.session, index.dtype, self._items)
         self._count, self._place, self._append = (
             cl.Kernel(program, name) for name in ("count_blocks", "place_blocks", "append")
         )
@@ -114,8 +121,8 @@ class Births:
         blocks = -(-n // _BLOCK)
         if self._blocks.size < blocks:
             self._blocks = self._index.empty(2 * blocks, np.int32)
-        self._count(self._queue, *_ranges(blocks), np.int32(n), dividing.data, self._blocks.data)
-        self._place(self._queue, (_ITEMS,), (_ITEMS,), np.int32(blocks), self._blocks.data, self._total.data)
+        self._count(self._queue, *self._ranges(blocks), np.int32(n), dividing.data, self._blocks.data)
+        self._place(self._queue, (self._items,), (self._items,), np.int32(blocks), self._blocks.data, self._total.data)
         return int(self._total.get()[0])
 
     def append(self, n: int, now: int, side: float, cycles: tuple[int, int], cells: Mapping[str, Any]) -> None:
@@ -123,9 +130,8 @@ class Births:
         arrays = ("dividing", "positions", "kinds", "ages", "resting", "stem_contacts", "noise", "motility", "headings")
         dividing, *others = (cells[name].data for name in arrays)
         numbers = (np.int32(n), self._key, np.uint32(now), self._real(side), *map(np.int32, cycles))
-        self._append(self._queue, *_ranges(-(-n // _BLOCK)), *numbers, dividing, self._blocks.data, *others)
+        self._append(self._queue, *self._ranges(-(-n // _BLOCK)), *numbers, dividing, self._blocks.data, *others)
 
-
-def _ranges(blocks: int) -> tuple[tuple[int], tuple[int]]:
-    """The global and the local size of a launch; some drivers compile anew for each local size that they choose."""
-    return (-(-blocks // _ITEMS) * _ITEMS,), (_ITEMS,)
+    def _ranges(self, blocks: int) -> tuple[tuple[int], tuple[int]]:
+        """The global and the local size of a launch; some drivers compile anew for each local size that they choose."""
+        return (-(-blocks // self._items) * self._items,), (self._items,)
