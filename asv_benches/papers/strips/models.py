@@ -22,8 +22,9 @@ __all__ = ["measure"]
 #: Steps of the model that is thrown away: all that is compiled is compiled then, and the pool is filled.
 WARM_UP = 3
 
-#: The radius of boids in the authors' box of side 1, and the neighbors of their pedestrians, by number and bins.
-BOID_RADIUS, PEDESTRIAN_NEIGHBORS = 0.1, 2.0
+#: Neighbors of an even cloud in the authors' programs: 262,144 boids see 0.1 far in a cube of side 5; those of
+#: pedestrians follow from their number and the bins.
+BOID_NEIGHBORS, PEDESTRIAN_NEIGHBORS = 8.78, 2.0
 
 #: Of pedestrians, m: as far as they see each other by default.
 PEDESTRIAN_RADIUS = 5.0
@@ -62,7 +63,7 @@ def begin(session: clfrnn.Session, facts: dict[str, Any]) -> Model:
     n = int(facts["n"])
     options = {"session": session, **{name: facts[name] for name in ("method", "bin_width") if name in facts}}
     if facts["model"] == "boids":
-        return Boids(n, dim=3, neighbors=n * 4 / 3 * math.pi * BOID_RADIUS**3, **options)
+        return Boids(n, dim=3, neighbors=BOID_NEIGHBORS, **options)
     if facts["model"] == "pedestrians":
         density = PEDESTRIAN_NEIGHBORS / (math.pi * PEDESTRIAN_RADIUS**2)
         return Pedestrians(n, density=density, radius=PEDESTRIAN_RADIUS, **options)
