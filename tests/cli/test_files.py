@@ -83,16 +83,19 @@ def test_columns_that_are_not_there(tmp_path, column):
 
 
 @pytest.mark.parametrize(
-    "lines",
+    ("lines", "left_out"),
     [
-        rows(),
-        [f"{row} 12 200 10" for row in rows()],
-        ["20", "water, some of it", *(f"O {row}" for row in rows())],
-        ["20", "", *(f"Ar {row} 0.1 0.2 0.3" for row in rows()), "", ""],
+        (rows(), ""),
+        ([f"{row} 12 200 10" for row in rows()], "columns 1, 2, 3; left out: 4, 5, 6"),
+        (["20", "water, some of it", *(f"O {row}" for row in rows())], ""),
+        (["20", "", *(f"Ar {row} 0.1 0.2 0.3" for row in rows()), "", ""], "columns 2, 3, 4; left out: 5, 6, 7"),
     ],
 )
-def test_atoms_and_bare_coordinates(tmp_path, lines):
+def test_atoms_and_bare_coordinates(tmp_path, lines, left_out, capsys):
     assert np.array_equal(read_points(written(tmp_path / "cloud.xyz", lines)).astype(np.float32), POINTS)
+    said = capsys.readouterr().err
+    assert left_out in said
+    assert bool(said) == bool(left_out)
 
 
 @pytest.mark.parametrize("text", [True, False], ids=["ascii", "binary"])
