@@ -8,5 +8,6 @@ from .crowd import Pedestrians
 from .keratinocytes import Keratinocytes
 from .model import Frame, Model
 from .spheres import Spheres
+from .water import Fluid
 
-__all__ = ["Boids", "Circles", "Frame", "Keratinocytes", "Model", "Pedestrians", "Spheres"]
+__all__ = ["Boids", "Circles", "Fluid", "Frame", "Keratinocytes", "Model", "Pedestrians", "Spheres"]
