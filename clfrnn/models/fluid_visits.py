@@ -63,7 +63,7 @@ real mirrored_weight(const real square, const real_vec behind, const real limit,
 }}
 """,
         arguments="""const real_vec tank, const real per_reach, const real of_weight, const real rest_density,
-            const real stiffness, const real smoothing, const real sound, const real courant,
+            const real stiffness, const real smoothing, const real signal, const real courant,
             global const real *points, global real *densities, global real *stresses, global const real *clock,
             global real *next_clock, global const uint *peaks, global uint *next_peaks""",
         state=_WALLS[dim] + "real sum = 0;",
@@ -85,7 +85,7 @@ real mirrored_weight(const real square, const real_vec behind, const real limit,
                     next_peaks[k] = next_peaks[{PEAKS} + k] = 0;
                 }}
                 const real speed = sqrt((real)as_float(fastest)), force = sqrt((real)as_float(hardest));
-                const real step = courant * fmin(smoothing / (sound + speed), sqrt(smoothing / force));
+                const real step = courant * fmin(smoothing / (signal + speed), sqrt(smoothing / force));
                 const real more = step - clock[2], total = clock[1] + more;  // by Kahan's sum, as there are many steps
                 next_clock[0] = step;
                 next_clock[1] = total;
