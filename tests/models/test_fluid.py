@@ -263,7 +263,7 @@ def test_energy_does_not_grow_and_nobody_leaves_the_tank(session, viscosity):
 @pytest.mark.optimized
 def test_the_front_of_a_broken_dam_beside_the_experiments(session):
     """The experiment starts late, as its dam is pulled away; from then on both fronts run alike."""
-    model = Fluid(2000, tank=(5, 3), sound=25.0, session=session)
+    model = Fluid(1600, tank=(5, 3), sound=25.0, session=session)
     units = (2 * model.gravity / model.column[0]) ** 0.5
     times, fronts = [0.0], [1.0]
     while times[-1] < EXPERIMENT[-1, 0]:
@@ -316,11 +316,11 @@ def test_the_start_fills_the_column(session, n):
         ({"corner": (0, 1.5)}, "column: expected a block within the tank"),
         ({"corner": (0, -1)}, "corner: expected 2 finite lengths of at least 0"),
         ({"tank": (np.inf, 3)}, "tank: expected 2 finite lengths above 0"),
-        ({"gravity": -1.0}, "gravity: expected a finite number of at least 0 in float32, got -1.0"),
+        ({"gravity": -1.0}, "gravity: expected a finite number of at least 0, got -1.0"),
         ({"gravity": 0}, "sound: expected a speed where gravity is 0, got None"),
         ({"sound": 0}, "sound: expected a finite number above 0 in float32, got 0"),
         ({"rest_density": "1"}, "rest_density: expected a finite number above 0 in float32, got '1'"),
-        ({"viscosity": np.nan}, "viscosity: expected a finite number of at least 0 in float32, got nan"),
+        ({"viscosity": np.nan}, "viscosity: expected a finite number of at least 0, got nan"),
         ({"dtype": np.int32}, "dtype: expected float32 or float64"),
         ({"seed": -1}, "seed: expected a whole number of at least 0, got -1"),
         ({"repeatable": True, "method": "fenns"}, "method: expected one that sums in the same order"),

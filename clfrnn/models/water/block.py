@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 import clfrnn
 
-from .arguments import rounded
+from ..arguments import rounded
 
 __all__ = ["Block"]
 

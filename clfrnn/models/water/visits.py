@@ -9,7 +9,7 @@ import clfrnn
 
 __all__ = ["DENSITY", "MOVE", "PEAKS"]
 
-#: Work-items look for the largest speed in so many places, and for the largest acceleration in as many behind them.
+#: Places among which particles share the search for the largest speed, and again that for the largest acceleration.
 PEAKS = 64
 
 _AXES = {2: "xy", 3: "xyz"}

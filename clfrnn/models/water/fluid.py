@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,10 +11,11 @@ import pyopencl.array as cla
 
 import clfrnn
 
-from .arguments import positive, real, repeatable_options, rounded, whole
-from .fluid_block import Block
-from .fluid_visits import DENSITY, MOVE, PEAKS
-from .model import Model
+from ..arguments import between, dimension, positive, real, repeatable_options, whole
+from ..model import Model
+from .block import Block
+from .state import State
+from .visits import DENSITY, MOVE, PEAKS
 
 __all__ = ["Fluid"]
 
@@ -33,23 +33,6 @@ _TAIT = 7
 
 #: The farthest that a particle of the start lies beside its place in the lattice, in distances of the lattice.
 _DISORDER = 0.01
-
-
-@dataclasses.dataclass(eq=False)
-class _State:
-    """What a step reads of the last one, and writes for the next one, on the device."""
-
-    positions: cla.Array
-    velocities: cla.Array
-    #: the length of the step, the time at its end, and what that lacks by rounding
-    clock: cla.Array
-    #: bits of squared speeds, and of squared accelerations behind them, whose largest counts
-    peaks: cla.Array
-
-    @classmethod
-    def of(cls, index: clfrnn.Index, shape: tuple[int, int]) -> _State:
-        """A state at time 0, at rest."""
-        return cls(index.zeros(shape), index.zeros(shape), index.zeros(3), index.zeros(2 * PEAKS, np.uint32))
 
 
 class Fluid(Model):
@@ -143,9 +126,7 @@ class Fluid(Model):
         **options: Any,
     ) -> None:
         self.n = whole(n, "n", least=1, advice="pass the number of particles")
-        if dim not in tuple(_REACH):
-            raise clfrnn.InvalidInputError(f"dim: expected 2 or 3, got {dim!r}; water fills an area or a volume")
-        self.dim = int(dim)
+        self.dim = dimension(dim)
         self.dtype = real(dtype)
         self._block = Block.of(self.n, self.dim, column, tank, corner)
         self.column, self.tank, self.corner = self._block.column, self._block.tank, self._block.corner
@@ -156,8 +137,8 @@ class Fluid(Model):
                 f"tank: expected lengths of at least twice the reach of particles, {2 * self.reach:g}, got "
                 f"{self.tank.tolist()}; pass more particles, n, or a wider tank"
             )
-        self.gravity = _at_least_0(gravity, "gravity", self.dtype, "pass metres per square second, 0 for none")
-        self.viscosity = _at_least_0(viscosity, "viscosity", self.dtype, "pass Monaghan's factor, 0 for none")
+        self.gravity = between(gravity, "gravity", self.dtype, 0, np.inf, "pass metres per square second, 0 for none")
+        self.viscosity = between(viscosity, "viscosity", self.dtype, 0, np.inf, "pass Monaghan's factor, 0 for none")
         self.rest_density = positive(rest_density, "rest_density", self.dtype, "pass kilograms per cubic metre")
         self.sound = self._sound(sound)
         self.mass = self.rest_density * float(np.prod(self.column)) / self.n
@@ -167,7 +148,7 @@ class Fluid(Model):
             options = repeatable_options(options)
         self.index = clfrnn.build_index(start, self.reach, session=session, **options)
         self.session = self.index.session
-        self._now, self._next = (_State.of(self.index, start.shape) for _ in range(2))
+        self._now, self._next = (State.of(self.index, start.shape) for _ in range(2))
         self._now.positions.set(start)
         falling = np.zeros(2 * PEAKS, np.float32)
         falling[PEAKS:] = self.gravity**2
@@ -321,12 +302,3 @@ class Fluid(Model):
                 )
             sound = 10 * (2 * self.gravity * top) ** 0.5
         return positive(sound, "sound", self.dtype, "pass metres per second, about ten times the fastest flow")
-
-
-def _at_least_0(value: object, name: str, dtype: np.dtype[Any], advice: str) -> float:
-    number = rounded(value, dtype)
-    if not 0 <= number < np.inf:
-        raise clfrnn.InvalidInputError(
-            f"{name}: expected a finite number of at least 0 in {dtype}, got {value!r:.60}; {advice}"
-        )
-    return number
