@@ -40,7 +40,7 @@ _WALLS = {
     dim: f"""
         const real_vec at = vload{dim}(i, points);
         const real_vec wall = fmin(at, tank - at);
-        const real_vec side = at < tank - at ? (real_vec)(1) : (real_vec)(-1);
+        const real_vec side = sign(tank - 2 * at);  // 0 in the middle, where no wall is within reach
         const int near = {" || ".join(f"wall.{axis} * wall.{axis} < r2" for axis in axes)};
     """
     for dim, axes in _AXES.items()
@@ -66,14 +66,18 @@ real mirrored_weight(const real square, const real_vec behind, const real limit,
             const real stiffness, const real smoothing, const real signal, const real courant,
             global const real *points, global real *densities, global real *stresses, global const real *clock,
             global real *next_clock, global const uint *peaks, global uint *next_peaks""",
-        state=_WALLS[dim] + "real sum = 0;",
+        # The images of the particle itself come first: behind its neighbors, under the same condition, Intel's compiler
+        # for CPUs (2026.2) makes wrong sums of them.
+        state=_WALLS[dim]
+        + """
+            real sum = 1;  // the weight of the particle itself
+            if (near) sum += mirrored_weight(0, 4 * wall * wall, r2, per_reach);
+        """,
         per_neighbor=f"""
             sum += weight(d2, per_reach);
             if (near) sum += mirrored_weight(d2, {_BEHIND}, r2, per_reach);
         """,
         finish=f"""
-            sum += 1;  // the weight of the particle itself
-            if (near) sum += mirrored_weight(0, 4 * wall * wall, r2, per_reach);
             const real density = of_weight * sum, ratio = density / rest_density, cube = ratio * ratio * ratio;
             densities[i] = density;
             stresses[i] = fmax(stiffness * (cube * cube * ratio - 1), (real)0) / (density * density);
@@ -124,6 +128,8 @@ real_vec mirrored_push(const real square, const real_vec apart, const real_vec t
             const real_vec own = vload{dim}(i, velocities);
             const real stress = stresses[i];
             real_vec sum = (real_vec)(0);
+            if (near) sum += mirrored_push(0, (real_vec)(0), (real_vec)(0), 4 * wall * wall, -2 * side * wall, -2 * own,
+                                           r2, 2 * stress, per_reach, viscosity, soft);
         """,
         per_neighbor=f"""
             const real_vec other = vload{dim}(j, velocities);
@@ -133,8 +139,6 @@ real_vec mirrored_push(const real square, const real_vec apart, const real_vec t
                                            r2, both, per_reach, viscosity, soft);
         """,
         finish=f"""
-            if (near) sum += mirrored_push(0, (real_vec)(0), (real_vec)(0), 4 * wall * wall, -2 * side * wall, -2 * own,
-                                           r2, 2 * stress, per_reach, viscosity, soft);
             const real_vec force = gravity + of_push * sum;
             real_vec velocity = own + clock[0] * force, place = at + clock[0] * velocity;
             // Who passes a wall comes back as the image that has met it there.
