@@ -2,19 +2,56 @@
 
 from __future__ import annotations
 
-from ..paper import Paper
-from .configurations import plan
-from .experiments import sections
-from .steps import measure
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+import clfrnn
+
+from ..paper import Measurement, Numbers, Paper, Results, Section
+from . import configurations, experiments, fluid_tables, fluids, steps
 
 __all__ = ["PAPER"]
+
+
+class Part(NamedTuple):
+    """A part of the paper: the names of its experiments, and what a :class:`Paper` has of each."""
+
+    names: Collection[str]
+    plan: Callable[[str], Sequence[Measurement]]
+    measure: Callable[[clfrnn.Session, Measurement], Numbers]
+    sections: Callable[[Results], Sequence[Section]]
+
+
+#: What is measured of its section 5.1 and of groups of points, then of simulations.
+PARTS = (
+    Part(steps.EXPERIMENTS, configurations.plan, steps.measure, experiments.sections),
+    Part(fluids.EXPERIMENTS, fluids.plan, fluids.measure, fluid_tables.sections),
+)
+
+
+def plan(scale: str) -> list[Measurement]:
+    """The plans of all parts."""
+    return [measurement for part in PARTS for measurement in part.plan(scale)]
+
+
+def measure(session: clfrnn.Session, measurement: Measurement) -> Numbers:
+    """One measurement of any part."""
+    (part,) = (part for part in PARTS if measurement.to_dict()["experiment"] in part.names)
+    return part.measure(session, measurement)
+
+
+def sections(results: Results) -> list[Section]:
+    """The sections of those parts of which something was measured."""
+    there = {measurement.to_dict()["experiment"] for measurement in [*results.numbers, *results.failures]}
+    return [section for part in PARTS if there & set(part.names) for section in part.sections(results)]
+
 
 PAPER = Paper(
     name="coherent-aabb",
     title="Coherent range search on AABB-trees",
     source=(
         "L. Xing, C. C. L. Wang, K.-C. Hui: *Coherent Spherical Range-Search for Dynamic Points on GPUs* "
-        "(2016). Its figures 10, 11 and 20, its tables 1 and 2, and the two schemes of its sections 3.2 and 4.2. The "
+        "(2016). Its figures 10, 11 and 18 to 20, tables 1 and 2, and the two schemes of its sections 3.2 and 4.2. The "
         "paper's own times are of a GeForce GTX 660 Ti."
     ),
     timed=(
@@ -28,7 +65,7 @@ PAPER = Paper(
         "way that differs has failed.\n\n"
         "The paper's voxel-based search is `uniform_grid` here, Green's grid as the paper's is, built by counting. "
         "`strips` is clfrnn's default. The other searches that the paper compares with (LSH, shifted sorting, ANN) are "
-        "not in this project. Nothing is simulated: points are displaced at random."
+        "not in this project. Outside of the simulations, points are displaced at random."
     ),
     plan=plan,
     measure=measure,

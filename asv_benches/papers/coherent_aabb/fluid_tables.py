@@ -1,0 +1,121 @@
+"""The report on simulations: figures 18 to 20 of the paper beside this run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ..paper import NOTHING, Measurement, Panel, Plot, Results, Section, Table
+from .fluids import PARTS_OF_RUN, SCALES_OF_FLUIDS, WAYS, Sizes, falling, fluid
+from .published import GROUP_RATES
+
+__all__ = ["RATES", "sections"]
+
+MS = 1e3
+
+#: Figure 18: steps a second with the tree and with the voxel grid, by the number of particles.
+RATES: Mapping[int, tuple[float, float]] = {
+    50_000: (60.98, 21.75),
+    100_000: (25.41, 10.63),
+    150_000: (20.91, 6.656),
+    200_000: (16.55, 4.762),
+    250_000: (13.84, 3.662),
+}
+
+
+def sections(results: Results) -> list[Section]:
+    """The fluid, then the groups."""
+    sizes = SCALES_OF_FLUIDS[results.scale]
+    return [_fluids(results, sizes), _groups(results, sizes)]
+
+
+def _fluids(results: Results, sizes: Sizes) -> Section:
+    """Figures 18 and 19."""
+    rows = [
+        [
+            f"{n:,}",
+            *_printed(RATES.get(n)),
+            results.text(fluid(sizes, n, WAYS[0]), "neighbors", ".1f"),
+            *_row(results, lambda way, n=n: fluid(sizes, n, way)),  # type: ignore[misc]
+        ]
+        for n in sizes.fluid
+    ]
+    largest = sizes.fluid[-1]
+    return Section(
+        title="Figures 18 and 19: a fluid",
+        note=(
+            f"{sizes.steps:,} steps of `clfrnn.models.Fluid` in 3D, a column of water that breaks down in a tank. The "
+            "paper's simulation is Green's particles, pushed apart by springs in one search a step; here a step is two "
+            "visits, for densities and for forces, and one update. Milliseconds of a step are the mean, each step "
+            "waited for; steps a second are by the wall clock, without waits. *Rebuilt* counts steps in which the tree "
+            "made its order anew (in the paper 33 of 2,000, with 250,000 particles), and *longest* is the longest step "
+            "with the tree. The paper's times of single steps are drawn without numbers."
+        ),
+        tables=[Table(header=("particles", *_PAPER, "neighbors", *_HEADER), rows=rows, words=0)],
+        plot=_plot(results, "fluid", f"{largest:,} particles", sizes.steps, lambda way: fluid(sizes, largest, way)),
+    )
+
+
+def _groups(results: Results, sizes: Sizes) -> Section:
+    """Figure 20, in motion."""
+    rows = [
+        [
+            f"{radius:g}",
+            *_printed(GROUP_RATES.get(radius) if sizes.falling == 30_000 else None),
+            results.text(falling(sizes, radius, WAYS[0]), "neighbors", ".1f"),
+            *_row(results, lambda way, radius=radius: falling(sizes, radius, way)),  # type: ignore[misc]
+        ]
+        for radius in sizes.radii
+    ]
+    radius = sizes.radii[-1]
+    return Section(
+        title="Figure 20 in motion: three groups that fall",
+        note=(
+            f"{sizes.falling_steps:,} steps of {sizes.falling:,} particles in three groups, as those of figure 20, "
+            "which fall to the floor and push each other where they are nearer than a diameter, half the mean "
+            "distance in their group at the start. Each searches within the radius of its group, 3 r, 2 r or r, where "
+            "r is a share of the diagonal; cells of the grids are made for the largest. Columns as for the fluid."
+        ),
+        tables=[Table(header=("r / L", *_PAPER, "neighbors", *_HEADER), rows=rows, words=0)],
+        plot=_plot(
+            results, "falling", f"r = {radius:g} L", sizes.falling_steps, lambda way: falling(sizes, radius, way)
+        ),
+    )
+
+
+_PAPER = ("paper: tree, steps/s", "voxel grid, steps/s")
+_HEADER = (
+    *(f"{way}: ms" for way in WAYS),
+    *(f"{way}: steps/s" for way in WAYS),
+    "rebuilt",
+    "longest, ms",
+    "uniform_grid over aabb_tree",
+)
+
+
+def _printed(rates: object) -> list[str]:
+    return [f"{rate:g}" for rate in rates] if isinstance(rates, (tuple, list)) else ["", ""]
+
+
+def _row(results: Results, case: Callable[[str], Measurement]) -> list[str]:
+    """The numbers of a run by all ways."""
+    tree = case(WAYS[0])
+    ratio = results.ratio("step", case("uniform_grid"), tree)
+    return [
+        *(results.text(case(way), "step", scale=MS) for way in WAYS),
+        *(results.text(case(way), "rate", ",.1f") for way in WAYS),
+        results.text(tree, "rebuilt", ".0f"),
+        results.text(tree, "longest", scale=MS),
+        NOTHING if ratio is None else f"{ratio:.2f}x",
+    ]
+
+
+def _plot(results: Results, name: str, title: str, steps: int, case: Callable[[str], Measurement]) -> Plot:
+    """The course of a run: the mean of each part of it."""
+    parts = min(PARTS_OF_RUN, steps)
+    middles = [steps * (k + 0.5) / parts for k in range(parts)]
+    series = {}
+    for way in WAYS:
+        values = [results.number(case(way), f"part_{k:02}") for k in range(parts)]
+        series[way] = (middles, [None if value is None else MS * value for value in values])
+    panel = Panel(title=title, x="step", y="a step (ms)", series=series, log="y")
+    return Plot(name=name, caption="The time of a step in the course of a run", panels=[panel])
