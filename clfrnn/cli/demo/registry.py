@@ -43,6 +43,7 @@ class Demo:
 #: One line for each model.
 DEMOS = {
     "circles": Demo("Circles", "actors gather in rings", 3_000, 300, {"neighbors": 12, "dim": 2}),
+    "fluid": Demo("Fluid", "a column of water breaks down", 3_000, 3_000, {"sound": 25.0}),
     "spheres": Demo("Spheres", "a block of spheres falls apart", 4_000, 1_500, {"collider": ((0.65, 0.1, -0.7), 0.3)}),
     "boids": Demo("Boids", "birds gather in flocks", 2_000, 600),
     "pedestrians": Demo("Pedestrians", "two streams of people pass each other", 150, 1_500, {"stride_time": 0.5}),

@@ -231,7 +231,11 @@ class Fluid(Model):
         return min(float(self.positions.get()[:, 0].max()) + self.spacing / 2, float(self.tank[0]))
 
     def _colors(self) -> Any:
+        """The speeds."""
         return np.linalg.norm(self.velocities.get(), axis=1)
+
+    def _drawn_radius(self) -> float:
+        return self.spacing / 2
 
     def _advance(self) -> None:
         now, then = self._now, self._next
