@@ -14,7 +14,7 @@ METHODS = ["strips", "uniform_grid", "fenns", "aabb_tree", "brute_force"]
 
 #: Martin and Moyce (1952), their table 2: a column twice as high as wide, and 2.25 inches wide. The time in units of
 #: sqrt(width / (2 gravity)), and the surge front in widths. Read not in the paper itself but in programs that compare
-#: with it (Lethe's dam break, PySPH's figures 3), which agree to 0.02.
+#: with it (Lethe's dam break; PySPH's readings of figure 3 lie within 0.06). The first point, at 0.41, is left out.
 EXPERIMENT = np.array(
     [
         (0.84, 1.22),
@@ -278,7 +278,7 @@ def test_the_front_of_a_broken_dam_beside_the_experiments(session):
     late = clock - np.interp(front, fronts, times)
     assert late.mean() == pytest.approx(0.24, abs=0.04)
     shifted = np.interp(clock - late.mean(), times, fronts) / front - 1
-    assert np.abs(shifted).max() < 0.05
+    assert np.abs(shifted).max() < 0.04
 
 
 # --- the start and arguments ------------------------------------------------------------------------------------------

@@ -180,12 +180,14 @@ class Fluid(Model):
     @property
     def time(self) -> float:
         """The sum of all steps, in seconds; waits for the device."""
-        return float(self._now.clock.get()[1])
+        with self.session.lock:
+            return float(self._now.clock.get()[1])
 
     @property
     def dt(self) -> float:  # type: ignore[override]
         """The length of the last step, in seconds, 0 before the first one; waits for the device."""
-        return float(self._now.clock.get()[0])
+        with self.session.lock:
+            return float(self._now.clock.get()[0])
 
     def density(self) -> cla.Array:
         """Sum the density at each particle.
@@ -228,11 +230,13 @@ class Fluid(Model):
         -----
         Cost: a copy of the positions to the host, and a wait for it.
         """
-        return min(float(self.positions.get()[:, 0].max()) + self.spacing / 2, float(self.tank[0]))
+        with self.session.lock:
+            along = self.positions.get()[:, 0]
+        return min(float(along.max()) + self.spacing / 2, float(self.tank[0]))
 
     def _colors(self) -> Any:
         """The speeds."""
-        return np.linalg.norm(self.velocities.get(), axis=1)
+        return np.linalg.norm(self.velocities.get(), axis=1)  # the caller holds the lock
 
     def _drawn_radius(self) -> float:
         return self.spacing / 2
