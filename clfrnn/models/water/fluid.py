@@ -47,8 +47,7 @@ class Fluid(Model):
     corner : (dim,) lower corner of the block; by default that of the tank, which is the origin
     gravity : in metres per square second, 0 or more
     rest_density : of the fluid under no pressure, in kilograms per cubic metre, in 2D per square metre
-    sound : speed of sound, in metres per second; by default ten times the speed of what falls from the block's top to
-        the floor, so that water is compressed by about a hundredth. Half of it doubles the time of a step.
+    sound : speed of sound, in metres per second; by default ten times the speed of a fall from the block's top
     viscosity : Monaghan's factor of artificial viscosity, 0 or more
     seed : whole number of at least 0; equal seeds give equal starts, a lattice in slight disorder
     repeatable : whether every run gives the same bytes, by an index that visits neighbors in the same order
@@ -66,10 +65,8 @@ class Fluid(Model):
         The distance of particles at the start, in metres.
     reach : float
         The distance up to which particles act on each other, in metres: the index's radius.
-    dt : float
-        The length of the last step, in seconds. Reading it waits for the device.
-    time : float
-        The sum of all steps, in seconds. Reading it waits for the device.
+    dt, time : float
+        The length of the last step, and the sum of all steps, in seconds. Reading them waits for the device.
     n, dim, column, tank, corner, gravity, rest_density, sound, viscosity, dtype, session, index, steps_done
         As given, or as in every :class:`Model`.
 
@@ -86,7 +83,8 @@ class Fluid(Model):
     follows from it by Tait's equation ``p = sound² rest_density / 7 ((density / rest_density)⁷ - 1)``, and is 0 where
     that is negative. Particles push each other by ``p / density²`` of both, and hold each other back by artificial
     viscosity while they approach. Walls are mirrors: a particle feels the images of its neighbors, and its own, as
-    neighbors. They neither hold water back along the wall nor let a particle through.
+    neighbors. They neither hold water back along the wall nor let a particle through. With the default of `sound` water
+    is compressed by about a hundredth; half of it takes steps nearly twice as long.
 
     Steps are as long as sound and acceleration allow: 0.4 times the lesser of ``h / (sound (1 + 0.6 viscosity) +
     fastest)`` and ``sqrt(h / hardest)``, with h half the reach. The device finds the speed of the fastest particle and
