@@ -66,8 +66,8 @@ real mirrored_weight(const real square, const real_vec behind, const real limit,
             const real stiffness, const real smoothing, const real signal, const real courant,
             global const real *points, global real *densities, global real *stresses, global const real *clock,
             global real *next_clock, global const uint *peaks, global uint *next_peaks""",
-        # The images of the particle itself come first: behind its neighbors, under the condition that its neighbors
-        # have tested, one compiler for CPUs makes wrong sums of them (see the lab-book).
+        # The images of the particle itself come first: behind those of its neighbors, under a condition, one compiler
+        # for CPUs makes wrong sums of them (see the lab-book).
         state=_WALLS[dim]
         + """
             real sum = 1;  // the weight of the particle itself
