@@ -74,7 +74,7 @@ def test_the_demos_are_models(session, name):
     ("words", "status", "said"),
     [
         ("", 2, "Missing argument 'NAME'; add it, as in: clfrnn demo spheres --animate out.gif"),
-        ("sphere", 2, "'sphere' is not one of circles, spheres"),
+        ("sphere", 2, "'sphere' is not one of circles, "),
         ("spheres -n 0", 2, "0 is not in the range x>=1; pass a whole number of at least 1"),
         ("spheres --method grid", 2, "'grid' is not one of auto, brute_force"),
         ("spheres --animate no/out.gif", 2, "--animate: there is no folder no; make it first"),
