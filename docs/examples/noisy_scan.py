@@ -1,4 +1,5 @@
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.figure import Figure
 
 from clfrnn.geometry import normals, orient, radius_outliers, smooth, wlop
@@ -34,7 +35,8 @@ for panel, (points, radius, size), title in zip(figure.subplots(1, 3), clouds, t
     outside = orient(points, normals(points, radius).normals, radius).get()
     front = outside[:, 2] > 0  # which is False where there is no normal
     light = outside[front] @ np.float32([-0.5, 0.4, 0.77])
-    panel.scatter(*points[front, :2].T, s=size, c=light, cmap="bone", vmin=-0.5, vmax=1.2, linewidths=0)
+    shades = {"cmap": colormaps["bone"].resampled(24), "vmin": -0.5, "vmax": 1.2}
+    panel.scatter(*points[front, :2].T, s=size, c=light, linewidths=0, antialiaseds=False, **shades)
     panel.set_title(title, loc="left", fontsize=10)
     panel.set(aspect="equal", xlim=(-1.6, 1.6), ylim=(-1.3, 1.3), xticks=[], yticks=[])
 
