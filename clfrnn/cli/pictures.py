@@ -1,4 +1,4 @@
-"""Draws a cloud: its points coloured by their number of neighbors, and a histogram of these numbers."""
+"""Pictures: a cloud as dots, coloured by their number of neighbors beside a histogram of it, or in other colors."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import numpy as np
 
 from ..errors import InvalidInputError
 
-__all__ = ["check_picture", "draw_counts"]
+__all__ = ["add_cloud", "check_picture", "chosen", "draw_counts", "new_figure"]
 
 #: Largest number of points that are drawn, chosen at random: more points only hide each other.
 _MOST_DRAWN = 50_000
 
 _MOST_BINS = 60
+
+#: Most numbers at an axis of a panel in 3D.
+_MOST_NUMBERS = 5
 
 
 def draw_counts(points: np.ndarray[Any, Any], counts: np.ndarray[Any, Any], path: Path, *, title: str) -> int:
@@ -29,24 +32,63 @@ def draw_counts(points: np.ndarray[Any, Any], counts: np.ndarray[Any, Any], path
     import matplotlib as mpl
     import matplotlib.ticker
 
-    figure = _figure()
-    chosen = _chosen(len(points))
-    dim = min(points.shape[1], 3)
-    cloud = figure.add_subplot(1, 2, 1, **({"projection": "3d"} if dim == 3 else {}))
-    columns: list[Any] = [points[chosen, k] for k in range(dim)] + [np.zeros(len(chosen))] * (dim == 1)
-    size = float(np.clip(20_000 / max(1, len(chosen)), 0.5, 12))
-    scatter: Any = cloud.scatter
+    figure = new_figure()
+    drawn = chosen(len(points))
     # The scale begins at 0, so that colours show numbers also where all are equal.
     shades = {"cmap": mpl.colormaps["viridis"], "vmin": 0, "vmax": max(1, int(counts.max(initial=0)))}
-    dots = scatter(*columns, c=counts[chosen], s=size, linewidths=0, **shades)
-    cloud.set(xlabel="x", ylabel="y" if dim > 1 else "", **({"zlabel": "z"} if dim == 3 else {}))
-    cloud.set_aspect("equal" if dim > 1 and _has_extent(columns) else "auto")
+    cloud, (dots,) = add_cloud(figure, (1, 2, 1), (points[drawn], {"c": counts[drawn], **shades}))
     whole = mpl.ticker.MaxNLocator(integer=True)
-    figure.colorbar(dots, ax=cloud, label="neighbors", shrink=0.8, ticks=whole, pad=0.12 if dim == 3 else 0.05)
+    pad = 0.12 if points.shape[1] >= 3 else 0.05
+    figure.colorbar(dots, ax=cloud, label="neighbors", shrink=0.8, ticks=whole, pad=pad)
     cloud.set_title(title, loc="left")
     _draw_histogram(figure.add_subplot(1, 2, 2), counts)
     figure.savefig(path, dpi=150)
-    return len(chosen)
+    return len(drawn)
+
+
+def new_figure() -> Any:
+    """A figure for two panels side by side; raises where matplotlib is not installed."""
+    try:
+        from matplotlib import figure
+    except ImportError as error:
+        raise InvalidInputError(
+            "--plot: pictures are drawn by matplotlib, which is not installed; pip install 'clfrnn[plot]'"
+        ) from error
+    return figure.Figure(figsize=(11, 4.6), layout="constrained")
+
+
+def add_cloud(
+    figure: Any, place: tuple[int, int, int], *layers: tuple[np.ndarray[Any, Any], dict[str, Any]]
+) -> tuple[Any, list[Any]]:
+    """Draw points as dots into a panel of a figure, and return its axes, and what was drawn for each layer.
+
+    Parameters
+    ----------
+    place : the panel: numbers of rows and columns of the figure, and its position in them from 1 on
+    layers : (n, dim) points, of which the first three coordinates are drawn, and how they look; later ones on top
+    """
+    dim = min(layers[0][0].shape[1], 3)
+    axes = figure.add_subplot(*place, **({"projection": "3d", "computed_zorder": False} if dim == 3 else {}))
+    drawn = []
+    for points, looks in layers:
+        columns: list[Any] = [points[:, k] for k in range(dim)] + [np.zeros(len(points))] * (dim == 1)
+        size = float(np.clip(20_000 / max(1, len(points)), 0.5, 12))
+        drawn.append(axes.scatter(*columns, **{"s": size, "linewidths": 0, **looks}))
+    axes.set(xlabel="x", ylabel="y" if dim > 1 else "", **({"zlabel": "z"} if dim == 3 else {}))
+    corners = [corner for points, _ in layers if len(points) for corner in (points.min(axis=0), points.max(axis=0))]
+    extent = np.ptp(corners, axis=0)[:dim] if corners else np.zeros(dim)
+    axes.set_aspect("equal" if dim > 1 and extent.any() else "auto")
+    if dim == 3 and extent.any():  # numbers at a short axis would stand on each other
+        for name, share in zip("xyz", extent / extent.max(), strict=True):
+            axes.locator_params(axis=name, nbins=max(1, round(_MOST_NUMBERS * float(share))))
+    return axes, drawn
+
+
+def chosen(n: int, most: int = _MOST_DRAWN) -> np.ndarray[Any, Any]:
+    """The indices of those of `n` that are drawn, `most` of them or all, the same in every run."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
 
 
 def check_picture(path: Path) -> None:
@@ -61,20 +103,10 @@ def check_picture(path: Path) -> None:
     InvalidInputError
         matplotlib is not installed, or does not know the format.
     """
-    if path.suffix.lstrip(".").lower() not in _figure().canvas.get_supported_filetypes():
+    if path.suffix.lstrip(".").lower() not in new_figure().canvas.get_supported_filetypes():
         raise InvalidInputError(
             f"--plot: expected a name that ends in .png, .pdf or .svg, got {path.name}; change its ending"
         )
-
-
-def _figure() -> Any:
-    try:
-        from matplotlib import figure
-    except ImportError as error:
-        raise InvalidInputError(
-            "--plot: pictures are drawn by matplotlib, which is not installed; pip install 'clfrnn[plot]'"
-        ) from error
-    return figure.Figure(figsize=(11, 4.6), layout="constrained")
 
 
 def _draw_histogram(axes: Any, counts: np.ndarray[Any, Any]) -> None:
@@ -90,15 +122,3 @@ def _draw_histogram(axes: Any, counts: np.ndarray[Any, Any]) -> None:
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
-
-
-def _chosen(n: int) -> np.ndarray[Any, Any]:
-    """The indices of the drawn points, the same in every run."""
-    if n <= _MOST_DRAWN:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, _MOST_DRAWN, replace=False))
-
-
-def _has_extent(columns: list[np.ndarray[Any, Any]]) -> bool:
-    """Whether axes with a common scale have an extent."""
-    return any(len(column) > 0 and np.ptp(column) > 0 for column in columns)

@@ -10,9 +10,9 @@ from ..errors import ClfrnnError
 __all__ = ["library"]
 
 
-def library(module: str, package: str, what: str) -> Any:
-    """Import a `module` of a `package` for a function, or raise; `what` it is called."""
+def library(module: str, package: str, what: str, extra: str = "geometry") -> Any:
+    """Import a `module` of a `package` that an `extra` has, or raise; `what` it is that needs it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise ClfrnnError(f"{what} needs {package}, which is not installed; pip install 'clfrnn[geometry]'") from error
+        raise ClfrnnError(f"{what} needs {package}, which is not installed; pip install 'clfrnn[{extra}]'") from error

@@ -13,6 +13,7 @@ from ..runtime.session import Session
 from .arguments import finite, positive
 from .fields import Field, distance_field
 from .libraries import library
+from .ply import write_ply
 
 __all__ = ["Surface", "isosurface", "offset_surface"]
 
@@ -40,11 +41,12 @@ class Surface(NamedTuple):
         InvalidInputError
             The name has another ending, or the surface is a curve in 2D.
         ClfrnnError
-            trimesh is not installed; the extra ``geometry`` has it.
+            plyfile is not installed, or trimesh for the other formats; the extra ``geometry`` has both.
 
         Notes
         -----
-        .ply and .stl hold float32 numbers; .stl has the corners of each triangle in place of numbers of vertices.
+        .ply files hold the vertices in their own precision, float64 unless you have made them float32. .obj files have
+        eight decimals. .stl files hold float32, and the corners of each triangle in place of numbers of vertices.
         """
         ending = Path(path).suffix.lower()
         if ending not in _ENDINGS:
@@ -56,6 +58,9 @@ class Surface(NamedTuple):
                 f"path: expected a surface in 3D, got a curve in {self.vertices.shape[1]}D, which {ending} files do "
                 "not hold; save its arrays by numpy.savez"
             )
+        if ending == ".ply":
+            write_ply(path, self.vertices, faces=self.faces)
+            return
         trimesh = library("trimesh", "trimesh", "Surface.save")
         trimesh.Trimesh(self.vertices, self.faces, process=False).export(str(path), file_type=ending[1:])
 

@@ -140,6 +140,58 @@ def test_no_surface(place, tmp_path, extra):
     assert output.read_text() == "an older file"
 
 
+PICTURES = {
+    "clean": ("--radius", 0.5, "--min-neighbors", 3, "--plot"),
+    "normals": ("--radius", 0.3, "-o", "out.ply", "--plot"),
+    "surface": ("--radius", 0.3, "--spacing", 0.1, "-o", "out.ply", "--plot"),
+}
+
+
+@pytest.mark.parametrize("command", PICTURES)
+def test_pictures(place, cloud, tmp_path, monkeypatch, extra, command):
+    imread = pytest.importorskip("matplotlib.image", reason="plots need matplotlib").imread
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("clfrnn.cli.geometry.pictures._MOST_TRIANGLES", 500)
+    status, printed = run(command, cloud, *PICTURES[command], "picture.png", "--device", place)
+    assert status == 0, printed
+    drawn = {"clean": "1,502 points", "normals": "1,502 points, 1,500 of them", "surface": ", 500 of them"}
+    assert drawn[command] in printed.partition("drawn    picture.png: ")[2]
+    pixels = imread("picture.png")[..., :3]
+    assert pixels.std() > 0.02
+    red = np.all(np.abs(pixels - [0xD5 / 255, 0x5E / 255, 0]) < 0.1, axis=-1)
+    assert red.any() == (command == "clean")
+    assert not list(tmp_path.glob(".clfrnn-*"))
+
+
+@pytest.mark.parametrize("points", [np.zeros((0, 2)), np.zeros((5, 2)), np.float64([[0], [1], [9]]), BALL[:5]])
+def test_pictures_of_clouds_without_a_surface(place, tmp_path, extra, points):
+    pytest.importorskip("matplotlib", reason="plots need matplotlib")
+    np.save(tmp_path / "cloud.npy", points)
+    said = (tmp_path / "cloud.npy", "--radius", 0.01, "--device", place, "--plot", tmp_path / "picture.pdf")
+    status, printed = run("clean", *said, "--min-neighbors", 1)
+    assert status == 0, printed
+    if points.shape[1] == 3:
+        status, printed = run("normals", *said, "-o", tmp_path / "out.ply")
+        assert status == 0, printed
+        assert "picture.pdf: 5 points, 0 of them in the picture" in printed
+
+
+@pytest.mark.parametrize("command", PICTURES)
+def test_pictures_want_a_package_and_a_format(cloud, tmp_path, monkeypatch, extra, command):
+    monkeypatch.chdir(tmp_path)
+    for name, message in {
+        "a.bmp2": "--plot: expected a name that ends in .png, .pdf or .svg, got a.bmp2",
+        "no/a.png": "--plot: there is no folder no; make it first",
+        "a.png": "--plot: pictures are drawn by matplotlib, which is not installed; pip install 'clfrnn[plot]'",
+    }.items():
+        if name == "a.png":
+            monkeypatch.setitem(sys.modules, "matplotlib", None)
+        status, printed = run(command, cloud, *PICTURES[command], name)
+        assert status == (2 if "/" in name else 1)
+        assert message in printed
+        assert "points" not in printed, "it is said before the work"
+
+
 CLEAN = "expected --radius with --min-neighbors, or --k with --ratio, got"
 
 

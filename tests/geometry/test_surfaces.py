@@ -77,6 +77,19 @@ def test_save(ending, tmp_path):
     assert np.allclose(read.triangles, corners.vertices[corners.faces])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_ply_files_have_all_digits(tmp_path, dtype):
+    """Also where float32 has steps of a quarter of a unit, as in maps."""
+    plyfile = pytest.importorskip("plyfile", reason=ABSENT)
+    corners = (np.float64([500_000, 4_100_000, 0]) + np.random.default_rng(0).random((3, 3))).astype(dtype)
+    Surface(corners, np.int32([[0, 1, 2]])).save(tmp_path / "one.ply")
+    read = plyfile.PlyData.read(str(tmp_path / "one.ply"))
+    found = np.stack([read["vertex"][name] for name in "xyz"], axis=1)
+    assert found.dtype == dtype
+    assert np.array_equal(found, corners)
+    assert np.array_equal(np.stack(read["face"]["vertex_indices"]), [[0, 1, 2]])
+
+
 def test_bad_arguments():
     curve = Surface(np.zeros((2, 2)), np.int32([[0, 1]]))
     with pytest.raises(clfrnn.InvalidInputError, match=r"path: expected a name that ends in \.ply, \.obj, \.stl"):
@@ -90,9 +103,10 @@ def test_bad_arguments():
 
 
 def test_messages_name_the_extra(monkeypatch, tmp_path):
-    for module in ("skimage.measure", "trimesh"):
+    for module in ("skimage.measure", "trimesh", "plyfile"):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(clfrnn.ClfrnnError, match=r"isosurface needs scikit-image.*clfrnn\[geometry\]"):
         isosurface(Field(np.zeros((4, 4)), np.zeros(2), 1.0))
-    with pytest.raises(clfrnn.ClfrnnError, match=r"Surface\.save needs trimesh.*clfrnn\[geometry\]"):
-        Surface(np.zeros((3, 3)), np.int32([[0, 1, 2]])).save(tmp_path / "one.ply")
+    for ending, what in ((".obj", r"Surface\.save needs trimesh"), (".ply", r"a \.ply file needs plyfile")):
+        with pytest.raises(clfrnn.ClfrnnError, match=rf"{what}.*clfrnn\[geometry\]"):
+            Surface(np.zeros((3, 3)), np.int32([[0, 1, 2]])).save(tmp_path / f"one{ending}")

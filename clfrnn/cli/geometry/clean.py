@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .cloud import check_output, read_cloud, working, write_vertices
-from .options import of_a_cloud, output_option, radius_option
+from .cloud import check_output, check_plot, read_cloud, working, write_vertices
+from .options import of_a_cloud, output_option, plot_option, radius_option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +29,8 @@ __all__ = ["clean"]
     help="A point stays where its mean distance exceeds that of all points by at most that many standard deviations.",
 )
 @output_option("Write the points that stay, a .ply file; without it they are counted.")
-def clean(points: Path, *, output: Path | None, **given: Any) -> None:
+@plot_option("Draw the points that stay, and those that are left out")
+def clean(points: Path, *, output: Path | None, plot: Path | None, **given: Any) -> None:
     """Leave out the points of a file that stand alone.
 
     Points stay that have enough neighbors within a radius (--radius, --min-neighbors), or whose mean distance to their
@@ -39,6 +40,7 @@ def clean(points: Path, *, output: Path | None, **given: Any) -> None:
     _check(given)
     if output is not None:
         check_output(output, points, (".ply",))
+    check_plot(plot, points)
     cloud = read_cloud(points, given, dims=None if output is None else (3,))
     with working("cleaning", points, cloud, given["device"]) as session:
         stays = _stays(cloud, given, session)
@@ -47,6 +49,10 @@ def clean(points: Path, *, output: Path | None, **given: Any) -> None:
         click.echo(f"stay     {len(cloud) - left:,}; left out are {left:,}{share}")
     if output is not None:
         write_vertices(output, cloud[stays])
+    if plot is not None:
+        from .pictures import draw_cleaned
+
+        draw_cleaned(plot, cloud, stays)
 
 
 def _check(given: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...errors import ClfrnnError, InvalidInputError
+from ...errors import InvalidInputError
 from ..arguments import check_new, printable
 from ..input import naming_files, read_input
 from ..progress import opened, progress
@@ -18,7 +18,7 @@ from ..progress import opened, progress
 if TYPE_CHECKING:
     from ...runtime.session import Session
 
-__all__ = ["check_output", "read_cloud", "working", "write_vertices"]
+__all__ = ["check_output", "check_plot", "read_cloud", "working", "write_vertices"]
 
 
 def check_output(output: Path, points: Path, endings: Sequence[str]) -> None:
@@ -38,7 +38,24 @@ def check_output(output: Path, points: Path, endings: Sequence[str]) -> None:
         )
     check_new("--output", output, points)
     if output.suffix.lower() == ".ply":
-        _plyfile()
+        from ...geometry.libraries import library
+
+        library("plyfile", "plyfile", "--output: a .ply file", "files")
+
+
+def check_plot(plot: Path | None, points: Path) -> None:
+    """Refuse a picture that could not be drawn in the end.
+
+    Parameters
+    ----------
+    plot : the picture; None where none is drawn
+    points : the file to read
+    """
+    if plot is not None:
+        from ..pictures import check_picture
+
+        check_new("--plot", plot, points)
+        check_picture(plot)
 
 
 def read_cloud(points: Path, given: dict[str, Any], *, dims: Sequence[int] | None = None) -> Any:
@@ -79,42 +96,17 @@ def working(what: str, points: Path, cloud: Any, device: str | None) -> Iterator
 
 
 def write_vertices(path: Path, points: Any, *, faces: Any = None, **others: Any) -> None:
-    """Write a binary .ply file of points with x, y and z, and say so.
+    """Write a .ply file, which is replaced when the new one is whole, and say so.
 
     Parameters
     ----------
-    path : the file, which is replaced when the new one is whole
-    points : (n, 3); other dtypes than float32 and float16 are written as float64
-    faces : (f, 3) integers, the points of each triangle; None for a file without triangles
-    others : (n,) further properties of the vertices, by name, in the same precision
+    path, points, faces, others : as for :func:`clfrnn.geometry.ply.write_ply`
     """
-    import numpy as np
-
+    from ...geometry.ply import write_ply
     from ..output import replacing
 
-    plyfile = _plyfile()
-    columns = {"x": points[:, 0], "y": points[:, 1], "z": points[:, 2], **others}
-    real = "<f4" if points.dtype in ("float16", "float32") else "<f8"
-    vertices = np.empty(len(points), [(name, real) for name in columns])
-    for name, column in columns.items():
-        vertices[name] = column
-    elements = [plyfile.PlyElement.describe(vertices, "vertex")]
-    if faces is not None:
-        triangles = np.empty(len(faces), [("vertex_indices", "<i4", (3,))])
-        triangles["vertex_indices"] = faces
-        elements.append(plyfile.PlyElement.describe(triangles, "face"))
     with replacing(path) as part:
-        plyfile.PlyData(elements, byte_order="<").write(str(part))
+        write_ply(part, points, faces=faces, **others)
     also = "" if faces is None else f", {len(faces):,} faces"
-    click.echo(f"written  {printable(str(path))}: {len(points):,} vertices with {', '.join(columns)}{also}")
-
-
-def _plyfile() -> Any:
-    try:
-        import plyfile
-    except ImportError as error:
-        raise ClfrnnError(
-            "--output: .ply files are written by the package plyfile, which is not installed; pip install "
-            "'clfrnn[files]'"
-        ) from error
-    return plyfile
+    names = ", ".join(("x", "y", "z", *others))
+    click.echo(f"written  {printable(str(path))}: {len(points):,} vertices with {names}{also}")

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from .cloud import check_output, read_cloud, working, write_vertices
-from .options import of_a_cloud, output_option, radius_option
+from .cloud import check_output, check_plot, read_cloud, working, write_vertices
+from .options import of_a_cloud, output_option, plot_option, radius_option
 
 __all__ = ["normals"]
 
@@ -25,8 +25,16 @@ __all__ = ["normals"]
 )
 @click.option("--orient", is_flag=True, help="Turn normals such that those of neighbors point to the same side.")
 @output_option("Write the points with their normals, a .ply file.", required=True)
+@plot_option("Draw the points coloured by curvature, and arrows for some of the normals")
 def normals(
-    points: Path, *, output: Path, radius: float, viewpoint: tuple[float, ...] | None, orient: bool, **given: Any
+    points: Path,
+    *,
+    output: Path,
+    plot: Path | None,
+    radius: float,
+    viewpoint: tuple[float, ...] | None,
+    orient: bool,
+    **given: Any,
 ) -> None:
     """Find the normal of a surface at each of its points in a file.
 
@@ -41,6 +49,7 @@ def normals(
     if orient and viewpoint is not None:
         raise click.UsageError("--orient, --viewpoint: expected one of the two, got both; leave one of them out")
     check_output(output, points, (".ply",))
+    check_plot(plot, points)
     if orient:
         from ...geometry.libraries import library
 
@@ -54,3 +63,7 @@ def normals(
         without = f"; {none:,} points have fewer than 3 neighbors, and nan" if none else ""
         click.echo(f"normals  {len(cloud) - none:,}{without}")
     write_vertices(output, cloud, nx=vectors[:, 0], ny=vectors[:, 1], nz=vectors[:, 2], curvature=curvature)
+    if plot is not None:
+        from .pictures import draw_normals
+
+        draw_normals(plot, cloud, vectors, curvature)

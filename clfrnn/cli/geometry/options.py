@@ -10,7 +10,7 @@ import click
 
 from ..arguments import Finite
 
-__all__ = ["of_a_cloud", "output_option", "radius_option"]
+__all__ = ["of_a_cloud", "output_option", "plot_option", "radius_option"]
 
 _Function = TypeVar("_Function", bound=Callable[..., None])
 
@@ -51,3 +51,8 @@ def radius_option(meaning: str, *, required: bool = False) -> Callable[[_Functio
 def output_option(meaning: str, *, required: bool = False) -> Callable[[_Function], _Function]:
     """The option ``--output``; its parameters are those of :func:`radius_option`."""
     return click.option("--output", "-o", type=_NEW, required=required, help=meaning)
+
+
+def plot_option(meaning: str) -> Callable[[_Function], _Function]:
+    """The option ``--plot``; its parameter is that of :func:`radius_option`."""
+    return click.option("--plot", type=_NEW, help=f"{meaning}: a .png file.")

@@ -9,8 +9,8 @@ import click
 
 from ...errors import ClfrnnError
 from ..arguments import Finite, printable
-from .cloud import check_output, read_cloud, working, write_vertices
-from .options import of_a_cloud, output_option, radius_option
+from .cloud import check_output, check_plot, read_cloud, working, write_vertices
+from .options import of_a_cloud, output_option, plot_option, radius_option
 
 if TYPE_CHECKING:
     from ...geometry import Surface
@@ -43,7 +43,8 @@ _ROUNDED = 0.01
 )
 @click.option("--distance", type=float, help="How far outside of the points the surface is, inside where negative.")
 @output_option("Write the triangles, a .ply, .obj or .stl file.", required=True)
-def surface(points: Path, *, output: Path, **given: Any) -> None:
+@plot_option("Draw the points, and the triangles beside them")
+def surface(points: Path, *, output: Path, plot: Path | None, **given: Any) -> None:
     """Find the surface of the points in a file, as triangles.
 
     POINTS is a file as for `clfrnn search`, in 3D. Normals are found and turned to the same side, the outside where the
@@ -58,6 +59,7 @@ def surface(points: Path, *, output: Path, **given: Any) -> None:
             "smaller --spacing or a larger --radius"
         )
     check_output(output, points, (".ply", ".obj", ".stl"))
+    check_plot(plot, points)
     for module, package in _LIBRARIES if output.suffix.lower() == ".ply" else (*_LIBRARIES, _WRITER):
         library(module, package, "clfrnn surface")
     cloud = read_cloud(points, given, dims=(3,))
@@ -65,6 +67,10 @@ def surface(points: Path, *, output: Path, **given: Any) -> None:
         found = _surface(cloud, given, session)
         click.echo(f"surface  {len(found.faces):,} triangles, {len(found.vertices):,} vertices")
     _write(output, found, given["spacing"])
+    if plot is not None:
+        from .pictures import draw_surface
+
+        draw_surface(plot, cloud, found)
 
 
 def _surface(cloud: Any, given: dict[str, Any], session: Session) -> Surface:
