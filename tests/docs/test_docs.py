@@ -25,7 +25,6 @@ NEEDED = {
     "geometry.md": ("skimage", "trimesh", "scipy", "laspy"),
     "clusters.md": ("laspy",),
     "models/spheres.md": ("pyvista",),
-    "examples/spheres.py": ("pyvista",),
     "examples/flock.py": ("pyvista",),
 }
 
