@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyopencl.array as cla
 
-from ..api import build_index
+from ..api import build_index, check_keywords
 from ..arrays import REAL_OF
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
+from ..inputs.argument_types import MethodName, MethodOptions
 from ..inputs.sessions import choose_session
 from ..planning.primitives import plan_gather
 from ..primitives.reduce import bounding_box
 from ..runtime.session import Session
 from .arguments import positive, take_cloud, take_normals
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Field", "distance_field"]
 
@@ -47,7 +51,9 @@ def distance_field(
     spacing: float,
     radius: float,
     bounds: Any = None,
+    method: MethodName = "auto",
     session: Session | None = None,
+    **options: Unpack[MethodOptions],
 ) -> Field:
     """Compute the signed distance to the nearest point at the nodes of a regular grid.
 
@@ -59,7 +65,7 @@ def distance_field(
     radius : scalar, the largest distance that is defined; two to four spacings for the surface itself
     bounds : (2, dim), the lowest and the highest corner of the grid, whose first node is the lowest corner, and whose
         last ones reach the highest one; the box around the points, wider by the radius on every side, when not given
-    session : as for :func:`clfrnn.search`
+    method, session, **options : as for :func:`clfrnn.build_index`
 
     Returns
     -------
@@ -91,12 +97,13 @@ def distance_field(
     >>> field.values.get().tolist()
     [[nan, -1.0, 0.0, 1.0, nan]]
     """
+    check_keywords(distance_field, method, options)
     width = positive("spacing", spacing, "the distance of adjacent nodes")
     session = choose_session(session, points, normals)
     with session.lock:
         array, _, dim = take_cloud(session, points)
         toward = take_normals(session, normals, array)
-        index = build_index(array, radius, session=session)
+        index = build_index(array, radius, method=method, session=session, **options)
         low, high = _corners(bounds, dim) if bounds is not None else _around(session, array, index.radius)
         shape = _numbers_of_nodes(high - low, width)
         values = index.empty(shape)

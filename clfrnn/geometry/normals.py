@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..api import build_index
+from ..api import build_index, check_keywords
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
+from ..inputs.argument_types import MethodName, MethodOptions
 from ..inputs.sessions import choose_session
 from ..runtime.session import Session
 from .arguments import take_cloud
 from .covariance import JACOBI, spread
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Normals", "normals"]
 
@@ -32,7 +36,15 @@ class Normals(NamedTuple):
     counts: DeviceArray
 
 
-def normals(points: Any, radius: float, *, viewpoint: Any = None, session: Session | None = None) -> Normals:
+def normals(
+    points: Any,
+    radius: float,
+    *,
+    viewpoint: Any = None,
+    method: MethodName = "auto",
+    session: Session | None = None,
+    **options: Unpack[MethodOptions],
+) -> Normals:
     """Estimate the normal of a surface at each of its points.
 
     Parameters
@@ -41,7 +53,7 @@ def normals(points: Any, radius: float, *, viewpoint: Any = None, session: Sessi
     radius : scalar, of the ball whose points are taken, in the points' unit
     viewpoint : (dim,) a position that normals point to; without it either of the two directions is given, the one whose
         largest coordinate is positive
-    session : as for :func:`clfrnn.search`
+    method, session, **options : as for :func:`clfrnn.build_index`
 
     Returns
     -------
@@ -73,11 +85,12 @@ def normals(points: Any, radius: float, *, viewpoint: Any = None, session: Sessi
     >>> flat.normals.get()[0].tolist(), flat.counts.get().tolist()
     ([0.0, 0.0, 1.0], [4, 4, 4, 4])
     """
+    check_keywords(normals, method, options)
     session = choose_session(session, points)
     with session.lock:
         array, n, dim = take_cloud(session, points)
         seen_from = _position(viewpoint, dim)
-        index = build_index(array, radius, session=session)
+        index = build_index(array, radius, method=method, session=session, **options)
         found = Normals(index.empty((n, dim)), index.empty(n), index.empty((n, dim)), index.empty(n, "int32"))
         given = {"points": array, "viewpoint": seen_from[1]} if viewpoint is not None else {}
         index.visit(_covariance(dim, seen_from[0]), **found._asdict(), **given)

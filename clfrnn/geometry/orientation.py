@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..api import search
+from ..api import check_keywords, search
 from ..device_array import DeviceArray
+from ..inputs.argument_types import MethodName, MethodOptions
 from ..inputs.arrays import fetch
 from ..inputs.sessions import choose_session
 from ..runtime.session import Session
 from .arguments import take_cloud, take_normals
 from .libraries import library
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 __all__ = ["orient"]
 
 
-def orient(points: Any, normals: Any, radius: float, *, session: Session | None = None) -> DeviceArray:
+def orient(
+    points: Any,
+    normals: Any,
+    radius: float,
+    *,
+    method: MethodName = "auto",
+    session: Session | None = None,
+    **options: Unpack[MethodOptions],
+) -> DeviceArray:
     """Turn normals such that those of neighbors point to the same side of the surface.
 
     Parameters
@@ -26,7 +38,7 @@ def orient(points: Any, normals: Any, radius: float, *, session: Session | None 
     normals : as points, of any length; NaN where there is none
     radius : scalar, the distance within which points belong to the same part of the surface, in the points' unit; less
         than the distance of parts that should not
-    session : as for :func:`clfrnn.search`
+    method, session, **options : as for :func:`clfrnn.search`
 
     Returns
     -------
@@ -59,12 +71,13 @@ def orient(points: Any, normals: Any, radius: float, *, session: Session | None 
     >>> orient(points, [[0.1, 1.0], [0.0, -1.0], [0.1, -1.0]], 1.5).get().round(1).tolist()
     [[0.1, 1.0], [-0.0, 1.0], [-0.1, 1.0]]
     """
+    check_keywords(orient, method, options)
     graphs = library("scipy.sparse.csgraph", "scipy", "orient")
     session = choose_session(session, points, normals)
     with session.lock:
         array, _, _ = take_cloud(session, points)
         host = fetch(session, take_normals(session, normals, array))
-        pairs = search(array, radius, half=True, session=session).to_coo()
+        pairs = search(array, radius, half=True, method=method, session=session, **options).to_coo()
         heights = fetch(session, array)[:, -1]
         signs = _signs(graphs, host, heights, *pairs)
         turned = session.upload(host * signs[:, None], purpose="the normals")

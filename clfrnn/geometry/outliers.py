@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..api import build_index
+from ..api import build_index, check_keywords
 from ..arrays import REAL_OF
 from ..device_array import DeviceArray
 from ..functions import NeighborFunction
+from ..inputs.argument_types import MethodName, MethodOptions
 from ..inputs.sessions import choose_session
 from ..k_nearest import nearest
 from ..planning.primitives import plan_gather
 from ..runtime.session import Session
 from .arguments import finite, whole
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["radius_outliers", "statistical_outliers"]
 
@@ -27,7 +31,15 @@ _STAY = NeighborFunction(
 _MOST = np.iinfo(np.int32).max
 
 
-def radius_outliers(points: Any, radius: float, min_neighbors: int, *, session: Session | None = None) -> DeviceArray:
+def radius_outliers(
+    points: Any,
+    radius: float,
+    min_neighbors: int,
+    *,
+    method: MethodName = "auto",
+    session: Session | None = None,
+    **options: Unpack[MethodOptions],
+) -> DeviceArray:
     """Tell which points of a cloud have enough neighbors to stay.
 
     Parameters
@@ -35,7 +47,7 @@ def radius_outliers(points: Any, radius: float, min_neighbors: int, *, session: 
     points : (n, dim) float32 or float64, finite; on the host or the device
     radius : scalar, in the points' unit
     min_neighbors : a point stays where at least as many others are within `radius`
-    session : as for :func:`clfrnn.search`
+    method, session, **options : as for :func:`clfrnn.build_index`
 
     Returns
     -------
@@ -56,17 +68,26 @@ def radius_outliers(points: Any, radius: float, min_neighbors: int, *, session: 
     >>> radius_outliers([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [7.0, 7.0]], 1.2, 1).get().tolist()
     [True, True, True, False]
     """
+    check_keywords(radius_outliers, method, options)
     others = "the number of others within the radius by which a point stays"
     least = min(whole("min_neighbors", min_neighbors, others), _MOST)
     session = choose_session(session, points)
     with session.lock:
-        index = build_index(points, radius, session=session)
+        index = build_index(points, radius, method=method, session=session, **options)
         stays = index.empty(index.num_points, bool)
         index.visit(_STAY, least=least, stays=stays)
         return stays
 
 
-def statistical_outliers(points: Any, k: int, ratio: float, *, session: Session | None = None) -> DeviceArray:
+def statistical_outliers(
+    points: Any,
+    k: int,
+    ratio: float,
+    *,
+    method: MethodName = "auto",
+    session: Session | None = None,
+    **options: Unpack[MethodOptions],
+) -> DeviceArray:
     """Tell which points of a cloud are about as close to their neighbors as most points are.
 
     Parameters
@@ -74,7 +95,7 @@ def statistical_outliers(points: Any, k: int, ratio: float, *, session: Session 
     points : (n, dim) float32 or float64, finite; on the host or the device
     k : number of nearest neighbors that are taken of each point, at least 1
     ratio : scalar; a larger one lets more points stay
-    session : as for :func:`clfrnn.search`
+    method, session, **options : as for :func:`clfrnn.nearest`
 
     Returns
     -------
@@ -99,10 +120,11 @@ def statistical_outliers(points: Any, k: int, ratio: float, *, session: Session 
     >>> statistical_outliers([[0.0], [1.0], [2.0], [3.0], [4.0], [50.0]], 2, 1.0).get().tolist()
     [True, True, True, True, True, False]
     """
+    check_keywords(statistical_outliers, method, options)
     bound = finite("ratio", ratio)
     session = choose_session(session, points)
     with session.lock:
-        distances = nearest(points, k, session=session).distances
+        distances = nearest(points, k, method=method, session=session, **options).distances
         n, taken = distances.shape
         means = session.allocate(n, distances.dtype, purpose="the mean distances")
         facts = {"dim": 1, "real": REAL_OF[distances.dtype]}

@@ -5,20 +5,24 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyopencl.array as cla
 
-from ..api import build_index
+from ..api import build_index, check_keywords
 from ..arrays import raise_non_finite
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
+from ..inputs.argument_types import MethodName, MethodOptions
 from ..inputs.arrays import fetch, take_points
 from ..inputs.sessions import choose_session
 from ..runtime.session import Session
 from .arguments import finite, take_cloud, whole
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["wlop"]
 
@@ -34,7 +38,9 @@ def wlop(
     iterations: int = 100,
     repulsion: float = 0.45,
     seed: int | None = None,
+    method: MethodName = "auto",
     session: Session | None = None,
+    **options: Unpack[MethodOptions],
 ) -> DeviceArray:
     """Spread particles evenly over the surface in a cloud, by weighted locally optimal projection.
 
@@ -47,7 +53,7 @@ def wlop(
     iterations : how often all particles move
     repulsion : how far particles move away from each other, the mu of the paper; from 0 to less than 0.5
     seed : whole number for the draw; without effect on positions
-    session : as for :func:`clfrnn.search`
+    method, session, **options : as for :func:`clfrnn.build_index`
 
     Returns
     -------
@@ -87,6 +93,7 @@ def wlop(
     >>> bool(np.allclose(steps, 2 * np.pi / 16, atol=0.06))
     True
     """
+    check_keywords(wlop, method, options)
     many = whole("iterations", iterations, "the number of times that particles move")
     away = finite("repulsion", repulsion, "0.45")
     if not 0 <= away < 0.5:
@@ -94,10 +101,10 @@ def wlop(
     session = choose_session(session, points, particles)
     with session.lock:
         array, _, dim = take_cloud(session, points)
-        index = build_index(array, radius, session=session)
+        index = build_index(array, radius, method=method, session=session, **options)
         begin = _first_positions(session, array, particles, seed)
         m = begin.shape[0]
-        among = build_index(begin, radius, session=session)
+        among = build_index(begin, radius, method=method, session=session, **options)
         of_points, density, next_density = index.empty(index.num_points), index.empty(m), index.empty(m)
         index.visit(_DENSITY, density=of_points)
         among.visit(_DENSITY, density=density)

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..api import build_index
+from ..api import build_index, check_keywords
 from ..device_array import DeviceArray
 from ..functions import NeighborFunction
+from ..inputs.argument_types import MethodName, MethodOptions
 from ..inputs.sessions import choose_session
 from ..runtime.session import Session
 from .arguments import take_cloud, whole
 from .covariance import JACOBI, spread
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 __all__ = ["smooth"]
 
 
-def smooth(points: Any, radius: float, *, iterations: int = 1, session: Session | None = None) -> DeviceArray:
+def smooth(
+    points: Any,
+    radius: float,
+    *,
+    iterations: int = 1,
+    method: MethodName = "auto",
+    session: Session | None = None,
+    **options: Unpack[MethodOptions],
+) -> DeviceArray:
     """Move the points of a noisy cloud onto a smooth surface, or a smooth curve in 2D, through them.
 
     Parameters
@@ -25,7 +37,7 @@ def smooth(points: Any, radius: float, *, iterations: int = 1, session: Session 
     radius : scalar, of the ball whose points tell where the surface is, in the points' unit; a ball should hold some
         twenty points and be small against the surface's bends
     iterations : how often all points are moved; the surface is that of the points where they are by then
-    session : as for :func:`clfrnn.search`
+    method, session, **options : as for :func:`clfrnn.build_index`
 
     Returns
     -------
@@ -59,11 +71,12 @@ def smooth(points: Any, radius: float, *, iterations: int = 1, session: Session 
     >>> smooth([[0.0, 0.0], [1.0, 0.5], [2.0, 0.0], [3.0, 0.5], [4.0, 0.0]], 2.5).get().round(2)[2].tolist()
     [2.0, 0.22]
     """
+    check_keywords(smooth, method, options)
     many = whole("iterations", iterations, "the number of times that points are moved")
     session = choose_session(session, points)
     with session.lock:
         array, n, dim = take_cloud(session, points)
-        index = build_index(array, radius, session=session)
+        index = build_index(array, radius, method=method, session=session, **options)
         moved = index.empty((n, dim))
         if many == 0:
             session.copy(array, moved)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..api import check_keywords
 from ..errors import InvalidInputError
+from ..inputs.argument_types import MethodName, MethodOptions
 from ..runtime.session import Session
 from .arguments import finite, positive
 from .fields import Field, distance_field
 from .libraries import library
 from .ply import write_ply
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Surface", "isosurface", "offset_surface"]
 
@@ -111,13 +116,20 @@ def isosurface(field: Field, level: float = 0.0) -> Surface:
 
 
 def offset_surface(
-    points: Any, normals: Any, distance: float, *, spacing: float, session: Session | None = None
+    points: Any,
+    normals: Any,
+    distance: float,
+    *,
+    spacing: float,
+    method: MethodName = "auto",
+    session: Session | None = None,
+    **options: Unpack[MethodOptions],
 ) -> Surface:
     """Find the surface at a distance from a cloud: outside of it, or inside for a negative distance.
 
     Parameters
     ----------
-    points, normals, spacing, session : as for :func:`distance_field`
+    points, normals, spacing, method, session, **options : as for :func:`distance_field`
     distance : scalar, in the points' unit; positive to the side that normals point to
 
     Returns
@@ -135,8 +147,11 @@ def offset_surface(
     open surface the sign of the field changes far from all points; nothing is drawn there where the distance is at
     least six spacings, and a rim about as wide as the distance or two spacings otherwise. Cost: that of both functions.
     """
+    check_keywords(offset_surface, method, options)
     level, width = finite("distance", distance, "0.1"), positive("spacing", spacing, "the distance of adjacent nodes")
-    field = distance_field(points, normals, spacing=width, radius=abs(level) + 2 * width, session=session)
+    radius = abs(level) + 2 * width
+    given: Any = {"method": method, "session": session, **options}
+    field = distance_field(points, normals, spacing=width, radius=radius, **given)
     values = np.array(field.values)
     across = width * np.sqrt(values.ndim)
     # A cell that the surface passes has no corner this far on the other side of the points.
