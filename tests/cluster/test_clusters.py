@@ -206,6 +206,19 @@ def test_scipys_connected_components(session):
         assert np.array_equal(found.labels.get(), in_order(part, np.ones(SIZE, bool)))
 
 
+def principal(points, dim):
+    """The coordinates along the axes on which points vary most."""
+    centered = points - points.mean(axis=0)
+    return np.ascontiguousarray(centered @ np.linalg.svd(centered, full_matrices=False)[2][:dim].T)
+
+
+def terrain():
+    """Heights of a map that comes with matplotlib, five times as high; some pairs are at eps exactly."""
+    data = pytest.importorskip("matplotlib.cbook", reason="matplotlib has a map of heights")
+    heights = data.get_sample_data("jacksboro_fault_dem.npz")["elevation"][100:140, 100:140]
+    return np.stack([*90.0 * np.indices(heights.shape), 5.0 * heights], axis=-1).reshape(-1, 3)
+
+
 def sklearn_cases():
     """Name, points in float64, eps, min_samples."""
     datasets = pytest.importorskip("sklearn.datasets", reason="scikit-learn has the labels")
@@ -218,17 +231,36 @@ def sklearn_cases():
     yield "a line at exactly eps", np.arange(200.0).reshape(-1, 1) * 0.25, 0.25, 3
 
 
-@pytest.mark.optimized
-def test_scikit_learns_labels(session):
+def more_real_cases():
+    """The same of real data that packages bring along, beside those of irises and wines."""
+    datasets = pytest.importorskip("sklearn.datasets", reason="scikit-learn has the labels")
+    yield "diabetes", datasets.load_diabetes(scaled=False).data[:, :8], 14.0, 5
+    digits, cancer = datasets.load_digits().data, datasets.load_breast_cancer().data
+    yield "digits", principal(digits[:900], 8), 10.0, 5
+    yield "breast cancer", principal((cancer - cancer.mean(axis=0)) / cancer.std(axis=0), 3), 0.8, 5
+    yield "a terrain", terrain(), 150.0, 4
+
+
+def check_scikit_learns_labels(session, cases):
+    """Labels and core points are to the last one those of scikit-learn."""
     if not session.profile.fp64:
         pytest.skip("scikit-learn computes in float64")
     cluster = pytest.importorskip("sklearn.cluster", reason="scikit-learn has the labels")
-    for name, points, eps, min_samples in sklearn_cases():
+    for name, points, eps, min_samples in cases:
         theirs = cluster.DBSCAN(eps=eps, min_samples=min_samples).fit(points)
         found = dbscan(points, eps, min_samples, session=session).to_host()
         assert np.array_equal(found.labels, theirs.labels_), name
         assert np.array_equal(np.flatnonzero(found.core), theirs.core_sample_indices_), name
         assert found.num_clusters > 0, name
+
+
+@pytest.mark.optimized
+def test_scikit_learns_labels(session):
+    check_scikit_learns_labels(session, sklearn_cases())
+
+
+def test_scikit_learns_labels_of_more_real_data(session):
+    check_scikit_learns_labels(session, more_real_cases())
 
 
 # --- arguments --------------------------------------------------------------------------------------------------------
