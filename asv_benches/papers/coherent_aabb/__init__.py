@@ -8,7 +8,7 @@ from typing import NamedTuple
 import clfrnn
 
 from ..paper import Measurement, Numbers, Paper, Results, Section
-from . import configurations, experiments, fluid_tables, fluids, steps
+from . import configurations, experiments, fluid_tables, fluids, growth, steps, surfaces
 
 __all__ = ["PAPER"]
 
@@ -22,9 +22,11 @@ class Part(NamedTuple):
     sections: Callable[[Results], Sequence[Section]]
 
 
-#: What is measured of its section 5.1 and of groups of points, then of simulations.
+#: What is measured of its section 5.1 and of groups of points, of boxes that grow, of surfaces, then of simulations.
 PARTS = (
     Part(steps.EXPERIMENTS, configurations.plan, steps.measure, experiments.sections),
+    Part(growth.EXPERIMENTS, growth.plan, growth.measure, growth.sections),
+    Part(surfaces.EXPERIMENTS, surfaces.plan, surfaces.measure, surfaces.sections),
     Part(fluids.EXPERIMENTS, fluids.plan, fluids.measure, fluid_tables.sections),
 )
 
@@ -51,14 +53,14 @@ PAPER = Paper(
     title="Coherent range search on AABB-trees",
     source=(
         "L. Xing, C. C. L. Wang, K.-C. Hui: *Coherent Spherical Range-Search for Dynamic Points on GPUs* "
-        "(2016). Its figures 10, 11 and 18 to 20, tables 1 and 2, and the two schemes of its sections 3.2 and 4.2. The "
-        "paper's own times are of a GeForce GTX 660 Ti."
+        "(2016). Its figures 9 to 11, 14, 15 and 18 to 20, tables 1 to 3, and the two schemes of sections 3.2 and 4.2. "
+        "The paper's own times are of a GeForce GTX 660 Ti."
     ),
     timed=(
-        "Points lie uniformly at random in a cube (but for the groups), in random order on the device, as the paper's. "
-        "Radii and ranges of movement are shares of the cube's diagonal, *L*. Times are device time, from the start of "
-        "the first launch to the end of the last, gaps between launches included. A step takes the points into the "
-        "index (*update*) and counts the neighbors of every point. Where every step may differ, as trees are built "
+        "Points lie uniformly at random in a cube (but for groups and surfaces), in random order on the device, as the "
+        "paper's. Radii and ranges of movement are shares of the cube's diagonal, *L*. Times are device time, from the "
+        "start of the first launch to the end of the last, gaps between launches included. A step takes points into "
+        "the index (*update*) and counts the neighbors of every point. Where every step may differ, as trees are built "
         "again now and then, the number is the mean over all steps, as in the paper; else it is the median. "
         "The counts of every way are compared point by point with those of `strips`, beyond three dimensions with "
         "those of `brute_force`, of points that move at their last positions, and so are distances to the nearest; a "

@@ -1,0 +1,39 @@
+"""Figure 9 of the AABB paper: volumes are those of leaves, and an order that is made anew keeps them small."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+pytest.importorskip("asv_benches.papers.coherent_aabb", reason="benchmarks come with a checkout")
+growth, paper, steps = (
+    importlib.import_module(f"asv_benches.papers.{name}")
+    for name in ("coherent_aabb.growth", "paper", "coherent_aabb.steps")
+)
+
+
+def test_volumes_are_those_of_the_boxes_around_leaves():
+    points = np.zeros((2 * growth.LEAF + 3, 3), np.float32)
+    points[::2] = (1, 2, 0)  # flat, and counted as thick as the least side
+    points[growth.LEAF :: 2] *= 3
+    order = np.arange(len(points))[::-1]
+    expected = [1 * 2 * 0.5, 3 * 6 * 0.5]
+    assert sorted(growth.volumes(points[::-1], order, 8.0)) == pytest.approx(expected)
+
+
+def test_boxes_grow_and_an_order_is_made_anew(session, monkeypatch):
+    monkeypatch.setattr(growth, "LEAF", 4)
+    monkeypatch.setitem(growth.WALKS, "tiny", growth.Walk(n=300, steps=6, reach=0.1, radius=0.05, stride=3))
+    (case,) = growth.plan("tiny")
+    numbers = growth.measure(session, case)
+    assert numbers["growth 3"] > numbers["median 3"] > 1
+    assert numbers["fitted, rebuilt"] == 0 < numbers["renewed, rebuilt"]
+    results = paper.Results(scale="tiny", plan=[case], numbers={case: numbers}, failures={})
+    (section,) = growth.sections(results)
+    assert [row[0] for row in section.tables[0].rows] == ["3", "6"]
+    assert not any(paper.NOTHING in row for row in section.tables[0].rows)
+    monkeypatch.setattr(growth, "cube", lambda n: np.zeros((n, 3), np.float32))
+    monkeypatch.setattr(growth, "displacements", lambda points, *_: [points] * 6)
+    monkeypatch.setattr(growth.np, "array_equal", lambda *_: False)
+    with pytest.raises(steps.DisagreementError, match="other counts than those of strips"):
+        growth.measure(session, case)
