@@ -18,7 +18,7 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"doctor"},
-    {"verify", "models", "compilation", "cluster", "geometry"},
+    {"verify", "tuner", "models", "compilation", "cluster", "geometry"},
     {"k_nearest"},
     {"unbounded"},
     {"api"},
@@ -30,6 +30,7 @@ LAYERS = [
     {"inputs"},
     {"primitives"},
     {"runtime"},
+    {"tunings"},
     {"planning"},
     {"conditions"},
     {"functions", "results", "arrays", "survey"},
@@ -43,7 +44,7 @@ LAYERS = [
 BESIDE = {"reference", "clouds"}
 
 #: They import neither pyopencl nor Mako, so that plans are made for devices that are not there.
-NEEDS_NO_DEVICE = {"planning", "domain", "survey", "profile", "errors", "host", *BESIDE}
+NEEDS_NO_DEVICE = {"tunings", "planning", "domain", "survey", "profile", "errors", "host", *BESIDE}
 
 #: Modules of a folder, and of the top of the package, at most; lines of a module, at most.
 MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 12, 18, 320

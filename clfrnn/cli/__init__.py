@@ -19,6 +19,7 @@ from .progress import compiling
 from .progress import progress as _progress
 from .search import search
 from .source import source
+from .tune.command import tune
 
 __all__ = ["main"]
 
@@ -63,7 +64,7 @@ def main() -> None:
     """Exact fixed-radius near-neighbor search on OpenCL devices."""
 
 
-for _command in (clean, demo, devices, normals, search, source, surface):
+for _command in (clean, demo, devices, normals, search, source, surface, tune):
     main.add_command(_command)
 
 

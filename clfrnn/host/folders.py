@@ -1,4 +1,4 @@
-"""Folders of caches: whether they can be written, one among temporary files, and a warning where there is none."""
+"""Folders of caches and settings: where they are, whether they can be written, and how files there are replaced."""
 
 from __future__ import annotations
 
@@ -7,11 +7,44 @@ import errno
 import functools
 import os
 import stat
+import sys
 import tempfile
+import threading
 import warnings
 from pathlib import Path
 
-__all__ = ["temporary_folder", "warn_of_cache", "why_not_all_written", "why_unwritable"]
+__all__ = [
+    "settings_folder",
+    "temporary_folder",
+    "warn_of_cache",
+    "why_not_all_written",
+    "why_unwritable",
+    "write_whole",
+]
+
+
+def settings_folder() -> Path | None:
+    """The folder of the user's settings: in ``XDG_CONFIG_HOME``, or in the usual place; None without a home folder."""
+    try:
+        base = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+        if base.is_absolute():
+            return base / "clfrnn"
+        if sys.platform == "win32":
+            return Path(os.environ["APPDATA"]) / "clfrnn"
+        return Path.home() / ("Library/Application Support" if sys.platform == "darwin" else ".config") / "clfrnn"
+    except (KeyError, RuntimeError):  # there is no home folder
+        return None
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file at once, so that others see all of it or nothing; its folder is made where it is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def why_unwritable(folder: Path) -> str:

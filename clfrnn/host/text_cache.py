@@ -6,9 +6,10 @@ import contextlib
 import hashlib
 import os
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
+
+from .folders import write_whole
 
 __all__ = ["cache_folder", "cached_text", "digest"]
 
@@ -55,19 +56,9 @@ def cached_text(key: str, make: Callable[[], str], *, may_store: Callable[[], bo
     text = make()
     if may_store():
         with contextlib.suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
-            _store(path, _in_bytes(text))
+            content = _in_bytes(text)
+            write_whole(path, digest(content).encode() + b"\n" + content)
     return text
-
-
-def _store(path: Path, content: bytes) -> None:
-    """Write a file at once, so that other processes see all of it or nothing."""
-    temporary = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
-    try:
-        temporary.write_bytes(digest(content).encode() + b"\n" + content)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _in_bytes(text: str) -> bytes:

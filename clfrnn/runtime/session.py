@@ -21,7 +21,8 @@ from ..host.keywords import checks_keywords
 from ..host.process import check_process
 from ..host.turns import queue_lock
 from ..planning.configs import KernelConfig, VisitVariant
-from ..planning.tuning import Tuning, default_tuning
+from ..planning.tuning import Tuning
+from ..tunings import find_tuning
 from .device import find_device, read_profile
 from .launcher import Launcher
 from .memory import Memory, SpareSizes
@@ -115,7 +116,10 @@ class Session(Launcher, Memory):
             self.context = cl.Context([self.device])
             queue = cl.CommandQueue(self.context, self.device)
         profile = read_profile(self.device)
-        Launcher.__init__(self, queue, profile, default_tuning(profile))
+        found = find_tuning(profile)
+        Launcher.__init__(self, queue, profile, found.tuning)
+        #: where the tuning comes from, in words
+        self.tuning_origin = found.origin
         Memory.__init__(self, queue, self.profile)
         self.programs = ProgramCache(self.context, self.device, self.profile)
         self._pinned = PinnedBytes(self.queue)
@@ -258,7 +262,7 @@ class Session(Launcher, Memory):
         """A session with the same queue, programs and memory, whose plans use another tuning."""
         other = Session.__new__(Session)
         own: dict[str, Any] = {"number": next(_NUMBERS), "_fitted": {}, "_results": {}, "_of_functions": {}}
-        vars(other).update(vars(self) | {"tuning": tuning} | own)
+        vars(other).update(vars(self) | {"tuning": tuning, "tuning_origin": "one of a program's own"} | own)
         return other
 
     def with_spare_memory(self) -> Session:

@@ -1,0 +1,1 @@
+"""``clfrnn tune``: the command, and what it prints."""

@@ -1,0 +1,136 @@
+"""``clfrnn tune``: measures what is faster on a device, and stores it; shows and forgets what is stored."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from ...errors import ClfrnnError
+from ..arguments import printable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ...profile import DeviceProfile
+    from ...runtime.session import Session
+    from ...tuner.search import Found
+
+__all__ = ["tune"]
+
+#: Seconds that are measured, about.
+_SECONDS, _SECONDS_OF_QUICK = 115.0, 27.0
+
+
+@click.command()
+@click.option("--device", help="A position in `clfrnn devices`, or a part of a device's or platform's name.")
+@click.option("--quick", is_flag=True, help="Half a minute instead of two, for what gains most.")
+@click.option("--show", is_flag=True, help="Show the tuning in force instead, and what was measured of it.")
+@click.option("--forget", is_flag=True, help="Remove the stored tuning of the device instead.")
+def tune(*, device: str | None, quick: bool, show: bool, forget: bool) -> None:
+    """Measure which settings make searches faster on a device, and store them for this user.
+
+    Results are the same under any tuning. Sessions load what is stored for their device and driver by themselves;
+    CLFRNN_TUNING=off keeps them from it. The device should do nothing else meanwhile: a setting is changed only where
+    it gains more than times spread.
+    """
+    if quick + show + forget > 1:
+        raise click.UsageError("--quick, --show, --forget: expected one of them at most; leave out the others")
+    if show or forget:
+        from ...runtime.device import find_device, read_profile
+
+        profile = read_profile(find_device(device))
+        (_show if show else _forget)(profile)
+        return
+    from ..progress import opened
+
+    with opened(device) as session:
+        _tune(session, quick=quick)
+
+
+def _tune(session: Session, *, quick: bool) -> None:
+    """Measure, print what was found, and store it."""
+    from ...tuner.bench import Bench
+    from ...tuner.search import find_faster
+    from ...tunings.choices import choices
+
+    seconds = _SECONDS_OF_QUICK if quick else _SECONDS
+    bench = Bench(session)
+    clock = "events on the device" if bench.by_events else "the host's clock"
+    click.echo(f"device   {printable(str(session.profile))}")
+    click.echo(f"tuning   {printable(session.tuning_origin)}")
+    click.echo(f"times    by {clock}, for about {seconds:.0f} s and what compiling takes beyond them")
+    offered = [choice for choice in choices(session.profile) if choice.quick or not quick]
+    found = find_faster(
+        bench,
+        session.tuning,
+        offered,
+        seconds=seconds,
+        say=lambda trial: click.echo(f"  {trial.choice.name}: {trial.outcome}"),
+    )
+    if found.withdrawn:
+        click.echo(f"at the end: {found.withdrawn}")
+    if found.comparison is None:
+        click.echo("nothing is stored: no change is faster by more than times spread")
+        return
+    steps = {
+        str(bench.steps[name]): (1e3 * before, 1e3 * after)
+        for name, (before, after) in found.comparison.seconds.items()
+    }
+    _store(session.profile, found, steps)
+
+
+def _store(profile: DeviceProfile, found: Found, steps: dict[str, tuple[float, float]]) -> None:
+    from ...tunings.files import Stored, write_tuning
+    from .report import print_changes, print_steps
+
+    stored = Stored(found.tuning, steps)
+    print_changes(profile, found.tuning)
+    print_steps(steps)
+    path = _path(profile)
+    write_tuning(path, profile, stored)
+    click.echo(f"stored   {printable(str(path))}")
+    _say_override(path)
+
+
+def _path(profile: DeviceProfile) -> Path:
+    """The file of a device's tuning."""
+    from ...tunings.files import stored_path
+
+    path = stored_path(profile)
+    if path is None:
+        raise ClfrnnError("there is no home folder to store a tuning in; set XDG_CONFIG_HOME to a folder")
+    return path
+
+
+def _say_override(path: Path) -> None:
+    """Say where another tuning than the stored one is in force."""
+    from ...tunings.in_force import VARIABLE
+
+    if named := os.environ.get(VARIABLE, "").strip():
+        click.echo(f"{VARIABLE}={printable(named)} is set: what {printable(str(path))} holds is used where it is not")
+
+
+def _show(profile: DeviceProfile) -> None:
+    """Print the tuning in force, what it changes, and what was measured of it."""
+    from ...tunings import find_tuning
+    from .report import print_changes, print_stored
+
+    found = find_tuning(profile)
+    click.echo(f"device   {printable(str(profile))}")
+    click.echo(f"tuning   {printable(found.origin)}")
+    print_changes(profile, found.tuning)
+    print_stored(profile, found)
+
+
+def _forget(profile: DeviceProfile) -> None:
+    """Remove the file of the device."""
+    path = _path(profile)
+    try:
+        path.unlink()
+    except (FileNotFoundError, NotADirectoryError):
+        click.echo(f"nothing was stored for {printable(str(profile))}")
+        return
+    click.echo(f"forgotten {printable(str(path))}")
+    _say_override(path)

@@ -1,0 +1,50 @@
+"""What ``clfrnn tune`` prints of a tuning: the numbers that it changes, and the steps before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..arguments import printable
+
+if TYPE_CHECKING:
+    from ...planning.tuning import Tuning
+    from ...profile import DeviceProfile
+    from ...tunings import InForce
+
+__all__ = ["print_changes", "print_steps", "print_stored"]
+
+
+def print_changes(profile: DeviceProfile, tuning: Tuning) -> None:
+    """Print the numbers that differ from the defaults of the device's class."""
+    from ...planning.tuning import default_tuning
+    from ...tunings.files import changes
+
+    usual = default_tuning(profile)
+    before = usual.to_dict()
+    for section, numbers in changes(tuning, usual).items():
+        for name, value in numbers.items():
+            click.echo(f"changed  {section}.{name}: {before[section][name]} is {value} now")
+
+
+def print_steps(steps: Mapping[str, tuple[float, float]]) -> None:
+    """Print a table of milliseconds before and after, the steps that gain most first."""
+    if not steps:
+        return
+    wide = max(map(len, steps))
+    click.echo(f"\n{'milliseconds of a step':{wide}}    before     after   change")
+    for step, (before, after) in sorted(steps.items(), key=lambda item: item[1][1] / item[1][0]):
+        click.echo(f"{printable(step):{wide}} {before:9.3f} {after:9.3f} {100 * (after / before - 1):+6.1f} %")
+    click.echo("")
+
+
+def print_stored(profile: DeviceProfile, found: InForce) -> None:
+    """Print the steps that the file of a tuning tells of, where it is one of a file."""
+    from ...tunings.files import read_tuning
+
+    path = Path(found.origin)
+    if path.is_file():
+        print_steps(read_tuning(path, profile).steps)

@@ -1,0 +1,153 @@
+"""Files of tunings: one for each device and driver, with the numbers that differ from the defaults, as JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .. import __version__
+from ..errors import InvalidInputError
+from ..host.folders import settings_folder, write_whole
+from ..host.text_cache import digest
+from ..planning.tuning import Tuning, default_tuning
+from ..profile import DeviceProfile
+from .choices import why_illegal
+
+__all__ = ["Stored", "changes", "read_tuning", "stored_path", "write_tuning"]
+
+#: The number of the form of these files, which changes with the meaning of what they hold.
+_FORMAT = 1
+
+#: Longer files, in bytes, are not what was written.
+_LONGEST = 1 << 16
+
+#: What a message calls the facts that a file is for.
+_WORDS = {"device": "the device", "platform": "the platform", "driver": "the driver", "clfrnn": "clfrnn"}
+
+#: Those that files that come with the package need not agree in.
+_OF_TIME = ("driver", "clfrnn")
+
+
+class Stored(NamedTuple):
+    """A tuning, and milliseconds of each step before and after, from when it was measured."""
+
+    tuning: Tuning
+    steps: Mapping[str, tuple[float, float]]
+
+
+def stored_path(profile: DeviceProfile) -> Path | None:
+    """The user's file for a device and its driver, whether there is one or not; None where there is no home folder."""
+    folder = settings_folder()
+    if folder is None:
+        return None
+    summed = digest(*(text.encode() for text in (profile.name, profile.platform, profile.driver)))
+    return folder / "tunings" / f"{slug(profile)}-{summed[:8]}.json"
+
+
+def slug(profile: DeviceProfile) -> str:
+    """The name of a device as a part of the name of a file."""
+    return re.sub("[^a-z0-9]+", "-", profile.name.lower()).strip("-")[:40] or "device"
+
+
+def changes(tuning: Tuning, usual: Tuning) -> dict[str, dict[str, Any]]:
+    """The numbers of a tuning that differ from the usual ones, by section, as JSON holds them."""
+    found: dict[str, dict[str, Any]] = {}
+    before = usual.to_dict()
+    for section, numbers in tuning.to_dict().items():
+        for name, value in numbers.items():
+            if value != before[section][name]:
+                found.setdefault(section, {})[name] = value
+    return found
+
+
+def write_tuning(path: Path, profile: DeviceProfile, stored: Stored) -> None:
+    """Write the file at once; raises OSError where it cannot be written."""
+    import json  # noqa: PLC0415 — most sessions have no file
+
+    content = {
+        "format": _FORMAT,
+        **_facts(profile),
+        "changed": changes(stored.tuning, default_tuning(profile)),
+        "milliseconds": {step: list(times) for step, times in stored.steps.items()},
+    }
+    write_whole(path, (json.dumps(content, indent=2) + "\n").encode())
+
+
+def read_tuning(path: Path, profile: DeviceProfile, *, shipped: bool = False) -> Stored:
+    """Read a file; one that came with the package need not be of this driver and version.
+
+    Raises
+    ------
+    FileNotFoundError, NotADirectoryError
+        There is none.
+    InvalidInputError
+        It cannot be used on this device; the message says why.
+    """
+    content = _content(path)
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        raise InvalidInputError("it is not a tuning in the form of this version of clfrnn")
+    for name, fact in _facts(profile).items():
+        given = content.get(name)
+        if given != fact and not (shipped and name in _OF_TIME):
+            raise InvalidInputError(f"it is for {_WORDS[name]} {given!r:.80}, not {fact!r}")
+    tuning = _changed(content.get("changed"), profile)
+    if why := why_illegal(tuning, profile):
+        raise InvalidInputError(why)
+    return Stored(tuning, _times(content.get("milliseconds")))
+
+
+def _facts(profile: DeviceProfile) -> dict[str, str]:
+    """What a file is for."""
+    return {
+        "device": profile.name,
+        "platform": profile.platform,
+        "driver": profile.driver,
+        "clfrnn": __version__,
+    }
+
+
+def _content(path: Path) -> Any:
+    """What a file holds, as JSON has it."""
+    import json  # noqa: PLC0415 — most sessions have no file
+
+    try:
+        with path.open("rb") as file:
+            text = file.read(_LONGEST + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except OSError as error:
+        raise InvalidInputError(f"it cannot be read ({error.strerror})") from error
+    if len(text) > _LONGEST:
+        raise InvalidInputError(f"it is longer than {_LONGEST:,} bytes")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError("it is not JSON") from error
+
+
+def _changed(changed: Any, profile: DeviceProfile) -> Tuning:
+    """The default tuning with the numbers that a file names."""
+    numbers = default_tuning(profile).to_dict()
+    if not isinstance(changed, dict) or not all(isinstance(each, dict) for each in changed.values()):
+        raise InvalidInputError("its numbers do not stand by section")
+    for section, values in changed.items():
+        if section not in numbers or not values.keys() <= numbers[section].keys():
+            raise InvalidInputError(f"there are no such numbers as {section!r:.80} has")
+        numbers[section].update(values)
+    try:
+        return Tuning.from_dict(numbers)
+    except (TypeError, RecursionError) as error:
+        raise InvalidInputError("its numbers are not of the expected types") from error
+
+
+def _times(steps: Any) -> dict[str, tuple[float, float]]:
+    """The times of steps, two of each."""
+    if not isinstance(steps, dict):
+        raise InvalidInputError("it does not say what was measured")
+    for times in steps.values():
+        numbers = isinstance(times, list) and len(times) == 2 and all(type(each) in (int, float) for each in times)
+        if not numbers:
+            raise InvalidInputError("what was measured is not two numbers for each step")
+    return {step: (before, after) for step, (before, after) in steps.items()}
