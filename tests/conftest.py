@@ -35,6 +35,9 @@ from clfrnn.runtime import program
 from clfrnn.runtime.program import ProgramCache
 from clfrnn.runtime.runs import Runs
 
+#: What somebody has stored for a device of this machine does not decide what tests see, unless they ask for it.
+os.environ.setdefault("CLFRNN_TUNING", "off")
+
 ROOT = Path(__file__).parents[1]
 PROFILES = Path(__file__).parent / "profiles"
 

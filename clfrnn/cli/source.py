@@ -62,12 +62,12 @@ def source(
     from ..methods import METHODS, choose_method
     from ..planning.configs import VisitVariant
     from ..planning.problem import Problem
-    from ..planning.tuning import default_tuning
     from ..runtime.rendering import own_function, render
     from ..survey import Survey
+    from ..tunings import find_tuning
 
     facts = _profile(device, profile)
-    tuning = default_tuning(facts)
+    tuning = find_tuning(facts).tuning
     if float64 and not facts.fp64:
         raise InvalidInputError(f"--float64: {facts} has no double precision; leave it out, or name another device")
     radius = _radius(points, neighbors, dim)

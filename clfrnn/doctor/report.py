@@ -14,8 +14,8 @@ from rich.text import Text
 
 from .. import __version__
 from ..planning.traversal import plan_walk
-from ..planning.tuning import default_tuning
 from ..profile import DeviceProfile
+from ..tunings import find_tuning
 from .facts import CHECKS, Device, Entry, Facts
 from .hints import hints
 from .variables import effects
@@ -80,9 +80,14 @@ def _device_data(device: Device) -> dict[str, Any]:
 
 
 def _chosen(profile: DeviceProfile) -> dict[str, Any]:
-    """The method that clfrnn chooses for a search in three dimensions and float32."""
-    walk = plan_walk(profile, default_tuning(profile), dim=3, real="float", periodic="")
-    return {"work_group_size": walk.work_group_size, "reads": "column by column" if walk.columns else "point by point"}
+    """What clfrnn chooses for a search in three dimensions and float32, and by which tuning."""
+    found = find_tuning(profile)
+    walk = plan_walk(profile, found.tuning, dim=3, real="float", periodic="")
+    return {
+        "work_group_size": walk.work_group_size,
+        "reads": "column by column" if walk.columns else "point by point",
+        "tuning": found.origin,
+    }
 
 
 def print_report(facts: Facts, console: Console) -> None:
@@ -205,6 +210,7 @@ def _print_device(console: Console, device: Device, *, default: bool) -> None:
     if device.profile is not None:
         chosen = _chosen(device.profile)
         rows.append(("chosen", f"work-groups of {chosen['work_group_size']}, candidates read {chosen['reads']}"))
+        rows.append(("tuning", chosen["tuning"]))
     console.print(Padding(_grid(rows), (0, 0, 1, 5), expand=False))
 
 

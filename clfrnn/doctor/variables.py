@@ -87,6 +87,12 @@ def _pyopencl_ctx(facts: Facts, value: str) -> tuple[str, str]:
     return _clfrnn_device(facts, value)
 
 
+def _clfrnn_tuning(facts: Facts, value: str) -> tuple[str, str]:  # noqa: ARG001
+    if value.strip().lower() == "off":
+        return "used", "keeps every device at the defaults of its class"
+    return "used", "this file has the tuning of the device that it is for"
+
+
 def _preload(facts: Facts, value: str) -> tuple[str, str]:  # noqa: ARG001
     if "oclgrind" in value.lower():
         return "used", "Oclgrind stands in for the loader and is the only device, whatever else is registered"
@@ -106,6 +112,7 @@ def _always(why: str) -> Callable[[Facts, str], tuple[str, str]]:
 #: The variables that the doctor reports, and the function that finds the effect of each.
 VARIABLES: Mapping[str, Callable[[Facts, str], tuple[str, str]]] = {
     "CLFRNN_DEVICE": _clfrnn_device,
+    "CLFRNN_TUNING": _clfrnn_tuning,
     "PYOPENCL_CTX": _pyopencl_ctx,
     "OCL_ICD_VENDORS": _vendors,
     "OPENCL_VENDOR_PATH": _vendor_path,

@@ -10,6 +10,7 @@ import numpy as np
 from ..domain.systems import Systems
 from ..methods.traversal import Traversal
 from ..planning.configs import VisitVariant
+from ..planning.tuning import default_tuning
 from ..runtime.rendering import own_function
 from .count_nearest import describe_encodings
 from .make_request import make_request, request_of_points
@@ -33,7 +34,11 @@ def explain(traversal: Traversal, method: str, sizes: dict[str, int], last_updat
     elif problem.box is not None:
         axes = ", ".join(f"axis {k} of length {length:g}" for k, length in enumerate(problem.box.lengths) if length)
         lines.append(f"periodic: {axes}")
-    lines += [f"device: {traversal.session.profile}", f"kernels: work-groups of {structure.config.work_group_size}"]
+    session = traversal.session
+    lines.append(f"device: {session.profile}")
+    if long or session.tuning != default_tuning(session.profile):
+        lines.append(f"tuning: {session.tuning_origin}")
+    lines.append(f"kernels: work-groups of {structure.config.work_group_size}")
     lines += [*stored, *_decisions(traversal), f"last update: {last_update}"] if long else stored[:1]
     lines.append(f"bytes: {sum(sizes.values()):,} on the device ({', '.join(f'{k} {v:,}' for k, v in sizes.items())})")
     lines.append(_candidates(traversal))

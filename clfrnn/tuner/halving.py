@@ -24,10 +24,16 @@ Late = Callable[[], bool]
 _ROUNDS = 3
 
 #: Rounds after which a comparison may be decided, rounds between two looks, and rounds after which it ends.
-_FEWEST, _BETWEEN, _MOST = 10, 5, 60
+_FEWEST, _BETWEEN, _MOST = 15, 5, 60
 
-#: A gain must exceed so many times the spread of its estimate, which a chance does once in a thousand times.
+#: How probable it may be that chance alone makes a new tuning win as many rounds as it did.
+_CHANCE = 1e-4
+
+#: Standard errors that separate an estimate from what it surely is not.
 _SURE = 3.0
+
+#: Standard errors that separate it from what it likely is not.
+_LIKELY = 2.0
 
 #: A gain over all steps that is worth a change, and the loss of a single step that forbids it, as logarithms.
 _LEAST_GAIN, _MOST_LOSS = math.log(1.02), math.log(1.02)
@@ -104,23 +110,31 @@ def _judge(times: list[list[dict[str, float]]], gaining: Sequence[str], at_the_e
     """What the rounds of two tunings tell, and whether it is clear that the new one is no better."""
     least, most = (_LEAST_GAIN_AT_THE_END, _MOST_LOSS_AT_THE_END) if at_the_end else (_LEAST_GAIN, _MOST_LOSS)
     rounds = _logarithms(times, 1)
-    ratio, spread = _estimate([statistics.fmean(each[step] for step in gaining) for each in rounds])
+    gains = [-statistics.fmean(each[step] for step in gaining) for each in rounds]
+    gain, spread = _estimate(gains)
     of_steps = {step: _estimate([each[step] for each in rounds]) for step in rounds[0]}
     loser = max(of_steps, key=lambda step: of_steps[step][0])
-    lost = of_steps[loser][0] > most
-    lost_surely = of_steps[loser][0] - _SURE * of_steps[loser][1] > most
+    loss, doubt = of_steps[loser]
+    # At the end so many steps are timed that the spread of one of them always looks like a loss.
+    lost = loss > most and not (at_the_end and loss < _LIKELY * doubt)
     seconds = {
         step: (statistics.median(each[step] for each in times[0]), statistics.median(each[step] for each in times[1]))
         for step in of_steps
     }
     found = Comparison(
         seconds=seconds,
-        ratio=math.exp(ratio),
+        ratio=math.exp(-gain),
         spread=spread,
-        better=ratio <= -least and ratio + _SURE * spread < 0 and not lost,
+        better=gain >= least and _by_chance(gains) < _CHANCE and not lost,
         loser=loser if lost else "",
     )
-    return found, lost_surely or ratio - _SURE * spread > -least
+    return found, loss - _SURE * doubt > most or gain + _SURE * spread < least
+
+
+def _by_chance(gains: Sequence[float]) -> float:
+    """How probable it is to win as many rounds, or more, where winning is as probable as losing."""
+    won, rounds = sum(gain > 0 for gain in gains), len(gains)
+    return math.fsum(math.comb(rounds, k) for k in range(won, rounds + 1)) / 2**rounds
 
 
 def _estimate(values: Sequence[float]) -> tuple[float, float]:

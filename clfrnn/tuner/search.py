@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
@@ -78,32 +77,44 @@ def find_faster(
         if now >= end_of_choices:
             say(Trial(choice, "not tried, as time is up"))
             continue
-        until = now + _FOR_A_CHOICE * (end_of_choices - now)
-        trial = _decide(bench, current, choice, functools.partial(_is_past, clock, until))
+        trial = _decide(bench, current, choice, _Limits(clock, end_of_choices))
         say(trial)
         steps.update(dict.fromkeys(choice.steps))
         if trial.setting is not None:
             current = _with(current, trial.setting)
             taken.append(trial)
         bench.forget(start, current)
-    return _confirm(bench, start, taken, list(steps), functools.partial(_is_past, clock, began + seconds))
+    return _confirm(bench, start, taken, list(steps), _Limits(clock, began + seconds).late)
 
 
-def _is_past(clock: Callable[[], float], time: float) -> bool:
-    return clock() > time
+class _Limits(NamedTuple):
+    """The end of a time, by some clock."""
+
+    clock: Callable[[], float]
+    end: float
+
+    def late(self) -> bool:
+        """Whether it has come."""
+        return self.clock() > self.end
+
+    def share(self, share: float) -> _Limits:
+        """The end of a share of the time that is left."""
+        now = self.clock()
+        return self._replace(end=now + share * (self.end - now))
 
 
-def _decide(bench: Times, current: Tuning, choice: Choice, late: Late) -> Trial:
+def _decide(bench: Times, current: Tuning, choice: Choice, limits: _Limits) -> Trial:
     """Whether another setting of a choice is faster than that in `current`."""
     usual = next((each.label for each in choice.settings if _with(current, each) == current), "what is there")
     now = _samples(bench, current, choice.steps)
     rivals: list[tuple[Setting, Samples]] = []
     for setting in choice.settings:
         other = _with(current, setting)
-        if now and other != current and not late():
+        if now and other != current and not limits.late():
             samples = _samples(bench, other, tuple(now))
             if samples.keys() == now.keys():
                 rivals.append((setting, samples))
+    late = limits.share(_FOR_A_CHOICE).late  # what is compiled is timed, however long that took
     best = best_rival(now, [samples for _, samples in rivals], late) if rivals else None
     if best is None:
         return Trial(choice, f"{usual} stays{', as time is up' if late() else ''}")

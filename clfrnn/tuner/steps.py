@@ -74,9 +74,8 @@ def steps_for(profile: DeviceProfile) -> dict[str, Step]:
     """All steps by the names that choices call them by, as large as suits the device."""
     gpu = profile.kind == "gpu"
     room = 1 << max(10, (profile.global_memory // _BYTES_OF_POINT).bit_length() - 1)
-    n, less = (min(room, most) for most in ((1 << 20, 1 << 16) if gpu else (1 << 17, 1 << 14)))
-    nearest_n = n // 4
-    tree_n = n // 8
+    n = min(room, 1 << 20 if gpu else 1 << 17)
+    less, nearest_n, tree_n = n // (16 if gpu else 8), n // 4, n // 8
     return {
         "count few": Step("count", n, _FEW),
         "count some": Step("count", n, _SOME),

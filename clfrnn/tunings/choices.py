@@ -143,10 +143,14 @@ def _leaves(default: Tuning, *others: tuple[tuple[float, int], ...]) -> Choice:
     """A choice of the points of a leaf: one number for all, or more of them where neighbors are many."""
     alike = [((math.inf, size),) for size in (8, 16, 32, 64)]
     settings = tuple(
-        Setting(" and ".join(str(size) for _, size in sizes), {"tree": {"leaf_sizes": sizes}})
+        Setting(_leaves_in_words(sizes), {"tree": {"leaf_sizes": sizes}})
         for sizes in dict.fromkeys((default.tree.leaf_sizes, *others, *alike))
     )
     return Choice("points of a leaf", settings, _TREES)
+
+
+def _leaves_in_words(sizes: tuple[tuple[float, int], ...]) -> str:
+    return ", ".join(str(size) if most == math.inf else f"{size} up to {most:g} neighbors" for most, size in sizes)
 
 
 def _tiles(default: Tuning, profile: DeviceProfile) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -147,7 +148,10 @@ def _times(steps: Any) -> dict[str, tuple[float, float]]:
     if not isinstance(steps, dict):
         raise InvalidInputError("it does not say what was measured")
     for times in steps.values():
-        numbers = isinstance(times, list) and len(times) == 2 and all(type(each) in (int, float) for each in times)
-        if not numbers:
+        if not isinstance(times, list) or len(times) != 2 or not all(map(_is_time, times)):
             raise InvalidInputError("what was measured is not two numbers for each step")
     return {step: (before, after) for step, (before, after) in steps.items()}
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf

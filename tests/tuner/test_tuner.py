@@ -1,0 +1,305 @@
+"""The tuner on a clock of its own, where it is known what is faster; its steps on devices; and its command."""
+
+import math
+import random
+import re
+
+import pytest
+from click.testing import CliRunner
+from conftest import RECORDED
+
+from clfrnn import cli
+from clfrnn.errors import DeviceMemoryError
+from clfrnn.planning.tuning import default_tuning
+from clfrnn.tuner import halving, search, steps
+from clfrnn.tuner.bench import Bench
+from clfrnn.tunings import find_tuning, in_force
+from clfrnn.tunings.choices import Choice, Setting, choices
+from clfrnn.tunings.files import Stored, read_tuning, stored_path, write_tuning
+
+CPU, GPU = RECORDED["pocl"], RECORDED["h200"]
+START = default_tuning(GPU)
+
+
+class Machine:
+    """Steps that take a hundredth of a second, by factors that follow from the tuning, and as much as noise adds."""
+
+    def __init__(self, factor, noise=0.0, seed=0, compiling=0.0):
+        self.factor, self.noise, self.compiling = factor, noise, compiling
+        self.draw, self.now, self.said = random.Random(seed), 0.0, []
+
+    def clock(self):
+        return self.now
+
+    def sample(self, tuning, name):
+        self.now += self.compiling
+        factor = self.factor(tuning, name)
+
+        def run():
+            # Everything is slower for a while, and sometimes one time is three times as long.
+            seconds = 0.01 * factor * math.exp(self.draw.gauss(0, self.noise)) * (1.3 + math.sin(self.now))
+            seconds *= 3 if self.noise and self.draw.random() < 0.05 else 1
+            self.now += seconds
+            return seconds
+
+        return run
+
+    def forget(self, *tunings):
+        pass
+
+    def find(self, offered, seconds=100.0, start=START):
+        return search.find_faster(self, start, offered, seconds=seconds, say=self.said.append, clock=self.clock)
+
+
+def of_group(factors):
+    """Factors by the group of a walk."""
+    return lambda tuning, _name: factors.get(tuning.walks.group, 1.0)
+
+
+@pytest.mark.parametrize("profile", [CPU, GPU], ids=["cpu", "gpu"])
+@pytest.mark.parametrize("noise", [0.0, 0.01, 0.1, 0.5])
+def test_noise_changes_nothing(profile, noise):
+    start = default_tuning(profile)
+    for seed in range(6 if noise else 1):
+        machine = Machine(lambda *_: 1.0, noise, seed)
+        found = machine.find(choices(profile), start=start)
+        assert (found.tuning, found.comparison, found.taken) == (start, None, ()), found.taken
+        assert len(machine.said) == len(choices(profile))
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02, 0.1])
+def test_a_gain_is_found(noise):
+    for seed in range(8):
+        machine = Machine(of_group({32: 1.1, 128: 0.8, 256: 0.9}), noise, seed)
+        found = machine.find(choices(GPU))
+        assert found.tuning == START.but(walks={"group": 128})
+        assert found.comparison.better
+        assert found.comparison.ratio < 0.95
+        assert [trial.choice.name for trial in found.taken] == ["group of a walk"]
+        assert "64 is changed: 128 takes 0." in found.taken[0].outcome
+        assert set(found.comparison.seconds) >= set(found.taken[0].choice.steps)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02, 0.1, 0.3])
+def test_what_is_slower_is_never_taken(noise):
+    """Of any settings, whose factors are drawn; what is taken is faster in truth."""
+    for seed in range(12):
+        draw = random.Random(seed)
+        factors = {}
+
+        def factor(tuning, name, draw=draw, factors=factors):
+            one = factors.setdefault((tuning.walks.group, name), math.exp(draw.gauss(0.02, 0.05)))
+            return one * factors.setdefault((tuning.lists.mask_neighbors, name), math.exp(draw.gauss(0.02, 0.05)))
+
+        machine = Machine(factor, noise, seed)
+        found = machine.find(choices(GPU)[:4])
+        if found.tuning == START:
+            continue
+        names = {name for trial in found.taken for name in trial.choice.steps}
+        gained = [math.log(factor(found.tuning, name) / factor(START, name)) for name in names]
+        assert sum(gained) < 0
+        assert max(gained) < math.log(1.03) + noise
+
+
+def test_a_step_that_is_slower_keeps_a_change_away():
+    machine = Machine(lambda tuning, name: {"count few": 1.05}.get(name, 0.8) if tuning.walks.group == 128 else 1.0)
+    assert machine.find(choices(GPU)).tuning == START
+    assert machine.said[0].outcome.startswith("64 stays: 128 takes 0.8")
+    assert machine.said[0].outcome.endswith("but more for: count few")
+
+
+def test_what_harms_a_step_of_another_choice_is_taken_back():
+    """The last change first, and no other."""
+
+    def factor(tuning, name):
+        gains = (0.9 if tuning.walks.group == 128 else 1.0) * (0.7 if tuning.tree.packet_queries == 16 else 1.0)
+        return 1.1 if name == "list few" and tuning.tree.packet_queries == 16 else gains
+
+    machine = Machine(factor)
+    found = machine.find(choices(GPU))
+    assert found.tuning == START.but(walks={"group": 128})
+    assert found.withdrawn == "queries of a packet was taken back, as this is slower: list few"
+
+
+def test_time_that_is_up():
+    machine = Machine(of_group({128: 0.5}))
+    found = machine.find(choices(GPU), seconds=0.1)
+    assert found.tuning == START
+    assert machine.said[0].outcome == "64 stays, as time is up"
+    assert machine.said[-1].outcome == "not tried, as time is up"
+    slow = Machine(of_group({128: 0.5}), compiling=2.0)
+    assert slow.find(choices(GPU), seconds=30.0).tuning in (START, START.but(walks={"group": 128}))
+    assert slow.now < 60
+
+
+def test_no_time_for_the_end():
+    """Nothing is taken that was not compared in the end."""
+    machine = Machine(of_group({128: 0.5}))
+    sample = machine.sample
+    machine.sample = lambda *given: (setattr(machine, "now", machine.now + 90 * bool(machine.said)), sample(*given))[1]
+    found = machine.find(choices(GPU)[:1])
+    assert (found.tuning, found.comparison) == (START, None)
+    assert found.withdrawn.startswith("there was no time left")
+
+
+def test_steps_that_a_device_refuses_are_left_out():
+    machine = Machine(of_group({128: 0.5}))
+    sample = machine.sample
+
+    def refusing(tuning, name):
+        if name == "list many" or tuning.walks.group == 256:
+            raise DeviceMemoryError("no room", needed=2, available=1)
+        return sample(tuning, name)
+
+    machine.sample = refusing
+    found = machine.find(choices(GPU)[:3])
+    assert found.tuning.walks.group == 128
+    assert "list many" not in found.comparison.seconds
+
+    def refuse(*_):
+        raise DeviceMemoryError("no room", needed=2, available=1)
+
+    machine.sample = refuse
+    assert machine.find(choices(GPU)).tuning == START
+
+
+def test_halving_times_the_best_most_often():
+    calls = dict.fromkeys(range(9), 0)
+
+    def clock(k):
+        calls[k] += 1
+        return 1.0 - 0.02 * k
+
+    rivals = [{"step": lambda k=k: clock(k)} for k in range(1, 9)]
+    assert halving.best_rival({"step": lambda: clock(0)}, rivals, lambda: False) == 7
+    assert calls[8] > calls[5] > calls[1]
+    assert halving.best_rival({"step": lambda: 0.5}, rivals, lambda: False) is None
+    assert halving.best_rival({"step": lambda: clock(0)}, rivals, lambda: True) is None
+
+
+@pytest.mark.parametrize("name", sorted(RECORDED))
+def test_every_choice_has_its_steps(name):
+    profile = RECORDED[name]
+    known = steps.steps_for(profile)
+    named = {step for choice in choices(profile) for step in choice.steps}
+    assert named <= set(known)
+    assert {choice.quick for choice in choices(profile)} == {True, False}
+    assert len(set(map(str, known.values()))) == len(known)
+    assert all(100 < step.n <= 1 << 20 for step in known.values())
+    least, *_, most = sorted(step.n for name, step in known.items() if name.startswith("once"))
+    assert least < default_tuning(profile).auto.pairs_once < most
+
+
+@pytest.fixture
+def small(monkeypatch, tmp_path):
+    """A few hundred points instead of as many as suit a device, one choice, and an empty folder of settings."""
+    sized = {name: each._replace(n=min(each.n, 400), clusters=False) for name, each in steps.steps_for(CPU).items()}
+    monkeypatch.setattr("clfrnn.tuner.bench.steps_for", lambda _: sized)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("CLFRNN_TUNING", raising=False)
+    in_force._warn.cache_clear()
+    return sized
+
+
+def test_a_bench_times_every_step(session, small):
+    bench = Bench(session)
+    other = session.tuning.but(auto={"pairs_once": 0})
+    for name in ("count few", "list few", "nearest", "tree few", "loop", "once 0"):
+        assert bench.sample(session.tuning, name)() > 0
+    assert bench.sample(session.tuning, "loop") is bench.sample(session.tuning, "loop")
+    forgotten = bench.sample(other, "once 0")
+    bench.forget(session.tuning)
+    assert bench.sample(other, "once 0") is not forgotten
+
+
+def run(*arguments):
+    done = CliRunner().invoke(cli.main, ["tune", *arguments], prog_name="clfrnn")
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.output
+
+
+def test_the_command_stores_shows_and_forgets(place, session, small, monkeypatch):
+    """With a clock by which half as large a threshold takes half as long."""
+    profile = session.profile
+    usual = default_tuning(profile)
+    monkeypatch.setattr("clfrnn.tuner.bench.Bench", TimedByThreshold)
+    path = stored_path(profile)
+
+    status, printed = run("--device", place, "--quick")
+
+    assert status == 0, printed
+    assert f"device   {profile}\n" in printed
+    assert f"tuning   the defaults for {in_force._CLASSES[profile.kind]}\n" in printed
+    assert f"changed  auto.pairs_once: {usual.auto.pairs_once} is {usual.auto.pairs_once // 4} now" in printed
+    assert re.search(r"^search once, 192 points, 20 neighbors +10\.000 +2\.500 +-75\.0 %$", printed, re.MULTILINE)
+    assert f"stored   {path}\n" in printed
+    assert find_tuning(profile).tuning == usual.but(auto={"pairs_once": usual.auto.pairs_once // 4})
+
+    status, shown = run("--device", place, "--show")
+    assert status == 0
+    assert f"tuning   {path}\n" in shown
+    assert printed[printed.index("changed  ") : printed.index("stored ")].strip() in shown
+    again = run("--device", place, "--quick")[1]
+    assert "nothing is stored: no change is faster by more than times spread" in again
+    assert path.exists()
+
+    monkeypatch.setenv("CLFRNN_TUNING", "off")
+    shown = run("--device", place, "--show")[1]
+    assert "tuning   the defaults for" in shown
+    assert "changed" not in shown
+    status, printed = run("--device", place, "--forget")
+    assert (status, path.exists()) == (0, False)
+    assert printed.startswith(f"forgotten {path}\n")
+    assert "CLFRNN_TUNING=off is set" in printed
+    assert run("--device", place, "--forget") == (0, f"nothing was stored for {profile}\n")
+
+
+class TimedByThreshold:
+    """In place of a bench: a step takes ten milliseconds times the threshold of pairs over the default one."""
+
+    by_events = True
+
+    def __init__(self, session):
+        self.usual, self.steps = default_tuning(session.profile), steps.steps_for(CPU)
+
+    def sample(self, tuning, name):
+        share = tuning.auto.pairs_once / self.usual.auto.pairs_once if name.startswith("once") else 1.0
+        return lambda: 0.01 * share
+
+    def forget(self, *tunings):
+        pass
+
+
+@pytest.mark.parametrize("options", [("--quick", "--show"), ("--show", "--forget"), ("--quick", "--forget")])
+def test_options_that_contradict_each_other(options):
+    status, printed = run(*options)
+    assert status == 2
+    assert "--quick, --show, --forget: expected one of them at most" in printed
+
+
+def test_a_damaged_file_is_told_by_show_and_removed_by_forget(place, session, small):
+    path = stored_path(session.profile)
+    write_tuning(path, session.profile, Stored(default_tuning(session.profile), {}))
+    assert read_tuning(path, session.profile).steps == {}
+    path.write_text("{")
+    with pytest.warns(UserWarning, match="it is not JSON"):
+        status, printed = run("--device", place, "--show")
+    assert (status, "tuning   the defaults for" in printed) == (0, True)
+    assert run("--device", place, "--forget")[0] == 0
+    assert not path.exists()
+
+
+def test_no_folder_to_store_in(place, session, small, monkeypatch):
+    monkeypatch.setattr("clfrnn.tunings.files.settings_folder", lambda: None)
+    status, printed = run("--device", place, "--forget")
+    assert status == 1
+    assert "clfrnn: there is no home folder to store a tuning in; set XDG_CONFIG_HOME" in printed
+
+
+def test_a_choice_of_what_is_there_alone_is_not_timed():
+    alone = Choice("alone", (Setting("64", {"walks": {"group": 64}}),), ("count few",))
+    machine = Machine(lambda *_: pytest.fail("timed"))
+    machine.sample = lambda *_: lambda: pytest.fail("timed")
+    assert machine.find([alone]).tuning == START
+    assert machine.said[0].outcome == "64 stays"
