@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 import clfrnn
+from clfrnn.planning.tuning import default_tuning
 
 ROOT = Path(__file__).resolve().parents[1]
 #: what is measured, and makes a figure not the commit's own where it was changed
@@ -31,9 +32,10 @@ def commit(root: Path = ROOT) -> str:
 
 
 def say(session: clfrnn.Session, *more: object) -> None:
-    """What a table is of: the version, the commit where it is known, the device, and more."""
+    """What a table is of: the version, the commit where it is known, the device, a tuning of its own, and more."""
     at = f" at {name}" if (name := commit()) else ""
-    click.echo(", ".join([f"clfrnn {clfrnn.__version__}{at}", str(session.profile), *map(str, more)]) + "\n")
+    tuned = [] if session.tuning == default_tuning(session.profile) else [f"tuning {session.tuning_origin}"]
+    click.echo(", ".join([f"clfrnn {clfrnn.__version__}{at}", str(session.profile), *tuned, *map(str, more)]) + "\n")
 
 
 def git(*arguments: str | Path, **environment: str) -> str:

@@ -16,7 +16,7 @@ from .steps import Step, steps_for
 
 __all__ = ["Bench"]
 
-#: Runs of a step that make one time, their median, unless they take longer than so many seconds together.
+#: Runs of a step whose median is one time; fewer runs where these take that many seconds together.
 _RUNS, _LONG = 5, 0.004
 
 #: Runs before the first time: the first compiles, the second takes memory.

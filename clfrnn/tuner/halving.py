@@ -115,7 +115,7 @@ def _judge(times: list[list[dict[str, float]]], gaining: Sequence[str], at_the_e
     of_steps = {step: _estimate([each[step] for each in rounds]) for step in rounds[0]}
     loser = max(of_steps, key=lambda step: of_steps[step][0])
     loss, doubt = of_steps[loser]
-    # At the end so many steps are timed that the spread of one of them always looks like a loss.
+    # At the end many steps are timed, and the spread of one of them nearly always looks like a loss.
     lost = loss > most and not (at_the_end and loss < _LIKELY * doubt)
     seconds = {
         step: (statistics.median(each[step] for each in times[0]), statistics.median(each[step] for each in times[1]))
@@ -148,8 +148,8 @@ def _in_turns(rivals: Sequence[Samples], rounds: int, orders: random.Random) -> 
     """The times of each rival, a dict for each round."""
     times: list[list[dict[str, float]]] = [[] for _ in rivals]
     for _ in range(rounds):
-        for kept in times:
-            kept.append({})
+        for own in times:
+            own.append({})
         for step in rivals[0]:
             for row in orders.sample(range(len(rivals)), len(rivals)):
                 times[row][-1][step] = rivals[row][step]()

@@ -50,7 +50,7 @@ class Step(NamedTuple):
 
     @property
     def radius(self) -> float:
-        """The radius that finds so many neighbors in an even unit cube."""
+        """The radius that finds these neighbors in an even unit cube."""
         ball = math.pi ** (self.dim / 2) / math.gamma(self.dim / 2 + 1)
         return float((self.neighbors / (ball * self.n)) ** (1 / self.dim))
 
@@ -73,8 +73,8 @@ class Step(NamedTuple):
 def steps_for(profile: DeviceProfile) -> dict[str, Step]:
     """All steps by the names that choices call them by, as large as suits the device."""
     gpu = profile.kind == "gpu"
-    room = 1 << max(10, (profile.global_memory // _BYTES_OF_POINT).bit_length() - 1)
-    n = min(room, 1 << 20 if gpu else 1 << 17)
+    most = 1 << max(10, (profile.global_memory // _BYTES_OF_POINT).bit_length() - 1)
+    n = min(most, 1 << 20 if gpu else 1 << 17)
     less, nearest_n, tree_n = n // (16 if gpu else 8), n // 4, n // 8
     return {
         "count few": Step("count", n, _FEW),
