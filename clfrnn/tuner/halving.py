@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["Comparison", "Late", "Samples", "best_rival", "compare"]
+__all__ = ["AT_THE_END", "OF_A_CHOICE", "Comparison", "Late", "Rule", "Samples", "best_rival", "compare"]
 
 #: Gives a time of each step, in seconds.
 Samples = Mapping[str, Callable[[], float]]
@@ -21,34 +21,45 @@ Samples = Mapping[str, Callable[[], float]]
 Late = Callable[[], bool]
 
 #: Rounds in which rivals are halved first; twice as many whenever half of them are left.
-_ROUNDS = 3
+_ROUNDS = 5
 
-#: Rounds after which a comparison may be decided, rounds between two looks, and rounds after which it ends.
-_FEWEST, _BETWEEN, _MOST = 15, 5, 60
+#: Rounds between two looks at a comparison, and rounds after which it ends.
+_BETWEEN, _MOST = 5, 60
 
-#: How probable it may be that chance alone makes a new tuning win as many rounds as it did.
-_CHANCE = 1e-4
-
-#: Standard errors that separate an estimate from what it surely is not.
-_SURE = 3.0
-
-#: Standard errors that separate it from what it likely is not.
-_LIKELY = 2.0
-
-#: A gain over all steps that is worth a change, and the loss of a single step that forbids it, as logarithms.
-_LEAST_GAIN, _MOST_LOSS = math.log(1.02), math.log(1.02)
-
-#: The same at the end, where what was worth a change is held against what was there before.
-_LEAST_GAIN_AT_THE_END, _MOST_LOSS_AT_THE_END = 0.0, math.log(1.03)
+#: Standard errors that separate an estimate from what it surely is not, and from what it likely is not.
+_SURE, _LIKELY = 3.0, 2.0
 
 #: From the median deviation of normal values to the standard error of their median, but for the root of their number.
 _ERROR_OF_MEDIAN = 1.4826 * 1.2533
 
 
+class Rule(NamedTuple):
+    """When a tuning is better than another one. Gains and losses are logarithms of ratios of times."""
+
+    #: the gain over all steps, at least
+    least_gain: float
+    #: the loss of a single step, at most
+    most_loss: float
+    #: standard errors that a loss must exceed to count as one
+    doubt: float
+    #: how probable it may be that chance alone makes it win as many rounds as it did
+    chance: float
+    #: rounds, at least
+    fewest: int
+
+
+#: Of one choice: many choices are made, so that chance has many chances.
+OF_A_CHOICE = Rule(least_gain=math.log(1.02), most_loss=math.log(1.02), doubt=0.0, chance=1e-4, fewest=15)
+
+#: Of all that was chosen, each of which was worth it before. Many steps are timed, and the spread of one of
+#: them nearly always looks like a loss.
+AT_THE_END = Rule(least_gain=0.0, most_loss=math.log(1.03), doubt=_LIKELY, chance=1e-2, fewest=10)
+
+
 class Comparison(NamedTuple):
     """What was found of two tunings: the times of each step, and the ratio of the new ones to the old ones over all."""
 
-    #: seconds of each step, now and anew, in the median
+    #: seconds of each step: now, in the median, and with the new tuning, by the median of the ratios
     seconds: Mapping[str, tuple[float, float]]
     #: the geometric mean over steps of the ratios of times, below 1 where the new tuning is faster
     ratio: float
@@ -86,7 +97,7 @@ def _middle(rounds: list[dict[str, float]]) -> float:
 
 
 def compare(
-    now: Samples, new: Samples, late: Late, *, gaining: Container[str] | None = None, at_the_end: bool = False
+    now: Samples, new: Samples, late: Late, rule: Rule, gaining: Container[str] | None = None
 ) -> Comparison | None:
     """Compare two tunings by fresh times until it is clear which is faster; None where time is up before.
 
@@ -98,37 +109,32 @@ def compare(
     while len(times[0]) < _MOST and not (late() and times[0]):
         for before, more in zip(times, _in_turns([now, new], _BETWEEN, orders), strict=True):
             before.extend(more)
-        if len(times[0]) < _FEWEST:
+        if len(times[0]) < rule.fewest:
             continue
-        found, hopeless = _judge(times, [step for step in now if gaining is None or step in gaining], at_the_end)
+        found, hopeless = _judge(times, [step for step in now if gaining is None or step in gaining], rule)
         if found.better or hopeless:
             break
     return found
 
 
-def _judge(times: list[list[dict[str, float]]], gaining: Sequence[str], at_the_end: bool) -> tuple[Comparison, bool]:
+def _judge(times: list[list[dict[str, float]]], gaining: Sequence[str], rule: Rule) -> tuple[Comparison, bool]:
     """What the rounds of two tunings tell, and whether it is clear that the new one is no better."""
-    least, most = (_LEAST_GAIN_AT_THE_END, _MOST_LOSS_AT_THE_END) if at_the_end else (_LEAST_GAIN, _MOST_LOSS)
     rounds = _logarithms(times, 1)
     gains = [-statistics.fmean(each[step] for step in gaining) for each in rounds]
     gain, spread = _estimate(gains)
     of_steps = {step: _estimate([each[step] for each in rounds]) for step in rounds[0]}
     loser = max(of_steps, key=lambda step: of_steps[step][0])
     loss, doubt = of_steps[loser]
-    # At the end many steps are timed, and the spread of one of them nearly always looks like a loss.
-    lost = loss > most and not (at_the_end and loss < _LIKELY * doubt)
-    seconds = {
-        step: (statistics.median(each[step] for each in times[0]), statistics.median(each[step] for each in times[1]))
-        for step in of_steps
-    }
+    lost = loss > max(rule.most_loss, rule.doubt * doubt)
+    seconds = {step: statistics.median(each[step] for each in times[0]) for step in of_steps}
     found = Comparison(
-        seconds=seconds,
+        seconds={step: (now, now * math.exp(of_steps[step][0])) for step, now in seconds.items()},
         ratio=math.exp(-gain),
         spread=spread,
-        better=gain >= least and _by_chance(gains) < _CHANCE and not lost,
+        better=gain >= rule.least_gain and _by_chance(gains) < rule.chance and not lost,
         loser=loser if lost else "",
     )
-    return found, loss - _SURE * doubt > most or gain + _SURE * spread < least
+    return found, loss - _SURE * doubt > rule.most_loss or gain + _SURE * spread < rule.least_gain
 
 
 def _by_chance(gains: Sequence[float]) -> float:

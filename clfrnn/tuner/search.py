@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from ..errors import ClfrnnError
 from ..planning.tuning import Tuning
 from ..tunings.choices import Choice, Setting
-from .halving import Comparison, Late, Samples, best_rival, compare
+from .halving import AT_THE_END, OF_A_CHOICE, Comparison, Late, Samples, best_rival, compare
 
 __all__ = ["Found", "Trial", "find_faster"]
 
@@ -119,7 +119,7 @@ def _decide(bench: Times, current: Tuning, choice: Choice, limits: _Limits) -> T
     if best is None:
         return Trial(choice, f"{usual} stays{', as time is up' if late() else ''}")
     setting, other_times = rivals[best]
-    found = compare(now, other_times, late)
+    found = compare(now, other_times, late, OF_A_CHOICE)
     if found is None:
         return Trial(choice, f"{usual} stays, as time is up")
     times = f"{setting.label} takes {found.ratio:.3f} of the time, give or take {found.spread:.3f}"
@@ -140,10 +140,9 @@ def _confirm(bench: Times, start: Tuning, taken: list[Trial], steps: Sequence[st
             tuning = _with(tuning, trial.setting)
         before = before or _samples(bench, start, steps)
         after = _samples(bench, tuning, tuple(before))
-        gaining = {step for trial in taken for step in trial.choice.steps}
-        found = (
-            compare(before, after, late, gaining=gaining, at_the_end=True) if after.keys() == before.keys() else None
-        )
+        gaining = {step for trial in taken for step in trial.choice.steps} & before.keys()
+        whole = after.keys() == before.keys() and gaining
+        found = compare(before, after, late, AT_THE_END, gaining) if whole else None
         if found is None and late():
             return Found(
                 start, None, (), "there was no time left to compare what was chosen with what was there before"
