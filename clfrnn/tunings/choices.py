@@ -110,8 +110,9 @@ def _in_words(value: Any) -> str:
 
 
 def _allowed(profile: DeviceProfile, *sizes: int) -> tuple[int, ...]:
-    """Those sizes of work-groups that the device allows."""
-    return tuple(size for size in sizes if size <= profile.max_work_group_size)
+    """Those sizes of work-groups that the device allows, and of a GPU those in which no lane is idle."""
+    least = profile.simd_width if profile.kind == "gpu" else 1
+    return tuple(size for size in sizes if least <= size <= profile.max_work_group_size)
 
 
 def _pairs_once(default: Tuning) -> Choice:

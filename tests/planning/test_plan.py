@@ -21,10 +21,11 @@ from clfrnn.planning import tree_build as trees
 from clfrnn.planning import tree_traversal as packs
 from clfrnn.planning.binning import plan_binning
 from clfrnn.planning.problem import Problem
-from clfrnn.planning.tuning import Tuning
+from clfrnn.planning.tuning import Tuning, default_tuning
 from clfrnn.profile import DeviceProfile
 from clfrnn.runtime import launch_limits as limits
 from clfrnn.survey import Survey
+from clfrnn.tunings.choices import choices
 
 REAL_SIZE = {"float": 4, "double": 8}
 
@@ -162,6 +163,20 @@ def test_groups_are_whole_wavefronts(profile):
         small = size < min(profile.simd_width, profile.max_work_group_size)
         packed = isinstance(config, packs.TreeWalkConfig) and config.packed
         assert not small or packed or size == 1, f"{config} leaves lanes idle"
+
+
+def test_every_tuning_that_a_file_may_hold_is_legal(profile, monkeypatch):
+    """Of each choice the first setting, the second ones, and so on, until each has been there."""
+    offered = choices(profile)
+    for k in range(max(len(choice.settings) for choice in offered)):
+        tuning = default_tuning(profile)
+        for choice in offered:
+            tuning = tuning.but(**choice.settings[k % len(choice.settings)].numbers)
+        monkeypatch.setitem(globals(), "with_tuning", lambda profile, tuning=tuning: (profile, tuning))
+        for config in all_configs(profile):
+            assert is_power_of_two(config.work_group_size), config
+            assert config.work_group_size <= profile.max_work_group_size, config
+            assert local_bytes(config) <= profile.usable_local_memory, config
 
 
 @pytest.mark.parametrize("real", ["float", "double"])
