@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import __version__
 from ..errors import InvalidInputError
-from ..host.folders import settings_folder, write_whole
-from ..host.text_cache import digest
+from ..host.folders import write_whole
 from ..planning.tuning import Tuning, default_tuning
 from ..profile import DeviceProfile
 from .choices import why_illegal
 
-__all__ = ["Stored", "changes", "read_tuning", "stored_path", "write_tuning"]
+__all__ = ["Stored", "changes", "read_tuning", "write_tuning"]
 
 #: The number of the form of these files, which changes with the meaning of what they hold.
 _FORMAT = 1
@@ -38,20 +37,6 @@ class Stored(NamedTuple):
     steps: Mapping[str, tuple[float, float]]
 
 
-def stored_path(profile: DeviceProfile) -> Path | None:
-    """The user's file for a device and its driver, whether there is one or not; None where there is no home folder."""
-    folder = settings_folder()
-    if folder is None:
-        return None
-    summed = digest(*(text.encode() for text in (profile.name, profile.platform, profile.driver)))
-    return folder / "tunings" / f"{slug(profile)}-{summed[:8]}.json"
-
-
-def slug(profile: DeviceProfile) -> str:
-    """The name of a device as a part of the name of a file."""
-    return re.sub("[^a-z0-9]+", "-", profile.name.lower()).strip("-")[:40] or "device"
-
-
 def changes(tuning: Tuning, usual: Tuning) -> dict[str, dict[str, Any]]:
     """The numbers of a tuning that differ from the usual ones, by section, as JSON holds them."""
     found: dict[str, dict[str, Any]] = {}
@@ -65,8 +50,6 @@ def changes(tuning: Tuning, usual: Tuning) -> dict[str, dict[str, Any]]:
 
 def write_tuning(path: Path, profile: DeviceProfile, stored: Stored) -> None:
     """Write the file at once; raises OSError where it cannot be written."""
-    import json  # noqa: PLC0415 — most sessions have no file
-
     content = {
         "format": _FORMAT,
         **_facts(profile),
@@ -81,8 +64,6 @@ def read_tuning(path: Path, profile: DeviceProfile, *, shipped: bool = False) ->
 
     Raises
     ------
-    FileNotFoundError, NotADirectoryError
-        There is none.
     InvalidInputError
         It cannot be used on this device; the message says why.
     """
@@ -111,13 +92,9 @@ def _facts(profile: DeviceProfile) -> dict[str, str]:
 
 def _content(path: Path) -> Any:
     """What a file holds, as JSON has it."""
-    import json  # noqa: PLC0415 — most sessions have no file
-
     try:
         with path.open("rb") as file:
             text = file.read(_LONGEST + 1)
-    except (FileNotFoundError, NotADirectoryError):
-        raise
     except OSError as error:
         raise InvalidInputError(f"it cannot be read ({error.strerror})") from error
     if len(text) > _LONGEST:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ..errors import InvalidInputError
 from ..planning.tuning import Tuning, default_tuning
 from ..profile import DeviceProfile
-from .files import read_tuning, slug, stored_path
+from .places import slug, stored_path
 
 __all__ = ["VARIABLE", "InForce", "find_tuning"]
 
@@ -50,21 +50,25 @@ def find_tuning(profile: DeviceProfile) -> InForce:
 
 def _of_file(path: Path, profile: DeviceProfile, *, named: bool) -> InForce | None:
     """The tuning of a file; None where it is missing or cannot be used."""
-    try:
-        return InForce(read_tuning(path, profile).tuning, str(path))
-    except OSError:
-        if named:
-            _warn(path, "there is no such file", _remedy(named=named))
-    except (InvalidInputError, ValueError) as error:  # a name with a null byte is a ValueError
-        _warn(path, str(error), _remedy(named=named))
+    if os.path.exists(path):  # noqa: PTH110 — false, too, where one may not look or a name is impossible
+        from .files import read_tuning  # noqa: PLC0415 — most sessions have no file, and start sooner
+
+        try:
+            return InForce(read_tuning(path, profile).tuning, str(path))
+        except InvalidInputError as error:
+            _warn(path, str(error), _remedy(named=named))
+    elif named:
+        _warn(path, "there is no such file", _remedy(named=named))
     return None
 
 
 def _of_shipped(profile: DeviceProfile) -> InForce | None:
     """The tuning that came with clfrnn; None where a device of the same name is another one after all."""
+    from .files import read_tuning  # noqa: PLC0415
+
     try:
         found = read_tuning(_SHIPPED / f"{slug(profile)}.json", profile, shipped=True)
-    except (OSError, InvalidInputError):
+    except InvalidInputError:
         return None
     return InForce(found.tuning, "measured on such a device, came with clfrnn")
 

@@ -15,7 +15,8 @@ from clfrnn.tuner import halving, search, steps
 from clfrnn.tuner.bench import Bench
 from clfrnn.tunings import find_tuning, in_force
 from clfrnn.tunings.choices import Choice, Setting, choices
-from clfrnn.tunings.files import Stored, read_tuning, stored_path, write_tuning
+from clfrnn.tunings.files import Stored, read_tuning, write_tuning
+from clfrnn.tunings.places import stored_path
 
 CPU, GPU = RECORDED["pocl"], RECORDED["h200"]
 START = default_tuning(GPU)
@@ -291,10 +292,18 @@ def test_a_damaged_file_is_told_by_show_and_removed_by_forget(place, session, sm
 
 
 def test_no_folder_to_store_in(place, session, small, monkeypatch):
-    monkeypatch.setattr("clfrnn.tunings.files.settings_folder", lambda: None)
+    monkeypatch.setattr("clfrnn.tunings.places.settings_folder", lambda: None)
     status, printed = run("--device", place, "--forget")
     assert status == 1
     assert "clfrnn: there is no home folder to store a tuning in; set XDG_CONFIG_HOME" in printed
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_anything_is_measured(place, session, small, tmp_path):
+    (tmp_path / "clfrnn").write_text("")
+    status, printed = run("--device", place)
+    assert status == 1
+    assert printed.startswith(f"clfrnn: {tmp_path / 'clfrnn' / 'tunings'}: ")
+    assert "tunings are stored there, or where XDG_CONFIG_HOME says" in printed
 
 
 def test_a_choice_of_what_is_there_alone_is_not_timed():

@@ -8,6 +8,7 @@ import random
 import re
 import subprocess
 import sys
+import textwrap
 import warnings
 
 import numpy as np
@@ -21,7 +22,8 @@ from clfrnn.host import folders
 from clfrnn.planning.tuning import default_tuning
 from clfrnn.tunings import find_tuning, in_force
 from clfrnn.tunings.choices import choices, why_illegal
-from clfrnn.tunings.files import Stored, read_tuning, slug, stored_path, write_tuning
+from clfrnn.tunings.files import Stored, read_tuning, write_tuning
+from clfrnn.tunings.places import slug, stored_path
 
 H200, POCL = RECORDED["h200"], RECORDED["pocl"]
 NARROW = {"walks": {"group": 64}}
@@ -249,13 +251,19 @@ def test_a_file_in_place_of_the_folder_is_as_none(folder):
 
 
 def test_no_file_costs_one_look_and_no_module(monkeypatch):
-    opened = []
-    monkeypatch.setattr("pathlib.Path.open", lambda path, *_: (opened.append(path), path.stat()))
+    looked = []
+    monkeypatch.setattr("os.path.exists", lambda path: bool(looked.append(path)))
     in_force._shipped_names()
     find_tuning(POCL)
-    assert opened == [stored_path(POCL)]
-    code = "from clfrnn.tunings import find_tuning; import sys; print({'json', 'numpy', 'pyopencl'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+    assert looked == [stored_path(POCL)]
+    code = """
+        import sys, types
+        from clfrnn.tunings import find_tuning
+        print(find_tuning(types.SimpleNamespace(name="a", platform="b", driver="c", kind="cpu")).origin)
+        print({"json", "numpy", "pyopencl", "clfrnn.tunings.files"} & set(sys.modules))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    assert done.stdout == "the defaults for a CPU\nset()\n"
 
 
 def test_a_session_loads_it_and_says_so(session):

@@ -51,10 +51,14 @@ def tune(*, device: str | None, quick: bool, show: bool, forget: bool) -> None:
 
 def _tune(session: Session, *, quick: bool) -> None:
     """Measure, print what was found, and store it."""
+    from ...host.folders import why_unwritable
     from ...tuner.bench import Bench
     from ...tuner.search import find_faster
     from ...tunings.choices import choices
 
+    path = _path(session.profile)
+    if why := why_unwritable(path.parent):
+        raise ClfrnnError(f"{path.parent}: {why}; tunings are stored there, or where XDG_CONFIG_HOME says")
     seconds = _SECONDS_OF_QUICK if quick else _SECONDS
     bench = Bench(session)
     clock = "events on the device" if bench.by_events else "the host's clock"
@@ -78,25 +82,23 @@ def _tune(session: Session, *, quick: bool) -> None:
         str(bench.steps[name]): (1e3 * before, 1e3 * after)
         for name, (before, after) in found.comparison.seconds.items()
     }
-    _store(session.profile, found, steps)
+    _store(path, session.profile, found, steps)
 
 
-def _store(profile: DeviceProfile, found: Found, steps: dict[str, tuple[float, float]]) -> None:
+def _store(path: Path, profile: DeviceProfile, found: Found, steps: dict[str, tuple[float, float]]) -> None:
     from ...tunings.files import Stored, write_tuning
     from .report import print_changes, print_steps
 
-    stored = Stored(found.tuning, steps)
     print_changes(profile, found.tuning)
     print_steps(steps)
-    path = _path(profile)
-    write_tuning(path, profile, stored)
+    write_tuning(path, profile, Stored(found.tuning, steps))
     click.echo(f"stored   {printable(str(path))}")
     _say_override(path)
 
 
 def _path(profile: DeviceProfile) -> Path:
     """The file of a device's tuning."""
-    from ...tunings.files import stored_path
+    from ...tunings.places import stored_path
 
     path = stored_path(profile)
     if path is None:
