@@ -26,8 +26,8 @@ _ROUNDS = 5
 #: Rounds between two looks at a comparison, and rounds after which it ends.
 _BETWEEN, _MOST = 5, 60
 
-#: Standard errors that separate an estimate from what it surely is not, and from what it likely is not.
-_SURE, _LIKELY = 3.0, 2.0
+#: Standard errors that separate an estimate from what it likely is not.
+_LIKELY = 2.0
 
 #: From the median deviation of normal values to the standard error of their median, but for the root of their number.
 _ERROR_OF_MEDIAN = 1.4826 * 1.2533
@@ -118,7 +118,7 @@ def compare(
 
 
 def _judge(times: list[list[dict[str, float]]], gaining: Sequence[str], rule: Rule) -> tuple[Comparison, bool]:
-    """What the rounds of two tunings tell, and whether it is clear that the new one is no better."""
+    """What the rounds of two tunings tell, and whether more of them are not worth their time."""
     rounds = _logarithms(times, 1)
     gains = [-statistics.fmean(each[step] for step in gaining) for each in rounds]
     gain, spread = _estimate(gains)
@@ -134,7 +134,8 @@ def _judge(times: list[list[dict[str, float]]], gaining: Sequence[str], rule: Ru
         better=gain >= rule.least_gain and _by_chance(gains) < rule.chance and not lost,
         loser=loser if lost else "",
     )
-    return found, loss - _SURE * doubt > rule.most_loss or gain + _SURE * spread < rule.least_gain
+    # Time is short: what does not look good by now is given up, though more rounds might find some gain.
+    return found, loss - doubt > rule.most_loss or gain < rule.least_gain / 2
 
 
 def _by_chance(gains: Sequence[float]) -> float:
