@@ -12,7 +12,7 @@ from clfrnn import cli
 from clfrnn.errors import DeviceMemoryError
 from clfrnn.planning.tuning import default_tuning
 from clfrnn.tuner import halving, search, steps
-from clfrnn.tuner.bench import Bench
+from clfrnn.tuner.bench import Bench, _with_events
 from clfrnn.tunings import find_tuning, in_force
 from clfrnn.tunings.choices import Choice, Setting, choices
 from clfrnn.tunings.files import Stored, read_tuning, write_tuning
@@ -211,6 +211,15 @@ def test_a_bench_times_every_step(session, small):
     forgotten = bench.sample(other, "once 0")
     bench.forget(session.tuning)
     assert bench.sample(other, "once 0") is not forgotten
+
+
+def test_times_of_events(session, small):
+    """Where the device has a timer; only a GPU is timed by it."""
+    bench = Bench(session)
+    assert not bench.by_events or session.profile.kind == "gpu"
+    bench.timed = _with_events(session)
+    assert bench.by_events == bool(session.device.profiling_timer_resolution)
+    assert 0 < bench.sample(session.tuning, "count few")() < 10
 
 
 def run(*arguments):
