@@ -64,7 +64,7 @@ def _tune(session: Session, *, quick: bool) -> None:
     clock = "events on the device" if bench.by_events else "the host's clock"
     click.echo(f"device   {printable(str(session.profile))}")
     click.echo(f"tuning   {printable(session.tuning_origin)}")
-    click.echo(f"times    by {clock}, for about {seconds:.0f} s and what compiling takes beyond them")
+    click.echo(f"times    by {clock}, within about {seconds:.0f} s, compiling included")
     offered = [choice for choice in choices(session.profile) if choice.quick or not quick]
     found = find_faster(
         bench,
