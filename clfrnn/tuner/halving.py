@@ -59,8 +59,9 @@ AT_THE_END = Rule(least_gain=0.0, most_loss=math.log(1.03), doubt=_LIKELY, chanc
 class Comparison(NamedTuple):
     """What was found of two tunings: the times of each step, and the ratio of the new ones to the old ones over all."""
 
-    #: seconds of each step: now, in the median, and with the new tuning, by the median of the ratios
-    seconds: Mapping[str, tuple[float, float]]
+    #: of each step: seconds now, in the median; seconds with the new tuning, by the median of the ratios; and the
+    #: standard error of this ratio's logarithm
+    steps: Mapping[str, tuple[float, float, float]]
     #: the geometric mean over steps of the ratios of times, below 1 where the new tuning is faster
     ratio: float
     #: the standard error of its logarithm, about a share of it
@@ -128,7 +129,7 @@ def _judge(times: list[list[dict[str, float]]], gaining: Sequence[str], rule: Ru
     lost = loss > max(rule.most_loss, rule.doubt * doubt)
     seconds = {step: statistics.median(each[step] for each in times[0]) for step in of_steps}
     found = Comparison(
-        seconds={step: (now, now * math.exp(of_steps[step][0])) for step, now in seconds.items()},
+        steps={step: (now, now * math.exp(of_steps[step][0]), of_steps[step][1]) for step, now in seconds.items()},
         ratio=math.exp(-gain),
         spread=spread,
         better=gain >= rule.least_gain and _by_chance(gains) < rule.chance and not lost,

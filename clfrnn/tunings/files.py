@@ -31,10 +31,10 @@ _OF_TIME = ("driver", "clfrnn")
 
 
 class Stored(NamedTuple):
-    """A tuning, and milliseconds of each step before and after, from when it was measured."""
+    """A tuning, and of each step milliseconds before and after, and the share by which this was uncertain."""
 
     tuning: Tuning
-    steps: Mapping[str, tuple[float, float]]
+    steps: Mapping[str, tuple[float, float, float]]
 
 
 def changes(tuning: Tuning, usual: Tuning) -> dict[str, dict[str, Any]]:
@@ -54,7 +54,7 @@ def write_tuning(path: Path, profile: DeviceProfile, stored: Stored) -> None:
         "format": _FORMAT,
         **_facts(profile),
         "changed": changes(stored.tuning, default_tuning(profile)),
-        "milliseconds": {step: list(times) for step, times in stored.steps.items()},
+        "steps": {step: list(times) for step, times in stored.steps.items()},
     }
     write_whole(path, (json.dumps(content, indent=2) + "\n").encode())
 
@@ -77,7 +77,7 @@ def read_tuning(path: Path, profile: DeviceProfile, *, shipped: bool = False) ->
     tuning = _changed(content.get("changed"), profile)
     if why := why_illegal(tuning, profile):
         raise InvalidInputError(why)
-    return Stored(tuning, _times(content.get("milliseconds")))
+    return Stored(tuning, _times(content.get("steps")))
 
 
 def _facts(profile: DeviceProfile) -> dict[str, str]:
@@ -120,15 +120,15 @@ def _changed(changed: Any, profile: DeviceProfile) -> Tuning:
         raise InvalidInputError("its numbers are not of the expected types") from error
 
 
-def _times(steps: Any) -> dict[str, tuple[float, float]]:
-    """The times of steps, two of each."""
+def _times(steps: Any) -> dict[str, tuple[float, float, float]]:
+    """The times of steps, and how uncertain they were."""
     if not isinstance(steps, dict):
         raise InvalidInputError("it does not say what was measured")
     for times in steps.values():
-        if not isinstance(times, list) or len(times) != 2 or not all(map(_is_time, times)):
-            raise InvalidInputError("what was measured is not two numbers for each step")
-    return {step: (before, after) for step, (before, after) in steps.items()}
+        if not isinstance(times, list) or len(times) != 3 or not all(map(_is_number, times)) or min(times[:2]) <= 0:
+            raise InvalidInputError("what was measured is not two times and their spread for each step")
+    return {step: (before, after, spread) for step, (before, after, spread) in steps.items()}
 
 
-def _is_time(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf

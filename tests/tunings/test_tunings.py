@@ -41,7 +41,7 @@ def folder(tmp_path, monkeypatch):
 def store(profile, **sections):
     """The user's file with other numbers for a device."""
     path = stored_path(profile)
-    write_tuning(path, profile, Stored(default_tuning(profile).but(**sections), {"count, 9 points": (2.0, 1.5)}))
+    write_tuning(path, profile, Stored(default_tuning(profile).but(**sections), {"count, 9 points": (2.0, 1.5, 0.01)}))
     return path
 
 
@@ -80,7 +80,7 @@ def test_a_file_holds_what_differs_and_says_what_it_is_for(folder):
     assert content["changed"] == NARROW
     assert (content["device"], content["platform"], content["driver"]) == (POCL.name, POCL.platform, POCL.driver)
     assert content["clfrnn"] == clfrnn.__version__
-    assert read_tuning(path, POCL).steps == {"count, 9 points": (2.0, 1.5)}
+    assert read_tuning(path, POCL).steps == {"count, 9 points": (2.0, 1.5, 0.01)}
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
@@ -132,10 +132,10 @@ DAMAGES = {
         lambda path: rewritten(path, lambda data: data["changed"].update(grid={"prices_3d": 1})),
         "types|Prices",
     ),
-    "no times": (lambda path: rewritten(path, lambda data: data.pop("milliseconds")), "does not say what was measured"),
-    "one time": (lambda path: rewritten(path, lambda data: data.update(milliseconds={"a": [1]})), "not two numbers"),
+    "no times": (lambda path: rewritten(path, lambda data: data.pop("steps")), "does not say what was measured"),
+    "one time": (lambda path: rewritten(path, lambda data: data.update(steps={"a": [1]})), "not two times"),
     "a time of nothing": (
-        lambda path: rewritten(path, lambda data: data.update(milliseconds={"a": [0, 1]})),
+        lambda path: rewritten(path, lambda data: data.update(steps={"a": [0, 1, 0]})),
         "not two",
     ),
     "a folder": (lambda path: (path.unlink(), path.mkdir()), "it cannot be read"),

@@ -79,13 +79,13 @@ def _tune(session: Session, *, quick: bool) -> None:
         click.echo("nothing is stored: no change is faster by more than times spread")
         return
     steps = {
-        str(bench.steps[name]): (1e3 * before, 1e3 * after)
-        for name, (before, after) in found.comparison.seconds.items()
+        str(bench.steps[name]): (1e3 * before, 1e3 * after, spread)
+        for name, (before, after, spread) in found.comparison.steps.items()
     }
     _store(path, session.profile, found, steps)
 
 
-def _store(path: Path, profile: DeviceProfile, found: Found, steps: dict[str, tuple[float, float]]) -> None:
+def _store(path: Path, profile: DeviceProfile, found: Found, steps: dict[str, tuple[float, float, float]]) -> None:
     from ...tunings.files import Stored, write_tuning
     from .report import print_changes, print_steps
 

@@ -30,14 +30,15 @@ def print_changes(profile: DeviceProfile, tuning: Tuning) -> None:
             click.echo(f"changed  {section}.{name}: {before[section][name]} is {value} now")
 
 
-def print_steps(steps: Mapping[str, tuple[float, float]]) -> None:
-    """Print a table of milliseconds before and after, the steps that gain most first."""
+def print_steps(steps: Mapping[str, tuple[float, float, float]]) -> None:
+    """Print a table of milliseconds before and after, and how sure the change is, the steps that gain most first."""
     if not steps:
         return
     wide = max(map(len, steps))
     click.echo(f"\n{'milliseconds of a step':{wide}}    before     after   change")
-    for step, (before, after) in sorted(steps.items(), key=lambda item: item[1][1] / item[1][0]):
-        click.echo(f"{printable(step):{wide}} {before:9.3f} {after:9.3f} {100 * (after / before - 1):+6.1f} %")
+    for step, (before, after, spread) in sorted(steps.items(), key=lambda item: item[1][1] / item[1][0]):
+        change = f"{100 * (after / before - 1):+6.1f} %, give or take {100 * spread:.1f} %"
+        click.echo(f"{printable(step):{wide}} {before:9.3f} {after:9.3f} {change}")
     click.echo("")
 
 
