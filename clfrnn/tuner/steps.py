@@ -87,6 +87,7 @@ def steps_for(profile: DeviceProfile) -> dict[str, Step]:
         "nearest": Step(f"nearest {_K}", nearest_n),
         "nearest small": Step(f"nearest {_K}", less),
         "nearest in clusters": Step(f"nearest {_K}", nearest_n, clusters=True),
+        "tree on a line": Step("count", n, _FEW, dim=1),
         "tree few": Step("count", tree_n, _SOME, dim=4),
         "tree many": Step("count", tree_n, _MOST, dim=4),
         "loop": Step("count", 1 << 12, _SOME, wall=True),

@@ -54,7 +54,7 @@ def _of_gpu(profile: DeviceProfile) -> tuple[Choice, ...]:
         number("neighbors from which hit masks", "lists.mask_neighbors", (0.0, 3.0, 6.0, 12.0), _LISTS, quick=True),
         number("mask words written together", "walks.mask_words_held", (2, 4, 8), ("list many", "list many small")),
         _pairs_once(default),
-        _leaves(default, ((30.0, 8), (80.0, 16), (math.inf, 32))),
+        _leaves(default, (8, 16, 32, 64), ((30.0, 8), (80.0, 16), (math.inf, 32))),
         number("queries of a packet", "tree.packet_queries", (8, 16, 32), _TREES),
         number("crowd that shortens a reach", "nearest.crowded", (1.5, 2.0, 4.0), _NEAREST),
         number("neighbors foreseen for k", "nearest.foreseen", (1.0, 1.25, 1.6), _NEAREST),
@@ -81,14 +81,14 @@ def _of_cpu(profile: DeviceProfile) -> tuple[Choice, ...]:
         number("crowd that shortens a reach", "nearest.crowded", (2.0, 5.0, 8.0), _NEAREST),
         number("neighbors foreseen for k", "nearest.foreseen", (1.0, 1.25, 1.6), _NEAREST),
         number("neighbors from which hit masks", "lists.mask_neighbors", (0.0, 6.0, 12.0), _LISTS),
-        _leaves(default),
+        _leaves(default, (16, 32, 64, 128, 256)),
         number("points of a coarse cell", "fenns.cell_points", (75, 150, 300, 600), _FENNS),
     )
 
 
 _WALKS = ("count few", "count many", "list many")
 _LISTS = ("list few", "list many", "list many small")
-_TREES = ("tree few", "tree many")
+_TREES = ("tree on a line", "tree few", "tree many")
 _NEAREST = ("nearest", "nearest small", "nearest in clusters")
 _FENNS = ("fenns few", "fenns many")
 
@@ -140,12 +140,11 @@ def _prices(default: Tuning) -> Choice:
     return Choice("prices of rows and cells", tuple(settings), ("count few", "count some", "count many"), quick=True)
 
 
-def _leaves(default: Tuning, *others: tuple[tuple[float, int], ...]) -> Choice:
+def _leaves(default: Tuning, alike: tuple[int, ...], *others: tuple[tuple[float, int], ...]) -> Choice:
     """A choice of the points of a leaf: one number for all, or more of them where neighbors are many."""
-    alike = [((math.inf, size),) for size in (8, 16, 32, 64)]
     settings = tuple(
         Setting(_leaves_in_words(sizes), {"tree": {"leaf_sizes": sizes}})
-        for sizes in dict.fromkeys((default.tree.leaf_sizes, *others, *alike))
+        for sizes in dict.fromkeys((default.tree.leaf_sizes, *others, *(((math.inf, size),) for size in alike)))
     )
     return Choice("points of a leaf", settings, _TREES)
 

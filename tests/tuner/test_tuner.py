@@ -241,7 +241,7 @@ def test_the_command_stores_shows_and_forgets(place, session, small, monkeypatch
     assert status == 0, printed
     assert f"device   {profile}\n" in printed
     assert f"tuning   the defaults for {in_force._CLASSES[profile.kind]}\n" in printed
-    assert f"changed  auto.pairs_once: {usual.auto.pairs_once} is {usual.auto.pairs_once // 4} now" in printed
+    assert f"changed  auto.pairs_once: {usual.auto.pairs_once // 4}, by default {usual.auto.pairs_once}\n" in printed
     assert re.search(
         r"^search once, 192 points, 20 neighbors +10\.000 +2\.500 +-75\.0 %, give or take 0\.0 %$",
         printed,

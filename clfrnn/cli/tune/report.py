@@ -27,7 +27,7 @@ def print_changes(profile: DeviceProfile, tuning: Tuning) -> None:
     before = usual.to_dict()
     for section, numbers in changes(tuning, usual).items():
         for name, value in numbers.items():
-            click.echo(f"changed  {section}.{name}: {before[section][name]} is {value} now")
+            click.echo(f"changed  {section}.{name}: {value}, by default {before[section][name]}")
 
 
 def print_steps(steps: Mapping[str, tuple[float, float, float]]) -> None:
