@@ -48,7 +48,7 @@ def _of_gpu(profile: DeviceProfile) -> tuple[Choice, ...]:
     default = default_tuning(profile)
     number, groups = functools.partial(_number, default), functools.partial(_allowed, profile)
     return (
-        number("group of a walk", "walks.group", groups(32, 64, 128, 256), _WALKS, quick=True),
+        number("group of a walk", "walks.group", _walk_groups(default, profile), _WALKS, quick=True),
         number("candidates at a time", "walks.unrolled", ((1, 2), (2, 4), (4, 4)), _WALKS),
         _prices(default),
         number("neighbors from which hit masks", "lists.mask_neighbors", (0.0, 3.0, 6.0, 12.0), _LISTS, quick=True),
@@ -70,9 +70,9 @@ def _of_gpu(profile: DeviceProfile) -> tuple[Choice, ...]:
 
 def _of_cpu(profile: DeviceProfile) -> tuple[Choice, ...]:
     default = default_tuning(profile)
-    number, groups = functools.partial(_number, default), functools.partial(_allowed, profile)
+    number = functools.partial(_number, default)
     return (
-        number("group of a walk", "walks.group", groups(64, 256, 1024), _WALKS, quick=True),
+        number("group of a walk", "walks.group", _walk_groups(default, profile), _WALKS, quick=True),
         number("bytes of a vector", "walks.vector_bytes", (16, 32), ("count many", "list many"), quick=True),
         _prices(default),
         _pairs_once(default),
@@ -85,6 +85,9 @@ def _of_cpu(profile: DeviceProfile) -> tuple[Choice, ...]:
         number("points of a coarse cell", "fenns.cell_points", (75, 150, 300, 600), _FENNS),
     )
 
+
+#: Bytes of local memory in which a work-item has the beginning and the end of its row, and some more.
+_BYTES_OF_ROW = 32
 
 _WALKS = ("count few", "count many", "list many")
 _LISTS = ("list few", "list many", "list many small")
@@ -113,6 +116,17 @@ def _allowed(profile: DeviceProfile, *sizes: int) -> tuple[int, ...]:
     """Those sizes of work-groups that the device allows, and of a GPU those in which no lane is idle."""
     least = profile.simd_width if profile.kind == "gpu" else 1
     return tuple(size for size in sizes if least <= size <= profile.max_work_group_size)
+
+
+def _walk_groups(default: Tuning, profile: DeviceProfile) -> tuple[int, ...]:
+    """The sizes of a group of a walk over cells: wide ones where items share nothing, else what local memory holds.
+
+    The rows of a list pass through local memory on their way, or the slots of a neighbor buffer.
+    """
+    if profile.kind == "cpu":
+        return _allowed(profile, 64, 256, 1024)
+    item = 4 * max(default.walks.mask_stage + 4, default.lists.buffer_slots + 1) + _BYTES_OF_ROW
+    return tuple(size for size in _allowed(profile, 32, 64, 128, 256) if size * item <= profile.usable_local_memory)
 
 
 def _pairs_once(default: Tuning) -> Choice:

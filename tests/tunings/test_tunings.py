@@ -29,6 +29,13 @@ H200, POCL = RECORDED["h200"], RECORDED["pocl"]
 NARROW = {"walks": {"group": 64}}
 
 
+def other_group(profile):
+    """Another group of a walk than the default one."""
+    usual = default_tuning(profile)
+    settings = next(choice.settings for choice in choices(profile) if choice.name == "group of a walk")
+    return next(each.numbers for each in settings if usual.but(**each.numbers) != usual)
+
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     """The user's folder of settings, empty, and no tuning named."""
@@ -69,6 +76,24 @@ def test_every_setting_of_every_choice_survives_its_file(name):
         for tuning in tunings:
             write_tuning(stored_path(profile), profile, Stored(tuning, {}))
             assert without_warnings(profile).tuning == tuning
+
+
+@pytest.mark.parametrize("name", sorted(RECORDED))
+def test_rows_of_a_group_fit_local_memory(name):
+    """Those of the hit masks and those of neighbor buffers, which plans take no account of."""
+    profile = RECORDED[name]
+    for memory in (profile.local_memory, 32 << 10, 16 << 10):
+        small = dataclasses.replace(profile, local_memory=memory + profile.local_reserve)
+        sizes = [
+            each.numbers["walks"]["group"]
+            for choice in choices(small)
+            if choice.name == "group of a walk"
+            for each in choice.settings
+        ]
+        numbers = default_tuning(small)
+        rows, slots = 4 * (numbers.walks.mask_stage + 4) + 16, 4 * (numbers.lists.buffer_slots + 1)
+        if profile.kind != "cpu":  # where neither passes through local memory
+            assert all(size * max(rows, slots) + 64 <= small.usable_local_memory for size in sizes)
 
 
 def test_a_file_holds_what_differs_and_says_what_it_is_for(folder):
@@ -267,18 +292,19 @@ def test_no_file_costs_one_look_and_no_module(monkeypatch):
 
 
 def test_a_session_loads_it_and_says_so(session):
-    path = store(session.profile, **NARROW)
+    numbers = other_group(session.profile)
+    path = store(session.profile, **numbers)
     points = clouds.uniform(200, 3, seed=1)
 
     tuned = clfrnn.Session(session.device)
     index = clfrnn.build_index(points, 0.2, session=tuned)
     usual = clfrnn.build_index(points, 0.2, session=session)
 
-    assert tuned.tuning == default_tuning(session.profile).but(**NARROW)
+    assert tuned.tuning == default_tuning(session.profile).but(**numbers)
     for long in (False, True):
         assert f"tuning: {path}\n" in index.explain(long=long)
         assert ("tuning: the defaults for a" in usual.explain(long=long)) == long
-    other = clfrnn.build_index(points, 0.2, session=tuned.with_tuning(tuned.tuning.but(walks={"group": 32})))
+    other = clfrnn.build_index(points, 0.2, session=tuned.with_tuning(tuned.tuning.but(walks={"group": 16})))
     assert "tuning: one of a program's own" in other.explain()
     assert _chosen(session.profile)["tuning"] == str(path)
 
