@@ -15,10 +15,10 @@ from .halving import AT_THE_END, OF_A_CHOICE, Comparison, Late, Samples, best_ri
 __all__ = ["Found", "Trial", "find_faster"]
 
 #: The share of the time that is left for the comparison of all steps at the end.
-_FOR_THE_END = 0.35
+_FOR_THE_END = 0.25
 
 #: The share of the rest that a choice may take of what is left of it.
-_FOR_A_CHOICE = 0.4
+_FOR_A_CHOICE = 0.6
 
 
 class Times(Protocol):

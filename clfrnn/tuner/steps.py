@@ -75,7 +75,7 @@ def steps_for(profile: DeviceProfile) -> dict[str, Step]:
     gpu = profile.kind == "gpu"
     most = 1 << max(10, (profile.global_memory // _BYTES_OF_POINT).bit_length() - 1)
     n = min(most, 1 << 20 if gpu else 1 << 17)
-    less, nearest_n, tree_n = n // (16 if gpu else 8), n // 4, n // 8
+    less, nearest_n, tree_n = n // (16 if gpu else 8), n // 4, n // (8 if gpu else 16)
     return {
         "count few": Step("count", n, _FEW),
         "count some": Step("count", n, _SOME),

@@ -73,6 +73,7 @@ def _of_cpu(profile: DeviceProfile) -> tuple[Choice, ...]:
     number = functools.partial(_number, default)
     return (
         number("group of a walk", "walks.group", _walk_groups(default, profile), _WALKS, quick=True),
+        _leaves(default, (16, 32, 64, 128, 256), quick=True),
         number("bytes of a vector", "walks.vector_bytes", (16, 32), ("count many", "list many"), quick=True),
         _prices(default),
         _pairs_once(default),
@@ -81,7 +82,6 @@ def _of_cpu(profile: DeviceProfile) -> tuple[Choice, ...]:
         number("crowd that shortens a reach", "nearest.crowded", (2.0, 5.0, 8.0), _NEAREST),
         number("neighbors foreseen for k", "nearest.foreseen", (1.0, 1.25, 1.6), _NEAREST),
         number("neighbors from which hit masks", "lists.mask_neighbors", (0.0, 6.0, 12.0), _LISTS),
-        _leaves(default, (16, 32, 64, 128, 256)),
         number("points of a coarse cell", "fenns.cell_points", (75, 150, 300, 600), _FENNS),
     )
 
@@ -154,13 +154,15 @@ def _prices(default: Tuning) -> Choice:
     return Choice("prices of rows and cells", tuple(settings), ("count few", "count some", "count many"), quick=True)
 
 
-def _leaves(default: Tuning, alike: tuple[int, ...], *others: tuple[tuple[float, int], ...]) -> Choice:
+def _leaves(
+    default: Tuning, alike: tuple[int, ...], *others: tuple[tuple[float, int], ...], quick: bool = False
+) -> Choice:
     """A choice of the points of a leaf: one number for all, or more of them where neighbors are many."""
     settings = tuple(
         Setting(_leaves_in_words(sizes), {"tree": {"leaf_sizes": sizes}})
         for sizes in dict.fromkeys((default.tree.leaf_sizes, *others, *(((math.inf, size),) for size in alike)))
     )
-    return Choice("points of a leaf", settings, _TREES)
+    return Choice("points of a leaf", settings, _TREES, quick)
 
 
 def _leaves_in_words(sizes: tuple[tuple[float, int], ...]) -> str:
