@@ -46,6 +46,16 @@ CALLED = {
     "arc-a770": "Arc A770",
     "iris-xe": "Iris Xe",
     "apple-m1-max": "M1 Max",
+    "adreno-750": "Adreno 750",
+    "apple-m3-pro": "M3 Pro",
+    "arc-b580": "Arc B580",
+    "jetson-orin": "Jetson Orin",
+    "mali-g720": "Mali-G720",
+    "max-1550": "Max 1550",
+    "mi210": "MI210",
+    "radeon-780m": "Radeon 780M",
+    "rtx-4090": "RTX 4090",
+    "rx-6700-xt": "RX 6700 XT",
 }
 
 #: The order of devices, by how their profiles came about.
@@ -217,7 +227,7 @@ def _short(address: str) -> str:
         return f"{match[1]}#{match[2]}"
     if match := re.fullmatch(r"github\.com/([^/]+/[^/]+)/blob/.*/([^/]+)", address):
         return f"{match[1]}: {match[2]}"
-    return address.split("/", maxsplit=1)[0] if "github.com" not in address else address.removeprefix("github.com/")
+    return address.removeprefix("github.com/") if address.startswith("github.com/") else address.split("/", maxsplit=1)[0]
 
 
 def _table(rows: Iterable[dict[str, str]]) -> str:
