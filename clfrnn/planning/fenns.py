@@ -85,7 +85,7 @@ def useful_cells(
     tile_bytes = max(0, min(numbers.tile_bytes, profile.usable_local_memory - numbers.bytes_beside))
     items = group_size(profile, numbers.widest_group)
     candidate = 4 + _candidate_bytes(problem.dim, problem.real, problem.box)
-    each = min(numbers.tile_points_of_item[-1], tile_bytes // (items * candidate))
+    each = min(_points_of_item(profile, tuning, items)[-1], tile_bytes // (items * candidate))
     of_block = numbers.tile_share * (tile or each * items)
     side = numbers.cell_points ** (1 / problem.dim) * root
     fitting = of_block ** (1 / problem.dim) * root - 2 * reach
@@ -155,10 +155,10 @@ def plan_block(profile: DeviceProfile, tuning: Tuning, *, problem: Problem, grid
     border = min(own, density * (math.prod(grid.sides) - math.prod(max(0.0, side - 2 * reach) for side in grid.sides)))
     items = max(own / 2, wanted / numbers.tile_points_of_item[-1], profile.simd_width)
     size = 1 if cpu else group_size(profile, min(numbers.widest_group, 1 << math.ceil(math.log2(items))))
-    tiles = numbers.tile_points_alone if cpu else numbers.tile_points_of_item
     serves = profile.loop_turns is None and problem.periodic != "systems" and not covers_many_images(problem, grid)
     block = functools.partial(_block, profile, tuning, problem=problem, border=border)
     while size and serves:
+        tiles = numbers.tile_points_alone if cpu else _points_of_item(profile, tuning, size)
         configs = (block(size=size, tile=size * each) for each in tiles)
         fitting = [config for config in configs if block_memory(config) <= profile.usable_local_memory]
         enough = [config for config in fitting if config.tile >= wanted]
@@ -166,6 +166,16 @@ def plan_block(profile: DeviceProfile, tuning: Tuning, *, problem: Problem, grid
             return enough[-1] if enough and cpu else (enough or fitting[-1:])[0]
         size //= 2
     return block(size=group_size(profile, numbers.group_without_tiles), tile=0)
+
+
+def _points_of_item(profile: DeviceProfile, tuning: Tuning, size: int) -> tuple[int, ...]:
+    """Points of a tile for each work-item of a group of that size, to choose from.
+
+    A GPU's widest groups may have larger tiles, where local memory holds more than 48 KiB.
+    """
+    numbers = tuning.fenns
+    widest = profile.kind == "gpu" and size == numbers.widest_group
+    return (*numbers.tile_points_of_item, *numbers.large_tile_points_of_item) if widest else numbers.tile_points_of_item
 
 
 def covers_many_images(problem: Problem, grid: CellGrid) -> bool:

@@ -21,6 +21,7 @@ __all__ = [
     "default_leaf_size",
     "leaves_of_group",
     "needed_leaves",
+    "packet_queries",
     "plan_curve_cut",
     "plan_tree",
     "tree_layout",
@@ -33,6 +34,9 @@ _COORDINATE_BITS = {"float": 24, "double": 31}
 
 #: Largest number of bits by which a range of the curve is divided: floats distinguish as many parts.
 _MOST_PARTS = 24
+
+#: Work-items in lockstep from beyond which packets are wider, and queries of the widest packet.
+_LOCKSTEP, _WIDEST_PACKET = 32, 64
 
 #: Largest number of leaves: the numbers of nodes, and one more, are int32.
 MOST_LEAVES = 1 << 29
@@ -154,12 +158,21 @@ def plan_tree(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, pe
         leaves=leaves,
         halved=_halved(profile, tuning, size, dim, real) if profile.kind == "gpu" else 0,
         block=max(1, min(numbers.block_queries, _block_capacity(profile, size, real))),
-        packet=numbers.packet_queries,
+        packet=packet_queries(profile, tuning),
         wide=numbers.wide_block,
         alike=numbers.alike_radii,
         comparing=numbers.comparing_items,
         compared=numbers.compared_points,
     )
+
+
+def packet_queries(profile: DeviceProfile, tuning: Tuning) -> int:
+    """The number of queries that go down a tree together: those of the tuning, or one for each lane of a wide wavefront.
+
+    Where more work-items run in lockstep than a packet has queries, the rest of them would idle.
+    """
+    wide = profile.simd_width if profile.kind == "gpu" and profile.simd_width > _LOCKSTEP else 0
+    return max(tuning.tree.packet_queries, min(wide, _WIDEST_PACKET))
 
 
 def _halved(profile: DeviceProfile, tuning: Tuning, size: int, dim: int, real: str) -> int:

@@ -11,7 +11,7 @@ from ..survey import Survey
 from .configs import REAL_SIZE, RunConfig
 from .groups import group_size
 from .traversal import plan_walk
-from .tree_build import RECORD_COORDINATES, tree_layout, value_for_neighbors
+from .tree_build import RECORD_COORDINATES, packet_queries, tree_layout, value_for_neighbors
 from .tuning import Tuning
 
 __all__ = [
@@ -26,8 +26,11 @@ __all__ = [
 #: Smallest packet: a packet tests the descendants of a node three levels down side by side.
 _LEAST_PACK = 8
 
-#: Leaves that have a bit in one integer.
+#: Leaves, or work-items, that have a bit in one integer.
 _WORD = 32
+
+#: Bands of a packet that is wider than an integer, at most: as many as of one of 32 queries.
+_MOST_BANDS = 8
 
 #: Largest number of queries that several work-items each serve: the number of work-items is an int32.
 _MOST_DIVIDED = 1 << 27
@@ -70,7 +73,7 @@ class TreeWalkConfig(RunConfig):
         numbers = self.sides * (self.work_group_size + 2 + self.parts) + 2 * self.dim * self.leaf_capacity
         numbers += self.bands * (self.chunk + 1) * (4 if self.layout == "records" else self.dim + 1)
         return REAL_SIZE[self.real] * numbers + 4 * (
-            self.leaf_capacity + self.stack + 4 + self.band + 2 * self.bands * -(-self.leaf_capacity // _WORD)
+            self.leaf_capacity + self.stack + 4 * self.hit_words + self.band + 2 * self.bands * -(-self.leaf_capacity // _WORD)
         )
 
     @property
@@ -87,6 +90,11 @@ class TreeWalkConfig(RunConfig):
         while 2 * parts * self.sides <= self.work_group_size:
             parts *= 2
         return parts
+
+    @property
+    def hit_words(self) -> int:
+        """The number of integers that hold a bit for each work-item of a packet."""
+        return -(-self.work_group_size // _WORD)
 
     @property
     def bands(self) -> int:
@@ -122,6 +130,7 @@ class TreeWalkConfig(RunConfig):
             "band": min(self.band, self.work_group_size),
             "bands": self.bands,
             "word": _WORD,
+            "hit_words": self.hit_words,
             "sides": self.sides,
             "parts": self.parts,
         }
@@ -189,9 +198,22 @@ def _tree_walk(
         divided=False,
         wide=tuning.tree.wide_packet,
     )
-    size = group_size(profile, tuning.tree.packet_queries)
-    band = min(size, band)
-    packed = dataclasses.replace(
+    # A packet goes through the images of one box.
+    if profile.kind != "gpu" or periodic == "systems":
+        return alone
+    # As wide as the wavefront, or smaller where that takes more local memory than there is.
+    sizes = dict.fromkeys((packet_queries(profile, tuning), tuning.tree.packet_queries))
+    facts: dict[str, Any] = {"band": band, "many": many, "leaf_size": leaf_size}
+    packets = (_packet(alone, tuning, size=group_size(profile, size), **facts) for size in sizes)
+    return next((packet for packet in packets if _fits(packet, profile, tuning)), alone)
+
+
+def _packet(
+    alone: TreeWalkConfig, tuning: Tuning, *, size: int, band: int, many: bool, leaf_size: int
+) -> TreeWalkConfig:
+    """The walk by packets of `size` queries; wide ones have bands no smaller than their share of the work-items."""
+    band = min(size, band if size <= _WORD else max(band, size // _MOST_BANDS))
+    return dataclasses.replace(
         alone,
         work_group_size=size,
         unrolled=tuning.tree.unrolled,
@@ -199,13 +221,14 @@ def _tree_walk(
         sorts=True,
         many=many,
         band=band,
-        chunk=_chunk(tuning, band, leaf_size, dim),
+        chunk=_chunk(tuning, band, leaf_size, alone.dim),
     )
-    # Smaller bands take more local memory.
-    local_memory = max(packed.local_memory, packed.ranked(tuning).local_memory)
-    fits = local_memory <= profile.usable_local_memory and packed.work_group_size >= _LEAST_PACK
-    # A packet goes through the images of one box.
-    return packed if profile.kind == "gpu" and fits and periodic != "systems" else alone
+
+
+def _fits(packet: TreeWalkConfig, profile: DeviceProfile, tuning: Tuning) -> bool:
+    """Whether the device has the local memory of a packet, of which smaller bands take more, and groups that large."""
+    local_memory = max(packet.local_memory, packet.ranked(tuning).local_memory)
+    return local_memory <= profile.usable_local_memory and packet.work_group_size >= _LEAST_PACK
 
 
 def _chunk(tuning: Tuning, band: int, leaf_size: int, dim: int) -> int:

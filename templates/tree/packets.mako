@@ -4,7 +4,7 @@
 ## In scope: what take_query of /tree/aabb_tree.cl.mako and begin_query of /traversal/visit.mako declare.
 ## Barriers stand in loops that all work-items of a group run equally often.
 ## Config fields used: work_group_size, dim, components, periodic, leaf_capacity, stack, bands, sides, parts, wide, ranks, radii,
-## foreign, part, shares.
+## foreign, part, shares, hit_words, word.
 <%namespace name="node_boxes" file="/tree/node_boxes.mako"/>
 <%namespace name="packet_bands" file="/tree/packet_bands.mako"/>
 <%namespace name="lattice" file="/common/lattice.mako"/>
@@ -16,6 +16,11 @@ void frnn_set_bit(local uint *bits, const int number) { atomic_or(bits, 1u << nu
 void frnn_or_bits(local uint *bits, const uint more) { atomic_or(bits, more); }
 void frnn_raise_to(local int *most, const int other) { atomic_max(most, other); }
 int frnn_count_bits(const uint bits) { return (int)popcount(bits); }
+% if hit_words > 1:
+// The bits of all work-items, from the least on; and how many of them are set.
+ulong frnn_all_bits(const local uint *words) { return ${" | ".join(f"(ulong)words[{k}] << {k * word}" for k in range(hit_words))}; }
+int frnn_count_all(const ulong bits) { return (int)popcount(bits); }
+% endif
 int frnn_levels(const int node) { return 31 - (int)clz(node); }
 int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 </%def>
@@ -24,7 +29,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
     local real frnn_shared[${sides * (work_group_size + 1)}], frnn_parts[${sides * parts}], frnn_packet[${sides}];
     // The nodes that are still to be opened, and the first place of each leaf on the list.
     local int frnn_stack[${stack}], frnn_list[${leaf_capacity}];
-    local uint frnn_hits[4], frnn_touched_bits[${bands} * ${packet_bands.words()}], frnn_partial_bits[${bands} * ${packet_bands.words()}];
+    local uint frnn_hits[${4 * hit_words}], frnn_touched_bits[${bands} * ${packet_bands.words()}], frnn_partial_bits[${bands} * ${packet_bands.words()}];
     // The box of each leaf on the list, against which every query is tested.
     ${node_boxes.local_array("frnn_leaf_boxes", leaf_capacity)};
 </%def>
@@ -89,9 +94,13 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 % endfor
 </%def>
 
+<%def name="clear_hits()" filter="trim">
+if (frnn_l < ${4 * hit_words}) frnn_hits[frnn_l] = 0;
+</%def>
+
 <%def name="begin_packet()">
     const int frnn_searches = r2 >= 0;
-    if (frnn_l < 4) frnn_hits[frnn_l] = 0;
+    ${clear_hits()}
     real frnn_farthest, ${", ".join(f"frnn_packet_low{k}, frnn_packet_high{k}" for k in range(dim))};
 % if not (foreign or radii or periodic or part):
 <% of_group = work_group_size // shares %>\
@@ -155,7 +164,7 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
     // levels down. Nodes that are touched go to the stack, leaves to a list. The first round may go down by more
     // levels, so that the last round ends at the leaves. Where a node or a leaf is stored follows from the number of
     // its work-item, so that every run has the same order.
-<% widest = work_group_size.bit_length() - 1 %>\
+<% widest, count = work_group_size.bit_length() - 1, "frnn_count_all" if hit_words > 1 else "frnn_count_bits" %>\
     const int frnn_depth = frnn_levels(frnn_leaves);
     const int frnn_first_down = frnn_depth < ${widest} ? frnn_depth : ${widest} - (${widest} - frnn_depth % ${levels}) % ${levels};
     int frnn_height = 1, frnn_found = 0, frnn_round = 0;
@@ -167,23 +176,30 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
         const int frnn_taken_node = frnn_l >> frnn_down, frnn_which = frnn_l & (1 << frnn_down) - 1;
         const int frnn_child = frnn_taken_node < frnn_take ? (frnn_stack[frnn_height - 1 - frnn_taken_node] << frnn_down) + frnn_which : 0;
         ${node_boxes.touches_packet("frnn_child")}
-        local uint *frnn_round_hits = frnn_hits + 2 * (frnn_round & 1);
+        local uint *frnn_round_hits = frnn_hits + ${2 * hit_words} * (frnn_round & 1);
         const int frnn_is_leaf = frnn_child >= frnn_leaves;
+% if hit_words > 1:
+        if (frnn_hit) frnn_set_bit(frnn_round_hits + ${hit_words} * frnn_is_leaf + frnn_l / ${word}, frnn_l % ${word});
+        frnn_barrier();
+        const ulong frnn_node_hits = frnn_all_bits(frnn_round_hits), frnn_leaf_hits = frnn_all_bits(frnn_round_hits + ${hit_words});
+        const ulong frnn_below = ((ulong)1 << frnn_l) - 1;
+% else:
         if (frnn_hit) frnn_set_bit(frnn_round_hits + frnn_is_leaf, frnn_l);
         frnn_barrier();
         const uint frnn_node_hits = frnn_round_hits[0], frnn_leaf_hits = frnn_round_hits[1], frnn_below = (1u << frnn_l) - 1;
-        if (frnn_l < 2) frnn_hits[2 * (~frnn_round & 1) + frnn_l] = 0;
+% endif
+        if (frnn_l < ${2 * hit_words}) frnn_hits[${2 * hit_words} * (~frnn_round & 1) + frnn_l] = 0;
         frnn_height -= frnn_take;
         if (frnn_hit & frnn_is_leaf) {
-            const int frnn_at = frnn_found + frnn_count_bits(frnn_leaf_hits & frnn_below);
+            const int frnn_at = frnn_found + ${count}(frnn_leaf_hits & frnn_below);
             // A leaf behind the last point is empty and has the box of the last leaf. Its begin may overflow an int.
             const long frnn_begin = (long)(frnn_child - frnn_leaves) * frnn_leaf_size;
             frnn_list[frnn_at] = frnn_begin < frnn_n ? (int)frnn_begin : frnn_n;
             ${node_boxes.store_local("frnn_leaf_boxes", "frnn_at", "frnn_node_")}
         }
-        if (frnn_hit & !frnn_is_leaf) frnn_stack[frnn_height + frnn_count_bits(frnn_node_hits & frnn_below)] = frnn_child;
-        frnn_height += frnn_count_bits(frnn_node_hits);
-        frnn_found += frnn_count_bits(frnn_leaf_hits);
+        if (frnn_hit & !frnn_is_leaf) frnn_stack[frnn_height + ${count}(frnn_node_hits & frnn_below)] = frnn_child;
+        frnn_height += ${count}(frnn_node_hits);
+        frnn_found += ${count}(frnn_leaf_hits);
         ++frnn_round;
         frnn_barrier();
         if (!frnn_height | (frnn_found > ${leaf_capacity - work_group_size})) {
@@ -193,6 +209,6 @@ ${caller.body()}
         frnn_barrier();
     }
     // The walk through the next image begins with cleared bits.
-    if (frnn_l < 4) frnn_hits[frnn_l] = 0;
+    ${clear_hits()}
     frnn_barrier();
 </%def>

@@ -376,7 +376,8 @@ def test_buckets_hold_all_cells_and_are_counted_in_local_memory(profile, n, per_
         return
     few = n <= 64 * min(1024, profile.max_work_group_size)
     selecting = buckets.plan_select_cells(*with_tuning(profile), dim=2, real="float", periodic=False, layout="records")
-    assert (found.way == "select_cells") == (few and cells <= profile.compute_units * selecting.counters)
+    selects = max(1, profile.compute_units - 1)  # one group finds the bounding box meanwhile
+    assert (found.way == "select_cells") == (few and cells <= selects * selecting.counters)
     if found.way == "select_cells":
         assert found.buckets << found.shift >= cells > (found.buckets - 1) << found.shift
         assert found.buckets <= profile.compute_units

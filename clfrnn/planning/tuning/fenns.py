@@ -23,7 +23,7 @@ class FennsTuning(Section):
     #: share of the largest tile that the expected points of a block fill, at most
     tile_share: float = number(0.8, least=0.01, most=1)
     #: largest number of bytes of a tile in local memory
-    tile_bytes: int = number(45_000, least=0)
+    tile_bytes: int = number(45_000, gpu=122_880, least=0)
     #: bytes of local memory for the rest of a block
     bytes_beside: int = number(3000, least=0)
     #: side of a fine cell, in radii, or in the mean distance of points where these are sparse (H200: 0.6 to 2 gain
@@ -59,6 +59,9 @@ class FennsTuning(Section):
     unrolled: tuple[int, int] = number((2, 2), least=1)
     #: points of a tile for each work-item of a group, to choose from
     tile_points_of_item: tuple[int, ...] = number((1, 2, 3, 4, 5, 6, 8), least=1)
+    #: the same for the widest group of a GPU, where a tile of those does not hold a block: of the 64 or 128 KiB that some
+    #: devices have, the rest is idle otherwise
+    large_tile_points_of_item: tuple[int, ...] = number((10, 11, 12, 14, 16, 20, 23), least=1)
     #: points of a tile of one work-item on a CPU, to choose from: a tile too large costs nothing, one too small the
     #: most
     tile_points_alone: tuple[int, ...] = number((512, 4096), least=1)
