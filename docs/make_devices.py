@@ -12,6 +12,7 @@ from typing import Any
 
 from clfrnn.methods import METHODS, choose_method
 from clfrnn.planning.coarse_grid import plan_coarse
+from clfrnn.planning.fenns import block_memory
 from clfrnn.planning.groups import square_root
 from clfrnn.planning.primitives import plan_sort
 from clfrnn.planning.problem import Problem
@@ -27,6 +28,7 @@ from clfrnn.survey import Survey
 ROOT = Path(__file__).parent.parent
 PROFILES = ROOT / "tests" / "profiles"
 PAGE = ROOT / "docs" / "devices.md"
+COMPILED = ROOT / "tests" / "offline" / "amd.json"
 
 #: The search that everything is planned for.
 POINTS, DIM, NEIGHBORS = 1_000_000, 3, 8
@@ -105,6 +107,31 @@ queries go down a tree, and the points of a leaf; *sort* the work-group of a sor
 it.
 """
 
+ROOM = """\
+## What more lockstep and local memory change
+
+Plans for 32 work-items in lockstep and for up to 48 KiB of local memory are made by numbers that were measured on an
+H200. What a device has beyond that, its plans use, but nothing of it was measured. *Packet* is the queries that go down
+a tree together, one for each work-item of a wavefront. *Largest tile* is the most candidates of a block of `fenns`, with
+the bytes of local memory that its group then takes. *Coarse cells* are those of `fenns` where each point has {crowd}
+neighbors: with a larger tile, cells may be larger, as long as every compute unit has some, and fewer of the candidates
+that a group loads lie in cells beside its own.
+"""
+
+OFFLINE = """\
+## What a compiler says of the walks
+
+The kernels that are planned for these GPUs, compiled by {compiler} for their instructions, without such a GPU: counts
+in the search above, and the list of `strips`. *Registers* are those of a work-item in vector units; all walks have what
+they need, and none keeps them in memory instead. *Local* is the local memory of a work-group, in bytes. *Waves* is how
+many wavefronts a SIMD unit runs at the same time, of which others run while one waits for memory, and *by* is what
+bounds that number: registers, local memory, or the device, which has no more. It says that kernels fit; speed, it does
+not say. A test compares (`tests/offline`), where the compiler is installed.
+"""
+
+#: Neighbors of each point where blocks of FENNS fill local memory.
+CROWD = 50
+
 QUIRKS_HEAD = """\
 ## What drivers get wrong
 
@@ -141,6 +168,8 @@ def page() -> str:
         _filled(PLANS.format(points=POINTS, dim=DIM, neighbors=NEIGHBORS))
         + "\n\n"
         + _table(_plans(profiles[name]) | {"": _cell(name, sources)} for name in names),
+        *_room(profiles, names, sources),
+        *_offline(),
         QUIRKS_HEAD + "\n" + "\n".join(f"- **{quirk.name}**: {quirk.why} [More]({quirk.link})" for quirk in QUIRKS),
         SOURCES
         + "\n"
@@ -195,9 +224,60 @@ def _plans(profile: DeviceProfile) -> dict[str, str]:
     }
 
 
-def _problem() -> Problem:
+def _room(profiles: dict[str, DeviceProfile], names: list[str], sources: dict[str, Any]) -> list[str]:
+    """What follows from wavefronts and local memory, for each GPU."""
+    rows = []
+    for name in (name for name in names if profiles[name].kind == "gpu"):
+        profile, tuning = profiles[name], default_tuning(profiles[name])
+        walk = plan_tree_walk(profile, tuning, dim=DIM, real="float", periodic="", leaf_size=8)
+        # no tile holds what so many neighbors make of a block
+        large = METHODS["fenns"].plan(_problem(neighbors=5000), profile, tuning).config
+        cells = METHODS["fenns"].plan(_problem(neighbors=CROWD), profile, tuning).grid.shape
+        rows.append(
+            {
+                "": _cell(name, sources),
+                "lockstep": f"{profile.simd_width}",
+                "packet": f"{walk.work_group_size}",
+                "local memory": _bytes(profile.local_memory - profile.local_reserve),
+                "largest tile": f"{large.tile:,} in {block_memory(large):,}",
+                "coarse cells": " x ".join(map(str, cells)),
+            }
+        )
+    return [_filled(ROOM.format(crowd=CROWD)) + "\n\n" + _table(rows)]
+
+
+def _offline() -> list[str]:
+    """What the compiler said of each walk, as tests keep it."""
+    said = json.loads(COMPILED.read_text(encoding="utf-8"))
+    rows = [
+        {
+            "": CALLED[name],
+            "walk": ", ".join([f"`{walk.partition(', ')[0]}`", *walk.split(", ")[1:]]),
+            "group": f"{numbers['work-group']}",
+            "wavefront": f"{numbers['wavefront']}",
+            "registers": f"{numbers['registers']}",
+            "local": f"{numbers['local memory']:,}",
+            "waves": f"{numbers['waves']}",
+            "by": _bound(numbers),
+        }
+        for name, walks in said["devices"].items()
+        for walk, numbers in walks.items()
+    ]
+    version = re.sub(r" \(.*", "", said["compiler"]).replace(" version", "")
+    return [_filled(OFFLINE.format(compiler=version)) + "\n\n" + _table(rows)]
+
+
+def _bound(numbers: dict[str, int]) -> str:
+    """What bounds the number of wavefronts."""
+    most, file = (8, 512) if numbers["wavefront"] == 64 else (16, 1024)
+    if numbers["waves"] >= most:
+        return "the device"
+    return "local memory" if numbers["waves"] < file // numbers["registers"] else "registers"
+
+
+def _problem(neighbors: float = NEIGHBORS) -> Problem:
     """Points evenly in a unit cube, as many neighbors as the page says."""
-    radius = (NEIGHBORS / (POINTS * math.pi * 4 / 3)) ** (1 / 3)
+    radius = (neighbors / (POINTS * math.pi * 4 / 3)) ** (1 / 3)
     survey = Survey(n=POINTS, low=(0.0,) * DIM, high=(1.0,) * DIM, others=POINTS * radius**3)
     return Problem(
         n=POINTS, dim=DIM, real="float", radius=radius, survey=survey, options={"coarse_shape": None}, box=None
@@ -227,7 +307,9 @@ def _short(address: str) -> str:
         return f"{match[1]}#{match[2]}"
     if match := re.fullmatch(r"github\.com/([^/]+/[^/]+)/blob/.*/([^/]+)", address):
         return f"{match[1]}: {match[2]}"
-    return address.removeprefix("github.com/") if address.startswith("github.com/") else address.split("/", maxsplit=1)[0]
+    return (
+        address.removeprefix("github.com/") if address.startswith("github.com/") else address.split("/", maxsplit=1)[0]
+    )
 
 
 def _table(rows: Iterable[dict[str, str]]) -> str:

@@ -167,7 +167,7 @@ def plan_tree(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, pe
 
 
 def packet_queries(profile: DeviceProfile, tuning: Tuning) -> int:
-    """The number of queries that go down a tree together: those of the tuning, or one for each lane of a wide wavefront.
+    """The number of queries of a packet: as the tuning says, or one for each work-item of a wider wavefront.
 
     Where more work-items run in lockstep than a packet has queries, the rest of them would idle.
     """

@@ -4,7 +4,7 @@
 ## In scope: what take_query of /tree/aabb_tree.cl.mako and begin_query of /traversal/visit.mako declare.
 ## Barriers stand in loops that all work-items of a group run equally often.
 ## Config fields used: work_group_size, dim, components, periodic, leaf_capacity, stack, bands, sides, parts, wide, ranks, radii,
-## foreign, part, shares, hit_words, word.
+## foreign, part, shares, hit_words, word. A packet of more work-items than an integer has bits has hit_words of them.
 <%namespace name="node_boxes" file="/tree/node_boxes.mako"/>
 <%namespace name="packet_bands" file="/tree/packet_bands.mako"/>
 <%namespace name="lattice" file="/common/lattice.mako"/>
@@ -17,7 +17,6 @@ void frnn_or_bits(local uint *bits, const uint more) { atomic_or(bits, more); }
 void frnn_raise_to(local int *most, const int other) { atomic_max(most, other); }
 int frnn_count_bits(const uint bits) { return (int)popcount(bits); }
 % if hit_words > 1:
-// The bits of all work-items, from the least on; and how many of them are set.
 ulong frnn_all_bits(const local uint *words) { return ${" | ".join(f"(ulong)words[{k}] << {k * word}" for k in range(hit_words))}; }
 int frnn_count_all(const ulong bits) { return (int)popcount(bits); }
 % endif
@@ -94,13 +93,9 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 % endfor
 </%def>
 
-<%def name="clear_hits()" filter="trim">
-if (frnn_l < ${4 * hit_words}) frnn_hits[frnn_l] = 0;
-</%def>
-
 <%def name="begin_packet()">
     const int frnn_searches = r2 >= 0;
-    ${clear_hits()}
+    if (frnn_l < ${4 * hit_words}) frnn_hits[frnn_l] = 0;
     real frnn_farthest, ${", ".join(f"frnn_packet_low{k}, frnn_packet_high{k}" for k in range(dim))};
 % if not (foreign or radii or periodic or part):
 <% of_group = work_group_size // shares %>\
@@ -209,6 +204,6 @@ ${caller.body()}
         frnn_barrier();
     }
     // The walk through the next image begins with cleared bits.
-    ${clear_hits()}
+    if (frnn_l < ${4 * hit_words}) frnn_hits[frnn_l] = 0;
     frnn_barrier();
 </%def>

@@ -1,7 +1,7 @@
 """Kernels compiled for GPUs that are not there: what a compiler says of the walks that are planned for them.
 
-``python tests/offline/offline_compiler.py`` writes ``amd.json`` beside this file anew. It takes Debian's packages clang-19
-and libclc-19. Compiled kernels fit, and do not spill registers; that they are right or fast, this does not say.
+``python tests/offline/offline_compiler.py`` writes ``amd.json`` beside this file anew. It takes Debian's packages
+clang-19 and libclc-19. Compiled kernels fit, and do not spill registers; that they are right or fast, this does not say.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from clfrnn.survey import Survey
 TABLE = Path(__file__).parent / "amd.json"
 PROFILES = Path(__file__).parents[1] / "profiles"
 
-#: The compiler, and the built-in functions of OpenCL C for AMD's GPUs. Kernels that call what is not linked seem to need
-#: twice the registers: the compiler assumes the worst of a function that it does not see.
+#: The compiler, and the built-in functions of OpenCL C for AMD's GPUs. Kernels that call what is not linked seem to
+#: need twice the registers: the compiler assumes the worst of a function that it does not see.
 CLANG, BUILTINS = "clang-19", Path("/usr/lib/clc/amdgcn--amdhsa.bc")
 
 #: Each walk: its method, and the library's own function that it runs.
@@ -129,7 +129,7 @@ def _number(pattern: str, text: str) -> int:
 
 
 def _run(*options: str, source: str = "") -> str:
-    done = subprocess.run([CLANG, *options], input=source, capture_output=True, text=True, check=False)  # noqa: S603
+    done = subprocess.run([CLANG, *options], input=source, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{CLANG} {' '.join(options)}\n{done.stderr}")
     return done.stdout

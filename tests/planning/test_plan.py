@@ -1,6 +1,7 @@
 """Planning over recorded device profiles: no device is needed here."""
 
 import dataclasses
+import itertools
 import json
 import math
 
@@ -186,7 +187,7 @@ def test_more_local_memory_never_means_smaller_plans(profile, dim, real):
     grid = fenns(dataclasses.replace(profile, local_memory=(64 << 10) + profile.local_reserve), dim=dim).grid
     asked = problem(dim=dim, real=real, coarse_shape=None)
     before = None
-    for memory in range(2 << 10, 256 << 10, 1 << 10):
+    for memory in (*range(2 << 10, 64 << 10, 1 << 10), *range(64 << 10, 256 << 10, 4 << 10)):
         device = dataclasses.replace(profile, local_memory=memory + profile.local_reserve)
         sort, walk = (
             plan.plan_sort(*with_tuning(device), key="ulong"),
@@ -211,6 +212,56 @@ def test_more_local_memory_never_means_smaller_plans(profile, dim, real):
         for name, size in sizes.items():
             assert before is None or size >= before[name], f"{name} at {memory:,} bytes"
         before = sizes
+
+
+@pytest.mark.parametrize("name", ["h200", "pocl", "intel-cpu", "rusticl", "oclgrind"])
+def test_devices_that_were_measured_have_neither_wider_packets_nor_larger_tiles(name):
+    """Their plans are what was measured; only lockstep beyond 32 and local memory beyond 48 KiB lead to others."""
+    profile = RECORDED[name]
+    for dim, real, neighbors in itertools.product((2, 3), reals(profile), (3.0, 50.0, 1e3)):
+        facts = {"dim": dim, "real": real, "periodic": "", "leaf_size": 8, "neighbors": neighbors}
+        walk = packs.plan_tree_walk(*with_tuning(profile), **facts)
+        assert not walk.packed or (walk.work_group_size, walk.hit_words) == (32, 1)
+        tile = fenns(profile, dim=dim, real=real, others=neighbors, n=1_000_000, radius=0.01).config
+        numbers = with_tuning(profile)[1].fenns
+        most = numbers.tile_points_alone if profile.kind == "cpu" else numbers.tile_points_of_item
+        assert tile.tile <= tile.work_group_size * most[-1]
+
+
+def test_more_lockstep_never_means_smaller_packets(profile):
+    """Up to 64 queries; the same where work-items take turns, and where local memory does not hold more."""
+    before = 0
+    for width in (1, 4, 8, 16, 32, 64, 128):
+        device = dataclasses.replace(profile, simd_width=width)
+        facts = {"dim": 3, "real": "float", "periodic": "box", "leaf_size": 8}
+        walk = packs.plan_tree_walk(*with_tuning(device), **facts)
+        size = walk.work_group_size if walk.packed else 0
+        assert before <= size <= 64
+        before = size
+        if profile.kind != "gpu":
+            assert not size
+        elif profile.usable_local_memory > 12 << 10 and profile.max_work_group_size >= 64:
+            assert size == (64 if width > 32 else 32)
+            assert trees.plan_tree(*with_tuning(device), dim=3, real="float", periodic="", leaves=256).packet == size
+
+
+def test_local_memory_beyond_48_kib_holds_larger_tiles(profile):
+    """Of blocks that no other tile holds, so that cells are larger and fewer of their candidates are of borders."""
+    found = {}
+    for memory in (48, 64, 100, 128):
+        device = dataclasses.replace(profile, kind="gpu", max_work_group_size=256, local_reserve=0, loop_turns=None)
+        device = dataclasses.replace(device, local_memory=memory << 10)
+        found[memory] = fenns(device, dim=3, real="float", others=50.0, n=1_000_000, radius=0.04)
+        assert found[memory].config.fine < 1 << 15, "fine cells are counted in half an int"
+        assert local_bytes(found[memory].config) <= device.usable_local_memory
+    tiles = [plan.config.tile for plan in found.values()]
+    assert tiles[0] <= 2048
+    assert tiles == sorted(tiles)
+    assert tiles[1] > tiles[0]
+    assert tiles[-1] > tiles[1]
+    cells = [plan.grid.cells for plan in found.values()]
+    assert cells == sorted(cells, reverse=True)
+    assert cells[-1] < cells[0]
 
 
 def test_local_grids_are_those_of_the_device(profile):

@@ -59,8 +59,8 @@ class FennsTuning(Section):
     unrolled: tuple[int, int] = number((2, 2), least=1)
     #: points of a tile for each work-item of a group, to choose from
     tile_points_of_item: tuple[int, ...] = number((1, 2, 3, 4, 5, 6, 8), least=1)
-    #: the same for the widest group of a GPU, where a tile of those does not hold a block: of the 64 or 128 KiB that some
-    #: devices have, the rest is idle otherwise
+    #: the same for the widest group of a GPU, where none of those holds a block: of the 64 or 128 KiB that some devices
+    #: have, the rest is idle otherwise (chosen)
     large_tile_points_of_item: tuple[int, ...] = number((10, 11, 12, 14, 16, 20, 23), least=1)
     #: points of a tile of one work-item on a CPU, to choose from: a tile too large costs nothing, one too small the
     #: most
