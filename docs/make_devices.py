@@ -112,7 +112,7 @@ ROOM = """\
 
 Plans for 32 work-items in lockstep and for up to 48 KiB of local memory are made by numbers that were measured on an
 H200. What a device has beyond that, its plans use, but nothing of it was measured. *Packet* is the queries that go down
-a tree together, one for each work-item of a wavefront. *Largest tile* is the most candidates of a block of `fenns`, with
+a tree together, one for each work-item of a wavefront. *Largest tile* is the most candidates of a block of `fenns`, and
 the bytes of local memory that its group then takes. *Coarse cells* are those of `fenns` where each point has {crowd}
 neighbors: with a larger tile, cells may be larger, as long as every compute unit has some, and fewer of the candidates
 that a group loads lie in cells beside its own.
@@ -122,7 +122,8 @@ OFFLINE = """\
 ## What a compiler says of the walks
 
 The kernels that are planned for these GPUs, compiled by {compiler} for their instructions, without such a GPU: counts
-in the search above, and the list of `strips`. *Registers* are those of a work-item in vector units; all walks have what
+in the search above, the list of `strips`, and counts of `fenns` where each point has {crowd} neighbors, which is
+*crowded*. *Registers* are those of a work-item in vector units; all walks have what
 they need, and none keeps them in memory instead. *Local* is the local memory of a work-group, in bytes. *Waves* is how
 many wavefronts a SIMD unit runs at the same time, of which others run while one waits for memory, and *by* is what
 bounds that number: registers, local memory, or the device, which has no more. It says that kernels fit; speed, it does
@@ -264,7 +265,7 @@ def _offline() -> list[str]:
         for walk, numbers in walks.items()
     ]
     version = re.sub(r" \(.*", "", said["compiler"]).replace(" version", "")
-    return [_filled(OFFLINE.format(compiler=version)) + "\n\n" + _table(rows)]
+    return [_filled(OFFLINE.format(compiler=version, crowd=CROWD)) + "\n\n" + _table(rows)]
 
 
 def _bound(numbers: dict[str, int]) -> str:

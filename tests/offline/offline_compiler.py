@@ -1,7 +1,8 @@
 """Kernels compiled for GPUs that are not there: what a compiler says of the walks that are planned for them.
 
 ``python tests/offline/offline_compiler.py`` writes ``amd.json`` beside this file anew. It takes Debian's packages
-clang-19 and libclc-19. Compiled kernels fit, and do not spill registers; that they are right or fast, this does not say.
+clang-19 and libclc-19. Compiled kernels fit and do not spill registers; that they are right or fast, this does not
+say.
 """
 
 from __future__ import annotations
@@ -32,13 +33,14 @@ PROFILES = Path(__file__).parents[1] / "profiles"
 #: need twice the registers: the compiler assumes the worst of a function that it does not see.
 CLANG, BUILTINS = "clang-19", Path("/usr/lib/clc/amdgcn--amdhsa.bc")
 
-#: Each walk: its method, and the library's own function that it runs.
+#: Each walk: its method, the library's own function that it runs, and about how many neighbors each point has.
 WALKS = {
-    "strips": ("strips", "count"),
-    "strips, a list": ("strips", "write"),
-    "uniform_grid": ("uniform_grid", "count"),
-    "fenns": ("fenns", "count"),
-    "aabb_tree": ("aabb_tree", "count"),
+    "strips": ("strips", "count", 8),
+    "strips, a list": ("strips", "write", 8),
+    "uniform_grid": ("uniform_grid", "count", 8),
+    "fenns": ("fenns", "count", 8),
+    "fenns, crowded": ("fenns", "count", 50),
+    "aabb_tree": ("aabb_tree", "count", 8),
 }
 
 #: Platforms whose compilers take another form of code than machine code that clang writes.
@@ -75,9 +77,9 @@ def amd_profiles() -> dict[str, DeviceProfile]:
 
 
 def planned_walk(walk: str, profile: DeviceProfile) -> tuple[KernelConfig, str]:
-    """The plan of a walk over a million points in 3D, single precision, of 8 neighbors each, and its OpenCL C."""
-    name, function = WALKS[walk]
-    n, neighbors, method = 1_000_000, 8, METHODS[name]
+    """The plan of a walk over a million even points in 3D, single precision, and its OpenCL C."""
+    name, function, neighbors = WALKS[walk]
+    n, method = 1_000_000, METHODS[name]
     radius = (neighbors / (n * math.pi * 4 / 3)) ** (1 / 3)
     survey = Survey(n=n, low=(0.0,) * 3, high=(1.0,) * 3, others=n * radius**3)
     options = method.check({})
