@@ -27,6 +27,9 @@ CLOUD = clouds.uniform(N, 3, seed=31)
 #: What plans of GPUs with wavefronts of 64 hang on.
 WAVE64 = {"kind": "gpu", "fma": True, "simd_width": 64, "max_work_group_size": 256}
 
+#: So small that a packet of few points meets leaves in several rounds.
+SMALL_LEAF = 1
+
 
 def needs_group(session, size):
     if session.profile.max_work_group_size < size:
@@ -43,9 +46,8 @@ def wide(session):
 @pytest.mark.parametrize("divided", [False, True], ids=["alone", "shared out"])
 def test_packets_of_64(wide, divided):
     """Counts, and lists with radii of their own, are those of the reference."""
-    index = clfrnn.build_index(
-        CLOUD, 0.1, method="aabb_tree", session=tuned(wide, tree={"few_queries_a_unit": N if divided else 0})
-    )
+    session = tuned(wide, tree={"few_queries_a_unit": N if divided else 0})
+    index = clfrnn.build_index(CLOUD, 0.1, method="aabb_tree", session=session, leaf_size=SMALL_LEAF)
     config = structure_of(index).config
     assert (config.packed, config.work_group_size, config.hit_words) == (True, 64, 2)
     assert_counts(index.count(), truth(CLOUD, 0.1))
@@ -57,7 +59,7 @@ def test_packets_of_64(wide, divided):
 
 def test_packets_of_64_look_into_images(wide):
     domain = {"box": (1.0, 0.7, 1.0), "periodic": (True, True, False)}
-    index = clfrnn.build_index(CLOUD, 0.2, method="aabb_tree", session=wide, **domain)
+    index = clfrnn.build_index(CLOUD, 0.2, method="aabb_tree", session=wide, leaf_size=SMALL_LEAF, **domain)
     assert structure_of(index).config.work_group_size == 64
     assert_counts(index.count(), truth(CLOUD, 0.2, **domain))
 
