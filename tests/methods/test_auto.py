@@ -103,6 +103,10 @@ def test_a_tree_where_neighbors_are_many(name):
             choose_method(even(neighbors=factor * least, n=n), *with_tuning(RECORDED[name]), **asked)
             for factor in (0.98, 1.02)
         )
+        if "queries" in asked and n <= Tuning.default("gpu").auto.pairs_once:
+            # Few points of a device of few units are so few that all pairs are tested sooner.
+            assert (fewer.method.name, more.method.name) == ("brute_force", "brute_force")
+            continue
         assert (fewer.method.name, more.method.name) == ("strips", "aabb_tree")
         within = "the largest of the radii" if "varied" in asked else "the radius"
         assert more.why.endswith(f"neighbors within {within}")
