@@ -55,7 +55,8 @@ def _of_gpu(profile: DeviceProfile) -> tuple[Choice, ...]:
         number("mask words written together", "walks.mask_words_held", (2, 4, 8), ("list many", "list many small")),
         _pairs_once(default),
         _leaves(default, (8, 16, 32, 64), ((30.0, 8), (80.0, 16), (math.inf, 32))),
-        number("queries of a packet", "tree.packet_queries", (8, 16, 32), _TREES),
+        # A packet has no fewer queries than run in lockstep.
+        number("queries of a packet", "tree.packet_queries", (8, 16, 32) if profile.simd_width <= 32 else (), _TREES),
         number("crowd that shortens a reach", "nearest.crowded", (1.5, 2.0, 4.0), _NEAREST),
         number("neighbors foreseen for k", "nearest.foreseen", (1.0, 1.25, 1.6), _NEAREST),
         number("points of a bucket", "binning.bucket_points", (512, 1024, 2048), ("count few", "count few small")),
@@ -170,10 +171,9 @@ def _leaves_in_words(sizes: tuple[tuple[float, int], ...]) -> str:
 
 
 def _tiles(default: Tuning, profile: DeviceProfile) -> tuple[int, ...]:
-    """How much local memory a tile may take: as much as on a device that was measured, half, or all there is."""
+    """How much local memory a tile may take: all that there is, or half of it."""
     numbers = default.fenns
-    all_of_it = max(numbers.tile_bytes, profile.usable_local_memory - numbers.bytes_beside)
-    return tuple(sorted({numbers.tile_bytes // 2, numbers.tile_bytes, all_of_it}))
+    return min(numbers.tile_bytes, profile.usable_local_memory - numbers.bytes_beside) // 2, numbers.tile_bytes
 
 
 def why_illegal(tuning: Tuning, profile: DeviceProfile) -> str:
