@@ -157,7 +157,7 @@ frnn_low.s${k}, frnn_inverse.s${k}, ${f"frnn_lowest{k}, frnn_highest{k}" if batc
 
 <%def name="is_last_row()" filter="trim">
 ## In the body of rows: whether no row follows.
-(${" & ".join([f"(frnn_at{k} == frnn_to{k})" for k in range(1, dim)] or ["1"])})
+(${" & ".join([f"(frnn_at{k} == frnn_to{k})" for k in range(1, dim)])})
 </%def>
 
 <%def name="rows(image)">
