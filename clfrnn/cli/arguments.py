@@ -1,4 +1,4 @@
-"""Arguments of the command line: kinds of values, and words that click would read in another way."""
+"""Arguments of the command line: kinds of values, words that click would read in another way, and errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-__all__ = ["Finite", "MethodName", "Numbers", "SearchCommand", "check_new", "explained", "printable"]
+__all__ = ["Failure", "Finite", "MethodName", "Numbers", "SearchCommand", "check_new", "explained", "printable"]
 
 #: Whole command lines of commands that need more than a file and a radius.
 _EXAMPLES = {
@@ -28,6 +28,14 @@ def printable(text: str, *, beside: str = "\n\t") -> str:
     return "".join(
         sign if sign.isprintable() or sign in beside else sign.encode("unicode_escape").decode("ascii") for sign in text
     )
+
+
+class Failure(click.ClickException):
+    """An error of clfrnn's, printed without a traceback; exit status 1."""
+
+    def show(self, file: Any = None) -> None:
+        """Print in the form of the other errors."""
+        click.echo(f"clfrnn: {printable(self.message)}", err=True, file=file)
 
 
 class MethodName(click.ParamType):  # type: ignore[type-arg]

@@ -1,0 +1,98 @@
+"""The matrix of ``clfrnn verify --matrix`` as a table: a line for each method, dimension and dtype."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from ...profile import DeviceProfile
+from ...runtime.session import Session
+from ...verify.kinds import KINDS
+from ...verify.matrix import PLACES, Cell, Row, rows, run_row
+from ..arguments import printable
+from ..progress import compiling
+from ..progress import progress as _progress
+
+__all__ = ["Table", "verify_all"]
+
+#: The sign of each outcome, and of a search that clfrnn does not have.
+_SIGNS = {"passed": "+", "refused": "r", "failed": "X"}
+_NONE = "."
+
+#: Characters of a reason that a terminal shows.
+_LONGEST = 240
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """The cells of all rows on one device."""
+
+    profile: DeviceProfile
+    lines: list[tuple[Row, list[Cell]]]
+
+    def count(self, outcome: str) -> int:
+        """How many cells have this outcome."""
+        return sum(cell.outcome == outcome for _, cells in self.lines for cell in cells)
+
+
+def verify_all(device: Any, say: Callable[[str], Any], *, seed: int, points: int, quick: bool) -> Table:
+    """Compare all rows on a device, print each when it is through, then the reasons of what did not pass."""
+    session = Session(device)
+    plan, lines = rows(), []
+    say(f"\n{session.profile}")
+    say("  " + _line("method", "dim", "dtype", PLACES))
+    with compiling(session):
+        for done, row in enumerate(plan):
+            with _progress("comparing") as shown:
+                shown(done, len(plan))
+                cells = run_row(session, row, seed=seed, points=points, quick=quick)
+            lines.append((row, cells))
+            say("  " + _line(row.method, str(row.dim), row.dtype, [_signs(cells, place) for place in PLACES]))
+    table = Table(session.profile, lines)
+    for text in (*_legend(table), *_reasons(table)):
+        say("  " + text)
+    return table
+
+
+def _line(method: str, dim: str, dtype: str, columns: Any) -> str:
+    """A line of the table, of less than 80 characters."""
+    return f"{method:13} {dim:>3}  {dtype:8} " + " ".join(f"{column:9}" for column in columns).rstrip()
+
+
+def _signs(cells: list[Cell], place: str) -> str:
+    """A sign for each kind of search in a place."""
+    outcomes = {cell.kind: cell.outcome for cell in cells if cell.place == place}
+    return "".join(_SIGNS[outcomes[kind]] if kind in outcomes else _NONE for kind in KINDS)
+
+
+def _legend(table: Table) -> list[str]:
+    said = ", ".join(f"{table.count(outcome):,} {outcome} ({sign})" for outcome, sign in _SIGNS.items())
+    found = [
+        f"{said}; {_NONE} is no search of clfrnn's",
+        f"the {len(KINDS)} signs of a place: {', '.join(KINDS)}",
+    ]
+    if not table.profile.subnormals:
+        found.append("the device flushes subnormals: pairs whose squared distance is subnormal may differ")
+    return found
+
+
+def _reasons(table: Table) -> list[str]:
+    """Why cells were refused or failed, each reason once."""
+    places = collections.defaultdict(list)
+    for row, cells in table.lines:
+        for cell in cells:
+            if cell.reason:
+                where = f"{row.method} {row.dim}D {row.dtype} {cell.place} {cell.kind}"
+                places[_SIGNS[cell.outcome], cell.reason].append(where)
+    return [f"{sign} {_first(where)}: {_short(reason)}" for (sign, reason), where in places.items()]
+
+
+def _first(where: list[str]) -> str:
+    return where[0] + (f" and {len(where) - 1:,} more" if len(where) > 1 else "")
+
+
+def _short(reason: str) -> str:
+    line = printable(" ".join(reason.split()))
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 2] + " …"

@@ -1,0 +1,117 @@
+"""``clfrnn verify``: the searches of this machine's devices, compared with numpy."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..arguments import Failure, check_new
+from ..progress import compiling
+from ..progress import progress as _progress
+
+__all__ = ["verify"]
+
+_NEW = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
+
+
+@click.command()
+@click.option("--device", help="A position in `clfrnn devices`, or a part of a name; every device when not given.")
+@click.option("--points", type=click.IntRange(min=10), default=600, show_default=True, help="Points of each cloud.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the clouds; fresh ones when not given.")
+@click.option(
+    "--quick/--full",
+    default=True,
+    show_default="quick",
+    help="Quick takes about a minute and draws what it compares; full takes many, and compares everything. With "
+    "--matrix, quick takes ten minutes or so.",
+)
+@click.option(
+    "--matrix",
+    is_flag=True,
+    help="Every method, dimension and dtype, in a table: passed, refused or failed, by where points lie and what is "
+    "asked for.",
+)
+@click.option("--json", "report", type=_NEW, help="Write the matrix to this file, for programs; - is standard output.")
+def verify(device: str | None, points: int, seed: int | None, quick: bool, matrix: bool, report: Path | None) -> None:
+    """The exactness contract on this machine's devices, method by method, against numpy.
+
+    Exit status 1 when a single pair differs. A search that a device refuses, since its driver would lose pairs, is
+    printed and is no difference.
+    """
+    import secrets
+
+    from ...runtime.device import find_device, list_devices
+
+    if report is not None and not matrix:
+        raise click.UsageError("--json: expected --matrix beside it, which is what it writes; add --matrix")
+    printed = report is not None and str(report) == "-"
+    if report is not None and not printed:
+        check_new("--json", report)
+    seed = secrets.randbelow(1 << 30) if seed is None else seed
+    chosen = [find_device(device)] if device is not None else list_devices() or [find_device()]
+    flags = f"{', --matrix' if matrix else ''}{', --quick' if quick else ', --full'}"
+    click.echo(f"seed {seed}, clouds of {points} points{flags}", err=printed)
+    given: dict[str, Any] = {"points": points, "seed": seed, "quick": quick}
+    if matrix:
+        failed = _matrix(chosen, report, printed=printed, **given)
+    else:
+        failed = sum(_verify_device(each, **given) for each in chosen)
+    if failed:
+        raise Failure(f"{failed} cases differ from the reference; please report them with the first line above")
+
+
+def _matrix(chosen: list[Any], report: Path | None, *, printed: bool, **given: Any) -> int:
+    """The matrix of each device as a table, and as a report where it is wanted; returns the number of failures."""
+    from .matrix import verify_all
+    from .report import report_of, text_of
+
+    say = functools.partial(click.echo, err=printed)
+    tables = [verify_all(device, say, **given) for device in chosen]
+    if report is not None:
+        text = text_of(report_of(tables, **given))
+        if printed:
+            click.echo(text, nl=False)
+        else:
+            report.write_text(text, encoding="utf-8")
+    return sum(table.count("failed") for table in tables)
+
+
+def _verify_device(device: Any, *, points: int, seed: int, quick: bool) -> int:
+    """Verify one device, print a line for each method, and return the number of cases that differ."""
+    import itertools
+
+    from ...runtime.session import Session
+    from ...verify import cases, run_case
+
+    session = Session(device)
+    click.echo(f"\n{session.profile}")
+    plan = list(cases(session.profile, seed=seed, points=points, quick=quick))
+    done = failed = 0
+    with compiling(session):
+        for method, own in itertools.groupby(plan, key=lambda case: case.method):
+            outcomes = []
+            with _progress("comparing") as shown:
+                for case in own:
+                    shown(done, len(plan))
+                    outcomes.append(run_case(session, case))
+                    done += 1
+            wrong = [outcome for outcome in outcomes if outcome.differences]
+            pairs = sum(outcome.pairs for outcome in outcomes)
+            refused = [f"{each.case}: {line}" for each in outcomes for line in each.refused]
+            verdict = "exact" if not wrong else f"{len(wrong)} DIFFER"
+            verdict += f", {len(refused)} searches refused" if refused else ""
+            click.echo(f"  {method:14} {len(outcomes):3} cases, {pairs:10,} pairs   {verdict}")
+            for outcome in wrong:
+                for difference in outcome.differences:
+                    click.echo(f"    {outcome.case}: {difference}")
+            for line in refused[:1]:
+                click.echo(f"    {line}")
+            failed += len(wrong)
+    if not session.profile.fp64:
+        click.echo("  float64 was left out: the device has no fp64")
+    if not session.profile.subnormals:
+        click.echo("  the device flushes subnormals: pairs whose squared distance is subnormal may differ")
+    return failed
