@@ -1,5 +1,9 @@
 """The few commands that people repeat: ``nox -s tests``, ``nox -s lint docs``; ``nox -l`` lists them."""
 
+import json
+import re
+import subprocess
+
 import nox
 
 nox.options.default_venv_backend = "venv"
@@ -36,3 +40,30 @@ def bench(session: nox.Session) -> None:
     """Time a few rows on the CPU; what stands behind ``--`` replaces the arguments of ``asv_benches.quick``."""
     session.install("-e", ".[pocl,bench]")
     session.run("python", "-m", "asv_benches.quick", *(session.posargs or ["--device", "pocl", "--small"]))
+
+
+@nox.session
+def sweep(session: nox.Session) -> None:
+    """Compare every search with numpy on every device here, and write ``tests/sweep/NAME.json`` and its page.
+
+    What stands behind ``--`` goes to ``clfrnn verify``: ``--points 40``. Each device has a process of its own, as a
+    driver that crashes ends its process.
+    """
+    session.install("-e", ".[pocl]")
+    listed = session.run(
+        "clfrnn", "devices", "--json", silent=True, stderr=subprocess.DEVNULL, success_codes=[0, 1], log=False
+    )
+    failed, done = [], set()
+    for device in json.loads(str(listed))["devices"]:
+        name = "-".join(re.findall("[a-z0-9]+", re.sub(r"\(.*?\)", " ", device["name"].lower())))
+        if not device["usable"] or device["alone"] or name in done:
+            continue
+        done.add(name)
+        where = ("--device", str(device["position"]), "--json", f"tests/sweep/{name}.json")
+        try:
+            session.run("clfrnn", "verify", "--matrix", *where, *session.posargs)
+        except nox.command.CommandFailed:
+            failed.append(name)
+    session.run("python", "docs/make_devices.py")
+    if failed or not done:
+        session.error(f"failed: {', '.join(failed)}" if failed else "there is no usable device; see `clfrnn devices`")

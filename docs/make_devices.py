@@ -1,7 +1,11 @@
-"""Writes devices.md: what clfrnn plans for every recorded device. ``python docs/make_devices.py``; a test compares."""
+"""Writes devices.md: what clfrnn plans for every recorded device, and what was compared on those that it ran on.
+
+``python docs/make_devices.py``; a test compares.
+"""
 
 from __future__ import annotations
 
+import collections
 import json
 import math
 import re
@@ -24,9 +28,12 @@ from clfrnn.profile import DeviceProfile
 from clfrnn.runtime.launch_limits import launch_budget
 from clfrnn.runtime.quirks import QUIRKS
 from clfrnn.survey import Survey
+from clfrnn.verify.kinds import KINDS
+from clfrnn.verify.matrix import PLACES
 
 ROOT = Path(__file__).parent.parent
 PROFILES = ROOT / "tests" / "profiles"
+SWEEPS = ROOT / "tests" / "sweep"
 PAGE = ROOT / "docs" / "devices.md"
 COMPILED = ROOT / "tests" / "offline" / "amd.json"
 
@@ -82,8 +89,8 @@ that plans for them are legal and fit their memory; their speed was not measured
 
 {invented} is invented: a device that offers little in every respect.
 
-`clfrnn devices` shows the same for the devices at hand. If yours is missing here, or planned only, what that command
-prints with `--json` is worth an issue.
+`clfrnn devices` shows the same for the devices at hand. If yours is missing here, or planned only,
+{{doc}}`add-a-device` says how to add it.
 """
 
 FACTS = """\
@@ -133,6 +140,27 @@ not say. A test compares (`tests/offline`), where the compiler is installed.
 #: Neighbors of each point where blocks of FENNS fill local memory.
 CROWD = 50
 
+SWEEP = """\
+## What was compared
+
+`clfrnn verify --matrix` compares every kind of search with numpy, to the last bit, for each method in each of its
+dimensions and dtypes: in open space, in a periodic box, in a cell that is not rectangular and in many systems at once,
+each time lists, counts, the nearest neighbors and a function of a user's own. These are the results that `nox -s sweep`
+wrote, in `tests/sweep`; {doc}`add-a-device` says how to add one.
+
+*Passed*, *refused* and *failed* are numbers of searches of a kind, each over several clouds of so many *points*;
+*pairs* is how many the reference found in them. A + behind a *commit* says that there were changes on top of it that
+had no commit yet.
+"""
+
+SHARES = """\
+Of these searches, what passed by method, by place and by kind:
+"""
+
+REFUSED = """\
+Refused searches raise an error and return nothing. The reasons:
+"""
+
 QUIRKS_HEAD = """\
 ## What drivers get wrong
 
@@ -171,6 +199,7 @@ def page() -> str:
         + _table(_plans(profiles[name]) | {"": _cell(name, sources)} for name in names),
         *_room(profiles, names, sources),
         *_offline(),
+        _swept(),
         QUIRKS_HEAD + "\n" + "\n".join(f"- **{quirk.name}**: {quirk.why} [More]({quirk.link})" for quirk in QUIRKS),
         SOURCES
         + "\n"
@@ -223,6 +252,74 @@ def _plans(profile: DeviceProfile) -> dict[str, str]:
         "sort": f"{sort.work_group_size}, {sort.work_group_size * sort.items:,}",
         "launch": f"{launch_budget(profile, tuning):.1e}".replace("e+", "e"),
     }
+
+
+def _swept() -> str:
+    """What was compared: the reports of ``clfrnn verify --matrix`` that are on file, one device after the other."""
+    reports = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(SWEEPS.glob("*.json"))]
+    found = sorted(
+        ((_driven(device["profile"]), report, device) for report in reports for device in report["devices"]),
+        key=lambda each: each[0].lower(),
+    )
+    reasons = [f"- **{name}**: {reason}" for name, _, device in found for reason in _reasons(device)]
+    return "\n\n".join(
+        [
+            SWEEP.strip(),
+            _table(_totals(report, device) | {"": f"**{name}**"} for name, report, device in found),
+            SHARES.strip(),
+            _table(_shares(device) | {"": f"**{name}**"} for name, _, device in found),
+            *([REFUSED.strip(), "\n".join(reasons)] if reasons else []),
+        ]
+    )
+
+
+def _driven(profile: dict[str, Any]) -> str:
+    """A device and its driver, by the words of the driver."""
+    called = re.sub(r"\((R|TM|C)\)", "", f"{profile['name']}, {profile['platform']} {profile['driver']}")
+    return " ".join(called.split())
+
+
+def _cells_of(device: dict[str, Any]) -> list[dict[str, Any]]:
+    """The cells of all rows, each with its method."""
+    return [{**cell, "row": row} for row in device["rows"] for cell in row["cells"]]
+
+
+def _totals(report: dict[str, Any], device: dict[str, Any]) -> dict[str, str]:
+    cells = _cells_of(device)
+    return {
+        "": "",
+        "date": report["date"],
+        "clfrnn": report["clfrnn"],
+        "commit": f"`{report['commit']}`" if report["commit"] else "none",
+        "points": f"{report['points']:,}",
+        **{name: f"{sum(cell['outcome'] == name for cell in cells):,}" for name in ("passed", "refused", "failed")},
+        "pairs": f"{sum(cell['pairs'] for cell in cells):,}",
+    }
+
+
+def _shares(device: dict[str, Any]) -> dict[str, str]:
+    """Of the cells of each method, place and kind, those that passed."""
+    cells = _cells_of(device)
+    columns = {"": ""}
+    for method in METHODS:
+        columns[f"`{method}`"] = _share(cell for cell in cells if cell["row"]["method"] == method)
+    for fact, values in (("place", PLACES), ("kind", KINDS)):
+        for value in values:
+            columns[value] = _share(cell for cell in cells if cell[fact] == value)
+    return columns
+
+
+def _share(cells: Iterable[dict[str, Any]]) -> str:
+    """ "all", or how many passed of how many."""
+    outcomes = [cell["outcome"] for cell in cells]
+    passed = outcomes.count("passed")
+    return f"all {passed}" if passed == len(outcomes) else f"{passed} of {len(outcomes)}"
+
+
+def _reasons(device: dict[str, Any]) -> list[str]:
+    """Why searches were refused, each reason with the number of searches."""
+    reasons = collections.Counter(cell["reason"] for cell in _cells_of(device) if cell["outcome"] == "refused")
+    return [f"{reason} ({many:,} searches)" for reason, many in reasons.items()]
 
 
 def _room(profiles: dict[str, DeviceProfile], names: list[str], sources: dict[str, Any]) -> list[str]:

@@ -69,7 +69,7 @@ def _counts(session: Session, case: Case, asked: Question) -> Iterator[str]:
 
 
 def _user_code(session: Session, case: Case, asked: Question) -> Iterator[str]:
-    """A user's function that mixes all that it is told of each neighbor into one number for each query."""
+    """A user's function that mixes what it is given of each neighbor into one number for each query."""
     index, asking = _index(session, case, asked)
     single = case.dtype == np.float32
     mixed = NeighborFunction(

@@ -268,6 +268,8 @@ TABLE = [
     ("verify --device abacus", 1, "device='abacus'", "Take one of these"),
     ("verify --seed x", 2, "'--seed'", "'x'", "pass a whole number of at least 0 (seed of the clouds"),
     ("verify --seed -1", 2, "'--seed'", "-1 is not in the range", "pass a whole number of at least 0"),
+    ("verify --json out.json", 2, "--json: expected --matrix beside it", "add --matrix"),
+    ("verify --matrix --json nowhere/out.json", 2, "--json: there is no folder nowhere", "make it first"),
     ("serach cloud.npy", 2, "No such command 'serach'", "Did you mean one of: 'search', 'surface'"),
     ("--nope", 2, "No such option '--nope'", "Try 'clfrnn --help' for help"),
 ]
