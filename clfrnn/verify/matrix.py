@@ -21,6 +21,9 @@ __all__ = ["DTYPES", "PLACES", "Cell", "Row", "rows", "run_row"]
 #: Where points lie: without a box, in a periodic box, in a cell that is not rectangular, in many systems at once.
 PLACES = ("open", "periodic", "cell", "systems")
 
+#: What may become of a search.
+Outcome = Literal["passed", "refused", "failed"]
+
 DTYPES = ("float32", "float64")
 
 
@@ -48,7 +51,7 @@ class Cell:
 
     place: str
     kind: str
-    outcome: Literal["passed", "refused", "failed"]
+    outcome: Outcome
     #: the pairs of the reference in the clouds that were compared
     pairs: int
     #: why it was refused or failed, else ""
@@ -72,16 +75,24 @@ def run_row(session: Session, row: Row, *, seed: int, points: int, quick: bool =
     a condition. Else every variation of the method is asked every question.
     """
     if row.dtype == "float64" and not session.profile.fp64:
-        refused: dict[str, Any] = {"outcome": "refused", "reason": "the device has no float64"}
-        return [Cell(place=place, kind=kind, pairs=0, **refused) for place in row.places for kind in KINDS]
+        return _alike(row, "refused", "the device has no float64")
     variations = ({},) if quick else METHODS[row.method].variations
-    asked = [
-        (case, question)
-        for case in (_case(row, options, seed, points) for options in variations)
-        for question in questions(session, case)
-        if question.plain or not quick
-    ]
+    try:
+        asked = [
+            (case, question)
+            for case in (_case(row, options, seed, points) for options in variations)
+            for question in questions(session, case)
+            if question.plain or not quick
+        ]
+    except Exception as error:  # noqa: BLE001 — clouds on edges are made with indices, and the other rows are compared
+        return _alike(row, "failed", f"{type(error).__name__}: {error}")
     return list(_cells(session, row, asked))
+
+
+def _alike(row: Row, outcome: Outcome, reason: str) -> list[Cell]:
+    """The cells of a row in which nothing was compared."""
+    facts: dict[str, Any] = {"outcome": outcome, "pairs": 0, "reason": reason}
+    return [Cell(place=place, kind=kind, **facts) for place in row.places for kind in KINDS]
 
 
 def _case(row: Row, options: dict[str, Any], seed: int, points: int) -> Case:
@@ -114,5 +125,5 @@ def _cell(session: Session, place: str, kind: str, asked: list[tuple[Case, Quest
     reason = next(iter([*wrong, *refused]), "")
     if refused and not wrong and clouds:
         reason = f"{len(refused)} of {len(asked)} clouds; {reason}"
-    outcome: Literal["passed", "refused", "failed"] = "failed" if wrong else "refused" if refused else "passed"
+    outcome: Outcome = "failed" if wrong else "refused" if refused else "passed"
     return Cell(place=place, kind=kind, outcome=outcome, pairs=pairs, reason=reason)

@@ -58,13 +58,9 @@ class Question:
 
     @property
     def plain(self) -> bool:
-        """Whether each point searches with the same radius and without a condition, as most searches do."""
-        return np.ndim(self.radius) == 0 and None not in self.reaches and self.where is None and not self.foreign
-
-    @property
-    def foreign(self) -> bool:
-        """Whether queries are not the points."""
-        return "queries" in self.domain
+        """Whether the points themselves search, all with the same radius, and without a condition."""
+        alike = np.ndim(self.radius) == 0 and None not in self.reaches
+        return alike and self.where is None and "queries" not in self.domain
 
     @functools.cached_property
     def expected(self) -> reference.Neighbors:

@@ -56,11 +56,11 @@ def verify(device: str | None, points: int, seed: int | None, quick: bool, matri
     click.echo(f"seed {seed}, clouds of {points} points{flags}", err=printed)
     given: dict[str, Any] = {"points": points, "seed": seed, "quick": quick}
     if matrix:
-        failed = _matrix(chosen, report, printed=printed, **given)
+        failed, what = _matrix(chosen, report, printed=printed, **given), "searches failed"
     else:
-        failed = sum(_verify_device(each, **given) for each in chosen)
+        failed, what = sum(_verify_device(each, **given) for each in chosen), "cases differ from the reference"
     if failed:
-        raise Failure(f"{failed} cases differ from the reference; please report them with the first line above")
+        raise Failure(f"{failed} {what}; please report them with the first line above")
 
 
 def _matrix(chosen: list[Any], report: Path | None, *, printed: bool, **given: Any) -> int:
