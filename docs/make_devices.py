@@ -145,8 +145,8 @@ SWEEP = """\
 
 `clfrnn verify --matrix` compares every kind of search with numpy, to the last bit, for each method in each of its
 dimensions and dtypes: in open space, in a periodic box, in a cell that is not rectangular and in many systems at once,
-each time lists, counts, the nearest neighbors and a function of a user's own. These are the results that `nox -s sweep`
-wrote, in `tests/sweep`; {doc}`add-a-device` says how to add one.
+each time lists, counts, the nearest neighbors and a function of a user's own. These are the results in `tests/sweep`,
+where `nox -s sweep` writes them; {doc}`add-a-device` says how to add one.
 
 *Passed*, *refused* and *failed* are numbers of searches of a kind, each over several clouds of so many *points*;
 *pairs* is how many the reference found in them. A + behind a *commit* says that there were changes on top of it that
@@ -158,7 +158,7 @@ Of these searches, what passed by method, by place and by kind:
 """
 
 REFUSED = """\
-Refused searches raise an error and return nothing. The reasons:
+A refused search raises an error and returns nothing. The reasons:
 """
 
 QUIRKS_HEAD = """\

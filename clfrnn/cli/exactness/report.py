@@ -36,7 +36,7 @@ def report_of(tables: list[Table], *, seed: int, points: int, quick: bool) -> di
 
 def text_of(report: dict[str, Any]) -> str:
     """The report as JSON, each row on a line of its own."""
-    return re.sub(r"\n {5,}", " ", json.dumps(report, indent=1)) + "\n"
+    return re.sub(r"\n {5,}|\n {4}(?=[\]}])", " ", json.dumps(report, indent=1)) + "\n"
 
 
 def _rows(table: Table) -> list[dict[str, Any]]:
