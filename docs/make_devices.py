@@ -148,9 +148,9 @@ dimensions and dtypes: in open space, in a periodic box, in a cell that is not r
 each time lists, counts, the nearest neighbors and a function of a user's own. These are the results in `tests/sweep`,
 where `nox -s sweep` writes them; {doc}`add-a-device` says how to add one.
 
-*Passed*, *refused* and *failed* are numbers of searches of a kind, each over several clouds of so many *points*;
-*pairs* is how many the reference found in them. A + behind a *commit* says that there were changes on top of it that
-had no commit yet.
+*Passed*, *refused* and *failed* count kinds of searches, each compared over one or several clouds. *Points* is the size
+of a cloud, and *pairs* is how many pairs the reference found in all of them. A + behind a *commit* says that there were
+changes on top of it that had no commit yet.
 """
 
 SHARES = """\
@@ -275,8 +275,8 @@ def _swept() -> str:
 
 def _driven(profile: dict[str, Any]) -> str:
     """A device and its driver, by the words of the driver."""
-    called = re.sub(r"\((R|TM|C)\)", "", f"{profile['name']}, {profile['platform']} {profile['driver']}")
-    return " ".join(called.split())
+    name, platform, driver = (re.sub(r"\((R|TM|C)\)", "", profile[fact]) for fact in ("name", "platform", "driver"))
+    return f"{name}, {driver if driver.startswith(platform) else f'{platform} {driver}'}"
 
 
 def _cells_of(device: dict[str, Any]) -> list[dict[str, Any]]:
