@@ -500,10 +500,11 @@ _REPORT = re.compile(
 )
 
 #: What drivers say whatever is set: llvmpipe once in a process, though arguments of a kernel are equal for all of its
-#: work-items; compilers behind the errors of a program, which are raised.
+#: work-items; compilers behind the errors of a program, which are raised; Warp, which stands beside, where no GPU is.
 _UNAVOIDABLE = re.compile(
     r"^MESA: warning: Treating load_kernel_arg in control flow as uniform, results may be incorrect\.\n"
-    r"|^(?:\d+ warnings? and )?\d+ errors? generated\.\n",
+    r"|^(?:\d+ warnings? and )?\d+ errors? generated\.\n"
+    r"|^Warp CUDA warning: Could not find or load the NVIDIA CUDA driver\..*\n",
     re.MULTILINE,
 )
 

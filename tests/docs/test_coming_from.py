@@ -111,9 +111,8 @@ def test_freud():
     assert np.array_equal(np.asarray(theirs["nlist"].segments)[rows], ours["found"].offsets[:-1][rows])
 
 
-def test_warp(capfd):
+def test_warp():
     theirs, ours = both("## NVIDIA Warp HashGrid", "warp")
-    capfd.readouterr()  # Warp tells of a GPU that is missing
 
     assert ours["sums"].mean() > 1
     np.testing.assert_allclose(ours["sums"], theirs["sums"], rtol=1e-3, atol=1e-4)
