@@ -12,7 +12,18 @@ import numpy.typing as npt
 
 import clfrnn
 
-__all__ = ["between", "dimension", "even_side", "positive", "real", "repeatable_options", "rounded", "rows", "whole"]
+__all__ = [
+    "between",
+    "dimension",
+    "even_side",
+    "positive",
+    "real",
+    "repeatable_options",
+    "rounded",
+    "rows",
+    "shape_of",
+    "whole",
+]
 
 #: Area and volume of a ball of radius 1.
 _BALL = {2: math.pi, 3: 4 / 3 * math.pi}
@@ -96,8 +107,10 @@ def between(  # noqa: PLR0917 - the order in which an error names them
     value: object, name: str, dtype: npt.DTypeLike, low: float, high: float, advice: str
 ) -> float:
     """Return a finite number from `low` to `high` rounded to `dtype`, or raise an error that names the argument."""
+    # The ends are rounded as well, else an end itself could be out of range.
+    least, most = (rounded(end, np.dtype(dtype)) for end in (low, high))
     number = rounded(value, np.dtype(dtype))
-    if not (low <= number <= high and math.isfinite(number)):
+    if not (least <= number <= most and math.isfinite(number)):
         expected = (
             f" from {low:g} to {high:g}" if high < math.inf else f" of at least {low:g}" if low > -math.inf else ""
         )
@@ -107,7 +120,7 @@ def between(  # noqa: PLR0917 - the order in which an error names them
 
 def dimension(value: object, meaning: str = "the number of dimensions") -> int:
     """Return 2 or 3, or raise."""
-    if isinstance(value, bool) or value not in (2, 3):
+    if isinstance(value, (bool, np.ndarray)) or value not in (2, 3):
         raise clfrnn.InvalidInputError(f"dim: expected 2 or 3, got {value!r:.60}; pass {meaning}")
     return int(value)
 
@@ -119,11 +132,19 @@ def rows(value: npt.ArrayLike, name: str, shape: tuple[int, ...], dtype: np.dtyp
     except (TypeError, ValueError):
         found = np.empty(0, dtype)
     if found.shape != shape or not np.isfinite(found).all():
-        came = f"shape {np.shape(value)}" if found.shape != shape else "NaN or inf"
+        came = shape_of(value) if found.shape != shape else "NaN or inf"
         raise clfrnn.InvalidInputError(
             f"{name}: expected finite numbers of shape {shape}, got {came}; pass one row for each particle"
         )
     return found
+
+
+def shape_of(value: npt.ArrayLike) -> str:
+    """What an error says of an array that has another shape than was expected."""
+    try:
+        return f"shape {np.shape(value)}"
+    except ValueError:  # numpy has no shape for rows of unequal lengths
+        return "rows of unequal lengths"
 
 
 def even_side(n: int, neighbors: float, radius: float, dim: int, dtype: np.dtype[Any]) -> float:

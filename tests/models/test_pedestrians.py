@@ -298,6 +298,7 @@ STANDING = {"positions": np.zeros((3, 2)), "goals": [[1, 2]]}
         ({"speed": 0}, "speed: expected a finite number above 0 in float32, got 0"),
         ({"speed_spread": -1}, "speed_spread: expected a finite number of at least 0, got -1"),
         ({"relaxation": np.nan}, "relaxation: .*got nan"),
+        ({"walls": [[[0, 0], [1]]], "goals": [[1, 1]], "positions": [[0, 0]] * 3}, "walls: .*rows of unequal lengths"),
         ({"repulsion_length": 0}, "repulsion_length: .*got 0"),
         ({"view": 400}, "view: expected a finite number from 0 to 360, got 400"),
         ({"behind": 2}, "behind: expected a finite number from 0 to 1, got 2"),
@@ -332,3 +333,7 @@ STANDING = {"positions": np.zeros((3, 2)), "goals": [[1, 2]]}
 def test_arguments_that_make_no_sense(session, given, message):
     with pytest.raises(clfrnn.InvalidInputError, match=message):
         Pedestrians(**{"n": 3, "session": session, **given})
+
+
+def test_the_least_relaxation_is_allowed(session):
+    assert np.isfinite(Pedestrians(2, relaxation=1e-6, session=session).progress())

@@ -275,6 +275,8 @@ def test_a_loop_allocates_and_compiles_nothing(counted):
     [
         ({"n": 0}, "n: expected a whole number of at least 1, got 0; pass"),
         ({"dim": 4}, "dim: expected 2 or 3, got 4; pass"),
+        ({"dim": np.array([2, 3])}, r"dim: expected 2 or 3, got array\(\[2, 3\]\); pass"),
+        ({"radius": 1e-200, "dtype": float}, "stiffness: expected a finite number of at least 0, got inf"),
         ({"radius": -1.0}, "radius: expected a finite number above 0 in float32, got -1.0; pass"),
         ({"radius": 0.5}, "radius: expected one of which 3 spheres along an edge .* got 0.5, .* take a smaller radius"),
         ({"dt": 0}, "dt: expected a finite number above 0"),
@@ -308,9 +310,35 @@ def test_places_that_make_no_sense(session):
         (([[0, np.nan]] * 3,), r"positions: .* got NaN or inf"),
         (([[0, 0]] * 3, [1, 2, 3]), r"velocities: .* got shape \(3,\)"),
         (([["a", "b"]] * 3,), r"positions: .*"),
+        (([[0, 0], [0, 0], [0]],), "positions: .* got rows of unequal lengths"),
     ):
         with pytest.raises(clfrnn.InvalidInputError, match=message):
             model.place(*given)
     with pytest.raises(clfrnn.InvalidInputError, match="radius: expected that of the collider, as there was none"):
         model.move_collider((0, 0))
     assert np.array_equal(model.positions.get(), start)
+
+
+def test_a_place_without_memory_leaves_spheres_where_they_were(session, monkeypatch):
+    model = Spheres(3, dim=2, session=session)
+    model.velocities.fill(1)
+    start = model.positions.get()
+
+    def full(*_):
+        raise clfrnn.DeviceMemoryError("none left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(model.index, "update", full)
+        with pytest.raises(clfrnn.DeviceMemoryError):
+            model.place([[0, 0]] * 3)
+    assert np.array_equal(model.positions.get(), start)
+    assert (model.velocities.get() == 1).all()
+
+
+def test_a_place_is_no_step(session):
+    model = Spheres(3, dim=2, session=session)
+    model.visit()
+    model.place([[0, 0], [0.5, 0], [0, 0.5]], [[1, 0]] * 3)
+    model.update()
+    assert model.steps_done == 0
+    assert np.array_equal(model.positions.get(), np.array([[0, 0], [0.5, 0], [0, 0.5]], np.float32))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 import clfrnn
 
-from ..arguments import positive, rows
+from ..arguments import positive, rows, shape_of
 
 __all__ = ["Scene", "begin", "towards"]
 
@@ -119,7 +119,7 @@ def _segments(value: npt.ArrayLike, name: str, count: int | None, dtype: np.dtyp
         found = np.stack([found, found], axis=1)
     if found.ndim != 3 or found.shape[1:] != (2, 2) or count not in (None, len(found)) or not np.isfinite(found).all():
         wanted = "any number of segments" if count is None else f"{count:,} segments"
-        came = "NaN or inf" if np.size(found) and not np.isfinite(found).all() else f"shape {np.shape(value)}"
+        came = "NaN or inf" if np.size(found) and not np.isfinite(found).all() else shape_of(value)
         raise clfrnn.InvalidInputError(
             f"{name}: expected {wanted}, of shape (2, 2) each, got {came}; pass the two ends of each"
         )

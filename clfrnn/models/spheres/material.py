@@ -39,7 +39,7 @@ def material(radius: float, dtype: np.dtype[Any], given: Sequence[float | None])
     InvalidInputError
         A number is out of its range, or `dt` is so long that the contact of two spheres would gain energy.
     """
-    defaults = {"dt": radius / 16, "stiffness": 5 / radius**2, "damping": 0.25 / radius, "shear": 0.1 / radius}
+    defaults = {"dt": radius / 16, "stiffness": 5 / radius / radius, "damping": 0.25 / radius, "shear": 0.1 / radius}
     value = {
         name: defaults.get(name) if number is None else number
         for name, number in zip(Material._fields, given, strict=True)

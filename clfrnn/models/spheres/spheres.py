@@ -209,6 +209,8 @@ class Spheres(Model):
         ------
         InvalidInputError
             A shape is another one, or a number is not finite.
+        DeviceMemoryError
+            There is no memory for the new cells; the spheres are then where they were.
 
         Notes
         -----
@@ -219,10 +221,10 @@ class Spheres(Model):
         velocities = np.zeros(shape) if velocities is None else velocities
         velocities = rows(velocities, "velocities", shape, self.dtype)
         with self.session.lock:
-            self._positions.set(positions)
-            self.velocities.set(velocities)
-            self.index.update(self._positions)
-            self._visited = False
+            self._moved.set(positions)
+            self._changed.set(velocities)
+            self._visited = False  # what it has computed is overwritten
+            self._move()
 
     def move_collider(self, center: Sequence[float], radius: float | None = None) -> None:
         """Move the ball that pushes spheres away; it acts from there from the next step on.
