@@ -101,6 +101,7 @@ def test_animations_that_make_no_sense(session, tmp_path, monkeypatch):
         ({"path": "a.avi"}, "path: expected a name that ends in .gif, .mp4, .png, got 'a.avi'; change its ending"),
         ({"path": tmp_path / "no" / "a.gif"}, "path: there is no folder .*no; make it first"),
         ({"path": "a.gif", "fps": 0}, "fps: expected a finite number above 0"),
+        ({"path": tmp_path / "a.gif", "fps": 1e-4}, "fps: expected at least 0.0015 for a .gif, got 0.0001; pass more"),
         ({"path": "a.gif", "size": 8}, "size: expected a whole number of at least 16, got 8"),
         ({"path": "a.gif", "every": 0}, "every: expected a whole number of at least 1"),
         ({"path": "a.gif", "steps": -2}, "steps: expected a whole number of at least 0"),

@@ -28,6 +28,9 @@ _SIZES = {".gif": 480, ".mp4": 720, ".png": 960}
 #: Colors of each frame of a GIF: more make the file larger than the picture better.
 _PALETTE = 64
 
+#: The longest that a GIF can show a frame, in hundredths of a second.
+_LONGEST = 65_535
+
 
 def animate(
     model: Model,
@@ -79,13 +82,17 @@ def _gif(path: Path, fps: float) -> Iterator[Add]:
     """A function that adds a frame to a GIF, which is written when all are there."""
     images = _images()
     found: list[Any] = []
+    hundredths = max(2, round(min(100 / fps, 1e6)))  # the format's unit
+    if hundredths > _LONGEST:
+        raise clfrnn.InvalidInputError(
+            f"fps: expected at least {100 / _LONGEST:.2g} for a .gif, got {fps:g}; pass more, or write an .mp4"
+        )
 
     def add(easel: Canvas, frame: Frame) -> None:
         easel.draw(frame)
         found.append(images.fromarray(easel.pixels()).quantize(_PALETTE, dither=images.Dither.NONE))
 
     yield add
-    hundredths = max(2, round(100 / fps))  # the format's unit
     found[0].save(path, save_all=True, append_images=found[1:], duration=10 * hundredths, loop=0, optimize=True)
 
 
