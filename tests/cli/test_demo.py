@@ -61,6 +61,15 @@ def test_a_window_shows_frames_until_it_is_closed(session, monkeypatch):
     assert "2 steps in " in output
 
 
+def test_a_display_that_does_not_open(session, monkeypatch):
+    pytest.importorskip("pyvista", reason="pictures of 3D need the extra `plot3d`")
+    monkeypatch.setenv("DISPLAY", ":77")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    status, output = run("demo", "spheres", "-n", 20, "--steps", 5, "--device", position(session))
+    assert status == 1
+    assert "a window needs a display that opens, and ':77', which the environment names, does not; unset" in output
+
+
 @pytest.mark.parametrize("name", DEMOS)
 def test_the_demos_are_models(session, name):
     model = DEMOS[name].make(40, session=session, seed=2)

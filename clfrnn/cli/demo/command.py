@@ -66,6 +66,7 @@ def demo(
     if output is not None:
         check_new("--animate", output)
     with opened(device) as session:
+        DEMOS[name].make(n, method=method, seed=seed, session=session).step()  # compiled now, in no one's time
         model = DEMOS[name].make(n, method=method, seed=seed, session=session)
         click.echo(f"model    {type(model).__name__}, {model.n:,} particles in {model.dim}D, {model.dtype}")
         click.echo(f"method   {model.index.method}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -214,10 +215,17 @@ class Solid:
 
     def show(self) -> bool:
         """See :class:`Canvas`."""
-        if not self._open:
-            self._open = True
-            self.plotter.show(interactive_update=True, auto_close=False)
-        self.plotter.update()
+        try:
+            if not self._open:
+                self._open = True
+                self.plotter.show(interactive_update=True, auto_close=False)
+            self.plotter.update()
+        except RuntimeError as error:  # pyvista draws without a window where the display does not open
+            shown = os.environ.get("WAYLAND_DISPLAY") or os.environ.get("DISPLAY")
+            raise clfrnn.ClfrnnError(
+                f"a window needs a display that opens, and {shown!r}, which the environment names, does not; unset "
+                "DISPLAY and WAYLAND_DISPLAY to run without a window, or draw to a file"
+            ) from error
         return not self.plotter.iren.interactor.GetDone()
 
     def close(self) -> None:
