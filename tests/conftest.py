@@ -44,7 +44,7 @@ PROFILES = Path(__file__).parent / "profiles"
 POINTS = int(os.environ.get("CLFRNN_TEST_POINTS", "1200"))
 
 #: One case of this number is run of a large product.
-SHARE = int(os.environ.get("CLFRNN_TEST_SHARE", "24"))
+SHARE = int(os.environ.get("CLFRNN_TEST_SHARE", "40"))
 
 #: PoCL compiles in less than half the time what it does not optimize, and in a tenth what is made for GPUs.
 POCL, POCL_FLAGS, NO_OPTIMIZING = "Portable Computing Language", "POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable"

@@ -216,15 +216,16 @@ def test_verify_prints_a_method_when_it_is_through(monkeypatch):
     assert lines[:4] == ["brute_force"] * 2 + [" brute_force 2 cases, 2 pairs exact", "uniform_grid"]
 
 
-@pytest.mark.core
 @pytest.mark.usefixtures("few_cases")
-def test_verify_finds_this_device_exact(place):
+def test_verify_finds_this_device_exact(place, monkeypatch):
+    few, every = {"brute_force", "strips"}, verify.cases  # other methods compile for long
+    monkeypatch.setattr(verify, "cases", lambda *a, **k: [each for each in every(*a, **k) if each.method in few])
+
     status, printed = run("verify", "--device", place, "--points", 60, "--seed", 1)
 
     assert status == 0, printed
-    assert "DIFFER" not in printed
-    for method in ("brute_force", "uniform_grid", "strips"):
-        assert f"{method} " in printed
+    verdicts = {line.split()[0]: line.split()[-1] for line in printed.splitlines() if " cases, " in line}
+    assert verdicts == dict.fromkeys(few, "exact")
 
 
 @pytest.mark.usefixtures("few_cases")
