@@ -3,8 +3,8 @@
 ``CLFRNN_TEST_DEVICES`` selects ('pocl;intel:0', the grammar of PYOPENCL_TEST, which is honoured too),
 ``CLFRNN_TEST_SKIP`` leaves out devices whose 'platform|device|version' contains one of its ;-separated parts,
 ``CLFRNN_TEST_POINTS`` sets the size of random clouds. ``CLFRNN_TEST_SHARE`` runs one case of that number of the large
-products, 24 where it is not set, and other cases on other devices; 1 runs all. Under Oclgrind a test fails when a
-report was printed.
+products, 40 where it is not set, and other cases on other devices; 1 runs all. A test fails by a word on standard
+error that it has not read itself, as Oclgrind's reports are.
 """
 
 import contextlib
