@@ -523,6 +523,13 @@ def pytest_runtest_makereport(item):
             report.longrepr = f"{says}:\n{written[found.start() if found else 0 :][:1200]}"
 
 
+def needs_pyvista(session):
+    """Skip what draws in 3D where pyvista is not installed, and on Oclgrind, which crashes beside Mesa's compiler."""
+    pytest.importorskip("pyvista", reason="pictures of 3D need the extra `plot3d`")
+    if session.profile.kind == "other":
+        pytest.skip("Oclgrind's compiler and that of the OpenGL driver are of different versions, in one process")
+
+
 @pytest.fixture
 def place(session):
     """What --device takes for it."""

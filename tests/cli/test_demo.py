@@ -1,7 +1,7 @@
 """``clfrnn demo``: models that one can run and watch."""
 
 import pytest
-from conftest import position
+from conftest import needs_pyvista, position
 from test_cli import run
 
 import clfrnn.models
@@ -62,7 +62,7 @@ def test_a_window_shows_frames_until_it_is_closed(session, monkeypatch):
 
 
 def test_a_display_that_does_not_open(session, monkeypatch):
-    pytest.importorskip("pyvista", reason="pictures of 3D need the extra `plot3d`")
+    needs_pyvista(session)
     monkeypatch.setenv("DISPLAY", ":77")
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     status, output = run("demo", "spheres", "-n", 20, "--steps", 5, "--device", position(session))
