@@ -62,7 +62,7 @@ def test_a_window_shows_frames_until_it_is_closed(session, monkeypatch):
 
 
 def test_a_display_that_does_not_open(session, monkeypatch):
-    needs_pyvista(session)
+    needs_pyvista()
     monkeypatch.setenv("DISPLAY", ":77")
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     status, output = run("demo", "spheres", "-n", 20, "--steps", 5, "--device", position(session))

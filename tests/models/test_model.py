@@ -59,7 +59,7 @@ def test_runs_that_make_no_sense(session, given, message):
 def test_animations(session, dim, ending, tmp_path):
     images = pytest.importorskip("PIL.Image", reason="pictures need the extra `plot`")
     if dim == 3:
-        needs_pyvista(session)
+        needs_pyvista()
     if ending == "mp4":
         pytest.importorskip("imageio_ffmpeg", reason="videos need the extra `plot3d`")
     corner = (-0.5,) * (dim - 1) + (0.5,)
