@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import needs_pyvista
 from pages import DOCS, ROOT, blocks, run, shown
 
 import clfrnn
@@ -65,6 +66,8 @@ def name_of(path):
 def need(path):
     for library in NEEDED.get(name_of(path), ()):
         pytest.importorskip(library, reason="an extra is not installed")
+        if library == "pyvista":
+            needs_pyvista()
 
 
 @pytest.mark.parametrize("path", examples_by_themselves(), ids=lambda path: path.name)
