@@ -328,7 +328,7 @@ def _room(profiles: dict[str, DeviceProfile], names: list[str], sources: dict[st
     for name in (name for name in names if profiles[name].kind == "gpu"):
         profile, tuning = profiles[name], default_tuning(profiles[name])
         walk = plan_tree_walk(profile, tuning, dim=DIM, real="float", periodic="", leaf_size=8)
-        # no tile holds what so many neighbors make of a block
+        # no tile holds a block of that many neighbors
         large = METHODS["fenns"].plan(_problem(neighbors=5000), profile, tuning).config
         cells = METHODS["fenns"].plan(_problem(neighbors=CROWD), profile, tuning).grid.shape
         rows.append(

@@ -16,6 +16,7 @@ from pathlib import Path
 __all__ = [
     "settings_folder",
     "temporary_folder",
+    "user_folder",
     "warn_of_cache",
     "why_not_all_written",
     "why_unwritable",
@@ -23,17 +24,25 @@ __all__ = [
 ]
 
 
-def settings_folder() -> Path | None:
-    """The folder of the user's settings: in ``XDG_CONFIG_HOME``, or in the usual place; None without a home folder."""
+def user_folder(variable: str, *, windows: str, mac: str, elsewhere: str) -> Path | None:
+    """The folder ``clfrnn`` where `variable` says, or in the usual place of a system; None without a home folder.
+
+    `windows` is a variable, too; the others are paths in the home folder.
+    """
     try:
-        base = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+        base = Path(os.environ.get(variable, ""))
         if base.is_absolute():
             return base / "clfrnn"
         if sys.platform == "win32":
-            return Path(os.environ["APPDATA"]) / "clfrnn"
-        return Path.home() / ("Library/Application Support" if sys.platform == "darwin" else ".config") / "clfrnn"
-    except (KeyError, RuntimeError):  # there is no home folder
+            return Path(os.environ[windows]) / "clfrnn"
+        return Path.home() / (mac if sys.platform == "darwin" else elsewhere) / "clfrnn"
+    except (KeyError, RuntimeError):
         return None
+
+
+def settings_folder() -> Path | None:
+    """The folder of the user's settings: in ``XDG_CONFIG_HOME``, or in the usual place; None without a home folder."""
+    return user_folder("XDG_CONFIG_HOME", windows="APPDATA", mac="Library/Application Support", elsewhere=".config")
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from .folders import write_whole
+from .folders import user_folder, write_whole
 
 __all__ = ["cache_folder", "cached_text", "digest"]
 
@@ -19,15 +17,7 @@ _ENCODING = "utf-8", "surrogatepass"
 
 def cache_folder() -> Path | None:
     """The folder of cached texts: ``clfrnn`` in ``XDG_CACHE_HOME``, or in the usual place, or None without one."""
-    try:
-        base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-        if base.is_absolute():
-            return base / "clfrnn"
-        if sys.platform == "win32":
-            return Path(os.environ["LOCALAPPDATA"]) / "clfrnn"
-        return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "clfrnn"
-    except (KeyError, RuntimeError):  # there is no home folder
-        return None
+    return user_folder("XDG_CACHE_HOME", windows="LOCALAPPDATA", mac="Library/Caches", elsewhere=".cache")
 
 
 def digest(*parts: bytes) -> str:

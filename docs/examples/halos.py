@@ -33,7 +33,7 @@ def corners(places):
 
 
 def deviation(members):
-    """The deviation of the first density in balls with so many particles, grown in line with the scale."""
+    """The deviation of the first density in balls with that number of particles, grown in line with the scale."""
     x = length * (3 * members / (4 * np.pi * n)) ** (1 / 3)
     return field(first * 3 * (np.sin(x) - x * np.cos(x)) / x**3).std()
 

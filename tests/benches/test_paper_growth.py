@@ -5,6 +5,8 @@ import importlib
 import numpy as np
 import pytest
 
+import clfrnn
+
 pytest.importorskip("asv_benches.papers.coherent_aabb", reason="benchmarks come with a checkout")
 growth, paper, steps = (
     importlib.import_module(f"asv_benches.papers.{name}")
@@ -32,8 +34,8 @@ def test_boxes_grow_and_an_order_is_made_anew(session, monkeypatch):
     (section,) = growth.sections(results)
     assert [row[0] for row in section.tables[0].rows] == ["3", "6"]
     assert not any(paper.NOTHING in row for row in section.tables[0].rows)
-    monkeypatch.setattr(growth, "cube", lambda n: np.zeros((n, 3), np.float32))
-    monkeypatch.setattr(growth, "displacements", lambda points, *_: [points] * 6)
-    monkeypatch.setattr(growth.np, "array_equal", lambda *_: False)
+    points = growth.cube(60)
+    index = clfrnn.build_index(points, 0.3, method="aabb_tree", session=session)
+    growth._compare(session, index, points, 0.3)
     with pytest.raises(steps.DisagreementError, match="other counts than those of strips"):
-        growth.measure(session, case)
+        growth._compare(session, index, points, 0.35)

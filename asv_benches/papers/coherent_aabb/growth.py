@@ -93,7 +93,7 @@ EXPERIMENTS = {"growth": _growth}
 
 
 def volumes(points: np.ndarray[Any, Any], order: np.ndarray[Any, Any], radius: float) -> np.ndarray[Any, Any]:
-    """The volumes of the boxes around the points of full leaves, each so many points that follow in `order`."""
+    """The volumes of the boxes around the points of full leaves, which hold consecutive points of `order`."""
     full = len(order) // LEAF
     leaves = points[order[: full * LEAF]].astype(np.float64).reshape(full, LEAF, points.shape[1])
     volume: np.ndarray[Any, Any] = np.maximum(np.ptp(leaves, axis=1), LEAST_SIDE * radius).prod(axis=1)
