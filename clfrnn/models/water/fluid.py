@@ -167,7 +167,10 @@ class Fluid(Model):
 
     @property
     def velocities(self) -> cla.Array:
-        """(n, dim) device array: the current velocities, in metres per second. What is written into it takes effect."""
+        """(n, dim) device array: the current velocities, in metres per second. What is written into it takes effect.
+
+        The length of the next step is still chosen by the velocities before.
+        """
         return self._now.velocities
 
     @property
