@@ -321,7 +321,7 @@ def test_the_wheel_reads_two_folders(package, standard):
         ("libgpu.so.1", "library", ["libgpu.so.1"]),
         ("{standard}", "folder", ["libgpu.so.1", "", "libpocl-1.so"]),
         ("{standard}:{standard}", "missing", []),
-        ("/nonexistent", "missing", []),
+        ("{standard}/absent", "missing", []),
     ],
 )
 def test_vendors_as_ocl_icd_takes_them(package, standard, value, state, libraries):
@@ -335,12 +335,10 @@ def test_vendors_as_ocl_icd_takes_them(package, standard, value, state, librarie
 
 
 def test_the_vendor_path_goes_second(package, standard, tmp_path):
-    loader = places.find_loader("", str(package), {})
+    loader, absent = places.find_loader("", str(package), {}), str(tmp_path / "absent")
 
-    alone = places.folders(loader, {"OPENCL_VENDOR_PATH": str(standard)}, standard="/nonexistent")
-    both = places.folders(
-        loader, {"OPENCL_VENDOR_PATH": "/nonexistent", "OCL_ICD_VENDORS": str(standard)}, standard="/nonexistent"
-    )
+    alone = places.folders(loader, {"OPENCL_VENDOR_PATH": str(standard)}, standard=absent)
+    both = places.folders(loader, {"OPENCL_VENDOR_PATH": absent, "OCL_ICD_VENDORS": str(standard)}, standard=absent)
 
     assert [place.named_by for place in alone] == ["OPENCL_VENDOR_PATH", "wheel"]
     assert [place.named_by for place in both] == ["OCL_ICD_VENDORS", "wheel"]
