@@ -1,55 +1,21 @@
-"""Results in files: whole ones or none, also where writing is interrupted or the disk is full."""
+"""Archives of results, with a progress bar."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError
+from ..host.files import replacing
 from .progress import progress
 
-__all__ = ["replacing", "write_arrays"]
+__all__ = ["write_arrays"]
 
 #: Bytes that are written at once, between two steps of the progress bar.
 _CHUNK = 1 << 24
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A name to write to, beside `path`, which takes its place when the body has ended without an error.
-
-    Parameters
-    ----------
-    path : the file; one that is there stays as it is until then
-
-    Raises
-    ------
-    InvalidInputError
-        The system refuses to write there.
-    """
-    whole = Path(os.path.realpath(path))  # a link stays a link
-    part = whole.with_name(f".clfrnn-{os.getpid()}.part{whole.suffix}")
-    try:
-        yield part
-        part.replace(whole)
-    except (OSError, ValueError) as error:
-        if isinstance(error.__context__, KeyboardInterrupt):  # an archive that is not whole refuses to be closed
-            raise error.__context__ from None
-        if not isinstance(error, OSError):
-            raise
-        raise InvalidInputError(
-            f"{path}: it could not be written ({error.strerror or error}); free space there, or name a file in another "
-            "folder"
-        ) from error
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:

@@ -245,7 +245,7 @@ def _write(path: Path, arrays: dict[str, Any]) -> None:
 
 
 def _draw(points: Any, counts: Any, path: Path, radius: float) -> None:
-    from .output import replacing
+    from ..host.files import replacing
     from .pictures import draw_counts
 
     with replacing(path) as part:

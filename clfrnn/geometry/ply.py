@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..host.files import replacing
 from .libraries import library
 
 __all__ = ["write_ply"]
@@ -17,13 +18,15 @@ def write_ply(path: str | PathLike[str], points: Any, *, faces: Any = None, **ot
 
     Parameters
     ----------
-    path : where to write; a file of that name is replaced
+    path : where to write; a file of that name is replaced when the new one is whole
     points : (n, 3); other dtypes than float32 and float16 are written as float64
     faces : (f, 3) integers, the points of each triangle; None for a file without triangles
     others : (n,) further properties of the vertices, by name, in the same precision
 
     Raises
     ------
+    InvalidInputError
+        The system refuses to write there.
     ClfrnnError
         plyfile is not installed; the extras ``files`` and ``geometry`` have it.
     """
@@ -38,4 +41,5 @@ def write_ply(path: str | PathLike[str], points: Any, *, faces: Any = None, **ot
         triangles = np.empty(len(faces), [("vertex_indices", "<i4", (3,))])
         triangles["vertex_indices"] = faces
         elements.append(plyfile.PlyElement.describe(triangles, "face"))
-    plyfile.PlyData(elements, byte_order="<").write(str(path))
+    with replacing(path) as part:
+        plyfile.PlyData(elements, byte_order="<").write(str(part))

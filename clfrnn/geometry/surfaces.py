@@ -10,6 +10,7 @@ import numpy as np
 
 from ..api import check_keywords
 from ..errors import InvalidInputError
+from ..host.files import replacing
 from ..inputs.argument_types import MethodName, MethodOptions
 from ..runtime.session import Session
 from .arguments import finite, positive
@@ -39,12 +40,12 @@ class Surface(NamedTuple):
 
         Parameters
         ----------
-        path : where to write; a file of that name is replaced
+        path : where to write; a file of that name is replaced when the new one is whole, and stays where writing fails
 
         Raises
         ------
         InvalidInputError
-            The name has another ending, or the surface is a curve in 2D.
+            The name has another ending, the surface is a curve in 2D, or the system refuses to write there.
         ClfrnnError
             plyfile is not installed, or trimesh for the other formats; the extra ``geometry`` has both.
 
@@ -67,7 +68,8 @@ class Surface(NamedTuple):
             write_ply(path, self.vertices, faces=self.faces)
             return
         trimesh = library("trimesh", "trimesh", "Surface.save")
-        trimesh.Trimesh(self.vertices, self.faces, process=False).export(str(path), file_type=ending[1:])
+        with replacing(path) as part:
+            trimesh.Trimesh(self.vertices, self.faces, process=False).export(str(part), file_type=ending[1:])
 
 
 def isosurface(field: Field, level: float = 0.0) -> Surface:

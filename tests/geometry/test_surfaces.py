@@ -1,6 +1,7 @@
 """Surfaces of spheres and planes, right to a voxel."""
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -88,6 +89,26 @@ def test_ply_files_have_all_digits(tmp_path, dtype):
     assert found.dtype == dtype
     assert np.array_equal(found, corners)
     assert np.array_equal(np.stack(read["face"]["vertex_indices"]), [[0, 1, 2]])
+
+
+@pytest.mark.parametrize(("ending", "writer"), [("ply", "plyfile.PlyData.write"), ("stl", "trimesh.Trimesh.export")])
+def test_a_file_stays_where_writing_the_next_is_interrupted(ending, writer, tmp_path, monkeypatch):
+    pytest.importorskip(writer.split(".")[0], reason=ABSENT)
+    triangle = Surface(np.eye(3), np.int32([[0, 1, 2]]))
+    triangle.save(tmp_path / f"one.{ending}")
+    before = (tmp_path / f"one.{ending}").read_bytes()
+
+    def interrupted(_, path, **__):
+        Path(path).write_bytes(before[:9])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(writer, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        triangle.save(tmp_path / f"one.{ending}")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [(f"one.{ending}", before)]
+    monkeypatch.undo()
+    with pytest.raises(clfrnn.InvalidInputError, match="it could not be written .No such file or directory"):
+        triangle.save(tmp_path / "nowhere" / f"one.{ending}")
 
 
 def test_bad_arguments():

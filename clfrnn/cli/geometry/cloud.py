@@ -103,10 +103,8 @@ def write_vertices(path: Path, points: Any, *, faces: Any = None, **others: Any)
     path, points, faces, others : as for :func:`clfrnn.geometry.ply.write_ply`
     """
     from ...geometry.ply import write_ply
-    from ..output import replacing
 
-    with replacing(path) as part:
-        write_ply(part, points, faces=faces, **others)
+    write_ply(path, points, faces=faces, **others)
     also = "" if faces is None else f", {len(faces):,} faces"
     names = ", ".join(("x", "y", "z", *others))
     click.echo(f"written  {printable(str(path))}: {len(points):,} vertices with {names}{also}")

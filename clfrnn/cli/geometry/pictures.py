@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from ...host.files import replacing
 from ..arguments import printable
-from ..output import replacing
 from ..pictures import add_cloud, chosen, new_figure
 
 if TYPE_CHECKING:

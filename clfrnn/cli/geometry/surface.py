@@ -96,13 +96,10 @@ def _write(output: Path, found: Surface, spacing: float) -> None:
     """Write the triangles, a .ply file with all digits of the vertices."""
     import numpy as np
 
-    from ..output import replacing
-
     if output.suffix.lower() == ".ply":
         write_vertices(output, found.vertices, faces=found.faces)
         return
-    with replacing(output) as part:
-        found.save(part)
+    found.save(output)
     click.echo(f"written  {printable(str(output))}: {len(found.faces):,} triangles")
     rounded = np.abs(found.vertices.astype(np.float32) - found.vertices).max()
     if output.suffix.lower() == ".stl" and rounded > _ROUNDED * spacing:
