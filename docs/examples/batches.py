@@ -23,6 +23,6 @@ for system, panel in enumerate(panels):
         ends = np.transpose([points[i[k]], points[i[k]] + found.vectors[k]])
         panel.plot(*ends, color="tab:orange" if across else "silver", linewidth=1, zorder=1)
     panel.scatter(*points[own].T, s=14, color="black", zorder=2)
-    panel.set(aspect="equal", xlim=(-0.8, 3.8), ylim=(-0.8, 3.0), title=f"system {system}")
+    panel.set(aspect="equal", xlim=(-0.8, 3.8), ylim=(-0.8, 3.0), title=f"system {system}", xlabel="x", ylabel="y")
 
 figure.savefig("batches.png")

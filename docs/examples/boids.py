@@ -11,10 +11,10 @@ for panel in figure.subplots(1, 2):
     angle = np.arctan2(flying[:, 1], flying[:, 0])
     panel.quiver(across, up, *flying.T, angle, cmap="hsv", clim=(-np.pi, np.pi), pivot="mid", scale=35, width=0.004)
     panel.set_title(f"after {flock.steps_done} steps: order {flock.order():.2f}", loc="left")
-    panel.set(aspect="equal", xlim=(0, flock.side), ylim=(0, flock.side))
+    panel.set(aspect="equal", xlim=(0, flock.side), ylim=(0, flock.side), xlabel="x, in radii", ylabel="y, in radii")
     panel.tick_params(labelsize=8)
     print(f"after {flock.steps_done} steps, the order of the flock is {flock.order():.2f}")
     flock.step(600)
 
-figure.supxlabel("lengths in radii; colors are directions", fontsize=9)
+figure.supxlabel("colors are directions", fontsize=9)
 figure.savefig("boids.png", bbox_inches="tight")

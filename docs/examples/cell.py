@@ -24,6 +24,6 @@ panel.plot(*(points[here][:, None] + radius * np.array([np.cos(angle), np.sin(an
 for vector in found.vectors[row]:
     panel.plot(*np.transpose([points[here], points[here] + vector]), color="tab:red", linewidth=1)
 
-panel.set(aspect="equal", xlim=(-3, 7), ylim=(-2, 4))
+panel.set(aspect="equal", xlim=(-3, 7), ylim=(-2, 4), xlabel="x", ylabel="y")
 panel.set_title("the cell, its images, and the neighbors of one point", loc="left")
 figure.savefig("cell.png")

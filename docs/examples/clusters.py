@@ -24,7 +24,7 @@ for panel, found, title in zip(figure.subplots(1, 2), (dense, friends), titles, 
     panel.scatter(*points[inside].T, s=4, c=found.labels[inside] % 10, cmap="tab10", vmin=0, vmax=9, linewidths=0)
     panel.scatter(*points[border].T, s=9, facecolors="none", edgecolors="black", linewidths=0.4)
     panel.set_title(title, loc="left", fontsize=10)
-    panel.set(aspect="equal", xlim=(-2.2, 2.3), ylim=(-1.5, 1.5))
+    panel.set(aspect="equal", xlim=(-2.2, 2.3), ylim=(-1.5, 1.5), xlabel="x", ylabel="y")
     panel.tick_params(labelsize=8)
 
 figure.savefig("clusters.png", bbox_inches="tight")

@@ -20,15 +20,15 @@ for panel, end in zip(panels.flat[:3], (1.2, 2.4, 3.9), strict=True):
     speed = np.linalg.norm(water.velocities.get(), axis=1)
     dots = panel.scatter(*water.positions.get().T, s=8, c=speed, cmap="viridis", vmin=0, vmax=8, linewidths=0)
     panel.set_title(f"T = {end}: {water.steps_done:,} steps", loc="left", fontsize=10)
-    panel.set(aspect="equal", xlim=(0, 4.5), ylim=(0, 2.5))
+    panel.set(aspect="equal", xlim=(0, 4.5), ylim=(0, 2.5), xlabel="x, m", ylabel="y, m")
     panel.tick_params(labelsize=8)
     print(f"T = {end}: the front is at {water.front():.2f}, and {water.energy() / start:.0%} of the energy is left")
 
-figure.colorbar(dots, ax=panels[0, 1], label="speed (m/s)")
+figure.colorbar(dots, ax=panels[:, 0], location="left", label="speed, m/s")
 chart = panels[1, 1]
 chart.plot(*np.transpose(found), color="#0072B2", label="Fluid, 1,000 particles")
 chart.plot(times, fronts, "o", color="#D55E00", markersize=4, label="Martin and Moyce (1952)")
 chart.plot(np.array(times) - 0.24, fronts, "o", color="#D55E00", markersize=4, fillstyle="none", label="0.24 earlier")
-chart.set(xlim=(0, 3.5), ylim=(1, 4.6), xlabel="T", ylabel="front, in widths")
+chart.set(xlim=(0, 3.5), ylim=(1, 4.6), xlabel="T: time, in √(width / 2 gravity)", ylabel="front, in widths")
 chart.legend(fontsize=8)
 figure.savefig("fluid.png", bbox_inches="tight")

@@ -42,7 +42,7 @@ noise = np.fft.rfftn(np.random.default_rng(7).normal(size=(mesh,) * 3))
 first = np.where((length > 1) & (length < np.pi * side), noise * length**-0.75, 0)
 first *= 1.7 / deviation(100)
 grid = np.stack(np.meshgrid(*[np.arange(side)] * 3, indexing="ij"), axis=-1) / side
-push = pull(first).reshape(mesh, mesh, mesh, 3)[::2, ::2, ::2]
+push = pull(first).reshape(mesh, mesh, mesh, 3)[(slice(None, None, mesh // side),) * 3]
 places, speed = (grid + steps[0] * push).reshape(-1, 3), (steps[0] ** 1.5 * push).reshape(-1, 3)
 for start, end in itertools.pairwise(steps):
     middle = (start + end) / 2
@@ -58,10 +58,11 @@ print(halos, f"with {halos.sizes.sum() / n:.0%} of them; the largest have", np.s
 members = np.geomspace(20, 2_500, 10)
 deviations = np.array([deviation(each) for each in members])
 slope = -np.gradient(np.log(deviations), np.log(members))
-height = 1.686 / deviations
+height, width = 1.686 / deviations, np.diff(np.log(members))
 expected = np.sqrt(2 / np.pi) * n / members * slope * height * np.exp(-(height**2) / 2)  # Press and Schechter
-counts, bins = np.histogram(halos.sizes, members)
-width = np.diff(np.log(bins))
+counts, _ = np.histogram(halos.sizes, members)
+share = counts.sum() / np.sum((expected[1:] + expected[:-1]) / 2 * width)
+print(f"{counts.sum()} of them have 20 to 2,500 particles, {share:.0%} of the number by the formula")
 
 figure = Figure(figsize=(10, 4.6), dpi=90, layout="constrained")
 slab, masses = figure.subplots(1, 2)
@@ -70,10 +71,10 @@ slab.scatter(*places[near & ~inside, :2].T, s=1, color="silver", linewidths=0)
 colors = {"c": halos.labels[near & inside] % 10, "cmap": "tab10", "vmin": 0, "vmax": 9}
 slab.scatter(*places[near & inside, :2].T, s=2, linewidths=0, **colors)
 slab.set_title("a quarter of the box, with halos in colors", loc="left", fontsize=10)
-slab.set(aspect="equal", xlim=(0, 1), ylim=(0, 1))
-masses.errorbar(np.sqrt(bins[1:] * bins[:-1]), counts / width, np.sqrt(counts) / width, fmt="o", label="found")
+slab.set(aspect="equal", xlim=(0, 1), ylim=(0, 1), xlabel="x, in sides of the box", ylabel="y, in sides of the box")
+masses.errorbar(np.sqrt(members[1:] * members[:-1]), counts / width, np.sqrt(counts) / width, fmt="o", label="found")
 masses.loglog(members, expected, label="Press and Schechter (1974)")
-masses.set_title("halos in a factor e of mass", loc="left", fontsize=10)
-masses.set_xlabel("particles of a halo")
+masses.set_title("numbers of halos by mass", loc="left", fontsize=10)
+masses.set(xlabel="particles of a halo", ylabel="halos in a factor e of mass")
 masses.legend(frameon=False)
 figure.savefig("halos.png", bbox_inches="tight")

@@ -24,7 +24,7 @@ def draw(panel, frame, shown, axes, title):
     )
     panel.add_collection(circles)
     panel.set_title(title, loc="left", fontsize=10)
-    panel.set(aspect="equal", xlim=(-1, skin.side + 1))
+    panel.set(aspect="equal", xlim=(-1, skin.side + 1), xlabel="x, in diameters of a cell", ylabel="xyz"[axes[1]])
 
 
 skin = Keratinocytes(40, seed=1, repeatable=True)
@@ -39,7 +39,7 @@ figure = Figure(figsize=(12, 4), dpi=100, layout="constrained")
 panels = figure.subplot_mosaic([["growth", "below", "young"], ["growth", "below", "old"]], width_ratios=(1, 1.1, 1.5))
 panels["growth"].stackplot(list(counts), np.array(list(counts.values())).T, colors=COLORS, labels=list(KINDS))
 panels["growth"].set_title("numbers of cells by kind", loc="left", fontsize=10)
-panels["growth"].set(xlabel="steps", xlim=(0, END), ylim=(0, 1.35 * skin.n))
+panels["growth"].set(xlabel="steps", ylabel="cells", xlim=(0, END), ylim=(0, 1.35 * skin.n))
 panels["growth"].legend(loc="upper left", frameon=False, fontsize=9)
 
 basement = np.flatnonzero(frames[HALF].positions[:, 2] < skin.rules.basement)
@@ -47,7 +47,7 @@ draw(panels["below"], frames[HALF], basement, (0, 1), f"the basement after {HALF
 panels["below"].set(ylim=(-1, skin.side + 1))
 for name, step in (("young", HALF), ("old", END)):
     slab = np.flatnonzero(abs(frames[step].positions[:, 1] - skin.side / 2) < 1)
-    draw(panels[name], frames[step], slab, (0, 2), f"a section after {step} steps, in diameters of a cell")
+    draw(panels[name], frames[step], slab, (0, 2), f"a section after {step} steps")
     panels[name].set(ylim=(-1, 5))
 
 figure.savefig("keratinocytes.png", bbox_inches="tight")

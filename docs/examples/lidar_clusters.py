@@ -24,6 +24,6 @@ panel.scatter(*points[height <= 8, :2].T, s=0.5, color="silver", linewidths=0)
 inside = found.labels >= 0
 panel.scatter(*high[~inside, :2].T, s=1, color="gray", linewidths=0)
 panel.scatter(*high[inside, :2].T, s=2, c=found.labels[inside] % 20, cmap="tab20", vmin=0, vmax=19, linewidths=0)
-panel.set(aspect="equal", xlim=(0, 1_180), ylim=(0, 565))
+panel.set(aspect="equal", xlim=(0, 1_180), ylim=(0, 565), xlabel="x, feet", ylabel="y, feet")
 panel.tick_params(labelsize=8)
 figure.savefig("lidar_clusters.png", bbox_inches="tight")

@@ -14,6 +14,8 @@ vectors, curvature = found.normals.get(), found.curvature.get()
 known = np.isfinite(curvature)
 lean = np.degrees(np.arccos(np.minimum(vectors[known, 2], 1)))
 print(f"{len(points):,} points, of which {len(clean):,} stay, and {known.sum():,} of these have normals")
+river = points[~stays, 2] < 8  # feet above the lowest point
+print(f"of the points that go, {river.mean():.0%} are on the river")
 print(f"half of the normals lean by less than {np.median(lean):.1f}°, and {np.mean(lean > 45):.0%} by more than 45°")
 
 figure = Figure(figsize=(9, 8.4), dpi=80, layout="constrained")
@@ -28,7 +30,7 @@ colors = below.scatter(*clean[:, :2].T, c=curvature, cmap=green, vmin=0, vmax=0.
 figure.colorbar(colors, ax=below, shrink=0.7, label="curvature")
 below.set_title("curvature", loc="left", fontsize=10)
 for panel in (above, below):
-    panel.set(aspect="equal", xlim=(0, 1_180), ylim=(0, 565))
+    panel.set(aspect="equal", xlim=(0, 1_180), ylim=(0, 565), xlabel="x, feet", ylabel="y, feet")
     panel.tick_params(labelsize=8)
 
 figure.savefig("lidar_tile.png", bbox_inches="tight")

@@ -25,7 +25,7 @@ for panel, step in zip(panels, (0, 5), strict=True):
     print(f"after {step} steps: {np.median(counts):.0f} neighbors in the median, {counts.max()} at most")
     order = np.argsort(counts)  # the most crowded points are drawn last
     dots = panel.scatter(*places.get()[order].T, c=1 + counts[order], s=3, linewidths=0, norm=LogNorm(1, 1000))
-    panel.set(aspect="equal", xlim=(-1, 1), ylim=(-1, 1))
+    panel.set(aspect="equal", xlim=(-1, 1), ylim=(-1, 1), xticks=[-1, -0.5, 0, 0.5, 1], xlabel="x")
     panel.set_title("the cloud" if step == 0 else f"after {step} steps to the mean", loc="left")
     if step == 0:
         for _ in range(5):
@@ -33,5 +33,6 @@ for panel, step in zip(panels, (0, 5), strict=True):
             places += steps
             index.update(places)
 
+panels[0].set_ylabel("y")
 figure.colorbar(dots, ax=panels, label="points within reach, itself included")
 figure.savefig("neighbor_count.png")

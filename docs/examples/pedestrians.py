@@ -32,8 +32,8 @@ for wall in ([[6, 6], [0, 2.25]], [[6, 6], [3.75, 6]], [[-1, 8], [0, 0]], [[-1, 
     people.plot(*wall, color="black")
 
 people.set_title(f"a door of 1.5 m after {room.time:.0f} s", loc="left", fontsize=10)
-people.set(aspect="equal", xlim=(-1.1, 8), ylim=(-0.1, 6.1), xlabel="m")
+people.set(aspect="equal", xlim=(-1.1, 8), ylim=(-0.1, 6.1), xlabel="x, m", ylabel="y, m")
 flow.plot(passed.keys(), passed.values(), "o-", color="#0072B2")
 flow.set_title(f"people through the door in {room.time:.0f} s", loc="left", fontsize=10)
-flow.set(xlabel="width of the door, m", ylim=(0, None))
+flow.set(xlabel="width of the door, m", ylabel="people", ylim=(0, None))
 figure.savefig("pedestrians.png", bbox_inches="tight")
