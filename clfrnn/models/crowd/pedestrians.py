@@ -102,7 +102,8 @@ class Pedestrians(Model):
     is allocated, no list is made, and the host does not wait, except for checks of positions more than eight steps
     before.
 
-    Source: Helbing and Molnár (1995), *Social force model for pedestrian dynamics*, Physical Review E 51.
+    Source: Helbing and Molnár (1995), *Social force model for pedestrian dynamics*, Physical Review E 51;
+    its numbers as the programs have them that the page of the model names.
 
     Examples
     --------
