@@ -26,7 +26,9 @@ NEEDED = {
     "geometry.md": ("skimage", "trimesh", "scipy", "laspy"),
     "clusters.md": ("laspy",),
     "models/spheres.md": ("pyvista",),
+    "examples/dam_break_3d.py": ("pyvista",),
     "examples/flock.py": ("pyvista",),
+    "examples/tissue.py": ("pyvista",),
 }
 
 #: A scan that is not ours to have, and that its pages say where to get.
@@ -160,6 +162,8 @@ def test_the_gallery_shows_what_its_scripts_draw():
     scripts = re.findall(r"<\.\./(examples/\w+\.py)>", text)
     pictures = re.findall(r"\(\.\./(pictures/[\w.]+)\)", text)
     assert len(scripts) == len(pictures) >= 3
+    models = [path.read_text(encoding="utf-8") for path in DOCS.glob("models/*.md")]
+    assert set(pictures) == {picture for page in models for picture in re.findall(r"\(\.\./(pictures/[\w.]+)\)", page)}
     for script, picture in zip(scripts, pictures, strict=True):
         source = (DOCS / script).read_text(encoding="utf-8")
         assert f'"{Path(picture).name}"' in source, f"{script} draws {picture}"
