@@ -12,7 +12,7 @@ import pyopencl.array as cla
 import clfrnn
 
 from .arguments import even_side, positive, real, repeatable_options, whole
-from .model import Model
+from .halves import HalvedModel
 
 __all__ = ["Circles"]
 
@@ -43,7 +43,7 @@ _MOVE = {
 _FORCES = {dim: _function("global real *offsets", f"vstore{dim}(-damping * sum, i, offsets);") for dim in (2, 3)}
 
 
-class Circles(Model):
+class Circles(HalvedModel):
     """Actors that attract and repel each other until they form rings, in 3D hollow spheres.
 
     Parameters
@@ -148,7 +148,6 @@ class Circles(Model):
         self.points = self.index.empty(start.shape)
         self.points.set(start)
         self._moved = self.index.empty(start.shape)
-        self._visited = False
 
     def __repr__(self) -> str:
         return (
@@ -183,59 +182,18 @@ class Circles(Model):
         """
         super().step(whole(steps, "steps", least=0, advice="pass how often to move"))
 
-    def _advance(self) -> None:
-        self.visit()
-        self._move()
+    def _visit(self) -> cl.Event:
+        return self.index.visit(
+            _MOVE[self.dim],
+            per_radius=1 / self.radius,
+            damping=self.damping,
+            side=self.side,
+            points=self.points,
+            moved=self._moved,
+        )
 
-    def visit(self) -> cl.Event:
-        """Compute the next positions of the actors, the first half of a step; not waited for.
-
-        Returns
-        -------
-        The event of the visit
-
-        Notes
-        -----
-        Cost: one visit of the index. Called again before :meth:`update`, it computes the same positions.
-        """
-        with self.session.lock:
-            event: cl.Event = self.index.visit(
-                _MOVE[self.dim],
-                per_radius=1 / self.radius,
-                damping=self.damping,
-                side=self.side,
-                points=self.points,
-                moved=self._moved,
-            )
-            self._visited = True
-        return event
-
-    def update(self) -> None:
-        """Move the actors to the positions that :meth:`visit` has computed, the second half of a step; not waited for.
-
-        Raises
-        ------
-        DeviceMemoryError
-            There is no memory for the new cells; the actors are then where they were.
-
-        Notes
-        -----
-        Cost: one update of the index. Without a visit since the last update, the index is updated with the current
-        positions, which is no step: thus construction can be timed by itself, and positions that were written into
-        `points` take effect.
-        """
-        with self.session.lock:
-            if not self._visited:
-                self.index.update(self.points)
-                return
-            self._move()
-            self.steps_done += 1
-
-    def _move(self) -> None:
-        """Move the actors to the positions that a visit has computed."""
-        self.index.update(self._moved)
+    def _swap(self) -> None:
         self.points, self._moved = self._moved, self.points
-        self._visited = False
 
     def forces(self) -> npt.NDArray[Any]:
         """Compute the offset of each actor in the next step, as if there were no border.

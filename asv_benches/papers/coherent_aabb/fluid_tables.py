@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from ..paper import NOTHING, Measurement, Panel, Plot, Results, Section, Table
 from .fluids import PARTS_OF_RUN, SCALES_OF_FLUIDS, WAYS, Sizes, falling, fluid
@@ -11,6 +12,9 @@ from .published import GROUP_RATES
 __all__ = ["RATES", "sections"]
 
 MS = 1e3
+
+#: What was measured of a run by each way.
+Case = Callable[[str], Measurement]
 
 #: Figure 18: steps a second with the tree and with the voxel grid, by the number of particles.
 RATES: Mapping[int, tuple[float, float]] = {
@@ -30,15 +34,7 @@ def sections(results: Results) -> list[Section]:
 
 def _fluids(results: Results, sizes: Sizes) -> Section:
     """Figures 18 and 19."""
-    rows = [
-        [
-            f"{n:,}",
-            *_printed(RATES.get(n)),
-            results.text(fluid(sizes, n, WAYS[0]), "neighbors", ".1f"),
-            *_row(results, lambda way, n=n: fluid(sizes, n, way)),  # type: ignore[misc]
-        ]
-        for n in sizes.fluid
-    ]
+    runs = {f"{n:,}": (RATES.get(n), partial(fluid, sizes, n)) for n in sizes.fluid}
     largest = sizes.fluid[-1]
     return Section(
         title="Figures 18 and 19: a fluid",
@@ -50,22 +46,15 @@ def _fluids(results: Results, sizes: Sizes) -> Section:
             "made its order anew (in the paper 33 of 2,000, with 250,000 particles), and *longest* is the longest step "
             "with the tree. The paper's times of single steps are drawn without numbers."
         ),
-        tables=[Table(header=("particles", *_PAPER, "neighbors", *_HEADER), rows=rows, words=0)],
-        plot=_plot(results, "fluid", f"{largest:,} particles", sizes.steps, lambda way: fluid(sizes, largest, way)),
+        tables=[_table(results, "particles", runs)],
+        plot=_plot(results, "fluid", f"{largest:,} particles", sizes.steps, partial(fluid, sizes, largest)),
     )
 
 
 def _groups(results: Results, sizes: Sizes) -> Section:
     """Figure 20, in motion."""
-    rows = [
-        [
-            f"{radius:g}",
-            *_printed(GROUP_RATES.get(radius) if sizes.falling == 30_000 else None),
-            results.text(falling(sizes, radius, WAYS[0]), "neighbors", ".1f"),
-            *_row(results, lambda way, radius=radius: falling(sizes, radius, way)),  # type: ignore[misc]
-        ]
-        for radius in sizes.radii
-    ]
+    printed = GROUP_RATES if sizes.falling == 30_000 else {}
+    runs = {f"{radius:g}": (printed.get(radius), partial(falling, sizes, radius)) for radius in sizes.radii}
     radius = sizes.radii[-1]
     return Section(
         title="Figure 20 in motion: three groups that fall",
@@ -75,10 +64,8 @@ def _groups(results: Results, sizes: Sizes) -> Section:
             "distance in their group at the start. Each searches within the radius of its group, 3 r, 2 r or r, where "
             "r is a share of the diagonal; cells of the grids are made for the largest. Columns as for the fluid."
         ),
-        tables=[Table(header=("r / L", *_PAPER, "neighbors", *_HEADER), rows=rows, words=0)],
-        plot=_plot(
-            results, "falling", f"r = {radius:g} L", sizes.falling_steps, lambda way: falling(sizes, radius, way)
-        ),
+        tables=[_table(results, "r / L", runs)],
+        plot=_plot(results, "falling", f"r = {radius:g} L", sizes.falling_steps, partial(falling, sizes, radius)),
     )
 
 
@@ -92,11 +79,21 @@ _HEADER = (
 )
 
 
-def _printed(rates: object) -> list[str]:
-    return [f"{rate:g}" for rate in rates] if isinstance(rates, (tuple, list)) else ["", ""]
+def _table(results: Results, first: str, runs: Mapping[str, tuple[Sequence[float] | None, Case]]) -> Table:
+    """The paper's rates and those of this run, a row for each case; `first` is the header of what tells them apart."""
+    rows = [
+        [
+            label,
+            *(["", ""] if rates is None else [f"{rate:g}" for rate in rates]),
+            results.text(case(WAYS[0]), "neighbors", ".1f"),
+            *_row(results, case),
+        ]
+        for label, (rates, case) in runs.items()
+    ]
+    return Table(header=(first, *_PAPER, "neighbors", *_HEADER), rows=rows, words=0)
 
 
-def _row(results: Results, case: Callable[[str], Measurement]) -> list[str]:
+def _row(results: Results, case: Case) -> list[str]:
     """The numbers of a run by all ways."""
     tree = case(WAYS[0])
     ratio = results.ratio("step", case("uniform_grid"), tree)
@@ -109,7 +106,7 @@ def _row(results: Results, case: Callable[[str], Measurement]) -> list[str]:
     ]
 
 
-def _plot(results: Results, name: str, title: str, steps: int, case: Callable[[str], Measurement]) -> Plot:
+def _plot(results: Results, name: str, title: str, steps: int, case: Case) -> Plot:
     """The course of a run: the mean of each part of it."""
     parts = min(PARTS_OF_RUN, steps)
     middles = [steps * (k + 0.5) / parts for k in range(parts)]

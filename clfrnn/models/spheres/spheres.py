@@ -13,7 +13,7 @@ import pyopencl.array as cla
 import clfrnn
 
 from ..arguments import dimension, positive, real, repeatable_options, rows, whole
-from ..model import Model
+from ..halves import HalvedModel
 from .contacts import ENERGIES, MOVE
 from .material import Collider, material
 from .material import collider as checked_collider
@@ -22,7 +22,7 @@ from .start import block, block_radius
 __all__ = ["Spheres"]
 
 
-class Spheres(Model):
+class Spheres(HalvedModel):
     """Spheres, in 2D disks, that fall in a box, collide and come to rest in a heap.
 
     The box reaches from -1 to 1 on each axis, and gravity acts along the last one. At the start the spheres are at rest
@@ -151,7 +151,6 @@ class Spheres(Model):
         self._positions.set(start)
         self.velocities, self._changed = self.index.zeros(start.shape), self.index.zeros(start.shape)
         self._layers = start[:, -1].copy()
-        self._visited = False
 
     def __repr__(self) -> str:
         return f"<Spheres: {self.n:,} in {self.dim}D, {self.dtype}, after {self.steps_done:,} steps, {self.index}>"
@@ -165,37 +164,6 @@ class Spheres(Model):
     def bounds(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """The lower and the upper corner of the box."""
         return np.full(self.dim, -1, self.dtype), np.full(self.dim, 1, self.dtype)
-
-    def visit(self) -> cl.Event:
-        """Compute the next positions and velocities, the first half of a step; not waited for.
-
-        Returns
-        -------
-        The event of the visit, which is all that it costs
-        """
-        with self.session.lock:
-            event: cl.Event = self.index.visit(MOVE[self.dim], **self._step_arguments())
-            self._visited = True
-        return event
-
-    def update(self) -> None:
-        """Move the spheres to where :meth:`visit` has computed, the second half of a step; not waited for.
-
-        Raises
-        ------
-        DeviceMemoryError
-            There is no memory for the new cells; the spheres are then where they were.
-
-        Notes
-        -----
-        Cost: one update of the index. Without a visit since the last update, that is all, and no step.
-        """
-        with self.session.lock:
-            if self._visited:
-                self._move()
-                self.steps_done += 1
-            else:
-                self.index.update(self._positions)
 
     def place(self, positions: npt.ArrayLike, velocities: npt.ArrayLike | None = None) -> None:
         """Put the spheres elsewhere.
@@ -286,16 +254,12 @@ class Spheres(Model):
             "velocities": self.velocities,
         }
 
-    def _advance(self) -> None:
-        self.visit()
-        self._move()
+    def _visit(self) -> cl.Event:
+        return self.index.visit(MOVE[self.dim], **self._step_arguments())
 
-    def _move(self) -> None:
-        """Move the spheres to the positions that a visit has computed."""
-        self.index.update(self._moved)
+    def _swap(self) -> None:
         self._positions, self._moved = self._moved, self._positions
         self.velocities, self._changed = self._changed, self.velocities
-        self._visited = False
 
     def _colors(self) -> npt.NDArray[Any]:
         """The layer of the block in which each was at the start."""
