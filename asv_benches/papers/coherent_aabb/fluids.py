@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
 
 import clfrnn
 from clfrnn.models import Fluid
 
-from ...benchmarks.common import has_event_times
-from ..clock import stage_seconds
+from ..clock import stage_seconds, unprofiled
 from ..paper import Measurement, Numbers
 from .falling import Falling
 from .steps import DisagreementError
@@ -108,7 +105,7 @@ EXPERIMENTS: dict[str, Callable[..., Numbers]] = {"fluid": _fluid, "falling": _f
 
 def _run(session: clfrnn.Session, start: Callable[..., Any], steps: int, way: str) -> tuple[Any, dict[str, float]]:
     """The simulation at its end, and the numbers of a run: each step by itself, then all behind one another."""
-    own = _plain(session)
+    own = unprofiled(session)
     for each in (session, own):
         start(each).step(WARM_UP)
         if way == "aabb_tree":  # what makes its order anew is compiled, too
@@ -145,13 +142,3 @@ def _compared(session: clfrnn.Session, run: Any) -> float:
     if not np.array_equal(found, expected.count(radius=radii).get()):
         raise DisagreementError("other counts at the end of the run than those of strips")
     return float(found.mean())
-
-
-@functools.lru_cache(maxsize=1)
-def _plain(session: clfrnn.Session) -> clfrnn.Session:
-    """A session as users have it, whose launches are not slower for their times; of the same programs."""
-    if not has_event_times(session):
-        return session
-    own = clfrnn.Session(cl.CommandQueue(session.context))
-    own.profile, own.programs = session.profile, session.programs
-    return own

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
 import pyopencl.array as cla
 
 import clfrnn
 from clfrnn.geometry import distance_field, smooth, wlop
 
-from ....benchmarks.common import Seconds, has_event_times, timed_once
+from ....benchmarks.common import Seconds, timed_once
+from ...clock import unprofiled
 from ...paper import Measurement, Numbers
 from ...shapes import DIAGONAL, NOISE, Cloud, sampled
 from ..steps import DisagreementError
@@ -106,7 +106,7 @@ def grid(
 
 def _seconds(session: clfrnn.Session, run: Run, cloud: Cloud) -> dict[str, float]:
     """Medians: in kernels, of points on the device, and on the wall clock, from the host's memory and back to it."""
-    own = _plain(session)
+    own = unprofiled(session)
     points, normals = (cla.to_device(session.queue, each) for each in cloud)
     inside = _median(session, lambda: run(session, points, normals), "kernels")
     return {"kernels": inside, "wall": _median(own, lambda: run(own, *cloud).get(), "wall")}
@@ -118,16 +118,6 @@ def _median(session: clfrnn.Session, step: Callable[[], object], name: str) -> f
     while len(runs) <= MOST and sum(each.wall for each in runs) < ENOUGH:
         runs.append(timed_once(session, step))
     return statistics.median(getattr(each, name) for each in runs[1:] or runs)
-
-
-@functools.lru_cache(maxsize=1)
-def _plain(session: clfrnn.Session) -> clfrnn.Session:
-    """A session as users have it, whose launches are not slower for their times; of the same programs."""
-    if not has_event_times(session):
-        return session
-    own = clfrnn.Session(cl.CommandQueue(session.context))
-    own.profile, own.programs = session.profile, session.programs
-    return own
 
 
 def _neighbors(session: clfrnn.Session, points: Any, radius: float, queries: Any = None) -> float:
