@@ -33,12 +33,14 @@ class Frame:
     time : the simulated time, in the model's unit
     positions : (n, dim) numpy array of the model's dtype
     colors : (n,) numpy array of numbers by which a picture colors the particles, or None
+    balls : center and radius of each ball that a picture shows beside the particles, as a collider
     """
 
     step: int
     time: float
     positions: npt.NDArray[Any]
     colors: npt.NDArray[Any] | None
+    balls: Sequence[tuple[Sequence[float], float]] = ()
 
 
 class Model(abc.ABC):
@@ -221,6 +223,7 @@ class Model(abc.ABC):
                 time=self.time,
                 positions=self.positions.get(),
                 colors=None if colors is None else np.asarray(colors.get() if hasattr(colors, "get") else colors),
+                balls=self._balls(),
             )
 
 

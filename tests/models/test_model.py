@@ -95,6 +95,20 @@ def test_an_animation_may_change_its_model(session, tmp_path):
     assert model.collider[0] == (np.float32(0.4), 0)
 
 
+def test_a_picture_shows_the_ball_where_it_was_with_its_frame(session, tmp_path):
+    """Changes after the last frame are in no picture."""
+    images = pytest.importorskip("PIL.Image", reason="pictures need the extra `plot`")
+    given = {"steps": 2, "every": 2, "size": 32, "progress": False}
+    found = []
+    for change in (lambda model: None, lambda model: model.steps_done and model.move_collider((0.5, 0.5))):
+        model = Spheres(5, dim=2, collider=((0, 0), 0.3), session=session, method="brute_force")
+        model.animate(tmp_path / "a.png", change=change, **given)
+        found.append(np.asarray(images.open(tmp_path / "a.png")))
+
+    assert model.collider[0] == (0.5, 0.5)
+    assert np.array_equal(*found)
+
+
 def test_animations_that_make_no_sense(session, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")
     model = Spheres(5, dim=2, session=session)

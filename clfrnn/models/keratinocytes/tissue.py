@@ -248,6 +248,8 @@ class Keratinocytes(Model):
 
     def _divide(self) -> int:
         """Write the daughters behind the rows of the cells, and return their number; waited for."""
+        # The host needs this number now: memory, both updates and `n` depend on it. Read a step later, it would not be
+        # waited for, but daughters would be missing from the indexes for a step, unseen by the mothers they overlap.
         born = self._births.count(self.n, self._cells["dividing"])
         if born:
             self._reserve(self.n + born)

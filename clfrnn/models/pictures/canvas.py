@@ -30,7 +30,7 @@ class Canvas(Protocol):
     """Draws frames one after the other."""
 
     def draw(self, frame: Frame) -> None:
-        """Draw the particles of a frame, and the balls of the model as they are now."""
+        """Draw the particles and the balls of a frame."""
 
     def pixels(self) -> npt.NDArray[np.uint8]:
         """The last drawn frame, (height, width, 3)."""
@@ -139,8 +139,7 @@ class Flat:
         if frame.colors is not None:
             self._dots.set_clim(*self._shades.widen(frame.colors))
         self._balls = [
-            self._axes.add_patch(self._circles(tuple(center), reach, color=_BALL))
-            for center, reach in self._model._balls()  # noqa: SLF001
+            self._axes.add_patch(self._circles(tuple(center), reach, color=_BALL)) for center, reach in frame.balls
         ]
         self._figure.canvas.draw()
 
@@ -203,7 +202,7 @@ class Solid:
                 **kind,
             )
             spheres.mapper.scale_factor = self._model._drawn_radius()  # noqa: SLF001
-            for number, (center, reach) in enumerate(self._model._balls()):  # noqa: SLF001
+            for number, (center, reach) in enumerate(frame.balls):
                 ball = pyvista.Sphere(radius=reach, center=center, theta_resolution=48, phi_resolution=48)
                 self.plotter.add_mesh(ball, name=f"ball {number}", color=_BALL, reset_camera=False, render=False)
 
