@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tarfile
 from pathlib import Path
 
 import click
@@ -36,6 +37,19 @@ def say(session: clfrnn.Session, *more: object) -> None:
     at = f" at {name}" if (name := commit()) else ""
     tuned = [] if session.tuning == default_tuning(session.profile) else [f"tuning {session.tuning_origin}"]
     click.echo(", ".join([f"clfrnn {clfrnn.__version__}{at}", str(session.profile), *tuned, *map(str, more)]) + "\n")
+
+
+def unpack(root: Path, commit: str, folder: Path) -> Path:
+    """Put what is measured, as a commit of a checkout has it, into a folder, and return that folder.
+
+    The checkout stays as it is; a clone would bring more than that, and a shallow one could not give it.
+    """
+    archive = folder / "measured.tar"
+    git("-C", root, "archive", "--format=tar", f"--output={archive}", commit, "--", *MEASURED)
+    with tarfile.open(archive) as files:
+        files.extractall(folder, filter="data")
+    archive.unlink()
+    return folder
 
 
 def git(*arguments: str | Path, **environment: str) -> str:
