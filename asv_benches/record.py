@@ -55,12 +55,12 @@ def changed(repository: Path, commit: str, scratch: Path) -> list[str]:
     return git(*where, "diff", "--cached", "--name-only", commit, "--", **index).splitlines()
 
 
-def configure(repository: Path, output: Path, scratch: Path) -> Path:
+def configure(repository: Path, output: Path, scratch: Path, benchmarks: Path) -> Path:
     """The configuration for asv, with every place spelled out."""
     settings = json.loads((ROOT / "asv_benches" / "asv.conf.json").read_text())
     settings |= {
         "repo": str(repository),
-        "benchmark_dir": str(ROOT / "asv_benches" / "benchmarks"),
+        "benchmark_dir": str(benchmarks),
         "branches": ["HEAD"],
         "env_dir": str(scratch / "env"),
         "html_dir": str(scratch / "html"),
@@ -69,6 +69,18 @@ def configure(repository: Path, output: Path, scratch: Path) -> Path:
     path = scratch / "asv.conf.json"
     path.write_text(json.dumps(settings))
     return path
+
+
+def asv_run(settings: Path, commit: str, name: str) -> list[str]:
+    """The command that runs benchmarks with this Python, under the names of a commit and a machine."""
+    command = [sys.executable, "-m", "asv", "run", f"--config={settings}", "--python=same", "--show-stderr"]
+    return [*command, f"--set-commit-hash={commit}", f"--machine={name}"]
+
+
+def environment(package: Path) -> dict[str, str]:
+    """Variables with which that command finds the clfrnn of a folder."""
+    sources = os.pathsep.join([str(package), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return os.environ | {"PYTHONPATH": sources, "ASV_PYTHONPATH": str(package)}
 
 
 def python_version() -> str:
@@ -133,15 +145,10 @@ def main(name: str, history: Path | None, output: Path, asv_options: tuple[str, 
                 f"results are kept under commit {commit[:8]}, but {', '.join(others)} differ from it; commit them first"
             )
         MachineCollection.save(name, describe(name))
-        settings = configure(repository, output.resolve(), scratch)
+        settings = configure(repository, output.resolve(), scratch, ROOT / "asv_benches" / "benchmarks")
         rename_back(output / name, commit)
-        command = [sys.executable, "-m", "asv", "run", f"--config={settings}", "--python=same", "--show-stderr"]
-        sources = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         done = subprocess.run(  # noqa: S603
-            [*command, f"--set-commit-hash={commit}", f"--machine={name}", *asv_options],
-            cwd=scratch,
-            env=os.environ | {"PYTHONPATH": sources, "ASV_PYTHONPATH": str(ROOT)},
-            check=False,
+            [*asv_run(settings, commit, name), *asv_options], cwd=scratch, env=environment(ROOT), check=False
         )
     rename(output / name)
     sys.exit(done.returncode)

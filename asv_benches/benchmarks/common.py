@@ -19,15 +19,8 @@ from clfrnn import clouds
 from clfrnn.methods.structure import SearchStructure
 from clfrnn.runtime.device import find_device, list_devices
 
-#: Logical names, the same on every machine, so that no machine's curves drop out of the published page: the name, and
-#: what its platform's name holds.
-PLATFORMS = {
-    "pocl": "Portable Computing Language",
-    "intel": "Intel(R)",
-    "rusticl": "rusticl",
-    "nvidia": "NVIDIA",
-    "amd": "AMD Accelerated",
-}
+from .platforms import PLATFORMS
+
 METHODS = ["strips", "uniform_grid", "fenns", "aabb_tree"]
 CLOUDS = ["uniform", "shell"]
 NUMBERS = [65_536, 1_048_576]
