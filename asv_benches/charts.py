@@ -1,14 +1,14 @@
 """Charts of values by commit, as SVG that stands in a page and needs nothing else.
 
 Commits stand at equal distances, values on a logarithmic scale, so that a change by a tenth looks alike wherever it is.
-Lines differ by colour, dash and marker. A pointer over a marker shows the commit, its date and the value.
+Lines differ by colour and by dashes. A pointer over a marker shows the commit, its date and the value.
 """
 
 from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 #: The colours of ``style.py``, which are told apart by those who do not tell red from green, and dashes.
@@ -19,6 +19,15 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 520, 220, 62, 14, 12, 24
 
 #: A scale spans at least this factor: what differs by a percent shall not look like a cliff.
 LEAST_SPAN = 2.0
+
+#: Digits of round numbers, tried one by one until a scale has three of them.
+MANTISSAS = (
+    (1,),
+    (1, 3),
+    (1, 2, 5),
+    (1, 1.5, 2, 3, 4, 5, 7),
+    (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9),
+)
 
 #: Units by which values are shown, the largest first.
 SCALES = {
@@ -42,8 +51,9 @@ def shown(value: float, unit: str, digits: int = 3) -> str:
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Round numbers between two, from two to six of them."""
-    for mantissas in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7), [m / 10 for m in range(10, 100)]):
+    """Round numbers between two, at least two of them, and at most six."""
+    found: list[float] = []
+    for mantissas in MANTISSAS:
         decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
         found = [m * 10.0**d for d in decades for m in mantissas if low <= m * 10.0**d <= high]
         if len(found) >= 3:
@@ -58,8 +68,10 @@ def span(values: Sequence[float]) -> tuple[float, float]:
     return low / more, high * more
 
 
-def chart(places: Sequence[Place], lines: Mapping[str, Sequence[float | None]], unit: str) -> str:
-    """A chart with a line for each name, of a value or None for each place."""
+def chart(
+    places: Sequence[Place], lines: Mapping[str, Sequence[float | None]], unit: str, looks: Mapping[str, int]
+) -> str:
+    """A chart with a line for each name, of a value or None for each place; a name has the same look in all charts."""
     values = [value for line in lines.values() for value in line if value]
     low, high = span(values)
     right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
@@ -77,31 +89,33 @@ def chart(places: Sequence[Place], lines: Mapping[str, Sequence[float | None]], 
     for place in sorted({0, len(places) // 2, len(places) - 1}):
         side = "start" if place == 0 else "end" if place == len(places) - 1 else "middle"
         parts.append(f'<text x="{x(place):.1f}" y="{HEIGHT - 6}" text-anchor="{side}">{places[place].date}</text>')
-    for number, (name, line) in enumerate(lines.items()):
-        parts += _line(name, [(x(k), y(v), v, places[k]) for k, v in enumerate(line) if v], number, unit)
+    for name, line in lines.items():
+        parts += _line(name, [(x(k), y(v), v, places[k]) for k, v in enumerate(line) if v], looks[name], unit)
     return "\n".join([*parts, "</svg>"])
+
+
+def look(number: int) -> str:
+    """The colour and the dashes of a line."""
+    dash = DASHES[number % len(DASHES)]
+    return f'stroke="{COLOURS[number % len(COLOURS)]}"' + (f' stroke-dasharray="{dash}"' if dash else "")
 
 
 def _line(name: str, points: Sequence[tuple[float, float, float, Place]], number: int, unit: str) -> list[str]:
     """The path through the points, and a marker at each."""
-    colour = f'stroke="{COLOURS[number % len(COLOURS)]}"'
-    dash = f' stroke-dasharray="{DASHES[number % len(DASHES)]}"' if number % len(DASHES) else ""
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in points)
-    parts = [f'<polyline {colour}{dash} points="{path}"/>']
+    parts = [f'<polyline {look(number)} points="{path}"/>']
     for x, y, value, place in points:
         says = html.escape(f"{name}: {shown(value, unit)} at {place.commit}, {place.date}")
+        colour = f'stroke="{COLOURS[number % len(COLOURS)]}"'
         parts.append(f'<circle {colour} cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{says}</title></circle>')
     return parts
 
 
-def legend(names: Sequence[str]) -> str:
+def legend(names: Iterable[str], looks: Mapping[str, int]) -> str:
     """Which line is which."""
-    keys = []
-    for number, name in enumerate(names):
-        dash = f' stroke-dasharray="{DASHES[number % len(DASHES)]}"' if number % len(DASHES) else ""
-        colour = COLOURS[number % len(COLOURS)]
-        keys.append(
-            f'<span><svg class="key" viewBox="0 0 28 8"><line x1="0" x2="28" y1="4" y2="4" stroke="{colour}"{dash}/>'
-            f"</svg>{html.escape(name)}</span>"
-        )
+    keys = [
+        f'<span><svg class="key" viewBox="0 0 28 8"><line x1="0" x2="28" y1="4" y2="4" {look(looks[name])}/></svg>'
+        f"{html.escape(name)}</span>"
+        for name in names
+    ]
     return f'<p class="legend">{" ".join(keys)}</p>'

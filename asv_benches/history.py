@@ -26,6 +26,8 @@ from .stored import Failure, Run, Series, failures, runs
 #: Ratio and deviations that a step exceeds; digits of a commit.
 LEAST, DEVIATIONS, DIGITS = 1.1, 2.0, 7
 
+PAGE = ROOT / "docs" / "measured" / "history.html"
+
 STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: 1120px; margin: 24px auto; padding: 0 16px }
 h1 { font-size: 26px } h2 { margin-top: 44px; border-bottom: 1px solid #ccc } h3 { font-size: 15px; margin: 0 0 4px }
@@ -34,7 +36,7 @@ th, td { vertical-align: top }
 th { border-bottom: 1px solid #999 } td { border-bottom: 1px solid #eee } .n { text-align: right; white-space: nowrap }
 code { white-space: nowrap } .up { color: #a33b00 } .down { color: #00664a }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(480px, 1fr)); gap: 26px 22px }
-figure { margin: 0; min-width: 0 } figure svg { width: 100%; display: block }
+figure { margin: 0; min-width: 0 } figure > svg { width: 100%; display: block }
 svg text { font-size: 11px; fill: #555 } .grid { stroke: #e2e2e2 } polyline { fill: none; stroke-width: 1.6 }
 circle { fill: #fff; stroke-width: 1.6 } .key { width: 28px; height: 8px; margin-right: 5px }
 .key line { stroke-width: 2 }
@@ -50,14 +52,14 @@ level of one commit alone may be an outlier.
 
 
 class Step(NamedTuple):
-    """A change of a series: the last place before it and the first behind it, the levels, and the noise."""
+    """A change of a series: the last place before it, the first behind it, the levels, the noise where it is known."""
 
     series: Series
     before: int
     behind: int
     was: float
     now: float
-    noise: float
+    noise: float | None
 
 
 def steps_of(series: Series, values: Sequence[float | None]) -> Iterator[Step]:
@@ -66,9 +68,31 @@ def steps_of(series: Series, values: Sequence[float | None]) -> Iterator[Step]:
 
     levels = detect_steps([math.log(value) if value else None for value in values])
     noise = max((deviation for *_, deviation in levels), default=0.0)
+    known = any(end - start > 1 for start, end, *_ in levels)
     for (_, end, was, *_), (start, _, now, *_) in itertools.pairwise(levels):
         if abs(now - was) > max(math.log(LEAST), DEVIATIONS * noise):
-            yield Step(series, end - 1, start, math.exp(was), math.exp(now), math.expm1(noise))
+            yield Step(series, end - 1, start, math.exp(was), math.exp(now), math.expm1(noise) if known else None)
+
+
+class Described:
+    """What asv knows of benchmarks; of one that is no more, only its name."""
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / "benchmarks.json"
+        self._known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+    def unit(self, benchmark: str) -> str:
+        """The unit of its values."""
+        return self._known.get(benchmark, {}).get("unit", "")
+
+    def title(self, benchmark: str, parameters: Sequence[str]) -> str:
+        """A benchmark and its parameters, numbers with their names; without those that are ""."""
+        names = self._known.get(benchmark, {}).get("param_names", [])
+        texts = [
+            f"{name} {each}" if name and each.isdigit() else each
+            for each, name in itertools.zip_longest(parameters, names[: len(parameters)], fillvalue="")
+        ]
+        return ", ".join(filter(None, [benchmark, *texts]))
 
 
 class History:
@@ -85,22 +109,16 @@ class History:
         self.steps = sorted(steps, key=lambda step: (-step.behind, step.series))
 
     def charts(self) -> dict[tuple[str, ...], dict[str, list[float | None]]]:
-        """The lines of each chart: all parameters but the second, the method, are of the chart."""
+        """The lines of each chart by its benchmark and parameters; methods, the second of these, are lines."""
         found: dict[tuple[str, ...], dict[str, list[float | None]]] = {}
         for (_, benchmark, parameters), row in self.series.items():
-            shared = (benchmark, *parameters[:1], *parameters[2:])
+            shared = (benchmark, *parameters[:1], *("" for _ in parameters[1:2]), *parameters[2:])
             found.setdefault(shared, {})[parameters[1] if len(parameters) > 1 else benchmark] = row
         return found
 
 
 def _date(milliseconds: int) -> str:
-    return dt.datetime.fromtimestamp(milliseconds / 1000, dt.timezone.utc).strftime("%Y-%m-%d")
-
-
-def title(benchmark: str, parameters: Sequence[str]) -> str:
-    """A benchmark in few words: its module and class or function, and what it is measured with."""
-    module, *names = benchmark.split(".")
-    return ", ".join([f"{module}: {names[0]}", *parameters])
+    return dt.datetime.fromtimestamp(milliseconds / 1000, dt.timezone.utc).strftime("%Y-%m-%d %H:%M")
 
 
 def row(cells: Sequence[str], tag: str = "td", numbers: Sequence[int] = ()) -> str:
@@ -116,51 +134,60 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[
     return "\n".join(["<table>", row(head, "th", numbers), *(row(each, numbers=numbers) for each in rows), "</table>"])
 
 
-def of_steps(history: History, units: dict[str, str]) -> str:
+def of_steps(history: History, described: Described) -> str:
     """The table of steps, the latest first."""
     rows = []
     for series, before, behind, was, now, noise in history.steps:
-        unit, places = units.get(series.benchmark, ""), history.places
+        unit, places = described.unit(series.benchmark), history.places
         rows.append(
             [
-                html.escape(title(series.benchmark, series.parameters)),
+                html.escape(described.title(series.benchmark, series.parameters)),
                 f"<code>{places[before].commit}</code> → <code>{places[behind].commit}</code>",
-                places[behind].date,
+                f"<code>{places[behind].date}</code>",
                 shown(was, unit),
                 shown(now, unit),
                 f'<span class="{"up" if now > was else "down"}">{now / was:.2f}</span>',
-                f"{noise:.1%}",
+                "not known" if noise is None else f"{noise:.1%}",
             ]
         )
     head = ["benchmark", "between the commits", "date", "before", "behind", "ratio", "noise"]
     return table(head, rows, (3, 4, 5, 6)) or "<p>No benchmark has changed by more than its noise.</p>"
 
 
-def of_machine(history: History, units: dict[str, str]) -> str:
+def of_failures(failed: Sequence[Failure]) -> str:
+    """The table of what failed, a row for each reason, with its commits."""
+    commits: dict[tuple[str, str], list[str]] = {}
+    for commit, what, why in failed:
+        commits.setdefault((what, why), []).append(commit[:DIGITS])
+    rows = [[html.escape(what), html.escape(why), " ".join(each)] for (what, why), each in sorted(commits.items())]
+    return table(["benchmark", "why", "at the commits"], rows)
+
+
+def of_machine(history: History, described: Described) -> str:
     """The part of the page about one machine."""
     facts = ", ".join(f"{name} {text}" for name, text in history.facts.items() if name not in ("machine", "version"))
     parts = [f"<h2>{html.escape(history.machine)}</h2>", f"<p>{html.escape(facts)}</p>"]
     once = f" {history.once} series have a value at one commit alone and are not shown." if history.once else ""
-    parts.append(f"<p>{len(history.places)} commits, {len(history.series)} series.{once}</p>")
-    parts += ["<h3>Steps</h3>", of_steps(history, units)]
+    commits = ", ".join(f"<code>{place.commit}</code> of {place.date}" for place in history.places)
+    parts.append(f"<p>{len(history.series)} series at {len(history.places)} commits: {commits}.{once}</p>")
+    parts += ["<h3>Steps</h3>", of_steps(history, described)]
     if history.failed:
-        rows = [[f"<code>{each.commit[:DIGITS]}</code>", *map(html.escape, each[1:])] for each in history.failed]
-        parts += ["<h3>What failed</h3>", table(["commit", "benchmark", "why"], rows)]
+        parts += ["<h3>What failed</h3>", of_failures(history.failed)]
     parts += ["<h3>Charts</h3>", '<div class="charts">']
-    for (benchmark, *parameters), lines in history.charts().items():
+    charts = history.charts()
+    looks = {name: k for k, name in enumerate(sorted({name for lines in charts.values() for name in lines}))}
+    for (benchmark, *parameters), lines in charts.items():
         parts += [
-            f"<figure><h3>{html.escape(title(benchmark, parameters))}</h3>",
-            chart(history.places, lines, units.get(benchmark, "")),
-            f"{legend(list(lines))}</figure>",
+            f"<figure><h3>{html.escape(described.title(benchmark, parameters))}</h3>",
+            chart(history.places, lines, described.unit(benchmark), looks),
+            f"{legend(lines, looks)}</figure>",
         ]
     return "\n".join([*parts, "</div>"])
 
 
 def page(folder: Path) -> str:
     """The whole page of a folder of results."""
-    known = folder / "benchmarks.json"
-    described: dict[str, Any] = json.loads(known.read_text(encoding="utf-8")) if known.is_file() else {}
-    units = {name: each["unit"] for name, each in described.items() if isinstance(each, dict)}
+    described = Described(folder)
     by_machine: dict[str, list[Run]] = {}
     for run in runs(folder):
         by_machine.setdefault(run.machine, []).append(run)
@@ -171,13 +198,13 @@ def page(folder: Path) -> str:
     ]
     for machine, of in sorted(by_machine.items()):
         facts = json.loads((folder / machine / "machine.json").read_text(encoding="utf-8"))
-        parts.append(of_machine(History(machine, of, facts, list(failures(folder / machine))), units))
+        parts.append(of_machine(History(machine, of, facts, list(failures(folder / machine))), described))
     return "\n".join([*parts, "</body></html>\n"])
 
 
 @click.command()
 @click.option("--results", type=click.Path(path_type=Path), default=ROOT / "asv_benches" / "results", help="A folder.")
-@click.option("--output", type=click.Path(path_type=Path), default=Path("history.html"), show_default=True)
+@click.option("--output", type=click.Path(path_type=Path), default=PAGE, help="The page.")
 def main(*, results: Path, output: Path) -> None:
     """Write the page of a folder of results."""
     if not runs(results):
