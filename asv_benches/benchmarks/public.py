@@ -30,6 +30,13 @@ POINTS, NEIGHBORS = {True: 65_536, False: 1_048_576}, 50
 WARM_UP, LEAST, MOST, ENOUGH = 2, 5, 25, 0.3
 
 
+def session(device: str) -> clfrnn.Session:
+    """The session of a logical device name; on a machine without that device, asv skips the benchmark."""
+    if not any(PLATFORMS[device] in platform.name and platform.get_devices() for platform in cl.get_platforms()):
+        raise NotImplementedError(f"this machine has no {device}")
+    return clfrnn.Session(PLATFORMS[device])
+
+
 class Public(abc.ABC):
     """A benchmark over devices and methods; a subclass makes the step."""
 
@@ -39,12 +46,9 @@ class Public(abc.ABC):
     domain: ClassVar[dict[str, Any]] = {}
 
     def setup(self, device: str, method: str) -> None:
-        """The points on the device. asv skips what a machine has no device for."""
-        present = [each for each in cl.get_platforms() if PLATFORMS[device] in each.name and each.get_devices()]
-        if not present:
-            raise NotImplementedError(f"this machine has no {device}")
-        self.session = clfrnn.Session(PLATFORMS[device])
-        self.on_cpu = bool(present[0].get_devices()[0].type & cl.device_type.CPU)
+        """The points on the device."""
+        self.session = session(device)
+        self.on_cpu = bool(self.session.device.type & cl.device_type.CPU)
         n = POINTS[self.on_cpu]
         self.radius = (NEIGHBORS / (4 / 3 * math.pi * n)) ** (1 / 3)
         self.points = cla.to_device(self.session.queue, np.random.default_rng(0).random((n, 3), dtype=np.float32))

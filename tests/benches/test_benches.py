@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import inspect
 import pkgutil
 import time
 
@@ -26,7 +27,7 @@ def classes():
         yield from (
             pytest.param(value, id=f"{name}-{value.__name__}")
             for value in vars(module).values()
-            if isinstance(value, type) and value.__module__ == module.__name__
+            if isinstance(value, type) and value.__module__ == module.__name__ and not inspect.isabstract(value)
         )
 
 
@@ -40,6 +41,9 @@ def small(monkeypatch, session):
             for place in (module, common):
                 if hasattr(place, fake):
                     monkeypatch.setattr(place, fake, value)
+    public = importlib.import_module("asv_benches.benchmarks.public")
+    monkeypatch.setattr(public, "POINTS", dict.fromkeys(public.POINTS, 2000))
+    monkeypatch.setattr(public, "ENOUGH", 0)
     yield
     common.case.cache_clear()
     common.wall_case.cache_clear()
