@@ -20,7 +20,7 @@ import click
 
 from .benchmarks.platforms import PLATFORMS
 from .provenance import MEASURED, git, unpack
-from .record import ROOT, asv_run, configure, describe, devices, environment, rename, rename_back
+from .record import ROOT, asv_run, check_history, configure, describe, devices, environment, rename, rename_back
 from .stored import Failure, Series, keep_failures, runs
 from .stored import failures as failures_of
 
@@ -177,6 +177,7 @@ def main(name: str, asked: tuple[str, ...], many: int, history: Path | None, out
     here = devices()
     if missing := [device for device in asked or here or ("any",) if device not in here]:
         raise click.BadParameter(f"expected devices among {list(here)}, got {missing}", param_hint="--device")
+    check_history(history)
     with tempfile.TemporaryDirectory() as folder:
         past = Past(Path(folder), history or ROOT, output.resolve(), name)
         facts = describe(name)

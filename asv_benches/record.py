@@ -112,6 +112,15 @@ def rename_back(folder: Path, commit: str) -> None:
         util.write_json(str(folder / f"{commit[:8]}-{name}.json"), results, compact=True)
 
 
+def check_history(history: Path | None) -> None:
+    """Raise where asv has no repository to ask."""
+    if history is None and not (ROOT / ".git").exists():
+        raise click.ClickException(
+            "here are files without a clone; make a bundle where the clone is, `git bundle create history.bundle HEAD "
+            "main`, and pass it as --history"
+        )
+
+
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--machine", "name", required=True, help="The name that the results are kept under.")
 @click.option("--history", type=click.Path(exists=True, path_type=Path), help="A git bundle, where there is no clone.")
@@ -130,11 +139,7 @@ def main(name: str, history: Path | None, output: Path, asv_options: tuple[str, 
         raise click.ClickException(
             f"expected one of the devices {', '.join(PLATFORMS)}, found none; see clfrnn devices"
         )
-    if history is None and not (ROOT / ".git").exists():
-        raise click.ClickException(
-            "here are files without a clone; make a bundle where the clone is, `git bundle create history.bundle HEAD "
-            "main`, and pass it as --history"
-        )
+    check_history(history)
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         repository = scratch / "history.git"
