@@ -242,7 +242,8 @@ class UnboundedSearch:
         options = self.options if method is self.named else method.check({})
         if "leaf_size" in options and options["leaf_size"] is None:
             tuning = self.session.tuning
-            return {**options, "leaf_size": default_leaf_size(tuning, self.n, foreseen_neighbors(tuning, self.k))}
+            foreseen = foreseen_neighbors(tuning, self.k)
+            return {**options, "leaf_size": default_leaf_size(tuning, self.n, foreseen, periodic=bool(self.box))}
         return options
 
     def _step_of_all(self, method: Method, survey: Survey, radius: float | None = None) -> _Step:

@@ -103,9 +103,11 @@ def corners(dim: int) -> int:
     return 8 if dim == 3 else 2 * dim
 
 
-def default_leaf_size(tuning: Tuning, n: int, neighbors: float) -> int:
+def default_leaf_size(tuning: Tuning, n: int, neighbors: float, *, periodic: bool = False) -> int:
     """The default number of points of a leaf, doubled where nodes would take too much memory."""
     size = value_for_neighbors(tuning.tree.leaf_sizes, neighbors)
+    if periodic:
+        size = min(size, tuning.tree.periodic_leaf)
     nodes = count_leaves(n, size) + needed_leaves(n, size)
     return size if nodes <= max(2.0, tuning.tree.nodes_of_point * n) else 2 * size
 

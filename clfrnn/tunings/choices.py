@@ -83,7 +83,6 @@ def _of_cpu(profile: DeviceProfile) -> tuple[Choice, ...]:
         number("crowd that shortens a reach", "nearest.crowded", (2.0, 5.0, 8.0), _NEAREST),
         number("neighbors foreseen for k", "nearest.foreseen", (1.0, 1.25, 1.6), _NEAREST),
         number("neighbors from which hit masks", "lists.mask_neighbors", (0.0, 6.0, 12.0), _LISTS),
-        number("points of a coarse cell", "fenns.cell_points", (75, 150, 300, 600), _FENNS),
     )
 
 

@@ -55,7 +55,7 @@ ${hit_mask.types()}
 // The compiler is limited to ${registers} registers a work-item. It ignores the limit if the kernel states a group size.
 kernel void frnn_visit(
 % else:
-kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))${simd_batch.hint()}
 void frnn_visit(
 % endif
     const int frnn_first, const int frnn_end, const int frnn_keep_self,

@@ -34,7 +34,7 @@ def plan_aabb_tree(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> 
     neighbors = problem.survey.neighbors(problem.radius)
     leaf_size = problem.options["leaf_size"]
     if leaf_size is None:
-        leaf_size = default_leaf_size(tuning, problem.n, neighbors)
+        leaf_size = default_leaf_size(tuning, problem.n, neighbors, periodic=bool(problem.periodic))
     leaf_size = max(leaf_size, -(-problem.n // MOST_LEAVES))
     config = plan_tree_walk(
         profile,

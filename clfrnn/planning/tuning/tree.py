@@ -16,10 +16,13 @@ class TreeTuning(Section):
     #: run in lockstep, a packet has as many queries as these
     packet_queries: int = number(32, least=1, most=32, power_of_two=True)
     #: points of a leaf, each up to a number of neighbors: small leaves hold fewer candidates beyond the radius, and
-    #: need more boxes (H200). Powers of two, as packets load them
+    #: need more boxes (H200). Powers of two, as packets load them. On a CPU a vector of candidates takes little longer
+    #: than one, and a box that has to be opened is a branch foretold wrong
     leaf_sizes: tuple[tuple[float, int], ...] = number(
-        ((60.0, 8), (160.0, 16), (math.inf, 32)), cpu=((math.inf, 32),), least=1, power_of_two=True
+        ((60.0, 8), (160.0, 16), (math.inf, 32)), cpu=((12.0, 64), (math.inf, 128)), least=1, power_of_two=True
     )
+    #: largest of these in a periodic box, where each candidate may have an image of its own, and takes longer
+    periodic_leaf: int = number(32, least=1, power_of_two=True)
     #: largest number of nodes for each point, above which leaves are twice as large: 12 bytes a point in three
     #: dimensions
     nodes_of_point: float = number(0.358, least=0.01)
