@@ -236,10 +236,12 @@ def test_all_methods_beside_each_other(session):
     assert periodic[0] == "uniform, periodic"
     for row in (few, many, periodic):
         assert len(row) == len(titles) == 17
-        times = [float(each) for each in row[4:14]]
         own = choice.ALL.index(row[14])
-        for kind, over in ((times[:5], row[15]), (times[5:], row[16])):
-            assert float(over) == pytest.approx(kind[own] / min(kind), rel=0.1)
+        for kind, over in ((row[4:9], row[15]), (row[9:14], row[16])):
+            # what a busy machine delays is taken for hopeless, and has no time
+            best = min(float(each) for each in kind if each)
+            expected = float(kind[own]) / best if kind[own] else choice.HOPELESS
+            assert float(over.removeprefix("> ")) == pytest.approx(expected, rel=0.1)
 
 
 def test_dimensions_that_no_grid_serves_have_no_times_of_grids(session):
