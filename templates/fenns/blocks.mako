@@ -80,6 +80,17 @@ real frnn_below(const real x)
     const int frnn_around${k} = frnn_sight${k} < FRNN_REAL(0.995) ? 1 : (int)frnn_sight${k} + 2;
 % endfor
     const int frnn_neighbors = ${" * ".join(f"(2 * frnn_around{k} + 1)" for k in range(dim))};
+% if skewed:
+    // Whether no point that the block holds is an image: all points lie in the cell, and no cell beyond its faces is visited.
+    int frnn_unmoved = frnn_images[${7 * dim}] != 0, frnn_index_rest = frnn_cell_here;
+% for k in range(dim):
+    {
+        const int frnn_c = frnn_index_rest % frnn_shape.s${k};
+        frnn_index_rest /= frnn_shape.s${k};
+        frnn_unmoved &= !(frnn_lengths.s${k} > 0) | ((frnn_c >= frnn_around${k}) & (frnn_c + frnn_around${k} < frnn_shape.s${k}));
+    }
+% endfor
+% endif
 % else:
     const int frnn_neighbors = ${3 ** dim};
 % endif

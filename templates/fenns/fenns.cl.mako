@@ -119,6 +119,18 @@
                 const int frnn_from${k} = ${tiles.fine_cell(k, f"{seen} - {reach}")};
                 const int frnn_to${k} = ${tiles.fine_cell(k, f"{seen} + {reach}")};
 % endfor
+% if skewed and function.own:
+                // Where no candidate of the block is an image, nothing is displaced, and no candidate's image is looked up.
+                if (frnn_unmoved & !(${" | ".join(f"frnn_own{k}" for k in range(dim))})) {
+                    ${fine_rows(function, "plain")}
+                } else {
+                    ${fine_rows(function, "moved")}
+                }
+% else:
+                ${fine_rows(function, "moved" if periodic else "plain")}
+% endif
+</%def>\
+<%def name="fine_rows(function, image)" filter="trim">
 % for k in reversed(range(1, dim)):
                 for (int frnn_at${k} = frnn_from${k}; frnn_at${k} <= frnn_to${k}; ++frnn_at${k}) {
 % endfor
@@ -126,11 +138,11 @@
                     int frnn_t = frnn_fine[frnn_row + frnn_from0];
                     const int frnn_stop = frnn_fine[frnn_row + frnn_to0 + 1];
 % if function.light and unrolled:
-#pragma unroll ${unrolled[bool(periodic)]}
+#pragma unroll ${unrolled[image != "plain"]}
 % endif
                     for (; frnn_t < frnn_stop; ++frnn_t) {
-                        ${tiles.load_candidate()}
-                        ${visit.offer(function, "moved" if periodic else "plain")}
+                        ${tiles.load_candidate(image)}
+                        ${visit.offer(function, image)}
                     }
 % for k in range(1, dim):
                 }

@@ -102,22 +102,22 @@ ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine
     frnn_barrier();
 </%def>
 
-<%def name="load_candidate()">
+<%def name="load_candidate(image)">
     const frnn_record frnn_candidate = frnn_tile[frnn_t];
     const int j = FRNN_LANE_ID(frnn_candidate.s3);
 % for k in range(dim):
     const real frnn_p${k} = frnn_candidate.s${k};
-% if periodic:
+% if image != "plain":
     const int frnn_base${k} = frnn_shifts[frnn_t * ${dim} + ${k}] + frnn_own${k};
 % if not skewed:
     const real frnn_displacement${k} = (real)frnn_base${k} * frnn_length${k};
 % endif
 % endif
 % endfor
-% if skewed:
+% if skewed and image != "plain":
     ${periodic_images.displace("frnn_base", numbers="")}
 % endif
-% if periodic and not foreign:
+% if image != "plain" and not foreign:
     const int frnn_excluded_here = ${periodic_images.excluded_id("frnn_base")};
 % endif
 </%def>
