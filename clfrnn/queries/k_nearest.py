@@ -86,7 +86,8 @@ def fill_rows(
     """
     session, (m, k), dim = traversal.session, found.indices.shape, traversal.dim
     real, images = REAL_OF[traversal.dtype], holds_images(traversal)
-    plan = plan_rows(session.tuning, k=k, real=real, images=images)
+    foreseen = traversal.problem.survey.neighbors(traversal.problem.radius)
+    plan = plan_rows(session.profile, session.tuning, k=k, real=real, images=images, foreseen=foreseen)
     function = row_function(**plan._asdict(), real=real, dim=dim, shifts=images, again=again is not None)
     values: list[Any] = [found.indices, found.distances, k]
     if images and found.shifts is None:

@@ -1,12 +1,15 @@
 """Plans of k nearest neighbors: where rows are held, and how far searches reach."""
 
+import dataclasses
 import math
 
 import numpy as np
 import pytest
 
+from conftest import RECORDED
+
 from clfrnn.planning.nearest import RowPlan, first_reach, foreseen_neighbors, largest_reach, plan_rows, spanning_reach
-from clfrnn.planning.tuning import Tuning
+from clfrnn.planning.tuning import Tuning, default_tuning
 
 GPU, CPU = Tuning.default("gpu"), Tuning.default("cpu")
 OPEN = (0.0, 0.0, 0.0)
@@ -26,11 +29,41 @@ OPEN = (0.0, 0.0, 0.0)
     ],
 )
 def test_rows(tuning, k, real, images, plan):
-    assert plan_rows(tuning, k=k, real=real, images=images) == plan
+    assert plan_rows(RECORDED["awkward"], tuning, k=k, real=real, images=images) == plan
 
 
-def test_programs_are_few():
-    assert len({plan_rows(GPU, k=k, real="float", images=False) for k in range(1, 1000)}) <= 11
+@pytest.mark.parametrize("name", RECORDED)
+def test_long_rows_are_in_registers_where_vectors_are_long(name):
+    profile, plans = RECORDED[name], {}
+    held = 64 if profile.kind == "cpu" and profile.simd_width == 16 else 32
+    for k in range(1, 200):
+        plan = plans[k] = plan_rows(profile, default_tuning(profile), k=k, real="float", images=False, foreseen=2 * k)
+        assert (plan.way == "registers") == (k <= held)
+        assert k <= plan.capacity <= held or plan.way == "heap"
+        # Where few rows get full, and in float64, long rows are heaps on every device.
+        few = plan_rows(profile, default_tuning(profile), k=k, real="float", images=False, foreseen=k)
+        assert few == (plan if k <= 32 else RowPlan("heap"))
+        double = plan_rows(profile, default_tuning(profile), k=k, real="double", images=False, foreseen=2 * k)
+        assert double.way == ("registers" if k <= 16 else "heap")
+    assert len(set(plans.values())) <= 11
+
+
+def test_rows_in_registers_get_no_shorter_with_width():
+    places = [
+        max(
+            plan_rows(
+                dataclasses.replace(RECORDED["pocl"], simd_width=width),
+                CPU,
+                k=k,
+                real="float",
+                images=False,
+                foreseen=2 * k,
+            ).capacity
+            for k in range(1, 200)
+        )
+        for width in (1, 2, 4, 8, 16, 32)
+    ]
+    assert places == [32, 32, 32, 32, 64, 128]
 
 
 def test_the_first_reach_holds_what_is_foreseen():
