@@ -349,6 +349,7 @@ def as_narrow_gpu(session, **facts):
 def own_session(session, **facts):
     """A new session of the same device, which may have other facts: PoCL never optimizes what is made for others."""
     fresh = clfrnn.Session(session.device)
+    facts = {"unit_lanes": 64, **facts} if facts.get("kind") == "gpu" else facts
     options = session.profile.build_options
     if session.profile.platform == POCL and POCL_FLAGS not in os.environ:
         options = (*options, NO_OPTIMIZING)

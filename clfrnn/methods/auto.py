@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..planning.groups import busy_units
 from ..planning.problem import Problem
 from ..planning.tuning import Tuning
 from ..profile import DeviceProfile
@@ -118,4 +119,4 @@ def _many_neighbors(problem: Problem, tuning: Tuning, of_few: bool, queries: int
 
 
 def _are_few_points(problem: Problem, profile: DeviceProfile, tuning: Tuning) -> bool:
-    return problem.n <= min(tuning.auto.most_few_points, tuning.auto.few_points_a_unit * profile.compute_units)
+    return problem.n <= min(tuning.auto.most_few_points, tuning.auto.few_points_a_unit * busy_units(profile))

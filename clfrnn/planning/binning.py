@@ -18,6 +18,7 @@ from .bucket_sort import (
     record_size,
 )
 from .coarse_grid import most_coarse_cells
+from .groups import busy_units
 from .problem import Problem
 from .tuning import Tuning
 
@@ -101,11 +102,11 @@ def _plan_selection(profile: DeviceProfile, tuning: Tuning, *, problem: Problem,
     config = plan_select_cells(profile, tuning, **_facts(problem), layout="records")
     if problem.n > tuning.binning.few_of_item * config.work_group_size:
         return None
-    wanted = max(1.0, min(profile.compute_units - 1, problem.n / tuning.binning.selected_points))
+    wanted = max(1.0, min(busy_units(profile) - 1, problem.n / tuning.binning.selected_points))
     most = int(math.log2(config.counters))
     shift = min(most, math.ceil(math.log2(max(1.0, grid.cells / wanted))))
     buckets = -(-grid.cells // (1 << shift))
-    if buckets >= max(2, profile.compute_units):  # one group finds the bounding box
+    if buckets >= max(2, busy_units(profile)):  # one group finds the bounding box
         return None
     return BinningPlan(way="select_cells", why="points are few, and each group reads all", shift=shift, buckets=buckets)
 
@@ -120,7 +121,7 @@ def _plan_buckets(
     if 1 << least > of_bucket:
         why = "local memory could not count these cells in two steps"
         return BinningPlan(way="counting_sort", why=why, overfull=True)
-    busy = min(n / numbers.least_bucket_points, numbers.buckets_a_unit * profile.compute_units)
+    busy = min(n / numbers.least_bucket_points, numbers.buckets_a_unit * busy_units(profile))
     wanted = max(1.0, n / numbers.bucket_points, busy)
     shift = min(math.ceil(math.log2(max(1.0, cells / wanted))), int(math.log2(of_bucket)))
     if not tiles:

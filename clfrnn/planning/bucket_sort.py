@@ -12,7 +12,7 @@ from typing import Any
 from ..profile import DeviceProfile
 from .coarse_grid import counting_groups, most_coarse_cells
 from .configs import REAL_SIZE, CounterConfig, PointConfig
-from .groups import group_size
+from .groups import busy_units, group_size
 from .tuning import Tuning
 
 __all__ = [
@@ -126,7 +126,7 @@ def plan_buckets(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str,
 def bucket_groups(profile: DeviceProfile, tuning: Tuning, n: int, size: int) -> int:
     """The number of groups of `size` that count n points by buckets."""
     least, most = tuning.binning.bucket_groups_a_unit
-    batches = round(n / (profile.compute_units * size * tuning.binning.bucket_batch))
+    batches = round(n / (busy_units(profile) * size * tuning.binning.bucket_batch))
     return counting_groups(profile, tuning, n, size, a_unit=max(least, min(most, batches)))
 
 

@@ -11,7 +11,7 @@ from ..domain.cells import CellGrid, grid_of, padded_radius
 from ..domain.period import SLACK, PeriodicBox
 from ..profile import DeviceProfile
 from .configs import CounterConfig
-from .groups import group_size
+from .groups import busy_units, group_size
 from .tuning import Tuning
 
 __all__ = [
@@ -52,7 +52,7 @@ def most_coarse_cells(profile: DeviceProfile) -> int:
 def counting_groups(profile: DeviceProfile, tuning: Tuning, n: int, size: int, *, a_unit: int | None = None) -> int:
     """The number of groups of `size` that count n points: `a_unit` for each compute unit where points are enough."""
     a_unit = a_unit or tuning.fenns.count_groups_a_unit
-    return max(1, min(profile.compute_units * a_unit, -(-n // size)))
+    return max(1, min(busy_units(profile) * a_unit, -(-n // size)))
 
 
 def plan_coarse(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str) -> CoarseConfig:

@@ -14,7 +14,7 @@ from ..domain.cells import CellGrid, padded_radius
 from ..profile import DeviceProfile
 from .coarse_grid import divide
 from .configs import REAL_SIZE, WalkConfig
-from .groups import group_size, square_root
+from .groups import busy_units, group_size, square_root
 from .problem import Problem
 from .tuning import Tuning
 
@@ -77,7 +77,7 @@ def useful_cells(
         low, high = problem.box.domain(low, high)
     numbers, reach = tuning.fenns, padded_radius(problem.radius, problem.real)
     density = problem.survey.density(problem.radius)
-    wanted = max(numbers.least_cells, numbers.cells_a_unit * profile.compute_units)
+    wanted = max(numbers.least_cells, numbers.cells_a_unit * busy_units(profile))
     busy = min(problem.n / numbers.least_cell_points, wanted)
     if not 0 < density < math.inf:
         return math.ceil(busy)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from ..profile import DeviceProfile
 from .tuning import Tuning
 
-__all__ = ["group_size", "most_groups", "share_out", "square_root"]
+__all__ = ["busy_units", "group_size", "most_groups", "share_out", "square_root"]
+
+#: Lanes of the compute units for which numbers of groups were measured.
+_LANES = 64
 
 
 def group_size(profile: DeviceProfile, preferred: int) -> int:
@@ -16,9 +19,19 @@ def group_size(profile: DeviceProfile, preferred: int) -> int:
     return size
 
 
+def busy_units(profile: DeviceProfile) -> int:
+    """The number of compute units that numbers of groups go by: units of 64 lanes, where a GPU's driver counts smaller.
+
+    Each group leaves counters of its own. As many groups for each small unit would run one after another, and leave
+    more counters than there are points.
+    """
+    lanes = min(profile.unit_lanes, _LANES) if profile.kind == "gpu" else _LANES
+    return max(1, profile.compute_units * lanes // _LANES)
+
+
 def most_groups(profile: DeviceProfile, tuning: Tuning) -> int:
     """The largest number of groups of a pass; they occupy the device several times over."""
-    return max(1, min(tuning.primitives.most_groups, profile.compute_units * tuning.primitives.groups_a_unit))
+    return max(1, min(tuning.primitives.most_groups, busy_units(profile) * tuning.primitives.groups_a_unit))
 
 
 def share_out(profile: DeviceProfile, tuning: Tuning, n: int, tile: int) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..profile import DeviceProfile
 from .configs import REAL_SIZE, PointConfig
-from .groups import group_size
+from .groups import busy_units, group_size
 from .primitives import DIGIT_BITS
 from .tuning import Tuning
 
@@ -140,7 +140,7 @@ def tree_layout(profile: DeviceProfile, dim: int) -> str:
 def leaves_of_group(profile: DeviceProfile, tuning: Tuning, leaves: int) -> int:
     """The number of leaves that a group builds, a power of two."""
     numbers = tuning.tree
-    of_group = max(1, leaves // (numbers.build_groups_a_unit * profile.compute_units))
+    of_group = max(1, leaves // (numbers.build_groups_a_unit * busy_units(profile)))
     return max(numbers.least_group_leaves, min(numbers.most_group_leaves, 1 << (of_group.bit_length() - 1)))
 
 

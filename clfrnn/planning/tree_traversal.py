@@ -9,7 +9,7 @@ from typing import Any
 from ..profile import DeviceProfile
 from ..survey import Survey
 from .configs import REAL_SIZE, RunConfig
-from .groups import group_size
+from .groups import busy_units, group_size
 from .traversal import plan_walk
 from .tree_build import RECORD_COORDINATES, packet_queries, tree_layout, value_for_neighbors
 from .tuning import Tuning
@@ -260,7 +260,7 @@ def divides_uneven_queries(survey: Survey, m: int, tuning: Tuning) -> bool:
 
 def are_few_queries(m: int, profile: DeviceProfile, tuning: Tuning) -> bool:
     """Whether m queries are too few to occupy the device with one work-item each."""
-    return m <= tuning.tree.few_queries_a_unit * profile.compute_units
+    return m <= tuning.tree.few_queries_a_unit * busy_units(profile)
 
 
 def without_packets(config: TreeWalkConfig, profile: DeviceProfile, tuning: Tuning) -> TreeWalkConfig:

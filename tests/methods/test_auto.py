@@ -13,6 +13,7 @@ import clfrnn
 from clfrnn import clouds
 from clfrnn.domain.period import PeriodicBox
 from clfrnn.methods import choose_method, is_worth_binning
+from clfrnn.planning.groups import busy_units
 from clfrnn.planning.primitives import plan_sample
 from clfrnn.planning.problem import Problem
 from clfrnn.planning.tuning import Tuning
@@ -42,7 +43,7 @@ def choice(problem, name):
 @pytest.mark.parametrize("dim", [2, 3])
 def test_strips_where_points_lie_evenly(name, dim):
     """However many they are, with few neighbors or with some."""
-    numbers = 100, 1_000, 60_000, 13_000 * RECORDED[name].compute_units, 1 << 28
+    numbers = 100, 1_000, 60_000, 13_000 * busy_units(RECORDED[name]), 1 << 28
     for n, neighbors, periodic in itertools.product(numbers, (0.02, 0.9, 30), (False, True)):
         method, why = choice(even(neighbors=neighbors, n=n, dim=dim, periodic=periodic), name)
         assert method == "strips"
@@ -65,7 +66,7 @@ def test_a_tree_where_few_points_have_most_neighbors(name, dim):
 @pytest.mark.parametrize("dim", [2, 3])
 def test_a_tree_for_few_points_sooner(name, dim):
     """A device waits for their last queries the sooner: those of a filament, but of no cluster by itself."""
-    few = min(1 << 16, 512 * RECORDED[name].compute_units)
+    few = min(1 << 16, 512 * busy_units(RECORDED[name]))
     for n, others, unevenness, method in (
         (few, 50, 1.7, "aabb_tree"),
         (few, 50, 1.57, "strips"),
@@ -90,7 +91,7 @@ def test_crowds_that_may_be_chance_are_none(n, method):
 @pytest.mark.parametrize("name", GPUS)
 def test_a_tree_where_neighbors_are_many(name):
     """From fewer on where an index is kept than where lists are made once, or radii are mostly smaller."""
-    few, thousands = min(65_536, 512 * RECORDED[name].compute_units), 13_000 * RECORDED[name].compute_units
+    few, thousands = min(65_536, 512 * busy_units(RECORDED[name])), 13_000 * busy_units(RECORDED[name])
     for n, asked, least in (
         (thousands, {}, 1_200),
         (thousands, {"queries": thousands}, 1_500),

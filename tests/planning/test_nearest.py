@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-
 from conftest import RECORDED
 
 from clfrnn.planning.nearest import RowPlan, first_reach, foreseen_neighbors, largest_reach, plan_rows, spanning_reach

@@ -21,6 +21,7 @@ from clfrnn.planning import traversal as walks
 from clfrnn.planning import tree_build as trees
 from clfrnn.planning import tree_traversal as packs
 from clfrnn.planning.binning import plan_binning
+from clfrnn.planning.groups import busy_units, share_out
 from clfrnn.planning.problem import Problem
 from clfrnn.planning.tuning import Tuning, default_tuning
 from clfrnn.profile import DeviceProfile
@@ -141,7 +142,7 @@ def test_tiles_of_a_short_scan(profile):
 
 def test_groups_that_count_buckets_have_a_batch_for_each_item(profile):
     """From two of them for each compute unit on, to four."""
-    units, batches = profile.compute_units, 4 * 512
+    units, batches = busy_units(profile), 4 * 512
     expected = {
         1: 1,
         513: 2,
@@ -427,11 +428,11 @@ def test_buckets_hold_all_cells_and_are_counted_in_local_memory(profile, n, per_
         return
     few = n <= 64 * min(1024, profile.max_work_group_size)
     selecting = buckets.plan_select_cells(*with_tuning(profile), dim=2, real="float", periodic=False, layout="records")
-    selects = max(1, profile.compute_units - 1)  # one group finds the bounding box meanwhile
+    selects = max(1, busy_units(profile) - 1)  # one group finds the bounding box meanwhile
     assert (found.way == "select_cells") == (few and cells <= selects * selecting.counters)
     if found.way == "select_cells":
         assert found.buckets << found.shift >= cells > (found.buckets - 1) << found.shift
-        assert found.buckets <= profile.compute_units
+        assert found.buckets <= busy_units(profile)
         assert 1 << found.shift <= selecting.counters
     if found.by_buckets:
         assert found.buckets << found.shift >= cells > (found.buckets - 1) << found.shift
@@ -474,10 +475,34 @@ def test_regions_spare_open_lines():
     assert crowd.regions == 0
 
 
+def test_groups_go_by_units_of_many_lanes(profile):
+    """Where a driver counts smaller units, groups and buckets are as many as for the wide units with as many lanes."""
+    lanes = 64 if profile.kind != "gpu" else profile.unit_lanes
+    assert busy_units(profile) == max(1, profile.compute_units * lanes // 64)
+    if profile.kind != "gpu":
+        return
+    # 128 lanes in a unit are real, but the numbers of groups were measured for each unit.
+    assert busy_units(dataclasses.replace(profile, unit_lanes=128)) == profile.compute_units
+    wide = dataclasses.replace(profile, compute_units=busy_units(profile), unit_lanes=64)
+    tuning, asked = default_tuning(profile), {"n": 1 << 20, "cells": 1 << 20, "per_cell": 1.0}
+    assert filling(profile, **asked) == filling(wide, **asked)
+    assert share_out(profile, tuning, 1 << 24, 256) == share_out(wide, tuning, 1 << 24, 256)
+    config = buckets.plan_buckets(profile, tuning, dim=3, real="float", periodic="")
+    found = [buckets.bucket_groups(profile, tuning, n, config.work_group_size) for n in (1 << 16, 1 << 20, 1 << 24)]
+    assert found == sorted(found), "no fewer groups for more points"
+    # Groups leave fewer counters than there are points, on all devices but those with more groups than work.
+    assert found[1] * filling(profile, **asked).buckets < (1 << 20) * 1.5
+
+
+def test_groups_grow_with_units(profile):
+    more = [dataclasses.replace(profile, compute_units=units) for units in (1, 7, 64, 100, 1024)]
+    assert [busy_units(each) for each in more] == sorted(busy_units(each) for each in more)
+
+
 def test_crowds_and_bounded_loops_are_counted_in_global_memory(profile):
     if profile.kind != "gpu":
         pytest.skip("a CPU has no buckets")
-    profile = dataclasses.replace(profile, compute_units=16)
+    profile = dataclasses.replace(profile, compute_units=16, unit_lanes=64)
     even = filling(profile, n=1 << 20, cells=1 << 18, per_cell=4.0)
     some = filling(profile, n=1 << 20, cells=1 << 18, per_cell=4.0, others=200.0)
     crowd = filling(profile, n=1 << 20, cells=1 << 18, per_cell=4.0, others=1e5)
