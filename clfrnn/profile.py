@@ -48,6 +48,8 @@ class DeviceProfile:
     local_memory: int
     #: bytes of ``local_memory`` that the driver uses itself
     local_reserve: int = 0
+    #: bytes of local memory of a compute unit, which the work-groups that it runs share; 0 where it is not known
+    unit_local_memory: int = 0
     global_memory: int
     max_allocation: int
     fp64: bool
@@ -69,6 +71,12 @@ class DeviceProfile:
     def usable_local_memory(self) -> int:
         """Bytes of local memory that a work-group may declare, with a margin for what drivers use."""
         return (self.local_memory - self.local_reserve) * 19 // 20
+
+    def local_memory_beside(self, groups: int) -> int:
+        """Bytes that a work-group may declare where a unit runs so many groups; all, if the unit's are not known."""
+        if not self.unit_local_memory:
+            return self.usable_local_memory
+        return min(self.usable_local_memory, self.unit_local_memory // groups * 19 // 20)
 
     def to_dict(self) -> dict[str, Any]:
         """The profile as plain data, as recorded in ``tests/profiles``."""

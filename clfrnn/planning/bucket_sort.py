@@ -32,6 +32,12 @@ __all__ = [
     "record_size",
 ]
 
+#: Fewest cells of a bucket that a program is compiled for, so that programs are few.
+_LEAST_CELLS = 1024
+
+#: Least tile, in mean buckets: points of larger buckets are not written side by side.
+_LEAST_TILE = 3
+
 #: Share of the buckets that a group can count for which fewer cells are planned, as whole cells are slightly more.
 _NEARLY = 0.97
 
@@ -111,14 +117,23 @@ def _power_of_two(tuning: Tuning, cells: int) -> int:
     return int(2 ** math.floor(math.log2(max(1, min(tuning.binning.most_bucket_cells, cells)))))
 
 
-def plan_buckets(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str) -> BucketConfig:
-    """Plan wide groups, as each group clears and adds up all counters."""
+def plan_buckets(
+    profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str, buckets: int | None = None
+) -> BucketConfig:
+    """Plan wide groups, as each group clears and adds up all counters.
+
+    Where `buckets` are few, their counters leave local memory to the other groups of a compute unit, if its is known.
+    """
+    counters = most_coarse_cells(profile)
+    together = profile.local_memory_beside(tuning.binning.bucket_groups_a_unit[1]) // 4
+    if buckets is not None and buckets <= together:
+        counters = together
     return BucketConfig(
         work_group_size=group_size(profile, tuning.binning.bucket_group),
         dim=dim,
         real=real,
         periodic=periodic,
-        counters=most_coarse_cells(profile),
+        counters=counters,
         batch=tuning.binning.bucket_batch,
     )
 
@@ -131,20 +146,33 @@ def bucket_groups(profile: DeviceProfile, tuning: Tuning, n: int, size: int) -> 
 
 
 def plan_bucket_cells(
-    profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str, layout: str
+    profile: DeviceProfile,
+    tuning: Tuning,
+    *,
+    dim: int,
+    real: str,
+    periodic: str,
+    layout: str,
+    cells: int | None = None,
 ) -> BucketCellsConfig:
     """Plan groups for about two points of a bucket to a work-item, and tiles of eight times a bucket's points.
 
-    Buckets hold as many points where cells are too many for smaller buckets.
+    Buckets hold as many points where cells are too many for smaller buckets. Where the `cells` of a bucket are few,
+    counters and a tile of a few times its points leave local memory to the other groups of a unit, if its is known.
     """
-    counters = most_cells_of_bucket(profile, tuning)
+    counters, local_memory = most_cells_of_bucket(profile, tuning), profile.usable_local_memory
+    together = profile.local_memory_beside(tuning.binning.fill_groups_a_unit)
+    if cells is not None and together < local_memory:
+        few = max(_LEAST_CELLS, cells)
+        if together - 4 * few >= 2 * _LEAST_TILE * tuning.binning.bucket_points:
+            counters, local_memory = min(counters, few), together
     return BucketCellsConfig(
         work_group_size=group_size(profile, tuning.binning.fill_group),
         dim=dim,
         real=real,
         periodic=periodic,
         counters=counters,
-        tile=max(1, min(tuning.binning.fill_tile, (profile.usable_local_memory - 4) // 2 - 2 * counters)),
+        tile=max(1, min(tuning.binning.fill_tile, (local_memory - 4) // 2 - 2 * counters)),
         layout=layout,
     )
 

@@ -81,6 +81,7 @@ def read_profile(device: cl.Device) -> DeviceProfile:
             # GPUs have 64 or 128 lanes. Compilers do not always use more than 2 lanes of a CPU.
             unit_lanes=64 if kind == "gpu" else 2,
             local_memory=device.local_mem_size,
+            unit_local_memory=_unit_local_memory(device, kind),
             global_memory=device.global_mem_size,
             max_allocation=device.max_mem_alloc_size,
             fp64=fp64,
@@ -108,6 +109,14 @@ def _simd_width(device: cl.Device, kind: str) -> int:
         except (cl.Error, AttributeError):
             continue
     return max(1, device.native_vector_width_float) if kind == "cpu" else 32
+
+
+def _unit_local_memory(device: cl.Device, kind: str) -> int:
+    """Bytes of local memory of a compute unit: by a vendor's own query if there is one, else 0."""
+    try:
+        return int(device.local_mem_size_per_compute_unit_amd) if kind == "gpu" else 0
+    except (cl.Error, AttributeError):
+        return 0
 
 
 def find_device(wanted: object = None) -> cl.Device:

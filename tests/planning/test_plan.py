@@ -494,6 +494,31 @@ def test_groups_go_by_units_of_many_lanes(profile):
     assert found[1] * filling(profile, **asked).buckets < (1 << 20) * 1.5
 
 
+def test_groups_of_a_unit_share_its_local_memory(profile):
+    """Where it is known, and what is counted leaves room; what is planned for many buckets and cells is as ever."""
+    tuning, facts = default_tuning(profile), {"dim": 3, "real": "float", "periodic": ""}
+    unknown = dataclasses.replace(profile, unit_local_memory=0)
+    wide = buckets.plan_buckets(unknown, tuning, **facts)
+    whole = buckets.plan_bucket_cells(unknown, tuning, **facts, layout="records")
+    known = {8 << 10, 64 << 10, 96 << 10, 128 << 10, 256 << 10, 1 << 20, profile.unit_local_memory} - {0}
+    sizes = []
+    for unit in sorted(known):
+        device = dataclasses.replace(profile, unit_local_memory=unit)
+        share = min(profile.usable_local_memory, unit // 4 * 19 // 20)
+        for number in (1, 1024, 2048, 4096, 16384):
+            config = buckets.plan_buckets(device, tuning, **facts, buckets=number)
+            assert buckets.plan_buckets(unknown, tuning, **facts, buckets=number) == wide
+            assert config.counters == (share // 4 if number <= share // 4 else wide.counters)
+            filled = buckets.plan_bucket_cells(device, tuning, **facts, layout="records", cells=number)
+            assert buckets.plan_bucket_cells(unknown, tuning, **facts, layout="records", cells=number) == whole
+            if filled != whole:
+                assert filled.counters == max(1024, number)
+                assert filled.tile >= 3 * tuning.binning.bucket_points
+                assert local_bytes(filled) <= share
+        sizes.append(buckets.plan_buckets(device, tuning, **facts, buckets=1).counters)
+    assert sizes == sorted(sizes), "no fewer counters with more memory"
+
+
 def test_groups_grow_with_units(profile):
     more = [dataclasses.replace(profile, compute_units=units) for units in (1, 7, 64, 100, 1024)]
     assert [busy_units(each) for each in more] == sorted(busy_units(each) for each in more)

@@ -44,9 +44,12 @@ class BucketSort:
         self.plan = plan
         self.finds_starts = not tiles
         self._session, self._cells, self._n = session, cells, n
-        self._kernels, config = session.planned("grid/bucket_pass", plan_buckets, **facts)
+        self._kernels, config = session.planned(
+            "grid/bucket_pass", plan_buckets, **facts, buckets=1 << (plan.buckets - 1).bit_length()
+        )
         stem = "grid/bucket_to_tiles" if tiles else "grid/bucket_to_cells"
-        self._fillers, filling = session.planned(stem, plan_bucket_cells, **facts, layout=layout)
+        cells_of_bucket = None if tiles else 1 << plan.shift
+        self._fillers, filling = session.planned(stem, plan_bucket_cells, **facts, layout=layout, cells=cells_of_bucket)
         self._size, self._filling_size, self._tile = config.work_group_size, filling.work_group_size, filling.tile
         self._groups = bucket_groups(session.profile, session.tuning, n, self._size)
         self._boxes = session.scratch(

@@ -48,6 +48,8 @@ class BinningTuning(Section):
     bucket_groups_a_unit: tuple[int, int] = number((2, 4), least=1)
     #: work-items of a group that fills the cells of a bucket (H200, among 256, 512 and 1,024)
     fill_group: int = number(512, least=1)
+    #: groups that fill cells on a compute unit at the same time, whose local memory they share where it is known
+    fill_groups_a_unit: int = number(4, least=1)
     #: largest number of points of a bucket that are written at once; their places are 16-bit integers
     fill_tile: int = number(8192, least=1, most=65535)
 

@@ -296,6 +296,17 @@ def test_buckets_of_any_size(session, narrow, dim, dtype, shift):
         assert_filled(one, points, grid, in_buckets(grid, shift))
 
 
+def test_groups_that_leave_local_memory_to_others(session):
+    """Counters and tiles of a quarter of a unit's memory: of even points, and of a bucket with more than its tile."""
+    gpu = as_narrow_gpu(session, local_memory=64 << 10, unit_local_memory=64 << 10)
+    facts = {"dim": 3, "real": "float", "periodic": ""}
+    filling = buckets.plan_bucket_cells(gpu.profile, gpu.tuning, **facts, layout="records", cells=64)
+    assert 4 * filling.counters + 2 * filling.tile < 16 << 10
+    grid = fit_cells(low=(0.0,) * 3, high=(1.0,) * 3, sides=(0.15,) * 3, n=N, real="float")
+    even = clouds.uniform(2 * filling.tile, 3, seed=1)
+    assert_filled(gpu, even, grid, in_buckets(grid, 6), later=[(even * np.float32(0.1)).astype(np.float32)])
+
+
 @pytest.mark.core
 @pytest.mark.parametrize("span", [None, 2], ids=["buckets", "regions"])
 @pytest.mark.parametrize("shift", [0, 6])
