@@ -73,7 +73,7 @@ class DeviceProfile:
         return (self.local_memory - self.local_reserve) * 19 // 20
 
     def local_memory_beside(self, groups: int) -> int:
-        """Bytes that a work-group may declare where a unit runs so many groups; all, if the unit's are not known."""
+        """Bytes for each of `groups` that a unit runs at a time; all of a group's, if the unit's are not known."""
         if not self.unit_local_memory:
             return self.usable_local_memory
         return min(self.usable_local_memory, self.unit_local_memory // groups * 19 // 20)

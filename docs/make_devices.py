@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import json
 import math
 import re
@@ -15,15 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from clfrnn.methods import METHODS, choose_method
+from clfrnn.planning.bucket_sort import bucket_groups, plan_buckets
 from clfrnn.planning.coarse_grid import plan_coarse
 from clfrnn.planning.fenns import block_memory
-from clfrnn.planning.groups import square_root
+from clfrnn.planning.groups import busy_units, square_root
+from clfrnn.planning.nearest import plan_rows
 from clfrnn.planning.primitives import plan_sort
 from clfrnn.planning.problem import Problem
 from clfrnn.planning.traversal import plan_tile, plan_walk
 from clfrnn.planning.tree_build import default_leaf_size
 from clfrnn.planning.tree_traversal import plan_tree_walk
-from clfrnn.planning.tuning import default_tuning
+from clfrnn.planning.tuning import Tuning, default_tuning
 from clfrnn.profile import DeviceProfile
 from clfrnn.runtime.launch_limits import launch_budget
 from clfrnn.runtime.quirks import QUIRKS
@@ -125,6 +128,40 @@ neighbors: with a larger tile, cells may be larger, as long as every compute uni
 that a group loads lie in cells beside its own.
 """
 
+GROUPS = """\
+## What units, their local memory and long vectors change
+
+Each row has a fact in which the device differs from an H200 or from a CPU with vectors of 8 numbers, and what is
+planned otherwise for that, in the search above. All other devices are planned for as if they had neither.
+
+*Units* whose drivers count less than 64 lanes are counted together, because numbers of groups were measured for units
+of 64: each group leaves a counter for every bucket of cells, and as many groups for each small unit left up to six
+counters for each point. *Groups* count buckets, *buckets* are what they count, and *counters* is how many of them there
+are for each point, with units counted together and, in parentheses, as the driver counts them.
+
+A unit's *local memory* is shared by the groups that it runs at the same time. Where it is known, groups that sort
+points into buckets and cells take no more than a quarter of it, if their counters fit; in parentheses is what they
+take otherwise. For MI300X a compiler says that one wavefront runs on a SIMD unit then, and four since; for RX 7900 XTX
+four, and 16 since.
+
+*Rows* of nearest neighbors in float32 are held in registers up to that length.
+"""
+
+UNUSED = """\
+## What plans do not use
+
+- **Sub-group operations** (`cl_khr_subgroups`): NVIDIA's driver, the PoCL that `pip` installs, Oclgrind and rusticl
+  have none. On Intel's driver for CPUs a scan by them takes 0.93 of the time of the same scan by local memory, and the
+  scan by single work-items that is planned for CPUs takes 0.8 of it. For MI300X a compiler writes 7 % fewer
+  instructions for a scan, and 4 % fewer for packets that go down a tree, where no barriers are left to spare, as a
+  packet is one wavefront.
+- **The number of registers of a work-item.** No driver tells it. The longest rows in registers, of 32 neighbors, take
+  98 of the 256 registers of an AMD GPU in walks over cells, and 174 in `fenns`, which are all there. On a device with
+  64, a compiler keeps 67 of them in memory, and a heap, the other way to hold a row, is in memory as well: on a CPU
+  whose registers hold half of such a row, the row takes 0.7 of the time of a heap.
+- **More local memory than a group may have**, where no driver tells a unit's own: NVIDIA's units have 96 KiB or more.
+"""
+
 OFFLINE = """\
 ## What a compiler says of the walks
 
@@ -198,6 +235,8 @@ def page() -> str:
         + "\n\n"
         + _table(_plans(profiles[name]) | {"": _cell(name, sources)} for name in names),
         *_room(profiles, names, sources),
+        *_groups(profiles, names, sources),
+        UNUSED,
         *_offline(),
         _swept(),
         QUIRKS_HEAD + "\n" + "\n".join(f"- **{quirk.name}**: {quirk.why} [More]({quirk.link})" for quirk in QUIRKS),
@@ -342,6 +381,47 @@ def _room(profiles: dict[str, DeviceProfile], names: list[str], sources: dict[st
             }
         )
     return [_filled(ROOM.format(crowd=CROWD)) + "\n\n" + _table(rows)]
+
+
+def _groups(profiles: dict[str, DeviceProfile], names: list[str], sources: dict[str, Any]) -> list[str]:
+    """What follows from small units, the local memory of units, and long vectors, where a device has them."""
+    rows = []
+    for name in names:
+        profile, tuning = profiles[name], default_tuning(profiles[name])
+        row = {"": _cell(name, sources), "fact": "", "plan": ""}
+        if profile.kind == "gpu" and busy_units(profile) < profile.compute_units:
+            apart = dataclasses.replace(profile, unit_lanes=64)
+            (groups, buckets), before = _counted(profile, tuning), math.prod(_counted(apart, tuning)) / POINTS
+            row["fact"] = f"{profile.compute_units} units of {profile.unit_lanes} lanes"
+            counters = f"{groups * buckets / POINTS:.2f} counters a point ({before:.2f})"
+            row["plan"] = f"{groups:,} groups, {buckets:,} buckets, {counters}"
+            rows.append(row)
+        elif profile.unit_local_memory:
+            facts: dict[str, Any] = {"dim": DIM, "real": "float", "periodic": ""}
+            _, buckets = _counted(profile, tuning)
+            taken, whole = (plan_buckets(profile, tuning, **facts, buckets=many) for many in (buckets, None))
+            row["fact"] = f"{_bytes(profile.unit_local_memory)} of local memory in a unit"
+            row["plan"] = f"{4 * taken.counters:,} bytes for {buckets:,} buckets ({4 * whole.counters:,})"
+            rows.append(row)
+        elif profile.kind == "cpu" and (longest := _longest_row(profile, tuning)) > tuning.nearest.register_places:
+            row["fact"] = f"vectors of {profile.simd_width} numbers"
+            row["plan"] = f"rows of up to {longest} neighbors in registers ({tuning.nearest.register_places})"
+            rows.append(row)
+    return [_filled(GROUPS) + "\n\n" + _table(rows)]
+
+
+def _counted(profile: DeviceProfile, tuning: Tuning) -> tuple[int, int]:
+    """The groups that count buckets, and the buckets, of a grid over the points of this page."""
+    size = plan_buckets(profile, tuning, dim=DIM, real="float", periodic="").work_group_size
+    strips = METHODS["strips"]
+    problem = dataclasses.replace(_problem(), options=strips.check({}))
+    return bucket_groups(profile, tuning, POINTS, size), strips.plan(problem, profile, tuning).binning.buckets
+
+
+def _longest_row(profile: DeviceProfile, tuning: Tuning) -> int:
+    """The most neighbors of a row in registers, where neighbors are many."""
+    plans = (plan_rows(profile, tuning, k=k, real="float", images=False, foreseen=1e9) for k in range(1, 1000))
+    return max(plan.capacity for plan in plans)
 
 
 def _offline() -> list[str]:

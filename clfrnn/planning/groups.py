@@ -23,7 +23,7 @@ def busy_units(profile: DeviceProfile) -> int:
     """The number of compute units that numbers of groups go by: units of 64 lanes, where a GPU's driver counts smaller.
 
     Each group leaves counters of its own. As many groups for each small unit would run one after another, and leave
-    more counters than there are points.
+    up to six counters for each point.
     """
     lanes = min(profile.unit_lanes, _LANES) if profile.kind == "gpu" else _LANES
     return max(1, profile.compute_units * lanes // _LANES)
