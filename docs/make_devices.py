@@ -419,8 +419,8 @@ def _counted(profile: DeviceProfile, tuning: Tuning) -> tuple[int, int]:
 
 
 def _longest_row(profile: DeviceProfile, tuning: Tuning) -> int:
-    """The most neighbors of a row in registers, where neighbors are many."""
-    plans = (plan_rows(profile, tuning, k=k, real="float", images=False, foreseen=1e9) for k in range(1, 1000))
+    """The most neighbors of a row in registers."""
+    plans = (plan_rows(profile, tuning, k=k, real="float", images=False) for k in range(1, 1000))
     return max(plan.capacity for plan in plans)
 
 

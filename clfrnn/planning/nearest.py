@@ -41,18 +41,15 @@ class RowPlan(NamedTuple):
     vector: int = 0
 
 
-def plan_rows(
-    profile: DeviceProfile, tuning: Tuning, *, k: int, real: str, images: bool, foreseen: float = 0.0
-) -> RowPlan:
+def plan_rows(profile: DeviceProfile, tuning: Tuning, *, k: int, real: str, images: bool) -> RowPlan:
     """Plan rows of k neighbors; `images` says that a row may hold several images of one point.
 
-    `foreseen` is the number of neighbors that a query is expected to have. Long rows are held in registers where these
-    are vectors wide enough, and where rows get full: a heap that stays below k entries costs less than that.
-    Programs are compiled for numbers of places and serve every smaller k too, so that programs are few.
+    Rows of float32 are longer in registers where these are long vectors. Programs are compiled for numbers of places
+    and serve every smaller k too, so that programs are few.
     """
     numbers, float32 = tuning.nearest, real == "float"
     most = numbers.register_places if float32 else numbers.register_places // 2
-    if float32 and foreseen >= numbers.foreseen * k:
+    if float32:
         most = max(most, numbers.places_of_lane * profile.simd_width)
     if images or k > most:
         return RowPlan("heap")

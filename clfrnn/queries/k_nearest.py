@@ -86,8 +86,7 @@ def fill_rows(
     """
     session, (m, k), dim = traversal.session, found.indices.shape, traversal.dim
     real, images = REAL_OF[traversal.dtype], holds_images(traversal)
-    foreseen = traversal.problem.survey.neighbors(traversal.problem.radius)
-    plan = plan_rows(session.profile, session.tuning, k=k, real=real, images=images, foreseen=foreseen)
+    plan = plan_rows(session.profile, session.tuning, k=k, real=real, images=images)
     function = row_function(**plan._asdict(), real=real, dim=dim, shifts=images, again=again is not None)
     values: list[Any] = [found.indices, found.distances, k]
     if images and found.shifts is None:

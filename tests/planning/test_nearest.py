@@ -36,13 +36,11 @@ def test_long_rows_are_in_registers_where_vectors_are_long(name):
     profile, plans = RECORDED[name], {}
     held = 64 if profile.kind == "cpu" and profile.simd_width == 16 else 32
     for k in range(1, 200):
-        plan = plans[k] = plan_rows(profile, default_tuning(profile), k=k, real="float", images=False, foreseen=2 * k)
+        plan = plans[k] = plan_rows(profile, default_tuning(profile), k=k, real="float", images=False)
         assert (plan.way == "registers") == (k <= held)
         assert k <= plan.capacity <= held or plan.way == "heap"
-        # Where few rows get full, and in float64, long rows are heaps on every device.
-        few = plan_rows(profile, default_tuning(profile), k=k, real="float", images=False, foreseen=k)
-        assert few == (plan if k <= 32 else RowPlan("heap"))
-        double = plan_rows(profile, default_tuning(profile), k=k, real="double", images=False, foreseen=2 * k)
+        # In float64, long rows are heaps on every device.
+        double = plan_rows(profile, default_tuning(profile), k=k, real="double", images=False)
         assert double.way == ("registers" if k <= 16 else "heap")
     assert len(set(plans.values())) <= 11
 
@@ -56,7 +54,6 @@ def test_rows_in_registers_get_no_shorter_with_width():
                 k=k,
                 real="float",
                 images=False,
-                foreseen=2 * k,
             ).capacity
             for k in range(1, 200)
         )

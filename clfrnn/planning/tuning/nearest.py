@@ -13,9 +13,8 @@ class NearestTuning(Section):
 
     #: largest k whose row is held in registers, in float32; in float64, where a place takes three registers, half of it
     register_places: int = number(32, least=0)
-    #: places for each lane of a vector, up to which longer rows are held in registers where neighbors fill them: where
-    #: a CPU's vectors are long, its registers hold more. 16 lanes of two cores, k = 40 to 64, float32: 0.2 to 0.8 of a
-    #: heap's time; 8 lanes, k = 48 and 64: 0.94 and 1.13
+    #: places for each lane of a vector, up to which longer rows are held in registers: where a CPU's vectors are long,
+    #: its registers hold more (two cores, 16 lanes, k = 40 to 64: about half the time; 128 places compile for seconds)
     places_of_lane: int = number(0, cpu=4, least=0)
     #: places that are one vector in float32, for devices that compute with vectors; 0 for none (two cores: 16
     #: neighbors of 262,144 points take half the time)
