@@ -170,14 +170,6 @@ def test_what_a_plan_may_choose(session, places):
             assert_rows(clfrnn.nearest(points, k, method=method, session=device), reference.nearest(points, k))
 
 
-def test_rows_longer_than_most_registers_hold(session):
-    """40 places: registers of a CPU with long vectors hold them, and all rows are full, though ties are many."""
-    for name in ("uniform", "lattice"):
-        points = cloud(name, N, 3, np.dtype(np.float32))
-        found = clfrnn.nearest(points, 40, method="aabb_tree", session=session)
-        assert_rows(found, reference.nearest(points, 40))
-
-
 @pytest.mark.parametrize("method", sorted(METHODS))
 @pytest.mark.parametrize("queries", [None, N // 3], ids=["own", "foreign"])
 def test_neighbors_that_meet_a_condition(session, method, queries):
