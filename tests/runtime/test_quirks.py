@@ -1,6 +1,7 @@
 """What profiles say holds on the device itself, and every quirk that meets its device here is needed there."""
 
 import dataclasses
+import types
 
 import numpy as np
 import pyopencl as cl
@@ -163,3 +164,9 @@ def test_quirks_reach_whom_they_mean():
     assert quirked("pocl", local_memory=2 << 20).local_memory == 256 << 10
     assert quirked("pocl", kind="gpu", local_memory=48 << 10).local_memory == 48 << 10
     assert quirked("intel-cpu", local_memory=1 << 20).local_memory == 1 << 20
+
+
+@pytest.mark.parametrize(("kind", "said", "read"), [("gpu", 65_536, 65_536), ("gpu", None, 0), ("cpu", 32_768, 0)])
+def test_local_memory_of_a_unit_is_read_where_a_driver_tells_it(kind, said, read):
+    device = types.SimpleNamespace(**({} if said is None else {"local_mem_size_per_compute_unit_amd": said}))
+    assert clfrnn.runtime.device._unit_local_memory(device, kind) == read
