@@ -42,9 +42,10 @@ def shifts_within(
 ) -> Iterator[npt.NDArray[Any]]:
     """Shifts of images that may lie within the radius, (m, n, dim) each: all around the nearest image on each axis.
 
-    The image that is nearest along a lattice vector follows from the coordinates of the difference in the lattice. A
-    radius reaches over as many images as it is times longer than the cell is high over the other vectors. Squares of
-    differences below the root of the least normal number may vanish, so that all of these may be neighbors.
+    The image that is nearest along a lattice vector follows from the coordinates of the difference in the lattice. It
+    lies within half of the cell's height over the other vectors, and an image that is s farther lies at least s - 1/2
+    heights away. Squares of differences below the root of the least normal number may vanish, so that all of these may
+    be neighbors.
     """
     if rows is None:
         yield np.zeros(points.shape[1], np.int64)
@@ -70,7 +71,7 @@ def shifts_within(
         moved = np.abs(wide).sum(axis=0).max() * (1 + longest * float(np.abs(reciprocal).sum(axis=0).max()))
         rounding = 8 * steep * (eps * (longest + moved) + 1e-15 * longest)
         height = float(np.sqrt(column @ column))
-        reach = int(np.ceil(farthest * height + rounding)) + 1
+        reach = int(np.floor(farthest * height + 0.5 + rounding))
         around[axis] = range(-reach, reach + 1)
     for steps in itertools.product(*around):
         yield nearest + np.array(steps, np.int64)

@@ -374,22 +374,30 @@ def test_a_slab_far_from_its_plane(session, method, dtype):
 # --- the reference --------------------------------------------------------------------------------------------------
 
 
-def test_the_reference_finds_all_images(dim, cell):
-    """It equals a search through far more shifts than a radius can need."""
-    points = points_in(cell, 12, np.float64, far=1)
-    for radius in (SHORT, LONG):
-        expected = reference.neighbors(points, radius, cell=cell)
-        around = range(-16, 17) if dim == 2 else range(-9, 10)
-        found = []
-        for shift in itertools.product(around, repeat=dim):
-            moved = sum((s * row for s, row in zip(shift[1:], cell[1:], strict=True)), shift[0] * cell[0])
-            dx = (points[None] - points[:, None]) + moved
-            squares = sum(dx[..., k] * dx[..., k] for k in range(dim))
-            i, j = np.nonzero(squares <= radius * radius)
-            found += [(a, b, *shift) for a, b in zip(i.tolist(), j.tolist(), strict=True) if a != b or any(shift)]
-        rows = np.repeat(np.arange(12), counts_of(expected))
-        mine = zip(rows.tolist(), expected.indices.tolist(), *expected.shifts.T.tolist(), strict=True)
-        assert sorted(found) == sorted(mine)
+def test_the_reference_finds_all_images():
+    """It equals a search through far more shifts than a radius can need; pairs half a cell apart among them."""
+    for rows, (dim, dtype) in itertools.product(CELLS.values(), [(2, np.float32), (2, np.float64), (3, np.float64)]):
+        cell = np.array(rows[dim], dtype)
+        points = np.concatenate([points_in(cell, 9, dtype, far=1), points_in(cell, 3, dtype, where="faces")])
+        points = np.concatenate([points, points[:2] + cell[0] / 2])
+        half = dtype(np.linalg.norm(cell[0]) / 2)
+        for radius in (SHORT, LONG) if dim == 3 else (SHORT, LONG, half, np.nextafter(half, dtype(9))):
+            expected = reference.neighbors(points, radius, cell=cell)
+            found = every_image(points, dtype(radius), cell)
+            rows_of_pairs = np.repeat(np.arange(len(points)), counts_of(expected))
+            mine = zip(rows_of_pairs.tolist(), expected.indices.tolist(), *expected.shifts.T.tolist(), strict=True)
+            assert sorted(found) == sorted(mine)
+
+
+def every_image(points, radius, cell):
+    dim, found = len(cell), []
+    for shift in itertools.product(range(-16, 17) if dim == 2 else range(-9, 10), repeat=dim):
+        moved = sum((s * row for s, row in zip(shift[1:], cell[1:], strict=True)), shift[0] * cell[0])
+        dx = (points[None] - points[:, None]) + moved
+        squares = sum(dx[..., k] * dx[..., k] for k in range(dim))
+        i, j = np.nonzero(squares <= radius * radius)
+        found += [(a, b, *shift) for a, b in zip(i.tolist(), j.tolist(), strict=True) if a != b or any(shift)]
+    return found
 
 
 # --- fuzz -----------------------------------------------------------------------------------------------------------
