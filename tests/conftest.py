@@ -3,8 +3,8 @@
 ``CLFRNN_TEST_DEVICES`` selects ('pocl;intel:0', the grammar of PYOPENCL_TEST, which is honoured too),
 ``CLFRNN_TEST_SKIP`` leaves out devices whose 'platform|device|version' contains one of its ;-separated parts,
 ``CLFRNN_TEST_POINTS`` sets the size of random clouds. ``CLFRNN_TEST_SHARE`` runs one case of that number of the large
-products, 40 where it is not set, and other cases on other devices; 1 runs all. A test fails by a word on standard
-error that it has not read itself, as Oclgrind's reports are.
+products, 40 where it is not set, and other cases on other devices; 1 runs all, also of those that are halved. A test
+fails by a word on standard error that it has not read itself, as Oclgrind's reports are.
 """
 
 import contextlib
@@ -111,12 +111,20 @@ def devices_to_open(*, optimized):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out most cases of tests that are marked as products; which ones follows from their names."""
+    """Leave out most cases of tests that are marked as products, and each second of those that are halved.
+
+    Which ones of a product follows from their names. Of two halved cases that differ in one parameter by one place,
+    one is run: where there are three parameters, any two values of different ones meet. Functions have different
+    halves, so that values that somebody selects do not fall out of all of them.
+    """
     cases = {}
+    left = set()
     for item in items:
+        halved = item.get_closest_marker("halved") and SHARE > 1
+        if halved and (sum(item.callspec.indices.values()) + zlib.crc32(item.originalname.encode())) % 2:
+            left.add(item)
         if item.get_closest_marker("product"):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    left = set()
     for found in cases.values():
         found.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
         left.update(found[-(-len(found) // SHARE) :])
@@ -134,6 +142,7 @@ def pytest_terminal_summary(terminalreporter):
 def pytest_configure(config):
     config.addinivalue_line("markers", "core: the conformance core, run on every device and driver")
     config.addinivalue_line("markers", "product: one of many cases is run, see CLFRNN_TEST_SHARE")
+    config.addinivalue_line("markers", "halved: each second case is run, see CLFRNN_TEST_SHARE")
     config.addinivalue_line("markers", "optimized: kernels are optimized on PoCL, too, as those of users are")
     config.addinivalue_line("markers", "oclgrind_expected: reports of Oclgrind do not fail this test")
     if not os.environ.get("CLFRNN_DEVICE") and devices():

@@ -235,7 +235,8 @@ def nearest(
         return _nearest_in_systems(targets, k, asked)
     largest = float(_largest_radius(targets.dtype))
     lattice = lattice_of(targets, box, cell, periodic)
-    reach = largest if lattice is None else float(np.linalg.norm(lattice.astype(float)))
+    share = min(1.0, k / len(targets)) ** (1 / targets.shape[1])  # about what holds k of even points
+    reach = largest if lattice is None else share * float(np.linalg.norm(lattice.astype(float)))
     while True:
         found = neighbors(targets, reach, **asked)
         if reach >= largest or np.diff(found.offsets).min(initial=k) >= k:

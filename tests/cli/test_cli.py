@@ -17,6 +17,7 @@ from clfrnn.methods import METHODS
 from clfrnn.runtime import rendering
 from clfrnn.runtime import session as session_module
 from clfrnn.runtime.device import find_device, list_devices
+from clfrnn.verify import comparison
 from clfrnn.verify.questions import questions
 
 POINTS = clouds.uniform(500, 3, seed=1)
@@ -269,6 +270,10 @@ def test_verify_notices_a_window_that_is_too_narrow(place, narrowed, subnormals,
     )
     broken, every = {"brute_force", "uniform_grid", "strips"}, verify.cases  # others have templates of their own
     monkeypatch.setattr(verify, "cases", lambda *a, **k: [each for each in every(*a, **k) if each.method in broken])
+    # Such windows show on edges of cells; that all else is asked, too, the test of exact devices sees.
+    monkeypatch.setattr(
+        comparison, "questions", lambda *a: (each for each in questions(*a) if each.name.startswith("edges"))
+    )
 
     status, printed = run("verify", "--device", place, "--points", 250, "--seed", 0)
 
