@@ -406,10 +406,12 @@ def test_every_paper_runs_from_end_to_end(session, tmp_path, name, monkeypatch):
     for picture in pictures:
         check_picture(picture)
         assert f"({picture.name})" in text
+    redrawn = []
+    monkeypatch.setattr(report, "draw", lambda _, path: redrawn.append(path))  # to draw takes longer than to measure
     drawn = invoke(name, "--render", "--output", tmp_path)
     assert drawn.exit_code == 0, drawn.output
     assert record.path.with_suffix(".md").read_text() == text
-    monkeypatch.setattr(report, "draw", lambda *_: None)  # to draw takes longer than to measure
+    assert sorted(redrawn) == pictures
     chosen = max((each.key for each in plan), key=len)  # a key may be a part of others
     again = invoke(*run, "--only", chosen, "--fresh")
     assert "1 measured, 0 of them failed; 0 were there already" in again.output

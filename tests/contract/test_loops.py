@@ -23,7 +23,7 @@ from clfrnn import clouds
 from clfrnn.methods import METHODS
 
 N = min(300, POINTS)
-STEPS = 400 if POINTS >= 300 else 60
+STEPS = 150 if POINTS >= 300 else 60
 #: From then on a list is held, and each is made while the one before it is still there.
 WARM = 5
 RADIUS = 0.15

@@ -480,12 +480,13 @@ def test_steps_from_cloud_to_cloud(narrow, way, dim, dtype, method, cloud):
     if dtype == np.float64 and cloud != "one place":
         pytest.skip("float64 is tested in pairs here, in records where buckets are of any size")
     index = clfrnn.build_index(CLOUDS[cloud](dim, dtype), 0.12, method=method, session=narrow)
-    for name in [cloud, *CLOUDS, cloud]:
+    for step, name in enumerate(steps := [cloud, *CLOUDS, cloud]):
         points = CLOUDS[name](dim, dtype)
         index.update(cla.to_device(narrow.queue, points) if name == "uniform" else points)
         expected = truth(points, 0.12)
         assert_counts(index.count(), expected)
-        assert_same(index.query(sort="index"), expected)
+        if name != "one place" or step == len(steps) - 1:  # a list of all pairs takes longest
+            assert_same(index.query(sort="index"), expected)
         assert np.array_equal(np.sort(index.order.get()), np.arange(N))
 
 
