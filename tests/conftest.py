@@ -117,12 +117,17 @@ def pytest_collection_modifyitems(config, items):
     one is run: where there are three parameters, any two values of different ones meet. Functions have different
     halves, so that values that somebody selects do not fall out of all of them.
     """
-    cases = {}
-    left = set()
+    cases, values, left = {}, {}, set()
     for item in items:
-        halved = item.get_closest_marker("halved") and SHARE > 1
-        if halved and (sum(item.callspec.indices.values()) + zlib.crc32(item.originalname.encode())) % 2:
-            left.add(item)
+        if item.get_closest_marker("halved") and SHARE > 1:
+            places = zlib.crc32(item.originalname.encode())
+            for name, value in item.callspec.params.items():
+                met = values.setdefault((item.location[0], item.originalname, name), [])
+                if repr(value) not in met:
+                    met.append(repr(value))
+                places += met.index(repr(value))
+            if places % 2:
+                left.add(item)
         if item.get_closest_marker("product"):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for found in cases.values():
