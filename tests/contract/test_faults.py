@@ -280,7 +280,6 @@ CALLS = {
 }
 
 
-@pytest.mark.halved
 @pytest.mark.parametrize("call", sorted(CALLS))
 def test_a_call_that_fails_leaves_the_index_working(scene, fault, call):
     """At whichever step, with points given at build or taken from the device since."""

@@ -24,7 +24,7 @@ from conftest import (
 
 import clfrnn
 
-pytestmark = [pytest.mark.core, pytest.mark.optimized, pytest.mark.halved]
+pytestmark = [pytest.mark.core, pytest.mark.optimized]
 
 N = min(240, POINTS)
 
