@@ -52,7 +52,7 @@ level of one commit alone may be an outlier.
 
 
 class Step(NamedTuple):
-    """A change of a series: the last place before it, the first behind it, the levels, the noise where it is known."""
+    """A change of a series: the last place before it, the first after it, the levels, the noise where it is known."""
 
     series: Series
     before: int
@@ -150,7 +150,7 @@ def of_steps(history: History, described: Described) -> str:
                 "not known" if noise is None else f"{noise:.1%}",
             ]
         )
-    head = ["benchmark", "between the commits", "date", "before", "behind", "ratio", "noise"]
+    head = ["benchmark", "between the commits", "date", "before", "after", "ratio", "noise"]
     return table(head, rows, (3, 4, 5, 6)) or "<p>No benchmark has changed by more than its noise.</p>"
 
 
