@@ -132,7 +132,7 @@ GROUPS = """\
 ## What units, their local memory and long vectors change
 
 Each row has a fact in which the device differs from an H200 or from a CPU with vectors of 8 numbers, and what is
-planned otherwise for that, in the search above. All other devices are planned for as if they had neither.
+planned otherwise for that, in the search above. All other devices are planned for as if they had none of these.
 
 *Units* whose drivers count less than 64 lanes are counted together, because numbers of groups were measured for units
 of 64: each group leaves a counter for every bucket of cells, and as many groups for each small unit left up to six

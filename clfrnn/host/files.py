@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     Parameters
     ----------
-    path : the file; one that is there stays as it is until then.
+    path : the file; one that is there stays as it is until then, and its permissions are the new one's. A device or a
+        pipe is written to itself.
 
     Raises
     ------
@@ -27,9 +29,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         The system refuses to write there.
     """
     whole = Path(os.path.realpath(path))  # a link stays a link
-    part = whole.with_name(f".clfrnn-{os.getpid()}-{threading.get_ident()}.part{whole.suffix}")
+    if whole.exists() and not (whole.is_file() or whole.is_dir()):
+        yield whole
+        return
+    part = whole.parent / f".clfrnn-{os.getpid()}-{threading.get_ident()}.part{whole.suffix}"
     try:
         yield part
+        if whole.is_file():
+            shutil.copymode(whole, part)
         part.replace(whole)
     except (OSError, ValueError) as error:
         if isinstance(error.__context__, KeyboardInterrupt):  # an archive that is not whole refuses to be closed

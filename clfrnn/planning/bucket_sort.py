@@ -122,7 +122,8 @@ def plan_buckets(
 ) -> BucketConfig:
     """Plan wide groups, as each group clears and adds up all counters.
 
-    Where `buckets` are few, their counters leave local memory to the other groups of a compute unit, if its is known.
+    Where `buckets` are few, their counters leave local memory to the other groups of a compute unit, if the unit's is
+    known.
     """
     counters = most_coarse_cells(profile)
     together = profile.local_memory_beside(tuning.binning.bucket_groups_a_unit[1]) // 4
@@ -158,7 +159,8 @@ def plan_bucket_cells(
     """Plan groups for about two points of a bucket to a work-item, and tiles of eight times a bucket's points.
 
     Buckets hold as many points where cells are too many for smaller buckets. Where the `cells` of a bucket are few,
-    counters and a tile of a few times its points leave local memory to the other groups of a unit, if its is known.
+    counters and a tile of a few times its points leave local memory to the other groups of a unit, if the unit's
+    is known.
     """
     counters, local_memory = most_cells_of_bucket(profile, tuning), profile.usable_local_memory
     together = profile.local_memory_beside(tuning.binning.fill_groups_a_unit)

@@ -1,5 +1,7 @@
 """Surfaces of spheres and planes, right to a voxel."""
 
+import os
+import stat
 import sys
 from pathlib import Path
 
@@ -9,6 +11,7 @@ from scipy.spatial import KDTree
 
 import clfrnn
 from clfrnn.geometry import Field, Surface, distance_field, isosurface, offset_surface
+from clfrnn.host.files import replacing
 
 ABSENT = "the extra `geometry` is not installed"
 SPACING = 0.1
@@ -109,6 +112,21 @@ def test_a_file_stays_where_writing_the_next_is_interrupted(ending, writer, tmp_
     monkeypatch.undo()
     with pytest.raises(clfrnn.InvalidInputError, match="it could not be written .No such file or directory"):
         triangle.save(tmp_path / "nowhere" / f"one.{ending}")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+def test_what_is_no_file_is_written_to_and_permissions_stay(tmp_path):
+    private, pipe = tmp_path / "one.ply", tmp_path / "pipe.ply"
+    private.touch(0o600)
+    os.mkfifo(pipe)
+    for path in (private, pipe):
+        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with replacing(path) as part:
+            part.write_bytes(b"points")
+        assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(os.fstat(reader).st_mode)
+        assert (os.read(reader, 9) if path == pipe else path.read_bytes()) == b"points"
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
 def test_bad_arguments():

@@ -103,7 +103,7 @@ class Pedestrians(Model):
     before.
 
     Source: Helbing and Molnár (1995), *Social force model for pedestrian dynamics*, Physical Review E 51;
-    its numbers as the programs have them that the page of the model names.
+    the numbers are those of the two programs that the page of the model names.
 
     Examples
     --------
