@@ -333,6 +333,17 @@ def test_a_bound_on_registers_stands_instead_of_the_size_of_groups():
     assert bound.options(profile) == ["-cl-nv-maxrregcount=32"]
 
 
+@pytest.mark.parametrize("stem", sorted(WALKS))
+def test_walks_with_vectors_say_so(stem):
+    """Else Intel's compiler puts work-items that diverge into one vector; other walks may gain by that."""
+    for config in (CONFIGS[stem], *PLAIN.get(stem, ())):
+        width = config.names()["width"]
+        hint = f"__attribute__((vec_type_hint({config.real}{width})))" if width > 1 else ""
+        source = render(stem, config, COUNT, VisitVariant())
+        assert re.findall(r"__attribute__\(\(vec_type_hint.*", source) == [hint] * bool(hint)
+    assert any(each.names()["width"] > 1 for each in (CONFIGS["grid/strips"], *PLAIN["grid/strips"]))
+
+
 def test_variants_are_compiled_in_only_where_asked():
     plain, foreign, radii, half = (
         re.sub("//.*", "", render("grid/strips", CONFIGS["grid/strips"], COUNT, VisitVariant(**flags)))
