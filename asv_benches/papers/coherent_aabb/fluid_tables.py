@@ -114,5 +114,5 @@ def _plot(results: Results, name: str, title: str, steps: int, case: Case) -> Pl
     for way in WAYS:
         values = [results.number(case(way), f"part_{k:02}") for k in range(parts)]
         series[way] = (middles, [None if value is None else MS * value for value in values])
-    panel = Panel(title=title, x="step", y="a step (ms)", series=series, log="y")
+    panel = Panel(title=title, x="step", y="a step (ms)", series=series)
     return Plot(name=name, caption="The time of a step in the course of a run", panels=[panel])
