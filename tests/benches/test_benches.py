@@ -319,6 +319,22 @@ def test_trees_beside_grids(session, monkeypatch):
     assert all(float(row[1]) > 0 for row in radii[1:])
 
 
+def test_steps_of_models(session, monkeypatch):
+    models = importlib.import_module("asv_benches.models")
+    rows = [row._replace(settled=2) for row in models._small(200) if row.name in {"Spheres", "Keratinocytes"}]
+    monkeypatch.setattr(models, "_small", lambda n: rows)
+    monkeypatch.setattr(models, "LAP", 2)
+
+    done = CliRunner().invoke(models.main, ["--device", position(session), "--small"])
+
+    assert done.exit_code == 0, done.output
+    _, _, spheres, cells = [line.strip("| ").split(" | ") for line in done.output.splitlines() if line.startswith("|")]
+    assert spheres[:3] == ["Spheres", "200", "2"]
+    assert float(spheres[4]) > 0
+    assert float(spheres[6].replace(",", "")) == pytest.approx(1e3 / float(spheres[5]), rel=0.01)
+    assert int(cells[1]) >= 200
+
+
 def test_queries_that_are_no_points(session, monkeypatch):
     quick = importlib.import_module("asv_benches.quick")
     monkeypatch.setattr(quick, "SMALL", {"tiny": lambda: (named.cube(800), 0.2)})
