@@ -17,6 +17,7 @@ __all__ = [
     "PIECES",
     "WHERE_PIECES",
     "Argument",
+    "Census",
     "ConditionCode",
     "NeighborFunction",
     "WalkFunction",
@@ -156,6 +157,21 @@ class NeighborFunction:
         return functools.partial(NeighborFunction, **{piece: getattr(self, piece) for piece in PIECES}), ()
 
 
+@dataclasses.dataclass(frozen=True)
+class Census:
+    """How a function takes its nearest neighbors where a walk counts them by distance first, and collects them then.
+
+    ``per_neighbor`` then reads no more of a neighbor than ``j``, ``d2`` and ``shift``.
+    """
+
+    #: the number of neighbors that the function keeps, an expression in its arguments
+    wanted: str
+    #: the neighbors that wait for the function, at most; ``per_neighbor`` runs for others at once
+    slots: int
+    #: runs once for each query, for those that wait
+    collected: str
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WalkFunction:
     """A function as walks run it: a user's function, or one of the library's own with further facts."""
@@ -173,6 +189,8 @@ class WalkFunction:
     #: whether ``per_neighbor`` takes much longer than the test of a candidate, so that work-items in lockstep test some
     #: candidates first and then go through the neighbors among them together
     costly: bool = False
+    #: how walks that can count neighbors first do so; None where there is no need
+    census: Census | None = None
     #: the number of a query, as conditions see it
     number: str = "i"
     #: the type of the offsets by which it writes the indices of neighbors, a sector of memory at once and nothing else;

@@ -39,6 +39,8 @@ class RowPlan(NamedTuple):
     capacity: int = 0
     #: places in a vector of registers; 0 for places apart
     vector: int = 0
+    #: neighbors that wait in local memory, where walks count neighbors by distance first; 0 where they do not
+    slots: int = 0
 
 
 def plan_rows(profile: DeviceProfile, tuning: Tuning, *, k: int, real: str, images: bool) -> RowPlan:
@@ -56,8 +58,15 @@ def plan_rows(profile: DeviceProfile, tuning: Tuning, *, k: int, real: str, imag
     vector = numbers.vector_places if float32 else 0
     step = max(vector, numbers.place_step)
     if k <= step // 2:
-        return RowPlan("registers", step // 2, min(vector, step // 2)) if vector > 2 else RowPlan("registers", k)
-    return RowPlan("registers", -(-k // step) * step, vector)
+        plan = RowPlan("registers", step // 2, min(vector, step // 2)) if vector > 2 else RowPlan("registers", k)
+    else:
+        plan = RowPlan("registers", -(-k // step) * step, vector)
+    if vector or not float32 or not 0 < numbers.counted_first <= plan.capacity:
+        return plan
+    slots = plan.capacity + numbers.slots_beside
+    # A slot is a squared distance and a number, for each work-item of the largest group that walks.
+    fits = 8 * slots * group_size(profile, tuning.walks.group) <= profile.usable_local_memory
+    return plan._replace(slots=slots) if fits else plan
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -170,6 +170,30 @@ def test_what_a_plan_may_choose(session, places):
             assert_rows(clfrnn.nearest(points, k, method=method, session=device), reference.nearest(points, k))
 
 
+@pytest.mark.parametrize("kind", ["crowds", "lattice", "copies"])
+def test_neighbors_counted_before_they_are_taken(session, kind):
+    """As a GPU may walk: some of the neighbors within the bound have no place to wait, and many are equally far."""
+    device = tuned(as_gpu(session), nearest={"counted_first": 1, "slots_beside": 0})
+    points = cloud("clusters", N, 3, np.dtype(np.float32))
+    if kind == "lattice":
+        points = np.round(points * 4) / 4
+    elif kind == "copies":
+        points = points[np.arange(N) % 12]
+    for k in (5, 8):
+        assert_rows(clfrnn.nearest(points, k, method="strips", session=device), reference.nearest(points, k))
+    box = {"box": (1.0, 1.0, 1.0), "periodic": True}
+    found = clfrnn.build_index(points, 0.2, method="strips", session=device, **box).nearest(k=8)
+    assert_rows(found, reference.nearest(points, 8, radius=0.2, **box))
+
+
+def test_neighbors_counted_that_meet_a_condition(session):
+    device = tuned(as_gpu(session), nearest={"counted_first": 1})
+    points, least = cloud("clusters", N, 3, np.dtype(np.float32)), np.arange(N) % 7 * 10
+    where = clfrnn.Condition("j > least[i]", least=least)
+    found = clfrnn.nearest(points, 8, method="uniform_grid", where=where, session=device)
+    assert_rows(found, reference.nearest(points, 8, where=lambda i, j, *_: j > least[i]))
+
+
 @pytest.mark.parametrize("method", sorted(METHODS))
 @pytest.mark.parametrize("queries", [None, N // 3], ids=["own", "foreign"])
 def test_neighbors_that_meet_a_condition(session, method, queries):

@@ -11,6 +11,7 @@ from clfrnn.planning.nearest import RowPlan, first_reach, foreseen_neighbors, la
 from clfrnn.planning.tuning import Tuning, default_tuning
 
 GPU, CPU = Tuning.default("gpu"), Tuning.default("cpu")
+COUNTED = GPU.but(nearest={"counted_first": 20, "slots_beside": 8})
 OPEN = (0.0, 0.0, 0.0)
 
 
@@ -22,13 +23,18 @@ OPEN = (0.0, 0.0, 0.0)
         (GPU, 33, "float", False, RowPlan("heap")),
         (GPU, 17, "double", False, RowPlan("heap")),
         (GPU, 5, "float", True, RowPlan("heap")),
+        (COUNTED, 16, "float", False, RowPlan("registers", 16)),
+        (COUNTED, 17, "float", False, RowPlan("registers", 20, slots=28)),
+        (COUNTED, 16, "double", False, RowPlan("registers", 16)),
+        (COUNTED, 30, "float", True, RowPlan("heap")),
         (CPU, 1, "float", False, RowPlan("registers", 4, 4)),
         (CPU, 16, "float", False, RowPlan("registers", 16, 8)),
         (CPU, 16, "double", False, RowPlan("registers", 16)),
     ],
 )
 def test_rows(tuning, k, real, images, plan):
-    assert plan_rows(RECORDED["awkward"], tuning, k=k, real=real, images=images) == plan
+    profile = RECORDED["awkward" if tuning is CPU else "h200"]
+    assert plan_rows(profile, tuning, k=k, real=real, images=images) == plan
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -60,6 +66,11 @@ def test_rows_in_registers_get_no_shorter_with_width():
         for width in (1, 2, 4, 8, 16, 32)
     ]
     assert places == [32, 32, 32, 32, 64, 128]
+
+
+def test_neighbors_wait_only_where_local_memory_is_large_enough():
+    small = dataclasses.replace(RECORDED["h200"], local_memory=8 * 28 * COUNTED.walks.group, local_reserve=0)
+    assert plan_rows(small, COUNTED, k=17, real="float", images=False).slots == 0
 
 
 def test_the_first_reach_holds_what_is_foreseen():
