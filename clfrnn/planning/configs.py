@@ -177,7 +177,7 @@ class WalkConfig(RunConfig):
     twice: ClassVar[bool] = True
 
     def names(self) -> dict[str, Any]:
-        """The fields; of many systems each has a grid of its own. Some walks can count neighbors before they take them."""
+        """The fields; of many systems each has a grid of its own. Some walks can count neighbors first."""
         own = {"own_cells": self.periodic == "systems", "counts_first": self.twice and self.width == 1}
         return {**super().names(), **own}
 

@@ -172,7 +172,8 @@ def row_function(
 
     ``way`` is "registers", for up to ``capacity`` neighbors, ``vector`` in a vector, or "heap". With ``shifts``, a row
     may hold several images of a point, and the function also writes the shift of each. With ``again``, an array says
-    which row a query fills. With ``slots``, walks that can do so count neighbors first, and as many wait in local memory.
+    which row a query fills. With ``slots``, walks that can do so count neighbors first, and that
+    many wait in local memory.
     """
     flags: dict[str, Any] = {"capacity": capacity, "vector": vector, "real": real, "components": components(dim)}
     flags |= {"lanes": vector_length(dim), "shifts": shifts, "again": again, "census": bool(slots)}

@@ -21,8 +21,8 @@ class NearestTuning(Section):
     vector_places: int = number(0, cpu=8, most=8)
     #: places by which the rows in registers differ, so that programs are few
     place_step: int = number(4, least=1)
-    #: places from which on a walk over cells of a GPU counts the neighbors of a query by distance, before it takes those
-    #: within the bound that follows; 0 where it never does (no GPU has been measured: see the lab book of asv_benches)
+    #: places from which on a walk over cells of a GPU counts the neighbors of a query by distance, before it takes
+    #: those within the bound that follows; 0 where it never does (no GPU has been measured yet: see the lab book)
     counted_first: int = number(0)
     #: neighbors of a query that wait in local memory there, besides as many as there are places
     slots_beside: int = number(8)
