@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import re
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 from .errors import InvalidInputError
 from .host.keywords import checks_keywords
@@ -157,19 +157,12 @@ class NeighborFunction:
         return functools.partial(NeighborFunction, **{piece: getattr(self, piece) for piece in PIECES}), ()
 
 
-@dataclasses.dataclass(frozen=True)
-class Census:
-    """How a function takes its nearest neighbors where a walk counts them by distance first, and collects them then.
+class Census(NamedTuple):
+    """How a function takes neighbors that were counted by distance first; it reads no more than j, d2 and shift."""
 
-    ``per_neighbor`` then reads no more of a neighbor than ``j``, ``d2`` and ``shift``.
-    """
-
-    #: the number of neighbors that the function keeps, an expression in its arguments
-    wanted: str
-    #: the neighbors that wait for the function, at most; ``per_neighbor`` runs for others at once
-    slots: int
-    #: runs once for each query, for those that wait
-    collected: str
+    wanted: str  #: the number of neighbors that it keeps, an expression in its arguments
+    collected: str  #: runs once for each query, for the neighbors that wait
+    slots: int  #: the most that wait, as ``per_neighbor`` runs for others at once
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -189,7 +182,7 @@ class WalkFunction:
     #: whether ``per_neighbor`` takes much longer than the test of a candidate, so that work-items in lockstep test some
     #: candidates first and then go through the neighbors among them together
     costly: bool = False
-    #: how walks that can count neighbors first do so; None where there is no need
+    #: how it takes neighbors where a walk counts them first; None where it need not
     census: Census | None = None
     #: the number of a query, as conditions see it
     number: str = "i"
