@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu, tuned
+from conftest import POCL, POINTS, as_gpu, tuned
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -170,10 +170,17 @@ def test_what_a_plan_may_choose(session, places):
             assert_rows(clfrnn.nearest(points, k, method=method, session=device), reference.nearest(points, k))
 
 
+def counting_gpu(session, **numbers):
+    """A GPU, or PoCL as one, whose walks count neighbors first."""
+    if session.profile.kind != "gpu" and session.profile.platform != POCL:
+        pytest.skip("compiled for GPUs and one CPU, as each program takes long")
+    return tuned(as_gpu(session), nearest={"counted_first": 1, **numbers})
+
+
 @pytest.mark.parametrize("kind", ["crowds", "lattice", "copies"])
 def test_neighbors_counted_before_they_are_taken(session, kind):
     """As a GPU may walk: some of the neighbors within the bound have no place to wait, and many are equally far."""
-    device = tuned(as_gpu(session), nearest={"counted_first": 1, "slots_beside": 0})
+    device = counting_gpu(session, slots_beside=0)
     points = cloud("clusters", N, 3, np.dtype(np.float32))
     if kind == "lattice":
         points = np.round(points * 4) / 4
@@ -187,7 +194,7 @@ def test_neighbors_counted_before_they_are_taken(session, kind):
 
 
 def test_neighbors_counted_that_meet_a_condition(session):
-    device = tuned(as_gpu(session), nearest={"counted_first": 1})
+    device = counting_gpu(session)
     points, least = cloud("clusters", N, 3, np.dtype(np.float32)), np.arange(N) % 7 * 10
     where = clfrnn.Condition("j > least[i]", least=least)
     found = clfrnn.nearest(points, 8, method="uniform_grid", where=where, session=device)
