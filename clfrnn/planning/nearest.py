@@ -18,6 +18,7 @@ __all__ = [
     "RowConfig",
     "RowPlan",
     "first_reach",
+    "is_even",
     "largest_reach",
     "plan_row_program",
     "plan_rows",
@@ -43,11 +44,19 @@ class RowPlan(NamedTuple):
     slots: int = 0
 
 
-def plan_rows(profile: DeviceProfile, tuning: Tuning, *, k: int, real: str, images: bool) -> RowPlan:
+def is_even(survey: Survey, tuning: Tuning) -> bool:
+    """Whether about as many points are around every point, as far as a survey has found."""
+    return survey.unevenness <= tuning.nearest.even
+
+
+def plan_rows(
+    profile: DeviceProfile, tuning: Tuning, *, k: int, real: str, images: bool, even: bool = False
+) -> RowPlan:
     """Plan rows of k neighbors; `images` says that a row may hold several images of one point.
 
     Rows of float32 are longer in registers where these are long vectors. Programs are compiled for numbers of places
-    and serve every smaller k too, so that programs are few.
+    and serve every smaller k too, so that programs are few. Neighbors are counted first where points are `even` alone:
+    elsewhere many queries find fewer than k within a first reach, and have counted them in vain.
     """
     numbers, float32 = tuning.nearest, real == "float"
     most = numbers.register_places if float32 else numbers.register_places // 2
@@ -61,7 +70,7 @@ def plan_rows(profile: DeviceProfile, tuning: Tuning, *, k: int, real: str, imag
         plan = RowPlan("registers", step // 2, min(vector, step // 2)) if vector > 2 else RowPlan("registers", k)
     else:
         plan = RowPlan("registers", -(-k // step) * step, vector)
-    if vector or not float32 or not 0 < numbers.counted_first <= plan.capacity:
+    if vector or not (float32 and even and 0 < numbers.counted_first <= plan.capacity):
         return plan
     slots = plan.capacity + numbers.slots_beside
     # A slot is a squared distance and a number, for each work-item of the largest group that walks.
