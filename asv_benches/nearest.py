@@ -8,6 +8,7 @@ with ``--unbounded``, the wall time of :func:`clfrnn.nearest` without a radius; 
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -42,12 +43,17 @@ UNBOUNDED: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
     "a shorter reach where points crowd": ("strips", {"nearest": {"crowded": 2.0}}),
     "the reach of an even cloud": ("strips", {"nearest": {"crowded": 1e9}}),
     "fewer neighbors foreseen": ("strips", {"nearest": {"foreseen": 1.0}}),
+    "neighbors counted first": ("auto", {"nearest": {"counted_first": 1, "even": math.inf}}),
     "aabb_tree": ("aabb_tree", {}),
 }
 
 #: ways of finding the k nearest within a radius: the query, and numbers of the tuning
 WAYS: dict[str, tuple[Callable[[clfrnn.Index, int], object], dict[str, dict[str, Any]]]] = {
     "as planned": (lambda index, k: index.nearest(k=k), {}),
+    "neighbors counted first": (
+        lambda index, k: index.nearest(k=k),
+        {"nearest": {"counted_first": 1, "even": math.inf}},
+    ),
     "rows as heaps": (lambda index, k: index.nearest(k=k), {"nearest": {"register_places": 0}}),
     "lists by distance": (lambda index, _: index.query(sort="distance", distances=True), {}),
 }

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import re
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 from .errors import InvalidInputError
 from .host.keywords import checks_keywords
@@ -17,6 +17,7 @@ __all__ = [
     "PIECES",
     "WHERE_PIECES",
     "Argument",
+    "Census",
     "ConditionCode",
     "NeighborFunction",
     "WalkFunction",
@@ -156,6 +157,14 @@ class NeighborFunction:
         return functools.partial(NeighborFunction, **{piece: getattr(self, piece) for piece in PIECES}), ()
 
 
+class Census(NamedTuple):
+    """How a function takes neighbors that were counted by distance first; it reads no more than j, d2 and shift."""
+
+    wanted: str  #: the number of neighbors that it keeps, an expression in its arguments
+    collected: str  #: runs once for each query, for the neighbors that wait
+    slots: int  #: the most that wait, as ``per_neighbor`` runs for others at once
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WalkFunction:
     """A function as walks run it: a user's function, or one of the library's own with further facts."""
@@ -173,6 +182,8 @@ class WalkFunction:
     #: whether ``per_neighbor`` takes much longer than the test of a candidate, so that work-items in lockstep test some
     #: candidates first and then go through the neighbors among them together
     costly: bool = False
+    #: how it takes neighbors where a walk counts them first; None where it need not
+    census: Census | None = None
     #: the number of a query, as conditions see it
     number: str = "i"
     #: the type of the offsets by which it writes the indices of neighbors, a sector of memory at once and nothing else;

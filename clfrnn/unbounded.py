@@ -259,7 +259,7 @@ class UnboundedSearch:
         """The search for the queries that have fewer than k neighbors."""
         if step.wider is not None and step.radius < step.wider and step.method.name in _BY_CELLS:
             # The queries that are left lie where points are few.
-            survey = dataclasses.replace(step.survey, others=0.0, unevenness=1.0, sample=None)
+            survey = dataclasses.replace(step.survey, others=0.0, sample=None)
             farther = self._rounded(self.session.tuning.nearest.farther * step.radius)
             return step._replace(radius=min(farther, step.wider), survey=survey)
         if isinstance(self.box, Systems):

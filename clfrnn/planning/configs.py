@@ -121,7 +121,8 @@ class VisitConfig(PointConfig):
 
     def names(self) -> dict[str, Any]:
         """The fields, and defaults for walks over single queries with points in the caller's order."""
-        return {"layout": "", "width": 1, "fused": False, "by_place": False, **super().names(), "packed": False}
+        defaults = {"layout": "", "width": 1, "fused": False, "by_place": False, "counts_first": False}
+        return {**defaults, **super().names(), "packed": False}
 
     def options(self, profile: DeviceProfile) -> list[str]:
         """The limit of registers."""
@@ -172,9 +173,13 @@ class WalkConfig(RunConfig):
     #: the number of work-items that run in lockstep; 1 where each runs on its own
     lockstep: int
 
+    #: whether the walk can go over a window twice
+    twice: ClassVar[bool] = True
+
     def names(self) -> dict[str, Any]:
-        """The fields; of many systems each has a grid of its own."""
-        return {**super().names(), "own_cells": self.periodic == "systems"}
+        """The fields; of many systems each has a grid of its own. Some walks can count neighbors first."""
+        own = {"own_cells": self.periodic == "systems", "counts_first": self.twice and self.width == 1}
+        return {**super().names(), **own}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

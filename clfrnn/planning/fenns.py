@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from ..domain.cells import CellGrid, padded_radius
 from ..profile import DeviceProfile
@@ -49,6 +49,8 @@ class BlockConfig(WalkConfig):
     team: int
     #: queries of one cell that one group serves, at least, if there are as many
     chunk: int
+
+    twice: ClassVar[bool] = False
 
     def names(self) -> dict[str, Any]:
         """The fields; a driver may allow smaller groups than the planned teams."""

@@ -18,6 +18,7 @@ __all__ = [
     "RowConfig",
     "RowPlan",
     "first_reach",
+    "is_even",
     "largest_reach",
     "plan_row_program",
     "plan_rows",
@@ -39,13 +40,23 @@ class RowPlan(NamedTuple):
     capacity: int = 0
     #: places in a vector of registers; 0 for places apart
     vector: int = 0
+    #: neighbors that wait in local memory, where walks count neighbors by distance first; 0 where they do not
+    slots: int = 0
 
 
-def plan_rows(profile: DeviceProfile, tuning: Tuning, *, k: int, real: str, images: bool) -> RowPlan:
+def is_even(survey: Survey, tuning: Tuning) -> bool:
+    """Whether about as many points are around every point, as far as a survey has found."""
+    return survey.unevenness <= tuning.nearest.even
+
+
+def plan_rows(
+    profile: DeviceProfile, tuning: Tuning, *, k: int, real: str, images: bool, even: bool = False
+) -> RowPlan:
     """Plan rows of k neighbors; `images` says that a row may hold several images of one point.
 
     Rows of float32 are longer in registers where these are long vectors. Programs are compiled for numbers of places
-    and serve every smaller k too, so that programs are few.
+    and serve every smaller k too, so that programs are few. Neighbors are counted first where points are `even` alone:
+    elsewhere many queries find fewer than k within a first reach, and have counted them in vain.
     """
     numbers, float32 = tuning.nearest, real == "float"
     most = numbers.register_places if float32 else numbers.register_places // 2
@@ -56,8 +67,15 @@ def plan_rows(profile: DeviceProfile, tuning: Tuning, *, k: int, real: str, imag
     vector = numbers.vector_places if float32 else 0
     step = max(vector, numbers.place_step)
     if k <= step // 2:
-        return RowPlan("registers", step // 2, min(vector, step // 2)) if vector > 2 else RowPlan("registers", k)
-    return RowPlan("registers", -(-k // step) * step, vector)
+        plan = RowPlan("registers", step // 2, min(vector, step // 2)) if vector > 2 else RowPlan("registers", k)
+    else:
+        plan = RowPlan("registers", -(-k // step) * step, vector)
+    if vector or not (float32 and even and 0 < numbers.counted_first <= plan.capacity):
+        return plan
+    slots = plan.capacity + numbers.slots_beside
+    # A slot is a squared distance and a number, for each work-item of the largest group that walks.
+    fits = 8 * slots * group_size(profile, tuning.walks.group) <= profile.usable_local_memory
+    return plan._replace(slots=slots) if fits else plan
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from ..errors import InvalidInputError
 from ..inputs.batches import systems_of
 from ..inputs.request import QueryRequest
 from ..methods.traversal import Traversal
-from ..planning.nearest import plan_rows
+from ..planning.nearest import is_even, plan_rows
 from ..primitives.nearest_rows import ShortRows, measure_rows
 from ..results import Nearest
 from ..runtime.rendering import row_function
@@ -86,7 +86,8 @@ def fill_rows(
     """
     session, (m, k), dim = traversal.session, found.indices.shape, traversal.dim
     real, images = REAL_OF[traversal.dtype], holds_images(traversal)
-    plan = plan_rows(session.profile, session.tuning, k=k, real=real, images=images)
+    even = is_even(traversal.problem.survey, session.tuning)
+    plan = plan_rows(session.profile, session.tuning, k=k, real=real, images=images, even=even)
     function = row_function(**plan._asdict(), real=real, dim=dim, shifts=images, again=again is not None)
     values: list[Any] = [found.indices, found.distances, k]
     if images and found.shifts is None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import mako
 
 from ..errors import ClfrnnError
-from ..functions import PIECES, WalkFunction
+from ..functions import PIECES, Census, WalkFunction
 from ..host.text_cache import cached_text, digest
 from ..planning.configs import SECTOR, KernelConfig, VisitVariant, components, count_bits, vector_length
 
@@ -158,18 +158,31 @@ def own_function(
 
 @functools.cache
 def row_function(
-    *, way: str, capacity: int, vector: int, real: str, dim: int, shifts: bool = False, again: bool = False
+    *,
+    way: str,
+    capacity: int,
+    vector: int,
+    real: str,
+    dim: int,
+    slots: int = 0,
+    shifts: bool = False,
+    again: bool = False,
 ) -> WalkFunction:
     """The library's own function that finds the k nearest neighbors, from ``traversal/nearest_WAY.mako``.
 
     ``way`` is "registers", for up to ``capacity`` neighbors, ``vector`` in a vector, or "heap". With ``shifts``, a row
     may hold several images of a point, and the function also writes the shift of each. With ``again``, an array says
-    which row a query fills.
+    which row a query fills. With ``slots``, walks that can do so count neighbors first, and that
+    many wait in local memory.
     """
     flags: dict[str, Any] = {"capacity": capacity, "vector": vector, "real": real, "components": components(dim)}
-    flags |= {"lanes": vector_length(dim), "shifts": shifts, "again": again}
-    pieces = _own_pieces(f"traversal/nearest_{way}.mako", way, PIECES, flags)
-    return WalkFunction(**pieces, own=True, costly=way == "registers", number="rows[i]" if again else "i")
+    flags |= {"lanes": vector_length(dim), "shifts": shifts, "again": again, "census": bool(slots)}
+    path, census = f"traversal/nearest_{way}.mako", None
+    pieces = _own_pieces(path, way, PIECES, flags)
+    if slots:
+        census = Census(**_own_pieces(path, way, ("wanted", "collected"), flags), slots=slots)
+    number = "rows[i]" if again else "i"
+    return WalkFunction(**pieces, own=True, costly=way == "registers", census=census, number=number)
 
 
 def _own_pieces(path: str, name: str, pieces: Sequence[str], flags: dict[str, Any]) -> dict[str, Any]:
@@ -179,4 +192,4 @@ def _own_pieces(path: str, name: str, pieces: Sequence[str], flags: dict[str, An
         template = templates.get_template(path)
         return json.dumps([template.get_def(f"{name}_{piece}").render(**flags).strip() for piece in pieces])
 
-    return dict(zip(pieces, json.loads(_cached(name, flags, fill_in)), strict=True))
+    return dict(zip(pieces, json.loads(_cached(f"{name} {' '.join(pieces)}", flags, fill_in)), strict=True))

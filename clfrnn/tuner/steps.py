@@ -20,8 +20,8 @@ __all__ = ["Step", "steps_for"]
 #: Neighbors of a point that count as few, some and many, and of a point among all of a tree.
 _FEW, _SOME, _MANY, _MOST = 6.0, 20.0, 50.0, 200.0
 
-#: The k of searches for nearest neighbors.
-_K = 8
+#: The k of searches for nearest neighbors: a few, and as many as estimates of normals and densities take.
+_K, _LARGE_K = 8, 30
 
 #: Bytes of a device's memory for each point that a step may have: a list, its first pass, and the same of its rivals.
 _BYTES_OF_POINT = 4096
@@ -59,7 +59,7 @@ class Step(NamedTuple):
         if self.what == "search once":
             return lambda: search(points, self.radius, session=session)
         if self.what.startswith("nearest"):
-            return lambda: nearest(points, _K, session=session)
+            return lambda: nearest(points, int(self.what.split()[1]), session=session)
         method: Any = "fenns" if "fenns" in self.what else "auto"
         index = build_index(points, self.radius, method=method, session=session)
 
@@ -87,6 +87,8 @@ def steps_for(profile: DeviceProfile) -> dict[str, Step]:
         "nearest": Step(f"nearest {_K}", nearest_n),
         "nearest small": Step(f"nearest {_K}", less),
         "nearest in clusters": Step(f"nearest {_K}", nearest_n, clusters=True),
+        "nearest many": Step(f"nearest {_LARGE_K}", nearest_n),
+        "nearest many in clusters": Step(f"nearest {_LARGE_K}", nearest_n, clusters=True),
         "tree on a line": Step("count", n, _FEW, dim=1),
         "tree few": Step("count", tree_n, _SOME, dim=4),
         "tree many": Step("count", tree_n, _MOST, dim=4),

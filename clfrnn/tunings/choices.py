@@ -59,6 +59,7 @@ def _of_gpu(profile: DeviceProfile) -> tuple[Choice, ...]:
         number("queries of a packet", "tree.packet_queries", (8, 16, 32) if profile.simd_width <= 32 else (), _TREES),
         number("crowd that shortens a reach", "nearest.crowded", (1.5, 2.0, 4.0), _NEAREST),
         number("neighbors foreseen for k", "nearest.foreseen", (1.0, 1.25, 1.6), _NEAREST),
+        number("places from which neighbors are counted first", "nearest.counted_first", (0, 16), _NEAREST_MANY),
         number("points of a bucket", "binning.bucket_points", (512, 1024, 2048), ("count few", "count few small")),
         number("group of a bucket", "binning.fill_group", groups(256, 512, 1024), ("count few", "list few")),
         number("group of a scan", "primitives.scan_group", groups(128, 256, 512), ("list few", "list many")),
@@ -93,6 +94,7 @@ _WALKS = ("count few", "count many", "list many")
 _LISTS = ("list few", "list many", "list many small")
 _TREES = ("tree on a line", "tree few", "tree many")
 _NEAREST = ("nearest", "nearest small", "nearest in clusters")
+_NEAREST_MANY = ("nearest many", "nearest many in clusters")
 _FENNS = ("fenns few", "fenns many")
 
 

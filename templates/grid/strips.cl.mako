@@ -5,6 +5,7 @@
 <%namespace name="hit_mask_to_rows" file="/first_pass/hit_mask_to_rows.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="candidate_run" file="/traversal/candidate_run.mako"/>
+<%namespace name="census" file="/traversal/census.mako"/>\
 <%namespace name="visit" file="/traversal/visit.mako"/>
 // Runs a function for every neighbor of each query, strip by strip over the window of the query. A strip is the cells
 // of a row of the window. The points of cells that follow each other on the first axis are one run, so a strip costs
@@ -19,8 +20,14 @@
 // Exact because the window holds every cell in which a neighbor can lie.
 // Source: Chisholm (2020), §3, algorithms 2 to 5.
 <%def name="walk(function)">
+% if census.takes(function):
+    ${census.declare(function)}
+% endif
     ${visit.begin_query(function)}
     ${cells.own_grid("frnn_")}
+% if census.takes(function):
+    ${census.begin(function)}
+% endif
 % if function.skips:
     if (reach2 >= 0) {
 % endif
@@ -82,6 +89,9 @@
             }
         </%cells:rows>
     </%visit:each_image>
+% endif
+% if census.takes(function):
+    ${census.end(function)}
 % endif
 % if function.skips:
     }

@@ -5,6 +5,7 @@
 <%namespace name="hit_mask_to_rows" file="/first_pass/hit_mask_to_rows.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="candidate_run" file="/traversal/candidate_run.mako"/>
+<%namespace name="census" file="/traversal/census.mako"/>\
 <%namespace name="visit" file="/traversal/visit.mako"/>
 // Runs a function for every neighbor of each query, cell by cell over the window of the query.
 // Launch: one work-item per query, groups of ${work_group_size}. Queries that are the points, or have a sorted copy,
@@ -16,8 +17,14 @@
 // Exact because the window holds every cell in which a neighbor can lie.
 // Source: Green (2010), "Processing collisions".
 <%def name="walk(function)">
+% if census.takes(function):
+    ${census.declare(function)}
+% endif
     ${visit.begin_query(function)}
     ${cells.own_grid("frnn_")}
+% if census.takes(function):
+    ${census.begin(function)}
+% endif
 % if function.skips:
     if (reach2 >= 0) {
 % endif
@@ -34,6 +41,9 @@
         ${cells.window()}
         ${nest(function, image)}
     </%visit:each_image>
+% endif
+% if census.takes(function):
+    ${census.end(function)}
 % endif
 % if function.skips:
     }

@@ -2,7 +2,8 @@
 ## they are tested one by one, or a vector at a time.
 ## In scope: frnn_t and frnn_stop, the first place of the run and the place behind its last; what begin_query of
 ## /traversal/visit.mako declares.
-## Config fields used: width, unrolled, fused, bits, inline, images, first_pass.
+## Config fields used: width, unrolled, fused, bits, inline, images, first_pass, counts_first.
+<%namespace name="census" file="/traversal/census.mako"/>\
 <%namespace name="simd_batch" file="/traversal/simd_batch.mako"/>
 <%namespace name="condition" file="/traversal/condition.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
@@ -17,6 +18,8 @@
     // The candidates from frnn_t up to frnn_stop, shifted as /common/geometry.mako says of `image`.
 % if width > 1:
     ${batched_run(function, image, last)}
+% elif census.takes(function):
+    ${census.run(function, image)}
 % elif first_pass == "write_mask":
     ${masked_run(function, image)}
 % elif fused and function.light and not (inline or first_pass):

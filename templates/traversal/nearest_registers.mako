@@ -1,13 +1,36 @@
 ## Defines the text of the function that finds the k nearest neighbors of each query in registers: a def for each piece.
 ## In scope are the arguments of row_function in clfrnn/runtime/rendering.py: capacity, vector, real, shifts, components,
-## lanes, again.
+## lanes, again, census.
+<%!
+    def exchanges(n):
+        """The pairs of places that a sorting network compares, in order, for n places: merge exchange (Knuth, 5.2.2 M)."""
+        found, top = [], 1 << max(0, (n - 1).bit_length() - 1)
+        p = top if n > 1 else 0
+        while p:
+            q, r, d = top, 0, p
+            while True:
+                found += [(s, s + d) for s in range(n - d) if s & p == r]
+                if q == p:
+                    break
+                d, q, r = q - p, q // 2, p
+            p //= 2
+        return found
+%>\
 ## There are `capacity` places, and each has variables of its own, because an array with variable indices
 ## would lie in memory. A row of k neighbors takes the last k places. The others hold what comes before every neighbor and
 ## stay as they are. Places without a neighbor hold what comes behind every neighbor.
 ## In float a place is one integer, the bits of the squared distance above the index: such integers are ordered as
 ## neighbors are. With `vector`, that many places are a vector, because a CPU moves on all neighbors of a vector together.
 <%namespace name="nearest_row" file="/traversal/nearest_row.mako"/>
-<%def name="registers_preamble()"></%def>
+<%def name="registers_preamble()">
+% if census:
+// The place of a neighbor that waits, or that of none.
+ulong frnn_taken_place(local const uint *squares, local const int *ids, const int many, const int s, const int stride, const int itself)
+{
+    return s < many && ids[s * stride] != itself ? ((ulong)squares[s * stride] << 32) | (uint)ids[s * stride] : 0x7f800000ffffffff;
+}
+% endif
+</%def>
 <%def name="registers_arguments()">${nearest_row.row_arguments()}</%def>
 <%def name="registers_state()">
 const int frnn_spare = ${capacity} - k;
@@ -60,6 +83,9 @@ ${f"frnn_places{s - s % vector}.s{s % vector}" if vector else f"frnn_place{s}"}
 % if real == "float":
 const ulong frnn_new = ((ulong)as_uint(d2) << 32) | (uint)j;
 % endif
+${insert_new()}\
+</%def>
+<%def name="insert_new()">\
 int frnn_here = ${comes_before(capacity - 1)};
 if (frnn_here) {
     // Neighbors behind the new one move on by a place, and the last one drops out.
@@ -85,6 +111,34 @@ if (frnn_here) {
     const real frnn_last = ${square_at(capacity - 1)};
     reach2 = frnn_last < reach2 ? frnn_last : reach2;
 }
+</%def>
+<%def name="registers_wanted()">k${" + (leaves_out != 0)" if again else ""}</%def>
+<%def name="registers_collected()">
+## What a census collects: see /traversal/census.mako. The first of them fill the places and are sorted there by a network,
+## which takes an item of lockstep as long as a few insertions.
+const int frnn_itself = ${"leaves_out ? rows[i] : -1" if again else "-1"};
+int frnn_taken = 0;
+if (!frnn_direct) {
+% for s in range(capacity):
+    if (frnn_spare <= ${s}) frnn_place${s} = ${taken(f"{s} - frnn_spare")};
+% endfor
+% for low, high in exchanges(capacity):
+    {
+        const int frnn_ordered = frnn_place${low} < frnn_place${high};
+        const ulong frnn_less = frnn_ordered ? frnn_place${low} : frnn_place${high};
+        frnn_place${high} = frnn_ordered ? frnn_place${high} : frnn_place${low};
+        frnn_place${low} = frnn_less;
+    }
+% endfor
+    frnn_taken = k;
+}
+for (; frnn_taken < frnn_waiting; ++frnn_taken) {
+    const ulong frnn_new = ${taken("frnn_taken")};
+    ${insert_new()}
+}
+</%def>
+<%def name="taken(s)" filter="trim">
+frnn_taken_place(frnn_waiting_squares, frnn_waiting_ids, frnn_waiting, ${s}, frnn_stride, frnn_itself)
 </%def>
 <%def name="square_at(s)" filter="trim">
 ${f"as_float((uint)({capture(place_at, s)} >> 32))" if real == "float" else f"frnn_square{s}"}

@@ -7,10 +7,20 @@ import numpy as np
 import pytest
 from conftest import RECORDED
 
-from clfrnn.planning.nearest import RowPlan, first_reach, foreseen_neighbors, largest_reach, plan_rows, spanning_reach
+from clfrnn.planning.nearest import (
+    RowPlan,
+    first_reach,
+    foreseen_neighbors,
+    is_even,
+    largest_reach,
+    plan_rows,
+    spanning_reach,
+)
 from clfrnn.planning.tuning import Tuning, default_tuning
+from clfrnn.survey import Survey
 
 GPU, CPU = Tuning.default("gpu"), Tuning.default("cpu")
+COUNTED = GPU.but(nearest={"counted_first": 20, "slots_beside": 8})
 OPEN = (0.0, 0.0, 0.0)
 
 
@@ -22,13 +32,19 @@ OPEN = (0.0, 0.0, 0.0)
         (GPU, 33, "float", False, RowPlan("heap")),
         (GPU, 17, "double", False, RowPlan("heap")),
         (GPU, 5, "float", True, RowPlan("heap")),
+        (COUNTED, 16, "float", False, RowPlan("registers", 16)),
+        (COUNTED, 17, "float", False, RowPlan("registers", 20, slots=28)),
+        (COUNTED, 16, "double", False, RowPlan("registers", 16)),
+        (COUNTED, 30, "float", True, RowPlan("heap")),
         (CPU, 1, "float", False, RowPlan("registers", 4, 4)),
         (CPU, 16, "float", False, RowPlan("registers", 16, 8)),
         (CPU, 16, "double", False, RowPlan("registers", 16)),
     ],
 )
 def test_rows(tuning, k, real, images, plan):
-    assert plan_rows(RECORDED["awkward"], tuning, k=k, real=real, images=images) == plan
+    profile = RECORDED["awkward" if tuning is CPU else "h200"]
+    assert plan_rows(profile, tuning, k=k, real=real, images=images, even=True) == plan
+    assert plan_rows(profile, tuning, k=k, real=real, images=images) == plan._replace(slots=0)
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -60,6 +76,18 @@ def test_rows_in_registers_get_no_shorter_with_width():
         for width in (1, 2, 4, 8, 16, 32)
     ]
     assert places == [32, 32, 32, 32, 64, 128]
+
+
+def test_neighbors_wait_only_where_local_memory_is_large_enough():
+    small = dataclasses.replace(RECORDED["h200"], local_memory=8 * 28 * COUNTED.walks.group, local_reserve=0)
+    assert plan_rows(small, COUNTED, k=17, real="float", images=False, even=True).slots == 0
+
+
+def test_points_are_even_where_all_have_about_as_many_around_them():
+    bounds = {"n": 1000, "low": (0, 0, 0), "high": (1, 1, 1)}
+    assert is_even(Survey(**bounds), GPU)
+    assert is_even(Survey(**bounds, others=10.0, unevenness=1.2), GPU)
+    assert not is_even(Survey(**bounds, others=10.0, unevenness=1.6), GPU)
 
 
 def test_the_first_reach_holds_what_is_foreseen():

@@ -21,6 +21,15 @@ class NearestTuning(Section):
     vector_places: int = number(0, cpu=8, most=8)
     #: places by which the rows in registers differ, so that programs are few
     place_step: int = number(4, least=1)
+    #: places from which on a walk over cells of a GPU counts the neighbors of a query by distance, where points are
+    #: even, before it takes those within the bound that follows; 0 where it never does (H100, 1 M points: 8, 16 and 30
+    #: neighbors take 1.07, 0.84 and 0.76 of the time)
+    counted_first: int = number(0)
+    #: largest unevenness of points that are even there: uniform clouds and surfaces have 1.1 to 1.2, clusters, halos
+    #: and normal distributions 1.6 and more
+    even: float = number(1.4, least=1)
+    #: neighbors of a query that wait in local memory there, besides as many as there are places
+    slots_beside: int = number(8)
     #: neighbors that the first search foresees, for each of the k
     foreseen: float = number(1.25, least=1)
     #: the same for each root of k: chance takes that many away in places
