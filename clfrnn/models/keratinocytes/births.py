@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections.abc import Mapping
 from typing import Any
@@ -98,7 +99,10 @@ def _program(session: clfrnn.Session, dtype: np.dtype[Any], items: int) -> cl.Pr
     programs = _PROGRAMS.setdefault(session, {})
     if dtype not in programs:
         options = [f"-DWIDE={int(dtype == np.float64)}", f"-DBLOCK={_BLOCK}", f"-DITEMS={items}"]
-        programs[dtype] = cl.Program(session.queue.context, _TYPES + PHILOX + _KERNELS).build(options)
+        with warnings.catch_warnings():
+            # Some compilers have remarks on programs that are right.
+            warnings.simplefilter("ignore", cl.CompilerWarning)
+            programs[dtype] = cl.Program(session.queue.context, _TYPES + PHILOX + _KERNELS).build(options)
     return programs[dtype]
 
 
