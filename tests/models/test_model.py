@@ -95,6 +95,25 @@ def test_an_animation_may_change_its_model(session, tmp_path):
     assert model.collider[0] == (np.float32(0.4), 0)
 
 
+@pytest.mark.parametrize("ending", [".gif", ".mp4", ".png"])
+def test_an_animation_that_is_not_finished_leaves_the_file_that_was_there(session, tmp_path, ending):
+    pytest.importorskip("PIL", reason="pictures need the extra `plot`")
+    if ending == ".mp4":
+        pytest.importorskip("imageio_ffmpeg", reason="videos need the extra `plot3d`")
+    path = tmp_path / f"a{ending}"
+    path.write_text("what was there")
+
+    def interrupted(model):
+        if model.steps_done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Spheres(5, dim=2, session=session).animate(path, steps=4, every=1, change=interrupted, size=32, progress=False)
+
+    assert path.read_text() == "what was there"
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_a_picture_shows_the_ball_where_it_was_with_its_frame(session, tmp_path):
     """Changes after the last frame are in no picture."""
     images = pytest.importorskip("PIL.Image", reason="pictures need the extra `plot`")

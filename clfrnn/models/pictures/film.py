@@ -52,14 +52,18 @@ def animate(
         raise clfrnn.InvalidInputError(f"path: there is no folder {path.parent}; make it first")
     film = {".gif": _gif, ".mp4": _video, ".png": _picture}[ending]
     easel = canvas(model, size or _SIZES[ending])  # what is missing is said before the first step
+    whole = path.resolve()  # a link stays a link
+    part = whole.with_name(f".{whole.stem}-{os.getpid()}.part{ending}")
     try:
-        with film(path, fps) as add:
+        with film(part, fps) as add:
             for frame in frames:
                 add(easel, frame)
                 if change is not None:
                     change(model)
+        part.replace(whole)  # a film that was there stays until the new one is whole
     finally:
         easel.close()
+        part.unlink(missing_ok=True)
 
 
 def _images() -> Any:
@@ -98,7 +102,7 @@ def _gif(path: Path, fps: float) -> Iterator[Add]:
 
 @contextlib.contextmanager
 def _video(path: Path, fps: float) -> Iterator[Add]:
-    """A function that adds a frame to a video; where not all come, no file stays behind."""
+    """A function that adds a frame to a video."""
     encoder = library("imageio_ffmpeg", "A video", "plot3d")
     writer: Any = None
 
@@ -114,9 +118,6 @@ def _video(path: Path, fps: float) -> Iterator[Add]:
 
     try:
         yield add
-    except BaseException:
+    finally:
         if writer is not None:
             writer.close()
-            path.unlink(missing_ok=True)
-        raise
-    writer.close()
