@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyopencl as cl
 import pyopencl.array as cla
 
 import clfrnn
@@ -276,7 +277,8 @@ class Keratinocytes(Model):
         for name, (row, of_ints) in _STORED.items():
             larger[name] = self.index.zeros((size, *row), np.int32 if of_ints else self.dtype)
             if before:
-                larger[name][: self.n] = before[name][: self.n]
+                filled = before[name].strides[0] * self.n
+                cl.enqueue_copy(self.session.queue, larger[name].data, before[name].data, byte_count=filled)
         self._cells = larger
 
     # --- the start ----------------------------------------------------------------------------------------------------
