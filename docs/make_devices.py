@@ -47,6 +47,7 @@ POINTS, DIM, NEIGHBORS = 1_000_000, 3, 8
 CALLED = {
     "awkward": "Awkward",
     "gtx-1080-ti": "GTX 1080 Ti",
+    "h100": "H100",
     "h200": "H200",
     "intel-cpu": "Intel CPU",
     "oclgrind": "Oclgrind",
