@@ -12,7 +12,7 @@ from ..host.process import check_process
 from ..profile import DeviceProfile
 from .quirks import apply_quirks, prepare_platform
 
-__all__ = ["devices", "find_device", "list_devices", "read_profile"]
+__all__ = ["context_of", "devices", "find_device", "list_devices", "read_profile"]
 
 #: A position in the list of devices has fewer digits.
 _MOST_DIGITS = 10
@@ -194,3 +194,19 @@ def _inventory(present: list[cl.Device]) -> str:
         "or a driver for the CPU that needs no root rights: pip install 'clfrnn[pocl]' (64-bit x86 Linux). "
         "`clfrnn devices` says what is missing."
     )
+
+
+def context_of(queue: cl.CommandQueue) -> cl.Context:
+    """The context of a queue that a session can take; raises InvalidInputError where it cannot."""
+    if queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE:
+        raise InvalidInputError(
+            "device: expected an in-order pyopencl.CommandQueue, got an out-of-order one; "
+            "create it without OUT_OF_ORDER_EXEC_MODE_ENABLE"
+        )
+    try:
+        return queue.context
+    except cl.LogicError as error:  # some drivers' queues do not hold their contexts
+        raise InvalidInputError(
+            f"device: expected a pyopencl.CommandQueue whose context is still there, got one whose context is gone "
+            f"({error}); keep the context in a variable as long as the queue"
+        ) from error

@@ -15,7 +15,6 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..errors import InvalidInputError
 from ..functions import WalkFunction, is_held
 from ..host.keywords import checks_keywords
 from ..host.process import check_process
@@ -23,7 +22,7 @@ from ..host.turns import queue_lock
 from ..planning.configs import KernelConfig, VisitVariant
 from ..planning.tuning import Tuning
 from ..tunings import find_tuning
-from .device import find_device, read_profile
+from .device import context_of, find_device, read_profile
 from .launcher import Launcher
 from .memory import Memory, SpareSizes
 from .pinned import PinnedBytes
@@ -79,7 +78,7 @@ class Session(Launcher, Memory):
     NoDeviceError
         No device fits.
     InvalidInputError
-        `device` is an out-of-order queue, or of another type.
+        `device` is an out-of-order queue, one whose context is gone, or of another type.
 
     Notes
     -----
@@ -103,14 +102,9 @@ class Session(Launcher, Memory):
     def __init__(self, device: object = None) -> None:
         check_process()
         if isinstance(device, cl.CommandQueue):
-            if device.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE:
-                raise InvalidInputError(
-                    "device: expected an in-order pyopencl.CommandQueue, got an out-of-order one; "
-                    "create it without OUT_OF_ORDER_EXEC_MODE_ENABLE"
-                )
             queue = device
             self.device = device.device
-            self.context = device.context
+            self.context = context_of(device)
         else:
             self.device = find_device(device)
             self.context = cl.Context([self.device])

@@ -90,6 +90,18 @@ def test_an_out_of_order_queue_is_refused(session):
         clfrnn.Session(queue)
 
 
+def test_a_queue_whose_context_is_gone_is_refused(session):
+    """Intel's queues do not hold their contexts; those of others do."""
+    queue = cl.CommandQueue(cl.Context([session.device]))
+    try:
+        queue.context  # noqa: B018
+    except cl.LogicError:
+        with pytest.raises(clfrnn.InvalidInputError, match="device: .* whose context is gone .*; keep the context"):
+            clfrnn.Session(queue)
+    else:
+        assert clfrnn.Session(queue).context == queue.context
+
+
 def test_naming_a_device(session):
     present = list_devices()
     place = present.index(session.device)
