@@ -1,13 +1,12 @@
 """The k nearest neighbors, against the reference to the last bit: of an index, and of the call without a radius."""
 
 import functools
-import math
 import pickle
 
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POCL, POINTS, as_gpu, tuned
+from conftest import POINTS, as_gpu, tuned
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -169,37 +168,6 @@ def test_what_a_plan_may_choose(session, places):
     for k in (1, 5, 8, 20):
         for method in ("strips", "aabb_tree"):
             assert_rows(clfrnn.nearest(points, k, method=method, session=device), reference.nearest(points, k))
-
-
-def counting_gpu(session, **numbers):
-    """A GPU, or PoCL as one, whose walks count neighbors first."""
-    if session.profile.kind != "gpu" and session.profile.platform != POCL:
-        pytest.skip("compiled for GPUs and one CPU, as each program takes long")
-    return tuned(as_gpu(session), nearest={"counted_first": 1, "even": math.inf, **numbers})
-
-
-@pytest.mark.parametrize("kind", ["crowds", "lattice", "copies"])
-def test_neighbors_counted_before_they_are_taken(session, kind):
-    """As a GPU may walk: some of the neighbors within the bound have no place to wait, and many are equally far."""
-    device = counting_gpu(session, slots_beside=0)
-    points = cloud("clusters", N, 3, np.dtype(np.float32))
-    if kind == "lattice":
-        points = np.round(points * 4) / 4
-    elif kind == "copies":
-        points = points[np.arange(N) % 12]
-    for k in (5, 8):
-        assert_rows(clfrnn.nearest(points, k, method="strips", session=device), reference.nearest(points, k))
-    box = {"box": (1.0, 1.0, 1.0), "periodic": True}
-    found = clfrnn.build_index(points, 0.2, method="strips", session=device, **box).nearest(k=8)
-    assert_rows(found, reference.nearest(points, 8, radius=0.2, **box))
-
-
-def test_neighbors_counted_that_meet_a_condition(session):
-    device = counting_gpu(session)
-    points, least = cloud("clusters", N, 3, np.dtype(np.float32)), np.arange(N) % 7 * 10
-    where = clfrnn.Condition("j > least[i]", least=least)
-    found = clfrnn.nearest(points, 8, method="uniform_grid", where=where, session=device)
-    assert_rows(found, reference.nearest(points, 8, where=lambda i, j, *_: j > least[i]))
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
