@@ -116,6 +116,8 @@ class UnboundedSearch:
         traversal.checks.settle()
         while short is not None:
             step = self._wider_step(step, sources)
+            if not isinstance(self.box, Systems):  # systems are laid out again
+                self.pending = self.pending.again()  # the bounds of queries have taken its slot
             before, traversal = traversal, Traversal(self._build(step))
             if vectors and holds_images(traversal) and not holds_images(before):
                 measure(before, found, self.points, sources, known=False, systems=systems)

@@ -124,6 +124,12 @@ class PendingBox:
         cl.enqueue_copy(self.readback.session.queue, buffer, numbers, dst_offset=place * dtype.itemsize)
         self.box = box
 
+    def again(self) -> PendingBox:
+        """The same box in a slot of its own, for later launches: others may have taken its slot since it was read."""
+        box = PendingBox(self.readback, self.dim, self.periodic)
+        box.set(self.read())
+        return box
+
     def read(self) -> Box:
         """Return the box; waits for it, unless it is on the host."""
         if self.box is None:

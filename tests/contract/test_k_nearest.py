@@ -106,6 +106,16 @@ def test_without_a_radius_in_a_box(session, way, dim, dtype, flags):
         assert_rows(found, unbounded_truth("clusters", dim, dtype, flags, 7, foreign), shifts=True)
 
 
+def test_later_searches_know_that_points_lie_outside_the_box(session):
+    """Queries lie in it, so that their bounds tell nothing of the points."""
+    points, queries, box = clouds.uniform(100, 3, seed=6), clouds.uniform(33, 3, seed=9), (1.0, 1.0, 1.0)
+    points[::2] *= np.float32(1e-4)
+    points[1::4] += np.float32(1)
+    asked = {"queries": queries, "box": box, "periodic": True}
+    found = clfrnn.nearest(points, 7, method="strips", session=session, **asked)
+    assert_rows(found, reference.nearest(points, 7, **asked))
+
+
 @pytest.mark.parametrize("method", ["auto", "brute_force", "aabb_tree"])
 @pytest.mark.parametrize("dim", [1, 2, 3, 4, 5, 8, 9, 12])
 def test_every_dimension(session, method, dim):
