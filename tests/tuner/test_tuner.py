@@ -193,11 +193,12 @@ def test_every_choice_has_its_steps(name):
 
 @pytest.fixture
 def small(monkeypatch, tmp_path):
-    """A few hundred points instead of as many as suit a device, one choice, and an empty folder of settings."""
+    """A few hundred points instead of as many as suit a device, an empty folder of settings, and no shipped tunings."""
     sized = {name: each._replace(n=min(each.n, 400), clusters=False) for name, each in steps.steps_for(CPU).items()}
     monkeypatch.setattr("clfrnn.tuner.bench.steps_for", lambda _: sized)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.delenv("CLFRNN_TUNING", raising=False)
+    monkeypatch.setattr(in_force, "_shipped_names", frozenset)
     in_force._warn.cache_clear()
     return sized
 
