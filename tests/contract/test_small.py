@@ -47,9 +47,14 @@ def test_every_kernel_on_a_small_cloud(session, way, dim):
         index.update(points)
 
 
-@pytest.mark.parametrize(
-    "domain", [{}, {"box": (1, 1, 1)}, {"box": (1, 1, 1), "periodic": (True, False, False)}], ids=["open", "all", "one"]
+#: Oclgrind 21.10 takes for uninitialised what the host has written behind the beginning of a buffer, as it does with
+#: the bounds of points for a later search.
+ONE_AXIS = pytest.param(
+    {"box": (1, 1, 1), "periodic": (True, False, False)}, id="one", marks=pytest.mark.oclgrind_expected
 )
+
+
+@pytest.mark.parametrize("domain", [pytest.param({}, id="open"), pytest.param({"box": (1, 1, 1)}, id="all"), ONE_AXIS])
 def test_the_k_nearest_of_few_points(session, domain):
     """Of none as well, where no row has an entry whose point could be read."""
     points = clouds.uniform(20, 3, dtype=np.float64 if session.profile.fp64 else np.float32, seed=5)
