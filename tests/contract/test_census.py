@@ -50,6 +50,7 @@ def test_the_nearest_of_those_counted(session, kind):
         pytest.skip("the device flushes subnormal squares to zero")
     for k in (5, 8):
         assert_rows(clfrnn.nearest(points, k, method="strips", session=device), reference.nearest(points, k))
+    assert any("frnn_waiting_squares" in source for source in device.programs._kernels), "neighbors were counted"
     extent = np.ptp(points)
     index = clfrnn.build_index(points, extent / 4, method="strips", session=device)
     for radius in (0, extent / 50, extent / 4):
