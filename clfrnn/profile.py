@@ -64,6 +64,8 @@ class DeviceProfile:
     loop_turns: int | None = None
     #: the compiler option that limits the registers of a work-item, with {} for their number; "" where there is none
     register_option: str = ""
+    #: what this machine lacks for the driver to compile a kernel, and what to install; "" where it can
+    lacks: str = ""
     #: the compiler options of every program of this device
     build_options: tuple[str, ...] = ("-cl-std=CL1.2",)
 

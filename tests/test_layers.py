@@ -47,7 +47,7 @@ BESIDE = {"reference", "clouds"}
 NEEDS_NO_DEVICE = {"tunings", "planning", "domain", "survey", "profile", "errors", "host", *BESIDE}
 
 #: Modules of a folder, and of the top of the package, at most; lines of a module, at most.
-MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 12, 18, 320
+MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 13, 18, 320
 
 #: Words that nobody outside knows: see docs/glossary.md for those that took their place.
 RETIRED = [

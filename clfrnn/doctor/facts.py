@@ -35,7 +35,7 @@ class Folder:
     """A place where drivers are registered."""
 
     path: str
-    #: where its name comes from: an environment variable, or "loader"
+    #: where its name comes from: an environment variable, "loader", "wheel" (pyopencl's), or "pip" (shown by clfrnn)
     named_by: str
     #: "folder", "file" (an .icd file), "library" or "missing"
     state: str
@@ -145,8 +145,6 @@ class Facts:
     nvidia: bool = False
     #: whether the OpenCL library of that driver can be loaded
     nvidia_library: bool = False
-    #: the library of the CPU driver of ``clfrnn[intel]``, where that is installed
-    intel_library: str = ""
     #: the folder of caches that cannot be written, and why; "" where all can
     caches: str = ""
 

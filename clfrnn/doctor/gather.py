@@ -5,15 +5,16 @@ from __future__ import annotations
 import dataclasses
 import os
 import platform
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ..host.drivers import unregistered
 from ..host.folders import why_not_all_written
 from ..host.text_cache import cache_folder
 from ..profile import DeviceProfile
+from ..runtime.quirks import LIBRARIES
 from .facts import Check, Device, Entry, Facts, Gpu, Loader, Platform
 from .places import entries, find_loader, folders
 from .runner import ProbeResult, run_probe
@@ -44,7 +45,9 @@ def gather(*, seconds: float) -> Facts:
         version = binding.first("pyopencl")
         loader = find_loader(binding.first("loader"), binding.first("folder"), environment) if version else None
         # Windows registers drivers elsewhere, and the folder of a driver is not informative.
-        places = folders(loader, environment) if loader and os.name == "posix" else []
+        package = Path(binding.first("folder"))
+        by_pip = unregistered(package, LIBRARIES) if loader else []
+        places = folders(loader, environment, by_pip=by_pip) if loader and os.name == "posix" else []
         loaded = _submit(pool, lambda entry: _load(entry, seconds), entries(places))
         listing = listed.result()
         tried = _submit(pool, lambda finding: _try(finding, seconds), listing.having("device"))
@@ -116,8 +119,7 @@ def _try(finding: Mapping[str, Any], seconds: float, *, alone: str = "") -> Devi
 
 def _system() -> dict[str, Any]:
     """The facts that need no driver."""
-    release = platform.release()
-    intel, caches = Path(sys.prefix, "lib/libintelocl.so"), cache_folder()
+    release, caches = platform.release(), cache_folder()
     return {
         "system": platform.system(),
         "release": release,
@@ -128,7 +130,6 @@ def _system() -> dict[str, Any]:
         "gpus": tuple(_gpu(path) for path in sorted(Path("/dev/dri").glob("renderD*"))),
         "nvidia": any(Path("/dev").glob("nvidia[0-9]*"))
         or any(map(os.path.exists, ("/proc/driver/nvidia/version", "/usr/lib/wsl/lib/libcuda.so.1"))),
-        "intel_library": str(intel) if intel.exists() else "",
         "caches": "" if caches is None else why_not_all_written(caches.parent, ("clfrnn", "pyopencl", "pytools")),
     }
 

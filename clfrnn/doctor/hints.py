@@ -7,8 +7,9 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ..host.drivers import SYSTEM_FOLDER
 from .facts import Facts
-from .places import SYSTEM_FOLDER, register_commands
+from .places import register_commands
 
 __all__ = ["FIRST", "HINTS", "Hint", "hints"]
 
@@ -235,13 +236,12 @@ def windows(facts: Facts) -> Advice:
     return text, ()
 
 
-def intel_not_registered(facts: Facts) -> Advice:
-    """The driver of ``clfrnn[intel]`` is installed where no loader looks."""
-    named = any("libintelocl" in entry.library for entry in facts.entries)
-    if not facts.intel_library or named or "OCL_ICD_VENDORS" in facts.environment:
+def linker(facts: Facts) -> Advice:
+    """A driver cannot link kernels, as a program of this machine is missing."""
+    lacking = next((each for each in facts.devices if each.profile is not None and each.profile.lacks), None)
+    if lacking is None or lacking.profile is None:
         return None
-    text = "Intel's CPU driver is installed in this environment of Python, where no loader looks for it. Register it:"
-    return text, register_commands(facts, facts.intel_library)
+    return f"{lacking.name} compiles nothing: {lacking.profile.lacks}.", ("pip install ziglang",)
 
 
 def pocl(facts: Facts) -> Advice:
@@ -302,7 +302,7 @@ HINTS: tuple[Callable[[Facts], Advice], ...] = (
     conda_drivers,
     macos,
     windows,
-    intel_not_registered,
+    linker,
     pocl,
     caches,
 )

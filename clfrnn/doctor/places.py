@@ -6,11 +6,10 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from ..host.drivers import SYSTEM_FOLDER
 from .facts import Entry, Facts, Folder, Loader
 
-__all__ = ["SYSTEM_FOLDER", "entries", "find_loader", "folders", "register_commands"]
-
-SYSTEM_FOLDER = "/etc/OpenCL/vendors"
+__all__ = ["entries", "find_loader", "folders", "register_commands"]
 
 #: Text in the libraries of loaders, by which they are recognised; the second is in both.
 _KINDS = {b"OCL Icd free software": "ocl-icd", b"Khronos Group": "khronos"}
@@ -45,12 +44,15 @@ def _kind(path: str) -> str:
     return next((kind for words, kind in _KINDS.items() if words in text), "")
 
 
-def folders(loader: Loader, environment: Mapping[str, str], *, standard: str = SYSTEM_FOLDER) -> list[Folder]:
-    """The places that `loader` reads, and common places with drivers that it does not read."""
+def folders(
+    loader: Loader, environment: Mapping[str, str], *, standard: str = SYSTEM_FOLDER, by_pip: Sequence[Path] = ()
+) -> list[Folder]:
+    """The places that `loader` reads, the drivers `by_pip` that clfrnn shows it, and usual places that it does not."""
     conda = environment.get("CONDA_PREFIX", "")
     of_conda = str(Path(conda, "etc/OpenCL/vendors")) if conda else ""
     default = of_conda if loader.origin == "conda" else standard
     read = list(_read_by(loader, environment, default))
+    read += [Folder(path=str(library), named_by="pip", state="library") for library in by_pip]
     known = [_folder(path, "", read=False) for path in (standard, of_conda) if path]
     reached = {os.path.realpath(each.path) for each in read}
     return read + [each for each in known if each.files and os.path.realpath(each.path) not in reached]

@@ -11,7 +11,7 @@ import pyopencl as cl
 
 from ..errors import ClfrnnError
 from ..profile import DeviceProfile
-from ..runtime.device import find_device, list_devices, read_profile
+from ..runtime.device import find_device, list_devices, list_platforms, read_profile
 from .findings import print_finding
 
 __all__ = ["list_all", "print_loader", "try_device"]
@@ -56,7 +56,7 @@ def print_loader() -> None:
 def list_all() -> None:
     """Print every platform and device, and the default device of clfrnn."""
     print_finding(step="asking the drivers for their platforms")
-    for platform in _platforms():
+    for platform in list_platforms():
         print_finding(step=f"asking {platform.name.strip()} for its devices")
         try:
             found, error = len(platform.get_devices()), ""
@@ -79,13 +79,6 @@ def list_all() -> None:
         print_finding(default=None, error=str(error))
 
 
-def _platforms() -> list[cl.Platform]:
-    try:
-        return cl.get_platforms()
-    except cl.Error:  # the loader reports a missing driver in this way
-        return []
-
-
 def _mapped_loader() -> str:
     """The path of the OpenCL loader in this process, where the system gives it."""
     try:
@@ -101,6 +94,9 @@ def try_device(position: int) -> None:
     print_finding(step="compiling a kernel")
     device = list_devices()[position]
     profile = read_profile(device)
+    if profile.lacks:
+        print_finding(check="build", outcome="failed", detail=profile.lacks)
+        return
     context = cl.Context([device])
     queue = cl.CommandQueue(context, device)
     started = time.perf_counter()

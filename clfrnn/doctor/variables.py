@@ -6,8 +6,8 @@ import dataclasses
 import os
 from collections.abc import Callable, Mapping
 
+from ..host.drivers import SYSTEM_FOLDER
 from .facts import Facts
-from .places import SYSTEM_FOLDER
 
 __all__ = ["VARIABLES", "Effect", "effects"]
 

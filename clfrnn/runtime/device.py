@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 
 import pyopencl as cl
 
 from ..errors import InvalidInputError, NoDeviceError
+from ..host.drivers import beside_registered
 from ..host.process import check_process
 from ..profile import DeviceProfile
-from .quirks import apply_quirks, prepare_platform
+from .quirks import LIBRARIES, apply_quirks, prepare_platform, what_lacks
 
-__all__ = ["context_of", "devices", "find_device", "list_devices", "read_profile"]
+__all__ = ["context_of", "devices", "find_device", "list_devices", "list_platforms", "read_profile"]
 
 #: A position in the list of devices has fewer digits.
 _MOST_DIGITS = 10
@@ -22,18 +24,24 @@ def list_devices() -> list[cl.Device]:
     """Every device of every platform; platforms without devices are skipped."""
     check_process()
     prepare_platform()
-    try:
-        platforms = cl.get_platforms()
-    except cl.Error:  # the loader reports a missing driver in this way
-        return []
     found = []
-    for platform in platforms:
+    for platform in list_platforms():
         try:
             prepare_platform(platform.name)
             found.extend(platform.get_devices())
         except cl.Error:  # an installed driver without hardware
             continue
     return found
+
+
+@functools.cache
+def list_platforms() -> tuple[cl.Platform, ...]:
+    """Every platform of the registered drivers and of those that pip installed; loaders list them once, too."""
+    with beside_registered(Path(cl.__file__).parent, LIBRARIES):
+        try:
+            return tuple(cl.get_platforms())
+        except cl.Error:  # the loader reports a missing driver in this way
+            return ()
 
 
 def devices() -> list[DeviceProfile]:
@@ -90,6 +98,7 @@ def read_profile(device: cl.Device) -> DeviceProfile:
             subnormals=bool(single & cl.device_fp_config.DENORM),
             fma=bool(single & cl.device_fp_config.FMA),
             register_option="-cl-nv-maxrregcount={}" if "cl_nv_compiler_options" in extensions else "",
+            lacks=what_lacks(device.platform.name.strip()) if kind == "cpu" else "",
             build_options=tuple(options),
         )
     )
@@ -152,7 +161,8 @@ def _brand(device: cl.Device) -> str:
 def _default_device(present: list[cl.Device]) -> cl.Device:
     """The device of ``CLFRNN_DEVICE``, else of ``PYOPENCL_CTX``, else the first GPU, else the first CPU.
 
-    Devices whose drivers bound loops come last among their kind, as they do not serve every search.
+    Among their kind, devices whose drivers bound loops come late, as they do not serve every search, and devices whose
+    drivers cannot compile come last.
     """
     if wanted := os.environ.get("CLFRNN_DEVICE", "").strip():
         try:
@@ -166,14 +176,14 @@ def _default_device(present: list[cl.Device]) -> cl.Device:
             value = os.environ["PYOPENCL_CTX"]
             raise NoDeviceError(f"PYOPENCL_CTX={value!r} names no device: {error}. {_inventory(present)}") from error
     for kind in ("gpu", "cpu", "other"):
-        for device in sorted(present, key=_bounds_loops):
-            if _kind(device) == kind:
-                return device
+        if of_kind := [device for device in present if _kind(device) == kind]:
+            return min(of_kind, key=_shortcomings)
     raise NoDeviceError(f"no OpenCL device was found. {_inventory(present)}")
 
 
-def _bounds_loops(device: cl.Device) -> bool:
-    return read_profile(device).loop_turns is not None
+def _shortcomings(device: cl.Device) -> tuple[bool, bool]:
+    profile = read_profile(device)
+    return profile.lacks != "", profile.loop_turns is not None
 
 
 def _inventory(present: list[cl.Device]) -> str:
@@ -188,7 +198,7 @@ def _inventory(present: list[cl.Device]) -> str:
             f"OCL_ICD_VENDORS={where} keeps every driver away: it takes one folder, not a list, and there is none of "
             "this name. Unset it, or name the folder of your .icd files. `clfrnn devices` says more"
         )
-    where = where or "/etc/OpenCL/vendors and pyopencl's own folder"
+    where = where or "/etc/OpenCL/vendors and among the packages of this Python"
     return (
         f"Drivers are looked for in {where}. Install the OpenCL driver of your GPU, "
         "or a driver for the CPU that needs no root rights: pip install 'clfrnn[pocl]' (64-bit x86 Linux). "

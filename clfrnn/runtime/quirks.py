@@ -15,11 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from ..host.folders import temporary_folder, warn_of_cache, why_unwritable
+from ..host.linker import why_not_linked
 from ..profile import DeviceProfile
 
-__all__ = ["QUIRKS", "Quirk", "apply_quirks", "prepare_platform"]
+__all__ = ["LIBRARIES", "QUIRKS", "Quirk", "apply_quirks", "prepare_platform", "what_lacks"]
 
 _POCL = "Portable Computing Language"
+
+
+#: Libraries of drivers that pip installs where no loader looks, in the folder of an environment's data.
+LIBRARIES = ("lib/libintelocl.so", "Library/bin/intelocl64.dll")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -83,6 +88,14 @@ def apply_quirks(profile: DeviceProfile) -> DeviceProfile:
         if quirk.when(profile):
             profile = dataclasses.replace(profile, **quirk.change(profile))
     return profile
+
+
+def what_lacks(platform: str) -> str:
+    """What this machine lacks for the driver of a platform to compile; "" where it can, after help where needed.
+
+    PoCL for CPUs runs the linker of the machine for each kernel, and ends the process where that fails.
+    """
+    return why_not_linked(platform) if platform == _POCL else ""
 
 
 @functools.cache

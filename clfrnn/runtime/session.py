@@ -15,6 +15,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
+from ..errors import NoDeviceError
 from ..functions import WalkFunction, is_held
 from ..host.keywords import checks_keywords
 from ..host.process import check_process
@@ -76,7 +77,7 @@ class Session(Launcher, Memory):
     Raises
     ------
     NoDeviceError
-        No device fits.
+        No device fits, or the driver of the one that does cannot compile on this machine.
     InvalidInputError
         `device` is an out-of-order queue, one whose context is gone, or of another type.
 
@@ -110,6 +111,8 @@ class Session(Launcher, Memory):
             self.context = cl.Context([self.device])
             queue = cl.CommandQueue(self.context, self.device)
         profile = read_profile(self.device)
+        if profile.lacks:
+            raise NoDeviceError(f"device {profile.name} compiles nothing: {profile.lacks}. `clfrnn devices` says more")
         found = find_tuning(profile)
         Launcher.__init__(self, queue, profile, found.tuning)
         #: where the tuning comes from, in words
