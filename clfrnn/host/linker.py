@@ -28,11 +28,23 @@ __all__ = ["why_not_linked"]
 #: The libraries that the compiler names to the linker.
 _LIBRARIES = ("gcc", "gcc_s", "c")
 
+#: The option of the format of files, by machine; without an object among what is linked, a linker cannot know it.
+_FORMATS = {"x86_64": ("-m", "elf_x86_64"), "aarch64": ("-m", "aarch64linux")}
+
 #: An archive without members.
 _EMPTY_ARCHIVE = b"!<arch>\n"
 
-#: Folders with the libraries of gcc, which a linker does not search by itself.
-_OF_GCC = ("/usr/lib/gcc", "/usr/lib64/gcc")
+#: Folders that the compiler has the linker search, by machine; not every linker searches them by itself.
+_SEARCHED = (
+    "usr/lib/gcc/{}-*/*",
+    "usr/lib64/gcc/{}-*/*",
+    "lib/{}-linux-gnu",
+    "usr/lib/{}-linux-gnu",
+    "lib64",
+    "usr/lib64",
+    "lib",
+    "usr/lib",
+)
 
 #: Seconds after which a linker or a driver that does not answer counts as one that fails.
 _SECONDS = 60.0
@@ -42,10 +54,10 @@ _TRIAL = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 import pyopencl, pyopencl.array
-for platform in pyopencl.get_platforms():
-    for device in platform.get_devices() if platform.name == sys.argv[1] else ():
-        queue = pyopencl.CommandQueue(pyopencl.Context([device]))
-        (pyopencl.array.zeros(queue, 1, "int32") + 1).get()
+platform = next(each for each in pyopencl.get_platforms() if each.name == sys.argv[1])
+for device in platform.get_devices():
+    queue = pyopencl.CommandQueue(pyopencl.Context([device]))
+    (pyopencl.array.zeros(queue, 1, "int32") + 1).get()
 """
 
 
@@ -80,12 +92,13 @@ def _links(linker: str) -> bool:
     """Whether a linker makes a shared library with the libraries that a compiler names."""
     if (program := shutil.which(linker)) is None:
         return False
-    of_gcc = [each for base in _OF_GCC for each in sorted(Path(base).glob(f"{platform.machine()}-*/*"))]
-    named = [Path(each) for each in os.environ.get("LIBRARY_PATH", "").split(os.pathsep) if each]
+    machine = platform.machine()
+    folders = [folder for pattern in _SEARCHED for folder in sorted(Path("/").glob(pattern.format(machine)))]
+    named = [folder for folder in os.environ.get("LIBRARY_PATH", "").split(os.pathsep) if folder]
     with tempfile.TemporaryDirectory() as made:
-        search = [f"-L{folder}" for folder in (*of_gcc, *named)]
-        libraries = [f"-l{each}" for each in _LIBRARIES]
-        return _succeeds([program, "-shared", "-o", f"{made}/empty.so", *search, *libraries])
+        search = [f"-L{folder}" for folder in (*folders, *named)]
+        options = ["-shared", *_FORMATS.get(machine, ()), "-o", f"{made}/empty.so"]
+        return _succeeds([program, *options, *search, *(f"-l{each}" for each in _LIBRARIES)])
 
 
 def _succeeds(command: Sequence[str], environment: dict[str, str] | None = None) -> bool:

@@ -29,6 +29,7 @@ PACKAGE = Path(doctor.__file__).parent
 PAGE = ROOT / "docs/devices-and-drivers.md"
 SYSTEM = places.SYSTEM_FOLDER
 AWKWARD = DeviceProfile.from_dict(json.loads((PROFILES / "awkward.json").read_text()))
+UNLINKED = dataclasses.replace(AWKWARD, lacks="its driver links each kernel by a program that is not here")
 PASSED = tuple(Check(name=name, outcome="passed") for name in CHECKS)
 
 WHEEL = Loader(path="/venv/pyopencl/.libs/libOpenCL.so.1", origin="wheel", kind="ocl-icd")
@@ -98,7 +99,7 @@ MACHINES = {
         ["vendors_hide", "pocl"],
     ),
     "vendors: on purpose": (
-        healthy(environment={"OCL_ICD_VENDORS": "/empty"}, folders=(UNREAD, BUNDLED), intel_library="/venv/lib/x.so"),
+        healthy(environment={"OCL_ICD_VENDORS": "/empty"}, folders=(UNREAD, BUNDLED)),
         [],
     ),
     "vendor path: nothing there": (
@@ -151,7 +152,10 @@ MACHINES = {
         ),
         ["conda_drivers", "pocl"],
     ),
-    "Intel by pip": (healthy(intel_library="/venv/lib/libintelocl.so"), ["intel_not_registered"]),
+    "no linker": (
+        healthy(devices=(dataclasses.replace(HEALTHY.devices[0], profile=UNLINKED, checks=()),), default=None),
+        ["linker"],
+    ),
     "a home that cannot be written": (healthy(caches="/home/me/.cache/pyopencl: Permission denied"), ["caches"]),
 }
 
