@@ -81,7 +81,8 @@ def search(
     where : a :class:`Condition`; a pair counts only where it holds
     batch, query_batch : (n,) and (m,) integers, the system of each point and query: neighbors are of one system.
         `box`, `cell` and `periodic` may then have one entry for each system; see :doc:`batches`
-    to_host : whether the list has numpy arrays, as :meth:`NeighborList.to_host` gives them
+    to_host : whether the list has numpy arrays, as :meth:`NeighborList.to_host` gives them; type checkers know these
+        arrays only by that method
     session : a :class:`Session`; by default that of the device arrays given, else :func:`default_session`
     **options : options of the method, see :doc:`methods`
 

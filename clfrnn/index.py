@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyopencl as cl
 
 from .conditions import Condition
-from .device_array import DeviceArray
+from .device_array import DeviceArray, read_only_copy
 from .functions import NeighborFunction
 from .host.turns import locked
 from .inputs.argument_types import Numbers, Radius, Rows, Sort
@@ -23,7 +23,7 @@ from .queries.count_nearest import NearestArguments, count_neighbors, find_neare
 from .queries.explain import explain
 from .queries.indexed_points import IndexedPoints
 from .queries.visit import visit
-from .results import Nearest, NeighborList
+from .results import HostNeighborList, Nearest, NeighborList
 
 __all__ = ["Index"]
 
@@ -101,7 +101,7 @@ class Index(IndexedPoints):
         where: Condition | None = ...,
         query_batch: Any = ...,
         to_host: Literal[False] = ...,
-    ) -> DeviceArray: ...
+    ) -> DeviceArray[np.int32]: ...
 
     @overload
     def count(
@@ -151,7 +151,7 @@ class Index(IndexedPoints):
         """
         asked = {"radius": radius, "include_self": include_self, "where": where, "query_batch": query_batch}
         counts = count_neighbors(self._traversal, queries, **asked)
-        return counts.get() if to_host else counts
+        return read_only_copy(counts) if to_host else counts
 
     def nearest(
         self,
@@ -218,6 +218,42 @@ class Index(IndexedPoints):
         """
         given: dict[str, Any] = {"radius": radius, "include_self": include_self, "where": where, "checked": checked}
         return visit(self._traversal, function, queries, **given, query_batch=query_batch, arguments=arguments)
+
+    @overload
+    def query(
+        self,
+        queries: Rows | None = ...,
+        *,
+        radius: Radius | None = ...,
+        include_self: bool = ...,
+        distances: bool = ...,
+        vectors: bool = ...,
+        sort: Sort | None = ...,
+        half: bool = ...,
+        max_bytes: int | None = ...,
+        hint: int | None = ...,
+        where: Condition | None = ...,
+        query_batch: Any = ...,
+        to_host: Literal[False] = ...,
+    ) -> NeighborList: ...
+
+    @overload
+    def query(
+        self,
+        queries: Rows | None = ...,
+        *,
+        radius: Radius | None = ...,
+        include_self: bool = ...,
+        distances: bool = ...,
+        vectors: bool = ...,
+        sort: Sort | None = ...,
+        half: bool = ...,
+        max_bytes: int | None = ...,
+        hint: int | None = ...,
+        where: Condition | None = ...,
+        query_batch: Any = ...,
+        to_host: Literal[True],
+    ) -> HostNeighborList: ...
 
     def query(
         self,

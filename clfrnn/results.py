@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .device_array import DeviceArray
+from .device_array import DeviceArray, read_only_copy
 from .errors import ClfrnnError, InvalidInputError
 from .host.turns import HasLock
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Nearest", "NeighborList"]
+__all__ = ["HostNearest", "HostNeighborList", "Nearest", "NeighborList"]
 
 _FIELDS = ("offsets", "indices", "distances", "vectors", "shifts")
 
 
 class _Pair(NamedTuple):
-    indices: Any
-    distances: Any
+    indices: DeviceArray[np.int32]
+    distances: DeviceArray[np.floating[Any]]
 
 
 class Nearest(_Pair):
@@ -39,7 +39,8 @@ class Nearest(_Pair):
         else None
 
     With one nearest neighbor for each query, ``k=None``, the axis of k is missing. A row of k neighbors is in ascending
-    order of squared distance, then index, then shift. :meth:`to_host` gives the same object with numpy arrays.
+    order of squared distance, then index, then shift. :meth:`to_host` gives the same object with numpy arrays. Type
+    checkers know it as `HostNearest`, and take `vectors` and `shifts` as if they were there.
 
     Examples
     --------
@@ -50,18 +51,17 @@ class Nearest(_Pair):
     ([[1, 2], [0, 2], [1, 0]], [5.0, 12.727922061357855])
     """
 
-    vectors: Any
-    shifts: Any
+    vectors: DeviceArray[np.floating[Any]]
+    shifts: DeviceArray[np.int32]
 
     def __new__(cls, indices: Any, distances: Any, vectors: Any = None, shifts: Any = None) -> Nearest:  # noqa: D102, PYI034
         found = super().__new__(cls, indices, distances)
         found.vectors, found.shifts = vectors, shifts
         return found
 
-    def to_host(self) -> Nearest:
-        """Return the same with numpy arrays; waits for the device."""
-        arrays = self.indices, self.distances, self.vectors, self.shifts
-        return Nearest(*(array.get() if isinstance(array, DeviceArray) else array for array in arrays))
+    def to_host(self) -> HostNearest:
+        """Return the same with numpy arrays, which cannot be written to; waits for the device."""
+        return HostNearest(*map(read_only_copy, (self.indices, self.distances, self.vectors, self.shifts)))
 
     def __repr__(self) -> str:
         extras = "".join(f", {name}" for name in ("vectors", "shifts") if getattr(self, name) is not None)
@@ -86,9 +86,10 @@ class NeighborList:
     shifts : (pairs, dim) int32, the periodic image of each neighbor, where an axis is periodic and there are vectors;
         else None
 
-    These are ``pyopencl.array.Array`` on the device, which ``numpy.asarray`` copies to the host; :meth:`to_host` gives
-    the same object with numpy arrays. A list stays valid whatever happens to its index. A list that was made with a
-    ``hint`` waits for the device when it is first read.
+    These are :class:`~clfrnn.device_array.DeviceArray` on the device, which behave like numpy arrays; :meth:`to_host`
+    gives the same object with numpy arrays. A list stays valid whatever happens to its index. A list that was made with
+    a ``hint`` waits for the device when it is first read. Type checkers know a list on the host as `HostNeighborList`,
+    and take the arrays of a list as if they were there.
 
     Examples
     --------
@@ -119,7 +120,7 @@ class NeighborList:
         self._device = device
         #: the session of arrays on a device, whose lock is held to read them
         self._session = session
-        self._host: NeighborList | None = None
+        self._host: HostNeighborList | None = None
 
     def _field(self, name: str) -> Any:
         if self._session is not None:
@@ -130,27 +131,27 @@ class NeighborList:
         return self._arrays.get(name)
 
     @property
-    def offsets(self) -> Any:
+    def offsets(self) -> DeviceArray[np.int32 | np.int64]:
         """The start of each row, and the end of the last one, (m + 1,)."""
         return self._field("offsets")
 
     @property
-    def indices(self) -> Any:
+    def indices(self) -> DeviceArray[np.int32]:
         """The neighbors, row by row, (pairs,)."""
         return self._field("indices")
 
     @property
-    def distances(self) -> Any:
+    def distances(self) -> DeviceArray[np.floating[Any]]:
         """The distance of each pair, (pairs,), or None."""
         return self._field("distances")
 
     @property
-    def vectors(self) -> Any:
+    def vectors(self) -> DeviceArray[np.floating[Any]]:
         """The vector of each pair from query to neighbor, (pairs, dim), or None."""
         return self._field("vectors")
 
     @property
-    def shifts(self) -> Any:
+    def shifts(self) -> DeviceArray[np.int32]:
         """The periodic image of each neighbor, (pairs, dim), or None."""
         return self._field("shifts")
 
@@ -171,17 +172,17 @@ class NeighborList:
     def _on_device(self) -> bool:
         return self._session is not None
 
-    def to_host(self) -> NeighborList:
-        """Return the same list with numpy arrays; the arrays are copied from the device once."""
+    def to_host(self) -> HostNeighborList:
+        """Return the same list with numpy arrays, which cannot be written to; they are copied from the device once."""
         if self._session is None:
-            return self
+            return self  # type: ignore[return-value]
         if self._host is not None:
             return self._host
         with self._session.lock:
             if self._host is None:  # another thread may have copied them meanwhile
                 arrays = {name: self._field(name) for name in _FIELDS}
-                copies = {name: array.get() for name, array in arrays.items() if array is not None}
-                self._host = NeighborList(copies, **self._facts())
+                copies = {name: read_only_copy(array) for name, array in arrays.items()}
+                self._host = HostNeighborList(copies, **self._facts())
         return self._host
 
     def _facts(self) -> dict[str, Any]:
@@ -273,6 +274,38 @@ class NeighborList:
         return csr_array((weights, host.indices, host.offsets), shape=(len(self), self.num_points), copy=True)
 
 
-def _restore(arrays: dict[str, Any], facts: dict[str, Any]) -> NeighborList:
+# Objects of the host have the same classes. Type checkers see classes of their own, as the arrays are of other types.
+if TYPE_CHECKING:
+
+    class _HostPair(NamedTuple):
+        indices: npt.NDArray[np.int32]
+        distances: npt.NDArray[np.floating[Any]]
+
+    class HostNearest(_HostPair):
+        """Nearest neighbors in numpy arrays, as :meth:`Nearest.to_host` gives them."""
+
+        vectors: npt.NDArray[np.floating[Any]]
+        shifts: npt.NDArray[np.int32]
+
+        def __new__(cls, indices: Any, distances: Any, vectors: Any = None, shifts: Any = None) -> HostNearest:  # noqa: PYI034
+            """Make one of numpy arrays."""
+
+        def to_host(self) -> HostNearest:
+            """Return the same object."""
+
+    class HostNeighborList(NeighborList):
+        """A list in numpy arrays, as :meth:`NeighborList.to_host` gives it."""
+
+        offsets: npt.NDArray[np.int32 | np.int64]  # type: ignore[assignment]
+        indices: npt.NDArray[np.int32]  # type: ignore[assignment]
+        distances: npt.NDArray[np.floating[Any]]  # type: ignore[assignment]
+        vectors: npt.NDArray[np.floating[Any]]  # type: ignore[assignment]
+        shifts: npt.NDArray[np.int32]  # type: ignore[assignment]
+
+else:
+    HostNearest, HostNeighborList = Nearest, NeighborList
+
+
+def _restore(arrays: dict[str, Any], facts: dict[str, Any]) -> HostNeighborList:
     """Restore a pickled list."""
-    return NeighborList(arrays, **facts)
+    return HostNeighborList(arrays, **facts)

@@ -11,7 +11,7 @@ from ..errors import DeviceMemoryError
 from .progress import progress
 
 if TYPE_CHECKING:
-    from ..results import Nearest
+    from ..results import HostNearest
     from ..runtime.session import Session
 
 __all__ = ["check_nearest", "find_nearest"]
@@ -63,7 +63,7 @@ def find_nearest(cloud: Any, sources: Any, given: dict[str, Any], session: Sessi
     return {name: array for name in names if (array := getattr(found, name)) is not None}
 
 
-def _described(found: Nearest) -> str:
+def _described(found: HostNearest) -> str:
     """How many neighbors there are, and how far they lie."""
     there = found.indices >= 0
     (m, k), full = there.shape, int(there[:, -1].sum())

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from ..device_array import DeviceArray
+from ..device_array import DeviceArray, read_only_copy
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
 from .numbering import sizes_of
 
-__all__ = ["Clusters"]
+__all__ = ["Clusters", "HostClusters"]
 
 
 class Clusters:
@@ -25,8 +26,9 @@ class Clusters:
     core : (n,) bool
         Whether enough points are within reach of a point; all points of :func:`friends_of_friends` are core.
 
-    These are ``pyopencl.array.Array`` on the device, which ``numpy.asarray`` copies to the host; :meth:`to_host` gives
-    the same object with numpy arrays.
+    These are :class:`~clfrnn.device_array.DeviceArray` on the device, which behave like numpy arrays:
+    ``points[found.labels == -1]`` are the points of noise. :meth:`to_host` gives the same object with numpy arrays, and
+    type checkers know it as `HostClusters`.
 
     Examples
     --------
@@ -37,8 +39,8 @@ class Clusters:
     """
 
     def __init__(self, labels: Any, core: Any, many: Scratch | int, session: Session | None = None) -> None:
-        self.labels = labels
-        self.core = core
+        self.labels: DeviceArray[np.int32] = labels
+        self.core: DeviceArray[np.bool_] = core
         #: their number, or one int32 on the device of the session
         self._many = many
         self._session = session
@@ -54,7 +56,7 @@ class Clusters:
         return self._many
 
     @property
-    def sizes(self) -> Any:
+    def sizes(self) -> DeviceArray[np.int32]:
         """The number of points of each cluster, (num_clusters,) int32.
 
         The first read waits for the number of clusters, and counts: one pass over the labels.
@@ -69,11 +71,11 @@ class Clusters:
         with self._session.lock:
             return sizes_of(self._session, self.labels, self.num_clusters)
 
-    def to_host(self) -> Clusters:
-        """Return the same with numpy arrays; waits for the device."""
+    def to_host(self) -> HostClusters:
+        """Return the same with numpy arrays, which cannot be written to; waits for the device."""
         if self._session is None:
-            return self
-        return Clusters(self.labels.get(), self.core.get(), self.num_clusters)
+            return self  # type: ignore[return-value]
+        return HostClusters(read_only_copy(self.labels), read_only_copy(self.core), self.num_clusters)
 
     def __len__(self) -> int:
         return int(self.labels.shape[0])
@@ -86,3 +88,18 @@ class Clusters:
         if isinstance(self.labels, DeviceArray):
             raise TypeError("these clusters lie on a device and cannot be pickled; pickle their to_host()")
         return Clusters, (self.labels, self.core, self.num_clusters)
+
+
+# Clusters on the host have the same class. Type checkers see one of its own, as the arrays are of other types.
+if TYPE_CHECKING:
+
+    class HostClusters(Clusters):
+        """Clusters in numpy arrays, as :meth:`Clusters.to_host` gives them."""
+
+        labels: npt.NDArray[np.int32]  # type: ignore[assignment]
+        core: npt.NDArray[np.bool_]  # type: ignore[assignment]
+
+        sizes: npt.NDArray[np.int32]  # type: ignore[assignment]
+
+else:
+    HostClusters = Clusters

@@ -35,14 +35,16 @@ def plan_labels(profile: DeviceProfile, tuning: Tuning) -> LabelConfig:
     return LabelConfig(**dataclasses.asdict(plan_fill(profile, tuning)), read=read_of_link(profile))
 
 
-def begin_trees(session: Session, links: DeviceArray) -> DeviceArray:
+def begin_trees(session: Session, links: DeviceArray[np.int32]) -> DeviceArray[Any]:
     """Make each point a tree of its own; return that all are core, (n,) bool."""
     core = session.allocate(links.size, _BOOL, purpose="which points are core")
     _launch(session, "begin_trees", links.size, links.base_data, core.base_data)
     return core
 
 
-def begin_core_trees(session: Session, links: DeviceArray, least: int) -> tuple[DeviceArray, DeviceArray]:
+def begin_core_trees(
+    session: Session, links: DeviceArray[np.int32], least: int
+) -> tuple[DeviceArray[Any], DeviceArray[Any]]:
     """Turn numbers of neighbors into the links of trees of one core point each; other points get the link -1.
 
     A point is core where at least `least` points are within reach, itself counted. Return which are core, and which
@@ -55,7 +57,7 @@ def begin_core_trees(session: Session, links: DeviceArray, least: int) -> tuple[
     return core, border
 
 
-def find_roots(session: Session, links: DeviceArray, least: int) -> tuple[DeviceArray, Scratch]:
+def find_roots(session: Session, links: DeviceArray[np.int32], least: int) -> tuple[DeviceArray[Any], Scratch]:
     """The root of each point, (n,) int32, and 1 for each root of a tree with at least `least` members, (n,) int32.
 
     Points without a tree get -1. The links are not needed afterwards. One launch, four with `least`
@@ -72,7 +74,7 @@ def find_roots(session: Session, links: DeviceArray, least: int) -> tuple[Device
     return roots, chosen
 
 
-def number_roots(session: Session, roots: DeviceArray, chosen: Scratch) -> Scratch:
+def number_roots(session: Session, roots: DeviceArray[np.int32], chosen: Scratch) -> Scratch:
     """Turn roots into labels, from 0 on for the lowest chosen one; return how many, one int32 on the device.
 
     Points of trees whose root is not chosen get -1, as those without a tree. Three launches; nothing is waited for.
@@ -85,7 +87,7 @@ def number_roots(session: Session, roots: DeviceArray, chosen: Scratch) -> Scrat
     return many
 
 
-def sizes_of(session: Session, labels: DeviceArray, many: int) -> DeviceArray:
+def sizes_of(session: Session, labels: DeviceArray[np.int32], many: int) -> DeviceArray[Any]:
     """The number of points with each of `many` labels, (many,) int32. Two launches."""
     sizes = session.allocate(many, INT, purpose="the sizes of clusters")
     clear(session, sizes)

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyopencl.array as cla
 
 from ..api import build_index, check_keywords
@@ -37,9 +38,9 @@ class Field(NamedTuple):
     """Numbers at the nodes of a regular grid: node (i, j, k) is at ``origin + spacing * (i, j, k)``."""
 
     #: (nx, ny, nz), or (nx, ny) in 2D, on the device; NaN where the field is undefined
-    values: DeviceArray
+    values: DeviceArray[np.floating[Any]]
     #: (dim,) float64 on the host, the position of the first node
-    origin: np.ndarray[Any, Any]
+    origin: npt.NDArray[np.float64]
     #: the distance of adjacent nodes, along every axis
     spacing: float
 
@@ -155,7 +156,7 @@ class _Nodes:
         self._session, self._shape = session, shape
         self._axes = session.upload(axes, purpose="the axes of a grid")
 
-    def positions(self, first: int, count: int) -> DeviceArray:
+    def positions(self, first: int, count: int) -> DeviceArray[np.floating[Any]]:
         """The positions of nodes in the order of memory; not waited for."""
         session, dim = self._session, len(self._shape)
         nodes = session.allocate((count, dim), self._axes.dtype, purpose="the nodes of a grid")

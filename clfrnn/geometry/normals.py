@@ -27,13 +27,13 @@ class Normals(NamedTuple):
     """The normals of a cloud, on the device."""
 
     #: (n, dim), of length 1; NaN where a point has fewer than dim neighbors
-    normals: DeviceArray
+    normals: DeviceArray[np.floating[Any]]
     #: (n,), the smallest eigenvalue over the sum of all: 0 on a plane, 1 / dim where points spread alike; NaN as above
-    curvature: DeviceArray
+    curvature: DeviceArray[np.floating[Any]]
     #: (n, dim), the variances along the principal directions, ascending; NaN as above
-    eigenvalues: DeviceArray
+    eigenvalues: DeviceArray[np.floating[Any]]
     #: (n,) int32, the points in each ball, its own point included
-    counts: DeviceArray
+    counts: DeviceArray[np.int32]
 
 
 def normals(

@@ -29,7 +29,7 @@ def orient(
     method: MethodName = "auto",
     session: Session | None = None,
     **options: Unpack[MethodOptions],
-) -> DeviceArray:
+) -> DeviceArray[np.floating[Any]]:
     """Turn normals such that those of neighbors point to the same side of the surface.
 
     Parameters

@@ -39,7 +39,7 @@ def radius_outliers(
     method: MethodName = "auto",
     session: Session | None = None,
     **options: Unpack[MethodOptions],
-) -> DeviceArray:
+) -> DeviceArray[np.bool_]:
     """Tell which points of a cloud have enough neighbors to stay.
 
     Parameters
@@ -87,7 +87,7 @@ def statistical_outliers(
     method: MethodName = "auto",
     session: Session | None = None,
     **options: Unpack[MethodOptions],
-) -> DeviceArray:
+) -> DeviceArray[np.bool_]:
     """Tell which points of a cloud are about as close to their neighbors as most points are.
 
     Parameters

@@ -41,7 +41,7 @@ def wlop(
     method: MethodName = "auto",
     session: Session | None = None,
     **options: Unpack[MethodOptions],
-) -> DeviceArray:
+) -> DeviceArray[np.floating[Any]]:
     """Spread particles evenly over the surface in a cloud, by weighted locally optimal projection.
 
     Parameters

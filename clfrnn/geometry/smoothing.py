@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..api import build_index, check_keywords
 from ..device_array import DeviceArray
 from ..functions import NeighborFunction
@@ -28,7 +30,7 @@ def smooth(
     method: MethodName = "auto",
     session: Session | None = None,
     **options: Unpack[MethodOptions],
-) -> DeviceArray:
+) -> DeviceArray[np.floating[Any]]:
     """Move the points of a noisy cloud onto a smooth surface, or a smooth curve in 2D, through them.
 
     Parameters

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ..api import check_keywords
 from ..errors import InvalidInputError
@@ -30,10 +31,10 @@ class Surface(NamedTuple):
     """A surface of triangles, or a curve of segments in 2D, in host memory."""
 
     #: (v, dim) float64, the corners, in the unit of the points
-    vertices: np.ndarray[Any, Any]
+    vertices: npt.NDArray[np.floating[Any]]
     #: (f, dim) int32, the vertices of each triangle, counterclockwise where the field grows towards the viewer; or of
     #: each segment, with the larger values at its right hand
-    faces: np.ndarray[Any, Any]
+    faces: npt.NDArray[np.int32]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the triangles to a file, in the format that its name ends with: .ply, .obj or .stl.

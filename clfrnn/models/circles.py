@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyopencl as cl
-import pyopencl.array as cla
 
 import clfrnn
 
+from ..device_array import DeviceArray
 from .arguments import even_side, positive, real, repeatable_options, whole
 from .halves import HalvedModel
 
@@ -155,7 +155,7 @@ class Circles(HalvedModel):
         )
 
     @property
-    def positions(self) -> cla.Array:
+    def positions(self) -> DeviceArray[np.floating[Any]]:
         """(n, dim) device array: the same as `points`."""
         return self.points
 

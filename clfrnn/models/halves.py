@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import abc
+from typing import Any
 
+import numpy as np
 import pyopencl as cl
-import pyopencl.array as cla
 
+from ..device_array import DeviceArray
 from .model import Model
 
 __all__ = ["HalvedModel"]
@@ -16,7 +18,7 @@ class HalvedModel(Model):
     """A model whose steps are one visit, which computes where particles go, and one update, which takes them there."""
 
     #: (n, dim) device array: where a visit writes the next positions
-    _moved: cla.Array
+    _moved: DeviceArray[np.floating[Any]]
     _visited = False
 
     def visit(self) -> cl.Event:

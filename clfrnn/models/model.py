@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pyopencl.array as cla
 
 import clfrnn
 
+from ..device_array import DeviceArray
 from .arguments import positive, whole
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Model(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def positions(self) -> cla.Array:
+    def positions(self) -> DeviceArray[np.floating[Any]]:
         """(n, dim) device array: the current positions. A later step overwrites it."""
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ from .kernel_source import KernelSource, make_kernel_source
 from .reorder import reorder
 
 __all__ = ["IndexedPoints"]
+
+Element = TypeVar("Element", bound=np.generic)
 
 
 @locked
@@ -60,10 +62,19 @@ class IndexedPoints:
         return self._traversal.dtype
 
     @property
-    def order(self) -> DeviceArray:
+    def order(self) -> DeviceArray[np.int32]:
         """On the device: the index of the point at each place of the search order, (n,) int32."""
         with self.session.lock:
             return self._traversal.structure.order()
+
+    @overload
+    def reorder(self, array: npt.NDArray[Element] | DeviceArray[Element], /) -> DeviceArray[Element]: ...
+
+    @overload
+    def reorder(self, array: Any, /) -> DeviceArray[Any]: ...
+
+    @overload
+    def reorder(self, *arrays: Any) -> tuple[DeviceArray[Any], ...]: ...
 
     def reorder(self, *arrays: Any) -> Any:
         """Return rows of `arrays` in search order, ``array[order]``, in a new array on the device for each.
@@ -92,7 +103,13 @@ class IndexedPoints:
             box = structure.problem.box
             return {**sizes, "systems": box.placing.nbytes} if isinstance(box, Systems) else sizes
 
-    def empty(self, shape: int | Sequence[int], dtype: npt.DTypeLike | None = None) -> DeviceArray:
+    @overload
+    def empty(self, shape: int | Sequence[int], dtype: type[Element] | np.dtype[Element]) -> DeviceArray[Element]: ...
+
+    @overload
+    def empty(self, shape: int | Sequence[int], dtype: npt.DTypeLike | None = ...) -> DeviceArray[Any]: ...
+
+    def empty(self, shape: int | Sequence[int], dtype: npt.DTypeLike | None = None) -> DeviceArray[Any]:
         """Make an array on the device for :meth:`~clfrnn.Index.visit`, whose numbers are not set.
 
         Parameters
@@ -116,7 +133,13 @@ class IndexedPoints:
         """
         return self.session.allocate(_as_shape(shape), _as_dtype(dtype, self.dtype), purpose="an array for a visit")
 
-    def zeros(self, shape: int | Sequence[int], dtype: npt.DTypeLike | None = None) -> DeviceArray:
+    @overload
+    def zeros(self, shape: int | Sequence[int], dtype: type[Element] | np.dtype[Element]) -> DeviceArray[Element]: ...
+
+    @overload
+    def zeros(self, shape: int | Sequence[int], dtype: npt.DTypeLike | None = ...) -> DeviceArray[Any]: ...
+
+    def zeros(self, shape: int | Sequence[int], dtype: npt.DTypeLike | None = None) -> DeviceArray[Any]:
         """Make an array on the device as :meth:`empty` does, of zeros; not waited for.
 
         Notes

@@ -11,7 +11,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.tools as cl_tools
 
-from ..device_array import DeviceArray
+from ..device_array import ArrayOperations, DeviceArray
 from ..errors import DeviceMemoryError
 from ..host.memory import LOOKED_AT, give_free_memory_back, host_memory_left
 from ..profile import DeviceProfile
@@ -75,6 +75,9 @@ class Memory:
     #: the sizes of buffers with spare memory, or None where buffers are as long as is needed
     _spare: SpareSizes | None = None
 
+    #: what is computed for arrays
+    array_operations: ArrayOperations
+
     def __init__(self, queue: cl.CommandQueue, profile: DeviceProfile) -> None:
         self.queue, self.profile = queue, profile
         self._pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(queue))
@@ -136,7 +139,9 @@ class Memory:
         if self.profile.kind != "gpu":
             give_free_memory_back()
 
-    def allocate(self, shape: int | Sequence[int], dtype: Any, *, purpose: str, rows: int | None = None) -> DeviceArray:
+    def allocate(
+        self, shape: int | Sequence[int], dtype: Any, *, purpose: str, rows: int | None = None
+    ) -> DeviceArray[Any]:
         """An uninitialised pyopencl array of any shape, as users get it.
 
         Its memory holds at least `rows` rows, so that the next array with a few rows more fits a buffer of the pool.
@@ -149,13 +154,15 @@ class Memory:
         if known is None:
             return self._first_array(buffer, shape, dtype)
         # The attributes that pyopencl computes for rows are cached: to compute them takes longer than a launch.
-        array = DeviceArray.__new__(DeviceArray)
+        array: DeviceArray[Any] = DeviceArray.__new__(DeviceArray)
         array.__dict__.update(known, shape=shape, size=size, nbytes=size * dtype.itemsize, base_data=buffer, events=[])
         return array
 
-    def _first_array(self, buffer: cl_tools.PooledBuffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
+    def _first_array(
+        self, buffer: cl_tools.PooledBuffer, shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> DeviceArray[Any]:
         """An array in `buffer`, whose attributes are added to the cache."""
-        array = DeviceArray(self.queue, shape, dtype, data=buffer)
+        array: DeviceArray[Any] = DeviceArray(self.queue, shape, dtype, data=buffer, allocator=self.array_operations)
         if shape:  # a scalar has no rows
             if len(self._arrays) == _KNOWN_ARRAYS:
                 self._arrays.clear()
@@ -163,7 +170,7 @@ class Memory:
             self._arrays[shape[1:], dtype] = {name: value for name, value in vars(array).items() if name not in own}
         return array
 
-    def shorten(self, array: DeviceArray, rows: int) -> None:
+    def shorten(self, array: DeviceArray[Any], rows: int) -> None:
         """Shorten an array that no user has seen to its first `rows`; its memory stays."""
         if rows != array.shape[0]:
             size = rows * math.prod(array.shape[1:])

@@ -23,6 +23,7 @@ from ..host.turns import queue_lock
 from ..planning.configs import KernelConfig, VisitVariant
 from ..planning.tuning import Tuning
 from ..tunings import find_tuning
+from .array_operations import SessionOperations
 from .device import context_of, find_device, read_profile
 from .launcher import Launcher
 from .memory import Memory, SpareSizes
@@ -118,6 +119,7 @@ class Session(Launcher, Memory):
         #: where the tuning comes from, in words
         self.tuning_origin = found.origin
         Memory.__init__(self, queue, self.profile)
+        self.array_operations = SessionOperations(self)
         self.programs = ProgramCache(self.context, self.device, self.profile)
         self._pinned = PinnedBytes(self.queue)
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyopencl as cl
-import pyopencl.array as cla
 
 import clfrnn
 
+from ...device_array import DeviceArray
 from ..arguments import dimension, positive, real, repeatable_options, rows, whole
 from ..halves import HalvedModel
 from .contacts import ENERGIES, MOVE
@@ -156,7 +156,7 @@ class Spheres(HalvedModel):
         return f"<Spheres: {self.n:,} in {self.dim}D, {self.dtype}, after {self.steps_done:,} steps, {self.index}>"
 
     @property
-    def positions(self) -> cla.Array:
+    def positions(self) -> DeviceArray[np.floating[Any]]:
         """(n, dim) device array: the current centers, in the unit of the box."""
         return self._positions
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
-import pyopencl.array as cla
 
 import clfrnn
 
+from ...device_array import DeviceArray
 from .visits import PEAKS
 
 __all__ = ["State"]
@@ -18,12 +19,12 @@ __all__ = ["State"]
 class State:
     """What a step reads of the last one, and writes for the next one, on the device."""
 
-    positions: cla.Array
-    velocities: cla.Array
+    positions: DeviceArray[np.floating[Any]]
+    velocities: DeviceArray[np.floating[Any]]
     #: the length of the step, the time at its end, and what that lacks by rounding
-    clock: cla.Array
+    clock: DeviceArray[np.floating[Any]]
     #: bits of squared speeds, and of squared accelerations behind them, whose largest counts
-    peaks: cla.Array
+    peaks: DeviceArray[np.uint32]
 
     @classmethod
     def of(cls, index: clfrnn.Index, shape: tuple[int, int]) -> State:
