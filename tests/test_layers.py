@@ -46,9 +46,6 @@ BESIDE = {"reference", "clouds"}
 #: They import neither pyopencl nor Mako, so that plans are made for devices that are not there.
 NEEDS_NO_DEVICE = {"tunings", "planning", "domain", "survey", "profile", "errors", "host", *BESIDE}
 
-#: Modules of a folder, and of the top of the package, at most; lines of a module, at most.
-MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 13, 18, 320
-
 #: Words that nobody outside knows: see docs/glossary.md for those that took their place.
 RETIRED = [
     "stash(ed|es)?",
@@ -161,15 +158,6 @@ def test_vendors_are_named_in_one_place():
         if room(name_of(path)) not in ("cli", "doctor") and name_of(path) not in ("runtime.quirks", "runtime.device"):
             text = path.read_text().lower()
             assert not [word for word in words if word in text], path
-
-
-def test_modules_and_folders_stay_short():
-    for path in modules():
-        assert len(path.read_text().splitlines()) <= MOST_LINES, path
-    folders = {path.parent for path in modules()}
-    for folder in folders:
-        many = sum(path.name != "__init__.py" for path in folder.glob("*.py"))
-        assert many <= (MOST_AT_THE_TOP if folder == PACKAGE else MOST_MODULES), folder
 
 
 @pytest.mark.parametrize("word", RETIRED)

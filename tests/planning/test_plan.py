@@ -12,6 +12,7 @@ from conftest import RECORDED, with_tuning
 from clfrnn.domain.cells import grid_of
 from clfrnn.domain.period import PeriodicBox
 from clfrnn.methods import METHODS
+from clfrnn.planning import array_operations as operations
 from clfrnn.planning import bucket_sort as buckets
 from clfrnn.planning import coarse_grid as coarse
 from clfrnn.planning import configs
@@ -108,6 +109,9 @@ def all_configs(profile):
         yield plan.plan_buffer_to_rows(*with_tuning(profile), buffer_slots=slots, offset="long")
     yield plan.plan_fill(*with_tuning(profile))
     yield plan.plan_permute_rows(*with_tuning(profile), word="uint")
+    yield operations.plan_reduction(*with_tuning(profile), reduction="sum", element="int", total="long")
+    sides = {"element": "int", "wide": "ulong", "out": "int", "x_array": True, "y_array": True, "truth": False}
+    yield operations.plan_operation(*with_tuning(profile), operation="add", **sides)
 
 
 def test_profiles_survive_json(profile):
