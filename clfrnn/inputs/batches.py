@@ -77,15 +77,18 @@ def make_systems(
     dim: int,
     dtype: np.dtype[Any],
     radius: float,
-) -> Systems | None:
-    """The systems of `n` points, with the domain of each, on the device; None without points."""
+) -> Systems:
+    """The systems of `n` points, with the domain of each, on the device.
+
+    Without points there is a system without points for each entry of the domain, as nobody says which there are.
+    """
     of_points = take_systems(session, batch, "batch", n)
     numbers, ranks = _ranked(of_points)
-    if not n:
-        return None
     domains, of_system = _domains(domain, numbers, dim, dtype)
+    if not n:
+        numbers = np.arange(len(of_system))
     most = np.zeros(len(domains), np.int64)
-    np.maximum.at(most, of_system, np.bincount(ranks))
+    np.maximum.at(most, of_system, np.bincount(ranks, minlength=len(numbers)))
     for each, points in zip(domains, most.tolist(), strict=True):
         if each is not None:
             check_images(each, radius, points, REAL_OF[dtype])
@@ -138,18 +141,24 @@ def _domains(
 ) -> tuple[tuple[PeriodicBox | None, ...], np.ndarray[Any, Any]]:
     """The different domains, and which of them each system has."""
     box, cell, periodic = domain
-    many = len(numbers)
-    each: list[tuple[str, np.ndarray[Any, Any]]] = []
+    given: dict[str, np.ndarray[Any, Any]] = {}
     if box is not None:
-        array = _numbers("box", box)
+        array = _boxes(box, dim)
         if array.ndim == 3 or (array.ndim == 2 and not _are_corners(array, periodic, numbers, dim)):
-            each.append(("box", _of_systems("box", array, numbers)))
+            given["box"] = array
     if cell is not None and (array := _numbers("cell", cell)).ndim == 3:
-        each.append(("cell", _of_systems("cell", array, numbers)))
+        given["cell"] = array
     if periodic is not None and np.ndim(periodic) and np.shape(periodic) != (dim,):
-        each.append(("periodic", _of_systems("periodic", np.asarray(periodic), numbers)))
-    if not each:
+        given["periodic"] = np.asarray(periodic)
+    if not len(numbers):
+        # No entry may be that of no system; without any, an entry says whether axes are periodic by default.
+        entries = {"box": np.ones(dim), "cell": np.eye(dim), "periodic": np.ones(dim, bool)}
+        given = {name: array if len(array) else entries[name][None] for name, array in given.items()}
+        numbers = np.arange(max(map(len, given.values()), default=1))
+    many = len(numbers)
+    if not given:
         return (check_domain(box, cell, periodic, dim, dtype),), np.zeros(many, np.intp)
+    each = [(name, _of_systems(name, array, numbers)) for name, array in given.items()]
     rows = np.concatenate([array.reshape(many, -1).astype(np.float64) for _, array in each], axis=1)
     _, first, of_system = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     found = []
@@ -174,13 +183,28 @@ def _numbers(name: str, value: Any) -> np.ndarray[Any, Any]:
         ) from None
 
 
+def _boxes(value: Any, dim: int) -> np.ndarray[Any, Any]:
+    """The numbers of `box`; those of a list with both lengths and corners as corners."""
+    try:
+        shapes = {np.shape(each) for each in value} if isinstance(value, list | tuple) else set()
+    except ValueError:  # neither lengths nor corners
+        shapes = set()
+    if shapes == {(dim,), (2, dim)}:
+        value = [each if np.ndim(each) == 2 else [np.zeros(dim), each] for each in value]
+    return _numbers("box", value)
+
+
 def _are_corners(array: np.ndarray[Any, Any], periodic: Any, numbers: np.ndarray[Any, Any], dim: int) -> bool:
-    """Whether two rows are the corners of one box, and not the lengths of the boxes of two systems."""
+    """Whether two rows are the corners of one box, and not the lengths of the boxes of two systems.
+
+    They are lengths where points have two different numbers, whatever the numbers, so that the same box means the same
+    for each part of a batch.
+    """
     if array.shape != (2, dim):
         return False
     # A low corner may be anything; lengths of periodic axes are positive.
-    counts = np.ones(dim, bool) if np.shape(periodic) != (dim,) else np.asarray(periodic, bool)
-    return _places(2, numbers) is None or not (array[:, counts] > 0).all()
+    counts = np.ones(dim, bool) if np.shape(periodic) not in ((dim,), (2, dim)) else np.asarray(periodic, bool)
+    return len(numbers) != 2 or not (array[np.broadcast_to(counts, (2, dim))] > 0).all()
 
 
 def _of_systems(name: str, array: np.ndarray[Any, Any], numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

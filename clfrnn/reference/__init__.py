@@ -180,7 +180,7 @@ def _entry(value: Any, name: str, place: int, numbers: npt.NDArray[Any], dim: in
     axes, many = np.ndim(value), len(numbers)
     by_number = bool(numbers[0] >= 0) and np.shape(value)[:1] == (int(numbers[-1]) + 1,)
     whole = {"box": (1,), "cell": (2,), "periodic": (0,)}[name]
-    lengths = (many == 2 or by_number) and name == "box" and (np.asarray(value) > 0).all()
+    lengths = many == 2 and name == "box" and (np.asarray(value) > 0).all()
     corners = name == "box" and np.shape(value) == (2, dim) and not lengths
     if axes in whole or corners or (name == "periodic" and np.shape(value) == (dim,)):
         return value

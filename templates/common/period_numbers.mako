@@ -8,6 +8,11 @@
 ## distinguished; the largest height of points inside; the normals and the lattice vectors.
 ## Config fields used: dim, periodic.
 <%namespace name="lattice" file="/common/lattice.mako"/>
+<%def name="farthest(low, high, k, most)" buffered="True" filter="trim">
+## How far points lie from the origin on axis k, at most `most`; 0 without points, whose low corner is above the high one.
+(${low.format(k=k)} <= ${high.format(k=k)} ? fmin(fmax(fabs(${low.format(k=k)}), fabs(${high.format(k=k)})), ${most}) : 0)
+</%def>
+
 <%def name="measure(low, high)">
     // A point that lies outside the box by no more than `share` of the length counts as inside, so that a point which was
     // rounded up to the edge does. Each window is padded by that, and by the rounding of coordinates, images and differences.
@@ -23,7 +28,7 @@
     {
         const real length = period[${k}], start = period[${2 * dim + k}];
         const real most = length * FRNN_FARTHEST;
-        const real farthest = fmin(fmax(fabs(${low.format(k=k)}), fabs(${high.format(k=k)})), most);
+        const real farthest = ${farthest(low, high, k, "most")};
         images[${k}] = length;
         images[${dim + k}] = period[${dim + k}];
         images[${2 * dim + k}] = in_box ? 0 : period[${dim + k}];
@@ -49,7 +54,7 @@
 % for k in range(dim):
     {
         const real length = period[${k}], start = fabs(period[${2 * dim + k}]), weight = period[${3 * dim + k}] * FRNN_EPSILON;
-        const real farthest = fmin(fmax(fabs(${low.format(k=k)}), fabs(${high.format(k=k)})), period[${4 * dim + k}]);
+        const real farthest = ${farthest(low, high, k, f"period[{4 * dim + k}]")};
         const real scale = 16 * weight;
         pad += scale * (2 * farthest + start + length);
         far_pad += scale * (length > 0 ? start + 34 * length : 2 * farthest + 34 * longest);
