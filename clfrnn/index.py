@@ -67,18 +67,24 @@ class Index(IndexedPoints):
         """What the last :meth:`update` did: "refit" where the order and number of points stayed, else "rebuilt"."""
         return self._updates.last
 
-    def update(self, points: Rows, *, box: Numbers | None = None, cell: Numbers | None = None) -> None:
+    def update(
+        self, points: Rows, *, batch: Any = None, box: Numbers | None = None, cell: Numbers | None = None
+    ) -> None:
         """Replace the points by others, as many or not, in the same box or cell or another one.
 
         Parameters
         ----------
         points : (n, dim), of the index's dtype; a host array is checked at once, a device array by :meth:`check`
-        box, cell : the periodic box from now on, as for :func:`search`; the same axes are periodic
+        batch : (n,) integers, the system of each point from now on, where the index was built with a batch; as many
+            points without it have their old systems
+        box, cell : the periodic box from now on, as for :func:`search`; the same axes are periodic. Where boxes of
+            systems differ, systems of new numbers need it
 
         Raises
         ------
         InvalidInputError
-            Another dim or dtype, a host array that is not finite, or a `box` or `cell` that does not fit the index.
+            Another dim or dtype, a host array that is not finite, or a `batch`, `box` or `cell` that does not fit the
+            points or the index.
         DeviceMemoryError
             There is no memory for the new points. After any error the index still has its old points and box.
 
@@ -89,7 +95,7 @@ class Index(IndexedPoints):
         allocated while sizes stay within what was allocated, with an eighth to spare. Four times as many points as
         planned for, a quarter, or such a change of the box's volume: the update waits for a survey, and may compile.
         """
-        self._updates.apply(points, box, cell)
+        self._updates.apply(points, box, cell, batch)
 
     @overload
     def count(

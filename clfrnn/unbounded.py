@@ -177,9 +177,8 @@ class UnboundedSearch:
         survey = self._bounds()
         if not self.n:
             return self._step_of_all(self.named or BruteForce(), survey, 0.0)
-        reach = first_reach(
-            self.session.tuning, n=self.n, k=self.k, low=survey.low, high=survey.high, lengths=self.lengths
-        )
+        sides = self.lengths if self.box is None else self.box.sides
+        reach = first_reach(self.session.tuning, n=self.n, k=self.k, low=survey.low, high=survey.high, lengths=sides)
         if reach is None or not (reach := self._rounded(reach)) > 0:
             return self._step_of_all(self.named or BruteForce(), survey)
         even = wider = reach

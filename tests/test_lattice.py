@@ -35,10 +35,10 @@ def test_heights_of_a_lattice_are_those_of_a_box(dim, real):
         found = cell_of(random_rows(seed, dim, real), real, flags)
         if not isinstance(found, PeriodicCell):
             continue
-        normals, vectors = np.array(found.normals), np.array(found.vectors)
+        normals, vectors, combinations = (np.array(each) for each in (found.normals, found.vectors, found.combinations))
         assert np.abs((normals**2).sum(axis=1) - 1).max() < 4 * eps
-        products = vectors @ normals.T
-        sizes = np.abs(vectors) @ np.abs(normals).T
+        products = combinations @ (vectors @ normals.T)
+        sizes = np.abs(combinations) @ np.abs(vectors) @ np.abs(normals).T
         assert (np.abs(products - np.diag(found.lengths)) <= 4 * eps * sizes + eps * np.diag(found.lengths)).all()
         assert all((length > 0) == flag for length, flag in zip(found.lengths, flags, strict=True))
         # Coordinates are no larger than heights and weights say.

@@ -5,6 +5,10 @@ span, with a sign. Seen by their heights, the images of a point lie as those of 
 lattice vector changes one height alone, by the height of the cell. No height changes faster than distance, so the
 window of a query is its radius on every axis. Methods therefore place points by heights as they place points in a box
 by coordinates; distances are computed from coordinates.
+
+The vectors of a skewed cell are replaced by short ones of the same lattice, whose heights are not far below their
+lengths. Images are counted along these. The shift of a pair counts the vectors that the caller gave, and so does the
+translation by which its distance is computed.
 """
 
 from __future__ import annotations
@@ -14,13 +18,14 @@ import functools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInputError
 from .period import EPSILON, FARTHEST, SLACK, PeriodicBox
+from .reduction import short_combinations
 
 __all__ = ["PeriodicCell", "cell_from_parameters", "periodic_cell"]
 
@@ -53,16 +58,30 @@ class PeriodicCell(PeriodicBox):
     from the origin.
     """
 
-    kind: ClassVar[str] = "cell"
-
     #: the type of coordinates, to which all numbers here are rounded
     real: str
-    #: the lattice vectors as rows; zeros on axes that are not periodic
+    #: the lattice vectors that the caller gave, as rows; zeros on axes that are not periodic
     vectors: tuple[tuple[float, ...], ...]
+    #: how often each of these is in each vector along which images are counted, as rows; ones on the diagonal where
+    #: images are counted along the vectors themselves
+    combinations: tuple[tuple[int, ...], ...]
     #: for each axis the unit vector along which heights are measured
     normals: tuple[tuple[float, ...], ...]
-    #: for each axis, how far coordinates may be from the origin for each unit of the height, all added up
+    #: for each axis, how far coordinates may be from the origin for each unit of the height, all added up, and so may
+    #: the parts of a translation, of which there is one for each of `vectors`
     weights: tuple[float, ...]
+
+    @property
+    def kind(self) -> str:
+        """See :class:`PeriodicBox`."""
+        unchanged = all(times == (k == j) for k, row in enumerate(self.combinations) for j, times in enumerate(row))
+        return "cell" if unchanged else "reduced_cell"
+
+    @functools.cached_property
+    def steps(self) -> npt.NDArray[np.float64]:
+        """The vectors along which images are counted, as rows; zeros on axes that are not periodic."""
+        found: npt.NDArray[np.float64] = np.array(self.combinations, np.float64) @ np.array(self.vectors)
+        return found
 
     def places(self, positions: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The heights of `positions`, (n, dim), in float64."""
@@ -73,7 +92,7 @@ class PeriodicCell(PeriodicBox):
         heights = self.places(positions)
         with np.errstate(invalid="ignore"):  # rows that are not finite are refused later
             turns = np.floor((heights - np.array(starts)) / [length or np.inf for length in self.lengths])
-            return positions - turns @ np.array(self.vectors)
+            return positions - turns @ self.steps
 
     def repeats(self, radius: float) -> bool:
         """See :class:`PeriodicBox`; always in a cell so flat that points near it are rounded by much of its height."""
@@ -83,7 +102,24 @@ class PeriodicCell(PeriodicBox):
     def spans(self) -> tuple[float, ...]:
         """See :class:`PeriodicBox`. As squares of spans are added, a sum of vectors is not longer than their root."""
         dim = len(self.lengths)
-        return tuple(math.sqrt(dim) * math.hypot(*vector) for vector in self.vectors)
+        return tuple(math.sqrt(dim) * math.hypot(*step) for step in self.steps.tolist())
+
+    @property
+    def sides(self) -> tuple[float, ...]:
+        """See :class:`PeriodicBox`. The product of heights is less than the volume, by the volume of the normals."""
+        axes = sum(1 for length in self.lengths if length)
+        share = abs(float(np.linalg.det(np.array(self.normals)))) ** (1 / axes)
+        return tuple(length / share for length in self.lengths)
+
+    def most_shift(self, radius: float) -> float:
+        """See :class:`PeriodicBox`."""
+        turns = [radius / length + 1.5 if length else 0.0 for length in self.lengths]
+        return max(self._shift(turns))
+
+    def _shift(self, turns: Sequence[float]) -> list[float]:
+        """How far a translation by at most that many `turns` on each axis is from none, in the caller's vectors."""
+        columns = zip(*self.combinations, strict=True)
+        return [sum(turn * abs(times) for turn, times in zip(turns, column, strict=True)) for column in columns]
 
     @property
     def growth(self) -> float:
@@ -121,8 +157,9 @@ class PeriodicCell(PeriodicBox):
     def limits(self, real: str) -> tuple[float, ...]:
         """See :class:`PeriodicBox`. Heights on open axes count too, as they are sums of the same coordinates."""
         most = max(self._distinguished, self._near)
+        turns = FARTHEST[real] / 2 / max(self._shift([1.0] * len(self.lengths)))
         return tuple(
-            min(most / weight, FARTHEST[real] / 2 * length if length else math.inf)
+            min(most / weight, turns * length if length else math.inf)
             for weight, length in zip(self.weights, self.lengths, strict=True)
         )
 
@@ -155,25 +192,53 @@ def periodic_cell(rows: tuple[tuple[float, ...] | None, ...], real: str) -> Peri
     frame = _completed([None if row is None else tuple(map(Fraction, row)) for row in rows])
     if frame is None:
         return None
+    duals, heights = _heights(frame)
+    flattest = Fraction(_FLATTEST * EPSILON[real])
+    if any(height < flattest * _root(_dot(row, row)) for row, height in zip(frame, heights, strict=True)):
+        return None
+    combinations = _combinations(rows, frame)
+    if any(times != (k == j) for k, row in enumerate(combinations) for j, times in enumerate(row)):
+        duals, heights = _heights([_sum(times, frame) for times in combinations])
     dtype = _DTYPE[real]
+    sizes = [sum(map(abs, vector), Fraction(0)) for vector in frame]
     lengths, normals, weights = [], [], []
-    for row, vector, dual in zip(rows, frame, _duals(frame), strict=True):
-        height = 1 / _root(_dot(dual, dual))
-        size = _root(_dot(vector, vector))
-        if height < Fraction(_FLATTEST * EPSILON[real]) * size:
-            return None
+    for row, times, dual, height in zip(rows, combinations, duals, heights, strict=True):
         normals.append(tuple(float(dtype(float(each * height))) for each in dual))
         lengths.append(0.0 if row is None else float(dtype(float(height))))
-        weights.append(float(sum(map(abs, vector)) / height) * (1 + 1e-6))
-    vectors = tuple(row if row is not None else (0.0,) * dim for row in rows)
+        parts = sum((abs(many) * size for many, size in zip(times, sizes, strict=True) if many), Fraction(0))
+        weights.append(float(parts / height) * (1 + 1e-6))
     return PeriodicCell(
         lengths=tuple(lengths),
         low=None,
         real=real,
-        vectors=vectors,
+        vectors=tuple(row if row is not None else (0.0,) * dim for row in rows),
+        combinations=combinations,
         normals=tuple(normals),
         weights=tuple(weights),
     )
+
+
+def _combinations(rows: Sequence[tuple[float, ...] | None], frame: Sequence[_Row]) -> tuple[tuple[int, ...], ...]:
+    """How often each vector is in each of a reduced basis of the lattice; vectors that do not repeat stay alone."""
+    axes = [axis for axis, row in enumerate(rows) if row is not None]
+    short = short_combinations([frame[axis] for axis in axes])
+    found = [[int(k == j) for j in range(len(rows))] for k in range(len(rows))]
+    for axis, row in zip(axes, short, strict=True):
+        for other, times in zip(axes, row, strict=True):
+            found[axis][other] = times
+    return tuple(map(tuple, found))
+
+
+def _heights(frame: Sequence[_Row]) -> tuple[list[_Row], list[Fraction]]:
+    """The duals of vectors, and how high the cell of these vectors is over each of its faces."""
+    duals = _duals(frame)
+    return duals, [1 / _root(_dot(dual, dual)) for dual in duals]
+
+
+def _sum(times: Sequence[int], rows: Sequence[_Row]) -> _Row:
+    """The sum of all rows, each that many times."""
+    columns = zip(*rows, strict=True)
+    return tuple(sum((many * x for many, x in zip(times, column, strict=True)), Fraction(0)) for column in columns)
 
 
 def _follows(row: tuple[float, ...], axis: int) -> bool:
@@ -224,7 +289,7 @@ def _completed(rows: list[_Row | None]) -> list[_Row] | None:
     return [row for row in frame if row is not None]
 
 
-def _duals(rows: list[_Row]) -> list[_Row]:
+def _duals(rows: Sequence[_Row]) -> list[_Row]:
     """For each row the vector whose product with that row is 1, and with the others 0."""
     dim = len(rows)
     table = [[*row, *(Fraction(k == j) for j in range(dim))] for k, row in enumerate(rows)]

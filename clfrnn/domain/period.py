@@ -5,12 +5,19 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["EPSILON", "FARTHEST", "SLACK", "PeriodicBox", "find_far_coordinate", "lies_inside"]
+__all__ = ["CELLS", "EPSILON", "FARTHEST", "SLACK", "SYSTEMS", "PeriodicBox", "find_far_coordinate", "lies_inside"]
+
+#: Kinds of domains that :mod:`.lattice` describes; images of the second are counted along combinations of the vectors
+#: that the caller gave.
+CELLS = ("cell", "reduced_cell")
+
+#: Kinds of domains that :mod:`.systems` describes; in the second some system has a cell of the second kind.
+SYSTEMS = ("systems", "reduced_systems")
 
 #: Distance from a periodic box in lengths up to which coordinates distinguish images despite rounding.
 FARTHEST = {"float": 2.0**20, "double": 2.0**30}
@@ -30,11 +37,13 @@ class PeriodicBox:
     The low corner never changes a result; it decides which points lie inside the box.
     """
 
-    #: what programs are compiled for: "box", or "cell" where :mod:`.lattice` describes the domain
-    kind: ClassVar[str] = "box"
-
     lengths: tuple[float, ...]
     low: tuple[float, ...] | None
+
+    @property
+    def kind(self) -> str:
+        """What programs are compiled for: "box", one of :data:`CELLS`, or one of :data:`SYSTEMS`."""
+        return "box"
 
     def places(self, positions: Any) -> Any:
         """The coordinates by which `positions`, (n, dim), are placed in the box: the positions themselves."""
@@ -54,6 +63,11 @@ class PeriodicBox:
     def has_images(self) -> bool:
         """Whether any axis repeats."""
         return True
+
+    @property
+    def sides(self) -> tuple[float, ...]:
+        """The lengths of a rectangular box that has the volume of this one; 0 on axes that are not periodic."""
+        return self.lengths
 
     @property
     def spans(self) -> tuple[float, ...]:
@@ -88,6 +102,10 @@ class PeriodicBox:
     def most_images(self, radius: float) -> float:
         """The largest number of images of the box that a query covers, including rounding."""
         return math.prod(2.0 * radius / length + 3.0 for length in self.lengths if length)
+
+    def most_shift(self, radius: float) -> float:
+        """The largest number of lengths or lattice vectors by which neighbors of queries in the box are shifted."""
+        return max(radius / length + 1.5 for length in self.lengths if length)
 
     def pads(self, starts: tuple[float, ...], real: str) -> tuple[float, ...]:
         """The padding of windows on each axis, for queries and points inside a box with the low corner `starts`.

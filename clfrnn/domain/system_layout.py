@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .period import EPSILON, SLACK
+from .period import EPSILON, SLACK, SYSTEMS
 from .systems import SystemCells, SystemFacts, Systems
 
 __all__ = ["SystemHeights", "into_slots", "lay_out_cells", "lay_out_systems", "space_of_slots", "table_length"]
@@ -38,21 +38,24 @@ _DTYPE = {"float": np.float32, "double": np.float64}
 _Numbers = npt.NDArray[np.float64]
 
 
-def table_length(dim: int) -> int:
-    """The numbers of one system in the image table: those of a cell, and the displacements of heights and positions."""
-    return 2 * dim * dim + 13 * dim + 4
+def table_length(dim: int, *, reduced: bool) -> int:
+    """The numbers of one system in the image table: those of a cell, and the displacements of heights and positions.
+
+    Where images are counted along combinations of lattice vectors, `reduced`, these follow.
+    """
+    return (3 if reduced else 2) * dim * dim + 13 * dim + 4
 
 
 class _Columns:
     """Views of the columns of tables by name: see ``common/period_numbers.mako`` and ``common/lattice.mako``."""
 
     def __init__(self, tables: _Numbers, dim: int) -> None:
-        ends = np.cumsum([*[dim] * 7, 1, 1, 1, 1, *[dim] * 4, dim * dim, dim * dim, dim, dim])[:-1]
+        ends = np.cumsum([*[dim] * 7, 1, 1, 1, 1, *[dim] * 4, dim * dim, dim * dim, dim, dim])
         parts = np.split(tables, ends, axis=1)
         self.lengths, self.inverses, self.turns, self.starts, self.pads, self.first, self.last = parts[:7]
         self.in_box, self.growth, self.pad, self.far_pad = parts[7:11]
         self.weights, self.most, self.lowest, self.highest, self.normals, self.vectors = parts[11:17]
-        self.displacement, self.moved = parts[17:]
+        self.displacement, self.moved, self.combinations = parts[17:]
 
 
 class SystemHeights:
@@ -99,7 +102,7 @@ def lay_out_systems(systems: Systems, heights: SystemHeights, reach: float) -> _
     halves = np.einsum("sab,sb->sa", np.abs(inverse), (end - begin) / 2)
     pitch_of_positions, _ = _pitch(2 * halves, reach)
     moved = slots * pitch_of_positions - (middle - halves)
-    tables = np.zeros((many + 1, table_length(dim)))
+    tables = np.zeros((many + 1, table_length(dim, reduced=systems.kind == SYSTEMS[1])))
     table = _Columns(tables[:many], dim)
     table.starts[:] = heights.starts + displacement
     table.first[:] = np.where(heights.periodic, table.starts, -np.inf)
@@ -133,6 +136,8 @@ def _fill(table: _Columns, systems: Systems, heights: SystemHeights, scale: _Num
     table.weights[:] = scale
     table.normals[:] = facts.normals.reshape(many, -1)
     table.vectors[:] = facts.vectors.reshape(many, -1)
+    if table.combinations.size:
+        table.combinations[:] = facts.combinations.reshape(many, -1)
 
 
 def _starts(facts: SystemFacts, low: _Numbers, high: _Numbers) -> _Numbers:
@@ -173,7 +178,7 @@ def into_slots(systems: Systems, tables: _Numbers, positions: npt.NDArray[Any]) 
     lengths = facts.lengths[ranks]
     with np.errstate(invalid="ignore"):  # rows that are not finite are refused later
         turns = np.floor((heights - table.starts) / np.where(lengths > 0, lengths, np.inf))
-    return positions - np.einsum("na,nab->nb", turns, facts.vectors[ranks]) + table.moved
+    return positions - np.einsum("na,nab->nb", turns, facts.steps[ranks]) + table.moved
 
 
 def lay_out_cells(systems: Systems, heights: SystemHeights, sides: tuple[float, ...], reach: float) -> SystemCells:
@@ -200,7 +205,7 @@ def lay_out_cells(systems: Systems, heights: SystemHeights, sides: tuple[float, 
         divided = np.where(heights.periodic, extents / shape, np.maximum(extents / shape, sides))
     own_sides = np.where(wrapped[:, None], own_sides, divided)
     inverses = (1 / own_sides.astype(_DTYPE[systems.real])).astype(np.float64)
-    tables = np.zeros((many + 1, table_length(dim)))
+    tables = np.zeros((many + 1, table_length(dim, reduced=systems.kind == SYSTEMS[1])))
     table = _Columns(tables[:many], dim)
     scale = 16 * EPSILON[systems.real] * facts.weights
     pad = (scale * (2 * heights.far + np.abs(heights.starts) + facts.lengths)).sum(axis=1)

@@ -10,13 +10,13 @@ import dataclasses
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .lattice import PeriodicCell
-from .period import EPSILON, PeriodicBox
+from .period import CELLS, EPSILON, SYSTEMS, PeriodicBox
 
 __all__ = ["SystemCells", "SystemFacts", "Systems", "first_far"]
 
@@ -46,7 +46,6 @@ class Systems(PeriodicBox):
     For plans and cells no axis repeats: ``lengths`` are zeros, and images are found by tables of the systems.
     """
 
-    kind: ClassVar[str] = "systems"
     # Two are equal where they are one: a domain of one box compares lengths, which are zeros here.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
@@ -62,6 +61,11 @@ class Systems(PeriodicBox):
     #: what the device knows of the systems, with the layout of the newest points: see
     #: :mod:`clfrnn.primitives.system_tables`
     placing: Any = None
+
+    @property
+    def kind(self) -> str:
+        """See :class:`PeriodicBox`."""
+        return SYSTEMS[any(domain is not None and domain.kind == CELLS[1] for domain in self.domains)]
 
     @property
     def dim(self) -> int:
@@ -170,6 +174,9 @@ class SystemFacts:
     lengths: _Numbers
     normals: _Numbers
     vectors: _Numbers
+    #: the vectors along which images are counted, and how often each of `vectors` is in these
+    steps: _Numbers
+    combinations: _Numbers
     weights: _Numbers
     #: the low corner where the caller has given one, else NaN
     given: _Numbers
@@ -183,14 +190,17 @@ def _facts_of(domain: PeriodicBox | None, dim: int, real: str) -> tuple[Any, ...
     """A row of each array of :class:`SystemFacts`."""
     none, unit, free = np.zeros(dim), np.eye(dim), np.full(dim, np.inf)
     if domain is None:
-        return none, unit, np.zeros((dim, dim)), np.ones(dim), np.full(dim, np.nan), free, free, none
+        zeros = np.zeros((dim, dim))
+        return none, unit, zeros, zeros, unit, np.ones(dim), np.full(dim, np.nan), free, free, none
     lengths = np.array(domain.lengths)
     given = np.full(dim, np.nan) if domain.low is None else np.array(domain.low)
     limits = np.array(domain.limits(real))
     if isinstance(domain, PeriodicCell):
-        rows = np.array(domain.normals), np.array(domain.vectors), np.array(domain.weights)
+        vectors, combinations = np.array(domain.vectors), np.array(domain.combinations, np.float64)
+        rows = np.array(domain.normals), vectors, domain.steps, combinations, np.array(domain.weights)
         return (lengths, *rows, given, limits, np.array(domain.extents), np.array(domain.spans))
-    return lengths, unit, np.diag(lengths), np.ones(dim), given, limits, free, lengths
+    vectors = np.diag(lengths)
+    return lengths, unit, vectors, vectors, unit, np.ones(dim), given, limits, free, lengths
 
 
 def first_far(systems: Systems, low: _Numbers, high: _Numbers) -> tuple[int, int, float] | None:

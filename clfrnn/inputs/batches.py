@@ -24,7 +24,7 @@ __all__ = [
     "QuerySystems",
     "in_one_system",
     "make_systems",
-    "new_domains",
+    "other_systems",
     "systems_of",
     "take_query_systems",
     "take_systems",
@@ -44,8 +44,8 @@ class QuerySystems(NamedTuple):
     by_number: cla.Array
 
 
-def take_systems(session: Session, value: Any, name: str, length: int) -> np.ndarray[Any, Any]:
-    """Return the system of each row, (length,) integers on the host."""
+def take_systems(session: Session, value: Any, name: str, length: int | None) -> np.ndarray[Any, Any]:
+    """Return the system of each row, (length,) integers on the host; any length where it is None."""
     if is_device_array(value):
         check_context(session, value, name)
         value = fetch(session, value)
@@ -60,10 +60,11 @@ def take_systems(session: Session, value: Any, name: str, length: int) -> np.nda
             f"{name}: expected an integer for each row, the number of its system, got {value!r:.60} of dtype "
             f"{numbers.dtype}; pass integers, for instance with astype(numpy.int64)"
         )
-    if numbers.shape != (length,):
+    if numbers.shape != ((numbers.size,) if length is None else (length,)):
+        rows = "n" if length is None else str(length)
         raise InvalidInputError(
-            f"{name}: expected shape ({length},), one number for each row, got shape {numbers.shape}; pass the number "
-            "of the system of each row"
+            f"{name}: expected shape ({rows},), one number for each row, got shape {numbers.shape}; pass the number of "
+            "the system of each row"
         )
     return numbers
 
@@ -82,11 +83,65 @@ def make_systems(
 
     Without points there is a system without points for each entry of the domain, as nobody says which there are.
     """
-    of_points = take_systems(session, batch, "batch", n)
-    numbers, ranks = _ranked(of_points)
+    numbers, ranks = _ranked(take_systems(session, batch, "batch", n))
     domains, of_system = _domains(domain, numbers, dim, dtype)
-    if not n:
-        numbers = np.arange(len(of_system))
+    numbers = numbers if n else np.arange(len(of_system))
+    return _laid_out(session, numbers, ranks, domains, of_system, dim=dim, dtype=dtype, radius=radius)
+
+
+def other_systems(
+    session: Session, before: Systems, batch: Any, domain: tuple[Any, Any], *, radius: float, dtype: np.dtype[Any]
+) -> Systems:
+    """The systems that take the place of `before`, of points with another `batch`, in another box or cell if given.
+
+    Systems have the domains that those of the same numbers had where no box and no cell is given, and in any case the
+    same periodic axes. Where these are the same for all systems, there may be systems of other numbers. Without a
+    batch, systems and points are those of before.
+    """
+    numbers, ranks = before.numbers, before.ranks
+    if batch is not None:
+        found, ranks = _ranked(take_systems(session, batch, "batch", None))
+        numbers = found if len(found) else numbers
+    facts: dict[str, Any] = {"dim": before.dim, "dtype": dtype, "radius": radius}
+    if all(each is None for each in domain):
+        of_system = before.of_system[_known(before, numbers, "boxes")] if len(before.domains) > 1 else 0
+        of_system = np.zeros(len(numbers), np.intp) + of_system
+        return _laid_out(session, numbers, ranks, before.domains, of_system, **facts)
+    flags = np.array([[length > 0 for length in _lengths(each, before.dim)] for each in before.domains])
+    alike = bool((flags == flags[0]).all())
+    periodic = flags[0] if alike else flags[before.of_system[_known(before, numbers, "periodic axes")]]
+    # Nobody says which systems there are without points, but for the entries of the domain.
+    counted = np.zeros(0, np.int64) if alike and not len(ranks) else numbers
+    domains, of_system = _domains((*domain, periodic), counted, before.dim, dtype)
+    numbers = numbers if len(counted) else np.arange(len(of_system))
+    return _laid_out(session, numbers, ranks, domains, of_system, **facts)
+
+
+def _known(before: Systems, numbers: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, Any]:
+    """The places of `numbers` among the systems of before, whose boxes or axes differ; raises for other numbers."""
+    places = np.minimum(np.searchsorted(before.numbers, numbers), len(before.numbers) - 1)
+    unknown = numbers[before.numbers[places] != numbers]
+    if len(unknown):
+        hint = "pass box or cell with an entry for each system" if what == "boxes" else "build a new index"
+        raise InvalidInputError(
+            f"batch: expected numbers of systems that the index has had, as their {what} differ, got {unknown[0]}; "
+            f"{hint}"
+        )
+    return places
+
+
+def _laid_out(
+    session: Session,
+    numbers: np.ndarray[Any, Any],
+    ranks: np.ndarray[Any, Any],
+    domains: tuple[PeriodicBox | None, ...],
+    of_system: np.ndarray[Any, Any],
+    *,
+    dim: int,
+    dtype: np.dtype[Any],
+    radius: float,
+) -> Systems:
+    """The systems of these numbers on the device; raises where a query could see too many images in one of them."""
     most = np.zeros(len(domains), np.int64)
     np.maximum.at(most, of_system, np.bincount(ranks, minlength=len(numbers)))
     for each, points in zip(domains, most.tolist(), strict=True):
@@ -101,16 +156,6 @@ def make_systems(
         domains=domains,
         of_system=of_system,
     )
-    return dataclasses.replace(systems, placing=SystemTables(session, systems, radius, dtype))
-
-
-def new_domains(
-    session: Session, before: Systems, domain: tuple[Any, Any], *, radius: float, dtype: np.dtype[Any]
-) -> Systems:
-    """The same systems in another `domain`, boxes or cells; the same axes are periodic."""
-    flags = np.array([[length > 0 for length in _lengths(each, before.dim)] for each in before.domains])
-    domains, of_system = _domains((*domain, flags[before.of_system]), before.numbers, before.dim, dtype)
-    systems = dataclasses.replace(before, domains=domains, of_system=of_system, placing=None)
     return dataclasses.replace(systems, placing=SystemTables(session, systems, radius, dtype))
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import REAL_OF, check_radii, raise_non_finite
-from ..domain.period import PeriodicBox, find_far_coordinate
+from ..domain.period import CELLS, PeriodicBox, find_far_coordinate
 from ..errors import InvalidInputError
 from ..primitives.readback import Box, PendingBox, Readback
 from ..runtime.session import Session
@@ -169,7 +169,7 @@ def check_near(name: str, periodic: PeriodicBox, low: tuple[float, ...], high: t
     if far is None:
         return
     axis, coordinate = far
-    if periodic.kind == "cell":
+    if periodic.kind in CELLS:
         raise InvalidInputError(
             f"{name}: expected positions at most some ten thousand cells from the origin, got one {coordinate!r} from "
             f"the plane through the origin along which lattice vector {axis} does not point: so far out, rounding "

@@ -21,6 +21,9 @@ __all__ = ["check_domain", "check_host_near", "check_images", "check_new_box", "
 #: Limit of the number of neighbors of a query, which is an int32.
 _MOST_NEIGHBORS = 2**31
 
+#: Limit of the number of lattice vectors by which images are shifted: with that of the query they fit an int32.
+_MOST_SHIFT = 2**30
+
 
 def check_domain(box: Any, cell: Any, periodic: Any, dim: int, dtype: np.dtype[Any]) -> PeriodicBox | None:
     """The periodic box or cell in the points' dtype, or None when no axis is periodic."""
@@ -132,11 +135,17 @@ def check_images(box: PeriodicBox, radius: float, n: int, real: str) -> None:
     reach = padded_radius(radius, real)
     most = max(n, 1) * (box.most_images(reach) if box.repeats(reach) else 1.0)
     if most < _MOST_NEIGHBORS:
-        return
+        if box.most_shift(reach) < _MOST_SHIFT:
+            return
+        raise InvalidInputError(
+            f"radius: {radius!r} reaches over so many images of the cell that shifts along its vectors exceed an "
+            "int32; take a smaller one, or pass shorter vectors of the same lattice as cell"
+        )
     shortest = min(length for length in box.lengths if length)
+    name = "box" if box.kind == "box" else "cell"
     if reach > 2 * radius:
         raise InvalidInputError(
-            f"{box.kind}: expected lengths that are not far below {reach:.2g}, as the squares of smaller differences "
+            f"{name}: expected lengths that are not far below {reach:.2g}, as the squares of smaller differences "
             f"vanish in the points' dtype, got {shortest!r} as the shortest; multiply points and lengths by one number"
         )
     raise InvalidInputError(

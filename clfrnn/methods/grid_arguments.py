@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import REAL_OF
 from ..domain.cells import CellGrid
 from ..domain.lattice import PeriodicCell
-from ..domain.period import PeriodicBox
+from ..domain.period import CELLS, SYSTEMS, PeriodicBox
 from ..runtime.scratch import Scratch
 
 __all__ = ["Lanes", "PackedGrid", "pack_box", "pack_cells", "pack_grid", "pack_lanes"]
@@ -43,10 +43,10 @@ def pack_grid(grid: CellGrid, dtype: np.dtype[Any]) -> tuple[Lanes, ...]:
 def pack_box(box: PeriodicBox, low: tuple[float, ...], real: str, dtype: np.dtype[Any]) -> tuple[Lanes, ...]:
     """The arguments of a periodic box with the low corner `low`: lengths, padding of windows, and both edges.
 
-    Those of a cell are the same of heights, with the growth of windows in the spare lanes of the padding, and the
-    lattice vectors.
+    Those of a cell are the same of heights, with the growth of windows in the spare lanes of the padding, the lattice
+    vectors, and where images are counted along combinations of these, the combinations.
     """
-    if box.kind == "systems":  # each has a table
+    if box.kind in SYSTEMS:  # each has a table
         return ()
     lengths, first = (pack_lanes(values, dtype, 0) for values in (box.lengths, low))
     pads = pack_lanes(box.pads(low, real), dtype, box.growth)
@@ -55,7 +55,12 @@ def pack_box(box: PeriodicBox, low: tuple[float, ...], real: str, dtype: np.dtyp
     free = lengths == 0
     edges = np.where(free, -np.inf, first).astype(dtype), np.where(free, np.inf, last).astype(dtype)
     vectors = box.vectors if isinstance(box, PeriodicCell) else ()
-    return lengths, pads, *edges, *(pack_lanes(vector, dtype, 0) for vector in vectors)
+    combinations = box.combinations if isinstance(box, PeriodicCell) and box.kind == CELLS[1] else ()
+    return (
+        *(lengths, pads, *edges),
+        *(pack_lanes(vector, dtype, 0) for vector in vectors),
+        *(pack_lanes(times, np.int32, 0) for times in combinations),
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -86,7 +91,7 @@ class PackedGrid:
 
 def pack_cells(grid: CellGrid, dtype: np.dtype[Any], box: PeriodicBox | None = None) -> PackedGrid:
     """Pack `grid` for coordinates of `dtype`, and the periodic `box` around it; nothing where systems have own ones."""
-    own_cells = box is not None and box.kind == "systems"
+    own_cells = box is not None and box.kind in SYSTEMS
     numbers: tuple[Any, ...] = () if own_cells else pack_grid(grid, dtype)
     if box is not None:
         numbers = (*numbers, *pack_box(box, grid.low, REAL_OF[dtype], dtype))

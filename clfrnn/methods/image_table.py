@@ -8,7 +8,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..domain.period import PeriodicBox
+from ..domain.period import CELLS, PeriodicBox
 from ..domain.systems import Systems
 from ..primitives.periodic_images import measure_images, period_numbers, place_points
 from ..primitives.readback import PendingBox
@@ -43,7 +43,7 @@ class ImageTable:
 
         In a cell the table follows later, as its bounds are those of heights.
         """
-        if self._box.kind == "cell":
+        if self._box.kind in CELLS:
             bounding_box(self._session, self.place(points, starts), bounds)
             return
         images = box_and_images(self._session, points, self.period_at(starts), bounds)
@@ -51,7 +51,7 @@ class ImageTable:
 
     def place(self, points: cla.Array, starts: tuple[float, ...]) -> cla.Array:
         """What `points` are placed by: in a cell a new array of their heights, otherwise `points` themselves."""
-        if self._box.kind != "cell":
+        if self._box.kind not in CELLS:
             return points
         return place_points(self._session, points, self.period_at(starts))
 

@@ -12,7 +12,7 @@ from ..domain.period import PeriodicBox
 from ..domain.systems import Systems
 from ..errors import InvalidInputError
 from ..inputs.arrays import lies_ready, take_points
-from ..inputs.batches import new_domains
+from ..inputs.batches import other_systems
 from ..inputs.deferred_checks import DeferredChecks, check_near
 from ..inputs.periodic_box import check_images, check_new_box
 from ..inputs.surveys import take_survey
@@ -79,14 +79,14 @@ class PointUpdates:
     def _checks(self) -> DeferredChecks:
         return self.traversal.checks
 
-    def apply(self, points: Any, box: Any = None, cell: Any = None) -> None:
-        """Place `points` of the dim and dtype of the index, in another `box` or `cell` if one is given.
+    def apply(self, points: Any, box: Any = None, cell: Any = None, batch: Any = None) -> None:
+        """Place `points` of the dim and dtype of the index, in another `box` or `cell` and of a `batch` if given.
 
         A host array is checked at once. A device array is checked on the device without waiting.
         """
         period = self._structure.problem.box
-        if box is not None or cell is not None:
-            period = self._check_box(box, cell)
+        if box is not None or cell is not None or batch is not None:
+            period = self._check_box(box, cell, batch)
         current = self._structure.problem.box
         before = current.placing.state() if isinstance(current, Systems) else None
         try:
@@ -101,11 +101,18 @@ class PointUpdates:
                 current.placing.restore(before)
             raise
 
-    def _check_box(self, box: Any, cell: Any) -> PeriodicBox | None:
-        """The periodic box of new points; raises where it has not the axes of the old one."""
+    def _check_box(self, box: Any, cell: Any, batch: Any) -> PeriodicBox | None:
+        """The periodic box of new points, or their systems; raises where these have not the axes of the old ones."""
         problem, dtype = self._structure.problem, self._structure.dtype
-        if isinstance(problem.box, Systems) and (problem.box.has_images or self._has_box):
-            return new_domains(self._structure.session, problem.box, (box, cell), radius=problem.radius, dtype=dtype)
+        given = box is not None or cell is not None
+        if batch is not None and not isinstance(problem.box, Systems):
+            raise InvalidInputError(
+                f"batch: expected none, as the index was built without one, got {batch!r:.60}; build a new index with "
+                "batch"
+            )
+        if isinstance(problem.box, Systems) and (problem.box.has_images or self._has_box or not given):
+            session, radius = self._structure.session, problem.radius
+            return other_systems(session, problem.box, batch, (box, cell), radius=radius, dtype=dtype)
         before = None if isinstance(problem.box, Systems) else problem.box
         return check_new_box(box, cell, before, has_box=self._has_box, dim=problem.dim, dtype=dtype)
 
@@ -118,7 +125,7 @@ class PointUpdates:
         """Bring new points to the device; the second value is their bounding box for device arrays, else None."""
         structure = self._structure
         if lies_ready(structure.session, points, structure.dtype) and points.shape[1:] == (structure.problem.dim,):
-            self._fitting(points)
+            self._fitting(points, period)
             return points, self._find_bounds(points, period)
         array, bounds, _ = take_points(
             structure.session,
@@ -126,12 +133,12 @@ class PointUpdates:
             "points",
             real=structure.dtype,
             exact=True,
-            find_box=lambda taken: self._find_bounds(self._fitting(taken), period),
+            find_box=lambda taken: self._find_bounds(self._fitting(taken, period), period),
         )
-        return self._fitting(array), bounds
+        return self._fitting(array, period), bounds
 
-    def _fitting(self, points: cla.Array) -> cla.Array:
-        """Raise unless `points` have as many coordinates as those of the index, and systems; return them."""
+    def _fitting(self, points: cla.Array, period: PeriodicBox | None) -> cla.Array:
+        """Raise unless `points` have as many coordinates as those of the index, and a system each; return them."""
         problem = self._structure.problem
         dim = problem.dim
         if points.shape[1] != dim:
@@ -139,10 +146,10 @@ class PointUpdates:
                 f"points: expected shape (n, {dim}), as the index has, got {points.shape}; "
                 "build a new index for another number of coordinates"
             )
-        if isinstance(problem.box, Systems) and points.shape[0] != problem.n:
+        if isinstance(period, Systems) and points.shape[0] != len(period.ranks):
             raise InvalidInputError(
-                f"points: expected {problem.n:,} points, as many as batch has numbers, got {points.shape[0]:,}; build "
-                "a new index with another batch"
+                f"points: expected {len(period.ranks):,} points, as many as batch has numbers, got "
+                f"{points.shape[0]:,}; pass batch with the number of the system of each point"
             )
         return points
 

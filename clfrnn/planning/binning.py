@@ -7,6 +7,7 @@ import math
 from typing import Any, Literal, TypeAlias
 
 from ..domain.cells import CellGrid
+from ..domain.period import SYSTEMS
 from ..profile import DeviceProfile
 from .bucket_sort import (
     bucket_groups,
@@ -82,7 +83,7 @@ def plan_binning(
     """
     if problem.options.get("construction") == "sort" and not tiles:
         return BinningPlan(way="radix_sort", why="asked for")
-    if problem.periodic == "systems":
+    if problem.periodic in SYSTEMS:
         return BinningPlan(way="counting_sort", why="each system has cells of its own")
     if profile.kind != "gpu":
         turns = max(_TURNS * problem.n, _LEAST_TURNS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, ClassVar
 
+from ..domain.period import CELLS, SYSTEMS
 from ..profile import DeviceProfile
 
 __all__ = [
@@ -78,9 +79,11 @@ class PointConfig(KernelConfig):
         periodic = getattr(self, "periodic", "")
         return {
             **super().names(),
-            # whether points are placed by heights, as in a cell, and whether each has a system with a box of its own
-            "skewed": periodic in ("cell", "systems"),
-            "batched": periodic == "systems",
+            # whether points are placed by heights, as in a cell; whether each has a system with a box of its own; and
+            # whether images are counted along combinations of the caller's lattice vectors
+            "skewed": periodic in (*CELLS, *SYSTEMS),
+            "batched": periodic in SYSTEMS,
+            "reduced": periodic in (CELLS[1], SYSTEMS[1]),
             # whether each system has a grid of its own
             "own_cells": False,
             "lanes": suffix,
@@ -178,7 +181,7 @@ class WalkConfig(RunConfig):
 
     def names(self) -> dict[str, Any]:
         """The fields; of many systems each has a grid of its own. Some walks can count neighbors first."""
-        own = {"own_cells": self.periodic == "systems", "counts_first": self.twice and self.width == 1}
+        own = {"own_cells": self.periodic in SYSTEMS, "counts_first": self.twice and self.width == 1}
         return {**super().names(), **own}
 
 

@@ -11,6 +11,7 @@ import math
 from typing import Any, ClassVar
 
 from ..domain.cells import CellGrid, padded_radius
+from ..domain.period import SYSTEMS
 from ..profile import DeviceProfile
 from .coarse_grid import divide
 from .configs import REAL_SIZE, WalkConfig
@@ -157,7 +158,7 @@ def plan_block(profile: DeviceProfile, tuning: Tuning, *, problem: Problem, grid
     border = min(own, density * (math.prod(grid.sides) - math.prod(max(0.0, side - 2 * reach) for side in grid.sides)))
     items = max(own / 2, wanted / numbers.tile_points_of_item[-1], profile.simd_width)
     size = 1 if cpu else group_size(profile, min(numbers.widest_group, 1 << math.ceil(math.log2(items))))
-    serves = profile.loop_turns is None and problem.periodic != "systems" and not covers_many_images(problem, grid)
+    serves = profile.loop_turns is None and problem.periodic not in SYSTEMS and not covers_many_images(problem, grid)
     block = functools.partial(_block, profile, tuning, problem=problem, border=border)
     while size and serves:
         tiles = numbers.tile_points_alone if cpu else _points_of_item(profile, tuning, size)
@@ -191,7 +192,7 @@ def why_no_tiles(profile: DeviceProfile, problem: Problem, grid: CellGrid) -> st
     """The reason, in words, why :func:`plan_block` has planned no tiles."""
     if profile.loop_turns is not None:
         return "the driver bounds loops"
-    if problem.periodic == "systems":
+    if problem.periodic in SYSTEMS:
         return "each query finds the images of its own system"
     if covers_many_images(problem, grid):
         return "the radius reaches over very many images of the box"

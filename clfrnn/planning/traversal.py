@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from ..domain.period import CELLS
 from ..profile import DeviceProfile
 from .configs import REAL_SIZE, PointConfig, TileConfig, WalkConfig
 from .groups import group_size, square_root
@@ -46,7 +47,7 @@ def plan_walk(
     """
     numbers, cpu = tuning.walks, profile.kind == "cpu"
     pairs = crowded and not cpu
-    edge_registers = numbers.edge_registers_of_cell if periodic == "cell" else numbers.edge_registers
+    edge_registers = numbers.edge_registers_of_cell if periodic in CELLS else numbers.edge_registers
     return WalkConfig(
         work_group_size=group_size(profile, numbers.edge_group if edges else numbers.group),
         dim=dim,
@@ -72,7 +73,7 @@ def plan_walk(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ImagesConfig(PointConfig):
-    """The numbers by which a walk finds the images of points in a periodic box of that kind, "box" or "cell"."""
+    """The numbers by which a walk finds the images of points in a periodic domain of that kind."""
 
     periodic: str
     #: work-items that place points in a cell together; the numbers are computed by one
@@ -85,9 +86,9 @@ def plan_images(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, 
     return ImagesConfig(work_group_size=1, dim=dim, real=real, periodic=periodic, placing_group=placing)
 
 
-def plan_systems(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str) -> ImagesConfig:
+def plan_systems(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str) -> ImagesConfig:
     """Plan groups that bound the points of a system together; half of local memory holds what each work-item found."""
     size = group_size(profile, tuning.primitives.system_group)
     while size > 1 and 4 * dim * size * REAL_SIZE[real] > profile.usable_local_memory:
         size //= 2
-    return ImagesConfig(work_group_size=size, dim=dim, real=real, periodic="systems", placing_group=size)
+    return ImagesConfig(work_group_size=size, dim=dim, real=real, periodic=periodic, placing_group=size)

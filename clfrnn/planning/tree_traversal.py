@@ -6,6 +6,7 @@ import dataclasses
 import functools
 from typing import Any
 
+from ..domain.period import CELLS, SYSTEMS
 from ..profile import DeviceProfile
 from ..survey import Survey
 from .configs import REAL_SIZE, RunConfig
@@ -83,7 +84,7 @@ class TreeWalkConfig(RunConfig):
     @property
     def sides(self) -> int:
         """The number of values that bound a packet: the box of its queries, how far they reach, and their images."""
-        if self.periodic == "cell":
+        if self.periodic in CELLS:
             return 4 * self.dim + 2
         return 3 * self.dim + 2 if self.periodic else 2 * self.dim + 1
 
@@ -203,7 +204,7 @@ def _tree_walk(
         wide=tuning.tree.wide_packet,
     )
     # A packet goes through the images of one box.
-    if profile.kind != "gpu" or periodic == "systems":
+    if profile.kind != "gpu" or periodic in SYSTEMS:
         return alone
     # As wide as the wavefront, or smaller where that takes more local memory than there is.
     sizes = dict.fromkeys((packet_queries(profile, tuning), tuning.tree.packet_queries))

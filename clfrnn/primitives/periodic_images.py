@@ -10,7 +10,7 @@ import pyopencl.array as cla
 
 from ..arrays import REAL_OF
 from ..domain.lattice import PeriodicCell
-from ..domain.period import SLACK, PeriodicBox
+from ..domain.period import CELLS, SLACK, PeriodicBox
 from ..domain.systems import Systems
 from ..planning.traversal import plan_images
 from ..runtime.scratch import Scratch
@@ -35,6 +35,8 @@ def period_numbers(
         # Images that the host distinguishes, kernels distinguish despite rounding.
         most = [2 * limit for limit in box.limits(box.real)]
         rows += [box.weights, tuple(most), box.extents, *box.normals, *box.vectors]
+        if box.kind == CELLS[1]:
+            rows += box.combinations
     with np.errstate(over="ignore"):  # what is infinite is no limit
         numbers = np.array(rows, np.float64).astype(dtype).ravel()
     period = session.allocate(numbers.shape, dtype, purpose="the periodic box")
@@ -64,7 +66,7 @@ def measure_images(session: Session, period: cla.Array, bounds: PendingBox, *, d
 def place_points(session: Session, points: cla.Array, period: cla.Array) -> cla.Array:
     """Enqueue the computation of the heights of `points`, (n, dim), in the cell of `period`: (n, dim). One launch."""
     n, dim = points.shape
-    kernels, config = _kernels(session, period, dim, PeriodicCell.kind)
+    kernels, config = _kernels(session, period, dim, CELLS[0])
     heights = session.allocate(points.shape, points.dtype, purpose="the heights of points in a cell")
     session.launch(
         kernels["place_points"],
@@ -86,7 +88,7 @@ def place_in(session: Session, box: PeriodicBox | None, points: cla.Array) -> cl
     if isinstance(box, Systems):
         heights: cla.Array = box.placing.lay_out(points)
         return heights
-    if box is None or box.kind != PeriodicCell.kind:
+    if box is None or box.kind not in CELLS:
         return points
     period, copied = period_numbers(session, box, (0.0,) * len(box.lengths), points.dtype)
     heights = place_points(session, points, period)

@@ -10,7 +10,7 @@ import pyopencl.array as cla
 
 from ..arrays import REAL_OF
 from ..domain.cells import padded_radius
-from ..domain.period import SLACK
+from ..domain.period import CELLS, SLACK
 from ..planning.groups import most_groups, share_out
 from ..planning.primitives import ReduceConfig, plan_reduce, plan_sample
 from ..runtime.program import Kernel
@@ -52,7 +52,9 @@ def box_and_images(session: Session, points: cla.Array, period: cla.Array, box: 
 
 def images_of(dim: int, periodic: str) -> int:
     """The length of the image table of a box, or of a cell."""
-    return 7 * dim + 1 if periodic == "box" else 2 * dim * dim + 11 * dim + 4
+    if periodic == "box":
+        return 7 * dim + 1
+    return (3 if periodic == CELLS[1] else 2) * dim * dim + 11 * dim + 4
 
 
 class _Pass(NamedTuple):

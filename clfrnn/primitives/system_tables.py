@@ -42,7 +42,7 @@ class SystemTables:
         #: the system of each point, (n,) int32
         self.ranks = session.upload(ranks, purpose="the systems of points")
         self._kernels, self._config = session.planned(
-            "primitives/periodic_images", plan_systems, dim=systems.dim, real=REAL_OF[dtype]
+            "primitives/periodic_images", plan_systems, dim=systems.dim, real=REAL_OF[dtype], periodic=systems.kind
         )
         self._members = _Members(session, systems.ranks, len(systems.numbers))
         self._normals = session.upload(systems.facts.normals.astype(dtype).ravel(), purpose="the cells of systems")

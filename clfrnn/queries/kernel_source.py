@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pyopencl import cltypes
 
+from ..domain.period import SYSTEMS
 from ..errors import InvalidInputError
 from ..methods.traversal import Traversal
 from ..runtime.rendering import render_inline
@@ -56,7 +57,7 @@ class KernelSource(NamedTuple):
 def make_kernel_source(traversal: Traversal, method: str) -> KernelSource:
     """The walk of a `method` over the points that its structure holds now."""
     structure = traversal.structure
-    if traversal.problem.periodic == "systems":
+    if traversal.problem.periodic in SYSTEMS:
         raise InvalidInputError(
             "batch: a kernel of your own does not know the systems of its queries; use visit(), or build an index "
             "without batch for each system"

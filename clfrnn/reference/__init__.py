@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .images import lattice_of, shifts_within, translations
+from .images import lattice_of, shifts_within, side_of, translations
 
 __all__ = ["Nearest", "Neighbors", "nearest", "neighbors", "squared_distances"]
 
@@ -178,7 +178,6 @@ def _entry(value: Any, name: str, place: int, numbers: npt.NDArray[Any], dim: in
     Entries are those of the systems of `numbers`, or of the numbers from 0 to the last.
     """
     axes, many = np.ndim(value), len(numbers)
-    by_number = bool(numbers[0] >= 0) and np.shape(value)[:1] == (int(numbers[-1]) + 1,)
     whole = {"box": (1,), "cell": (2,), "periodic": (0,)}[name]
     lengths = many == 2 and name == "box" and (np.asarray(value) > 0).all()
     corners = name == "box" and np.shape(value) == (2, dim) and not lengths
@@ -236,7 +235,7 @@ def nearest(
     largest = float(_largest_radius(targets.dtype))
     lattice = lattice_of(targets, box, cell, periodic)
     share = min(1.0, k / len(targets)) ** (1 / targets.shape[1])  # about what holds k of even points
-    reach = largest if lattice is None else share * float(np.linalg.norm(lattice.astype(float)))
+    reach = largest if lattice is None else share * side_of(lattice)
     while True:
         found = neighbors(targets, reach, **asked)
         if reach >= largest or np.diff(found.offsets).min(initial=k) >= k:

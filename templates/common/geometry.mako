@@ -32,7 +32,7 @@ ${record}.s${k}${"" if loop.last else ", "}\
     // The shift is that of the image that the walk is in, less the image that the candidate itself lies in. Candidates that lie
     // outside the box are rare; what they need is loaded only for them, because it would occupy registers otherwise.
 % for k, component in enumerate(components):
-% if k and image == "along":
+% if k and image == "along" and not reduced:
     const int frnn_s${k} = 0;
     const real frnn_d${k} = ${f"(frnn_p{k} - frnn_q{component}) + frnn_displacement{k}" if skewed else f"frnn_p{k} - frnn_q{component}"};
 % else:
@@ -48,7 +48,11 @@ ${record}.s${k}${"" if loop.last else ", "}\
 % if skewed:
         const real_vec frnn_candidate_height = frnn_heights((real_vec)(${", ".join([f"frnn_p{k}" for k in range(dim)] + ["0"] * (vector_length - dim))}), frnn_images);
 % for k in range(dim):
-        frnn_s${k} -= frnn_image(frnn_candidate_height${components[k]}, frnn_images[${3 * dim + k}], frnn_images[${2 * dim + k}]);
+        const int frnn_candidate_image${k} =
+            frnn_image(frnn_candidate_height${components[k]}, frnn_images[${3 * dim + k}], frnn_images[${2 * dim + k}]);
+% endfor
+% for k in range(dim):
+        frnn_s${k} -= ${lattice.turned(k, "frnn_candidate_image", "frnn_images") if reduced else f"frnn_candidate_image{k}"};
 % endfor
 % for k, component in enumerate(components):
         frnn_d${k} = (frnn_p${k} - frnn_q${component}) + (${lattice.translation(k, "frnn_s", "frnn_images")});

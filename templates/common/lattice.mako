@@ -4,14 +4,18 @@
 ## `numbers` is the image table of a cell: that of a box, see /common/period_numbers.mako, and behind it the growth of reaches;
 ## the pad of coordinates and heights; the pad of the farthest queries that tiles serve; for each axis the pad of a query for
 ## each unit of its height, the largest height at which images are distinguished, and the lowest and the highest height of
-## points; the normals, and the lattice vectors, zeros where an axis is not periodic.
+## points; the normals, and the lattice vectors that the caller gave, zeros where an axis is not periodic.
+## Where these are far from the shortest vectors of their lattice, images are counted along combinations of them, `reduced`:
+## heights are those over the combinations, and so are the turns that lead to an image. The combinations stand at the end of
+## the table; a row of them says how often each vector of the caller is in one. Shifts and translations are always along the
+## vectors of the caller: see caller_turns.
 ## Many systems have a table each, `batched`: behind the lattice vectors come the displacements of heights, and of positions, by
 ## which each system lies in a slot of its own. Where each system has `own_cells`, the low corner and the inverse sides of these
 ## stand there instead, and nothing is displaced. These tables lie in one array of numbers. It begins with eight ints: where the
 ## tables begin, in numbers, and where the shapes of cells begin, in ints. Behind them is the system of each point, and then
 ## the shape of each system's cells, three ints, and the address of the first of these cells.
 ## In scope for begin_query: frnn_q, frnn_reach and frnn_images.
-## Config fields used: dim, periodic, skewed, batched, foreign, inline, images.
+## Config fields used: dim, periodic, skewed, batched, reduced, foreign, inline, images.
 <%def name="growth(numbers)" buffered="True" filter="trim">${numbers}[${7 * dim + 1}]</%def>
 <%def name="pad(numbers)" buffered="True" filter="trim">${numbers}[${7 * dim + 2}]</%def>
 <%def name="far_pad(numbers)" buffered="True" filter="trim">${numbers}[${7 * dim + 3}]</%def>
@@ -28,6 +32,33 @@ ${f"{numbers}[{11 * dim + 4 + dim * dim + dim * axis + k}]" if numbers else f"fr
 <%def name="displacement(k, numbers)" buffered="True" filter="trim">${numbers}[${11 * dim + 4 + 2 * dim * dim + k}]</%def>
 <%def name="moved(k, numbers)" buffered="True" filter="trim">${numbers}[${12 * dim + 4 + 2 * dim * dim + k}]</%def>
 
+## Without `numbers`, the combinations are arguments by value, as the lattice vectors are.
+<%def name="combination(axis, k, numbers)" buffered="True" filter="trim">
+${f"(int){numbers}[{(13 if batched else 11) * dim + 4 + 2 * dim * dim + dim * axis + k}]" if numbers else f"frnn_combination{axis}.s{k}"}
+</%def>
+
+<%def name="turned(k, turns, numbers)" buffered="True" filter="trim">
+## How many of vector k of the caller lead to the image that `turns` lead to, where images are counted along combinations:
+## turns0 along the first, turns1 along the second, ... Turns to which a point that is not finite leads may overflow.
+(int)(${" + ".join(f"(uint){turns}{axis} * (uint)({combination(axis, k, numbers)})" for axis in range(dim))})
+</%def>
+
+<%def name="caller_turns(name, turns, numbers)">
+## Declares NAME0, NAME1, ..., the turns along the vectors of the caller that lead to an image, from those by which it is counted.
+% for k in range(dim):
+    const int ${name}${k} = ${turned(k, turns, numbers) if reduced else f"{turns}{k}"};
+% endfor
+</%def>
+
+<%def name="counted(name)" buffered="True" filter="trim">
+## The stem of the names of turns to an image as it is counted; NAME itself is the stem of those along the caller's vectors.
+${f"{name}_counted" if reduced else name}
+</%def>
+
+<%def name="table_size()" buffered="True" filter="trim">
+${(3 if reduced else 2) * dim * dim + 13 * dim + 4}
+</%def>
+
 <%def name="array(name)" filter="trim">
 ## The parameter that holds the image table, or the tables of all systems.
 global const real *restrict ${name}${"tables" if batched else "images"}
@@ -43,13 +74,13 @@ ${table_of(name, f"((global const int *){name}tables)[8 + {i}]")}
 <%def name="table_of(name, system)" buffered="True" filter="trim">
 const int ${name}system = ${system};
     global const real *restrict ${name}images =
-        ${name}tables + ((global const int *)${name}tables)[0] + (size_t)${name}system * ${2 * dim * dim + 13 * dim + 4};
+        ${name}tables + ((global const int *)${name}tables)[0] + (size_t)${name}system * ${table_size()};
 </%def>
 
 <%def name="period_of(tables, system)" filter="trim">
 ## The image table of a system, which begins as a period does: see /primitives/periodic_images.cl.mako.
 global const real *restrict period =
-            ${tables} + ((global const int *)${tables})[0] + (size_t)(${system}) * ${2 * dim * dim + 13 * dim + 4};
+            ${tables} + ((global const int *)${tables})[0] + (size_t)(${system}) * ${table_size()};
 </%def>
 
 <%def name="normal_of_period(axis, k)" buffered="True" filter="trim">
@@ -57,6 +88,10 @@ period[${(11 * dim + 4 if batched else 6 * dim) + axis * dim + k}]
 </%def>
 <%def name="vector_of_period(axis, k)" buffered="True" filter="trim">
 period[${(11 * dim + 4 if batched else 6 * dim) + (dim + axis) * dim + k}]
+</%def>
+
+<%def name="combination_of_period(axis, k)" buffered="True" filter="trim">
+(int)period[${(13 * dim + 4 if batched else 6 * dim) + (2 * dim + axis) * dim + k}]
 </%def>
 
 <%def name="sum_of(terms)" buffered="True" filter="trim">
@@ -74,7 +109,7 @@ ${f"({sum_of(terms)}) + {displacement(axis, numbers)}" if batched and not own_ce
 </%def>
 
 <%def name="translation(k, turns, numbers)" buffered="True" filter="trim">
-## Coordinate k of the sum of `turns` lattice vectors: turns0 of the first, turns1 of the second, ...
+## Coordinate k of the sum of `turns` lattice vectors of the caller: turns0 of the first, turns1 of the second, ...
 ${sum_of([f"(real){turns}{axis} * {vector(axis, k, numbers)}" for axis in range(dim)])}
 </%def>
 

@@ -45,15 +45,21 @@
 % for axis in dims:
     for (int turn${axis} = turns${axis} - beside${axis}; turn${axis} <= turns${axis} + beside${axis}; ++turn${axis}) {
 % endfor
+% if reduced:
 % for k in dims:
-        const real other${k} = plain${k} + (${lattice.sum_of([f"(real)turn{axis} * {lattice.vector_of_period(axis, k)}" for axis in dims])});
+        const int shift${k} = ${" + ".join(f"turn{axis} * {lattice.combination_of_period(axis, k)}" for axis in dims)};
+% endfor
+% endif
+<% shift = "shift" if reduced else "turn" %>\
+% for k in dims:
+        const real other${k} = plain${k} + (${lattice.sum_of([f"(real){shift}{axis} * {lattice.vector_of_period(axis, k)}" for axis in dims])});
 % endfor
         const real far = ${" + ".join(f"other{k} * other{k}" for k in dims)};
         if (far < least) {
             least = far;
 % for k in dims:
             d${k} = other${k};
-            s${k} = turn${k};
+            s${k} = ${shift}${k};
 % endfor
         }
 % for axis in dims:

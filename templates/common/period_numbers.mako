@@ -5,7 +5,8 @@
 ## In a cell, these are numbers of heights, and more numbers follow: see /common/lattice.mako.
 ## In scope: period, (3, dim): lengths, inverse lengths, starts; share: the share of a length by which a point may lie outside.
 ## In a cell the period has (6 + 2 * dim, dim): then weights, see clfrnn/domain/lattice.py; the largest height at which images are
-## distinguished; the largest height of points inside; the normals and the lattice vectors.
+## distinguished; the largest height of points inside; the normals and the lattice vectors; and the combinations of these
+## along which images are counted, if any.
 ## Config fields used: dim, periodic.
 <%namespace name="lattice" file="/common/lattice.mako"/>
 <%def name="farthest(low, high, k, most)" buffered="True" filter="trim">
@@ -74,7 +75,7 @@
     images[${4 * dim + k}] = pad + share * period[${k}];
 % endfor
     images[${7 * dim}] = in_box;
-    for (int k = 0; k < ${2 * dim * dim}; ++k) images[${11 * dim + 4} + k] = period[${6 * dim} + k];
+    for (int k = 0; k < ${(3 if reduced else 2) * dim * dim}; ++k) images[${11 * dim + 4} + k] = period[${6 * dim} + k];
 </%def>
 
 <%def name="widest_reach(k, reach, array)" filter="trim">

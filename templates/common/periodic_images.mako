@@ -176,11 +176,14 @@ ${f"fabs({x}) <= {lattice.most(k, 'frnn_images')}" if skewed else f"fabs({x} - f
     frnn_rest /= frnn_many${k};
 % endif
     const real frnn_seen${k} = frnn_inside${k} - (real)frnn_t${k} * frnn_length${k};
-    const int frnn_base${k} = frnn_t${k} + frnn_own${k};
+    const int ${lattice.counted("frnn_base")}${k} = frnn_t${k} + frnn_own${k};
 % if not skewed:
     const real frnn_displacement${k} = (real)frnn_base${k} * frnn_length${k};
 % endif
 % endfor
+% if reduced:
+    ${lattice.caller_turns("frnn_base", lattice.counted("frnn_base"), "frnn_images")}
+% endif
 % if skewed:
     ${displace("frnn_base")}
 % endif

@@ -108,12 +108,15 @@ ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine
 % for k in range(dim):
     const real frnn_p${k} = frnn_candidate.s${k};
 % if image != "plain":
-    const int frnn_base${k} = frnn_shifts[frnn_t * ${dim} + ${k}] + frnn_own${k};
+    const int ${lattice.counted("frnn_base")}${k} = frnn_shifts[frnn_t * ${dim} + ${k}] + frnn_own${k};
 % if not skewed:
     const real frnn_displacement${k} = (real)frnn_base${k} * frnn_length${k};
 % endif
 % endif
 % endfor
+% if reduced and image != "plain":
+    ${lattice.caller_turns("frnn_base", lattice.counted("frnn_base"), "")}
+% endif
 % if skewed and image != "plain":
     ${periodic_images.displace("frnn_base", numbers="")}
 % endif

@@ -63,13 +63,15 @@ int frnn_window_to(const real x, const real reach, const real low, const real in
 
 <%def name="wrapped_cell(k)">
     // The image in which a cell of the window lies, the displacement of that image, and the cell's index on its axis.
-    const int frnn_base${k} = (frnn_at${k} > frnn_hindmost.s${k}) - (frnn_at${k} < frnn_foremost.s${k});
-% if skewed:
+<% base = lattice.counted("frnn_base") %>\
+    const int ${base}${k} = (frnn_at${k} > frnn_hindmost.s${k}) - (frnn_at${k} < frnn_foremost.s${k});
+% if reduced:
+% elif skewed:
     ${part(f"frnn_part{k}_", k, f"frnn_base{k}")}
 % else:
     const real frnn_displacement${k} = (real)frnn_base${k} * frnn_lengths.s${k};
 % endif
-    const int frnn_index${k} = (frnn_at${k} - frnn_base${k} * (frnn_hindmost.s${k} + 1)) & frnn_mask.s${k};
+    const int frnn_index${k} = (frnn_at${k} - ${base}${k} * (frnn_hindmost.s${k} + 1)) & frnn_mask.s${k};
 </%def>
 
 <%def name="part(name, axis, turns)">
@@ -83,6 +85,19 @@ int frnn_window_to(const real x, const real reach, const real low, const real in
 ## Declares the sum of the parts of all lattice vectors, of which `first` is that of the first one: NAME0, NAME1, ...
 % for k in range(dim):
     const real ${name}${k} = ${lattice.sum_of([first.format(k=k), *(f"frnn_part{axis}_{k}" for axis in range(1, dim))])};
+% endfor
+</%def>
+
+<%def name="displace(base, displacement, first, image)">
+## Declares the shift to an image along the caller's vectors, BASE0, BASE1, ..., and its displacement, where images are counted
+## along combinations of them. `first` is the turns along the first one; those along others are what wrapped_cell declares, or
+## none in images "along" the first axis.
+<% turns = [first, *("0" if image == "along" else lattice.counted("frnn_base") + str(axis) for axis in range(1, dim))] %>\
+% for k in range(dim):
+    const int ${base}${k} = ${" + ".join(f"{turn} * frnn_combination{axis}.s{k}" for axis, turn in enumerate(turns))};
+% endfor
+% for k in range(dim):
+    const real ${displacement}${k} = ${lattice.translation(k, base, "")};
 % endfor
 </%def>
 

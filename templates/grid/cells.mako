@@ -28,6 +28,7 @@ const frnn_record ${name}low, const frnn_record ${name}inverse, const int4 ${nam
     const frnn_record ${name}first_edges, const frnn_record ${name}last_edges, \
 % if skewed:
 ${"".join(f"const frnn_record {name}vector{axis}, " for axis in range(dim))}\
+${"".join(f"const int4 {name}combination{axis}, " for axis in range(dim)) if reduced else ""}\
 % endif
 global const real *restrict ${name}images\
 % endif
@@ -50,6 +51,9 @@ global const real *restrict ${name}images\
     const frnn_record ${name}first_edges = ${lanes_from(name, 5 * dim)}, ${name}last_edges = ${lanes_from(name, 6 * dim)};
 % for axis in range(dim):
     const frnn_record ${name}vector${axis} = ${lanes_from(name, 11 * dim + 4 + dim * dim + axis * dim)};
+% if reduced:
+    const int4 ${name}combination${axis} = (int4)(${", ".join([lattice.combination(axis, k, f"{name}images") for k in range(dim)] + ["0"] * (4 - dim))});
+% endif
 % endfor
 % endif
 % if name:

@@ -2,6 +2,7 @@
 <%namespace name="counting_sort" file="/grid/counting_sort.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="cell_window" file="/grid/cell_window.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>\
 <%namespace name="hit_mask_to_rows" file="/first_pass/hit_mask_to_rows.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="candidate_run" file="/traversal/candidate_run.mako"/>
@@ -45,7 +46,8 @@
     const int frnn_first_to = frnn_below0 ? frnn_over : frnn_min(frnn_finish, frnn_shape.s0);
     const int frnn_second_to = frnn_below0 ? frnn_shape.s0 : frnn_max(frnn_over, 0);
     const int frnn_second_base = frnn_above0 - frnn_below0;
-% if skewed:
+% if reduced:
+% elif skewed:
     // The part of the first lattice vector in the displacement of the second run.
     ${cell_window.part("frnn_second_part", 0, "frnn_second_base")}
 % else:
@@ -54,7 +56,11 @@
     <%cell_window:each_nest args="image" function="${function}" cut="frnn_over > 0">
         <%cells:rows image="${image}">
             int frnn_t = frnn_starts[frnn_row + frnn_first_from], frnn_stop = frnn_starts[frnn_row + frnn_first_to];
-% if skewed and image == "moved":
+% if reduced and image != "plain":
+            // The shifts and the displacements of the two runs.
+            ${cell_window.displace("frnn_near_base", "frnn_near", "0", image)}
+            ${cell_window.displace("frnn_beyond_base", "frnn_beyond", "frnn_second_base", image)}
+% elif skewed and image == "moved":
             // The displacements of the two runs.
             ${cell_window.add_parts("frnn_near", "(real)0")}
             ${cell_window.add_parts("frnn_beyond", "frnn_second_part{k}")}
@@ -65,7 +71,6 @@
             ${both_runs(function, image)}
 % else:
             for (int frnn_part = 0;;) {
-                const int frnn_base0 = frnn_part ? frnn_second_base : 0;
                 ${displacement("frnn_part ? {beyond} : {near}", image)}
                 ${candidate_run.run(function, image)}
                 if (frnn_part++ || frnn_over <= 0) break;
@@ -108,13 +113,11 @@
         frnn_second_stop = frnn_starts[frnn_row + frnn_second_to];
     }
     if ((frnn_stop - frnn_t) & 1) {
-        const int frnn_base0 = 0;
         ${displacement("{near}", image)}
         ${candidate(function, image, "frnn_t")}
         ++frnn_t;
     }
     if ((frnn_second_stop - frnn_second) & 1) {
-        const int frnn_base0 = frnn_second_base;
         ${displacement("{beyond}", image)}
         ${candidate(function, image, "frnn_second")}
         ++frnn_second;
@@ -125,7 +128,6 @@
     for (uint frnn_step = frnn_t; frnn_step < frnn_both_stop; frnn_step += 2) {
         const int frnn_in_second = frnn_step >= frnn_first_stop;
         const int frnn_candidate_place = frnn_in_second ? (int)(frnn_step + frnn_second) : (int)frnn_step;
-        const int frnn_base0 = frnn_in_second ? frnn_second_base : 0;
         ${displacement("frnn_in_second ? {beyond} : {near}", image)}
         ${candidate(function, image, "frnn_candidate_place")}
         ${candidate(function, image, "frnn_candidate_place + 1")}
@@ -133,9 +135,16 @@
 </%def>
 
 <%def name="displacement(choice, image)" filter="trim">
-## The displacement of the first run, `near`, or of the second, `beyond`: in a box on the first axis alone. In a cell it is
-## computed anew where it is that of one lattice vector, because there are few registers.
-% if skewed and image == "along":
+## The shift and the displacement of the first run, `near`, or of the second, `beyond`: in a box on the first axis alone. In a
+## cell the displacement is computed anew where it is that of one lattice vector, because there are few registers.
+% if reduced:
+% for k in range(dim):
+const int frnn_base${k} = ${choice.format(near=f"frnn_near_base{k}", beyond=f"frnn_beyond_base{k}")};
+% endfor
+% else:
+const int frnn_base0 = ${choice.format(near="0", beyond="frnn_second_base")};
+% endif
+% if skewed and image == "along" and not reduced:
 ${cell_window.part("frnn_displacement", 0, "frnn_base0")}
 % elif skewed:
 % for k in range(dim):

@@ -2,6 +2,7 @@
 <%namespace name="counting_sort" file="/grid/counting_sort.mako"/>
 <%namespace name="cells" file="/grid/cells.mako"/>
 <%namespace name="cell_window" file="/grid/cell_window.mako"/>
+<%namespace name="lattice" file="/common/lattice.mako"/>\
 <%namespace name="hit_mask_to_rows" file="/first_pass/hit_mask_to_rows.mako"/>
 <%namespace name="point_layout" file="/common/point_layout.mako"/>
 <%namespace name="candidate_run" file="/traversal/candidate_run.mako"/>
@@ -56,7 +57,9 @@
         for (int frnn_at0 = frnn_from0; frnn_at0 <= frnn_to0; ++frnn_at0) {
 % if images == "wraps_once" and image != "plain":
             ${cell_window.wrapped_cell(0)}
-% if skewed:
+% if reduced:
+            ${cell_window.displace("frnn_base", "frnn_displacement", lattice.counted("frnn_base") + "0", image)}
+% elif skewed:
 % if image == "moved":
             ${cell_window.add_parts("frnn_displacement", "frnn_part0_{k}")}
 % else:

@@ -83,7 +83,7 @@ ${f" & ({capture(integers)})(-{capture(condition.holds_for_all, function)})" if 
 
 <%def name="shift(image, lane)" filter="trim">
 % if periodic and image != "plain":
-(frnn_shift)(${", ".join([f"(int)frnn_s{k}.{lane}" if image == "any" else "0" if k and image == "along" else f"frnn_base{k}" for k in range(dim)] + ["0"] * (vector_length - dim))})
+(frnn_shift)(${", ".join([f"(int)frnn_s{k}.{lane}" if image == "any" else "0" if k and image == "along" and not reduced else f"frnn_base{k}" for k in range(dim)] + ["0"] * (vector_length - dim))})
 % else:
 (frnn_shift)(0)
 % endif
@@ -110,6 +110,7 @@ ${f"frnn_s{k}" if real == "double" else f"convert_{real}{width}(frnn_s{k})"}
 <%def name="own_images(first)">
     // The shift of each candidate, less the image that it lies in, as frnn_image would give that.
 % for k in range(dim):
+<% own, base = ("frnn_own_image", "") if reduced else ("frnn_s", f"frnn_base{k} - ") %>\
     ${real}${width} frnn_at${k} =
         (${lattice.height(k, [capture(column, c, first) for c in range(dim)], "frnn_images") if skewed else capture(column, k, first)} - frnn_images[${3 * dim + k}]) * frnn_images[${2 * dim + k}];
     frnn_at${k} = frnn_at${k} > (${real})268435456 ? (${real}${width})268435456 : frnn_at${k};
@@ -118,12 +119,19 @@ ${f"frnn_s{k}" if real == "double" else f"convert_{real}{width}(frnn_s{k})"}
     // Rounded to a whole number in floating point, because few processors convert to integers of eight bytes: a sum as
     // large as this one has no digits behind the point.
     const double${width} frnn_whole${k} = (frnn_at${k} + 0x1.8p52) - 0x1.8p52;
-    const double${width} frnn_s${k} = frnn_base${k} - (frnn_whole${k} - (frnn_whole${k} > frnn_at${k} ? (double${width})1 : (double${width})0));
+    const double${width} ${own}${k} = ${base}(frnn_whole${k} - (frnn_whole${k} > frnn_at${k} ? (double${width})1 : (double${width})0));
 % else:
     const ${integers()} frnn_whole${k} = convert_${integers()}(frnn_at${k});
-    const ${integers()} frnn_s${k} = frnn_base${k} - (frnn_whole${k} + (frnn_at${k} < convert_${real}${width}(frnn_whole${k})));
+    const ${integers()} ${own}${k} = ${base}(frnn_whole${k} + (frnn_at${k} < convert_${real}${width}(frnn_whole${k})));
 % endif
 % endfor
+% if reduced:
+% for k in range(dim):
+<% times = [lattice.combination(axis, k, "frnn_images") for axis in range(dim)] %>\
+    const ${"double" + str(width) if real == "double" else capture(integers)} frnn_s${k} =
+        frnn_base${k} - (${" + ".join(f"frnn_own_image{axis} * {f'(double)({each})' if real == 'double' else f'({each})'}" for axis, each in enumerate(times))});
+% endfor
+% endif
 % if half and not foreign:
     // As excluded_id of /common/periodic_images.mako.
 <% turn = "0" %>\

@@ -51,13 +51,14 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
     // The box around the queries that search, and the largest reach among them; with periodic axes also the largest pads.
 % if skewed:
     // In a cell, the box of the coordinates of their images, the largest pad, and the first and the last image of windows.
+    ${lattice.caller_turns("frnn_home_turns", "frnn_own", "frnn_images")}
 % for k, component in enumerate(components):
-    const real frnn_home${k} = frnn_q${component} - (${lattice.translation(k, "frnn_own", "frnn_images")});
+    const real frnn_home${k} = frnn_q${component} - (${lattice.translation(k, "frnn_home_turns", "frnn_images")});
 % endfor
 % endif
 <% apart = work_group_size + 1 %>\
 % for k in range(dim):
-<% inside = {"": f"frnn_q{components[k]}", "cell": f"frnn_home{k}"}.get(periodic or "", f"frnn_inside{k}") %>\
+<% inside = f"frnn_home{k}" if skewed else f"frnn_inside{k}" if periodic else f"frnn_q{components[k]}" %>\
     ${stage_query(k, inside, "(real)INFINITY")}
     ${stage_query(dim + k, inside, "-(real)INFINITY")}
 % if skewed:

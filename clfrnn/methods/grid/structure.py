@@ -11,6 +11,7 @@ import numpy as np
 import pyopencl.array as cla
 
 from ...domain.cells import CellGrid, cells_of_systems
+from ...domain.period import CELLS
 from ...domain.systems import Systems
 from ...errors import DeviceMemoryError
 from ...first_pass.base import ListFacts
@@ -168,7 +169,7 @@ class GridStructure(SearchStructure):
 
     def find_bounds_of_queries(self, queries: cla.Array) -> PendingBox:
         """The sort finds the bounds of queries that are sorted first, except those of heights in a cell."""
-        sorted_first = self._sorts(queries.shape[0]) and self.problem.periodic != "cell"
+        sorted_first = self._sorts(queries.shape[0]) and self.problem.periodic not in CELLS
         return self.checks.slot() if sorted_first else super().find_bounds_of_queries(queries)
 
     def _sorts(self, m: int) -> bool:
