@@ -80,7 +80,8 @@ def search(
     max_bytes : largest number of bytes of the list on the device
     where : a :class:`Condition`; a pair counts only where it holds
     batch, query_batch : (n,) and (m,) integers, the system of each point and query: neighbors are of one system.
-        `box`, `cell` and `periodic` may then have one entry for each system; see :doc:`batches`
+        `box`, `cell` and `periodic` may then have one entry for each system; two rows of `box` are lengths where
+        there are two systems, else corners; see :doc:`batches`
     to_host : whether the list has numpy arrays, as :meth:`NeighborList.to_host` gives them; type checkers know these
         arrays only by that method
     session : a :class:`Session`; by default that of the device arrays given, else :func:`default_session`

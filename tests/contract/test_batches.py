@@ -245,3 +245,85 @@ def test_an_update_that_fails(session, method, monkeypatch):
         with pytest.raises(clfrnn.DeviceMemoryError):
             index.update(moved)
         assert_counts(index.count(), reference.neighbors(points, RADIUS, **known))
+
+
+@pytest.mark.parametrize("numbers", [[0, 0], [1, 1], [7, 7], [-3, -3]])
+def test_two_rows_are_corners_of_one_system(session, numbers):
+    """Whatever its number: a loop over parts of a batch has the same box in each."""
+    points = np.float32([[1.1, 2, 2], [4.9, 2, 2]])
+    corners = np.array([[1.0, 1, 1], [5, 5, 5]])
+    known = {"batch": numbers, "box": corners}
+    assert clfrnn.search(points, 0.3, method="brute_force", session=session, **known).num_pairs == 2
+    assert reference.neighbors(points, 0.3, **known).offsets[-1] == 2
+    assert clfrnn.search(points, 0.3, box=corners, method="brute_force", session=session).num_pairs == 2
+
+
+BOXES = {
+    "lengths of two": ([0, 5], [[4, 4], [7, 7]], 2),
+    "corners of three": ([0, 1, 2], [[1, 1], [5, 5]], 6),
+    "corners of two": ([0, 5], [[0, 0], [4, 4]], 4),
+    "corners of each": ([0, 5], [[[1, 1], [5, 5]], [[1, 1], [8, 8]]], 2),
+    "corners of each of one": ([3], [[[1, 1], [5, 5]]], 2),
+    "a list of lengths and corners": ([0, 5], [[4, 4], [[1, 1], [8, 8]]], 2),
+    "lengths of two, of which one axis repeats": ([0, 5], [[4, 0], [4, 0]], 4),
+}
+
+
+@pytest.mark.parametrize("name", sorted(BOXES))
+def test_boxes_of_systems(session, name):
+    """Each system has two points that are 0.2 apart through the edge of a box of length 4, and of no other box."""
+    numbers, box, pairs = BOXES[name]
+    points = np.tile(np.float32([[1.1, 2], [4.9, 2]]), (len(numbers), 1))
+    periodic = [True, False] if "axis" in name else None
+    known = {"batch": np.repeat(numbers, 2), "box": box, "periodic": periodic}
+    assert clfrnn.search(points, 0.3, method="brute_force", session=session, **known).num_pairs == pairs
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_updates_to_another_batch(session, method):
+    """Other numbers of points and systems, none included, in one box for all and in a box of each."""
+    draw = np.random.default_rng(5)
+    index = clfrnn.build_index(
+        cloud(2, np.float32), RADIUS, method=method, session=session, batch=BATCH, box=[1.0, 1.1]
+    )
+    for n, many in ((30, 2), (0, 1), (N, 7), (12, 12)):
+        points, batch = cloud(2, np.float32, n), 3 * draw.permutation(np.arange(n) % many)
+        known = {"box": [1.0, 1.1], "batch": batch}
+        index.update(points, batch=batch, box=[1.0, 1.1])
+        assert_same(index.query(**FULL), reference.neighbors(points, RADIUS, **known))
+        index.update(points + np.float32(0.5), batch=batch)
+        assert_counts(index.count(), reference.neighbors(points + np.float32(0.5), RADIUS, **known))
+        if n:
+            known["box"] = draw.uniform(0.8, 1.5, (many, 2, 2)) * [[[0], [1]]]
+            index.update(cla.to_device(session.queue, points), batch=batch, box=known["box"])
+            assert_same(index.query(**FULL), reference.neighbors(points, RADIUS, **known))
+
+
+UPDATES = {
+    "no batch before": ({}, {"batch": [0, 1, 1]}, "batch: expected none, as the index was built without one"),
+    "another length": ({"batch": [0, 0, 1]}, {"batch": [0, 1]}, "points: expected 2 points.*pass batch"),
+    "not of integers": ({"batch": [0, 0, 1]}, {"batch": [0.5] * 3}, "batch: expected an integer for each row"),
+    "not a row": ({"batch": [0, 0, 1]}, {"batch": [[0, 0, 1]]}, r"batch: expected shape \(n,\)"),
+    "a number without a box": (
+        {"batch": [0, 0, 1], "box": [[1, 1], [2, 2]]},
+        {"batch": [0, 1, 2]},
+        "batch: expected numbers of systems that the index has had, as their boxes differ, got 2; pass box",
+    ),
+    "a number without axes": (
+        {"batch": [0, 0, 4], "box": [[1, 1], [2, 2]], "periodic": [[True, False], [True, True]]},
+        {"batch": [0, 1, 2], "box": [[1, 1]] * 3},
+        "batch: expected numbers of systems.*as their periodic axes differ, got 1; build a new index",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(UPDATES))
+def test_updates_that_are_refused(session, name):
+    """The index has its old points."""
+    known, given, message = UPDATES[name]
+    points = np.float32([[0.1, 0.2], [0.3, 0.2], [0.3, 0.9]])
+    index = clfrnn.build_index(points, 0.3, session=session, method="brute_force", **known)
+    before = index.count().get()
+    with pytest.raises(clfrnn.InvalidInputError, match=message):
+        index.update(points, **given)
+    assert np.array_equal(index.count().get(), before)
