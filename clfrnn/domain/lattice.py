@@ -71,7 +71,7 @@ class PeriodicCell(PeriodicBox):
     #: the parts of a translation, of which there is one for each of `vectors`
     weights: tuple[float, ...]
 
-    @property
+    @functools.cached_property
     def kind(self) -> str:
         """See :class:`PeriodicBox`."""
         unchanged = all(times == (k == j) for k, row in enumerate(self.combinations) for j, times in enumerate(row))

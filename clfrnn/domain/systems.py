@@ -62,7 +62,7 @@ class Systems(PeriodicBox):
     #: :mod:`clfrnn.primitives.system_tables`
     placing: Any = None
 
-    @property
+    @functools.cached_property
     def kind(self) -> str:
         """See :class:`PeriodicBox`."""
         return SYSTEMS[any(domain is not None and domain.kind == CELLS[1] for domain in self.domains)]

@@ -18,6 +18,7 @@ LATTICES = {
     "thin": [[2, 0.1, 0.2], [0.3, 1.4, 0.1], [0.1, 0.2, 0.25]],
     "hexagonal in the plane": [[1, 0], [0.5, 0.8660254]],
     "skewed in the plane": [[1, 0], [3.7, 0.8]],
+    "sheared by many lengths": [[1, 0, 0], [40, 1.1, 0], [-30.3, 57, 0.9]],
 }
 
 
@@ -88,6 +89,7 @@ def missed(cell, domain, radius, pairs, *, pads):
         found = normals[k, 0] * positions[:, 0] + normals[k, 1] * positions[:, 1]
         return found + normals[k, 2] * positions[:, 2] if dim == 3 else found
 
+    turns = np.rint(shifts @ np.linalg.inv(np.array(domain.combinations)))
     seen = [[height(each, k) for k in range(dim)] for each in (points, queries)]
     farthest = [max(np.abs(seen[0][k]).max(), np.abs(seen[1][k]).max()) for k in range(dim)]
     reach = dtype.type(padded_radius(radius, REAL[dtype.itemsize]))
@@ -100,7 +102,7 @@ def missed(cell, domain, radius, pairs, *, pads):
         wide = reach + dtype.type(SLACK) * length if pads else reach
         own_p, own_q = (np.floor(each[k] * inverse) for each in seen)
         at, inside = (each[k] - own * length for each, own in zip(seen, (own_p, own_q), strict=True))
-        image = shifts[:, k] + own_p - own_q
+        image = turns[:, k] + own_p - own_q
         first, last = (
             np.minimum(0, np.floor((inside - wide) * inverse)),
             np.maximum(0, np.floor((inside + wide) * inverse)),

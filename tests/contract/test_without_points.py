@@ -1,4 +1,4 @@
-"""Every call of every method in every domain, of an index without points or of no queries: all is written, and right."""
+"""Every call of every method in every domain, of an index without points or of no queries: all results are written."""
 
 import itertools
 
@@ -66,8 +66,8 @@ def queries_of(dim, batched):
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_every_call_without_points(session, method, dim, kind):
     points = np.random.default_rng(7).random((N, dim)).astype(np.float32)
-    for domain in domains(kind, dim):
-        domain = {"method": method, "session": session, **domain}
+    for known in domains(kind, dim):
+        domain = {"method": method, "session": session, **known}
         batch = {"batch": BATCH[:0]} if "batch" in domain else {}
         built = clfrnn.build_index(points[:0], RADIUS, **{**domain, **batch})
         emptied = clfrnn.build_index(points, RADIUS, **domain)
