@@ -13,6 +13,7 @@ from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, round_radii
 from .conditions import Condition
 from .errors import InvalidInputError
 from .host.keywords import hint, keywords_of, unexpected
+from .host.numbers import shown
 from .index import Index
 from .inputs.argument_types import Flags, MethodName, MethodOptions, Numbers, Radius, Rows, Sort
 from .inputs.arrays import check_context, common_real, fetch, take_points
@@ -251,7 +252,7 @@ def check_method(method: object, options: Mapping[str, Any]) -> Method | None:
     if not isinstance(method, str) or (method != "auto" and method not in METHODS):
         likely = hint(method, METHODS) if isinstance(method, str) else ""
         raise InvalidInputError(
-            f"method: expected 'auto' or one of {', '.join(METHODS)}, got {method!r}; "
+            f"method: expected 'auto' or one of {', '.join(METHODS)}, got {shown(method)}; "
             f"{likely or 'leave it out to have one chosen'}"
         )
     known = METHODS[method].options if method in METHODS else frozenset()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy.typing as npt
 import pyopencl.array as cla
 
 from .errors import InvalidInputError, PrecisionWarning
+from .host.numbers import is_masked, real_array, real_number, shown
 
 __all__ = [
     "DTYPE_OF",
@@ -43,12 +43,6 @@ _ORDINARY = 1e18
 def is_device_array(value: object) -> bool:
     """Whether `value` is a pyopencl array."""
     return isinstance(value, cla.Array)
-
-
-def is_masked(value: object) -> bool:
-    """Whether `value` is an array of which something is masked."""
-    # Masked arrays exist only where numpy.ma is loaded; to load it takes longer than most searches.
-    return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
 
 
 def host_points(
@@ -164,7 +158,9 @@ def _numbers(radius: object, name: str = "radius") -> npt.NDArray[Any]:
         raise InvalidInputError(
             f"{name}: expected a number or one per query, got a masked array; fill it, or drop the masked queries"
         )
-    if array.dtype.kind not in "fiu" and (isinstance(radius, bool) or not isinstance(radius, int)):
+    if array.dtype.kind == "O" and (numbers := real_array(radius)) is not None:
+        return numbers  # fractions, decimals, and integers beyond int64
+    if array.dtype.kind not in "fiu":
         raise InvalidInputError(
             f"{name}: expected a number, got {_shown(radius)}; pass a distance in the points' unit, or one per query"
         )
@@ -179,10 +175,7 @@ def one_radius(value: object, dtype: np.dtype[Any], name: str = "radius") -> flo
     if array.ndim:
         raise InvalidInputError(f"{name}: expected a number, got {_shown(value)}; pass a float in the points' unit")
     with np.errstate(all="ignore"):
-        try:
-            rounded = dtype.type(float(array.item()))
-        except OverflowError:  # a Python integer beyond every float
-            rounded = dtype.type(np.inf)
+        rounded = dtype.type(real_number(array))
     return float(check_radii(np.asarray([rounded], dtype), name, row=False)[0])
 
 
@@ -213,5 +206,5 @@ def check_radii(radii: npt.NDArray[Any], name: str, *, row: bool = True) -> npt.
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    text = shown(value, 61)
     return text if len(text) <= 60 else f"{type(value).__name__} {text[:50]}..."

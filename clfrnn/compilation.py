@@ -13,6 +13,7 @@ from . import clouds
 from .api import build_index, check_keywords, check_method, refuse_dim, search
 from .arrays import REAL_OF
 from .errors import InvalidInputError
+from .host.numbers import shown, whole_number
 from .inputs.argument_types import MethodName, MethodOptions
 from .inputs.sessions import choose_session
 from .runtime.session import Session
@@ -93,11 +94,12 @@ def _checked(dim: object, dtype: npt.DTypeLike, method: object, options: Mapping
     except TypeError:
         real = np.dtype(object)
     if real not in REAL_OF:
-        raise InvalidInputError(f"dtype: expected float32 or float64, got {dtype!r:.60}; pass points.dtype")
-    if isinstance(dim, bool) or not isinstance(dim, (int, np.integer)) or dim < 1:
-        raise InvalidInputError(f"dim: expected a whole number of at least 1, got {dim!r:.60}; pass points.shape[1]")
-    refuse_dim(check_method(method, options), int(dim), "dim")
-    return int(dim), real
+        raise InvalidInputError(f"dtype: expected float32 or float64, got {shown(dtype)}; pass points.dtype")
+    number = whole_number(dim)
+    if number is None or number < 1:
+        raise InvalidInputError(f"dim: expected a whole number of at least 1, got {shown(dim)}; pass points.shape[1]")
+    refuse_dim(check_method(method, options), number, "dim")
+    return number, real
 
 
 def _sizes(session: Session, dim: int, method: str) -> tuple[int, ...]:

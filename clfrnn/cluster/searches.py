@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from ..api import build_index
 from ..conditions import Condition
 from ..errors import InvalidInputError
+from ..host.numbers import shown, whole_number
 from ..index import Index
 from ..inputs.conditions import arrays_of
 from ..inputs.sessions import choose_session
@@ -184,10 +184,7 @@ def _friends(index: Index, where: Condition | None, least: int) -> Clusters:
 
 def _at_least_one(name: str, value: object, what: str) -> int:
     """Return a whole number from 1 up to the largest int32, or raise; `what` it means."""
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = 0
-    if number < 1 or isinstance(value, bool):
-        raise InvalidInputError(f"{name}: expected a whole number of at least 1, got {value!r:.60}; pass {what}")
+    number = whole_number(value)
+    if number is None or number < 1:
+        raise InvalidInputError(f"{name}: expected a whole number of at least 1, got {shown(value)}; pass {what}")
     return min(number, _MOST)

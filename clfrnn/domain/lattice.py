@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInputError
+from ..host.numbers import real_number
 from .period import EPSILON, FARTHEST, SLACK, PeriodicBox
 from .reduction import short_combinations
 
@@ -332,6 +333,7 @@ def cell_from_parameters(  # noqa: PLR0917 — as every program of crystallograp
            [0., 3., 0.],
            [0., 0., 4.]])
     """
+    a, b, c, alpha, beta, gamma = map(real_number, (a, b, c, alpha, beta, gamma))
     lengths, angles = (a, b, c), (alpha, beta, gamma)
     if not all(math.isfinite(length) and length > 0 for length in lengths):
         raise InvalidInputError(f"a, b, c: expected three positive lengths, got {lengths}; pass lengths, then angles")

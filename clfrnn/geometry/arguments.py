@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pyopencl.array as cla
 
 from ..arrays import is_device_array
 from ..errors import InvalidInputError
+from ..host.numbers import real_number, shown, whole_number
 from ..inputs.arrays import check_context, fetch, own_copy, take_points
 from ..runtime.session import Session
 
@@ -49,37 +49,28 @@ def take_normals(session: Session, value: Any, points: cla.Array) -> cla.Array:
 def _shape(value: Any) -> str:
     """The shape of what was passed for an array, or its type."""
     shape = getattr(value, "shape", None)
-    return str(shape) if isinstance(shape, tuple) else f"{type(value).__name__} {value!r:.40}"
+    return str(shape) if isinstance(shape, tuple) else f"{type(value).__name__} {shown(value, 40)}"
 
 
 def finite(name: str, value: Any, example: str = "1 or 2") -> float:
     """Return a finite number, or raise."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
+    number = real_number(value)
     if not np.isfinite(number):
-        raise InvalidInputError(f"{name}: expected a finite number, got {value!r:.60}; pass {example}, say")
+        raise InvalidInputError(f"{name}: expected a finite number, got {shown(value)}; pass {example}, say")
     return number
 
 
 def positive(name: str, value: Any, what: str) -> float:
     """Return a finite number above 0, or raise; `what` it means."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
+    number = real_number(value)
     if not 0 < number < np.inf:
-        raise InvalidInputError(f"{name}: expected a finite number above 0, got {value!r:.60}; pass {what}")
+        raise InvalidInputError(f"{name}: expected a finite number above 0, got {shown(value)}; pass {what}")
     return number
 
 
 def whole(name: str, value: Any, what: str) -> int:
     """Return a whole number of at least 0, or raise; `what` it means."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = -1
-    if number < 0 or isinstance(value, bool):
-        raise InvalidInputError(f"{name}: expected a whole number of at least 0, got {value!r:.60}; pass {what}")
+    number = whole_number(value)
+    if number is None or number < 0:
+        raise InvalidInputError(f"{name}: expected a whole number of at least 0, got {shown(value)}; pass {what}")
     return number

@@ -15,6 +15,7 @@ from ..arrays import REAL_OF
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
+from ..host.numbers import real_array, shown
 from ..inputs.argument_types import MethodName, MethodOptions
 from ..inputs.sessions import choose_session
 from ..planning.primitives import plan_gather
@@ -118,13 +119,11 @@ def distance_field(
 
 def _corners(bounds: Any, dim: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """The lowest and the highest corner of a grid; raises where they are none."""
-    try:
-        corners = np.asarray(bounds, dtype=np.float64)
-    except (TypeError, ValueError):
-        corners = np.empty(0)
+    given = real_array(bounds)
+    corners = np.empty(0) if given is None else given
     if corners.shape != (2, dim) or not np.isfinite(corners).all() or (corners[0] > corners[1]).any():
         raise InvalidInputError(
-            f"bounds: expected two corners of {dim} finite numbers, the lowest and the highest, got {bounds!r:.60}; "
+            f"bounds: expected two corners of {dim} finite numbers, the lowest and the highest, got {shown(bounds)}; "
             "pass [[x0, y0, ...], [x1, y1, ...]], or leave them out"
         )
     return corners[0], corners[1]

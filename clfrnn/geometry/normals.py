@@ -11,6 +11,7 @@ from ..api import build_index, check_keywords
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
+from ..host.numbers import real_array, shown
 from ..inputs.argument_types import MethodName, MethodOptions
 from ..inputs.sessions import choose_session
 from ..runtime.session import Session
@@ -101,13 +102,11 @@ def _position(viewpoint: Any, dim: int) -> tuple[bool, Any]:
     """Whether there is a viewpoint, and its coordinates; raises where it is no position."""
     if viewpoint is None:
         return False, None
-    try:
-        position = np.asarray(viewpoint, dtype=np.float64)
-    except (TypeError, ValueError):
-        position = np.empty(0)
+    given = real_array(viewpoint)
+    position = np.empty(0) if given is None else given
     if position.shape != (dim,) or not np.isfinite(position).all():
         raise InvalidInputError(
-            f"viewpoint: expected {dim} finite numbers, as points have, got {viewpoint!r:.60}; pass the position that "
+            f"viewpoint: expected {dim} finite numbers, as points have, got {shown(viewpoint)}; pass the position that "
             "normals point to, or leave it out"
         )
     return True, position

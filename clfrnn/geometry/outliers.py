@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+import pyopencl.array as cla
 
 from ..api import build_index, check_keywords
 from ..arrays import REAL_OF
 from ..device_array import DeviceArray
 from ..functions import NeighborFunction
 from ..inputs.argument_types import MethodName, MethodOptions
+from ..inputs.arrays import fetch, take_points
 from ..inputs.sessions import choose_session
 from ..k_nearest import nearest
 from ..planning.primitives import plan_gather
+from ..queries.k_nearest import check_k
 from ..runtime.session import Session
 from .arguments import finite, whole
 
@@ -29,6 +33,11 @@ _STAY = NeighborFunction(
     finish="stays[i] = many >= least;",
 )
 _MOST = np.iinfo(np.int32).max
+
+_Means: TypeAlias = npt.NDArray[np.floating[Any]]
+
+#: By how many roundings of the points' dtype equal mean distances may differ.
+_ROUNDINGS = 4
 
 
 def radius_outliers(
@@ -109,8 +118,12 @@ def statistical_outliers(
 
     Notes
     -----
-    The result is the same on every device. Cost: that of :func:`clfrnn.nearest` without a radius, a read of its
-    distances, and a copy of n numbers to the host, where m and s are computed in float64.
+    The result is the same on every device. Distances neither overflow nor vanish, however far or close points are.
+    Points whose mean distance equals the limit up to rounding stay, so that all stay where all are equal.
+
+    Cost: that of :func:`clfrnn.nearest` without a radius, a read of its distances, and a copy of n numbers to the host,
+    where m and s are computed in float64. Where squares of distances overflow or vanish in the points' dtype, a copy of
+    the points to the host and a second search come on top, for the points that need it.
 
     Source: Rusu, Marton, Blodow, Dolha and Beetz (2008), section 4.1.
 
@@ -121,18 +134,64 @@ def statistical_outliers(
     [True, True, True, True, True, False]
     """
     check_keywords(statistical_outliers, method, options)
-    bound = finite("ratio", ratio)
+    bound, wanted = finite("ratio", ratio), check_k(k)
     session = choose_session(session, points)
     with session.lock:
-        distances = nearest(points, k, method=method, session=session, **options).distances
-        n, taken = distances.shape
-        means = session.allocate(n, distances.dtype, purpose="the mean distances")
-        facts = {"dim": 1, "real": REAL_OF[distances.dtype]}
-        kernels, config = session.planned("geometry/row_means", plan_gather, **facts)
-        given = n, taken, distances.base_data, means.base_data
-        session.launch(kernels["row_means"], n, config.work_group_size, *given)
-        host = means.get().astype(np.float64)
-        limit = host.mean() + bound * host.std(ddof=1) if n > 1 else np.inf
-        stays = session.upload(host <= limit, purpose="which points stay")
+        array, _, _ = take_points(session, points, "points")
+        taken = min(wanted, max(1, array.shape[0] - 1))  # there are no more others
+        means = _mean_distances(session, array, taken, {"method": method, **options})
+        stays = session.upload(_within(means, bound, array.dtype), purpose="which points stay")
         session.publish(None, stays)
         return stays
+
+
+def _within(means: _Means, ratio: float, dtype: np.dtype[Any]) -> npt.NDArray[np.bool_]:
+    """Which of these numbers are at most their mean plus `ratio` standard deviations."""
+    if len(means) < 2:
+        return np.ones(len(means), bool)
+    # Squares of shares of the largest number neither overflow nor vanish together.
+    least, most = float(means.min()), float(means.max())
+    shares = means / most if most > 0 else means
+    start = least / most if most > 0 else 0.0
+    # Differences from the least number are 0 where all are equal, and so are their mean and deviation.
+    mean = start + float((shares - start).mean())
+    limit = mean + ratio * float((shares - mean).std(ddof=1))
+    # Numbers that equal the limit but for the rounding of distances stay.
+    return np.asarray(shares <= limit + _ROUNDINGS * float(np.finfo(dtype).eps) * abs(limit), bool)
+
+
+def _mean_distances(session: Session, points: cla.Array, k: int, options: dict[str, Any]) -> _Means:
+    """The mean distance of each point to its k nearest neighbors, (n,), in a unit of its own.
+
+    Points whose squared distances overflow or vanish are searched once more, multiplied by a power of two.
+    """
+    found = nearest(points, k, session=session, **options).distances
+    means = _row_means(session, found, least=min(k, points.shape[0] - 1)).astype(np.float64)
+    short, numbers = np.isnan(means), np.finfo(points.dtype)
+    exponent = 0
+    if short.any():
+        # Squares of the largest distances are then finite, in up to twelve dimensions.
+        host = fetch(session, points)
+        exponent = numbers.maxexp // 2 - 4 - int(np.frexp(np.abs(host).max())[1])
+    elif 0 < len(means) and float(means.max()) ** 2 <= numbers.tiny / numbers.eps:
+        host = fetch(session, points)
+        extent = float((host.max(axis=0) - host.min(axis=0)).max())
+        exponent, short[:] = (-int(np.frexp(extent)[1]), True) if extent > 0 else (0, False)
+    if exponent:
+        scaled = np.ldexp(host, exponent)
+        # A query finds itself first, at the distance 0 that no other exceeds.
+        again = nearest(scaled, k + 1, queries=scaled[short], session=session, **options).distances
+        means = np.ldexp(means, exponent)
+        means[short] = _row_means(session, again, least=0, first=1)
+    return means
+
+
+def _row_means(session: Session, rows: cla.Array, *, least: int, first: int = 0) -> _Means:
+    """The mean of the finite numbers of each row from column `first` on; NaN where these are fewer than `least`."""
+    n, taken = rows.shape
+    means = session.allocate(n, rows.dtype, purpose="the mean distances")
+    facts = {"dim": 1, "real": REAL_OF[rows.dtype]}
+    kernels, config = session.planned("geometry/row_means", plan_gather, **facts)
+    given = n, taken, first, least, rows.base_data, means.base_data
+    session.launch(kernels["row_means"], n, config.work_group_size, *given)
+    return session.read(means)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from ..arrays import raise_non_finite
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
+from ..host.numbers import shown, whole_number
 from ..inputs.argument_types import MethodName, MethodOptions
 from ..inputs.arrays import fetch, take_points
 from ..inputs.sessions import choose_session
@@ -97,7 +97,9 @@ def wlop(
     many = whole("iterations", iterations, "the number of times that particles move")
     away = finite("repulsion", repulsion, "0.45")
     if not 0 <= away < 0.5:
-        raise InvalidInputError(f"repulsion: expected a number from 0 to less than 0.5, got {repulsion!r}; pass 0.45")
+        raise InvalidInputError(
+            f"repulsion: expected a number from 0 to less than 0.5, got {shown(repulsion)}; pass 0.45"
+        )
     session = choose_session(session, points, particles)
     with session.lock:
         array, _, dim = take_cloud(session, points)
@@ -137,21 +139,15 @@ def _first_positions(session: Session, points: cla.Array, particles: Any, seed: 
         if box is not None and (row := box.read().first_bad) is not None:
             raise_non_finite("particles", row)
         return begin
-    try:
-        many = operator.index(particles)
-    except TypeError:
-        many = -1
-    if not 0 <= many <= n or isinstance(particles, bool):
+    many = whole_number(particles)
+    if many is None or not 0 <= many <= n:
         raise InvalidInputError(
-            f"particles: expected a number from 0 to {n:,}, the number of points, or positions, got {particles!r:.60}; "
-            "pass how many particles to draw from the points"
+            f"particles: expected a number from 0 to {n:,}, the number of points, or positions, got "
+            f"{shown(particles)}; pass how many particles to draw from the points"
         )
-    try:
-        chosen = np.random.default_rng(seed).choice(n, many, replace=False)
-    except (TypeError, ValueError):
-        raise InvalidInputError(
-            f"seed: expected a whole number of at least 0 or None, got {seed!r:.60}; pass 0, say"
-        ) from None
+    if seed is not None:
+        seed = whole("seed", seed, "0, say, or None")
+    chosen = np.random.default_rng(seed).choice(n, many, replace=False)
     return session.upload(np.ascontiguousarray(fetch(session, points)[chosen]), purpose="the particles")
 
 

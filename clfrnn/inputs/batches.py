@@ -13,6 +13,7 @@ from ..domain.period import PeriodicBox
 from ..domain.systems import Systems
 from ..errors import InvalidInputError
 from ..functions import Argument, ConditionCode
+from ..host.numbers import is_masked, real_array, shown
 from ..primitives.system_tables import SystemTables
 from ..runtime.session import Session
 from .arrays import check_context, fetch
@@ -49,6 +50,11 @@ def take_systems(session: Session, value: Any, name: str, length: int | None) ->
     if is_device_array(value):
         check_context(session, value, name)
         value = fetch(session, value)
+    if is_masked(value):
+        raise InvalidInputError(
+            f"{name}: expected an integer for each row, the number of its system, got a masked array; fill it, or drop "
+            "the masked rows"
+        )
     try:
         numbers = np.asarray(value)
     except (ValueError, TypeError):
@@ -57,7 +63,7 @@ def take_systems(session: Session, value: Any, name: str, length: int | None) ->
         numbers = numbers.astype(np.int64)
     if numbers.dtype.kind not in "iu":
         raise InvalidInputError(
-            f"{name}: expected an integer for each row, the number of its system, got {value!r:.60} of dtype "
+            f"{name}: expected an integer for each row, the number of its system, got {shown(value)} of dtype "
             f"{numbers.dtype}; pass integers, for instance with astype(numpy.int64)"
         )
     if numbers.shape != ((numbers.size,) if length is None else (length,)):
@@ -219,13 +225,13 @@ def _domains(
 
 
 def _numbers(name: str, value: Any) -> np.ndarray[Any, Any]:
-    try:
-        return np.asarray(value, dtype=np.float64)
-    except (ValueError, TypeError):
+    array = real_array(value)
+    if array is None:
         raise InvalidInputError(
             f"{name}: expected numbers, in an array with one entry for each system or of one entry for all, got "
-            f"{value!r:.60}; pass a rectangular array"
-        ) from None
+            f"{shown(value)}; pass a rectangular array"
+        )
+    return array
 
 
 def _boxes(value: Any, dim: int) -> np.ndarray[Any, Any]:
@@ -332,7 +338,7 @@ def domain_of_points(
         return make_systems(session, batch, domain, n=n, dim=dim, dtype=dtype, radius=radius)
     if query_batch is not None:
         raise InvalidInputError(
-            f"query_batch: expected batch with it, the system of each point, got {query_batch!r:.60} alone; pass both"
+            f"query_batch: expected batch with it, the system of each point, got {shown(query_batch)} alone; pass both"
         )
     box = check_domain(*domain, dim, dtype)
     if box is not None:

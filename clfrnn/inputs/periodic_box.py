@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import REAL_OF, is_masked
+from ..arrays import REAL_OF
 from ..domain.cells import padded_radius
 from ..domain.period import PeriodicBox
 from ..errors import InvalidInputError
+from ..host.numbers import is_masked, real_array, shown
 from ..survey import Survey
 from .deferred_checks import check_near
 from .periodic_cell import check_cell
@@ -41,8 +42,8 @@ def check_domain(box: Any, cell: Any, periodic: Any, dim: int, dtype: np.dtype[A
         return None
     if corners is None:
         raise InvalidInputError(
-            f"box: periodic={periodic!r} needs the lengths of the box, got None; pass box=(length, ...), one for each "
-            "axis, or the low and the high corner, or the lattice vectors as cell"
+            f"box: periodic={shown(periodic)} needs the lengths of the box, got None; pass box=(length, ...), one for "
+            "each axis, or the low and the high corner, or the lattice vectors as cell"
         )
     return _box(corners, flags, dtype)
 
@@ -77,8 +78,8 @@ def check_new_box(
     if before is None and not has_box:
         name, given = ("box", box) if cell is None else ("cell", cell)
         raise InvalidInputError(
-            f"{name}: expected none, as the index was built without a box, got {given!r}; leave it out, or build the "
-            f"index with {name}"
+            f"{name}: expected none, as the index was built without a box, got {shown(given)}; leave it out, or build "
+            f"the index with {name}"
         )
     periodic = False if before is None else [length > 0 for length in before.lengths]
     return check_domain(box, cell, periodic, dim, dtype)
@@ -87,7 +88,7 @@ def check_new_box(
 def _flags(periodic: Any, dim: int) -> tuple[bool, ...]:
     """Return one flag for each axis, of bools or of the integers 0 and 1."""
     try:
-        flags = np.asarray(periodic)
+        flags = np.zeros(0) if is_masked(periodic) else np.asarray(periodic)
     except (ValueError, TypeError):
         flags = np.zeros(0)
     whole = flags.dtype.kind == "b" or (flags.dtype.kind in "iu" and bool(((flags == 0) | (flags == 1)).all()))
@@ -96,21 +97,19 @@ def _flags(periodic: Any, dim: int) -> tuple[bool, ...]:
     if whole and flags.shape == (dim,):
         return tuple(bool(flag) for flag in flags)
     raise InvalidInputError(
-        f"periodic: expected True, False or {dim} of them, one for each axis, got {periodic!r}; "
+        f"periodic: expected True, False or {dim} of them, one for each axis, got {shown(periodic)}; "
         "pass True for the axes that repeat, and their lengths as box"
     )
 
 
 def _corners(box: Any, dim: int) -> np.ndarray[Any, Any]:
     """Return lengths as one row, or the low and the high corner as two rows."""
-    try:
-        corners = np.zeros(0) if is_masked(box) else np.asarray(box, dtype=np.float64)
-    except (ValueError, TypeError):
-        corners = np.zeros(0)
+    given = real_array(box)
+    corners = np.zeros(0) if given is None else given
     hint = "pass one number for each axis of the points"
     if corners.shape == (2, dim) and (corners[1] == 90).all() and (corners[0] > 0).all():
         raise InvalidInputError(
-            f"box: expected lengths or two corners, got what looks like lengths and angles, {box!r}; pass "
+            f"box: expected lengths or two corners, got what looks like lengths and angles, {shown(box)}; pass "
             "cell=clfrnn.cell_from_parameters(a, b, c, alpha, beta, gamma), or the lengths alone"
         )
     if corners.shape in ((dim,), (2, dim)):
@@ -123,7 +122,7 @@ def _corners(box: Any, dim: int) -> np.ndarray[Any, Any]:
             "corners as two rows"
         )
     raise InvalidInputError(
-        f"box: expected {dim} lengths, or the low and the high corner as shape (2, {dim}), got {box!r}; {hint}"
+        f"box: expected {dim} lengths, or the low and the high corner as shape (2, {dim}), got {shown(box)}; {hint}"
     )
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import REAL_OF, is_masked
+from ..arrays import REAL_OF
 from ..domain.lattice import PeriodicCell, periodic_cell
 from ..domain.period import PeriodicBox
 from ..errors import InvalidInputError
+from ..host.numbers import real_array, shown
 
 __all__ = ["check_cell"]
 
@@ -25,10 +26,8 @@ def check_cell(cell: Any, flags: tuple[bool, ...], dim: int, dtype: np.dtype[Any
 
     Vectors along the axes give a rectangular box.
     """
-    try:
-        vectors = np.zeros(0) if is_masked(cell) else np.asarray(cell, dtype=np.float64)
-    except (ValueError, TypeError):
-        vectors = np.zeros(0)
+    given = real_array(cell)
+    vectors = np.zeros(0) if given is None else given
     if dim not in _DIMS:
         raise InvalidInputError(
             f"cell: expected points with 2 or 3 coordinates, got {dim}; pass the lengths of a rectangular box as box"
@@ -39,7 +38,7 @@ def check_cell(cell: Any, flags: tuple[bool, ...], dim: int, dtype: np.dtype[Any
             hint = "pass cell=clfrnn.cell_from_parameters(a, b, c, alpha, beta, gamma) for lengths and angles"
         elif vectors.shape in ((dim,), (2, dim)):
             hint = "the lengths of a rectangular box are passed as box="
-        raise InvalidInputError(f"cell: expected lattice vectors as shape ({dim}, {dim}), got {cell!r}; {hint}")
+        raise InvalidInputError(f"cell: expected lattice vectors as shape ({dim}, {dim}), got {shown(cell)}; {hint}")
     if not any(flags):
         return None
     with np.errstate(all="ignore"):

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import InvalidInputError
 from ..functions import WalkFunction
+from ..host.numbers import shown
 from ..planning.configs import components
 from ..runtime.rendering import own_function
 from ..runtime.scratch import INT, LONG
@@ -138,7 +139,7 @@ def make_columns(
     """The columns of a list; equal arguments return the same object, which computes its sizes and functions once."""
     if sort not in (None, "index", "distance"):
         raise InvalidInputError(
-            f"sort: expected None, 'index' or 'distance', got {sort!r}; take None where the order does not matter"
+            f"sort: expected None, 'index' or 'distance', got {shown(sort)}; take None where the order does not matter"
         )
     return Columns(
         distances=distances, vectors=vectors, sort=sort, periodic=periodic, images=images, dim=dim, dtype=dtype

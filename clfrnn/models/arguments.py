@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import operator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import clfrnn
+
+from ..host.numbers import real_array, real_number, shown, whole_number
 
 __all__ = [
     "between",
@@ -73,13 +73,10 @@ def real(dtype: npt.DTypeLike) -> np.dtype[Any]:
 
 def whole(value: object, name: str, *, least: int, advice: str) -> int:
     """Return a whole number of at least `least`, or raise an error that names the argument and ends in `advice`."""
-    try:
-        number = least - 1 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = least - 1
-    if number < least:
+    number = whole_number(value)
+    if number is None or number < least:
         raise clfrnn.InvalidInputError(
-            f"{name}: expected a whole number of at least {least}, got {value!r:.60}; {advice}"
+            f"{name}: expected a whole number of at least {least}, got {shown(value)}; {advice}"
         )
     return number
 
@@ -89,18 +86,15 @@ def positive(value: object, name: str, dtype: npt.DTypeLike, advice: str) -> flo
     number = rounded(value, np.dtype(dtype))
     if not 0 < number < math.inf:
         raise clfrnn.InvalidInputError(
-            f"{name}: expected a finite number above 0 in {np.dtype(dtype)}, got {value!r:.60}; {advice}"
+            f"{name}: expected a finite number above 0 in {np.dtype(dtype)}, got {shown(value)}; {advice}"
         )
     return number
 
 
 def rounded(value: object, dtype: np.dtype[Any]) -> float:
     """Return a number rounded to `dtype`; NaN for what is not a number."""
-    number = math.nan
-    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-        with np.errstate(over="ignore"), contextlib.suppress(OverflowError):
-            number = float(dtype.type(value))
-    return number
+    with np.errstate(over="ignore"):
+        return float(dtype.type(real_number(value)))
 
 
 def between(  # noqa: PLR0917 - the order in which an error names them
@@ -114,23 +108,23 @@ def between(  # noqa: PLR0917 - the order in which an error names them
         expected = (
             f" from {low:g} to {high:g}" if high < math.inf else f" of at least {low:g}" if low > -math.inf else ""
         )
-        raise clfrnn.InvalidInputError(f"{name}: expected a finite number{expected}, got {value!r:.60}; {advice}")
+        raise clfrnn.InvalidInputError(f"{name}: expected a finite number{expected}, got {shown(value)}; {advice}")
     return number
 
 
 def dimension(value: object, meaning: str = "the number of dimensions") -> int:
     """Return 2 or 3, or raise."""
-    if isinstance(value, (bool, np.ndarray)) or value not in (2, 3):
-        raise clfrnn.InvalidInputError(f"dim: expected 2 or 3, got {value!r:.60}; pass {meaning}")
-    return int(value)
+    number = whole_number(value)
+    if number not in (2, 3):
+        raise clfrnn.InvalidInputError(f"dim: expected 2 or 3, got {shown(value)}; pass {meaning}")
+    return number
 
 
 def rows(value: npt.ArrayLike, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """Return finite numbers of this shape, one row for each particle, or raise an error that names the argument."""
-    try:
-        found = np.ascontiguousarray(value, dtype)
-    except (TypeError, ValueError):
-        found = np.empty(0, dtype)
+    numbers = real_array(value)
+    with np.errstate(over="ignore"):
+        found = np.empty(0, dtype) if numbers is None else np.ascontiguousarray(numbers, dtype)
     if found.shape != shape or not np.isfinite(found).all():
         came = shape_of(value) if found.shape != shape else "NaN or inf"
         raise clfrnn.InvalidInputError(

@@ -11,7 +11,7 @@ import pyopencl as cl
 import clfrnn
 
 from ..device_array import DeviceArray
-from .arguments import even_side, positive, real, repeatable_options, whole
+from .arguments import dimension, even_side, positive, real, repeatable_options, whole
 from .halves import HalvedModel
 
 __all__ = ["Circles"]
@@ -126,9 +126,7 @@ class Circles(HalvedModel):
         **options: Any,
     ) -> None:
         self.n = whole(n, "n", least=1, advice="pass the number of actors")
-        if dim not in tuple(_MOVE):
-            raise clfrnn.InvalidInputError(f"dim: expected 2 or 3, got {dim!r}; rings are of 2, hollow spheres of 3")
-        self.dim = int(dim)
+        self.dim = dimension(dim, "2 for rings, 3 for hollow spheres")
         self.dtype = real(dtype)
         self.neighbors = positive(neighbors, "neighbors", np.dtype(float), "pass the mean at the start")
         self.radius = positive(radius, "radius", self.dtype, "pass how far actors see each other")

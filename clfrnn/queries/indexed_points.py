@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..device_array import DeviceArray
 from ..domain.systems import Systems
 from ..errors import InvalidInputError
+from ..host.numbers import shown
 from ..host.turns import locked
 from ..methods.traversal import Traversal
 from ..methods.updates import PointUpdates
@@ -174,7 +175,7 @@ def _as_shape(shape: object) -> tuple[int, ...]:
         sizes = (-1,)
     if min(sizes, default=0) < 0:
         raise InvalidInputError(
-            f"shape: expected a whole number, or one for each axis, of at least 0, got {shape!r:.60}; pass index."
+            f"shape: expected a whole number, or one for each axis, of at least 0, got {shown(shape)}; pass index."
             "num_points for one number for each point"
         )
     return sizes
@@ -187,5 +188,5 @@ def _as_dtype(dtype: npt.DTypeLike | None, default: np.dtype[Any]) -> np.dtype[A
     except TypeError:
         found = np.dtype(object)
     if found.hasobject:
-        raise InvalidInputError(f"dtype: expected a dtype of numbers, got {dtype!r:.60}; pass numpy.float32, say")
+        raise InvalidInputError(f"dtype: expected a dtype of numbers, got {shown(dtype)}; pass numpy.float32, say")
     return found

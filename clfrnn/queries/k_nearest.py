@@ -9,6 +9,7 @@ import pyopencl.array as cla
 
 from ..arrays import REAL_OF
 from ..errors import InvalidInputError
+from ..host.numbers import shown, whole_number
 from ..inputs.batches import systems_of
 from ..inputs.request import QueryRequest
 from ..methods.traversal import Traversal
@@ -18,16 +19,20 @@ from ..results import Nearest
 from ..runtime.rendering import row_function
 from ..runtime.scratch import INT
 from ..runtime.session import Session
-from .make_request import natural
 
 __all__ = ["check_k", "fill_rows", "find_k_nearest", "holds_images", "measure", "publish", "rows_for"]
 
+_MOST_NEIGHBORS = 2**31 - 1
+
 
 def check_k(k: Any) -> int:
-    """Return a number of neighbors of at least 1."""
-    number = natural("k", k)
-    if not number:
-        raise InvalidInputError(f"k: expected a whole number of at least 1, got {k!r}; pass how many neighbors to find")
+    """Return a number of neighbors of at least 1, which kernels count in int32."""
+    number = whole_number(k)
+    if number is None or not 1 <= number <= _MOST_NEIGHBORS:
+        expected = "at most 2,147,483,647" if number and number > 0 else "at least 1"
+        raise InvalidInputError(
+            f"k: expected a whole number of {expected}, got {shown(k)}; pass how many neighbors to find"
+        )
     return number
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import pyopencl.array as cla
@@ -10,6 +9,7 @@ import pyopencl.array as cla
 from ..arrays import is_device_array, is_scalar, one_radius, round_radii
 from ..domain.systems import Systems
 from ..errors import InvalidInputError
+from ..host.numbers import shown, whole_number
 from ..inputs.arrays import take_points, take_radii
 from ..inputs.batches import QuerySystems, in_one_system, take_query_systems, take_systems
 from ..inputs.conditions import BoundCondition, bind_condition
@@ -110,14 +110,14 @@ def _in_systems(
     systems = traversal.problem.box
     if queries is None and query_batch is not None:
         raise InvalidInputError(
-            f"query_batch: expected none without queries, got {query_batch!r:.60}; points have the numbers of batch"
+            f"query_batch: expected none without queries, got {shown(query_batch)}; points have the numbers of batch"
         )
     if not isinstance(systems, Systems):
         if query_batch is not None and not traversal.num_points:
             take_systems(traversal.session, query_batch, "query_batch", m)
         elif query_batch is not None:
             raise InvalidInputError(
-                f"query_batch: expected none, as points have no batch, got {query_batch!r:.60}; pass batch= with the "
+                f"query_batch: expected none, as points have no batch, got {shown(query_batch)}; pass batch= with the "
                 "points"
             )
         return None, where
@@ -162,10 +162,7 @@ def natural(name: str, value: Any) -> int | None:
     """Return a whole number of at least 0, or None."""
     if value is None:
         return None
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = -1
-    if number < 0 or isinstance(value, bool):
-        raise InvalidInputError(f"{name}: expected a whole number of at least 0, got {value!r}; pass it as an int")
+    number = whole_number(value)
+    if number is None or number < 0:
+        raise InvalidInputError(f"{name}: expected a whole number of at least 0, got {shown(value)}; pass it as an int")
     return number

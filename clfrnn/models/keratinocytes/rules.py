@@ -8,6 +8,7 @@ from typing import Any
 
 import clfrnn
 
+from ...host.numbers import real_number, shown
 from .philox import PHILOX
 
 __all__ = ["COMMITTED", "CONTACTS", "ENERGY", "SIGNALS", "STEM", "TRANSIT", "Rules"]
@@ -91,10 +92,12 @@ def _check(name: str, default: object, value: Any) -> None:
         expected, numbers = "three finite numbers", value if isinstance(value, tuple) else ()
     elif isinstance(default, int):
         expected, kinds = "a whole number", (int,)
-    fits = all(isinstance(each, kinds) and not isinstance(each, bool) and 0 <= each < math.inf for each in numbers)
+    fits = all(
+        isinstance(each, kinds) and not isinstance(each, bool) and 0 <= real_number(each) < math.inf for each in numbers
+    )
     if not fits or len(numbers) != (3 if isinstance(default, tuple) else 1):
         raise clfrnn.InvalidInputError(
-            f"{name}: expected {expected} of at least 0, got {value!r:.60}; leave it out for {default}"
+            f"{name}: expected {expected} of at least 0, got {shown(value)}; leave it out for {default}"
         )
 
 

@@ -11,6 +11,7 @@ import pyopencl as cl
 import clfrnn
 
 from ...device_array import DeviceArray
+from ...host.numbers import shown
 from ..arguments import positive, real, repeatable_options, rounded, whole
 from ..model import Model
 from .births import Births
@@ -122,7 +123,7 @@ class Keratinocytes(Model):
         self.stem_share = rounded(stem_share, self.dtype)
         if not 0 <= self.stem_share <= 1:
             raise clfrnn.InvalidInputError(
-                f"stem_share: expected a number from 0 to 1, got {stem_share!r:.60}; pass the share of stem cells"
+                f"stem_share: expected a number from 0 to 1, got {shown(stem_share)}; pass the share of stem cells"
             )
         if not isinstance(rules := Rules() if rules is None else rules, Rules):
             raise clfrnn.InvalidInputError(

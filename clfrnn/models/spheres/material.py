@@ -10,7 +10,8 @@ import numpy as np
 
 import clfrnn
 
-from ..arguments import between, positive
+from ...host.numbers import shown
+from ..arguments import between, positive, rounded
 
 __all__ = ["Collider", "Material", "collider", "material"]
 
@@ -69,13 +70,13 @@ def collider(given: Any, dim: int, dtype: np.dtype[Any]) -> Collider:
     """Center and radius, rounded to `dtype`, or an error that names the argument."""
     try:
         center, radius = given
-        numbers = tuple(float(dtype.type(value)) for value in center)
+        numbers = tuple(rounded(value, dtype) for value in center)
     except (TypeError, ValueError) as error:
         raise clfrnn.InvalidInputError(
-            f"collider: expected (center, radius), got {given!r:.60}; pass, in 3D, ((0, 0, 0), 0.2)"
+            f"collider: expected (center, radius), got {shown(given)}; pass, in 3D, ((0, 0, 0), 0.2)"
         ) from error
     if len(numbers) != dim or not all(map(math.isfinite, numbers)):
         raise clfrnn.InvalidInputError(
-            f"collider: expected a center of {dim} finite numbers, got {center!r:.60}; pass its position"
+            f"collider: expected a center of {dim} finite numbers, got {shown(center)}; pass its position"
         )
     return numbers, positive(radius, "collider", dtype, "pass the radius behind the center")

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 import clfrnn
 
+from ...host.numbers import shown
 from ..arguments import rounded
 
 __all__ = ["Block"]
@@ -90,6 +91,6 @@ def _lengths(value: Any, dim: int, name: str, least: float = math.ulp(0.0)) -> A
     if len(numbers) != dim or not ((numbers >= least) & (numbers < math.inf)).all():
         least_text = "of at least 0" if least == 0 else "above 0"
         raise clfrnn.InvalidInputError(
-            f"{name}: expected {dim} finite lengths {least_text}, one for each axis, got {value!r:.60}; pass metres"
+            f"{name}: expected {dim} finite lengths {least_text}, one for each axis, got {shown(value)}; pass metres"
         )
     return numbers

@@ -1,0 +1,81 @@
+"""Numbers that callers pass, as Python's or as float64, and what an error says of those that are none."""
+
+from __future__ import annotations
+
+import decimal
+import math
+import numbers
+import operator
+import sys
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["is_masked", "real_array", "real_number", "shown", "whole_number"]
+
+
+def is_masked(value: object) -> bool:
+    """Whether `value` is an array of which something is masked."""
+    # Masked arrays exist only where numpy.ma is loaded; to load it takes longer than most searches.
+    return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
+
+
+def real_number(value: object) -> float:
+    """`value` as a float: NaN where it is no real number, infinite where no float is as large."""
+    array = np.zeros(()) if isinstance(value, (int, float)) else real_array(value)
+    if array is None or array.ndim:
+        return math.nan
+    return _as_float(value) if isinstance(value, (int, float)) else float(array)
+
+
+def real_array(value: object) -> npt.NDArray[np.float64] | None:
+    """`value` as an array of float64; None where not all of it are real numbers, as in masked and ragged arrays.
+
+    bools, strings and complex numbers are none; fractions and decimals are. A number beyond float64 becomes infinite.
+    """
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError, RuntimeError, OverflowError):
+        return None
+    if is_masked(value) or array.dtype.kind not in "fiuO":
+        return None
+    if array.dtype.kind != "O":
+        with np.errstate(all="ignore"):
+            return array.astype(np.float64)
+    items = array.ravel().tolist()
+    if not all(_is_real(each) for each in items):
+        return None
+    return np.array([_as_float(each) for each in items], np.float64).reshape(array.shape)
+
+
+def whole_number(value: object) -> int | None:
+    """`value` as an int; None where it is no whole number, as bools and floats are not."""
+    try:
+        return None if isinstance(value, bool) or is_masked(value) else operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def shown(value: object, most: int = 60) -> str:
+    """What an error says of a value: the first `most` signs of its repr, or its type where it has none."""
+    try:
+        return repr(value)[:most]
+    except Exception:  # noqa: BLE001 - Python refuses to write integers of more than 4,300 digits, and users' types err
+        return f"a value of type {type(value).__name__}"
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, (numbers.Real, decimal.Decimal)) and not isinstance(value, (bool, np.bool_))
+
+
+def _as_float(value: Any) -> float:
+    """A real number as a float, the nearest one or an infinite one; NaN for a bool."""
+    if not _is_real(value):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:  # of an integer or a fraction
+        return math.inf if value > 0 else -math.inf
+    except ValueError:  # of a decimal that signals
+        return math.nan
