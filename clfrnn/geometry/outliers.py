@@ -173,7 +173,7 @@ def _mean_distances(session: Session, points: cla.Array, k: int, options: dict[s
         # Squares of the largest distances are then finite, in up to twelve dimensions.
         host = fetch(session, points)
         exponent = numbers.maxexp // 2 - 4 - int(np.frexp(np.abs(host).max())[1])
-    elif 0 < len(means) and float(means.max()) ** 2 <= numbers.tiny / numbers.eps:
+    elif len(means) > 0 and float(means.max()) ** 2 <= numbers.tiny / numbers.eps:
         host = fetch(session, points)
         extent = float((host.max(axis=0) - host.min(axis=0)).max())
         exponent, short[:] = (-int(np.frexp(extent)[1]), True) if extent > 0 else (0, False)
