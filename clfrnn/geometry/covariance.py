@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
-__all__ = ["JACOBI", "Spread", "spread"]
+import numpy as np
+
+__all__ = ["JACOBI", "Spread", "falloff", "spread", "unit_of"]
 
 #: The eigenvalues and eigenvectors of a small symmetric matrix; takes the dimension by %.
 JACOBI = """
@@ -43,7 +46,10 @@ void frnn_jacobi(real *a, real *v)
 
 
 class Spread(NamedTuple):
-    """Code that adds up the vectors to the neighbors of a point, ``dx``, and the products of their coordinates."""
+    """Code that adds up the vectors to the neighbors of a point, and the products of their coordinates.
+
+    Vectors are ``dx * unit``, with the argument ``unit`` of :func:`unit_of`, so that no product overflows.
+    """
 
     #: declares ``sums[DIM]`` and ``products[DIM * DIM]``, which begin with 0
     state: str
@@ -55,7 +61,7 @@ class Spread(NamedTuple):
 
 def spread(dim: int, weight: str = "") -> Spread:
     """The code for points of `dim` coordinates; each counts as often as `weight` says, an expression, or once."""
-    lanes = [f"dx.s{k}" for k in range(dim)]
+    lanes = [f"way.s{k}" for k in range(dim)]
     factor = f"{weight} * " if weight else ""
     sums = "".join(f" sums[{k}] += {factor}{lane};" for k, lane in enumerate(lanes))
     products = "".join(
@@ -65,4 +71,15 @@ def spread(dim: int, weight: str = "") -> Spread:
         f"products[{q * dim + p}] = products[{p * dim + q}]; " for p in range(dim) for q in range(p + 1, dim)
     )
     zeros = f"sums[DIM] = {{{', '.join(['0'] * dim)}}}, products[DIM * DIM] = {{{', '.join(['0'] * dim * dim)}}}"
-    return Spread(f"real {zeros};", sums + products, mirrored)
+    return Spread(f"real {zeros};", f" const real_vec way = dx * unit;{sums}{products}", mirrored)
+
+
+def unit_of(radius: float, dtype: np.dtype[Any]) -> float:
+    """The power of two by which vectors within `radius` become at most 1 long, as far as `dtype` has it."""
+    return math.ldexp(1.0, min(-math.frexp(radius)[1], int(np.finfo(dtype).maxexp) - 2))
+
+
+def falloff(factor: float, radius: float, dtype: np.dtype[Any]) -> float:
+    """``-factor / radius^2``, the scale of squared distances in weights ``exp(scale * d2)``; finite in `dtype`."""
+    largest = float(np.finfo(dtype).max)
+    return -factor / max(radius * radius, factor / largest)

@@ -16,7 +16,7 @@ from ..inputs.argument_types import MethodName, MethodOptions
 from ..inputs.sessions import choose_session
 from ..runtime.session import Session
 from .arguments import take_cloud
-from .covariance import JACOBI, spread
+from .covariance import JACOBI, spread, unit_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -27,11 +27,13 @@ __all__ = ["Normals", "normals"]
 class Normals(NamedTuple):
     """The normals of a cloud, on the device."""
 
-    #: (n, dim), of length 1; NaN where a point has fewer than dim neighbors
+    #: (n, dim), of length 1; NaN where a point has fewer than dim neighbors, or where all are so near that their
+    #: variances vanish in the points' dtype; along the first axis where all coincide
     normals: DeviceArray[np.floating[Any]]
-    #: (n,), the smallest eigenvalue over the sum of all: 0 on a plane, 1 / dim where points spread alike; NaN as above
+    #: (n,), the smallest eigenvalue over the sum of all: 0 on a plane, 1 / dim where points spread alike; NaN where the
+    #: normal is, and 0 where all points coincide
     curvature: DeviceArray[np.floating[Any]]
-    #: (n, dim), the variances along the principal directions, ascending; NaN as above
+    #: (n, dim), the variances along the principal directions, ascending; NaN where a point has fewer than dim neighbors
     eigenvalues: DeviceArray[np.floating[Any]]
     #: (n,) int32, the points in each ball, its own point included
     counts: DeviceArray[np.int32]
@@ -94,7 +96,8 @@ def normals(
         index = build_index(array, radius, method=method, session=session, **options)
         found = Normals(index.empty((n, dim)), index.empty(n), index.empty((n, dim)), index.empty(n, "int32"))
         given = {"points": array, "viewpoint": seen_from[1]} if viewpoint is not None else {}
-        index.visit(_covariance(dim, seen_from[0]), **found._asdict(), **given)
+        unit = unit_of(index.radius, index.dtype)
+        index.visit(_covariance(dim, seen_from[0]), **found._asdict(), **given, unit=unit)
         return found
 
 
@@ -121,17 +124,18 @@ for (int p = 0; p < DIM; ++p)
         v[p * DIM + q] = p == q;
     }
 frnn_jacobi(products, v);
-const int known = found >= DIM;
 int least = 0;
 for (int p = 0; p < DIM; ++p) {
     // The place of each eigenvalue is the number of lower ones.
     const real each = products[p * DIM + p];
     int place = 0;
     for (int q = 0; q < DIM; ++q) place += products[q * DIM + q] < each || (products[q * DIM + q] == each && q < p);
-    eigenvalues[i * (size_t)DIM + place] = known ? fmax(each, (real)0) : (real)NAN;
+    eigenvalues[i * (size_t)DIM + place] = found < DIM ? (real)NAN : fmax(each, (real)0) / unit / unit;
     total += fmax(each, (real)0);
     if (place == 0) least = p;
 }
+// Points that are apart by less than numbers can tell have no direction.
+const int known = found >= DIM && (total > 0 || !apart);
 real side = 0, longest = 0;
 for (int p = 0; p < DIM; ++p) {
     const real part = v[p * DIM + least];
@@ -139,11 +143,11 @@ for (int p = 0; p < DIM; ++p) {
 }
 for (int p = 0; p < DIM; ++p)
     normals[i * (size_t)DIM + p] = known ? (side < 0 ? -v[p * DIM + least] : v[p * DIM + least]) : (real)NAN;
-curvature[i] = known ? fmax(products[least * DIM + least], (real)0) / total : (real)NAN;
+curvature[i] = known ? fmax(products[least * DIM + least], (real)0) / (total > 0 ? total : 1) : (real)NAN;
 counts[i] = found + 1;
 """
 
-_TO_VIEWPOINT = "side += part * (toward[p] - points[i * (size_t)DIM + p]);"
+_TO_VIEWPOINT = "side += part * (toward[p] / 8 - points[i * (size_t)DIM + p] / 8);"  # no sum overflows
 _LARGEST_POSITIVE = "if (fabs(part) > longest) { longest = fabs(part); side = part; }"
 
 
@@ -151,12 +155,13 @@ _LARGEST_POSITIVE = "if (fabs(part) > longest) { longest = fabs(part); side = pa
 def _covariance(dim: int, seen: bool) -> NeighborFunction:
     """The function that finds normals; they point to a viewpoint where these are `seen` from one."""
     pieces = spread(dim)
+    apart = " || ".join(f"dx.s{k} != 0" for k in range(dim))
     toward = f"const real toward[DIM] = {{{', '.join(f'viewpoint.s{k}' for k in range(dim))}}};" if seen else ""
     return NeighborFunction(
-        arguments="global real *normals, global real *curvature, global real *eigenvalues, global int *counts"
-        + ", global const real *points, const real_vec viewpoint" * seen,
+        arguments="global real *normals, global real *curvature, global real *eigenvalues, global int *counts, "
+        "const real unit" + ", global const real *points, const real_vec viewpoint" * seen,
         preamble=JACOBI % dim,
-        state=f"int found = 0; {pieces.state}",
-        per_neighbor=f"++found;{pieces.add}",
+        state=f"int found = 0, apart = 0; {pieces.state}",
+        per_neighbor=f"++found;{pieces.add} apart |= {apart};",
         finish=f"{toward}\n{pieces.mirror}{_FINISH.replace('SIDE', _TO_VIEWPOINT if seen else _LARGEST_POSITIVE)}",
     )

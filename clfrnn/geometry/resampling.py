@@ -20,6 +20,7 @@ from ..inputs.arrays import fetch, take_points
 from ..inputs.sessions import choose_session
 from ..runtime.session import Session
 from .arguments import finite, take_cloud, whole
+from .covariance import falloff
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -104,25 +105,37 @@ def wlop(
     with session.lock:
         array, _, dim = take_cloud(session, points)
         index = build_index(array, radius, method=method, session=session, **options)
+        _check_square(index.radius, index.dtype, radius)
+        scale = falloff(16.0, index.radius, index.dtype)
         begin = _first_positions(session, array, particles, seed)
         m = begin.shape[0]
         among = build_index(begin, radius, method=method, session=session, **options)
         of_points, density, next_density = index.empty(index.num_points), index.empty(m), index.empty(m)
-        index.visit(_DENSITY, density=of_points)
-        among.visit(_DENSITY, density=density)
+        index.visit(_DENSITY, density=of_points, scale=scale)
+        among.visit(_DENSITY, density=density, scale=scale)
         now, then = index.empty((m, dim)), index.empty((m, dim))
         session.copy(begin, now)
         least = index.radius
         for turn in range(many):
             if turn:
                 among.update(now)
-            index.visit(_attraction(dim), now, density=of_points, particles=now, moved=then, least=least)
-            least = _LEAST_DISTANCE * index.radius
-            given = {"density": density, "next_density": next_density, "moved": then}
-            among.visit(_repulsion(dim), **given, least=least, strength=away)
+            given: dict[str, Any] = {"moved": then, "least": least, "scale": scale}
+            index.visit(_attraction(dim), now, density=of_points, particles=now, **given)
+            given["least"] = least = _LEAST_DISTANCE * index.radius
+            among.visit(_repulsion(dim), density=density, next_density=next_density, strength=away, **given)
             now, then, density, next_density = then, now, next_density, density
         session.publish(None, now)
         return now
+
+
+def _check_square(rounded: float, dtype: np.dtype[Any], given: Any) -> None:
+    """Raise for a radius of 0, and for one whose square vanishes in `dtype`: weights divide by it."""
+    if rounded * rounded < np.finfo(dtype).tiny:
+        raise InvalidInputError(
+            f"radius: expected a number above {float(np.finfo(dtype).tiny) ** 0.5:.2g}, whose square {dtype} can hold, "
+            f"got {shown(given)}; pass the radius of the ball that attracts a particle, or multiply the points and the "
+            "radius by one number"
+        )
 
 
 def _first_positions(session: Session, points: cla.Array, particles: Any, seed: int | None) -> cla.Array:
@@ -151,12 +164,10 @@ def _first_positions(session: Session, points: cla.Array, particles: Any, seed: 
     return session.upload(np.ascontiguousarray(fetch(session, points)[chosen]), purpose="the particles")
 
 
-_SCALE = "const real scale = -16 / fmax(r2, (real)1e-36);"
-
 #: How dense points are around each of them, by weights that fall with the distance.
 _DENSITY = NeighborFunction(
-    arguments="global real *density",
-    state=f"real sum = 1; {_SCALE}",
+    arguments="global real *density, const real scale",
+    state="real sum = 1;",
     per_neighbor="sum += exp(scale * d2);",
     finish="density[i] = sum;",
 )
@@ -170,8 +181,9 @@ def _attraction(dim: int) -> NeighborFunction:
         for k in range(dim)
     )
     return NeighborFunction(
-        arguments="global const real *density, global const real *particles, global real *moved, const real least",
-        state=f"real total = 0; real_vec toward = 0; {_SCALE}",
+        arguments="global const real *density, global const real *particles, global real *moved, const real least, "
+        "const real scale",
+        state="real total = 0; real_vec toward = 0;",
         per_neighbor="""
 const real weight = exp(scale * d2) / (density[j] * fmax(sqrt(d2), least));
 total += weight;
@@ -187,8 +199,8 @@ def _repulsion(dim: int) -> NeighborFunction:
     moves = " ".join(f"moved[i * (size_t){dim} + {k}] -= share * toward.s{k};" for k in range(dim))
     return NeighborFunction(
         arguments="global const real *density, global real *next_density, global real *moved, const real least, "
-        "const real strength",
-        state=f"real sum = 1, total = 0; real_vec toward = 0; {_SCALE}",
+        "const real strength, const real scale",
+        state="real sum = 1, total = 0; real_vec toward = 0;",
         per_neighbor="""
 const real theta = exp(scale * d2), weight = d2 > 0 ? density[j] * theta / fmax(sqrt(d2), least) : 0;
 sum += theta;

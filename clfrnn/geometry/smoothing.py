@@ -14,7 +14,7 @@ from ..inputs.argument_types import MethodName, MethodOptions
 from ..inputs.sessions import choose_session
 from ..runtime.session import Session
 from .arguments import take_cloud, whole
-from .covariance import JACOBI, spread
+from .covariance import JACOBI, falloff, spread, unit_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -79,6 +79,7 @@ def smooth(
     with session.lock:
         array, n, dim = take_cloud(session, points)
         index = build_index(array, radius, method=method, session=session, **options)
+        unit, scale = unit_of(index.radius, index.dtype), falloff(4.0, index.radius, index.dtype)
         moved = index.empty((n, dim))
         if many == 0:
             session.copy(array, moved)
@@ -86,7 +87,7 @@ def smooth(
             if turn:
                 index.update(moved)
                 array, moved = moved, index.empty((n, dim))
-            index.visit(_projection(dim), points=array, moved=moved)
+            index.visit(_projection(dim), points=array, moved=moved, unit=unit, scale=scale)
         return moved
 
 
@@ -102,7 +103,7 @@ frnn_jacobi(products, v);
 int least = 0;
 for (int p = 1; p < DIM; ++p) least = products[p * DIM + p] < products[least * DIM + least] ? p : least;
 for (int p = 0; p < DIM; ++p) along += sums[p] * v[p * DIM + least];
-if (found < DIM) along = 0;
+along = found < DIM ? 0 : along / unit;
 for (int p = 0; p < DIM; ++p) moved[i * (size_t)DIM + p] = points[i * (size_t)DIM + p] + along * v[p * DIM + least];
 """
 
@@ -112,9 +113,9 @@ def _projection(dim: int) -> NeighborFunction:
     """The function that projects points; a point itself has the weight 1."""
     pieces = spread(dim, "weight")
     return NeighborFunction(
-        arguments="global const real *points, global real *moved",
+        arguments="global const real *points, global real *moved, const real unit, const real scale",
         preamble=JACOBI % dim,
-        state=f"const real scale = -4 / fmax(r2, (real)1e-37); int found = 0; real total = 1; {pieces.state}",
+        state=f"int found = 0; real total = 1; {pieces.state}",
         per_neighbor=f"const real weight = exp(scale * d2); ++found; total += weight;{pieces.add}",
         finish=f"{pieces.mirror}\n{_FINISH}",
     )
