@@ -110,7 +110,7 @@ def distance_field(
         shape = _numbers_of_nodes(high - low, width)
         values = index.empty(shape)
         axes = np.concatenate([start + width * np.arange(size) for start, size in zip(low, shape, strict=True)])
-        nodes = _Nodes(session, shape, axes.astype(index.dtype))
+        nodes = _Nodes(session, shape, _within(axes, index.dtype))
         for first in range(0, values.size, _NODES_AT_ONCE):
             some = nodes.positions(first, min(_NODES_AT_ONCE, values.size - first))
             index.visit(_signed_distance(dim), some, normals=toward, field=values, first=first)
@@ -135,6 +135,18 @@ def _around(session: Session, points: cla.Array, radius: float) -> tuple[np.ndar
         raise InvalidInputError("bounds: expected corners for the grid of a cloud without points, got None; pass them")
     box = bounding_box(session, points).read()
     return np.array(box.low, dtype=np.float64) - radius, np.array(box.high, dtype=np.float64) + radius
+
+
+def _within(axes: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """The coordinates of nodes in the points' dtype; raises where it does not hold one."""
+    with np.errstate(over="ignore"):
+        rounded = axes.astype(dtype)
+    if not np.isfinite(rounded).all():
+        raise InvalidInputError(
+            f"bounds: expected a grid whose nodes {dtype} holds, as the points are, got one from {axes.min():g} to "
+            f"{axes.max():g}; pass bounds nearer to the origin, or points in float64"
+        )
+    return rounded
 
 
 def _numbers_of_nodes(extent: np.ndarray[Any, Any], spacing: float) -> tuple[int, ...]:
@@ -173,7 +185,10 @@ class _Nodes:
 def _signed_distance(dim: int) -> NeighborFunction:
     """The function that finds the nearest point; as for nearest neighbors, the walk may leave out what lies beyond."""
     parts = [(f"frnn_toward.s{k}", f"normals[frnn_nearest * (size_t){dim} + {k}]") for k in range(dim)]
-    longest = [functools.reduce(lambda a, b: f"fmax({a}, {b})", (f"fabs({x})" for x in each)) for each in zip(*parts)]
+    longest = [
+        functools.reduce(lambda a, b: f"fmax({a}, {b})", (f"fabs({x})" for x in each))
+        for each in zip(*parts, strict=True)
+    ]
     along = " + ".join(f"({toward} / frnn_far) * ({normal} / frnn_long)" for toward, normal in parts)
     return NeighborFunction(
         arguments="global const real *normals, global real *field, const long first",

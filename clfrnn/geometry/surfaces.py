@@ -12,6 +12,8 @@ import numpy.typing as npt
 from ..api import check_keywords
 from ..errors import InvalidInputError
 from ..host.files import replacing
+from ..host.numbers import real_array
+from ..host.warning import warn
 from ..inputs.argument_types import MethodName, MethodOptions
 from ..runtime.session import Session
 from .arguments import finite, positive
@@ -83,7 +85,8 @@ def isosurface(field: Field, level: float = 0.0) -> Surface:
 
     Returns
     -------
-    Surface, in host memory; without triangles where the field does not reach the level. A cell of the grid with a
+    Surface, in host memory; without triangles where the field does not reach the level, which a UserWarning says. A
+    cell of the grid with a
     corner where the field is undefined has no triangles: the surface has a hole there.
 
     Raises
@@ -104,18 +107,40 @@ def isosurface(field: Field, level: float = 0.0) -> Surface:
     height = finite("level", level, "0")
     try:
         values, origin, spacing = field
-        heights = np.asarray(values) - height  # in the field's dtype: scikit-image computes in float32
-        start = np.asarray(origin, dtype=np.float64)
+        numbers, given = np.asarray(values), real_array(origin)
     except (TypeError, ValueError):
-        heights, start, spacing = np.empty(0), np.empty(0), 1.0
-    if heights.dtype.kind != "f" or heights.ndim not in (2, 3) or start.shape != (heights.ndim,):
+        numbers, given, spacing = np.empty(0), None, 1.0
+    start = np.empty(0) if given is None else given
+    if numbers.dtype.kind != "f" or numbers.ndim not in (2, 3) or start.shape != (numbers.ndim,):
         raise InvalidInputError(
             f"field: expected values at the nodes of a grid in 2D or 3D, an origin and a spacing, got {type(field)}; "
             "pass what clfrnn.geometry.distance_field returns, or clfrnn.geometry.Field(values, origin, spacing)"
         )
     measure = library("skimage.measure", "scikit-image", "isosurface")
-    found = (_triangles if heights.ndim == 3 else _segments)(measure, heights)
+    found = (_triangles if numbers.ndim == 3 else _segments)(measure, _heights(numbers, height))
+    if not len(found.faces):
+        _warn_of_nothing(numbers, height)
     return Surface(start + positive("spacing", spacing, "that of the nodes") * found.vertices, found.faces)
+
+
+def _heights(values: np.ndarray[Any, Any], level: float) -> np.ndarray[Any, Any]:
+    """The heights of values over the level, the largest about 1, as scikit-image computes in float32; NaN for none."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        heights = values / 2 - values.dtype.type(level / 2)  # which do not overflow
+    heights[~np.isfinite(heights)] = np.nan
+    exponent = int(np.frexp(np.nanmax(np.abs(heights), initial=0))[1])
+    found: np.ndarray[Any, Any] = np.ldexp(heights, -exponent)
+    return found
+
+
+def _warn_of_nothing(values: np.ndarray[Any, Any], level: float) -> None:
+    """Warn that a surface has no triangles, and of why that is."""
+    known = values[np.isfinite(values)]
+    found = f"values from {known.min():g} to {known.max():g}" if known.size else "no value that is defined"
+    warn(
+        f"level: the field has {found}, and the surface at {level:g} is empty; pass a level between its values, or "
+        "make the field with a larger radius or a smaller spacing, so that cells have no undefined corners"
+    )
 
 
 def offset_surface(
