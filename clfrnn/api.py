@@ -20,6 +20,7 @@ from .inputs.arrays import check_context, common_real, fetch, take_points
 from .inputs.batches import domain_of_points
 from .inputs.conditions import arrays_of
 from .inputs.deferred_checks import DeferredChecks
+from .inputs.rounding import largest_of, warn_of_rounding
 from .inputs.sessions import choose_session
 from .inputs.surveys import take_survey
 from .lists.query import ListArguments, query_list
@@ -213,7 +214,8 @@ def build(
     `queried_once` are the queries of a single search, or None for an index; `query_batch` are their systems.
     """
     chosen = check_method(method, options)
-    array, pending, _ = take_points(session, points, "points", real=common_real(session, points, queried_once))
+    real = common_real(session, points, queried_once)
+    array, pending, _, largest_coordinate = take_points(session, points, "points", real=real)
     n, dim = array.shape
     varied = False
     if per_query:
@@ -227,6 +229,7 @@ def build(
     facts: dict[str, Any] = {"n": n, "dim": dim, "dtype": array.dtype, "radius": largest}
     box = domain_of_points(session, domain, batch, query_batch, **facts)
     placed = place_in(session, box, array)
+    raw = pending
     if placed is not array:  # plans and checks know points in a cell by their heights
         pending = None
     # Queries are checked after the structure is built. Until then, queries without a length count as `n`.
@@ -238,6 +241,7 @@ def build(
     if pending is None and (box is not None or crowding):
         pending = bounding_box(session, placed)
     survey = take_survey(session, placed, largest, pending, crowding=crowding, box=box)
+    warn_of_rounding(session, array, largest, largest_coordinate or largest_of(raw))
     facts = {"n": n, "dim": dim, "real": REAL_OF[array.dtype], "radius": largest, "box": box}
     problem = Problem(**facts, survey=survey, options=checked, why="asked for by name")
     if chosen is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pyopencl.array as cla
 
 from .errors import InvalidInputError, PrecisionWarning
 from .host.numbers import is_masked, real_array, real_number, shown
+from .host.warning import warn
 
 __all__ = [
     "DTYPE_OF",
@@ -105,11 +105,10 @@ def _as_real(
         return array.astype(np.float32)
     if kind in "iu":
         if real is None and not fp64:
-            warnings.warn(
+            warn(
                 f"{name}: integers are searched in float32, as the device has no float64, and squares of distances are "
                 f"rounded; pass {name}.astype(numpy.float32) where that is meant",
                 PrecisionWarning,
-                stacklevel=2,
             )
         dtype = real or np.dtype(np.float64 if fp64 else np.float32)
         largest = max(int(array.max()), -int(array.min())) if array.size else 0
@@ -125,12 +124,14 @@ def _as_real(
     )
 
 
-def check_finite(array: npt.NDArray[np.floating[Any]], name: str) -> None:
-    """Raise for the first row with a NaN or an infinity."""
-    finite = np.isfinite(array)
-    if not finite.all():
-        row = int(np.argmin(finite.all(axis=1)))
+def check_finite(array: npt.NDArray[np.floating[Any]], name: str) -> float:
+    """Return the largest coordinate, without its sign, or raise for the first row with a NaN or an infinity."""
+    with np.errstate(invalid="ignore"):
+        largest = max(float(array.max(initial=0)), -float(array.min(initial=0)))
+    if not np.isfinite(largest):
+        row = int(np.argmin(np.isfinite(array).all(axis=1)))
         raise_non_finite(name, row, array[row])
+    return largest
 
 
 def raise_non_finite(name: str, row: int, values: object = None) -> None:

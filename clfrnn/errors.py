@@ -26,7 +26,7 @@ class ArgumentError(InvalidInputError, TypeError):
 
 
 class PrecisionWarning(UserWarning):
-    """Integers are searched in float32, where squares of distances are rounded: the device has no float64."""
+    """Rounding may decide which points are neighbors: coordinates are coarse, or integers are searched in float32."""
 
 
 class NoDeviceError(ClfrnnError, RuntimeError):

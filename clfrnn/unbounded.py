@@ -75,7 +75,7 @@ class UnboundedSearch:
         self.session, self.k = session, k
         self.named = check_method(method, options)
         real = common_real(session, points, queries)
-        self.points, pending, _ = take_points(session, points, "points", real=real)
+        self.points, pending, _, self.largest = take_points(session, points, "points", real=real)
         self.n, dim = self.points.shape
         refuse_dim(self.named, dim)
         self.options = {} if self.named is None else self.named.check(dict(options))

@@ -20,7 +20,7 @@ def take_cloud(
     session: Session, value: Any, name: str = "points", *, real: np.dtype[Any] | None = None
 ) -> tuple[cla.Array, int, int]:
     """Points of two or three coordinates on the device, their number and their dimension; raises for others."""
-    array, _, _ = take_points(session, value, name, real=real)
+    array = take_points(session, value, name, real=real).array
     n, dim = array.shape
     if dim not in (2, 3):
         raise InvalidInputError(f"{name}: expected 2 or 3 coordinates a point, got {dim}; project the points")

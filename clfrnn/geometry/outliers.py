@@ -137,7 +137,7 @@ def statistical_outliers(
     bound, wanted = finite("ratio", ratio), check_k(k)
     session = choose_session(session, points)
     with session.lock:
-        array, _, _ = take_points(session, points, "points")
+        array = take_points(session, points, "points").array
         taken = min(wanted, max(1, array.shape[0] - 1))  # there are no more others
         means = _mean_distances(session, array, taken, {"method": method, **options})
         stays = session.upload(_within(means, bound, array.dtype), purpose="which points stay")

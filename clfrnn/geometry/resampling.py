@@ -146,7 +146,7 @@ def _first_positions(session: Session, points: cla.Array, particles: Any, seed: 
         if isinstance(particles, (list, tuple)):
             with contextlib.suppress(TypeError, ValueError):  # take_points says what is wrong
                 given = np.array(particles, dtype=points.dtype)
-        begin, box, _ = take_points(session, given, "particles", real=points.dtype)
+        begin, box, *_ = take_points(session, given, "particles", real=points.dtype)
         if begin.shape[1] != dim:
             raise InvalidInputError(f"particles: expected {dim} coordinates, as points have, got {begin.shape[1]}")
         if box is not None and (row := box.read().first_bad) is not None:

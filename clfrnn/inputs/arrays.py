@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyopencl as cl
@@ -115,6 +115,18 @@ def fetch(session: Session, array: cla.Array) -> np.ndarray[Any, Any]:
     return array.get(queue=session.queue) if array.flags.forc else read_strided(session.queue, array)
 
 
+class Taken(NamedTuple):
+    """Rows of a caller on the device."""
+
+    array: cla.Array
+    #: the pending check of rows that came from the device, else None
+    bounds: PendingBox | None
+    #: rows that came from the host and are finite, else None
+    host: np.ndarray[Any, Any] | None
+    #: the largest coordinate of these, without its sign; 0 where it is not known
+    largest: float = 0.0
+
+
 def take_points(
     session: Session,
     value: Any,
@@ -123,18 +135,18 @@ def take_points(
     real: np.dtype[Any] | None = None,
     exact: bool = False,
     find_box: Callable[[cla.Array], PendingBox] | None = None,
-) -> tuple[cla.Array, PendingBox | None, np.ndarray[Any, Any] | None]:
-    """Return `value` as a contiguous device array of rows, the pending check of it, and its rows on the host.
+) -> Taken:
+    """Return `value` as a contiguous device array of rows.
 
-    One of the last two is None: rows from the device are checked there, and rows from the host were checked to be
-    finite. With `real`, rows get that dtype: float32 is widened to float64, and float64 is not narrowed; `exact`
-    requires that dtype. `find_box` enqueues the search for the bounding box of rows, in place of :func:`bounding_box`.
+    Rows from the device are checked there, and rows from the host were checked to be finite. With `real`, rows get that
+    dtype: float32 is widened to float64, and float64 is not narrowed; `exact` requires that dtype. `find_box` enqueues
+    the search for the bounding box of rows, in place of :func:`bounding_box`.
     """
     if not is_device_array(value):
         host = host_points(value, name, real=real, fp64=session.profile.fp64)
         host = host.astype(_wanted(session, host.dtype, real, name, exact=exact), copy=False)
-        check_finite(host, name)
-        return session.upload(host, purpose=f"the {name}"), None, host
+        largest = check_finite(host, name)
+        return Taken(session.upload(host, purpose=f"the {name}"), None, host, largest)
     check_context(session, value, name)
     check_shape(value, name)
     if value.dtype not in REAL_OF:
@@ -142,10 +154,10 @@ def take_points(
     wanted = _wanted(session, value.dtype, real, name, exact=exact)
     if wanted != value.dtype:
         host = fetch(session, value).astype(wanted)
-        check_finite(host, name)
-        return session.upload(host, purpose=f"the {name}"), None, host
+        largest = check_finite(host, name)
+        return Taken(session.upload(host, purpose=f"the {name}"), None, host, largest)
     array = own_copy(session, value)
-    return array, bounding_box(session, array) if find_box is None else find_box(array), None
+    return Taken(array, bounding_box(session, array) if find_box is None else find_box(array), None)
 
 
 def common_real(session: Session, points: Any, queries: Any) -> np.dtype[Any] | None:

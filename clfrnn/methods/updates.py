@@ -15,6 +15,7 @@ from ..inputs.arrays import lies_ready, take_points
 from ..inputs.batches import other_systems
 from ..inputs.deferred_checks import DeferredChecks, check_near
 from ..inputs.periodic_box import check_images, check_new_box
+from ..inputs.rounding import warn_of_rounding
 from ..inputs.surveys import take_survey
 from ..planning.problem import Problem
 from ..primitives.periodic_images import place_in
@@ -127,7 +128,7 @@ class PointUpdates:
         if lies_ready(structure.session, points, structure.dtype) and points.shape[1:] == (structure.problem.dim,):
             self._fitting(points, period)
             return points, self._find_bounds(points, period)
-        array, bounds, _ = take_points(
+        array, bounds, _, largest = take_points(
             structure.session,
             points,
             "points",
@@ -135,7 +136,8 @@ class PointUpdates:
             exact=True,
             find_box=lambda taken: self._find_bounds(self._fitting(taken, period), period),
         )
-        return self._fitting(array, period), bounds
+        warn_of_rounding(structure.session, self._fitting(array, period), structure.problem.radius, largest)
+        return array, bounds
 
     def _fitting(self, points: cla.Array, period: PeriodicBox | None) -> cla.Array:
         """Raise unless `points` have as many coordinates as those of the index, and a system each; return them."""

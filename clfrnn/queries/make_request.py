@@ -45,7 +45,7 @@ def make_request(
     array = bounds = None
     m = traversal.num_points
     if queries is not None:
-        array, bounds, host = take_points(
+        array, bounds, host, _ = take_points(
             session,
             queries,
             "queries",
