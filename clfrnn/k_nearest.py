@@ -75,7 +75,8 @@ def nearest(
 
     Notes
     -----
-    Without a radius, neighbors are those whose squared distance does not exceed the largest finite square of a number.
+    Without a radius, neighbors are those whose squared distance does not exceed the largest finite square of a number;
+    a PrecisionWarning says where rows are not full because points lie farther apart.
     The first search then reaches as far as a ball of an even cloud holds somewhat more than k points, and queries with
     fewer neighbors are searched again with wider and wider reaches, at last in a tree without any. Cost: that of
     building an index, one visit, and a wait for the number of these queries, for each reach; a wait for the bounds of
@@ -125,9 +126,13 @@ def nearest(
                 "radius: expected a number with where= in a periodic box, got None; images go on without end, and the "
                 "condition may hold for none of them: pass the largest distance of a neighbor"
             )
-        return search.run(
+        found = search.run(
             queries, include_self=bool(include_self), vectors=bool(vectors), where=where, query_batch=query_batch
         )
+        search.warn_of_rounding()
+        if where is None:
+            search.warn_of_overflow(found)
+        return found
 
 
 def _nearest_within(

@@ -15,10 +15,13 @@ from .arrays import REAL_OF, one_radius, raise_non_finite
 from .conditions import Condition
 from .domain.period import PeriodicBox
 from .domain.systems import Systems
+from .errors import PrecisionWarning
+from .host.warning import warn
 from .inputs.arrays import common_real, take_points
 from .inputs.batches import QuerySystems, domain_of_points, systems_of, take_query_systems
 from .inputs.deferred_checks import DeferredChecks
 from .inputs.periodic_box import survey_in_box
+from .inputs.rounding import largest_of, warn_of_rounding
 from .methods import Method, choose_method, is_worth_binning
 from .methods.brute_force import BruteForce
 from .methods.grid.strips import Strips
@@ -85,10 +88,15 @@ class UnboundedSearch:
         self.lengths = (0.0,) * dim if self.box is None else self.box.lengths
         #: what plans and checks know points by: in a cell their heights
         self.placed = place_in(session, self.box, self.points)
+        self.raw = pending
         if pending is None or self.placed is not self.points:
             pending = bounding_box(session, self.placed)
         self.pending = pending
         self.foreign = queries is not None
+        #: how far apart some more than k points of an even cloud are; 0 where that is not known
+        self.even_reach = 0.0
+        #: the queries, once they are known, and whether each is known to have found k neighbors
+        self.sources, self.is_full = self.points, False
         #: the bounds of foreign queries in each system, once they are known
         self.around: tuple[Any, ...] = ()
         # Until queries are checked, those without a length count as the points.
@@ -130,7 +138,46 @@ class UnboundedSearch:
         if vectors and request.m:
             event = measure(traversal, found, self.points, sources, known=holds_images(traversal), systems=systems)
         publish(session, event, found)
+        self.sources, self.is_full = sources, step.wider is not None
         return found
+
+    def warn_of_rounding(self) -> None:
+        """Warn where the rounding of coordinates decides which neighbors are the nearest."""
+        largest = self.largest or largest_of(self.raw)
+        warn_of_rounding(self.session, self.points, self.even_reach, largest, of="the distance of even points")
+
+    def warn_of_overflow(self, found: Nearest) -> None:
+        """Warn where points are missing in a result because their squared distances overflow."""
+        if (span := self._span_beyond_squares(found)) is not None:
+            dtype, farthest = self.points.dtype, largest_reach(self.real)
+            warn(
+                f"points: coordinates are up to {span:.3g} apart, and squares of distances above {farthest:.3g} are "
+                f"not finite in {dtype}: pairs that far apart are no neighbors, and some rows are not full; multiply "
+                "points and queries by a small power of two, or pass wider numbers",
+                PrecisionWarning,
+            )
+
+    def _span_beyond_squares(self, found: Nearest) -> float | None:
+        """How far apart points and queries lie, where squares of that overflow and rows are not full; None elsewhere.
+
+        Points whose squared distance is not finite are no neighbors. Cost: passes over the last column and over foreign
+        queries, where the last search was one without a radius.
+        """
+        if self.is_full or not self.n or any(self.lengths):
+            return None
+        boxes = [self.pending.read()]
+        if self.foreign:
+            if find_short_rows(self.session, found.indices, self.sources) is None:
+                return None
+            boxes.append(bounding_box(self.session, self.sources).read())
+        lows = zip(*(box.low for box in boxes), strict=True)
+        highs = zip(*(box.high for box in boxes), strict=True)
+        span = max(max(high) - min(low) for low, high in zip(lows, highs, strict=True))
+        if span <= largest_reach(self.real) / len(self.lengths) ** 0.5:
+            return None
+        if not self.foreign and find_short_rows(self.session, found.indices, self.sources) is None:
+            return None
+        return span
 
     def _systems_of_rows(self, systems: cla.Array, rows: cla.Array) -> QuerySystems:
         """The systems of the queries that fill some rows; conditions know them by the numbers of all queries."""
@@ -181,6 +228,8 @@ class UnboundedSearch:
         reach = first_reach(self.session.tuning, n=self.n, k=self.k, low=survey.low, high=survey.high, lengths=sides)
         if reach is None or not (reach := self._rounded(reach)) > 0:
             return self._step_of_all(self.named or BruteForce(), survey)
+        if reach < largest_reach(self.real):
+            self.even_reach = reach
         even = wider = reach
         if self.named.surveys_occupancy if self.named is not None else self._is_worth_binning():
             survey, reach, wider = self._survey(even)

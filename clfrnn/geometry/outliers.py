@@ -15,10 +15,10 @@ from ..functions import NeighborFunction
 from ..inputs.argument_types import MethodName, MethodOptions
 from ..inputs.arrays import fetch, take_points
 from ..inputs.sessions import choose_session
-from ..k_nearest import nearest
 from ..planning.primitives import plan_gather
 from ..queries.k_nearest import check_k
 from ..runtime.session import Session
+from ..unbounded import UnboundedSearch
 from .arguments import finite, whole
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _mean_distances(session: Session, points: cla.Array, k: int, options: dict[s
 
     Points whose squared distances overflow or vanish are searched once more, multiplied by a power of two.
     """
-    found = nearest(points, k, session=session, **options).distances
+    found = _distances(session, points, k, options)
     means = _row_means(session, found, least=min(k, points.shape[0] - 1)).astype(np.float64)
     short, numbers = np.isnan(means), np.finfo(points.dtype)
     exponent = 0
@@ -180,10 +180,20 @@ def _mean_distances(session: Session, points: cla.Array, k: int, options: dict[s
     if exponent:
         scaled = np.ldexp(host, exponent)
         # A query finds itself first, at the distance 0 that no other exceeds.
-        again = nearest(scaled, k + 1, queries=scaled[short], session=session, **options).distances
+        again = _distances(session, scaled, k + 1, options, scaled[short])
         means = np.ldexp(means, exponent)
         means[short] = _row_means(session, again, least=0, first=1)
     return means
+
+
+def _distances(session: Session, points: Any, k: int, options: dict[str, Any], queries: Any = None) -> cla.Array:
+    """The distances of :func:`clfrnn.nearest`, without its warning of those whose squares overflow."""
+    method, of_method = options["method"], {name: value for name, value in options.items() if name != "method"}
+    nowhere = (None, None, None)
+    search = UnboundedSearch(session, points, k, method=method, domain=nowhere, options=of_method, queries=queries)
+    found = search.run(queries, include_self=False, vectors=False, where=None)
+    search.warn_of_rounding()
+    return found.distances
 
 
 def _row_means(session: Session, rows: cla.Array, *, least: int, first: int = 0) -> _Means:

@@ -34,10 +34,13 @@ def largest_of(bounds: PendingBox | None) -> float:
     return max(map(abs, (*box.low, *box.high)))
 
 
-def warn_of_rounding(session: Session, points: cla.Array, radius: float, largest: float) -> None:
+def warn_of_rounding(
+    session: Session, points: cla.Array, radius: float, largest: float, *, of: str = "the radius"
+) -> None:
     """Warn where a radius is so short that the rounding of coordinates changes more than some per cent of the pairs.
 
-    `largest` is the largest coordinate, without its sign. Radius 0 is for points that are equal.
+    `largest` is the largest coordinate, without its sign, and `of` what the radius is. Radius 0 is for points that are
+    equal.
     """
     if _is_long(points.dtype, radius, largest):
         return
@@ -54,7 +57,7 @@ def warn_of_rounding(session: Session, points: cla.Array, radius: float, largest
         )
     warn(
         f"points: at the coordinate {max(coarse):.6g}, adjacent numbers of {points.dtype} are {spacing:.3g} apart, and "
-        f"the radius {radius:.3g} is {radius / spacing:.3g} times that: the rounding of coordinates decides about some "
+        f"{of}, {radius:.3g}, is {radius / spacing:.3g} times that: the rounding of coordinates decides about some "
         f"{min(1.0, spacing / radius):.0%} of the pairs; {remedy}",
         PrecisionWarning,
     )
