@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
+import warnings
 from typing import Any
 
 import click
 
 from .. import __version__
 from ..errors import ClfrnnError
-from .arguments import Failure, explained
+from .arguments import Failure, explained, printable
 from .demo import demo
 from .devices import devices
 from .exactness.verify import verify
@@ -32,7 +33,9 @@ class _Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show
+                return super().invoke(ctx)
         except click.UsageError as error:
             raise explained(error) from error
         except ClfrnnError as error:
@@ -47,6 +50,11 @@ class _Group(click.Group):
         except KeyboardInterrupt:
             click.echo("clfrnn: interrupted; results that were not whole were not written", err=True)
             ctx.exit(_INTERRUPTED)
+
+
+def _show(message: Warning | str, *_: Any) -> None:
+    """Print a warning in the form of errors: users of the command line have no line of code to look at."""
+    click.echo(f"clfrnn: warning: {printable(str(message))}", err=True)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})

@@ -10,7 +10,17 @@ from typing import Any
 
 import click
 
-__all__ = ["Failure", "Finite", "MethodName", "Numbers", "SearchCommand", "check_new", "explained", "printable"]
+__all__ = [
+    "FLOAT32",
+    "Failure",
+    "Finite",
+    "MethodName",
+    "Numbers",
+    "SearchCommand",
+    "check_new",
+    "explained",
+    "printable",
+]
 
 #: Whole command lines of commands that need more than a file and a radius.
 _EXAMPLES = {
@@ -19,6 +29,12 @@ _EXAMPLES = {
     "normals": "cloud.npy --radius 0.1 -o normals.ply",
     "surface": "cloud.npy --spacing 0.02 --radius 0.1 -o surface.ply",
 }
+
+#: The help of ``--float32``.
+FLOAT32 = (
+    "Round the coordinates to float32 first. Far from the origin that moves them: at five million by up to a quarter "
+    "of a unit."
+)
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 

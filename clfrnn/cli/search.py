@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import DeviceMemoryError
-from .arguments import MethodName, Numbers, SearchCommand, check_new, printable
+from .arguments import FLOAT32, MethodName, Numbers, SearchCommand, check_new, printable
 from .domain import CellNumbers, read_domain
 from .input import naming_files
 from .input import read_input as _read
@@ -50,7 +50,7 @@ _FIELDS = ("indices", "distances", "vectors", "shifts")
 )
 @click.option("--method", type=MethodName(), default="auto", show_default=True, help="As for clfrnn.build_index.")
 @click.option("--device", help="A position in `clfrnn devices`, or a part of a device's or platform's name.")
-@click.option("--float32", is_flag=True, help="Round the coordinates to float32 first.")
+@click.option("--float32", is_flag=True, help=FLOAT32)
 @click.option(
     "--box",
     type=Numbers(),

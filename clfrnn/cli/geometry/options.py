@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import click
 
-from ..arguments import Finite
+from ..arguments import FLOAT32, Finite
 
 __all__ = ["of_a_cloud", "output_option", "plot_option", "radius_option"]
 
@@ -27,7 +27,7 @@ def of_a_cloud(function: _Function) -> _Function:
                 "--columns",
                 help="Which columns of texts are coordinates, by name or counted from 1, as in x,y,z or 1,2,3.",
             ),
-            click.option("--float32", is_flag=True, help="Round the coordinates to float32 first."),
+            click.option("--float32", is_flag=True, help=FLOAT32),
             click.option(
                 "--device", help="A position in `clfrnn devices`, or a part of a device's or platform's name."
             ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,10 +80,12 @@ def _surface(cloud: Any, given: dict[str, Any], session: Session) -> Surface:
 
     spacing, radius, distance = given["spacing"], given["radius"], given["distance"]
     toward = orient(cloud, normals(cloud, radius, session=session).normals, radius, session=session)
-    if distance is not None:
-        found = offset_surface(cloud, toward, distance, spacing=spacing, session=session)
-    else:
-        found = isosurface(distance_field(cloud, toward, spacing=spacing, radius=radius, session=session))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "level: the field has")  # the error below says more
+        if distance is not None:
+            found = offset_surface(cloud, toward, distance, spacing=spacing, session=session)
+        else:
+            found = isosurface(distance_field(cloud, toward, spacing=spacing, radius=radius, session=session))
     if not len(found.faces):
         raise ClfrnnError(
             f"--radius, --spacing: expected a surface, got no triangle for {len(cloud):,} points within {radius:g} of "
