@@ -149,16 +149,16 @@ def is_scalar(radius: object) -> bool:
 
 def _numbers(radius: object, name: str = "radius") -> npt.NDArray[Any]:
     """Return `radius` as an array of real numbers."""
+    if is_masked(radius):
+        raise InvalidInputError(
+            f"{name}: expected a number or one per query, got a masked array; fill it, or drop the masked queries"
+        )
     try:
         array = np.asarray(radius)
     except (ValueError, TypeError) as error:
         raise InvalidInputError(
             f"{name}: expected a number or one per query, got {_shown(radius)} ({error}); pass a flat list of numbers"
         ) from None
-    if is_masked(radius):
-        raise InvalidInputError(
-            f"{name}: expected a number or one per query, got a masked array; fill it, or drop the masked queries"
-        )
     if array.dtype.kind == "O" and (numbers := real_array(radius)) is not None:
         return numbers  # fractions, decimals, and integers beyond int64
     if array.dtype.kind not in "fiu":

@@ -34,7 +34,7 @@ class _Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = _show
+                warnings.showwarning = _show  # type: ignore[assignment]  # it needs the message alone
                 return super().invoke(ctx)
         except click.UsageError as error:
             raise explained(error) from error

@@ -9,7 +9,7 @@ import pyopencl.array as cla
 
 from ..arrays import is_device_array
 from ..errors import InvalidInputError
-from ..host.numbers import real_number, shown, whole_number
+from ..host.numbers import real_array, real_number, shown, whole_number
 from ..inputs.arrays import check_context, fetch, own_copy, take_points
 from ..runtime.session import Session
 
@@ -34,10 +34,14 @@ def take_normals(session: Session, value: Any, points: cla.Array) -> cla.Array:
         if value.shape == points.shape and value.dtype == points.dtype:
             return own_copy(session, value)
         value = fetch(session, value)
-    try:
-        host = np.ascontiguousarray(value, dtype=points.dtype)
-    except (TypeError, ValueError):
-        host = np.empty(0, points.dtype)
+    numbers = real_array(value)
+    with np.errstate(all="ignore"):
+        host = np.ascontiguousarray(np.empty(0) if numbers is None else numbers, points.dtype)
+    if np.isinf(host).any():
+        raise InvalidInputError(
+            f"normals: expected numbers within {points.dtype}, or NaN where there is no normal, got inf; divide each "
+            "normal by its length"
+        )
     if host.shape != points.shape:
         raise InvalidInputError(
             f"normals: expected shape {points.shape}, a vector for each point, got {_shape(value)}; pass "

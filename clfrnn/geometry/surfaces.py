@@ -111,7 +111,7 @@ def isosurface(field: Field, level: float = 0.0) -> Surface:
     except (TypeError, ValueError):
         numbers, given, spacing = np.empty(0), None, 1.0
     start = np.empty(0) if given is None else given
-    if numbers.dtype.kind != "f" or numbers.ndim not in (2, 3) or start.shape != (numbers.ndim,):
+    if numbers.dtype.kind != "f" or numbers.ndim not in (2, 3) or not _is_position(start, numbers.ndim):
         raise InvalidInputError(
             f"field: expected values at the nodes of a grid in 2D or 3D, an origin and a spacing, got {type(field)}; "
             "pass what clfrnn.geometry.distance_field returns, or clfrnn.geometry.Field(values, origin, spacing)"
@@ -121,6 +121,10 @@ def isosurface(field: Field, level: float = 0.0) -> Surface:
     if not len(found.faces):
         _warn_of_nothing(numbers, height)
     return Surface(start + positive("spacing", spacing, "that of the nodes") * found.vertices, found.faces)
+
+
+def _is_position(start: np.ndarray[Any, Any], dim: int) -> bool:
+    return start.shape == (dim,) and bool(np.isfinite(start).all())
 
 
 def _heights(values: np.ndarray[Any, Any], level: float) -> np.ndarray[Any, Any]:

@@ -14,11 +14,18 @@ import numpy.typing as npt
 
 __all__ = ["is_masked", "real_array", "real_number", "shown", "whole_number"]
 
+#: What Python or numpy count among the integers.
+_NO_NUMBERS = (bool, np.bool_, np.timedelta64)
+
 
 def is_masked(value: object) -> bool:
-    """Whether `value` is an array of which something is masked."""
+    """Whether `value` is an array of which something is masked, or a list with something masked in it."""
     # Masked arrays exist only where numpy.ma is loaded; to load it takes longer than most searches.
-    return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
+    if "numpy.ma" not in sys.modules:
+        return False
+    if isinstance(value, (list, tuple)):
+        return any(is_masked(each) for each in value)
+    return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
 
 
 def real_number(value: object) -> float:
@@ -34,11 +41,13 @@ def real_array(value: object) -> npt.NDArray[np.float64] | None:
 
     bools, strings and complex numbers are none; fractions and decimals are. A number beyond float64 becomes infinite.
     """
+    if is_masked(value) or _has_bool(value):
+        return None
     try:
         array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError, OverflowError):
         return None
-    if is_masked(value) or array.dtype.kind not in "fiuO":
+    if array.dtype.kind not in "fiuO":
         return None
     if array.dtype.kind != "O":
         with np.errstate(all="ignore"):
@@ -65,8 +74,15 @@ def shown(value: object, most: int = 60) -> str:
         return f"a value of type {type(value).__name__}"
 
 
+def _has_bool(value: object) -> bool:
+    """Whether `value` is a bool, or a list with one in it, which numpy takes for 0 or 1 beside numbers."""
+    if not isinstance(value, (list, tuple)):
+        return isinstance(value, (bool, np.bool_))
+    return any(map(_has_bool, value))
+
+
 def _is_real(value: object) -> bool:
-    return isinstance(value, (numbers.Real, decimal.Decimal)) and not isinstance(value, (bool, np.bool_))
+    return isinstance(value, (numbers.Real, decimal.Decimal)) and not isinstance(value, _NO_NUMBERS)
 
 
 def _as_float(value: Any) -> float:

@@ -12,10 +12,10 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..arrays import is_masked
 from ..errors import ArgumentError
 from ..functions import CALL_KEYWORDS, Argument, WalkFunction
 from ..host.keywords import hint
+from ..host.numbers import is_masked, shown
 from ..planning.configs import LANES, vector_length
 from ..runtime.session import Session
 from .arrays import await_queue, check_context
@@ -141,7 +141,7 @@ def _as_numbers(given: Any, kind: _Kind, wanted: int) -> np.ndarray[Any, Any]:
     """`given` as an array of numbers, or as an array of objects, which is refused later, where it is something else."""
     nothing = np.zeros((), object)
     try:
-        numbers = nothing if isinstance(given, cla.Array) else np.asarray(given)
+        numbers = nothing if isinstance(given, cla.Array) or is_masked(given) else np.asarray(given)
     except (ValueError, TypeError, OverflowError):
         return nothing
     if numbers.dtype.names is None:
@@ -252,5 +252,5 @@ def _listed(names: Any) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, (np.ndarray, cla.Array)):
         return f"{type(value).__name__} of shape {value.shape} and {value.dtype}"
-    text = repr(value)
+    text = shown(value, 61)
     return text if len(text) <= 60 else f"{type(value).__name__} {text[:50]}..."

@@ -18,7 +18,7 @@ from ..primitives.system_tables import SystemTables
 from ..runtime.session import Session
 from .arrays import check_context, fetch
 from .conditions import BoundCondition
-from .periodic_box import check_domain, check_images
+from .periodic_box import as_flags, check_domain, check_images
 from .request import QueryRequest
 
 __all__ = [
@@ -199,8 +199,14 @@ def _domains(
             given["box"] = array
     if cell is not None and (array := _numbers("cell", cell)).ndim == 3:
         given["cell"] = array
-    if periodic is not None and np.ndim(periodic) and np.shape(periodic) != (dim,):
-        given["periodic"] = np.asarray(periodic)
+    flags = None if periodic is None else as_flags(periodic)
+    if periodic is not None and flags is None:
+        raise InvalidInputError(
+            f"periodic: expected True, False or {dim} of them, for all systems or for each, got "
+            f"{shown(periodic)}; pass True for the axes that repeat"
+        )
+    if flags is not None and flags.ndim and flags.shape != (dim,):
+        given["periodic"] = flags
     if not len(numbers):
         # No entry may be that of no system; without any, an entry says whether axes are periodic by default.
         entries = {"box": np.ones(dim), "cell": np.eye(dim), "periodic": np.ones(dim, bool)}

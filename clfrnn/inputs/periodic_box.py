@@ -17,7 +17,7 @@ from ..survey import Survey
 from .deferred_checks import check_near
 from .periodic_cell import check_cell
 
-__all__ = ["check_domain", "check_host_near", "check_images", "check_new_box", "survey_in_box"]
+__all__ = ["as_flags", "check_domain", "check_host_near", "check_images", "check_new_box", "survey_in_box"]
 
 #: Limit of the number of neighbors of a query, which is an int32.
 _MOST_NEIGHBORS = 2**31
@@ -85,16 +85,22 @@ def check_new_box(
     return check_domain(box, cell, periodic, dim, dtype)
 
 
-def _flags(periodic: Any, dim: int) -> tuple[bool, ...]:
-    """Return one flag for each axis, of bools or of the integers 0 and 1."""
+def as_flags(periodic: Any) -> np.ndarray[Any, Any] | None:
+    """An array of bools, or of the integers 0 and 1; None where it is none."""
     try:
         flags = np.zeros(0) if is_masked(periodic) else np.asarray(periodic)
     except (ValueError, TypeError):
-        flags = np.zeros(0)
+        return None
     whole = flags.dtype.kind == "b" or (flags.dtype.kind in "iu" and bool(((flags == 0) | (flags == 1)).all()))
-    if whole and flags.shape == ():
+    return flags if whole else None
+
+
+def _flags(periodic: Any, dim: int) -> tuple[bool, ...]:
+    """Return one flag for each axis, of bools or of the integers 0 and 1."""
+    flags = as_flags(periodic)
+    if flags is not None and flags.shape == ():
         return (bool(flags),) * dim
-    if whole and flags.shape == (dim,):
+    if flags is not None and flags.shape == (dim,):
         return tuple(bool(flag) for flag in flags)
     raise InvalidInputError(
         f"periodic: expected True, False or {dim} of them, one for each axis, got {shown(periodic)}; "

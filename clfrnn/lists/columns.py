@@ -16,7 +16,7 @@ from ..planning.configs import components
 from ..runtime.rendering import own_function
 from ..runtime.scratch import INT, LONG
 
-__all__ = ["Columns", "is_wide", "most_alike", "offset_type"]
+__all__ = ["Columns", "check_sort", "is_wide", "most_alike", "offset_type"]
 
 _LARGEST_INT32 = 2**31 - 1
 
@@ -125,6 +125,15 @@ def most_alike(pairs: int) -> float:
     return math.inf if is_wide(pairs) else _LARGEST_INT32
 
 
+def check_sort(sort: object) -> str | None:
+    """Return the order inside rows, or raise."""
+    if sort is not None and (not isinstance(sort, str) or sort not in {"index", "distance"}):
+        raise InvalidInputError(
+            f"sort: expected None, 'index' or 'distance', got {shown(sort)}; take None where the order does not matter"
+        )
+    return sort
+
+
 @functools.lru_cache(maxsize=64)
 def make_columns(
     *,
@@ -137,10 +146,6 @@ def make_columns(
     dtype: np.dtype[Any],
 ) -> Columns:
     """The columns of a list; equal arguments return the same object, which computes its sizes and functions once."""
-    if sort not in (None, "index", "distance"):
-        raise InvalidInputError(
-            f"sort: expected None, 'index' or 'distance', got {shown(sort)}; take None where the order does not matter"
-        )
     return Columns(
         distances=distances, vectors=vectors, sort=sort, periodic=periodic, images=images, dim=dim, dtype=dtype
     )

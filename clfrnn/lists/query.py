@@ -12,7 +12,7 @@ from ..methods.traversal import Traversal
 from ..queries.make_request import make_request, natural
 from ..results import NeighborList
 from .blocks import list_blocks
-from .columns import Columns, make_columns
+from .columns import Columns, check_sort, make_columns
 from .state import ListState
 from .two_pass import list_neighbors
 
@@ -67,7 +67,7 @@ def _check(traversal: Traversal, queries: Any, given: ListArguments) -> tuple[Qu
     return request, make_columns(
         distances=bool(given.distances),
         vectors=bool(given.vectors),
-        sort=given.sort,
+        sort=check_sort(given.sort),
         periodic=box is not None and box.has_images,
         images=traversal.problem.repeats,
         dim=traversal.dim,

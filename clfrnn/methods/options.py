@@ -76,9 +76,9 @@ def check_shape(value: object) -> tuple[int, ...] | None:
     listed = isinstance(value, Sequence) or (isinstance(value, np.ndarray) and value.ndim > 0)
     given: Sequence[Any] = value if listed else (value,)  # type: ignore[assignment]
     shape = tuple(whole_number(each) or 0 for each in given)
-    if not shape or min(shape) < 1:
+    if not shape or min(shape) < 1 or max(shape) >= 2**31:
         raise InvalidInputError(
-            f"coarse_shape: expected a number of cells, or one for each axis, all at least 1, got {shown(value)}; "
-            "leave it out for as many as the points are worth"
+            f"coarse_shape: expected a number of cells, or one for each axis, all from 1 to 2**31 - 1, got "
+            f"{shown(value)}; leave it out for as many as the points are worth"
         )
     return shape

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..device_array import DeviceArray
 from ..domain.systems import Systems
 from ..errors import InvalidInputError
-from ..host.numbers import shown
+from ..host.numbers import shown, whole_number
 from ..host.turns import locked
 from ..methods.traversal import Traversal
 from ..methods.updates import PointUpdates
@@ -169,11 +169,10 @@ class IndexedPoints:
 
 def _as_shape(shape: object) -> tuple[int, ...]:
     """Return `shape` as a tuple, or raise."""
-    try:
-        sizes = (operator.index(shape),) if not isinstance(shape, Iterable) else tuple(map(operator.index, shape))  # type: ignore[arg-type]
-    except TypeError:
-        sizes = (-1,)
-    if min(sizes, default=0) < 0:
+    listed = isinstance(shape, (list, tuple)) or (isinstance(shape, np.ndarray) and shape.ndim > 0)
+    given: Any = shape if listed else (shape,)
+    sizes = tuple(-1 if (size := whole_number(each)) is None else size for each in given)
+    if min(sizes, default=0) < 0 or max(sizes, default=0) >= 2**63:
         raise InvalidInputError(
             f"shape: expected a whole number, or one for each axis, of at least 0, got {shown(shape)}; pass index."
             "num_points for one number for each point"
@@ -185,7 +184,7 @@ def _as_dtype(dtype: npt.DTypeLike | None, default: np.dtype[Any]) -> np.dtype[A
     """Return `dtype`, or raise where a device has no such numbers."""
     try:
         found = default if dtype is None else np.dtype(dtype)
-    except TypeError:
+    except (TypeError, ValueError):
         found = np.dtype(object)
     if found.hasobject:
         raise InvalidInputError(f"dtype: expected a dtype of numbers, got {shown(dtype)}; pass numpy.float32, say")

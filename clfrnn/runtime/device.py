@@ -10,6 +10,7 @@ import pyopencl as cl
 
 from ..errors import InvalidInputError, NoDeviceError
 from ..host.drivers import beside_registered
+from ..host.numbers import shown
 from ..host.process import check_process
 from ..profile import DeviceProfile
 from .quirks import LIBRARIES, apply_quirks, prepare_platform, what_lacks
@@ -142,7 +143,9 @@ def find_device(wanted: object = None) -> cl.Device:
         )
     if isinstance(wanted, int):
         if not 0 <= wanted < len(present):
-            raise NoDeviceError(f"device={wanted}: expected a position below {len(present)}. {_inventory(present)}")
+            raise NoDeviceError(
+                f"device={shown(wanted)}: expected a position below {len(present)}. {_inventory(present)}"
+            )
         return present[wanted]
     if wanted.strip().isdecimal() and len(wanted) < _MOST_DIGITS:
         return find_device(int(wanted))
