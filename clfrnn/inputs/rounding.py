@@ -42,13 +42,15 @@ def warn_of_rounding(
     `largest` is the largest coordinate, without its sign, and `of` what the radius is. Radius 0 is for points that are
     equal.
     """
-    if _is_long(points.dtype, radius, largest):
+    # Adjacent numbers are at most so far apart.
+    if radius == 0 or radius >= _FEWEST_SPACINGS * float(np.finfo(points.dtype).eps) * largest:
         return
     far = np.abs(_some_rows(session, points)).max(axis=1, initial=0)
-    coarse = [each for each in far.tolist() if not _is_long(points.dtype, radius, each)]
+    coarse = far[_FEWEST_SPACINGS * np.spacing(far).astype(np.float64) > radius]
     if len(coarse) < max(1.0, _SHARE * len(far)):
         return
-    spacing = float(np.spacing(points.dtype.type(max(coarse))))
+    coordinate = float(coarse.max())
+    spacing = float(np.spacing(coarse.max()))
     remedy = "subtract an origin where the coordinates are computed"
     if points.dtype == np.float32:
         remedy = (
@@ -56,16 +58,11 @@ def warn_of_rounding(
             "rounded: (points - origin).astype(numpy.float32)"
         )
     warn(
-        f"points: at the coordinate {max(coarse):.6g}, adjacent numbers of {points.dtype} are {spacing:.3g} apart, and "
+        f"points: at the coordinate {coordinate:.6g}, adjacent numbers of {points.dtype} are {spacing:.3g} apart, and "
         f"{of}, {radius:.3g}, is {radius / spacing:.3g} times that: the rounding of coordinates decides about some "
         f"{min(1.0, spacing / radius):.0%} of the pairs; {remedy}",
         PrecisionWarning,
     )
-
-
-def _is_long(dtype: np.dtype[Any], radius: float, coordinate: float) -> bool:
-    """Whether a radius is long against the spacing of numbers at a coordinate, at most the precision times it."""
-    return radius == 0 or radius >= _FEWEST_SPACINGS * float(np.finfo(dtype).eps) * coordinate
 
 
 def _some_rows(session: Session, points: cla.Array) -> np.ndarray[Any, Any]:
