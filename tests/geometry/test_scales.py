@@ -100,7 +100,7 @@ def test_points_without_a_direction(session, dim, dtype):
     near = np.random.default_rng(0).random((9, dim)).astype(dtype) * dtype.type(
         1e-30 if dtype == np.float32 else 1e-170
     )
-    found = normals(near, 1.0, session=session)
+    found = normals(near.astype(dtype), 1.0, session=session)
     assert np.isnan(found.normals.get()).all()
     assert np.isnan(found.curvature.get()).all()
     assert np.array_equal(found.eigenvalues.get(), np.zeros((9, dim)))
