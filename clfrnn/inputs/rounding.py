@@ -46,11 +46,11 @@ def warn_of_rounding(
     if radius == 0 or radius >= _FEWEST_SPACINGS * float(np.finfo(points.dtype).eps) * largest:
         return
     far = np.abs(_some_rows(session, points)).max(axis=1, initial=0)
-    coarse = far[_FEWEST_SPACINGS * np.spacing(far).astype(np.float64) > radius]
+    coarse = far[_FEWEST_SPACINGS * _spacings(far) > radius]
     if len(coarse) < max(1.0, _SHARE * len(far)):
         return
     coordinate = float(coarse.max())
-    spacing = float(np.spacing(coarse.max()))
+    spacing = float(_spacings(coarse.max()))
     remedy = "subtract an origin where the coordinates are computed"
     if points.dtype == np.float32:
         remedy = (
@@ -63,6 +63,11 @@ def warn_of_rounding(
         f"{min(1.0, spacing / radius):.0%} of the pairs; {remedy}",
         PrecisionWarning,
     )
+
+
+def _spacings(numbers: Any) -> Any:
+    """How far the next number of the dtype is from each; also from the largest one, where numpy.spacing overflows."""
+    return np.ldexp(float(np.finfo(numbers.dtype).eps), np.frexp(numbers)[1] - 1)
 
 
 def _some_rows(session: Session, points: cla.Array) -> np.ndarray[Any, Any]:

@@ -74,13 +74,6 @@ def test_equal_mean_distances_stay(session, dtype, pairs):
             assert statistical_outliers(points, 1, ratio, session=session).get().all()
 
 
-def test_points_of_a_ring_stay_although_rounding_tells_their_distances_apart(session, dtype):
-    angle = np.linspace(0, 2 * np.pi, N, endpoint=False)
-    ring = np.stack([np.cos(angle), np.sin(angle)], axis=1).astype(dtype)
-    ring = np.round(ring * 2**12) / 2**12 if dtype == np.float32 else ring
-    assert statistical_outliers(ring, 2, 3.0, session=session).get().all()
-
-
 def test_normals_at_every_scale(session, dim, dtype):
     points = sphere(dim, dtype)
     expected = normals(points, 0.9, session=session)

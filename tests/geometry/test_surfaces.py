@@ -67,8 +67,11 @@ def test_a_surface_has_holes_where_the_field_is_undefined(session, contours):
     last = field.origin[2] + SPACING * (values.shape[2] // 2 - 1)
     assert len(found.faces) > 0
     assert found.vertices[:, 2].max() <= last + 1e-9
-    nowhere = isosurface(Field(np.full_like(values, np.nan), field.origin, field.spacing))
-    for none in (nowhere, isosurface(field, 7.0), isosurface(field._replace(values=values[:1]))):
+    nowhere = Field(np.full_like(values, np.nan), field.origin, field.spacing)
+    thin = field._replace(values=values[:1])
+    for empty, level in ((nowhere, 0.0), (field, 7.0), (thin, 0.0)):
+        with pytest.warns(UserWarning, match=r"level: the field has .* is empty; pass a level between its values"):
+            none = isosurface(empty, level)
         assert none.vertices.shape == none.faces.shape == (0, 3)
 
 
