@@ -21,6 +21,7 @@ from .scanner import (
     expanded,
     forbidden_macros,
     forbidden_word,
+    is_keyword,
     tokens,
     unbalanced,
 )
@@ -47,14 +48,6 @@ _CTYPES = {
     np.dtype(np.float64): "double",
 }
 _INT = np.iinfo(np.int32)
-
-#: Words of OpenCL C that name nothing of a user's.
-_WORDS = re.compile(
-    r"""^_*(auto|break|case|const|constant|continue|default|do|else|enum|extern|for|global|goto|if|inline|kernel|local
-    |private|register|restrict|return|signed|sizeof|static|struct|switch|typedef|union|unsigned|void|volatile|while
-    |bool|size_t|(u?(char|short|int|long)|half|float|double)(2|3|4|8|16)?)_*$""",
-    re.VERBOSE,
-)
 
 
 @final
@@ -95,9 +88,9 @@ class Condition:
     [1, 1, 2]
     """
 
-    __slots__ = ("__weakref__", "_code", "_taken", "_values")
+    __slots__ = ("__weakref__", "_checked", "_code", "_taken", "_values")
 
-    def __init__(self, /, expression: str, preamble: str = "", **values: Any) -> None:
+    def __init__(self, /, expression: str, preamble: str = "", *, checked: bool = True, **values: Any) -> None:
         for name, text in (("expression", expression), ("preamble", preamble)):
             check_text(name, text)
         for name, text in (("expression", expression), ("preamble", preamble)):
@@ -108,10 +101,24 @@ class Condition:
         if problem := _check_expression(expression, preamble):
             raise InvalidInputError(f"expression: {problem}")
         found = {name: _take(name, value) for name, value in values.items()}
-        self._code = ConditionCode(expression, preamble, tuple(argument for argument, _ in found.values()))
-        self._values: dict[str, Any] = {name: value for name, (_, value) in found.items()}
+        code = ConditionCode(expression, preamble, tuple(argument for argument, _ in found.values()))
+        values = {name: value for name, (_, value) in found.items()}
+        self.__setstate__((code, values, bool(checked)))
+
+    def __setstate__(self, state: tuple[ConditionCode, dict[str, Any], bool]) -> None:
+        """Set the text, the values by name, and whether lengths are checked."""
+        self._code, self._values, self._checked = state
         #: by session, what was made of the values on its device
         self._taken: weakref.WeakKeyDictionary[Any, dict[Hashable, Any]] = weakref.WeakKeyDictionary()
+
+    def __getstate__(self) -> tuple[ConditionCode, dict[str, Any], bool]:
+        """All but what was made of the values on devices, for copies and pickles."""
+        if on_device := [name for name, value in self._values.items() if is_device_array(value)]:
+            raise TypeError(
+                f"a Condition with arrays on a device, here {', '.join(on_device)}, cannot be pickled or copied; make "
+                "another one, with host arrays (array.get()) where it is to be pickled"
+            )
+        return self._code, self._values, self._checked
 
     @property
     def expression(self) -> str:
@@ -130,12 +137,14 @@ class Condition:
         for name, value in self._values.items():
             array = isinstance(value, (np.ndarray, cla.Array))
             shown.append(f"{name}=<{value.dtype} {value.shape}>" if array else f"{name}={value!r}")
+        if not self._checked:
+            shown.append("checked=False")
         return f"Condition({', '.join(shown)})"
 
 
-def parts_of(condition: Condition) -> tuple[ConditionCode, Mapping[str, Any], Any]:
-    """The text of a condition, its values by name, and what was made of them, by session."""
-    return condition._code, condition._values, condition._taken  # noqa: SLF001 — users see two texts alone
+def parts_of(condition: Condition) -> tuple[ConditionCode, Mapping[str, Any], Any, bool]:
+    """The text of a condition, its values by name, what was made of them, by session, and whether to check lengths."""
+    return condition._code, condition._values, condition._taken, condition._checked  # noqa: SLF001 — users see two texts
 
 
 def _check_expression(source: str, preamble: str) -> str | None:
@@ -187,7 +196,7 @@ def _assignment(text: str, before: str, behind: str) -> str:
 def _take(name: str, value: Any) -> tuple[Argument, Any]:
     """The declaration of a value, and the value as it is held: an int, a float, an array."""
     check_name(name, "where", "a keyword of searches")
-    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or _WORDS.match(name):
+    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or is_keyword(name):
         raise InvalidInputError(f"{name}: this is no name for a value in OpenCL C; choose another one")
     if is_device_array(value):
         return Argument(name, _ctype(name, value.dtype), buffer=True, const=True), value

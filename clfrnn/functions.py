@@ -10,7 +10,19 @@ from typing import Any, NamedTuple
 
 from .errors import InvalidInputError
 from .host.keywords import checks_keywords
-from .scanner import check_leaving, check_piece, check_preamble, check_reading, forbidden_macros
+from .scanner import (
+    Indexed,
+    check_leaving,
+    check_piece,
+    check_preamble,
+    check_reading,
+    check_state,
+    definitions,
+    expanded_pieces,
+    forbidden_macros,
+    indexed,
+    meaning_of_type,
+)
 
 __all__ = [
     "CALL_KEYWORDS",
@@ -79,6 +91,17 @@ class ConditionCode:
     def gathers(self) -> bool:
         """Whether it may read arrays for each neighbor, which a CPU cannot do for several at once."""
         return self.of_pair and any(argument.buffer for argument in self.arguments)
+
+    @functools.cached_property
+    def macros(self) -> tuple[str, ...]:
+        """The names that the preamble defines for the preprocessor; no code behind the condition sees them."""
+        return tuple(dict.fromkeys(name for name, _ in definitions(self.preamble)))
+
+    @functools.cached_property
+    def indexed(self) -> frozenset[Indexed]:
+        """Which arrays it reads at i or at j."""
+        (code,) = expanded_pieces(self.preamble, self.expression)
+        return indexed([(code, "ij")], [argument.name for argument in self.arguments if argument.buffer])
 
     def reads(self, *names: str) -> bool:
         """Whether the text may read one of these names that are in scope of the expression."""
@@ -211,6 +234,17 @@ class WalkFunction:
         return found
 
     @functools.cached_property
+    def indexed(self) -> frozenset[Indexed]:
+        """Which arrays it reads or writes at i or at j."""
+        state, near, finish = expanded_pieces(self.preamble, self.state, self.per_neighbor, self.finish)
+        pieces = ((state, "i"), (near, "ij"), (finish, "i"))
+        return indexed(pieces, [argument.name for argument in self.parsed_arguments if argument.buffer])
+
+    def element_of(self, argument: Argument) -> str:
+        """The type of the elements of an array, by the macros and types of the preamble."""
+        return _plain_type(meaning_of_type(argument.ctype, self.preamble))
+
+    @functools.cached_property
     def lowers(self) -> bool:
         """Whether ``per_neighbor`` may lower ``reach2``, so that walks should meet close neighbors first."""
         return "reach2" in f"{self.per_neighbor} {self.preamble}"
@@ -275,7 +309,7 @@ def _check_code(*, preamble: str, state: str, per_neighbor: str, finish: str) ->
     for name, text in (("state", state), ("per_neighbor", per_neighbor), ("finish", finish)):
         if problem := check_piece(text, macros):
             raise InvalidInputError(f"{name}: {problem}")
-    if problem := check_leaving(state, preamble):
+    if problem := check_leaving(state, preamble) or check_state(state, preamble):
         raise InvalidInputError(f"state: {problem}")
     if problem := check_leaving(per_neighbor, preamble, state, free=_FREE):
         raise InvalidInputError(f"per_neighbor: {problem}")
@@ -314,6 +348,6 @@ def _parse(declaration: str) -> Argument:
 def _plain_type(name: str) -> str:
     """The short name of a type in OpenCL C: ``unsigned int`` is ``uint``."""
     words = name.split()
-    if len(words) == 2:
+    if len(words) == 2 and words[0] in _UNSIGNED:
         return {"unsigned": "u", "signed": ""}[words[0]] + words[1]
     return _UNSIGNED.get(name, name)

@@ -161,7 +161,7 @@ def test_values_become_arguments_by_their_types(session):
     }
     condition = clfrnn.Condition("1", **values)
 
-    bound = bind_condition(session, condition, np.dtype(np.float32))
+    bound = bind_condition(session, condition, np.dtype(np.float32), m=1, n=1)
 
     types = {each.name: f"{each.ctype}{' *' * each.buffer}" for each in bound.code.arguments}
     assert types == {
@@ -187,7 +187,7 @@ def test_values_become_arguments_by_their_types(session):
     assert given["swapped"].get().tolist() == [1, 2]
     assert given["strided"].get().tolist() == [0, 2, 4, 6, 8]
     assert given["device"] is values["device"]
-    again = bind_condition(session, condition, np.dtype(np.float32))
+    again = bind_condition(session, condition, np.dtype(np.float32), m=1, n=1)
     assert all(one is other for one, other in zip(bound.values, again.values, strict=True))
     assert repr(clfrnn.Condition("a > b[i]", "#define X", a=1, b=[1, 2])) == (
         "Condition('a > b[i]', preamble='#define X', a=1, b=<int32 (2,)>)"

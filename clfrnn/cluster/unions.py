@@ -33,37 +33,37 @@ class Unions(NamedTuple):
 #: Gives each point that may be at a border the lowest label among the core points within reach; others do not search.
 TAKE_BORDER = NeighborFunction(
     arguments="global const uchar *core, global const uchar *border, global int *labels",
-    state="int frnn_lowest_label = INT_MAX; if (!border[i]) reach2 = -1;",
-    per_neighbor="if (core[j]) frnn_lowest_label = min(frnn_lowest_label, labels[j]);",
-    finish="if (frnn_lowest_label != INT_MAX) labels[i] = frnn_lowest_label;",
+    state="int clfrnn_lowest_label = INT_MAX; if (!border[i]) reach2 = -1;",
+    per_neighbor="if (core[j]) clfrnn_lowest_label = min(clfrnn_lowest_label, labels[j]);",
+    finish="if (clfrnn_lowest_label != INT_MAX) labels[i] = clfrnn_lowest_label;",
 )
 
 _FOREST = """
-#define FRNN_LINK(k) (%s)
+#define CLFRNN_LINK(k) (%s)
 
 // An ancestor of k that was a root when it was read. The way of those who come later is halved.
-int frnn_tree_root(volatile global int *links, int k)
+int clfrnn_tree_root(volatile global int *links, int k)
 {
-    int next = FRNN_LINK(k);
+    int next = CLFRNN_LINK(k);
     while (next != k) {
-        const int beyond = FRNN_LINK(next);
+        const int beyond = CLFRNN_LINK(next);
         if (beyond == next) return next;
         atomic_min(&links[k], beyond);
         k = beyond;
-        next = FRNN_LINK(k);
+        next = CLFRNN_LINK(k);
     }
     return k;
 }
 
 // Makes a and b members of one tree; returns an ancestor of both.
-int frnn_unite(volatile global int *links, int a, int b)
+int clfrnn_unite(volatile global int *links, int a, int b)
 {
-    b = FRNN_LINK(b);
+    b = CLFRNN_LINK(b);
     if (a == b) return a;
     for (;;) {
-        b = frnn_tree_root(links, b);
+        b = clfrnn_tree_root(links, b);
         if (a == b) return a;
-        a = frnn_tree_root(links, a);
+        a = clfrnn_tree_root(links, a);
         if (a == b) return a;
         const int high = a > b ? a : b, low = a > b ? b : a;
         const int found = atomic_cmpxchg(&links[high], high, low);
@@ -92,13 +92,13 @@ def unions_for(read: str) -> Unions:
         of_all=NeighborFunction(
             preamble=forest,
             arguments="volatile global int *forest",
-            state="int frnn_ancestor = i;",
-            per_neighbor="if (j < i) frnn_ancestor = frnn_unite(forest, frnn_ancestor, j);",
+            state="int clfrnn_ancestor = i;",
+            per_neighbor="if (j < i) clfrnn_ancestor = clfrnn_unite(forest, clfrnn_ancestor, j);",
         ),
         of_core=NeighborFunction(
             preamble=forest,
             arguments="volatile global int *forest, global const uchar *core",
-            state="int frnn_ancestor = i; if (!core[i]) reach2 = -1;",
-            per_neighbor="if (j < i && core[j]) frnn_ancestor = frnn_unite(forest, frnn_ancestor, j);",
+            state="int clfrnn_ancestor = i; if (!core[i]) reach2 = -1;",
+            per_neighbor="if (j < i && core[j]) clfrnn_ancestor = clfrnn_unite(forest, clfrnn_ancestor, j);",
         ),
     )

@@ -14,7 +14,7 @@ JACOBI = """
 #define DIM %d
 
 // Turns the symmetric matrix a into a diagonal one by rotations, whose product is v. Four rounds suffice for doubles.
-void frnn_jacobi(real *a, real *v)
+void clfrnn_jacobi(real *a, real *v)
 {
     for (int round = 0; round < 6; ++round)
 #pragma unroll

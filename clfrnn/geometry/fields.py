@@ -184,36 +184,36 @@ class _Nodes:
 @functools.cache
 def _signed_distance(dim: int) -> NeighborFunction:
     """The function that finds the nearest point; as for nearest neighbors, the walk may leave out what lies beyond."""
-    parts = [(f"frnn_toward.s{k}", f"normals[frnn_nearest * (size_t){dim} + {k}]") for k in range(dim)]
+    parts = [(f"clfrnn_toward.s{k}", f"normals[clfrnn_nearest * (size_t){dim} + {k}]") for k in range(dim)]
     longest = [
         functools.reduce(lambda a, b: f"fmax({a}, {b})", (f"fabs({x})" for x in each))
         for each in zip(*parts, strict=True)
     ]
-    along = " + ".join(f"({toward} / frnn_far) * ({normal} / frnn_long)" for toward, normal in parts)
+    along = " + ".join(f"({toward} / clfrnn_far) * ({normal} / clfrnn_long)" for toward, normal in parts)
     return NeighborFunction(
         arguments="global const real *normals, global real *field, const long first",
-        state="int frnn_nearest = -1; real_vec frnn_toward = 0;",
+        state="int clfrnn_nearest = -1; real_vec clfrnn_toward = 0;",
         per_neighbor=_NEAREST,
         finish=_SIGNED % (*longest, along),
     )
 
 
 _NEAREST = """
-if (frnn_nearest < 0 || d2 < reach2 || (d2 == reach2 && j < frnn_nearest)) {
-    frnn_nearest = j;
-    frnn_toward = dx;
+if (clfrnn_nearest < 0 || d2 < reach2 || (d2 == reach2 && j < clfrnn_nearest)) {
+    clfrnn_nearest = j;
+    clfrnn_toward = dx;
     reach2 = d2;
 }
 """
 
 _SIGNED = """
-real frnn_signed = NAN;
-if (frnn_nearest >= 0) {
+real clfrnn_signed = NAN;
+if (clfrnn_nearest >= 0) {
     // Shares of the largest coordinates: no product overflows, and none of them vanish together.
-    const real frnn_most = %s, frnn_far = frnn_most > 0 ? frnn_most : 1;
-    const real frnn_greatest = %s, frnn_long = frnn_greatest > 0 ? frnn_greatest : 1;
-    const real frnn_along = %s;
-    if (!isnan(frnn_along)) frnn_signed = frnn_along > 0 ? -frnn_sqrt(reach2) : frnn_sqrt(reach2);
+    const real clfrnn_most = %s, clfrnn_far = clfrnn_most > 0 ? clfrnn_most : 1;
+    const real clfrnn_greatest = %s, clfrnn_long = clfrnn_greatest > 0 ? clfrnn_greatest : 1;
+    const real clfrnn_along = %s;
+    if (!isnan(clfrnn_along)) clfrnn_signed = clfrnn_along > 0 ? -frnn_sqrt(reach2) : frnn_sqrt(reach2);
 }
-field[first + i] = frnn_signed;
+field[first + i] = clfrnn_signed;
 """

@@ -123,7 +123,7 @@ for (int p = 0; p < DIM; ++p)
         products[p * DIM + q] = products[p * DIM + q] * share - (sums[p] * share) * (sums[q] * share);
         v[p * DIM + q] = p == q;
     }
-frnn_jacobi(products, v);
+clfrnn_jacobi(products, v);
 int least = 0;
 for (int p = 0; p < DIM; ++p) {
     // The place of each eigenvalue is the number of lower ones.

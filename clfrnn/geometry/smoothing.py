@@ -99,7 +99,7 @@ for (int p = 0; p < DIM; ++p)
         products[p * DIM + q] = products[p * DIM + q] / total - sums[p] * sums[q];
         v[p * DIM + q] = p == q;
     }
-frnn_jacobi(products, v);
+clfrnn_jacobi(products, v);
 int least = 0;
 for (int p = 1; p < DIM; ++p) least = products[p * DIM + p] < products[least * DIM + least] ? p : least;
 for (int p = 0; p < DIM; ++p) along += sums[p] * v[p * DIM + least];

@@ -13,7 +13,15 @@ from pathlib import Path
 
 from ..errors import DeviceMemoryError
 
-__all__ = ["LOOKED_AT", "check_host_memory", "check_memory_to_compile", "give_free_memory_back", "host_memory_left"]
+__all__ = [
+    "LOOKED_AT",
+    "check_host_memory",
+    "check_memory_to_compile",
+    "check_memory_to_launch",
+    "give_free_memory_back",
+    "host_memory_left",
+    "is_limited",
+]
 
 #: Bytes from which on an allocation is compared with what is left, which takes as long as to write a part of them.
 LOOKED_AT = 1 << 24
@@ -45,6 +53,33 @@ def check_memory_to_compile() -> None:
     check_host_memory(_BYTES_TO_COMPILE, "compiling a kernel")
 
 
+def check_memory_to_launch() -> None:
+    """Raise where limits of the process leave a driver less than it may need to start a kernel, which then crashes."""
+    if is_limited() and (left := _left_of_process()) < _LEAST_SPARE:
+        raise DeviceMemoryError(
+            f"starting a kernel needs up to {_LEAST_SPARE:,} bytes, and this process may take about {max(0, left):,.0f} "
+            "more by its limits (ulimit). Drop what is no longer needed, or raise the limit",
+            needed=_LEAST_SPARE,
+            available=max(0, int(left)),
+        )
+
+
+def is_limited() -> bool:
+    """Whether the process has a limit of addresses or of data; takes less than a microsecond."""
+    limit, addresses, data, unlimited = _process_limits()
+    return limit(addresses)[0] != unlimited or limit(data)[0] != unlimited
+
+
+@functools.cache
+def _process_limits() -> tuple[Callable[[int], tuple[int, int]], int, int, int]:
+    """The function that reads a limit of the process, the kinds of addresses and of data, and the value of no limit."""
+    try:
+        import resource  # noqa: PLC0415 — not on every system
+    except ImportError:
+        return (lambda _: (-1, -1)), 0, 0, -1
+    return resource.getrlimit, resource.RLIMIT_AS, resource.RLIMIT_DATA, resource.RLIM_INFINITY
+
+
 def host_memory_left(size: int) -> float:
     """About how many bytes the process may still take, where it wants `size`; infinite without any limit."""
     spare = max(_LEAST_SPARE, min(_MOST_SPARE, size))
@@ -68,13 +103,11 @@ def _malloc_trim() -> Callable[[int], int] | None:
 
 def _left_of_process() -> float:
     """What the limits of addresses and of data leave."""
-    with contextlib.suppress(ImportError, OSError, ValueError, IndexError):
-        import resource  # noqa: PLC0415 — not on every system
-
+    limit, *kinds, unlimited = _process_limits()
+    with contextlib.suppress(OSError, ValueError, IndexError):
         pages = (_PROC / "self/statm").read_text(encoding="ascii").split()
-        used = {resource.RLIMIT_AS: int(pages[0]), resource.RLIMIT_DATA: int(pages[5])}
-        limits = ((resource.getrlimit(kind)[0], count * mmap.PAGESIZE) for kind, count in used.items())
-        return min((most - taken for most, taken in limits if most != resource.RLIM_INFINITY), default=math.inf)
+        found = ((limit(kind)[0], int(pages[place]) * mmap.PAGESIZE) for kind, place in zip(kinds, (0, 5), strict=True))
+        return min((most - taken for most, taken in found if most != unlimited), default=math.inf)
     return math.inf
 
 

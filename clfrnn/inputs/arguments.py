@@ -19,6 +19,7 @@ from ..host.numbers import is_masked, shown
 from ..planning.configs import LANES, vector_length
 from ..runtime.session import Session
 from .arrays import await_queue, check_context
+from .lengths import LONGER, too_short
 
 __all__ = ["Bound", "bind"]
 
@@ -66,11 +67,12 @@ def bind(
     *,
     dtype: np.dtype[Any],
     dim: int,
-    least: int = 0,
+    many: Mapping[str, int] | None = None,
 ) -> Bound:
     """Bind the values `given` for the arguments of `function`; raise ArgumentError for a value that does not fit.
 
-    Arrays that the function may write to have at least `least` elements of the declared type.
+    `many` are the numbers of queries and of points, by the names of their indices: arrays that the code indexes by one
+    of these have as many elements, and those that it may write to one for each query. None checks no lengths.
     """
     declared = {argument.name: argument for argument in function.parsed_arguments}
     if unknown := sorted(given.keys() - declared.keys()):
@@ -93,8 +95,9 @@ def bind(
         values.append(_buffer(session, argument, given[name], kind))
         if isinstance(given[name], cla.Array):
             borrowed.append(given[name])
+        if many is not None:
+            _check_length(function, argument, given[name], kind or _kind(function.element_of(argument), dtype, dim), many)
         if not argument.const:
-            _check_length(name, argument, given[name], kind, least)
             written.append(given[name])
     return Bound(values=values, written=written, borrowed=borrowed)
 
@@ -205,15 +208,21 @@ def _check_elements(name: str, declared: str, given: Any, kind: _Kind | None) ->
         )
 
 
-def _check_length(name: str, argument: Argument, array: cla.Array, kind: _Kind | None, least: int) -> None:
-    """Raise where `array` has fewer than `least` elements of the declared type."""
-    size = array.dtype.itemsize if kind is None else kind.stored * kind.dtype.itemsize
-    if array.nbytes // size < least:
+def _check_length(
+    function: WalkFunction, argument: Argument, array: Any, kind: _Kind | None, many: Mapping[str, int]
+) -> None:
+    """Raise where the code of `function` reads or writes beyond an array, as far as that is known."""
+    name = argument.name
+    elements = array.nbytes // max(1, array.dtype.itemsize if kind is None else kind.stored * kind.dtype.itemsize)
+    if not argument.const and elements < many["i"]:
         raise ArgumentError(
-            f"{name}: expected one element of 'global {argument.ctype} *{name}' for each of {least:,} queries, got "
-            f"{_shown(array)}, which is {array.nbytes // size:,}; the code may write beyond it: pass a longer array, "
-            f"index.zeros({least}) say, or checked=False where the code writes to fewer places"
+            f"{name}: expected one element of 'global {argument.ctype} *{name}' for each of {many['i']:,} queries, got "
+            f"{_shown(array)}, which is {elements:,}; the code may write beyond it: pass a longer array, "
+            f"index.zeros({many['i']}) say, or checked=False where the code writes to fewer places"
         )
+    for each in function.indexed:
+        if each.array == name and (problem := too_short(each, elements, many)):
+            raise ArgumentError(f"{name}: {problem}, got {_shown(array)}, which is {elements:,}; {LONGER}")
 
 
 def _memory(session: Session, argument: Argument, array: cla.Array, declared: str) -> Any:

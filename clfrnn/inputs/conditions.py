@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..errors import InvalidInputError
 from ..functions import Argument, ConditionCode
 from ..runtime.session import Session
 from .arrays import check_context, lies_ready, own_copy
+from .lengths import LONGER, too_short
 
 __all__ = ["BoundCondition", "arrays_of", "bind_condition"]
 
@@ -60,8 +61,10 @@ def arrays_of(condition: Any) -> list[cla.Array]:
     return [value for value in parts_of(condition)[1].values() if isinstance(value, cla.Array)]
 
 
-def bind_condition(session: Session, condition: Any, dtype: np.dtype[Any]) -> BoundCondition | None:
-    """The condition of a call for points of that dtype; None without one."""
+def bind_condition(
+    session: Session, condition: Any, dtype: np.dtype[Any], *, m: int, n: int
+) -> BoundCondition | None:
+    """The condition of a call with `m` queries for `n` points of that dtype; None without one."""
     if condition is None:
         return None
     if not isinstance(condition, Condition):
@@ -69,7 +72,9 @@ def bind_condition(session: Session, condition: Any, dtype: np.dtype[Any]) -> Bo
             f"where: expected a clfrnn.Condition, got {type(condition).__name__}; wrap the expression: "
             "clfrnn.Condition('kind[i] != kind[j]', kind=...)"
         )
-    code, values, taken = parts_of(condition)
+    code, values, taken, checked = parts_of(condition)
+    if checked:
+        _check_lengths(code, values, {"i": m, "j": n})
     of_session = taken.setdefault(session, {})
     if dtype not in of_session:  # numbers and host arrays stay as they are
         of_session[dtype] = {
@@ -86,6 +91,16 @@ def bind_condition(session: Session, condition: Any, dtype: np.dtype[Any]) -> Bo
         borrowed.append(given is value and argument.buffer)
     numbers = tuple(value for argument, value in zip(code.arguments, found, strict=True) if not argument.buffer)
     return BoundCondition(code, tuple(found), (code, numbers), tuple(borrowed))
+
+
+def _check_lengths(code: ConditionCode, values: Mapping[str, Any], many: Mapping[str, int]) -> None:
+    """Raise where the expression would read behind one of its arrays, as far as that is known."""
+    for each in code.indexed:
+        array = values[each.array]
+        if problem := too_short(each, array.size, many):
+            raise InvalidInputError(
+                f"{each.array}: {problem}, got shape {array.shape}, which is {array.size:,}; {LONGER}"
+            )
 
 
 def _settle(session: Session, argument: Argument, value: Any, dtype: np.dtype[Any]) -> Any:

@@ -38,7 +38,7 @@ def make_request(
     """
     structure, session, checks = traversal.structure, traversal.session, traversal.checks
     if queries is None and radius is None:
-        condition = bind_condition(session, where, traversal.dtype)
+        condition = bind_condition(session, where, traversal.dtype, m=traversal.num_points, n=traversal.num_points)
         _, condition = _in_systems(traversal, None, 0, query_batch, condition)
         return request_of_points(traversal, include_self=bool(include_self), half=bool(half), where=condition)
     running: list[Check] = []
@@ -68,7 +68,7 @@ def make_request(
             f"half: expected one radius for all, got one per query, of shape ({m},), and the relation is not symmetric "
             "then; pass one radius, or leave half out"
         )
-    condition = bind_condition(session, where, traversal.dtype)
+    condition = bind_condition(session, where, traversal.dtype, m=m, n=traversal.num_points)
     systems, condition = _in_systems(traversal, array, m, query_batch, condition)
     order = structure.order_queries(array, bounds, radii)
     if bounds is not None:

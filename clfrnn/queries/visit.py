@@ -9,6 +9,7 @@ import pyopencl as cl
 
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction, walk_function
+from ..host.memory import check_memory_to_launch
 from ..inputs.arguments import bind
 from ..inputs.arrays import release_queue
 from ..methods.traversal import Traversal
@@ -36,12 +37,14 @@ def visit(
             "wrap the code: clfrnn.NeighborFunction(per_neighbor=...)"
         )
     session = traversal.session
+    if session.profile.kind != "gpu":  # other calls allocate memory, which is looked at then
+        check_memory_to_launch()
     request = make_request(
         traversal, queries, radius=radius, include_self=include_self, where=where, query_batch=query_batch
     )
     walked = walk_function(function)
-    least = request.m if checked else 0
-    bound = bind(session, walked, arguments, dtype=traversal.dtype, dim=traversal.dim, least=least)
+    many = {"i": request.m, "j": traversal.num_points} if checked else None
+    bound = bind(session, walked, arguments, dtype=traversal.dtype, dim=traversal.dim, many=many)
     session.use(walked)
     request = request.without_shared(session, bound.written)
     event = traversal.run(walked, request, bound.values) or cl.enqueue_marker(session.queue)

@@ -13,7 +13,7 @@ import pyopencl.tools as cl_tools
 
 from ..device_array import ArrayOperations, DeviceArray
 from ..errors import DeviceMemoryError
-from ..host.memory import LOOKED_AT, give_free_memory_back, host_memory_left
+from ..host.memory import LOOKED_AT, give_free_memory_back, host_memory_left, is_limited
 from ..profile import DeviceProfile
 from .scratch import Scratch
 
@@ -107,7 +107,8 @@ class Memory:
         if needed > profile.max_allocation or needed > profile.global_memory - pool.active_bytes:
             self._refuse(needed, purpose)
         self._unseen.size += needed
-        if self._unseen.size >= LOOKED_AT:
+        # Each allocation is looked at where the process has limits, as a driver crashes for the last few megabytes.
+        if self._unseen.size >= LOOKED_AT or (self._unseen.size >= 0 and is_limited()):
             self._look_at_host(needed, purpose)
         try:
             return pool.allocate(needed)

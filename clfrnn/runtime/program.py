@@ -100,6 +100,7 @@ class Kernel:
         return cl.enqueue_nd_range_kernel(queue, compiled, (size,), (work_group_size,))
 
     def _learn(self, arguments: Sequence[Any]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+        check_memory_to_compile()  # some drivers compile for the size of groups when a kernel is first launched
         types = [_argument_type(argument) for argument in arguments]
         self._compiled.set_scalar_arg_dtypes(types)
         self._buffers = tuple(place for place, kind in enumerate(types) if kind is None)

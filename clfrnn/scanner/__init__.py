@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from .macros import definitions, expanded, forbidden_macros, forbidden_word
-from .pieces import check_leaving, check_piece, check_preamble, check_reading
+from .indices import Indexed, indexed
+from .macros import definitions, expanded, expanded_pieces, forbidden_macros, forbidden_word, meaning_of_type
+from .pieces import check_leaving, check_piece, check_preamble, check_reading, check_state
 from .tokens import Token, tokens, unbalanced
+from .words import is_keyword
 
 __all__ = [
+    "Indexed",
     "Token",
     "check_leaving",
     "check_piece",
     "check_preamble",
     "check_reading",
+    "check_state",
     "definitions",
     "expanded",
+    "expanded_pieces",
     "forbidden_macros",
     "forbidden_word",
+    "indexed",
+    "is_keyword",
+    "meaning_of_type",
     "tokens",
     "unbalanced",
 ]

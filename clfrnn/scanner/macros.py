@@ -7,14 +7,26 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from .tokens import Token, directives, tokens
+from .tokens import CLOSES, Token, directives, tokens
 
-__all__ = ["BARRIER", "definitions", "drop_brackets", "expanded", "forbidden_macros", "forbidden_word", "label"]
+__all__ = [
+    "BARRIER",
+    "definitions",
+    "drop_brackets",
+    "expanded",
+    "expanded_pieces",
+    "forbidden_macros",
+    "forbidden_word",
+    "label",
+    "meaning_of_type",
+]
 
 BARRIER = re.compile(r"^(barrier|(?!get_)\w*(work|sub)_group_\w+|wait_group_events)$")
 
 #: Tokens that macros of a piece expand to, and macros inside each other, at most.
 _MOST, _DEEPEST = 20_000, 100
+
+_COMMA = Token(",", 0, False, 0)
 
 
 def forbidden_macros(preamble: str) -> dict[str, str]:
@@ -80,11 +92,34 @@ def _begins_statement(code: Sequence[Token], colon: int) -> bool:
 
 
 def expanded(code: Sequence[Token], macros: dict[str, list[Token]]) -> Iterator[Token]:
-    """`code` with macros expanded, without their arguments, in which compilers refuse statements.
+    """`code` with macros expanded, those with parameters too.
 
     Raises ValueError, with the line, for macros that expand to more than compilers should be given.
     """
     return _expanded(list(code), macros, (), itertools.count())
+
+
+def expanded_pieces(preamble: str, *pieces: str) -> list[list[Token]]:
+    """The code of each piece, without directives, with the macros that it or an earlier piece defines expanded."""
+    macros, found = dict(definitions(preamble)), []
+    for piece in pieces:
+        macros |= definitions(piece)
+        found.append(list(expanded([token for token in tokens(piece) if not token.directive], macros)))
+    return found
+
+
+def meaning_of_type(name: str, preamble: str) -> str:
+    """The type that a name of a type stands for, by the macros and the plain typedefs of a preamble."""
+    text = " ".join(token.text for token in expanded([Token(name, 0, is_name=True, directive=0)], dict(definitions(preamble))))
+    (code,) = expanded_pieces("", preamble)
+    known: dict[str, str] = {}
+    for k, token in enumerate(code):
+        if token.text == "typedef":
+            words = list(itertools.takewhile(lambda text: text != ";", (each.text for each in code[k + 1 : k + 6])))
+            known[words[-1]] = " ".join(word for word in words[:-1] if word not in ("const", "volatile"))
+    for _ in range(len(known)):
+        text = known.get(text, text)
+    return text
 
 
 def _expanded(
@@ -97,17 +132,53 @@ def _expanded(
         if active and (len(active) > _DEEPEST or next(made) > _MOST):
             what = f"more than {_DEEPEST} macros in turn" if len(active) > _DEEPEST else f"more than {_MOST:,} tokens"
             raise ValueError(f"line {active[0].line}: the macro {active[0].text}, which expands to {what}")
-        body = [] if token.text in names else macros.get(token.text, [])[::-1]
-        takes_arguments = bool(body) and body[-1].text == "(" and body[-1].joined
+        body = [] if token.text in names else macros.get(token.text, [])
+        takes_arguments = bool(body) and body[0].text == "(" and body[0].joined
         plain = token.text in names or token.text not in macros
         if plain or (takes_arguments and (not left or left[-1].text != "(")):
             yield token
             continue
         if takes_arguments:
-            drop_brackets(body)
-            drop_brackets(left)
-        for each in _expanded(body[::-1], macros, (*active, token), made):
+            given = [list(_expanded(each, macros, active, made)) for each in _arguments(left)]
+            body = _filled_in(body, given)
+        for each in _expanded(body, macros, (*active, token), made):
             yield each._replace(line=token.line, macro=token.text)
+
+
+def _arguments(left: list[Token]) -> list[list[Token]]:
+    """Take the arguments of a macro, in their brackets, from the end of a reversed list."""
+    found: list[list[Token]] = [[]]
+    depth = 0
+    while left:
+        token = left.pop()
+        depth += (token.text in CLOSES.values()) - (token.text in CLOSES)
+        if not depth:
+            break
+        if depth == 1 and token.text == ",":
+            found.append([])
+        elif depth > 1 or token.text != "(":
+            found[-1].append(token)
+    return found
+
+
+def _filled_in(definition: list[Token], given: list[list[Token]]) -> list[Token]:
+    """The body of a macro with parameters, with its arguments in the places of these."""
+    end = next((k for k, token in enumerate(definition) if token.text == ")"), len(definition) - 1)
+    names = [token.text for token in definition[1:end] if token.is_name]
+    known = dict(zip(names, given, strict=False))
+    if "." in {token.text for token in definition[1:end]}:  # the others, of a macro that takes any number
+        known["__VA_ARGS__"] = [token for each in given[len(names) :] for token in (*each, _COMMA)][:-1]
+    filled: list[Token] = []
+    behind = False
+    for token in definition[end + 1 :]:
+        argument = known.get(token.text)
+        # Compilers do not join the tokens of an argument with those around it.
+        if argument is None:
+            filled.append(token._replace(joined=token.joined and not behind))
+        elif argument:
+            filled += [argument[0]._replace(joined=False), *argument[1:]]
+        behind = argument is not None
+    return filled
 
 
 def drop_brackets(left: list[Token]) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 
-from .macros import BARRIER, definitions, expanded, forbidden_word, label
+from .indices import declared_outside
+from .lengths import too_deep, too_long
+from .macros import BARRIER, definitions, expanded, expanded_pieces, forbidden_word, label
+from .names import check_declarations, check_directives, check_names
 from .statements import Statements
-from .tokens import first_branches, rewritten, tokens, too_deep, unbalanced
+from .tokens import directives, first_branches, rewritten, tokens, unbalanced
 
-__all__ = ["check_leaving", "check_piece", "check_preamble", "check_reading"]
+__all__ = ["check_leaving", "check_piece", "check_preamble", "check_reading", "check_state"]
 
 #: The advice about each kind of problem.
 _LOOP = (
@@ -19,13 +22,17 @@ _OUTSIDE = "it would leave the piece, not a loop or a switch of its own: use if"
 _APART = "not all work-items would reach it at once: leave it out"
 _WHOLE = "write the whole word"
 _SHORTER = "split the code into functions in preamble, or use a loop"
+_RENAME = "choose another name"
 _ALONE = "each piece stands for itself: close in it what it opens"
+
+#: Names in scope that the code behind ``state`` uses itself.
+_BEHIND_STATE = frozenset(["i", "r2", "reach2", "real", "real_vec"])
 
 
 def check_reading(source: str) -> str | None:
     """What keeps `source` from being read as it is written, with its line and advice; None without any."""
     try:
-        if found := rewritten(source):
+        if found := too_long(source) or rewritten(source):
             return found
         code = tokens(source)
     except ValueError as error:
@@ -34,9 +41,9 @@ def check_reading(source: str) -> str | None:
         for before, token in itertools.pairwise(body):
             if before.text == token.text == "#" and token.joined:
                 return f"line {token.line}: ##, which pastes words together; {_WHOLE}"
-    if problem := too_deep(code):
+    if problem := next(filter(None, map(too_deep, [first_branches(code), *directives(code)])), None):
         return f"{problem}; {_SHORTER}"
-    return None
+    return check_directives(source) or check_names(source)
 
 
 def check_piece(source: str, forbidden: dict[str, str]) -> str | None:
@@ -63,6 +70,8 @@ def check_leaving(source: str, *earlier: str, free: frozenset[str] = frozenset()
     macros = {name: body for piece in (*earlier, source) for name, body in definitions(piece)}
     try:
         code = list(expanded(list(first_branches(tokens(source))), macros))
+        if problem := too_deep(code):
+            return f"{problem}; {_SHORTER}"
         if problem := label(code):
             return f"{problem}; {_LOOP}"
         for token in Statements(code).leaving():
@@ -74,14 +83,29 @@ def check_leaving(source: str, *earlier: str, free: frozenset[str] = frozenset()
     return None
 
 
+def check_state(source: str, preamble: str) -> str | None:
+    """The first thing that `source` declares with a name that the walk behind it uses, with its line and advice."""
+    (code,) = expanded_pieces(preamble, source)
+    for token in declared_outside(code):
+        if token.text in _BEHIND_STATE:
+            return f"line {token.line}: declares {token.text}, a name of the library's; {_RENAME}"
+    return None
+
+
 def check_preamble(source: str) -> str | None:
-    """The first barrier of a preamble, which not all work-items would reach together; None if there is none."""
+    """The first thing in `source`, a preamble, that would break the code behind it, with its line and advice.
+
+    That is a barrier, which not all work-items would reach together, or what has a name of the language or the library.
+    """
     found = tokens(source)
     try:
-        for _ in expanded(list(first_branches(found)), dict(definitions(source))):
-            pass
+        code = list(expanded(list(first_branches(found)), dict(definitions(source))))
     except ValueError as error:
         return f"{error}; {_SHORTER}"
+    if problem := too_deep(code):
+        return f"{problem}; {_SHORTER}"
+    if problem := check_declarations(code):
+        return problem
     for token in found:
         if token.is_name and BARRIER.match(token.text):
             return f"line {token.line}: {token.text}; {_APART}"

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["CLOSES", "Token", "directives", "first_branches", "rewritten", "tokens", "too_deep", "unbalanced"]
+__all__ = ["CLOSES", "Token", "directives", "first_branches", "rewritten", "tokens", "unbalanced"]
 
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\f\v]+|\\\r?\n)
@@ -16,16 +16,13 @@ _TOKEN = re.compile(
       |(?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?\*/)
       |(?P<open>/\*)
       |(?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
-      |(?P<name>[A-Za-z_]\w*)
+      |(?P<name>[A-Za-z_][A-Za-z_0-9]*)
       |(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)
-      |(?P<mark>\S)""",
+      |(?P<mark>.)""",
     re.VERBOSE | re.DOTALL,
 )
 #: The bracket that each closing one closes.
 CLOSES = {")": "(", "]": "[", "}": "{"}
-
-#: Brackets inside each other; compilers take 256.
-_DEEPEST = 200
 
 #: Characters that stand for others where compilers read C as it once was.
 _TRIGRAPH = re.compile(r"\?\?[=/'()!<>-]")
@@ -33,6 +30,8 @@ _DIGRAPHS = frozenset(["<%", "%>", "<:", ":>", "%:"])
 
 #: A backslash with blanks behind it, which some compilers take for the end of the line and others do not.
 _BLANKS = re.compile(r"\\[ \t\r\f\v]+(?=\n|\Z)(?<!\\\r)")
+_NUL = re.compile("\0")
+_RETURN = re.compile(r"\r(?!\n)")
 _WORD = re.compile(r"[\w.]\w")
 _SPLICED = "a backslash at its end, which joins what stands on both sides of it; write it on one line"
 
@@ -85,6 +84,8 @@ def rewritten(source: str) -> str | None:
     for pattern, what in (
         (_TRIGRAPH, "the trigraph {!r}; write the character that it stands for"),
         (_BLANKS, _SPLICED),
+        (_NUL, "a NUL, at which compilers stop reading; delete it"),
+        (_RETURN, "a carriage return alone, which ends a line for some compilers; write a line feed"),
     ):
         if match := pattern.search(source):
             return f"line {_line_of(source, match)}: {what.format(match[0])}"
@@ -94,21 +95,16 @@ def rewritten(source: str) -> str | None:
             return f"line {before.line}: {_SPLICED}"
         if token.joined and both in _DIGRAPHS:
             return f"line {token.line}: the digraph {both!r}; write the character that it stands for"
+    for token in tokens(source):
+        if token.text in ("'", '"'):
+            return f"line {token.line}: {token.text}, a quotation mark that is never closed; close or delete it"
+        if not token.text.isascii() or token.text == "$":
+            return f"line {token.line}: {token.text!r}, which is no character of OpenCL C; use it in comments alone"
     return None
 
 
 def _line_of(source: str, match: re.Match[str]) -> int:
     return source.count("\n", 0, match.start()) + 1
-
-
-def too_deep(found: Sequence[Token]) -> str | None:
-    """The first bracket inside more brackets than compilers take."""
-    depth = 0
-    for token in first_branches(found):
-        depth += (token.text in CLOSES.values()) - (token.text in CLOSES)
-        if depth > _DEEPEST:
-            return f"line {token.line}: brackets nested more than {_DEEPEST} deep"
-    return None
 
 
 def unbalanced(found: Sequence[Token]) -> str | None:

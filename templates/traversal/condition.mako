@@ -13,13 +13,17 @@ ${function.condition.preamble}
 // Whether the condition holds for query i and neighbor j.
 int frnn_where(const int i, const int j, const real d2, const real_vec dx, const frnn_shift shift, const real r2${declared(function, "")})
 {
+    // Any number that is not zero is true. The language has no ?: for floating point.
     return (
 #line 1 "where_expression"
 ${function.condition.expression}
 
 //@ RESUME
-    ) ? 1 : 0;
+    ) != 0;
 }
+% for name in function.condition.macros:
+#undef ${name}
+% endfor
 % endif
 </%def>
 
