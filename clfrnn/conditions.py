@@ -56,8 +56,9 @@ class Condition:
 
     Parameters
     ----------
-    expression : one expression of OpenCL C; a pair counts where it is not zero
+    expression : one expression of OpenCL C, of whole numbers or floats; a pair counts where it is not zero
     preamble : stands before the kernel: functions, types, ``#define``
+    checked : whether a search refuses arrays that are shorter than the expression needs, as far as that is known
     **values : what the expression names. Arrays, of numpy or on the device, of any shape and length, are ``global const
         T *`` of their flat numbers; floats are numbers of the points' type, ``real``, and ints are ``int``. Lists of
         floats are arrays of ``real``. Host arrays are copied here; device arrays are read at each search.
@@ -65,8 +66,9 @@ class Condition:
     Raises
     ------
     InvalidInputError
-        The expression has a statement, an assignment, ``return``, ``goto`` or a barrier; or a name is in use; or a
-        value is neither a number nor an array of numbers.
+        The expression has a statement, an assignment, ``return``, ``goto`` or a barrier; or it is longer or deeper than
+        compilers take; or the preamble defines a word of OpenCL C or a name that the library uses; or a name is in use;
+        or a value is neither a number nor an array of numbers. A search raises it for an array that is too short.
 
     Notes
     -----
@@ -74,7 +76,13 @@ class Condition:
     ``dx``, the vector from query to neighbor with its shift; ``shift``, the periodic image of the neighbor in integers;
     ``r2``, the squared radius; and the types ``real`` and ``real_vec``. The expression is evaluated for pairs within
     the radius alone, any number of times, so functions that it calls must not write. With ``half=True`` it must be
-    symmetric: it is evaluated for one of (i, j) and (j, i). Whether indices fit your arrays is not checked.
+    symmetric: it is evaluated for one of (i, j) and (j, i).
+
+    An array that the expression indexes by bare ``i``, as ``kind[i]``, has at least one element for each query, and one
+    that it indexes by bare ``j`` has one for each point; each search checks that, unless `checked` is False. Other
+    indices cannot be known: see :doc:`conditions`.
+
+    A condition is copied and pickled where its arrays are on the host.
 
     Cost: one compilation for each text and kind of query; a condition of numbers and device arrays that is used again
     compiles nothing and copies nothing, and host arrays are copied to each session once.

@@ -128,7 +128,8 @@ class NeighborFunction:
     InvalidInputError
         A piece contains ``return``, ``goto``, a label or a barrier, which would break the walk around it; ``state`` or
         ``finish`` contains ``break`` or ``continue`` outside of a loop of its own; an argument cannot be read, or its
-        name is in use.
+        name is in use; a piece is longer or deeper than compilers take, has ``#include``, or defines a word of OpenCL C
+        or a name that the library uses.
 
     Notes
     -----

@@ -203,7 +203,7 @@ class Index(IndexedPoints):
         ----------
         function : the code, and the declarations of its arguments
         queries, radius, include_self, where, query_batch : as for :meth:`count`, which also says what raises
-        checked : whether to refuse arrays that the code may write to and that are shorter than the queries
+        checked : whether to refuse arrays that are shorter than the code needs, as far as that is known
         **arguments : values by name: numbers, sequences for vectors, device arrays, and numpy arrays for const pointers
 
         Returns
@@ -219,8 +219,11 @@ class Index(IndexedPoints):
 
         Notes
         -----
-        Cost: one visit; a compilation for each kind of query. The size of your buffers is not checked otherwise, and
-        code that writes beyond one may end the process.
+        An array that the code may write to, or that it indexes by bare ``i``, has at least one element for each query;
+        one that it indexes by bare ``j`` has one for each point. Other indices cannot be known, and code that reads or
+        writes beyond an array may end the process: see :doc:`functions`.
+
+        Cost: one visit; a compilation for each kind of query.
         """
         given: dict[str, Any] = {"radius": radius, "include_self": include_self, "where": where, "checked": checked}
         return visit(self._traversal, function, queries, **given, query_batch=query_batch, arguments=arguments)

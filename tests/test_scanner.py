@@ -238,8 +238,18 @@ CHAIN = "\n".join(["#define C0 1", *(f"#define C{k} C{k - 1}" for k in range(1, 
 @pytest.mark.parametrize(
     ("preamble", "code", "found"),
     [
-        ("", "\n" + 200 * "if (i) ", "line 2: statements nested more than 100 deep; split the code into functions"),
-        ("", 200 * "for (;;) ", "line 1: statements nested more than 100 deep"),
+        (
+            "",
+            "\n" + 150 * "{" + 150 * "}",
+            "line 2: statements nested more than 100 deep; split the code",
+        ),
+        (
+            "",
+            "\n" + 101 * "if (i) ",
+            "line 2: more than 1,000 operators or statements in a row",
+        ),
+        ("", 101 * "for (;;) ", "line 1: more than 1,000 operators"),
+        ("#define NOT !!!!!!!!!!", "a = " + 101 * "NOT " + "1;", "line 1: more than 1,000 operators"),
         (BOMB, "\nB11;", "line 2: the macro B11, which expands to more than 20,000 tokens; split the code"),
         (EMPTY, "B11;", "line 1: the macro B11, which expands to more than 20,000 tokens"),
         (BOMB.replace("x x", "(x) x"), "B11(1);", "line 1: the macro B11, which expands to more than 20,000 tokens"),
@@ -255,6 +265,145 @@ CHAIN = "\n".join(["#define C0 1", *(f"#define C{k} C{k - 1}" for k in range(1, 
 @pytest.mark.parametrize("piece", ["state", "per_neighbor", "finish"])
 def test_what_macros_and_nests_make_of_it_is_refused(piece, preamble, code, found):
     refuse(rf"^{piece}: {found}", preamble=preamble, **{piece: code})
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        "a = " + 1001 * "!" + "1;",
+        "a = " + 1001 * "(int)" + "1;",
+        "a = " + 1001 * "i < 1 || " + "1;",
+        "a = " + 1001 * "i + " + "1;",
+        "a = " + 501 * "i ? 1 : " + "1;",
+        "a = " + 501 * "i ? " + "1" + 501 * " : 1" + ";",
+        "a = (" + 1001 * "i, " + "1);",
+        1001 * "a = " + "1;",
+        "a = " + 1001 * "sizeof " + "1;",
+        "a = " + 10 * ("(" + 101 * "i + ") + "1" + 10 * ")" + ";",
+        "a = " + 1001 * "(int){1} + " + "1;",
+        "int a" + 1001 * "[1]" + ";",
+        "if (i) a();" + 1001 * " else if (j) b();",
+        "if (i) { a(); }" + 1001 * " else { b(); }",
+        "#if " + 1001 * "!" + "1\n#endif",
+        "#if " + 1001 * "0 || " + "1\n#endif",
+    ],
+)
+@pytest.mark.parametrize("piece", ["preamble", "state", "per_neighbor", "finish"])
+def test_what_ends_compilers_is_refused(piece, chain):
+    """They follow it by calls inside calls, and the process ends where memory for these does."""
+    refuse(
+        f"^{piece}: line 1: more than 1,000 operators or statements in a row or inside each other; split the code",
+        **{piece: chain},
+    )
+
+
+def test_long_code_of_short_statements_is_taken_and_too_long_code_is_not():
+    clfrnn.NeighborFunction(per_neighbor=3000 * "if (i < 3 || j > 4) a += 2 * b[j]; else { a = -1; }\n")
+    clfrnn.NeighborFunction(preamble="constant int table[] = {" + 9000 * "1 + 2, " + "3};")
+    clfrnn.Condition(" || ".join(f"kind[j] == {k}" for k in range(900)), kind=[0])
+
+    refuse("^finish: expected at most 250,000 characters of code, got 250,001; pass numbers", finish=250_001 * " ")
+    refuse("^state: line 201: #if inside more than 200 others", state=300 * "#if 1\n" + 300 * "#endif\n")
+
+
+@pytest.mark.parametrize(
+    ("word", "why"),
+    [
+        ("long", "a word of OpenCL C"),
+        ("if", "a word of OpenCL C"),
+        ("float", "a word of OpenCL C"),
+        ("__global", "a word of OpenCL C"),
+        ("real", "a name of the library's"),
+        ("j", "a name of the library's"),
+        ("reach2", "a name of the library's"),
+        ("frnn_n", "a name of the library's"),
+        ("FRNN_LEAST_REACH", "a name of the library's"),
+        ("fmax", "a name that comes with OpenCL C"),
+        ("isfinite", "a name that comes with OpenCL C"),
+        ("get_global_id", "a name that comes with OpenCL C"),
+        ("INFINITY", "a name that comes with OpenCL C"),
+        ("CLK_LOCAL_MEM_FENCE", "a name that comes with OpenCL C"),
+        ("s0", "a name that comes with OpenCL C"),
+        ("reqd_work_group_size", "a name that comes with OpenCL C"),
+        ("__OPENCL_VERSION__", "a name of the compiler's"),
+        ("_cl_max", "a name of the compiler's"),
+    ],
+)
+@pytest.mark.parametrize("piece", ["preamble", "state", "per_neighbor", "finish"])
+def test_macros_with_names_that_the_library_uses_are_refused(piece, word, why):
+    refuse(rf"^{piece}: line 2: #define of {word}, {why}; choose another name", **{piece: f"\n#define {word} 1"})
+    refuse(rf"^{piece}: line 1: #undef of {word}, {why}", **{piece: f"#undef {word}"})
+    refuse(rf"^{piece}: line 1: #define of {word}, {why}", **{piece: f" #  define {word}(x) \\\n x"})
+
+
+@pytest.mark.parametrize("name", ["PI", "M_PI", "kind", "get_kind", "cutoff", "ON", "OFF", "_eps", "x", "i2", "real3"])
+def test_other_macros_are_taken(name):
+    clfrnn.NeighborFunction(preamble=f"#define {name} 1")
+    clfrnn.Condition("1", f"#ifndef {name}\n#define {name}(a) ((a) + 1)\n#endif")
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("real fmax(real a, real b) { return a; }", "fmax"),
+        ("__attribute__((overloadable)) float sqrt(float x) { return 0; }", "sqrt"),
+        ("typedef double real;", "real"),
+        ("typedef struct { int a; } real_vec;", "real_vec"),
+        ("constant int a = 1, i = 2;", "i"),
+        ("int d2(int a);", "d2"),
+        ("constant float max[2] = {1, 2};", "max"),
+        ("#define MAKE(name) int name(int a) { return a; }\nMAKE(isnan)", "isnan"),
+    ],
+)
+def test_declarations_with_names_that_the_library_uses_are_refused(code, name):
+    refuse(rf"^preamble: line \d: declares {name}, a name .*; choose another name$", preamble=code)
+
+
+def test_declarations_inside_functions_and_values_are_free():
+    clfrnn.NeighborFunction(
+        preamble="constant float root = sqrt(2.0f), other = 1;\nint f(int i, int j) { int d2 = i; real dx = j; }"
+    )
+
+
+@pytest.mark.parametrize("name", ["i", "r2", "reach2", "real", "real_vec"])
+def test_state_hides_no_name_that_the_walk_uses_behind_it(name):
+    """`typedef double real;` compiled, and changed in which type distances were computed."""
+    refuse(rf"^state: line 2: declares {name}, a name of the library's", state=f"int a = 1;\nint b = 2, {name} = 3;")
+    clfrnn.NeighborFunction(state=f"int a = 1; {{ int {name} = 2; a += {name}; }} for (int {name} = 0; ;) break;")
+    refuse(r"^state: line 1: declares real, ", state="typedef double real;")
+
+
+@pytest.mark.parametrize("piece", ["preamble", "state", "per_neighbor", "finish"])
+def test_names_of_the_library_are_out_of_reach(piece):
+    refuse(rf"^{piece}: line 2: frnn_t, a name of the library's", **{piece: "\nint a = sizeof(frnn_t);"})
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ('#include "a.h"', "#include, which compilers replace by text that nobody has checked; paste the text"),
+        ("#import <a.h>", "#import, which"),
+        ("#pragma OPENCL FP_CONTRACT ON", "#pragma: products and sums are rounded each by itself; .* call fma"),
+        ("#pragma clang fp contract(fast)", "#pragma: it may change the code of the library around it; leave it out"),
+        ('_Pragma("OPENCL FP_CONTRACT ON")', "_Pragma: products and sums"),
+        ('_Pragma ( "float_control(precise, off)" )', "_Pragma: it may change"),
+        ("#define P _Pragma\nP(1)", "_Pragma: it may change"),
+        ("int größe = 1;", "'größe'|'ö'"),
+        ("int a\u00a0= 1;", "'.xa0', which is no character of OpenCL C"),
+        ("int a$b;", "'\\$', which is no character"),
+        ("int a; \0 return;", "a NUL, at which compilers stop reading; delete it"),
+        ("int a; // one\rreturn;", "a carriage return alone, which ends a line for some compilers"),
+        ('constant char *a = "one;', '", a quotation mark that is never closed'),
+        ("#if 0\n' /*\n#endif\nreturn; /* ' */", "', a quotation mark that is never closed"),
+    ],
+)
+@pytest.mark.parametrize("piece", ["preamble", "state", "per_neighbor", "finish"])
+def test_what_compilers_read_from_elsewhere_or_otherwise_is_refused(piece, code, found):
+    refuse(rf"^{piece}: line \d: ({found})", **{piece: code})
+
+
+def test_comments_may_have_any_letters():
+    clfrnn.NeighborFunction(per_neighbor='int a = 1; // größe $ \u00a0\nconstant char *b = "grün";\r\n#pragma unroll\n')
 
 
 def test_bombs_in_preambles_are_refused():

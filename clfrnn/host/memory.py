@@ -72,7 +72,7 @@ def is_limited() -> bool:
 
 @functools.cache
 def _process_limits() -> tuple[Callable[[int], tuple[int, int]], int, int, int]:
-    """The function that reads a limit of the process, the kinds of addresses and of data, and the value of no limit."""
+    """The function that reads limits of the process, the kinds of addresses and of data, the value of no limit."""
     try:
         import resource  # noqa: PLC0415 — not on every system
     except ImportError:

@@ -96,7 +96,9 @@ def bind(
         if isinstance(given[name], cla.Array):
             borrowed.append(given[name])
         if many is not None:
-            _check_length(function, argument, given[name], kind or _kind(function.element_of(argument), dtype, dim), many)
+            _check_length(
+                function, argument, given[name], kind or _kind(function.element_of(argument), dtype, dim), many
+            )
         if not argument.const:
             written.append(given[name])
     return Bound(values=values, written=written, borrowed=borrowed)

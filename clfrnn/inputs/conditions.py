@@ -61,9 +61,7 @@ def arrays_of(condition: Any) -> list[cla.Array]:
     return [value for value in parts_of(condition)[1].values() if isinstance(value, cla.Array)]
 
 
-def bind_condition(
-    session: Session, condition: Any, dtype: np.dtype[Any], *, m: int, n: int
-) -> BoundCondition | None:
+def bind_condition(session: Session, condition: Any, dtype: np.dtype[Any], *, m: int, n: int) -> BoundCondition | None:
     """The condition of a call with `m` queries for `n` points of that dtype; None without one."""
     if condition is None:
         return None

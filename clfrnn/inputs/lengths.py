@@ -22,11 +22,11 @@ def too_short(access: Indexed, elements: int, many: Mapping[str, int]) -> str | 
 
     `many` are the numbers of queries and of points, by the names of their indices.
     """
-    if elements >= access.times * many[access.index]:
+    if elements >= access.times * many[access.at]:
         return None
-    each, all_of_them = _OF[access.index]
+    each, all_of_them = _OF[access.at]
     wanted = "one element" if access.times == 1 else f"{access.times} elements"
     return (
-        f"expected {wanted} for each of {many[access.index]:,} {all_of_them}, as the code indexes it by "
-        f"{access.index}, the number of the {each}"
+        f"expected {wanted} for each of {many[access.at]:,} {all_of_them}, as the code indexes it by "
+        f"{access.at}, the number of the {each}"
     )

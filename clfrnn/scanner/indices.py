@@ -21,10 +21,10 @@ _VECTORS = re.compile(r"v(load|store)(2|3|4|8|16)")
 
 
 class Indexed(NamedTuple):
-    """That code reads or writes `array` at `index`, ``times`` elements for each number of that index."""
+    """That code reads or writes `array` at the index ``at``, ``times`` elements for each number of that index."""
 
     array: str
-    index: str
+    at: str
     times: int
 
 
@@ -38,7 +38,7 @@ def indexed(pieces: Iterable[tuple[Sequence[Token], Collection[str]]], arrays: C
     for number, (code, indices) in enumerate(pieces):
         around = scopes if number == 0 else [*scopes, set()]
         for each in _accesses(code, around):
-            if each.array in arrays and each.index in indices:
+            if each.array in arrays and each.at in indices:
                 found.add(each)
         del scopes[1:]
     return frozenset(found)
@@ -62,7 +62,7 @@ def _accesses(code: Sequence[Token], scopes: list[set[str]]) -> Iterator[Indexed
             scopes.pop()
         elif token.text == "[" or _VECTORS.fullmatch(token.text):
             for each in _access(code, k, partners):
-                if not any({each.array, each.index} & scope for scope in scopes):
+                if not any({each.array, each.at} & scope for scope in scopes):
                     yield each
         if token.text in ("{", "}", ";"):
             declared |= _declared(code, k + 1, partners)

@@ -5,6 +5,7 @@ Compilers follow that tree by calls inside calls. Where memory for these ends, t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 
 from .tokens import CLOSES, Token
@@ -84,7 +85,7 @@ def too_deep(code: Iterable[Token]) -> str | None:
     """The first place where brackets, or operators and statements in a row, are deeper than compilers take."""
     trees, last = [_Tree("{")], None
     found = [*code, Token("", 0, is_name=False, directive=0)]
-    for token, behind in zip(found, found[1:], strict=False):
+    for token, behind in itertools.pairwise(found):
         text, tree = token.text, trees[-1]
         if text in CLOSES.values():
             tree.add(_TIGHTEST)

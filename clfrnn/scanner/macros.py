@@ -110,7 +110,9 @@ def expanded_pieces(preamble: str, *pieces: str) -> list[list[Token]]:
 
 def meaning_of_type(name: str, preamble: str) -> str:
     """The type that a name of a type stands for, by the macros and the plain typedefs of a preamble."""
-    text = " ".join(token.text for token in expanded([Token(name, 0, is_name=True, directive=0)], dict(definitions(preamble))))
+    text = " ".join(
+        token.text for token in expanded([Token(name, 0, is_name=True, directive=0)], dict(definitions(preamble)))
+    )
     (code,) = expanded_pieces("", preamble)
     known: dict[str, str] = {}
     for k, token in enumerate(code):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -13,7 +14,9 @@ __all__ = ["check_declarations", "check_directives", "check_names"]
 _RENAME = "choose another name"
 
 #: The directives that a piece may have.
-_DIRECTIVES = frozenset("define undef if ifdef ifndef elif else endif error warning line pragma".split())
+_DIRECTIVES = frozenset(
+    ["define", "undef", "if", "ifdef", "ifndef", "elif", "else", "endif", "error", "warning", "line", "pragma"]
+)
 
 #: The first words of the pragmas that a piece may have, which concern the next loop, or extensions, or warnings.
 _PRAGMAS = (
@@ -81,7 +84,7 @@ def check_names(source: str) -> str | None:
 def check_declarations(code: Sequence[Token]) -> str | None:
     """The first thing that `code`, outside of functions, declares with a reserved name; with its line and advice."""
     depth, value = 0, False
-    for token, behind in zip(code, code[1:], strict=False):
+    for token, behind in itertools.pairwise(code):
         depth += (token.text in CLOSES.values()) - (token.text in CLOSES)
         if depth:
             continue

@@ -28,14 +28,15 @@ _BUILT_IN = re.compile(
     | (half|native)_(cos|divide|exp|exp2|exp10|log|log2|log10|powr|recip|rsqrt|sin|sqrt|tan)
     | abs(_diff)? | (add|sub|mad)_sat | r?hadd | clamp | c[lt]z | m(ad|ul)_hi | max | min | rotate | upsample | popcount
     | m(ad|ul)24 | degrees | mix | radians | (smooth)?step | sign | cross | dot | (fast_)?(distance|length|normalize)
-    | is(equal|notequal|(greater|less)(equal)?|lessgreater|finite|inf|nan|normal|ordered|unordered) | signbit | any | all
-    | (bit)?select | v(load|store)a?(_half)?(2|3|4|8|16)?(_rt[ezpn])? | (work_group_)?barrier
+    | is(equal|notequal|(greater|less)(equal)?|lessgreater|finite|inf|nan|normal|ordered|unordered) | signbit
+    | any | all | (bit)?select | v(load|store)a?(_half)?(2|3|4|8|16)?(_rt[ezpn])? | (work_group_)?barrier
     | ((read|write)_)?mem_fence | async_\w*copy | wait_group_events | prefetch
     | atom(ic)?_(add|sub|xchg|inc|dec|cmpxchg|min|max|and|x?or|init|load|store|(compare_)?exchange|fetch|flag|work)\w*
     | shuffle2? | vec_step | printf | (read|write)_image(f|i|ui|h) | get_image_\w+ | get_work_dim
-    | get_(global|local|enqueued_local|enqueued_num|sub|num|max_sub)\w*_(size|id|offset|groups) | get_group_id | get_fence
-    | (work|sub)_group_\w+ | (as|convert)_(u?(char|short|int|long)|half|float|double|size_t|ptrdiff_t)\w* | to_\w+al
-    | enqueue_\w+ | CLK_\w+ | INFINITY | NAN | NULL | MAXFLOAT | HUGE_VALF? | true | false | FP_\w+
+    | get_(global|local|enqueued_local|enqueued_num|sub|num|max_sub)\w*_(size|id|offset|groups)
+    | get_group_id | get_fence | (work|sub)_group_\w+
+    | (as|convert)_(u?(char|short|int|long)|half|float|double|size_t|ptrdiff_t)\w*
+    | to_\w+al | enqueue_\w+ | CLK_\w+ | INFINITY | NAN | NULL | MAXFLOAT | HUGE_VALF? | true | false | FP_\w+
     | (FLT|DBL|HALF|S?CHAR|UCHAR|U?SHRT|U?INT|U?LONG)_(\w+_)?(BIT|DIG|EPSILON|EXP|MAX|MIN|RADIX) | cl_\w+
     | s[0-9a-fA-F] | defined | aligned | packed | unroll | vec_type_hint | (reqd_)?work_group_size(_hint)?""",
     re.VERBOSE,

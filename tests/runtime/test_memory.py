@@ -120,6 +120,36 @@ def test_what_a_session_holds_is_given_back_before_anything_is_refused(session, 
         fresh.allocate(10, np.uint8, purpose="a test")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of addresses are those of Linux")
+@pytest.mark.parametrize(("limit", "column", "call"), [("AS", 0, "build"), ("DATA", 5, "build"), ("AS", 0, "visit")])
+def test_the_last_megabytes_under_a_limit(session, limit, column, call):
+    """Drivers crash for less than they need to start a kernel: an error comes before, also without any allocation."""
+    if session.profile.kind != "cpu":
+        pytest.skip("the memory of the device is not that of the process")
+    code = f"""
+        import resource, numpy as np, clfrnn
+        points = np.random.default_rng(0).random((20_000, 3), dtype=np.float32)
+        session = clfrnn.Session({session.device.name!r})
+        index = clfrnn.build_index(points[:300], 0.05, method="strips", session=session)
+        out = index.zeros(300, "int32")
+        function = clfrnn.NeighborFunction(arguments="global int *out", finish="out[i] = 1;")
+        index.visit(function, out=out)
+        used = int(open("/proc/self/statm").read().split()[{column}]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_{limit}, (used + (1 << 20),) * 2)
+        try:
+            if {call!r} == "build":
+                clfrnn.build_index(points, 0.02, method="strips", session=session)
+            else:
+                index.visit(function, out=out)
+        except clfrnn.DeviceMemoryError as error:
+            print(error)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert "by its limits (ulimit)" in done.stdout or "by its own limits (ulimit)" in done.stdout, done.stdout
+
+
 @pytest.mark.product
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of addresses are those of Linux")
 @pytest.mark.parametrize("kind", ["lists", "arrays", "a list", "points"])
