@@ -8,7 +8,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -221,6 +221,17 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
 
     def __contains__(self, value: object) -> bool:
         return value in self.get()
+
+    def __copy__(self) -> DeviceArray[Element_co]:
+        """A copy on the device, in the order of the array's queue."""
+        copied: DeviceArray[Element_co] = self.copy()
+        return copied
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DeviceArray[Element_co]:
+        return self.__copy__()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an array on a device cannot be pickled; pickle array.get(), and copy that to a device again")
 
     # Operators.
 

@@ -1,5 +1,8 @@
 """Device arrays as numpy reads them: in one transfer, whole and in slices; and how users make and get them."""
 
+import copy
+import pickle
+
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
@@ -34,6 +37,17 @@ def test_what_users_get_is_read_by_numpy(index, calls_of):
         assert len(copies) == 1
         assert host.dtype == array.dtype
         assert np.array_equal(host, array.get())
+
+
+def test_copies_lie_on_the_device_and_pickles_say_why_not(index):
+    counts = index.count()
+    for copied in (copy.copy(counts), copy.deepcopy(counts)):
+        assert type(copied) is DeviceArray
+        copied.fill(-1)
+        assert np.array_equal(index.count().get(), counts.get())
+        assert copied.get().tolist() == [-1] * 60
+    with pytest.raises(TypeError, match=r"an array on a device cannot be pickled; pickle array\.get\(\)"):
+        pickle.dumps(counts)
 
 
 @pytest.mark.parametrize("part", [np.s_[:20], np.s_[5:50:3], np.s_[::-1], np.s_[3], np.s_[7:7]], ids=str)

@@ -57,7 +57,7 @@ def check_memory_to_launch() -> None:
     """Raise where limits of the process leave a driver less than it may need to start a kernel, which then crashes."""
     if is_limited() and (left := _left_of_process()) < _LEAST_SPARE:
         raise DeviceMemoryError(
-            f"starting a kernel needs up to {_LEAST_SPARE:,} bytes, and this process may take about {max(0, left):,.0f} "
+            f"starting a kernel needs up to {_LEAST_SPARE:,} bytes, and this process may take {max(0, left):,.0f} "
             "more by its limits (ulimit). Drop what is no longer needed, or raise the limit",
             needed=_LEAST_SPARE,
             available=max(0, int(left)),

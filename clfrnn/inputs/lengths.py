@@ -18,7 +18,7 @@ LONGER = (
 
 
 def too_short(access: Indexed, elements: int, many: Mapping[str, int]) -> str | None:
-    """What was expected of an array with so many `elements`; None where they suffice.
+    """What was expected of an array of `elements` elements; None where they suffice.
 
     `many` are the numbers of queries and of points, by the names of their indices.
     """

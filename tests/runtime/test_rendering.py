@@ -13,7 +13,7 @@ from conftest import PROFILES
 from mako.lexer import Lexer
 
 from clfrnn.cluster import numbering
-from clfrnn.functions import WalkFunction
+from clfrnn.functions import Argument, ConditionCode, WalkFunction, under
 from clfrnn.methods import METHODS
 from clfrnn.planning import array_operations as operations
 from clfrnn.planning import bucket_sort as buckets
@@ -27,6 +27,8 @@ from clfrnn.planning.configs import VisitVariant
 from clfrnn.profile import DeviceProfile
 from clfrnn.runtime import rendering
 from clfrnn.runtime.rendering import own_function, render, template_root
+from clfrnn.scanner import tokens
+from clfrnn.scanner.words import why_reserved
 
 WALK = {
     "work_group_size": 64,
@@ -182,6 +184,9 @@ RETIRED = (
     "stash(ed|es)?|marks?|marked|handover|handed|gifts?|pick(s|ed)?|rooms|kept|seams?|homeless|in_turn|answers?|ask(s|ed)?|watch|told"
     "|put by|so many|home|away|carried|lay_down|take_up"
 )
+FUNCTION = WalkFunction(
+    preamble="int mine;", arguments="global int *counts", state="int c;", per_neighbor="++c;", finish="counts[i] = c;"
+)
 COUNT = WalkFunction(arguments="global int *counts", state="int c = 0;", per_neighbor="++c;", finish="counts[i] = c;")
 
 
@@ -306,6 +311,37 @@ def test_each_piece_stands_once(stem, piece):
     function = dataclasses.replace(COUNT, **{piece: "/* here */"})
     for config in (CONFIGS[stem], *PLAIN.get(stem, ())):
         assert render(stem, config, function).count("/* here */") == 1
+
+
+@pytest.mark.parametrize(
+    "flags", [{}, {"foreign": True, "placed": True}, {"radii": True, "part": True}, {"half": True}]
+)
+@pytest.mark.parametrize("periodic", ["", "box", "cell", "systems"])
+@pytest.mark.parametrize("stem", WALKS)
+def test_no_name_behind_code_of_users_can_be_a_macro_of_theirs(stem, periodic, flags):
+    """All names of the library's text that stands behind a user's are those that a user cannot define."""
+    condition = ConditionCode(
+        "k[i] < w", "#define A", (Argument("k", "int", True, True), Argument("w", "real", False, True))
+    )
+    for config in (CONFIGS[stem], *PLAIN.get(stem, ())):
+        for function in (FUNCTION, under(FUNCTION, condition)):
+            source = render(stem, dataclasses.replace(config, periodic=periodic), function, VisitVariant(**flags))
+            _, _, behind = source.partition('#line 1 "preamble"')
+            own = re.sub(
+                r'(?ms)^#line 1 "\w+"\n.*?(?=^#line \d+ "clfrnn")|^#pragma OPENCL.*?$', "", f'#line 1 "x"\n{behind}'
+            )
+            names = {token.text for token in tokens(own) if token.is_name and not token.directive}
+            assert {name for name in names if why_reserved(name) is None} == set()
+            assert "frnn_self" in names or "foreign" in flags or "half" in flags
+
+
+@pytest.mark.parametrize("stem", sorted(PLAIN))
+def test_macros_of_a_condition_are_gone_behind_it(stem):
+    condition = ConditionCode("A < B(1)", "#define A 1\n #  define B(x) \\\n x\n#ifdef A\n#define A 2\n#endif", ())
+    source = render(stem, CONFIGS[stem], under(own_function("count"), condition))
+
+    assert re.findall(r"^#undef (\w+)$", source, re.MULTILINE) == ["A", "B"]
+    assert source.index("A < B(1)") < source.index("#undef A") < source.index("frnn_visit")
 
 
 @pytest.mark.parametrize("stem", sorted(PLAIN))
