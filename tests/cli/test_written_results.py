@@ -2,11 +2,8 @@
 
 import errno
 import importlib
-import os
-import signal
 import subprocess
 import sys
-import time
 import zipfile
 
 import numpy as np
@@ -158,23 +155,6 @@ def test_ctrl_c_anywhere(place, cloud, tmp_path, monkeypatch, where):
     status, printed = run("search", cloud, "-r", 0.1, "--device", place, "-o", tmp_path / "a.npz")
     assert (status, printed) == (130, "clfrnn: interrupted; results that were not whole were not written\n")
     assert not list(tmp_path.glob("*a*.npz"))
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
-@pytest.mark.parametrize("seconds", [0.4, 1.5])
-def test_ctrl_c_on_a_terminal(tmp_path, seconds):
-    """While clfrnn is loaded, and while it waits for the rest of its input."""
-    out = tmp_path / "a.npz"
-    said = [sys.executable, "-m", "clfrnn", "search", "-", "-r", "0.1", "-o", str(out)]
-    with subprocess.Popen(said, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-        child.stdin.write(b"1 2 3\n")
-        child.stdin.flush()
-        time.sleep(seconds)
-        child.send_signal(signal.SIGINT)
-        printed = child.communicate()
-    assert child.returncode == 130, printed
-    assert b"Traceback" not in printed[1]
-    assert not list(tmp_path.iterdir())
 
 
 def test_links_stay_links(tmp_path):
