@@ -2,9 +2,10 @@
 
 ``CLFRNN_TEST_DEVICES`` selects ('pocl;intel:0', the grammar of PYOPENCL_TEST, which is honoured too),
 ``CLFRNN_TEST_SKIP`` leaves out devices whose 'platform|device|version' contains one of its ;-separated parts,
-``CLFRNN_TEST_POINTS`` sets the size of random clouds. ``CLFRNN_TEST_SHARE`` runs one case of that number of the large
-products, 40 where it is not set, and other cases on other devices; 1 runs all, also of those that are halved. A test
-fails by a word on standard error that it has not read itself, as Oclgrind's reports are.
+``CLFRNN_TEST_POINTS`` sets the size of random clouds. By default, a test runs each value of each of its parameters, and
+each method in each dimension and dtype; ``--all`` runs every combination, and the long tests. Of large products, one
+case of ``CLFRNN_TEST_SHARE`` is drawn, 40 where it is not set, and other cases on other devices. A test fails by a word
+on standard error that it has not read itself, as Oclgrind's reports are.
 """
 
 import contextlib
@@ -43,8 +44,14 @@ PROFILES = Path(__file__).parent / "profiles"
 
 POINTS = int(os.environ.get("CLFRNN_TEST_POINTS", "1200"))
 
-#: One case of this number is run of a large product.
+#: One case of this number is drawn of a large product.
 SHARE = int(os.environ.get("CLFRNN_TEST_SHARE", "40"))
+
+#: Parameters of which every combination is run.
+COMBINED = {"way", "method", "dim", "dtype"}
+
+#: Points of random clouds from which on long tests are run: those of simulators have fewer.
+FEW = 300
 
 #: PoCL compiles in less than half the time what it does not optimize, and in a tenth what is made for GPUs.
 POCL, POCL_FLAGS, NO_OPTIMIZING = "Portable Computing Language", "POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable"
@@ -110,31 +117,39 @@ def devices_to_open(*, optimized):
     return [(device, optimized) for device in devices()]
 
 
-def pytest_collection_modifyitems(config, items):
-    """Leave out most cases of tests that are marked as products, and each second of those that are halved.
+def pytest_addoption(parser):
+    parser.addoption("--all", action="store_true", help="every combination of parameters, and the tests that take long")
 
-    Which ones of a product follows from their names. Of two halved cases that differ in one parameter by one place,
-    one is run: where there are three parameters, any two values of different ones meet. Functions have different
-    halves, so that values that somebody selects do not fall out of all of them.
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out most cases of large products, and without --all what others repeat; what is named by its id is run.
+
+    Which cases are run follows from their names, and differs between tests that have the same parameters.
     """
-    cases, values, left = {}, {}, set()
-    for item in items:
-        if item.get_closest_marker("halved") and SHARE > 1:
-            places = zlib.crc32(item.originalname.encode())
-            for name, value in item.callspec.params.items():
-                met = values.setdefault((item.location[0], item.originalname, name), [])
-                if repr(value) not in met:
-                    met.append(repr(value))
-                places += met.index(repr(value))
-            if places % 2:
-                left.add(item)
-        if item.get_closest_marker("product"):
-            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    cases, left = {}, set()
+    for item in sorted(items, key=lambda item: zlib.crc32(item.nodeid.encode())):
+        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    whole = config.option.all or any("::" in argument for argument in config.args)
     for found in cases.values():
-        found.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
-        left.update(found[-(-len(found) // SHARE) :])
+        if found[0].get_closest_marker("product"):
+            left.update(found[-(-len(found) // SHARE) :])
+        elif not whole:
+            left.update(repeated(found))
+        if found[0].get_closest_marker("long") and not (whole and POINTS >= FEW):
+            left.update(found)
     config.hook.pytest_deselected(items=[item for item in items if item in left])
     items[:] = [item for item in items if item not in left]
+
+
+def repeated(cases):
+    """The cases of a test whose values, and combinations of method, dimension and dtype, all have cases before."""
+    met = set()
+    for item in cases:
+        values = {name: repr(value) for name, value in getattr(getattr(item, "callspec", None), "params", {}).items()}
+        new = {*values.items(), tuple(values.get(name) for name in sorted(COMBINED))}
+        if new <= met:
+            yield item
+        met |= new
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -146,8 +161,8 @@ def pytest_terminal_summary(terminalreporter):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "core: the conformance core, run on every device and driver")
-    config.addinivalue_line("markers", "product: one of many cases is run, see CLFRNN_TEST_SHARE")
-    config.addinivalue_line("markers", "halved: each second case is run, see CLFRNN_TEST_SHARE")
+    config.addinivalue_line("markers", "product: one of many cases is drawn, see CLFRNN_TEST_SHARE")
+    config.addinivalue_line("markers", "long: run by --all alone, and on clouds that are not small")
     config.addinivalue_line("markers", "optimized: kernels are optimized on PoCL, too, as those of users are")
     config.addinivalue_line("markers", "oclgrind_expected: reports of Oclgrind do not fail this test")
     if not os.environ.get("CLFRNN_DEVICE") and devices():

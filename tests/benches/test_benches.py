@@ -17,6 +17,8 @@ benchmarks = pytest.importorskip("asv_benches.benchmarks", reason="benchmarks co
 common = importlib.import_module("asv_benches.benchmarks.common")
 named = importlib.import_module("asv_benches.named")
 
+pytestmark = pytest.mark.long
+
 MODULES = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name != "common")
 
 

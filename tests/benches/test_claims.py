@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from conftest import POINTS, position
+from conftest import position
 
 claims = pytest.importorskip("asv_benches.claims", reason="benchmarks come with a checkout")
 DOCS = Path(claims.__file__).parents[1] / "docs"
@@ -17,7 +17,7 @@ def test_pages_name_claims_that_there_are():
     assert named == set(claims.CLAIMS)
 
 
-@pytest.mark.skipif(POINTS < 300, reason="a hundred thousand points are for devices, not for their simulators")
+@pytest.mark.long
 def test_noise_of_a_plane_that_is_smoothed(session):
     done = CliRunner().invoke(claims.main, ["smoothing", "--device", position(session)])
     assert done.exit_code == 0, done.output

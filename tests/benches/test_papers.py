@@ -26,6 +26,8 @@ Measurement, Panel, Paper, Plot, Results, Section, Table = (
     getattr(paper_parts, name) for name in ("Measurement", "Panel", "Paper", "Plot", "Results", "Section", "Table")
 )
 
+pytestmark = pytest.mark.long
+
 PLAN = [Measurement.of(n=n, method=method) for n in (10, 20) for method in ("one", "other")]
 
 

@@ -27,6 +27,8 @@ from asv_benches.peers.ours import Clfrnn
 from asv_benches.peers.peer import Absent, Pairs
 from asv_benches.peers.report import Entry, Report
 
+pytestmark = pytest.mark.long
+
 TINY = (clouds.uniform(1500, 20, "1,500"), clouds.shell(2000, "2,000"))
 
 

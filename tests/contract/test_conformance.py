@@ -129,7 +129,6 @@ def test_degenerate_clouds(session, way, dim, dtype, name):
     assert_same(found, expected)
 
 
-@pytest.mark.halved
 @pytest.mark.parametrize("far", [False, True], ids=["held", "wrapped"])
 @pytest.mark.parametrize("seed", range(3))
 def test_pairs_on_cell_edges(session, way, dim, dtype, seed, far):

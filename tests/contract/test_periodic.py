@@ -451,7 +451,6 @@ def test_a_pair_known_to_break_careless_windows(arranged, way, dim, dtype):
 
 
 @pytest.mark.core
-@pytest.mark.halved
 @pytest.mark.parametrize("seed", range(2))
 def test_pairs_on_the_edges_of_periodic_cells(arranged, way, dim, dtype, seed):
     """On the very edges of the index's cells, their partners a radius away, both moved by whole lengths."""

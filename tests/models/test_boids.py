@@ -12,8 +12,6 @@ N = min(120, POINTS)
 
 METHODS = ["strips", "uniform_grid", "fenns", "aabb_tree", "brute_force"]
 
-long = pytest.mark.skipif(POINTS < 300, reason="hundreds of steps are for devices, not for their simulators")
-
 
 def real_of(session):
     """float64 where the device has it."""
@@ -91,7 +89,7 @@ def test_repeatable_runs_are_the_same_to_the_last_bit(session):
         Boids(N, repeatable=True, method="fenns", session=session)
 
 
-@long
+@pytest.mark.long
 def test_order_grows_and_speeds_stay_within_limits(session):
     flock = Boids(N, dim=2, neighbors=9, min_speed=0.6, max_speed=0.9, repeatable=True, session=session, seed=2)
     start = flock.order()

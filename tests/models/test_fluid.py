@@ -3,7 +3,6 @@
 import numpy as np
 import pyopencl as cl
 import pytest
-from conftest import POINTS
 from fluid_twin import Twin
 
 import clfrnn
@@ -32,8 +31,6 @@ EXPERIMENT = np.array(
         (3.33, 4.11),
     ]
 )
-
-long = pytest.mark.skipif(POINTS < 300, reason="hundreds of steps are for devices, not for their simulators")
 
 
 def full(dim, dtype=np.float32, **given):
@@ -146,7 +143,7 @@ def test_an_update_that_fails_leaves_water_and_clock_where_they_were(session, mo
 # --- laws -------------------------------------------------------------------------------------------------------------
 
 
-@long
+@pytest.mark.long
 def test_momentum_stays_away_from_walls_and_gravity(session):
     model = Fluid(200, column=(1, 1), corner=(1, 1), tank=(3, 3), gravity=0, sound=20.0, viscosity=0.3, session=session)
     stir(model, 0.5)
@@ -158,7 +155,7 @@ def test_momentum_stays_away_from_walls_and_gravity(session):
     assert (model.positions.get() < model.tank - model.reach).all()
 
 
-@long
+@pytest.mark.long
 def test_a_block_at_rest_keeps_its_density(session, dim):
     model = full(dim, viscosity=0.5, session=session)
     start = model.density().get()
@@ -172,7 +169,7 @@ def test_a_block_at_rest_keeps_its_density(session, dim):
     assert np.linalg.norm(model.velocities.get(), axis=1).max() < 0.5
 
 
-@long
+@pytest.mark.long
 @pytest.mark.parametrize("viscosity", [0.0, 0.1])
 def test_energy_does_not_grow_and_nobody_leaves_the_tank(session, viscosity):
     """Through the first splash at the far wall; without viscosity nothing takes energy either."""
@@ -196,7 +193,7 @@ def test_energy_does_not_grow_and_nobody_leaves_the_tank(session, viscosity):
     assert model.n * model.mass == pytest.approx(1000.0)
 
 
-@long
+@pytest.mark.long
 @pytest.mark.optimized
 def test_the_front_of_a_broken_dam_beside_the_experiments(session):
     """The experiment starts late, as its dam is pulled away; from then on both fronts run alike."""

@@ -12,8 +12,6 @@ N = min(60, POINTS)
 
 METHODS = ["strips", "uniform_grid", "fenns", "aabb_tree", "brute_force"]
 
-long = pytest.mark.skipif(POINTS < 300, reason="hundreds of steps are for devices, not for their simulators")
-
 
 def real_of(session):
     """float64 where the device has it."""
@@ -89,7 +87,7 @@ def test_a_lone_walker_comes_to_the_desired_speed(session):
         assert walker.progress() == pytest.approx(expected, abs=1e-5)
 
 
-@long
+@pytest.mark.long
 @pytest.mark.parametrize("aside", [0.01, 0.3])
 def test_two_who_meet_pass_without_touching(session, aside):
     """They are 20 cm to each side of their middles."""
@@ -121,7 +119,7 @@ def doorway(session, n, width, **given):
     )
 
 
-@long
+@pytest.mark.long
 def test_flow_grows_with_the_width_of_a_door_and_nobody_crosses_a_wall(session):
     flow = []
     for width in (1.0, 1.8, 3.0):
@@ -197,7 +195,7 @@ def test_an_update_that_fails_leaves_people_where_they_were(session, monkeypatch
         assert np.array_equal(getattr(model, name).get(), known), name
 
 
-@long
+@pytest.mark.long
 def test_a_picture_shows_the_walls(session, tmp_path):
     image = pytest.importorskip("PIL.Image", reason="pictures need the extra `plot`")
     pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")

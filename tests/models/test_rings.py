@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from conftest import POINTS
 from scipy.sparse.csgraph import connected_components
 from test_circles import NEIGHBORS, place, rows
 
@@ -12,8 +11,6 @@ from clfrnn.models import Circles
 REST = {2: 0.30492, 3: 0.32512}
 #: How fast it turns back there, for each actor and unit of damping, in 1 / radius.
 SLOPE = {2: 5.061, 3: 4.976}
-
-long = pytest.mark.skipif(POINTS < 300, reason="hundreds of steps are for devices, not for their simulators")
 
 
 def clusters(model):
@@ -75,7 +72,7 @@ def test_the_force_vanishes_on_a_ring_and_on_a_hollow_sphere(session, dim):
     assert outwards(REST[dim] - 0.01) - outwards(REST[dim] + 0.01) == pytest.approx(0.02 * SLOPE[dim], rel=0.02)
 
 
-@long
+@pytest.mark.long
 def test_short_steps_settle_and_long_ones_swing(session, dim):
     m = 40
     for share, settles in ((0.35, True), (0.45, False)):
@@ -85,7 +82,7 @@ def test_short_steps_settle_and_long_ones_swing(session, dim):
         assert (model.residual() < 0.1) == settles, share
 
 
-@long
+@pytest.mark.long
 def test_actors_come_to_rest_in_rings_and_hollow_spheres(session, dim):
     """Offsets die down, distances between half and whole radius empty, and all actors of a cluster stand around it."""
     model = Circles(400, NEIGHBORS, dim=dim, repeatable=True, session=session)
@@ -108,7 +105,7 @@ def test_actors_come_to_rest_in_rings_and_hollow_spheres(session, dim):
     assert (away[large] > 0.2).mean() > 0.98, "hollow"
 
 
-@long
+@pytest.mark.long
 def test_settled_actors_are_crowded(session):
     """The model exists to make crowds and voids of an even start."""
     model = Circles(1000, NEIGHBORS, dim=3, session=session)

@@ -13,7 +13,6 @@ N = min(120, POINTS)
 
 METHODS = ("strips", "uniform_grid", "fenns", "aabb_tree", "brute_force")
 RESTS = {"gravity": 0.0, "damping": 0.0, "shear": 0.0}  # nothing is taken away
-LONG = pytest.mark.skipif(POINTS < 120, reason="hundreds of steps are for devices, not for their simulators")
 
 
 def crowd(session, dim, **given):
@@ -107,7 +106,7 @@ def test_two_spheres_bounce_and_keep_their_energy(session, dim):
     assert both.velocities.get()[0, 0] < -0.3
 
 
-@LONG
+@pytest.mark.long
 def test_a_crowd_without_losses_keeps_its_energy(session):
     model = crowd(session, 3, restitution=1.0, **{**RESTS, "attraction": 0.0, "collider": None}, method="strips")
     model.step(10)
@@ -180,7 +179,7 @@ def test_the_collider_pushes(session):
     assert model.collider == ((0.25, 0.5), np.float32(0.2))
 
 
-@LONG
+@pytest.mark.long
 def test_a_heap_comes_to_rest_on_the_floor(session):
     model = Spheres(60, session=session, repeatable=True)
     start = model.positions.get()

@@ -45,7 +45,6 @@ def domain_of(dim, periodic):
     return {"box": (1.0,) * dim, "periodic": (True,) + (False,) * (dim - 1)} if periodic else {}
 
 
-@pytest.mark.halved
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 def test_every_kind_of_query(session, method, dim, dtype, periodic):
     for width in WIDTHS:

@@ -60,7 +60,6 @@ def around(dim, dtype=np.float32):
     return queries
 
 
-@pytest.mark.halved
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 def test_they_find_what_others_find(device, method, dim, periodic):
     """Counts and lists, with radii of their own too; after the points moved."""
