@@ -1,10 +1,9 @@
-"""Progress of long work: a bar on a terminal and nothing in a pipe; and a line where a compiler takes long."""
+"""Progress of long work: a bar on a terminal, and nothing in a pipe."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -13,10 +12,7 @@ if TYPE_CHECKING:
 
     from ..runtime.session import Session
 
-__all__ = ["compiling", "opened", "progress"]
-
-#: Seconds that a driver takes at least for a program that it compiles; loading one from a cache takes less.
-_COMPILED = 0.5
+__all__ = ["opened", "progress"]
 
 
 @functools.cache
@@ -27,39 +23,12 @@ def _console() -> Console:
     return Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
 
 
-@contextlib.contextmanager
-def compiling(session: Session) -> Iterator[None]:
-    """Say once on standard error that programs are compiled for the session's device, where they are."""
-    said = threading.Event()
-
-    def say() -> None:
-        if not said.is_set():
-            said.set()
-            _console().print(f"compiling for {session.profile.name}; later runs find what is compiled")
-
-    @contextlib.contextmanager
-    def timed() -> Iterator[None]:
-        timer = threading.Timer(_COMPILED, say)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-
-    with session.programs.around_builds(timed):
-        yield
-
-
-@contextlib.contextmanager
-def opened(device: str | None) -> Iterator[Session]:
-    """A session on this device, or the default session; while it is open, it says where a compiler takes long."""
+def opened(device: str | None) -> Session:
+    """A session on this device, or the default session."""
     from ..inputs.sessions import default_session
     from ..runtime.session import Session
 
-    session = default_session() if device is None else Session(device)
-    with compiling(session):
-        yield session
+    return default_session() if device is None else Session(device)
 
 
 @contextlib.contextmanager

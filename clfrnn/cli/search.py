@@ -90,7 +90,8 @@ def search(points: Path, *, output: Path | None, plot: Path | None, **given: Any
     _check(points, output, plot, given)
     cloud, sources = _read(points, given)
     given["domain"] = read_domain(points, cloud.shape[1] if cloud.ndim == 2 else 0, given)
-    with naming_files(points, given["queries"]), opened(given["device"]) as session:
+    with naming_files(points, given["queries"]):
+        session = opened(given["device"])
         if given["k"] is None:
             listed = output is not None and not given["count"]
             counts, arrays = _find_all(cloud, sources, given, session, listed=listed)

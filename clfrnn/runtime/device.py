@@ -11,6 +11,7 @@ import pyopencl as cl
 from ..errors import InvalidInputError, NoDeviceError
 from ..host.drivers import beside_registered
 from ..host.numbers import shown
+from ..host.interrupts import interrupts_held_back
 from ..host.process import check_process
 from ..profile import DeviceProfile
 from .quirks import LIBRARIES, apply_quirks, prepare_platform, what_lacks
@@ -21,6 +22,7 @@ __all__ = ["context_of", "devices", "find_device", "list_devices", "list_platfor
 _MOST_DIGITS = 10
 
 
+@interrupts_held_back()
 def list_devices() -> list[cl.Device]:
     """Every device of every platform; platforms without devices are skipped."""
     check_process()

@@ -8,8 +8,7 @@ import operator
 import os
 import threading
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,9 @@ import pyopencl as cl
 from ..errors import KernelBuildError
 from ..functions import PIECES
 from ..host.folders import warn_of_cache, why_not_all_written
+from ..host.interrupts import interrupts_held_back
 from ..host.memory import check_memory_to_compile
+from ..host.terminal import one_line_where_it_takes_long, without_counts_of_errors
 from ..host.text_cache import cache_folder
 from ..planning.configs import KernelConfig
 from ..profile import DeviceProfile
@@ -149,8 +150,6 @@ class ProgramCache:
         self._profile = profile
         self._kernels: dict[str, dict[str, Kernel]] = {}
         self.compiled = self.forgotten = 0
-        #: makes a context that is entered while a driver builds a program: see :meth:`around_builds`
-        self._around: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext
 
     def build_to_fit(self, *parts: Part) -> list[tuple[dict[str, Kernel], Any]]:
         """Compile all parts as one program, and return the kernels of each part by name with the final config.
@@ -165,15 +164,6 @@ class ProgramCache:
             if all(after.config == before.config for after, before in zip(fitted, parts, strict=True)):
                 return [(part.of(kernels), part.config) for part in parts]
             parts = tuple(fitted)
-
-    @contextlib.contextmanager
-    def around_builds(self, context: Callable[[], AbstractContextManager[object]]) -> Iterator[None]:
-        """Enter ``context()`` for as long as the driver builds a program, or loads it from its files."""
-        outer, self._around = self._around, context
-        try:
-            yield
-        finally:
-            self._around = outer
 
     def forget(self, kernels: Iterable[Kernel]) -> None:
         """Forget the programs that these kernels belong to."""
@@ -198,7 +188,7 @@ class ProgramCache:
         if source in self._kernels:
             return self._kernels[source]
         try:
-            self._kernels[source] = self._compile(source, config)
+            self._kernels[source] = self._compile(source, config, users=bool(user_pieces(source)))
         except cl.Error as error:
             raise KernelBuildError(
                 self._explain(config, source, str(error)), device=str(self._profile), config=config, source=source
@@ -206,11 +196,14 @@ class ProgramCache:
         self.compiled += 1
         return self._kernels[source]
 
-    def _compile(self, source: str, config: KernelConfig) -> dict[str, Kernel]:
+    def _compile(self, source: str, config: KernelConfig, *, users: bool) -> dict[str, Kernel]:
+        """The kernels of `source`; where `users` code is in it, a compiler may have to count its errors."""
         check_memory_to_compile()
         shown = os.environ.get(_OUTPUT, "0") not in ("", "0")
         options = [*([] if shown else [_WARNINGS]), *self._profile.build_options, *config.options(self._profile)]
-        with _compiling, self._around(), warnings.catch_warnings():
+        counts = without_counts_of_errors() if users and not shown else contextlib.nullcontext()
+        wait = one_line_where_it_takes_long(self._profile.name)
+        with _compiling, interrupts_held_back(), wait, counts, warnings.catch_warnings():
             warnings.simplefilter("always" if shown else "ignore", cl.CompilerWarning)
             # pyopencl 2026.1.4 fails with a KeyError where it cannot store a program, and later ones warn.
             warnings.filterwarnings("error", "PyOpenCL compiler caching failed")
@@ -263,7 +256,9 @@ class ProgramCache:
     def _errors_by_line(self, config: KernelConfig, source: str) -> list[CompileError]:
         """The errors of a driver that ignores ``#line`` and reports lines of the whole text."""
         try:
-            self._compile("\n".join("" if LINE.match(line) else line for line in source.split("\n")), config)
+            self._compile(
+                "\n".join("" if LINE.match(line) else line for line in source.split("\n")), config, users=True
+            )
         except cl.Error as error:
             return compile_errors(source, str(error), named=False)
         return []

@@ -2,21 +2,16 @@
 
 import contextlib
 import importlib
-import io
 import json
-import re
 import sys
-import time
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from conftest import PROFILES, RECORDED
-from rich.console import Console
 from test_cli import run
 
 from clfrnn import clouds, reference
-from clfrnn.cli import main, memory, progress
+from clfrnn.cli import memory
 from clfrnn.methods import METHODS
 from clfrnn.runtime import launcher
 from clfrnn.runtime.session import Session
@@ -402,32 +397,3 @@ def test_source_says_what_is_wrong(tmp_path):
         done, printed = run("source", *said)
         assert done == status
         assert message in " ".join(printed.split())
-
-
-def test_it_is_said_once_where_programs_are_compiled(place, cloud, monkeypatch):
-    """On standard error; and not where a driver takes no time."""
-    said = re.compile(r"^compiling for .*; later runs find what is compiled$", re.MULTILINE)
-    assert not said.search(run("search", cloud, "-r", 0.1, "--device", place)[1])
-    monkeypatch.setattr(progress, "_COMPILED", 0)
-    done = CliRunner().invoke(main, ["search", str(cloud), "-r", "0.1", "--device", place])
-
-    assert done.exit_code == 0
-    assert len(said.findall(done.stderr)) == 1
-    assert "compiling for" not in done.stdout
-
-
-def test_a_line_appears_above_a_progress_bar(session, monkeypatch):
-    """The bar is wiped and drawn again below the line."""
-    terminal = io.StringIO()
-    console = Console(file=terminal, force_terminal=True, width=80, soft_wrap=True, highlight=False, markup=False)
-    monkeypatch.setattr(progress, "_console", lambda: console)
-    monkeypatch.setattr(progress, "_COMPILED", 0)
-    with progress.compiling(session), progress.progress("counting") as shown:
-        shown(1, 2)
-        with session.programs._around():
-            time.sleep(0.3)
-
-    lines = [line for line in re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.getvalue())) if line]
-    (line,) = [line for line in lines if "compiling" in line]
-    assert line.startswith("compiling for ")
-    assert "counting" not in line

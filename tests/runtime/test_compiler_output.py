@@ -30,7 +30,7 @@ def function():
     )
 
 
-def test_warnings_are_errors_in_tests(session, function):
+def test_warnings_are_errors_in_tests(session, function, capfd):
     """So what the library compiles in any of them has none."""
     text = f"kernel void f(int i, int j, int count) {{ {function.per_neighbor} }}"
     try:
@@ -41,6 +41,7 @@ def test_warnings_are_errors_in_tests(session, function):
             index.visit(function, counts=cla.zeros(session.queue, len(POINTS), np.int32))
     else:
         pytest.skip("this driver heeds no -Werror")
+    capfd.readouterr()  # what a driver says of programs that are not clfrnn's
 
 
 def test_nothing_is_printed_of_code_that_compilers_warn_of(session, function, capfd, monkeypatch):
@@ -74,3 +75,17 @@ def test_what_compilers_say_is_shown_on_request(session, function, monkeypatch, 
     with pytest.warns(cl.CompilerWarning, match="precedence"):
         index.visit(function, counts=cla.zeros(session.queue, len(POINTS), np.int32))
     capfd.readouterr()  # some compilers write there, too
+
+
+def test_nothing_is_printed_of_code_that_compilers_refuse(session, capfd):
+    """They count errors on standard error; the errors themselves are raised."""
+    index = clfrnn.build_index(POINTS, 0.2, method="strips", session=session)
+    wrong = clfrnn.NeighborFunction(per_neighbor=f"nowhere{secrets.randbits(30)} = j;")
+    capfd.readouterr()
+
+    with pytest.raises(KernelBuildError, match="nowhere"):
+        index.visit(wrong)
+    with pytest.raises(KernelBuildError, match="nowhere"):
+        index.query(where=clfrnn.Condition(f"nowhere{secrets.randbits(30)} > j"))
+
+    assert capfd.readouterr() == ("", "")

@@ -65,13 +65,13 @@ def demo(
     """
     if output is not None:
         check_new("--animate", output)
-    with opened(device) as session:
-        DEMOS[name].make(n, method=method, seed=seed, session=session).step()  # compiled now, in no one's time
-        model = DEMOS[name].make(n, method=method, seed=seed, session=session)
-        click.echo(f"model    {type(model).__name__}, {model.n:,} particles in {model.dim}D, {model.dtype}")
-        click.echo(f"method   {model.index.method}")
-        click.echo(f"device   {session.profile.name} ({session.profile.platform})")
-        _show(model, output, steps or DEMOS[name].steps)
+    session = opened(device)
+    DEMOS[name].make(n, method=method, seed=seed, session=session).step()  # compiled now, in no one's time
+    model = DEMOS[name].make(n, method=method, seed=seed, session=session)
+    click.echo(f"model    {type(model).__name__}, {model.n:,} particles in {model.dim}D, {model.dtype}")
+    click.echo(f"method   {model.index.method}")
+    click.echo(f"device   {session.profile.name} ({session.profile.platform})")
+    _show(model, output, steps or DEMOS[name].steps)
 
 
 def _show(model: Model, output: Path | None, steps: int) -> None:

@@ -12,7 +12,6 @@ from ...runtime.session import Session
 from ...verify.kinds import KINDS
 from ...verify.matrix import PLACES, Cell, Row, rows, run_row
 from ..arguments import printable
-from ..progress import compiling
 from ..progress import progress as _progress
 
 __all__ = ["Table", "verify_all"]
@@ -43,13 +42,12 @@ def verify_all(device: Any, say: Callable[[str], Any], *, seed: int, points: int
     plan, lines = rows(), []
     say(f"\n{session.profile}")
     say("  " + _line("method", "dim", "dtype", PLACES))
-    with compiling(session):
-        for done, row in enumerate(plan):
-            with _progress("comparing") as shown:
-                shown(done, len(plan))
-                cells = run_row(session, row, seed=seed, points=points, quick=quick)
-            lines.append((row, cells))
-            say("  " + _line(row.method, str(row.dim), row.dtype, [_signs(cells, place) for place in PLACES]))
+    for done, row in enumerate(plan):
+        with _progress("comparing") as shown:
+            shown(done, len(plan))
+            cells = run_row(session, row, seed=seed, points=points, quick=quick)
+        lines.append((row, cells))
+        say("  " + _line(row.method, str(row.dim), row.dtype, [_signs(cells, place) for place in PLACES]))
     table = Table(session.profile, lines)
     for text in (*_legend(table), *_reasons(table)):
         say("  " + text)

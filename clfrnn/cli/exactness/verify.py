@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from ..arguments import Failure, check_new
-from ..progress import compiling
 from ..progress import progress as _progress
 
 __all__ = ["verify"]
@@ -90,26 +89,25 @@ def _verify_device(device: Any, *, points: int, seed: int, quick: bool) -> int:
     click.echo(f"\n{session.profile}")
     plan = list(cases(session.profile, seed=seed, points=points, quick=quick))
     done = failed = 0
-    with compiling(session):
-        for method, own in itertools.groupby(plan, key=lambda case: case.method):
-            outcomes = []
-            with _progress("comparing") as shown:
-                for case in own:
-                    shown(done, len(plan))
-                    outcomes.append(run_case(session, case))
-                    done += 1
-            wrong = [outcome for outcome in outcomes if outcome.differences]
-            pairs = sum(outcome.pairs for outcome in outcomes)
-            refused = [f"{each.case}: {line}" for each in outcomes for line in each.refused]
-            verdict = "exact" if not wrong else f"{len(wrong)} DIFFER"
-            verdict += f", {len(refused)} searches refused" if refused else ""
-            click.echo(f"  {method:14} {len(outcomes):3} cases, {pairs:10,} pairs   {verdict}")
-            for outcome in wrong:
-                for difference in outcome.differences:
-                    click.echo(f"    {outcome.case}: {difference}")
-            for line in refused[:1]:
-                click.echo(f"    {line}")
-            failed += len(wrong)
+    for method, own in itertools.groupby(plan, key=lambda case: case.method):
+        outcomes = []
+        with _progress("comparing") as shown:
+            for case in own:
+                shown(done, len(plan))
+                outcomes.append(run_case(session, case))
+                done += 1
+        wrong = [outcome for outcome in outcomes if outcome.differences]
+        pairs = sum(outcome.pairs for outcome in outcomes)
+        refused = [f"{each.case}: {line}" for each in outcomes for line in each.refused]
+        verdict = "exact" if not wrong else f"{len(wrong)} DIFFER"
+        verdict += f", {len(refused)} searches refused" if refused else ""
+        click.echo(f"  {method:14} {len(outcomes):3} cases, {pairs:10,} pairs   {verdict}")
+        for outcome in wrong:
+            for difference in outcome.differences:
+                click.echo(f"    {outcome.case}: {difference}")
+        for line in refused[:1]:
+            click.echo(f"    {line}")
+        failed += len(wrong)
     if not session.profile.fp64:
         click.echo("  float64 was left out: the device has no fp64")
     if not session.profile.subnormals:

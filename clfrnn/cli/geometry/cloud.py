@@ -86,7 +86,8 @@ def working(what: str, points: Path, cloud: Any, device: str | None) -> Iterator
     points, cloud : the file and its points
     device : as for :func:`~clfrnn.cli.progress.opened`
     """
-    with naming_files(points, None), opened(device) as session:
+    with naming_files(points, None):
+        session = opened(device)
         started = time.perf_counter()
         click.echo(f"points   {len(cloud):,} in {cloud.shape[1]}D, {cloud.dtype}")
         with progress(what) as shown, session.report_progress(shown):

@@ -45,8 +45,7 @@ def tune(*, device: str | None, quick: bool, show: bool, forget: bool) -> None:
         return
     from ..progress import opened
 
-    with opened(device) as session:
-        _tune(session, quick=quick)
+    _tune(opened(device), quick=quick)
 
 
 def _tune(session: Session, *, quick: bool) -> None:

@@ -98,7 +98,7 @@ _PROGRAMS: weakref.WeakKeyDictionary[clfrnn.Session, dict[np.dtype[Any], cl.Prog
 def _program(session: clfrnn.Session, dtype: np.dtype[Any], items: int) -> cl.Program:
     programs = _PROGRAMS.setdefault(session, {})
     if dtype not in programs:
-        options = [f"-DWIDE={int(dtype == np.float64)}", f"-DBLOCK={_BLOCK}", f"-DITEMS={items}"]
+        options = ["-w", f"-DWIDE={int(dtype == np.float64)}", f"-DBLOCK={_BLOCK}", f"-DITEMS={items}"]
         with warnings.catch_warnings():
             # Some compilers have remarks on programs that are right.
             warnings.simplefilter("ignore", cl.CompilerWarning)
