@@ -4,7 +4,8 @@
 ``CLFRNN_TEST_SKIP`` leaves out devices whose 'platform|device|version' contains one of its ;-separated parts,
 ``CLFRNN_TEST_POINTS`` sets the size of random clouds. By default, a test runs each value of each of its parameters, and
 each method in each dimension and dtype; ``--all`` runs every combination, and the long tests. Of large products, one
-case of ``CLFRNN_TEST_SHARE`` is drawn, 40 where it is not set, and other cases on other devices. A test fails by a word
+case of ``CLFRNN_TEST_SHARE`` is drawn, 40 where it is not set, and other cases on other devices; a third of them by
+default. A test fails by a word
 on standard error that it has not read itself, as Oclgrind's reports are.
 """
 
@@ -45,6 +46,9 @@ POINTS = int(os.environ.get("CLFRNN_TEST_POINTS", "1200"))
 
 #: One case of this number is drawn of a large product.
 SHARE = int(os.environ.get("CLFRNN_TEST_SHARE", "40"))
+
+#: So many times fewer are drawn without --all.
+FEWER = 3
 
 #: Parameters of which every combination is run.
 COMBINED = {"way", "method", "dim", "dtype"}
@@ -131,11 +135,11 @@ def pytest_collection_modifyitems(config, items):
     whole = config.option.all or any("::" in argument for argument in config.args)
     for found in cases.values():
         if found[0].get_closest_marker("product"):
-            left.update(found[-(-len(found) // SHARE) :])
+            left.update(found[-(-len(found) // (SHARE if whole else FEWER * SHARE)) :])
         elif not whole:
             left.update(repeated(found))
-        if found[0].get_closest_marker("long") and not (whole and POINTS >= FEW):
-            left.update(found)
+        if not (whole and POINTS >= FEW):
+            left.update(item for item in found if item.get_closest_marker("long"))
     config.hook.pytest_deselected(items=[item for item in items if item in left])
     items[:] = [item for item in items if item not in left]
 

@@ -10,8 +10,8 @@ import pyopencl as cl
 
 from ..errors import InvalidInputError, NoDeviceError
 from ..host.drivers import beside_registered
-from ..host.numbers import shown
 from ..host.interrupts import interrupts_held_back
+from ..host.numbers import shown
 from ..host.process import check_process
 from ..profile import DeviceProfile
 from .quirks import LIBRARIES, apply_quirks, prepare_platform, what_lacks

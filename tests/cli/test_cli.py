@@ -215,6 +215,8 @@ def test_verify_prints_a_method_when_it_is_through(monkeypatch):
     assert events[0] == "seed 7, clouds of 600 points, --quick"
     lines = [re.sub(r"\s+", " ", line) for line in events[2:]]
     assert lines[:4] == ["brute_force"] * 2 + [" brute_force 2 cases, 2 pairs exact", "uniform_grid"]
+    many = sum(event in METHODS for event in events)
+    assert events[-1] == f"\npassed: {many} pairs are those of numpy, in {many} cases on 1 device"
 
 
 @pytest.mark.usefixtures("few_cases")
@@ -227,6 +229,7 @@ def test_verify_finds_this_device_exact(place, monkeypatch):
     assert status == 0, printed
     verdicts = {line.split()[0]: line.split()[-1] for line in printed.splitlines() if " cases, " in line}
     assert verdicts == dict.fromkeys(few, "exact")
+    assert re.fullmatch(r"passed: [\d,]+ pairs are those of numpy, in 2 cases on 1 device", printed.splitlines()[-1])
 
 
 @pytest.mark.usefixtures("few_cases")
@@ -247,6 +250,7 @@ def test_verify_tells_of_searches_that_a_device_refuses(place, monkeypatch):
         r"brute_force +1 cases, .* pairs   exact, \d+ searches refused\n    brute_force 3D float32: ", printed
     )
     assert "its driver ends the loops of a work-item after 900 turns" in printed
+    assert re.search(r"^passed: .* in 1 cases on 1 device, and \d+ searches refused$", printed, re.MULTILINE)
 
 
 @pytest.fixture
@@ -280,6 +284,7 @@ def test_verify_notices_a_window_that_is_too_narrow(place, narrowed, subnormals,
     assert status == 1, printed
     assert "pairs missing, 0 too many; query" in printed
     assert "cases differ from the reference; please report them" in printed
+    assert re.search(r"^failed: (\d+) of \d+ cases on 1 device$", printed, re.MULTILINE)
     verdicts = {line.split()[0]: line.split()[-1] for line in printed.splitlines() if " cases, " in line}
     assert verdicts["brute_force"] == "exact", "it has no window"
     assert verdicts["uniform_grid"] == verdicts["strips"] == "DIFFER"

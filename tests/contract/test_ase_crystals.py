@@ -72,7 +72,11 @@ def molecules():
             yield f"{collection.name} {name}", atoms
 
 
-@pytest.mark.parametrize("structures", [bulks, surfaces, tubes, molecules], ids=lambda made: made.__name__)
+@pytest.mark.parametrize(
+    "structures",
+    [bulks, *(pytest.param(made, marks=pytest.mark.long) for made in (surfaces, tubes, molecules))],
+    ids=lambda made: made.__name__,
+)
 def test_structures_of_ase(session, structures):
     """Each by another method, at three cutoffs, of which the longest is beyond many cells."""
     if not session.profile.fp64:

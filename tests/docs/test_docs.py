@@ -2,15 +2,18 @@
 
 import re
 import runpy
+import shlex
 import typing
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from conftest import needs_pyvista
 from pages import DOCS, ROOT, blocks, run, shown
 
 import clfrnn
+from clfrnn.cli import main
 from clfrnn.lists.plan import ListPlan
 from clfrnn.methods import METHODS
 
@@ -47,6 +50,23 @@ def test_the_readme_runs():
 
     assert isinstance(scope["found"], clfrnn.NeighborList)
     assert scope["counts"].dtype == np.int32
+
+
+def test_the_commands_of_the_readme_run_as_they_are_typed(monkeypatch, tmp_path):
+    """In the checkout, which has their files; what they write there, git ignores."""
+    pytest.importorskip("matplotlib", reason="an extra is not installed")
+    (tmp_path / "docs").symlink_to(DOCS)
+    monkeypatch.chdir(tmp_path)
+    text = README.read_text(encoding="utf-8")
+    typed = re.findall(r"^(?:\.venv/bin/)?clfrnn ((?:search|source) .*?)(?:  .*)?$", text, re.MULTILINE)
+    assert len(typed) == 5
+    for line in typed:
+        done = CliRunner().invoke(main, shlex.split(line))
+        assert done.exit_code == 0, f"{line}: {done.output} {done.exception}"
+    written = [path.name for path in tmp_path.iterdir() if path.name != "docs"]
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert sorted(written) == ["cloud.png", "out.npz"]
+    assert {f"/{name}" for name in (*written, *re.findall(r"--animate (\S+\.\w+)", text))} <= {*ignored}
 
 
 def pages_that_run():

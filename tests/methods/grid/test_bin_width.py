@@ -46,9 +46,9 @@ def domain_of(dim, periodic):
 
 
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
-def test_every_kind_of_query(session, method, dim, dtype, periodic):
-    for width in WIDTHS:
-        check_every_kind(session, method, dim, dtype, domain_of(dim, periodic), width)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_kind_of_query(session, method, dim, dtype, periodic, width):
+    check_every_kind(session, method, dim, dtype, domain_of(dim, periodic), width)
 
 
 def check_every_kind(session, method, dim, dtype, domain, width):
