@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import cluster, geometry
+    from . import cluster, files, geometry
     from .api import build_index, search
     from .compilation import precompile
     from .conditions import Condition
@@ -57,6 +57,7 @@ __all__ = [
     "cluster",
     "default_session",
     "devices",
+    "files",
     "geometry",
     "nearest",
     "precompile",
@@ -90,7 +91,7 @@ _MODULE_OF = {
 
 
 #: Modules that are public by themselves.
-_MODULES = frozenset(["cluster", "geometry"])
+_MODULES = frozenset(["cluster", "files", "geometry"])
 
 
 def __getattr__(name: str) -> Any:

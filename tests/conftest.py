@@ -569,3 +569,15 @@ def place(session):
     from clfrnn.runtime.device import list_devices
 
     return str(list_devices().index(session.device))
+
+
+def run_clfrnn(*arguments):
+    """Exit status of a command line, and everything that was printed."""
+    from click.testing import CliRunner
+
+    from clfrnn import cli
+
+    done = CliRunner().invoke(cli.main, [str(argument) for argument in arguments], prog_name="clfrnn")
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.output

@@ -18,7 +18,7 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"doctor"},
-    {"verify", "tuner", "models", "compilation", "cluster", "geometry"},
+    {"verify", "tuner", "models", "compilation", "cluster", "files", "geometry"},
     {"k_nearest"},
     {"unbounded"},
     {"api"},

@@ -10,17 +10,9 @@ from typing import Any
 
 import click
 
-__all__ = [
-    "FLOAT32",
-    "Failure",
-    "Finite",
-    "MethodName",
-    "Numbers",
-    "SearchCommand",
-    "check_new",
-    "explained",
-    "printable",
-]
+from ..host.printable import printable
+
+__all__ = ["FLOAT32", "Failure", "Finite", "MethodName", "Numbers", "SearchCommand", "check_new", "explained"]
 
 #: Whole command lines of commands that need more than a file and a radius.
 _EXAMPLES = {
@@ -37,13 +29,6 @@ FLOAT32 = (
 )
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-
-
-def printable(text: str, *, beside: str = "\n\t") -> str:
-    """`text` with signs that no terminal shows, or that steer one, as Python writes them; those of `beside` stay."""
-    return "".join(
-        sign if sign.isprintable() or sign in beside else sign.encode("unicode_escape").decode("ascii") for sign in text
-    )
 
 
 class Failure(click.ClickException):

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .arguments import Numbers, printable
+from ..host.printable import printable
+from .arguments import Numbers
+from .input import say_cell
+
+if TYPE_CHECKING:
+    from ..files import Cloud
 
 __all__ = ["CellNumbers", "read_domain"]
 
@@ -25,44 +30,62 @@ class CellNumbers(Numbers):
         return [] if value == "none" else super().convert(value, param, ctx)
 
 
-def read_domain(path: Path, dim: int, given: dict[str, Any]) -> dict[str, Any]:
+def read_domain(path: Path, cloud: Cloud, given: dict[str, Any]) -> dict[str, Any]:
     """The arguments ``box`` or ``cell`` and ``periodic`` of a search, from options or from the file of the points.
 
-    Without the options, a cell that the file names is that of the points.
+    Without the options, the cell of the file is that of the points. What becomes of it is printed.
+
+    Parameters
+    ----------
+    path, cloud : the file and what was read of it
+    given : the options ``box``, ``cell``, ``periodic`` and ``open``
     """
-    box, cell, periodic = given["box"], given["cell"], given["periodic"]
+    box, cell, periodic, dim = given["box"], given["cell"], given["periodic"], cloud.points.shape[1]
     if box is not None and cell:
         raise click.UsageError("--box, --cell: expected one of the two, got both; leave one of them out")
-    flags = None if periodic is None else _axes(periodic, dim)
-    if box is not None:
-        return {"box": _corners(box, dim), "periodic": flags}
-    if cell:
-        return {"cell": _vectors(cell, dim), "periodic": flags}
-    found = None if cell is not None else _cell_of(path, periodic)
-    if found is not None and dim != 3:
+    if given["open"] and (box is not None or cell or periodic is not None):
         raise click.UsageError(
-            f"--cell: {printable(path.name)} has a cell of three dimensions, and the points have {dim}; leave the cell "
-            "out by --cell none"
+            "--open: expected a search without a cell, got --box, --cell or --periodic as well; leave out --open or "
+            "these"
         )
-    if found is not None:
-        click.echo(f"cell     {' '.join(f'{each:g}' for row in found[0] for each in row)}, of {printable(path.name)}")
-        return {"cell": found[0], "periodic": found[1] if flags is None else flags}
+    flags = None if periodic is None else _axes(periodic, dim)
+    named = (("--open", given["open"]), ("--cell none", cell == []), ("--box", box is not None), ("--cell", cell))
+    if without := next((option for option, there in named if there), None):
+        if cloud.cell is not None:
+            say_cell(path, cloud, f"left out by {without}")
+        if box is not None:
+            return {"box": _corners(box, dim), "periodic": flags}
+        if cell:
+            return {"cell": _vectors(cell, dim), "periodic": flags}
+        if periodic is not None:
+            raise click.UsageError("--periodic: say how long the box is, as in --box 10,10,10, or name its --cell")
+        return {}
+    if cloud.cell is not None:
+        return _of_file(path, cloud, flags)
     if periodic is not None:
         raise click.UsageError("--periodic: say how long the box is, as in --box 10,10,10, or name its --cell")
+    if cloud.unit is not None:
+        click.echo(f"cell     none, in {printable(path.name)}")
+    if any(cloud.periodic):
+        raise click.UsageError(
+            f"--cell: {printable(path.name)} says that its atoms repeat, and not how far; give the lattice vectors by "
+            "--cell, or lengths by --box, or search without a cell, by --open"
+        )
     return {}
 
 
-def _cell_of(path: Path, periodic: str | None) -> tuple[Any, list[bool]] | None:
-    """The lattice vectors that a file of atoms has, and which of them repeat; None where it has none.
-
-    The cell of an extended .xyz file counts unasked, that of other files where `periodic` says so.
-    """
-    from .readers.atoms import read_lattice
-    from .readers.crystals import is_crystal, read_cell
-
-    if not is_crystal(path):
-        return read_lattice(path)
-    return None if periodic is None else (read_cell(path), [True] * 3)
+def _of_file(path: Path, cloud: Cloud, flags: list[bool] | None) -> dict[str, Any]:
+    """The cell of a file, and which of its vectors repeat: those of the option, or those that the file says."""
+    if cloud.points.shape[1] != 3:
+        raise click.UsageError(
+            f"--cell: {printable(path.name)} has a cell of three dimensions, and the points have "
+            f"{cloud.points.shape[1]}; leave the cell out by --open"
+        )
+    repeats = list(cloud.periodic) if flags is None else flags
+    say_cell(path, cloud, "")
+    axes = ", ".join(str(k + 1) for k, each in enumerate(repeats) if each)
+    click.echo(f"periodic {'vectors 1, 2, 3' if all(repeats) else f'vectors {axes}' if axes else 'none of them'}")
+    return {"cell": cloud.cell, "periodic": repeats}
 
 
 def _corners(numbers: list[float], dim: int) -> Any:

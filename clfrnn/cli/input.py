@@ -3,53 +3,87 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from ..errors import InvalidInputError
-from .readers.contents import label
+from ..files.contents import label
+from ..host.printable import printable
 
-__all__ = ["naming_files", "read_input"]
+if TYPE_CHECKING:
+    from ..files import Cloud
+
+__all__ = ["naming_files", "read_input", "say_cell"]
+
+#: Å in the unit of a file; the command line searches atoms in Å.
+_ANGSTROMS = {"nm": 10.0}
 
 
-def read_input(points: Path, given: dict[str, Any]) -> tuple[Any, Any]:
-    """Read the points, and the queries, None where none are given.
+def read_input(points: Path, given: dict[str, Any]) -> tuple[Cloud, Any]:
+    """Read the points with their cell, and the queries, None where none are given.
 
     Parameters
     ----------
     points : the file of points
     given : the options ``queries``, ``array``, ``columns`` and ``float32`` of the command line
     """
-    from .files import has_columns, read_points
+    from ..files.formats import has_columns
 
     path = given["queries"]
     columns = None if given["columns"] is None else [word.strip() for word in given["columns"].split(",")]
     # Columns are chosen in whichever of the files are texts, and in the first where none is, which says so.
     none = not has_columns(points) and (path is None or not has_columns(path))
-    cloud = read_points(points, array=given["array"], columns=columns if none or has_columns(points) else None)
-    cloud = _checked(points, cloud, given)
+    cloud = _read(points, given, array=given["array"], columns=columns if none or has_columns(points) else None)
     if path is None:
         return cloud, None
-    sources = read_points(path, columns=columns if has_columns(path) else None, prefer=("queries",))
-    sources = _checked(path, sources, given)
-    if (cloud.dtype, sources.dtype) == ("float32", "float64"):
+    others = _read(path, given, columns=columns if has_columns(path) else None, prefer=("queries",))
+    if (cloud.points.dtype, others.points.dtype) == ("float32", "float64"):
         raise InvalidInputError(
             f"--queries: expected float32, as the points are, got float64 in {label(path)} (texts are read as "
             "float64); round them by --float32, or save the points as float64"
         )
-    return cloud, sources
+    same = others.cell is None or (cloud.cell is not None and (others.cell == cloud.cell).all())
+    if not same:
+        say_cell(path, others, "left out, as the cell is that of the points")
+    return cloud, others.points
 
 
-def _checked(path: Path, points: Any, given: dict[str, Any]) -> Any:
-    """Return the points of a file in the dtype that was asked for."""
+def say_cell(path: Path, cloud: Cloud, how: str) -> None:
+    """Print the cell that a file has.
+
+    Parameters
+    ----------
+    path, cloud : the file and what it has
+    how : what becomes of the cell
+    """
+    assert cloud.cell is not None
+    numbers = " ".join(f"{number:g}" for row in cloud.cell for number in row)
+    click.echo(f"cell     {numbers}, of {printable(path.name)}{how and f', {how}'}")
+
+
+def _read(path: Path, given: dict[str, Any], **options: Any) -> Cloud:
+    """Read a file, say what is worth to know of it, and return its points in the dtype that was asked for."""
     import numpy as np
 
-    from .files import check_points
+    from ..files.formats import read_cloud
 
-    check_points(path, points)
+    cloud = read_cloud(path, **options)
+    for note in cloud.notes:
+        click.echo(f"clfrnn: {printable(note)}", err=True)
+    if cloud.unit in _ANGSTROMS:
+        scale = _ANGSTROMS[cloud.unit]
+        cell = None if cloud.cell is None else cloud.cell * scale
+        click.echo(f"unit     Å, from {cloud.unit} in {printable(path.name)}")
+        cloud = dataclasses.replace(cloud, points=cloud.points * scale, cell=cell, unit="Å")
+    elif cloud.unit is not None:
+        click.echo(f"unit     {cloud.unit}, as in {printable(path.name)}")
+    points = cloud.points
     if not given["float32"] or points.dtype.kind not in "iuf":
-        return points
+        return cloud
     with np.errstate(over="ignore"):
         rounded = points.astype(np.float32)
     if not np.isfinite(rounded).all():
@@ -58,7 +92,7 @@ def _checked(path: Path, points: Any, given: dict[str, Any]) -> Any:
             f"--float32: expected coordinates below 3.4e38, got {points[row, column]} in row {row + 1} of "
             f"{label(path)}; leave out --float32"
         )
-    return rounded
+    return dataclasses.replace(cloud, points=rounded)
 
 
 @contextlib.contextmanager

@@ -77,7 +77,7 @@ def _check_memory(m: int, cloud: Any, given: dict[str, Any], *, copies: int) -> 
 
     A CPU as a device holds one of the `copies`.
     """
-    from .memory import free_memory
+    from ..host.free_memory import free_memory
 
     k, dim, real = given["k"], cloud.shape[1], 4 if cloud.dtype in ("float16", "float32") else 8
     of_vectors = dim * (real + 4 * bool(given["domain"])) * bool(given["vectors"])

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import DeviceMemoryError
-from .arguments import FLOAT32, MethodName, Numbers, SearchCommand, check_new, printable
+from ..files.contents import STANDARD_INPUT
+from ..host.printable import printable
+from .arguments import FLOAT32, MethodName, Numbers, SearchCommand, check_new
 from .domain import CellNumbers, read_domain
 from .input import naming_files
 from .input import read_input as _read
 from .nearest import check_nearest, find_nearest
 from .progress import opened
 from .progress import progress as _progress
-from .readers.contents import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from ..index import Index
@@ -62,8 +63,9 @@ _FIELDS = ("indices", "distances", "vectors", "shifts")
     type=CellNumbers(),
     metavar="VECTORS",
     help="A cell that is not rectangular: nine numbers, its lattice vectors one after the other, or three lengths and "
-    "three angles in degrees; none leaves out that of an .xyz file.",
+    "three angles in degrees. The cell that a file has counts without it.",
 )
+@click.option("--open", is_flag=True, help="Leave out the cell that the file has.")
 @click.option(
     "--periodic",
     is_flag=False,
@@ -83,13 +85,13 @@ _FIELDS = ("indices", "distances", "vectors", "shifts")
 def search(points: Path, *, output: Path | None, plot: Path | None, **given: Any) -> None:
     """Find every neighbor within a radius of the points in a file, or their k nearest.
 
-    POINTS is a .npy, .npz, .csv, .tsv, .txt, .dat, .xyz, .ply, .pcd, .las or .laz file, with a point a row; texts may
-    be packed, as in cloud.csv.gz, and - is standard input. Or it is a .gro, .cif, .vasp or POSCAR file, whose atoms are
-    read in Å, and whose cell counts where --periodic is given without --box or --cell.
+    POINTS is a .npy, .npz, .csv, .tsv, .txt, .dat, .asc, .pts, .ply, .pcd, .las or .laz file, with a point a row; texts
+    may be packed, as in cloud.csv.gz, and - is standard input. Or it is a file of atoms, .xyz, .extxyz, .gro, .cif,
+    .vasp or POSCAR, which are searched in Å, in the cell that the file has unless --open is given.
     """
     _check(points, output, plot, given)
-    cloud, sources = _read(points, given)
-    given["domain"] = read_domain(points, cloud.shape[1] if cloud.ndim == 2 else 0, given)
+    read, sources = _read(points, given)
+    given["domain"], cloud = read_domain(points, read, given), read.points
     with naming_files(points, given["queries"]):
         session = opened(given["device"])
         if given["k"] is None:
@@ -210,7 +212,7 @@ def _bytes_of_pair(index: Index, given: dict[str, Any]) -> int:
 
 def _check_memory(pairs: int, needed: int, besides: int, given: dict[str, Any]) -> None:
     """Refuse a list that exceeds the free memory, for which systems end a program without an error."""
-    from .memory import free_memory
+    from ..host.free_memory import free_memory
 
     free = free_memory()
     if free is not None and needed + besides > free:

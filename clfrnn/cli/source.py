@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import InvalidInputError
-from .arguments import Finite, MethodName, printable
+from ..host.printable import printable
+from .arguments import Finite, MethodName
 
 if TYPE_CHECKING:
     from ..profile import DeviceProfile
@@ -94,8 +95,8 @@ def source(
 
 
 def _profile(device: str | None, path: Path | None) -> DeviceProfile:
+    from ..files.contents import reading
     from ..profile import DeviceProfile
-    from .readers.contents import reading
 
     if path is None:
         from ..runtime.device import find_device, read_profile

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from conftest import PROFILES
+from conftest import run_clfrnn as run
 
 import clfrnn
 from clfrnn import cli, clouds, reference, verify
@@ -22,14 +22,6 @@ from clfrnn.verify.questions import questions
 
 POINTS = clouds.uniform(500, 3, seed=1)
 EXPECTED = reference.neighbors(POINTS, 0.1)
-
-
-def run(*arguments):
-    """Exit status and everything that was printed."""
-    done = CliRunner().invoke(cli.main, [str(argument) for argument in arguments], prog_name="clfrnn")
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done.exit_code, done.output
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from test_cli import run
 
 from clfrnn import geometry
-from clfrnn.cli.files import read_points
+from clfrnn.files import read
 
 RANDOM = np.random.default_rng(5)
 
@@ -49,7 +49,7 @@ def test_points_that_stand_alone_are_left_out(place, cloud, tmp_path, plyfile, w
     assert "points   1,502 in 3D, float64" in printed
     assert "stay     1,500; left out are 2, 0.13%" in printed
     assert "out.ply: 1,500 vertices with x, y, z" in printed
-    assert np.array_equal(read_points(output), BALL)
+    assert np.array_equal(read(output).points, BALL)
 
 
 def test_cleaning_counts_in_any_dimension(place, tmp_path):

@@ -7,11 +7,11 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from ...host.printable import printable
 from ...profile import DeviceProfile
 from ...runtime.session import Session
 from ...verify.kinds import KINDS
 from ...verify.matrix import PLACES, Cell, Row, rows, run_row
-from ..arguments import printable
 from ..progress import progress as _progress
 
 __all__ = ["Table", "verify_all"]

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...errors import InvalidInputError
-from ..arguments import check_new, printable
-from ..input import naming_files, read_input
+from ...host.printable import printable
+from ..arguments import check_new
+from ..input import naming_files, read_input, say_cell
 from ..progress import opened, progress
 
 if TYPE_CHECKING:
@@ -67,12 +68,15 @@ def read_cloud(points: Path, given: dict[str, Any], *, dims: Sequence[int] | Non
     given : the options ``array``, ``columns`` and ``float32``
     dims : the numbers of coordinates that the command takes; any when None
     """
-    cloud, _ = read_input(points, {**given, "queries": None})
+    read, _ = read_input(points, {**given, "queries": None})
+    cloud = read.points
     if dims is not None and cloud.shape[1] not in dims:
         raise InvalidInputError(
             f"{points}: expected {' or '.join(map(str, dims))} coordinates a point, got {cloud.shape[1]}; choose "
             "columns of a text by --columns, or save the coordinates alone"
         )
+    if read.cell is not None:
+        say_cell(points, read, "left out, as this command knows no cells")
     return cloud
 
 

@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from ...host.files import replacing
-from ..arguments import printable
+from ...host.printable import printable
 from ..pictures import add_cloud, chosen, new_figure
 
 if TYPE_CHECKING:

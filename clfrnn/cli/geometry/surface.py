@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...errors import ClfrnnError
-from ..arguments import Finite, printable
+from ...host.printable import printable
+from ..arguments import Finite
 from .cloud import check_output, check_plot, read_cloud, working, write_vertices
 from .options import of_a_cloud, output_option, plot_option, radius_option
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...errors import ClfrnnError
-from ..arguments import printable
+from ...host.printable import printable
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..arguments import printable
+from ...host.printable import printable
 
 if TYPE_CHECKING:
     from ...planning.tuning import Tuning

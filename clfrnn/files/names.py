@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["AmbiguousNames", "coordinates", "is_number", "names_columns", "tells_rows_apart"]
+__all__ = ["AmbiguousNames", "coordinates", "is_missing", "is_number", "names_columns", "tells_rows_apart"]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf|infinity|nan)", re.ASCII | re.IGNORECASE)
 
 #: How numbers begin, also those that cannot be read: 3x, 1_000, 1D+00.
-_LIKE_A_NUMBER = re.compile(r"[+-]?\.?\d")
+_LIKE_A_NUMBER = re.compile(r"[+\-\u2212]?[.,]?\d")
 
 #: How programs write that a number is missing.
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "nil", "-", "--", "?"}
@@ -36,11 +36,14 @@ def is_number(word: str) -> bool:
     return _NUMBER.fullmatch(word) is not None
 
 
+def is_missing(word: str) -> bool:
+    """Whether a word says that a number is missing, as nothing and NA do."""
+    return word.lower() in _MISSING
+
+
 def names_columns(words: Sequence[str]) -> bool:
     """Whether the words of a first row are names: none is a number, and not all look like numbers or missing ones."""
-    return not any(map(is_number, words)) and not all(
-        word.lower() in _MISSING or _LIKE_A_NUMBER.match(word) for word in words
-    )
+    return not any(map(is_number, words)) and not all(is_missing(word) or _LIKE_A_NUMBER.match(word) for word in words)
 
 
 def coordinates(names: Sequence[str]) -> list[int] | None:

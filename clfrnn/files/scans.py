@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InvalidInputError
+from ..errors import InvalidInputError
+from ..host.foreign_warnings import ignored_warnings
+from .cloud import Cloud
 from .contents import check_memory, reading
 
 __all__ = ["read_las"]
@@ -27,13 +29,15 @@ _LEAST_CHUNK = 20
 _BYTES_OF_POINT = 2 * 24
 
 
-def read_las(path: Path) -> np.ndarray[Any, Any]:
+def read_las(path: Path) -> Cloud:
     """Read the coordinates as float64, scaled and shifted as the header says."""
     try:
-        import laspy
+        with ignored_warnings():
+            import laspy
     except ImportError as error:
         raise _missing(path, "laspy") from error
-    with reading(path, "points as LAS 1.0 to 1.4 holds them", "save it again, or copy it again where it comes from"):
+    remedy = "save it again, or copy it again where it comes from"
+    with reading(path, "points as LAS 1.0 to 1.4 holds them", remedy), ignored_warnings():
         _check_header(path)
         with path.open("rb") as stream, laspy.open(stream, read_evlrs=False) as reader:
             header = reader.header
@@ -49,7 +53,7 @@ def read_las(path: Path) -> np.ndarray[Any, Any]:
                 if not len(points):
                     raise ValueError(f"{count - left:,} of {count:,} points")
                 parts.append(np.stack([np.asarray(points[name]) for name in "xyz"], axis=1))
-        return np.concatenate(parts)
+        return Cloud(points=np.concatenate(parts))
 
 
 def _missing(path: Path, package: str) -> InvalidInputError:

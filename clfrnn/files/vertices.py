@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ...errors import InvalidInputError
+from ..errors import InvalidInputError
+from ..host.foreign_warnings import ignored_warnings
+from .cloud import Cloud
 from .contents import check_memory, quoted, reading, shown
 
 __all__ = ["read_ply"]
@@ -21,18 +22,19 @@ _BYTES = {"char": 1, "uchar": 1, "short": 2, "ushort": 2, "int": 4, "uint": 4, "
 _BYTES |= {"int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "float32": 4, "float64": 8}
 
 
-def read_ply(path: Path) -> np.ndarray[Any, Any]:
+def read_ply(path: Path) -> Cloud:
     """Read the x, y and z of the vertices."""
     try:
-        from plyfile import PlyData
+        with ignored_warnings():
+            from plyfile import PlyData
     except ImportError as error:
         raise InvalidInputError(
             f"{path}: .ply files are read by the package plyfile, which is not installed; pip install 'clfrnn[files]'"
         ) from error
-    with reading(path, "vertices with x, y and z", "save it again as a point cloud"):
+    with reading(path, "vertices with x, y and z", "save it again as a point cloud"), ignored_warnings():
         _check_header(path)
         vertices = PlyData.read(str(path))["vertex"]
-        return np.stack([np.asarray(vertices[name]) for name in ("x", "y", "z")], axis=1)
+        return Cloud(points=np.stack([np.asarray(vertices[name]) for name in ("x", "y", "z")], axis=1))
 
 
 def _check_header(path: Path) -> None:

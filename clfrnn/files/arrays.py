@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from ...errors import InvalidInputError
+from ..errors import InvalidInputError
+from ..host.foreign_warnings import ignored_warnings
+from .cloud import Cloud
 from .contents import check_memory, label, quoted, reading, shown
 
 __all__ = ["read_npy", "read_npz"]
@@ -25,16 +26,16 @@ _MOST_DEFLATED = 1040
 _ENCRYPTED = 0x1
 
 
-def read_npy(path: Path) -> np.ndarray[Any, Any]:
+def read_npy(path: Path) -> Cloud:
     """Read the array of a .npy file."""
     with (
         reading(path, "an array as numpy.save writes it", "save it again"),
         path.open("rb") as stream,
     ):
-        return _read_array(path, stream, path.stat().st_size)
+        return Cloud(points=_read_array(path, stream, path.stat().st_size))
 
 
-def read_npz(path: Path, *, array: str | None = None, prefer: Sequence[str] = ()) -> np.ndarray[Any, Any]:
+def read_npz(path: Path, *, array: str | None = None, prefer: Sequence[str] = ()) -> Cloud:
     """Read an array of a .npz archive.
 
     Parameters
@@ -58,7 +59,7 @@ def read_npz(path: Path, *, array: str | None = None, prefer: Sequence[str] = ()
             raise InvalidInputError(
                 f"{path}: expected {wanted}, got {have}; name one of them with --array, or save it as a .npy file"
             )
-        return _read_member(path, archive, members[array])
+        return Cloud(points=_read_member(path, archive, members[array]))
 
 
 def _read_member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
@@ -89,8 +90,7 @@ def _read_array(path: Path, stream: IO[bytes], size: int) -> np.ndarray[Any, Any
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
     }[version]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of headers that Python 2 wrote
+    with ignored_warnings():  # of headers that Python 2 wrote
         shape, by_columns, dtype = header(stream)
     if dtype.kind not in "biufc":
         raise InvalidInputError(

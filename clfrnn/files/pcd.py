@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import InvalidInputError
+from ..errors import InvalidInputError
+from .cloud import Cloud
 from .contents import check_memory, quoted, read_lines, reading, shown
 from .table import Table, read_columns
 
@@ -40,7 +41,7 @@ class _Header(NamedTuple):
     size: int
 
 
-def read_pcd(path: Path) -> np.ndarray[Any, Any]:
+def read_pcd(path: Path) -> Cloud:
     """Read the fields x, y and z: of a text as float64, of bytes in their own dtype."""
     with reading(path, _EXPECTED, "save it again as a point cloud"):
         header = _read_header(path)
@@ -48,9 +49,9 @@ def read_pcd(path: Path) -> np.ndarray[Any, Any]:
             if header.names.count(name) != 1 or header.counts[header.names.index(name)] != 1:
                 raise ValueError(f"the fields {quoted(' '.join(header.names))}")
         if header.data == "ascii":
-            return _read_text(path, header)
+            return Cloud(points=_read_text(path, header))
         if header.data == "binary":
-            return _read_bytes(path, header)
+            return Cloud(points=_read_bytes(path, header))
         raise InvalidInputError(
             f"{path}: expected DATA ascii or DATA binary, got {shown(header.data)}; save it without compression, as "
             "in: pcl_convert_pcd_ascii_binary in.pcd out.pcd 1"
@@ -108,7 +109,8 @@ def _read_text(path: Path, header: _Header) -> np.ndarray[Any, Any]:
     rows = [lines[k].strip() for k in places]
     table = Table(path=path, rows=rows, places=places, between=None, names=None, width=sum(header.counts))
     starts = np.cumsum([0, *header.counts]).tolist()
-    return read_columns(table, [starts[header.names.index(name)] for name in ("x", "y", "z")])
+    # Points that an organized cloud does not have are NaN.
+    return read_columns(table, [starts[header.names.index(name)] for name in ("x", "y", "z")], skip_nan=True)
 
 
 def _read_bytes(path: Path, header: _Header) -> np.ndarray[Any, Any]:

@@ -6,19 +6,18 @@ import contextlib
 import gzip
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from ...errors import ClfrnnError, DeviceMemoryError, InvalidInputError
-from ..arguments import printable
-from ..memory import free_memory
+from ..errors import ClfrnnError, DeviceMemoryError, InvalidInputError
+from ..host.free_memory import free_memory
+from ..host.printable import printable
 
 __all__ = [
     "STANDARD_INPUT",
-    "Say",
+    "by_command",
     "check_memory",
-    "in_shell",
     "inner_ending",
     "label",
     "quoted",
@@ -26,9 +25,6 @@ __all__ = [
     "reading",
     "shown",
 ]
-
-#: What takes a sentence that users should see, although the file is read.
-Say = Callable[[str], None]
 
 STANDARD_INPUT = Path("-")
 
@@ -43,9 +39,9 @@ _MAGIC = (
     (b"\x1f\x8b", "a file that gzip packed", "let its name end in .gz, as in cloud.csv.gz"),
     (b"PK\x03\x04", "a zip archive, as .npz and .xlsx files are", "give it its own ending, or save the sheet as CSV"),
     (b"\x93NUMPY", "an array of numpy's", "let its name end in .npy"),
-    (b"\xff\xfe\x00\x00", "UTF-32", "convert it, as in: iconv -f UTF-32 -t UTF-8 {old} > new.csv"),
-    (b"\xff\xfe", "UTF-16", "save it as UTF-8, or convert it, as in: iconv -f UTF-16 -t UTF-8 {old} > new.csv"),
-    (b"\xfe\xff", "UTF-16", "save it as UTF-8, or convert it, as in: iconv -f UTF-16 -t UTF-8 {old} > new.csv"),
+    (b"\xff\xfe\x00\x00", "UTF-32", "convert it, as in: {command}"),
+    (b"\xff\xfe", "UTF-16", "save it as UTF-8, or convert it, as in: {command}"),
+    (b"\xfe\xff", "UTF-16", "save it as UTF-8, or convert it, as in: {command}"),
 )
 
 
@@ -54,9 +50,20 @@ def label(path: Path) -> str:
     return "standard input" if path == STANDARD_INPUT else str(path)
 
 
-def in_shell(path: Path) -> str:
-    """How commands that a message shows name the file."""
-    return "old.csv" if path == STANDARD_INPUT or path.suffix.lower() == ".gz" else shlex.quote(str(path))
+def by_command(path: Path, command: str) -> str:
+    """A line for a shell that makes another file of this one, by a command that reads standard input.
+
+    Parameters
+    ----------
+    path : the file, which may be packed, or standard input
+    command : the command, as in ``tr ',' '.'``
+    """
+    if path == STANDARD_INPUT:
+        return f"{command} < old.txt > new.txt"
+    packed = path.suffix.lower() == ".gz"
+    name = Path(path.stem if packed else path.name)
+    old, new = (shlex.quote(each) for each in (str(path), f"{name.stem}.new{name.suffix}"))
+    return f"gzip -dc {old} | {command} > {new}" if packed else f"{command} < {old} > {new}"
 
 
 def inner_ending(path: Path) -> str:
@@ -132,28 +139,33 @@ def _too_large(path: Path, nbytes: int, free: int) -> DeviceMemoryError:
     )
 
 
-def read_lines(path: Path) -> list[str]:
+def read_lines(path: Path, *, any_signs: bool = False) -> list[str]:
     """The lines of a text in UTF-8, without their ends; the first is the file's line 1.
 
     Parameters
     ----------
     path : a file, packed where its name ends in .gz, or :data:`STANDARD_INPUT`
+    any_signs : whether the text may have other signs than those of UTF-8, each of which is read as one sign: in formats
+        whose numbers and names are ASCII they stand in titles and comments
     """
     raw = _read_bytes(path)
     for magic, kind, remedy in _MAGIC:
         if raw.startswith(magic):
+            command = by_command(path, f"iconv -f {kind} -t UTF-8")
             raise InvalidInputError(
-                f"{label(path)}: line 1: expected text in UTF-8, got {kind}; {remedy.format(old=in_shell(path))}"
+                f"{label(path)}: line 1: expected text in UTF-8, got {kind}; {remedy.format(command=command)}"
             )
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise InvalidInputError(
-            f"{label(path)}: line {line}: expected text in UTF-8, got the byte 0x{raw[error.start]:02X}, as Latin-1 "
-            "and Windows write accents and signs; save it as UTF-8, or convert it, as in: "
-            f"iconv -f WINDOWS-1252 -t UTF-8 {in_shell(path)} > new.csv"
-        ) from error
+        if not any_signs:
+            line = raw.count(b"\n", 0, error.start) + 1
+            raise InvalidInputError(
+                f"{label(path)}: line {line}: expected text in UTF-8, got the byte 0x{raw[error.start]:02X}, as "
+                "Latin-1 and Windows write accents and signs; save it as UTF-8, or convert it, as in: "
+                f"{by_command(path, 'iconv -f WINDOWS-1252 -t UTF-8')}"
+            ) from error
+        text = raw.decode("latin-1")
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InvalidInputError(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import hostile
 import pytest
-from test_cli import run
+from conftest import run_clfrnn as run
 
 from clfrnn.errors import ClfrnnError
 
@@ -22,7 +22,7 @@ import numpy, hostile
 for name in sum(hostile.NEEDED.values(), ()):
     with contextlib.suppress(ImportError):
         importlib.import_module(name)
-from clfrnn.cli import files
+from clfrnn import files
 from clfrnn.errors import ClfrnnError
 warnings.simplefilter("error")
 taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -39,8 +39,7 @@ for name, raw in cases:
     path.write_bytes(raw)
     started = time.monotonic()
     try:
-        points = files.read_points(path, say=lambda said: None)
-        files.check_points(path, points)
+        points = files.read(path).points
         said = f"read {{points.shape}}"
     except ClfrnnError as error:
         said = str(error)
@@ -124,13 +123,13 @@ def test_files_that_were_spoilt(tmp_path, ending):
 def test_what_is_said(tmp_path, ending, name, message):
     for package in hostile.NEEDED.get(ending, ()):
         pytest.importorskip(package, reason=f"{package} is an extra")
-    from clfrnn.cli.files import read_points
+    from clfrnn.files import read
 
     raw = next(raw for each, raw in hostile.KINDS[ending]() if each == name)
     path = tmp_path / f"cloud{ending}"
     path.write_bytes(raw)
     with pytest.raises(ClfrnnError) as raised:
-        read_points(path)
+        read(path)
     assert message in str(raised.value)
 
 

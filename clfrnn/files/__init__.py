@@ -1,0 +1,8 @@
+"""Clouds of points and atoms on file: what a file says, and nothing that it does not hold."""
+
+from __future__ import annotations
+
+from .cloud import Cloud
+from .formats import read
+
+__all__ = ["Cloud", "read"]
