@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInputError
+from ..host.foreign_warnings import ignored_warnings
 
 __all__ = ["add_cloud", "check_picture", "chosen", "draw_counts", "new_figure"]
 
@@ -20,6 +21,7 @@ _MOST_BINS = 60
 _MOST_NUMBERS = 5
 
 
+@ignored_warnings()
 def draw_counts(points: np.ndarray[Any, Any], counts: np.ndarray[Any, Any], path: Path, *, title: str) -> int:
     """Draw the points, coloured by `counts`, and a histogram of these, to a file; return the number of drawn points.
 
@@ -46,6 +48,7 @@ def draw_counts(points: np.ndarray[Any, Any], counts: np.ndarray[Any, Any], path
     return len(drawn)
 
 
+@ignored_warnings()
 def new_figure() -> Any:
     """A figure for two panels side by side; raises where matplotlib is not installed."""
     try:
@@ -57,6 +60,7 @@ def new_figure() -> Any:
     return figure.Figure(figsize=(11, 4.6), layout="constrained")
 
 
+@ignored_warnings()
 def add_cloud(
     figure: Any, place: tuple[int, int, int], *layers: tuple[np.ndarray[Any, Any], dict[str, Any]]
 ) -> tuple[Any, list[Any]]:
@@ -91,6 +95,7 @@ def chosen(n: int, most: int = _MOST_DRAWN) -> np.ndarray[Any, Any]:
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
 
 
+@ignored_warnings()
 def check_picture(path: Path) -> None:
     """Raise where no picture can be drawn to `path`; called before a long search.
 

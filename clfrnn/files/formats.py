@@ -146,13 +146,12 @@ def read_cloud(
     if path != STANDARD_INPUT:
         with reading(path, "a file", "save it again"), path.open("rb"):
             pass  # whether there is one that can be read
+    options: dict[str, Any] = {"columns": columns, "skip_nan": skip_nan} if reader in _WITH_COLUMNS else {}
+    if reader is read_npz:
+        options = {"array": array, "prefer": prefer}
     try:
-        if reader is read_npz:
-            cloud = read_npz(path, array=array, prefer=prefer)
-        elif reader in _WITH_COLUMNS:
-            cloud = reader(path, columns=columns, skip_nan=skip_nan)
-        else:
-            cloud = reader(path)
+        with np.errstate(all="ignore"):  # numbers that are too large are refused below
+            cloud = reader(path, **options)
     except MemoryError as error:
         if isinstance(error, DeviceMemoryError):
             raise
@@ -208,10 +207,10 @@ def _with_cell(path: Path, cloud: Cloud) -> Cloud:
     if cloud.cell is None:
         return cloud if cloud.periodic else dataclasses.replace(cloud, periodic=(False,) * cloud.points.shape[1])
     vectors = cloud.cell[list(cloud.periodic)]
-    lengths = np.sqrt((vectors**2).sum(axis=1, keepdims=True)) if np.isfinite(cloud.cell).all() else np.zeros((1, 1))
-    if not np.isfinite(lengths).all() or (len(vectors) and not lengths.all()):
+    longest = np.abs(vectors).max(axis=1, keepdims=True)
+    if not np.isfinite(cloud.cell).all() or not longest.all():
         got = "a vector without a length, or a number that is not finite"
-    elif len(vectors) and np.linalg.matrix_rank(vectors / lengths) < len(vectors):
+    elif len(vectors) and np.linalg.matrix_rank(vectors / longest) < len(vectors):
         got = "vectors in one plane or line"
     else:
         return cloud

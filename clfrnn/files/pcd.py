@@ -11,8 +11,9 @@ import numpy as np
 
 from ..errors import InvalidInputError
 from .cloud import Cloud
+from .columns import read_columns
 from .contents import check_memory, quoted, read_lines, reading, shown
-from .table import Table, read_columns
+from .rows import Table
 
 __all__ = ["read_pcd"]
 

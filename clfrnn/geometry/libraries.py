@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from ..errors import ClfrnnError
+from ..host.foreign_warnings import ignored_warnings
 
 __all__ = ["library"]
 
@@ -13,6 +14,7 @@ __all__ = ["library"]
 def library(module: str, package: str, what: str, extra: str = "geometry") -> Any:
     """Import a `module` of a `package` that an `extra` has, or raise; `what` it is that needs it."""
     try:
-        return importlib.import_module(module)
+        with ignored_warnings():
+            return importlib.import_module(module)
     except ImportError as error:
         raise ClfrnnError(f"{what} needs {package}, which is not installed; pip install 'clfrnn[{extra}]'") from error

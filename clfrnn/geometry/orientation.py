@@ -9,6 +9,7 @@ import numpy as np
 from ..api import check_keywords, search
 from ..device_array import DeviceArray
 from ..host.numbers import real_number
+from ..host.foreign_warnings import ignored_warnings
 from ..inputs.argument_types import MethodName, MethodOptions
 from ..inputs.arrays import fetch
 from ..inputs.sessions import choose_session
@@ -121,12 +122,14 @@ def _signs(
     n, (i, j), units = len(normals), pairs, _units(normals.astype(np.float64))
     weights = _weights(points, units, radius, i, j)
     known = ~np.isnan(weights)
-    tree = graphs.minimum_spanning_tree(_matrix(weights[known], i[known], j[known], n)).tocoo()
-    _, parts = graphs.connected_components(tree, directed=False)
+    with ignored_warnings():
+        tree = graphs.minimum_spanning_tree(_matrix(weights[known], i[known], j[known], n)).tocoo()
+        _, parts = graphs.connected_components(tree, directed=False)
     tops = _tops(points, units, radius, parts)
     # A root beyond all points has the tops as its children.
     ends = np.concatenate([tree.row, np.full(len(tops), n)]), np.concatenate([tree.col, tops])
-    _, parent = graphs.breadth_first_order(_matrix(np.ones(len(ends[0])), *ends, n + 1), n, directed=False)
+    with ignored_warnings():
+        _, parent = graphs.breadth_first_order(_matrix(np.ones(len(ends[0])), *ends, n + 1), n, directed=False)
     parent[n] = n
     turns = np.ones(n + 1, np.int8)
     below = np.flatnonzero(parent[:n] < n)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..host.files import replacing
+from ..host.foreign_warnings import ignored_warnings
 from .libraries import library
 
 __all__ = ["write_ply"]
@@ -36,10 +37,10 @@ def write_ply(path: str | PathLike[str], points: Any, *, faces: Any = None, **ot
     vertices = np.empty(len(points), [(name, real) for name in columns])
     for name, column in columns.items():
         vertices[name] = column
-    elements = [plyfile.PlyElement.describe(vertices, "vertex")]
+    parts = {"vertex": vertices}
     if faces is not None:
-        triangles = np.empty(len(faces), [("vertex_indices", "<i4", (3,))])
-        triangles["vertex_indices"] = faces
-        elements.append(plyfile.PlyElement.describe(triangles, "face"))
-    with replacing(path) as part:
+        parts["face"] = np.empty(len(faces), [("vertex_indices", "<i4", (3,))])
+        parts["face"]["vertex_indices"] = faces
+    with replacing(path) as part, ignored_warnings():
+        elements = [plyfile.PlyElement.describe(rows, name) for name, rows in parts.items()]
         plyfile.PlyData(elements, byte_order="<").write(str(part))

@@ -14,6 +14,7 @@ from ..errors import InvalidInputError
 from ..host.files import replacing
 from ..host.numbers import real_array
 from ..host.warning import warn
+from ..host.foreign_warnings import ignored_warnings
 from ..inputs.argument_types import MethodName, MethodOptions
 from ..runtime.session import Session
 from .arguments import finite, positive
@@ -71,7 +72,7 @@ class Surface(NamedTuple):
             write_ply(path, self.vertices, faces=self.faces)
             return
         trimesh = library("trimesh", "trimesh", "Surface.save")
-        with replacing(path) as part:
+        with replacing(path) as part, ignored_warnings():
             trimesh.Trimesh(self.vertices, self.faces, process=False).export(str(part), file_type=ending[1:])
 
 
@@ -204,7 +205,8 @@ def _triangles(measure: Any, heights: np.ndarray[Any, Any]) -> Surface:
     if not whole.any() or not filled.min() <= 0 <= filled.max():
         return Surface(np.empty((0, 3)), np.empty((0, 3), np.int32))
     try:
-        vertices, faces, _, _ = measure.marching_cubes(filled, 0.0, mask=whole, allow_degenerate=False)
+        with ignored_warnings():
+            vertices, faces, _, _ = measure.marching_cubes(filled, 0.0, mask=whole, allow_degenerate=False)
     except RuntimeError:  # no surface was found
         return Surface(np.empty((0, 3)), np.empty((0, 3), np.int32))
     return Surface(vertices.astype(np.float64), faces.astype(np.int32))
@@ -212,7 +214,8 @@ def _triangles(measure: Any, heights: np.ndarray[Any, Any]) -> Surface:
 
 def _segments(measure: Any, heights: np.ndarray[Any, Any]) -> Surface:
     """The segments at height 0, in units of the grid."""
-    curves = measure.find_contours(heights, 0.0) if min(heights.shape) > 1 else []
+    with ignored_warnings():
+        curves = measure.find_contours(heights, 0.0) if min(heights.shape) > 1 else []
     vertices, faces = [np.empty((0, 2))], [np.empty((0, 2), np.int32)]
     first = 0
     for curve in curves:

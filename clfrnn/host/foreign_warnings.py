@@ -8,15 +8,17 @@ import threading
 import warnings
 from collections.abc import Iterator
 
-__all__ = ["ignored_warnings"]
+__all__ = ["filters_lock", "ignored_warnings"]
 
 #: Filters of warnings belong to the whole process: where two threads changed them at a time, one would leave those of
 #: the other in force for good.
-_filters = threading.RLock()
+filters_lock = threading.RLock()
 
 if hasattr(os, "register_at_fork"):
     # A child begins with the filters of the process as they were, and with a lock that nobody holds.
-    os.register_at_fork(before=_filters.acquire, after_in_parent=_filters.release, after_in_child=_filters.release)
+    os.register_at_fork(
+        before=filters_lock.acquire, after_in_parent=filters_lock.release, after_in_child=filters_lock.release
+    )
 
 
 @contextlib.contextmanager
@@ -25,6 +27,6 @@ def ignored_warnings() -> Iterator[None]:
 
     One thread at a time runs such a body; others wait. The filters of the caller are in force again behind it.
     """
-    with _filters, warnings.catch_warnings():
+    with filters_lock, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

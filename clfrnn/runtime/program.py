@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import operator
 import os
-import threading
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from ..errors import KernelBuildError
 from ..functions import PIECES
 from ..host.folders import warn_of_cache, why_not_all_written
 from ..host.interrupts import interrupts_held_back
+from ..host.foreign_warnings import filters_lock
 from ..host.memory import check_memory_to_compile
 from ..host.terminal import one_line_where_it_takes_long, without_counts_of_errors
 from ..host.text_cache import cache_folder
@@ -32,9 +32,6 @@ _WARNINGS = "-w"
 
 #: Variable of pyopencl by which people request what compilers have to say; warnings are then left on.
 _OUTPUT = "PYOPENCL_COMPILER_OUTPUT"
-
-#: Held while a program is compiled: which warnings are shown is a setting of the whole process.
-_compiling = threading.Lock()
 
 #: The folders that pyopencl stores programs and code in; where it cannot, it fails in many ways.
 _FOLDERS = ("pyopencl", "pytools")
@@ -203,7 +200,7 @@ class ProgramCache:
         options = [*([] if shown else [_WARNINGS]), *self._profile.build_options, *config.options(self._profile)]
         counts = without_counts_of_errors() if users and not shown else contextlib.nullcontext()
         wait = one_line_where_it_takes_long(self._profile.name)
-        with _compiling, interrupts_held_back(), wait, counts, warnings.catch_warnings():
+        with filters_lock, interrupts_held_back(), wait, counts, warnings.catch_warnings():
             warnings.simplefilter("always" if shown else "ignore", cl.CompilerWarning)
             # pyopencl 2026.1.4 fails with a KeyError where it cannot store a program, and later ones warn.
             warnings.filterwarnings("error", "PyOpenCL compiler caching failed")

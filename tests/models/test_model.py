@@ -155,6 +155,7 @@ def test_animations_that_make_no_sense(session, tmp_path, monkeypatch):
 
 
 def test_models_are_made_of_public_names_alone():
+    """But for what keeps warnings of other libraries away, for which all threads need one lock."""
     home = Path(models.__file__).parent
     for path in home.rglob("*.py"):
         depth = len(path.relative_to(home).parts)
@@ -163,7 +164,7 @@ def test_models_are_made_of_public_names_alone():
                 assert node.attr in clfrnn.__all__, path
             if isinstance(node, ast.Import):
                 assert not [alias.name for alias in node.names if alias.name.startswith("clfrnn.")], path
-            if isinstance(node, ast.ImportFrom):
+            if isinstance(node, ast.ImportFrom) and node.module != "host.foreign_warnings":
                 assert node.level <= depth, path
                 assert node.level or not node.module.startswith("clfrnn"), path
 

@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from ...host.files import replacing
+from ...host.foreign_warnings import ignored_warnings
 from ...host.printable import printable
 from ..pictures import add_cloud, chosen, new_figure
 
@@ -28,6 +29,7 @@ _ARROW = 0.06
 _BLUE, _RED, _GRAY = "#0072B2", "#D55E00", "#B0B0B0"
 
 
+@ignored_warnings()
 def draw_cleaned(path: Path, cloud: Array, stays: Array) -> None:
     """Draw the points that stay in blue, and on top of them in red those that are left out, and say so.
 
@@ -47,6 +49,7 @@ def draw_cleaned(path: Path, cloud: Array, stays: Array) -> None:
     _save(figure, path, f"{len(cloud):,} points", len(stay) + len(left), len(cloud))
 
 
+@ignored_warnings()
 def draw_normals(path: Path, cloud: Array, vectors: Array, curvature: Array) -> None:
     """Draw the points, coloured by curvature, and arrows for the normals of some, and say so.
 
@@ -72,6 +75,7 @@ def draw_normals(path: Path, cloud: Array, vectors: Array, curvature: Array) -> 
     _save(figure, path, f"{len(cloud):,} points", len(drawn), len(cloud))
 
 
+@ignored_warnings()
 def draw_surface(path: Path, cloud: Array, surface: Surface) -> None:
     """Draw the points, and the triangles in the light, and say so.
 

@@ -14,7 +14,7 @@ from ...host.foreign_warnings import ignored_warnings
 from ..cloud import Cloud
 from ..contents import label, quoted, read_lines, reading, shown
 from ..names import is_number
-from .symmetry import find_operations, images
+from .symmetry import find_operations, images, order_of
 
 if TYPE_CHECKING:
     import gemmi
@@ -134,10 +134,15 @@ class _Structure:
                 shown(" ".join(str(error).split()), 120),
                 "add the operations to the file, as _space_group_symop_operation_xyz",
             )
+        if words and (order := order_of(symbols[1])) not in (None, len(operations.rotations)):
+            notes.append(
+                f"{label(self._path)}: its {len(operations.rotations)} operations of symmetry count, and not its space "
+                f"group {shown(symbols[1])}, which has {order}"
+            )
         try:
             every, owner = images(fractional, decimals if fractions else decimals + 2, cell, operations)
         except ValueError as error:
-            self._fail("sites and their images", str(error), "write its coordinates in more decimals")
+            self._fail("sites and their images", str(error), "write coordinates in more decimals")
         self._check_multiplicities(known, owner, len(operations.rotations))
         points = every @ cell
         if not fractions:  # atoms that are listed stay where they are, to the last bit

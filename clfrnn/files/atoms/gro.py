@@ -37,7 +37,7 @@ def read_gro(path: Path) -> Cloud:
         )
     while len(lines) > 2 and not lines[-1].strip():
         lines.pop()
-    count, there = int(said), max(0, len(lines) - 3)
+    count, there = int(said), len(lines) - 3
     if there < count:
         raise InvalidInputError(
             f"{label(path)}: expected {count:,} atoms and the line of the box behind them, got {len(lines) - 2:,} "

@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     import gemmi
 
-__all__ = ["Operations", "find_operations", "images", "operations_of"]
+__all__ = ["Operations", "find_operations", "images", "order_of"]
 
 Array = np.ndarray[Any, Any]
 
@@ -66,8 +66,7 @@ def find_operations(words: Sequence[str], symbols: Sequence[str], cell: Array) -
     if words:
         ops = list({op.triplet(): op for op in (gemmi.Op(word).wrap() for word in words)}.values())
         found = operations_of(ops)
-        if not _is_group(found):
-            raise ValueError(f"{len(ops)} operations of symmetry that are no group")
+        _products(found)
         return found
     hall, name, number = symbols
     if hall:
@@ -79,15 +78,41 @@ def find_operations(words: Sequence[str], symbols: Sequence[str], cell: Array) -
     return operations_of([gemmi.Op("x,y,z")])
 
 
-def _is_group(ops: Operations) -> bool:
-    """Whether the product of any two operations is another, and the first is the identity."""
+def _numbers(turns: Array, moves: Array) -> Array:
+    """A number for each operation, given its rotation and its translation in parts; those modulo whole vectors."""
+    digits = np.concatenate([turns.reshape(*turns.shape[:-2], 9) % _PARTS, moves % _PARTS], axis=-1)
+    return np.asarray(digits @ _PARTS ** np.arange(12, dtype=np.int64))
+
+
+def _products(ops: Operations) -> Array:
+    """(k, k), for each two operations the place of the one by which the second is the first and then that one.
+
+    Raises
+    ------
+    ValueError
+        The operations are no group whose first is the identity.
+    """
     turns = np.rint(ops.rotations).astype(int)
-    moves = np.rint(ops.translations * _PARTS).astype(int) % _PARTS
-    product = np.einsum("aij,bjk->abik", turns, turns).reshape(-1, 9)
-    moved = (np.einsum("aij,bj->abi", turns, moves) + moves[:, None]).reshape(-1, 3) % _PARTS
-    own = np.hstack([turns.reshape(-1, 9), moves])
-    one = np.array_equal(turns[0], np.eye(3)) and not moves[0].any()
-    return one and np.array_equal(np.unique(np.hstack([product, moved]), axis=0), np.unique(own, axis=0))
+    moves = np.rint(ops.translations * _PARTS).astype(int)
+    place = {number: k for k, number in enumerate(_numbers(turns, moves).tolist())}
+    table = np.full((len(turns), len(turns)), -1)
+    for k, (turn, move) in enumerate(zip(turns, moves, strict=True)):
+        later = _numbers(turn @ turns, moves @ turn.T + move)
+        for number, other in zip(later.tolist(), range(len(turns)), strict=True):
+            if number not in place:
+                raise ValueError(f"{len(turns)} operations of symmetry that are no group")
+            table[place[number], k] = other
+    if not np.array_equal(turns[0], np.eye(3)) or (moves[0] % _PARTS).any() or (table < 0).any():
+        raise ValueError(f"{len(turns)} operations of symmetry that are no group")
+    return table
+
+
+def order_of(name: str) -> int | None:
+    """How many operations a space group has, by its symbol of Hermann and Mauguin; None where it is not known."""
+    import gemmi
+
+    found = gemmi.find_spacegroup_by_name(" ".join(name.replace("_", " ").split())) if name else None
+    return None if found is None else len(list(found.operations()))
 
 
 def _by_name(name: str, cell: Array) -> Operations:
@@ -160,23 +185,22 @@ def images(sites: Array, decimals: Array, cell: Array, ops: Operations) -> tuple
         A site lies so near to an element of symmetry that its atoms cannot be counted.
     """
     apart = np.minimum(1.0, _UNITS_APART * 10.0 ** -decimals.astype(float))
+    # Sites that the same operations leave where they are have their images by the same others.
+    still = np.array(
+        [_same(sites @ turn.T + move, sites, apart, cell) for turn, move in zip(*ops, strict=True)]
+    ).T.reshape(len(sites), len(ops.rotations))
+    kinds, kind = np.unique(still, axis=0, return_inverse=True)
+    products = _products(ops)
     found, owners = [sites], [np.arange(len(sites))]
-    general = np.ones(len(sites), bool)
-    for rotation, translation in zip(ops.rotations[1:], ops.translations[1:], strict=True):
-        general &= ~_same(sites @ rotation.T + translation, sites, apart, cell)
-    for rotation, translation in zip(ops.rotations[1:], ops.translations[1:], strict=True):
-        moved = sites[general] @ rotation.T + translation
-        found.append(moved - np.floor(moved))
-        owners.append(np.flatnonzero(general))
-    for k in np.flatnonzero(~general):
-        every = ops.rotations @ sites[k] + ops.translations
-        same = _same(every[:, None], every[None], np.full(1, apart[k]), cell)
-        first = ~np.tril(same, -1).any(axis=1)
-        if len(every) % int(first.sum()) or not (same.sum(axis=1) * first.sum() == len(every)).all():
-            raise ValueError(f"site {k + 1} so near to an element of symmetry that its atoms cannot be counted")
-        moved = every[first][1:]
-        found.append(moved - np.floor(moved))
-        owners.append(np.full(len(moved), k))
+    for k, stays in enumerate(kinds):
+        own = np.flatnonzero(kind.reshape(-1) == k)
+        first = ~np.tril(stays[products], -1).any(axis=1)
+        if first.sum() * stays.sum() != len(stays):
+            raise ValueError(f"site {own[0] + 1} so near to an element of symmetry that its atoms cannot be counted")
+        for place in np.flatnonzero(first)[1:]:
+            moved = sites[own] @ ops.rotations[place].T + ops.translations[place]
+            found.append(moved - np.floor(moved))
+            owners.append(own)
     owner = np.concatenate(owners)
     order = np.argsort(owner, kind="stable")
     return np.concatenate(found)[order], owner[order]

@@ -12,9 +12,11 @@ import numpy as np
 
 from ...errors import InvalidInputError
 from ..cloud import Cloud
+from ..columns import read_columns
 from ..contents import label, read_lines, shown
 from ..names import is_number
-from ..table import Table, find_column, read_columns, read_table
+from ..rows import Table
+from ..table import find_column, read_table
 from .comment import Columns, read_keys, read_lattice, read_properties
 
 __all__ = ["read_xyz"]

@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 import clfrnn
 
+from ...host.foreign_warnings import ignored_warnings
+
 if TYPE_CHECKING:
     from ..model import Frame, Model
 
@@ -52,7 +54,8 @@ def library(name: str, what: str, extra: str) -> Any:
     extra : of clfrnn, which holds it
     """
     try:
-        return importlib.import_module(name)
+        with ignored_warnings():
+            return importlib.import_module(name)
     except ImportError as error:
         package = name.partition(".")[0]
         raise clfrnn.ClfrnnError(
@@ -94,6 +97,7 @@ class _Shades:
 class Flat:
     """Disks in a rectangle, drawn by matplotlib."""
 
+    @ignored_warnings()
     def __init__(self, model: Model, size: int, *, window: bool) -> None:
         figures = library("matplotlib.figure", "A picture of two dimensions", "plot")
         self._circles = library("matplotlib.patches", "A picture of two dimensions", "plot").Circle
@@ -127,6 +131,7 @@ class Flat:
         self._dots: Any = None
         self._balls: list[Any] = []
 
+    @ignored_warnings()
     def draw(self, frame: Frame) -> None:
         """See :class:`Canvas`."""
         if self._dots is not None:
@@ -143,10 +148,12 @@ class Flat:
         ]
         self._figure.canvas.draw()
 
+    @ignored_warnings()
     def pixels(self) -> npt.NDArray[np.uint8]:
         """See :class:`Canvas`."""
         return np.asarray(self._figure.canvas.buffer_rgba())[..., :3].copy()
 
+    @ignored_warnings()
     def show(self) -> bool:
         """See :class:`Canvas`."""
         if not self._windows.fignum_exists(self._figure.number):
@@ -154,6 +161,7 @@ class Flat:
         self._figure.canvas.flush_events()  # where the user may close it
         return bool(self._windows.fignum_exists(self._figure.number))
 
+    @ignored_warnings()
     def close(self) -> None:
         """See :class:`Canvas`."""
         if self._windows is not None:
@@ -163,6 +171,7 @@ class Flat:
 class Solid:
     """Shaded spheres in a box, drawn by pyvista."""
 
+    @ignored_warnings()
     def __init__(self, model: Model, size: int, *, window: bool) -> None:
         self._pyvista = pyvista = library("pyvista", "A picture of three dimensions", "plot3d")
         self._model, self._shades, self._open = model, _Shades(model._color_ends), False  # noqa: SLF001
@@ -181,6 +190,7 @@ class Solid:
             self.plotter.camera_position = [tuple(eye), tuple(middle), (0, 0, 1)]
             self.plotter.camera.zoom(1.0)
 
+    @ignored_warnings()
     def draw(self, frame: Frame) -> None:
         """See :class:`Canvas`."""
         pyvista = self._pyvista
@@ -206,12 +216,14 @@ class Solid:
                 ball = pyvista.Sphere(radius=reach, center=center, theta_resolution=48, phi_resolution=48)
                 self.plotter.add_mesh(ball, name=f"ball {number}", color=_BALL, reset_camera=False, render=False)
 
+    @ignored_warnings()
     def pixels(self) -> npt.NDArray[np.uint8]:
         """See :class:`Canvas`."""
         with self._pyvista.vtk_verbosity("off"):
             self.plotter.render()
             return np.asarray(self.plotter.screenshot(return_img=True))[..., :3]
 
+    @ignored_warnings()
     def show(self) -> bool:
         """See :class:`Canvas`."""
         try:
@@ -227,6 +239,7 @@ class Solid:
             ) from error
         return not self.plotter.iren.interactor.GetDone()
 
+    @ignored_warnings()
     def close(self) -> None:
         """See :class:`Canvas`."""
         self.plotter.close()

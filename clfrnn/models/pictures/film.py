@@ -12,6 +12,7 @@ import numpy as np
 
 import clfrnn
 
+from ...host.foreign_warnings import ignored_warnings
 from .canvas import Canvas, canvas, library
 
 if TYPE_CHECKING:
@@ -78,7 +79,9 @@ def _picture(path: Path, _: float) -> Iterator[Add]:
     yield lambda easel, frame: last.update(easel=easel, frame=frame)
     easel = last["easel"]
     easel.draw(last["frame"])
-    images.fromarray(easel.pixels()).save(path, optimize=True)
+    pixels = easel.pixels()
+    with ignored_warnings():
+        images.fromarray(pixels).save(path, optimize=True)
 
 
 @contextlib.contextmanager
@@ -94,10 +97,13 @@ def _gif(path: Path, fps: float) -> Iterator[Add]:
 
     def add(easel: Canvas, frame: Frame) -> None:
         easel.draw(frame)
-        found.append(images.fromarray(easel.pixels()).quantize(_PALETTE, dither=images.Dither.NONE))
+        pixels = easel.pixels()
+        with ignored_warnings():
+            found.append(images.fromarray(pixels).quantize(_PALETTE, dither=images.Dither.NONE))
 
     yield add
-    found[0].save(path, save_all=True, append_images=found[1:], duration=10 * hundredths, loop=0, optimize=True)
+    with ignored_warnings():
+        found[0].save(path, save_all=True, append_images=found[1:], duration=10 * hundredths, loop=0, optimize=True)
 
 
 @contextlib.contextmanager
