@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 import pytest
 
-import clfrnn
 from clfrnn import geometry, models
 from clfrnn.files import read
 from clfrnn.host.foreign_warnings import ignored_warnings
