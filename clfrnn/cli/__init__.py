@@ -10,7 +10,8 @@ import click
 
 from .. import __version__
 from ..errors import ClfrnnError
-from .arguments import Failure, explained, printable
+from ..host.printable import printable
+from .arguments import Failure, explained
 from .demo import demo
 from .devices import devices
 from .exactness.verify import verify

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..api import check_keywords, search
 from ..device_array import DeviceArray
-from ..host.numbers import real_number
 from ..host.foreign_warnings import ignored_warnings
+from ..host.numbers import real_number
 from ..inputs.argument_types import MethodName, MethodOptions
 from ..inputs.arrays import fetch
 from ..inputs.sessions import choose_session

@@ -16,8 +16,8 @@ import pyopencl as cl
 from ..errors import KernelBuildError
 from ..functions import PIECES
 from ..host.folders import warn_of_cache, why_not_all_written
-from ..host.interrupts import interrupts_held_back
 from ..host.foreign_warnings import filters_lock
+from ..host.interrupts import interrupts_held_back
 from ..host.memory import check_memory_to_compile
 from ..host.terminal import one_line_where_it_takes_long, without_counts_of_errors
 from ..host.text_cache import cache_folder

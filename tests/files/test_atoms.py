@@ -414,7 +414,7 @@ def test_every_setting_of_every_group(tmp_path, gemmi):
             cloud = read(tmp_path / "a.cif")
             counts.append([int((cloud.names == f"X{i}").sum()) for i in range(len(sites))])
         seitz = [np.array(op.float_seitz()) for op in group.operations()]
-        # In twelve thousandths, in which sites and translations are whole.
+        # In twelve thousandths sites and translations are whole.
         moved = [
             np.rint(12_000 * np.array([each @ [*site, 1] for each in seitz])).astype(int) % 12_000 for site in sites
         ]
