@@ -14,6 +14,11 @@ from .rows import Table, without_empty_ends
 
 __all__ = ["read_columns"]
 
+#: Nothing but numbers without a point, a comma that is decimal as no three digits follow, and one word with several.
+_NUMBERS = re.compile(r"[0-9+\-,eE;\t\n ]*")
+_DECIMAL = re.compile(r"[0-9],(?:[0-9]{1,2}|[0-9]{4,})(?![0-9])|(?<![0-9,])0,[0-9]")
+_SEVERAL = re.compile(r",[0-9]*,")
+
 #: Numbers with other signs between thousands than commas, and with the letter of Fortran before the exponent.
 _GROUPED = re.compile(r"[+\-\u2212]?\d{1,3}(?:['\u2019\u00a0\u2009\u202f]\d{3})+(?:[.,]\d*)?")
 _FORTRAN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)[dD][+-]?\d+", re.ASCII)
@@ -33,7 +38,8 @@ def read_columns(
     """
     if not ragged and not _is_regular(table):
         _check_widths(table)
-    points = None if table.commas else _read_numbers(table, chosen)
+    rows = table.rows if not table.commas else _without_commas(table)
+    points = None if rows is None else _read_numbers(rows, table.between, chosen)
     if points is None:
         points = _read_words(table, chosen, skip_nan=skip_nan)
     if not np.isfinite(points).all():
@@ -41,10 +47,18 @@ def read_columns(
     return points
 
 
-def _read_numbers(table: Table, chosen: list[int]) -> np.ndarray[Any, Any] | None:
+def _without_commas(table: Table) -> list[str] | None:
+    """The rows with points as decimal signs, where all that they have is numbers whose commas are decimal ones."""
+    whole = "\n".join(table.rows)
+    if table.between == "," or not _NUMBERS.fullmatch(whole) or not _DECIMAL.search(whole) or _SEVERAL.search(whole):
+        return None
+    return whole.replace(",", ".").split("\n")
+
+
+def _read_numbers(rows: list[str], between: str | None, chosen: list[int]) -> np.ndarray[Any, Any] | None:
     """Read numbers as numpy does, or None where there is a word that it does not read."""
     try:
-        return np.loadtxt(table.rows, ndmin=2, delimiter=table.between, usecols=chosen, quotechar='"', comments=None)
+        return np.loadtxt(rows, ndmin=2, delimiter=between, usecols=chosen, quotechar='"', comments=None)
     except ValueError:
         return None
 

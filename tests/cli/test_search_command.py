@@ -11,7 +11,8 @@ from conftest import PROFILES, RECORDED
 from test_cli import run
 
 from clfrnn import clouds, reference
-from clfrnn.cli import memory
+
+from clfrnn.host import free_memory
 from clfrnn.methods import METHODS
 from clfrnn.runtime import launcher
 from clfrnn.runtime.session import Session
@@ -139,30 +140,30 @@ def test_a_list_that_this_machine_cannot_hold(place, cloud, tmp_path, monkeypatc
     assert pairs * 24 > 2 << 20
     monkeypatch.setattr(Session, "available", lambda _: (4 << 20, 4 << 20))
     said = ("search", cloud, "-r", 0.9, "--device", place, "--distances", "--vectors", "-o", tmp_path / "out.npz")
-    monkeypatch.setattr("clfrnn.cli.memory.free_memory", lambda: 5 << 20)
+    monkeypatch.setattr("clfrnn.host.free_memory.free_memory", lambda: 5 << 20)
     status, printed = run(*said)
     assert status == 1
     assert f"the list of {pairs:,} pairs takes 0.0 GiB" in printed
     assert "smaller --radius, leave out --distances and --vectors, list each pair once by --half, or count" in printed
     assert not (tmp_path / "out.npz").exists()
     for enough in (10 << 20, None):
-        monkeypatch.setattr("clfrnn.cli.memory.free_memory", lambda enough=enough: enough)
+        monkeypatch.setattr("clfrnn.host.free_memory.free_memory", lambda enough=enough: enough)
         assert run(*said)[0] == 0
 
 
 def test_free_memory(tmp_path, monkeypatch):
     machine, container = tmp_path / "meminfo", tmp_path
-    monkeypatch.setattr(memory, "_MACHINE", machine)
-    monkeypatch.setattr(memory, "_CONTAINER", container)
-    whole = memory.free_memory()
+    monkeypatch.setattr(free_memory, "_MACHINE", machine)
+    monkeypatch.setattr(free_memory, "_CONTAINER", container)
+    whole = free_memory.free_memory()
     assert whole is None or whole > 1 << 28
     machine.write_text("MemTotal:  900 kB\nMemAvailable:   500 kB\n")
-    assert memory.free_memory() == 500 << 10
+    assert free_memory.free_memory() == 500 << 10
     (container / "memory.max").write_text("max\n")
     (container / "memory.current").write_text("100000\n")
-    assert memory.free_memory() == 500 << 10
+    assert free_memory.free_memory() == 500 << 10
     (container / "memory.max").write_text("300000\n")
-    assert memory.free_memory() == 200_000
+    assert free_memory.free_memory() == 200_000
 
 
 def test_long_work_is_told_of(place, cloud, tmp_path, monkeypatch):

@@ -70,11 +70,11 @@ def read_xyz(path: Path, *, columns: Sequence[str] | None, skip_nan: bool = Fals
 
 def _is_table(lines: list[str]) -> bool:
     """Whether the first line is the number of the rows right below it, which are coordinates without symbols."""
-    if len(lines) < 2 or not lines[1].strip():
+    filled = [line for line in lines[1:] if line.strip()]
+    if len(lines) < 2 or not lines[1].strip() or lines[0].strip().lstrip("0") != str(len(filled)):
         return False
-    rows = [line.split() for line in lines[1:] if line.strip()]
-    digits = lines[0].strip().lstrip("0")
-    if digits != str(len(rows)) or len({len(words) for words in rows}) != 1 or len(rows[0]) < 2:
+    rows = [line.split() for line in filled]
+    if len({len(words) for words in rows}) != 1 or len(rows[0]) < 2:
         return False
     with_numbers = len(rows[0]) > 3 and all(words[0].isdigit() for words in rows)  # of elements, as symbols are
     return not with_numbers and all(is_number(word) for words in rows for word in words)
