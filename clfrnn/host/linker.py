@@ -62,8 +62,10 @@ for device in platform.get_devices():
 
 
 @functools.cache
-def why_not_linked(driver: str) -> str:
+def why_not_linked(driver: str, cache_switch: str) -> str:
     """Why the driver with the platform name `driver` cannot link kernels on this machine; "" where it can.
+
+    `cache_switch` is the variable whose value 0 keeps the driver from using kernels that it linked before.
 
     Where a script has to help, ``PATH`` of this process names its folder first; programs that it starts inherit that.
     The script offers its archives behind all other libraries, so that it links what the linker alone would link.
@@ -78,7 +80,7 @@ def why_not_linked(driver: str) -> str:
         if _links("ld") or any(_helped(linker, folder) for linker in _linkers() for folder in _folders(linker)):
             return ""
     # The driver may bring a linker, or find one where only it looks.
-    caches_off = {**os.environ, "POCL_KERNEL_CACHE": "0", "PYOPENCL_NO_CACHE": "1"}
+    caches_off = {**os.environ, cache_switch: "0", "PYOPENCL_NO_CACHE": "1"}
     if sys.executable and _succeeds([sys.executable, "-c", _TRIAL, driver], caches_off):
         return ""
     found = "which fails" if shutil.which("ld") else "which is not on this machine"

@@ -143,7 +143,7 @@ def check_images(box: PeriodicBox, radius: float, n: int, real: str) -> None:
         if box.most_shift(reach) < _MOST_SHIFT:
             return
         raise InvalidInputError(
-            f"radius: {radius!r} reaches over so many images of the cell that shifts along its vectors exceed an "
+            f"radius: {radius!r} reaches so far over images of the cell that shifts along its vectors exceed an "
             "int32; take a smaller one, or pass shorter vectors of the same lattice as cell"
         )
     shortest = min(length for length in box.lengths if length)

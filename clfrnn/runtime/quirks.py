@@ -95,7 +95,7 @@ def what_lacks(platform: str) -> str:
 
     PoCL for CPUs runs the linker of the machine for each kernel, and ends the process where that fails.
     """
-    return why_not_linked(platform) if platform == _POCL else ""
+    return why_not_linked(platform, "POCL_KERNEL_CACHE") if platform == _POCL else ""
 
 
 @functools.cache

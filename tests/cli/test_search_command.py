@@ -11,7 +11,6 @@ from conftest import PROFILES, RECORDED
 from test_cli import run
 
 from clfrnn import clouds, reference
-
 from clfrnn.host import free_memory
 from clfrnn.methods import METHODS
 from clfrnn.runtime import launcher

@@ -53,7 +53,7 @@ def install(programs, command, *, first=""):
 
 
 def why_not_linked():
-    return linker.why_not_linked.__wrapped__("a platform that is not here")
+    return linker.why_not_linked.__wrapped__("a platform that is not here", "NO_CACHE")
 
 
 def without_wheel(monkeypatch):
