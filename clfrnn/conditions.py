@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import weakref
 from collections.abc import Hashable, Mapping
@@ -23,6 +24,7 @@ from .scanner import (
     forbidden_word,
     is_keyword,
     tokens,
+    too_deep,
     unbalanced,
 )
 
@@ -101,15 +103,9 @@ class Condition:
     def __init__(self, /, expression: str, preamble: str = "", *, checked: bool = True, **values: Any) -> None:
         for name, text in (("expression", expression), ("preamble", preamble)):
             check_text(name, text)
-        for name, text in (("expression", expression), ("preamble", preamble)):
-            if problem := check_reading(text):
-                raise InvalidInputError(f"{name}: {problem}")
-        if problem := check_preamble(preamble):
-            raise InvalidInputError(f"preamble: {problem}")
-        if problem := _check_expression(expression, preamble):
-            raise InvalidInputError(f"expression: {problem}")
+        _check_texts(expression, preamble)
         found = {name: _take(name, value) for name, value in values.items()}
-        code = ConditionCode(expression, preamble, tuple(argument for argument, _ in found.values()))
+        code = _code_of(expression, preamble, tuple(argument for argument, _ in found.values()))
         values = {name: value for name, (_, value) in found.items()}
         self.__setstate__((code, values, bool(checked)))
 
@@ -155,6 +151,24 @@ def parts_of(condition: Condition) -> tuple[ConditionCode, Mapping[str, Any], An
     return condition._code, condition._values, condition._taken, condition._checked  # noqa: SLF001 — users see two texts
 
 
+@functools.lru_cache(maxsize=64)  # loops make conditions of the same text with other values
+def _check_texts(expression: str, preamble: str) -> None:
+    """Raise for texts that are no condition."""
+    for name, text in (("expression", expression), ("preamble", preamble)):
+        if problem := check_reading(text):
+            raise InvalidInputError(f"{name}: {problem}")
+    if problem := check_preamble(preamble):
+        raise InvalidInputError(f"preamble: {problem}")
+    if problem := _check_expression(expression, preamble):
+        raise InvalidInputError(f"expression: {problem}")
+
+
+@functools.lru_cache(maxsize=64)
+def _code_of(expression: str, preamble: str, arguments: tuple[Argument, ...]) -> ConditionCode:
+    """The same code for equal texts and arguments, which is read once for the arrays that it indexes."""
+    return ConditionCode(expression, preamble, arguments)
+
+
 def _check_expression(source: str, preamble: str) -> str | None:
     """The first thing in `source` that is no part of an expression, with its line and advice; None without any."""
     written, macros = list(tokens(source)), forbidden_macros(preamble)
@@ -164,7 +178,7 @@ def _check_expression(source: str, preamble: str) -> str | None:
         whole = list(expanded(written, dict(definitions(preamble))))
     except ValueError as error:
         return f"{error}; {_ADVICE}"
-    problem = _no_expression(written, macros) or _no_expression(whole, {}) or unbalanced(written)
+    problem = _no_expression(written, macros) or _no_expression(whole, {}) or unbalanced(written) or too_deep(whole)
     return problem and f"{problem}; {_ADVICE}"
 
 

@@ -167,9 +167,7 @@ class NeighborFunction:
         pieces = {piece: getattr(self, piece) for piece in PIECES}
         for name, text in pieces.items():
             check_text(name, text)
-            if problem := check_reading(text):
-                raise InvalidInputError(f"{name}: {problem}")
-        _check_code(**{name: text for name, text in pieces.items() if name != "arguments"})
+        _check_code(**pieces)
         walked = WalkFunction(**pieces)
         for argument in walked.parsed_arguments:
             check_name(argument.name, "arguments", "a keyword of visit()")
@@ -302,8 +300,13 @@ def check_text(name: str, text: object) -> None:
         )
 
 
-def _check_code(*, preamble: str, state: str, per_neighbor: str, finish: str) -> None:
+@functools.lru_cache(maxsize=64)  # loops may write the same function down anew
+def _check_code(*, preamble: str, arguments: str, state: str, per_neighbor: str, finish: str) -> None:
     """Raise for code that would break the walk around it."""
+    texts = {"preamble": preamble, "arguments": arguments, "state": state, "per_neighbor": per_neighbor}
+    for name, text in {**texts, "finish": finish}.items():
+        if problem := check_reading(text):
+            raise InvalidInputError(f"{name}: {problem}")
     if problem := check_preamble(preamble):
         raise InvalidInputError(f"preamble: {problem}")
     macros = forbidden_macros(preamble)

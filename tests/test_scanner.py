@@ -412,6 +412,8 @@ def test_bombs_in_preambles_are_refused():
         clfrnn.Condition("B11 > 0", BOMB)
     with pytest.raises(clfrnn.InvalidInputError, match="^expression: line 2: brackets nested more than 200 deep"):
         clfrnn.Condition("\n" + 300 * "(" + "1" + 300 * ")")
+    with pytest.raises(clfrnn.InvalidInputError, match="^expression: line 1: more than 1,000 operators"):
+        clfrnn.Condition(101 * "NOT " + "1", "#define NOT !!!!!!!!!!")
     with pytest.raises(clfrnn.InvalidInputError, match=r"^expression: line 1: '=' assigns \(by way of the macro EQ\)"):
         clfrnn.Condition("d2 EQ 1", "#define EQ =")
     with pytest.raises(clfrnn.InvalidInputError, match="^preamble: line 1: ##, which pastes"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .indices import Indexed, indexed
+from .lengths import too_deep
 from .macros import definitions, expanded, expanded_pieces, forbidden_macros, forbidden_word, meaning_of_type
 from .pieces import check_leaving, check_piece, check_preamble, check_reading, check_state
 from .tokens import Token, tokens, unbalanced
@@ -25,5 +26,6 @@ __all__ = [
     "is_keyword",
     "meaning_of_type",
     "tokens",
+    "too_deep",
     "unbalanced",
 ]
