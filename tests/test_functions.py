@@ -582,7 +582,7 @@ def test_many_mistakes_are_cut_short(session):
 
 def test_a_mistake_that_shows_elsewhere(session):
     """The log is shown whole then, and what to do."""
-    message = str(refused(session, preamble="#define frnn_visit (", per_neighbor=""))
+    message = str(refused(session, preamble="typedef", per_neighbor=""))
 
     assert "the kernel with this NeighborFunction in it, and names no line of its pieces.\n" in message
     assert "error" in message
