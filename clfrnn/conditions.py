@@ -16,6 +16,7 @@ from .errors import InvalidInputError
 from .functions import Argument, ConditionCode, check_name, check_text
 from .scanner import (
     Token,
+    check_names,
     check_preamble,
     check_reading,
     definitions,
@@ -155,7 +156,7 @@ def parts_of(condition: Condition) -> tuple[ConditionCode, Mapping[str, Any], An
 def _check_texts(expression: str, preamble: str) -> None:
     """Raise for texts that are no condition."""
     for name, text in (("expression", expression), ("preamble", preamble)):
-        if problem := check_reading(text):
+        if problem := check_reading(text) or check_names(text):
             raise InvalidInputError(f"{name}: {problem}")
     if problem := check_preamble(preamble):
         raise InvalidInputError(f"preamble: {problem}")

@@ -13,6 +13,7 @@ from .host.keywords import checks_keywords
 from .scanner import (
     Indexed,
     check_leaving,
+    check_names,
     check_piece,
     check_preamble,
     check_reading,
@@ -305,7 +306,7 @@ def _check_code(*, preamble: str, arguments: str, state: str, per_neighbor: str,
     """Raise for code that would break the walk around it."""
     texts = {"preamble": preamble, "arguments": arguments, "state": state, "per_neighbor": per_neighbor}
     for name, text in {**texts, "finish": finish}.items():
-        if problem := check_reading(text):
+        if problem := check_reading(text) or (check_names(text) if name != "arguments" else None):
             raise InvalidInputError(f"{name}: {problem}")
     if problem := check_preamble(preamble):
         raise InvalidInputError(f"preamble: {problem}")

@@ -554,7 +554,7 @@ def test_a_mistake_is_shown_with_its_piece_and_line(session, name):
     [
         ({"preamble": "real f(real x)\n{\n    return y;\n}\n"}, "preamble, line 3", "    return y;"),
         ({"arguments": "global my_type *out"}, "arguments, line 1", "global my_type *out"),
-        ({"state": "int n = 1;\n\nint n = 0;"}, "state, line 3", "int n = 0;"),
+        ({"state": "\n\nint i = 0;"}, "state, line 3", "int i = 0;"),
         ({"state": "float a = 0;", "finish": "a = 1;\na = j;"}, "finish, line 2", "a = j;"),
         ({"preamble": "#define BAD nothing_at_all", "per_neighbor": ";\nint a = BAD;"}, "per_neighbor, line 2", "BAD"),
         ({"state": "float a = 0"}, "state, line 1", "float a = 0"),

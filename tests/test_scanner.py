@@ -157,7 +157,7 @@ def test_a_preamble_synchronises_nothing(word):
         "int a \\\n = 3; \\",
         "#define LONG(x) \\\n ((x) + \\\n 1) // one\nint a = LONG(3);",
         "#define TEXT(x) #x\nint a = 1 < 2 ? 3 : 4; a %= 2;",
-        "if (i) a();" + 900 * "\nelse if (j) b();",
+        "if (i) a();" + 2000 * "\nelse if (j) b();",
         "int a = 1;" + 20_000 * "\n++a;",
         'constant char *text = "return; goto"; char c = \'"\'; int returned = 0;',
         "int a = d2 > 0 ? i : j;",
@@ -248,7 +248,7 @@ CHAIN = "\n".join(["#define C0 1", *(f"#define C{k} C{k - 1}" for k in range(1, 
             "\n" + 101 * "if (i) ",
             "line 2: more than 1,000 operators or statements in a row",
         ),
-        ("", 101 * "for (;;) ", "line 1: more than 1,000 operators"),
+        ("", 101 * "for (;;) ", "line 1: statements nested more than 100 deep"),
         ("#define NOT !!!!!!!!!!", "a = " + 101 * "NOT " + "1;", "line 1: more than 1,000 operators"),
         (BOMB, "\nB11;", "line 2: the macro B11, which expands to more than 20,000 tokens; split the code"),
         (EMPTY, "B11;", "line 1: the macro B11, which expands to more than 20,000 tokens"),
@@ -282,8 +282,8 @@ def test_what_macros_and_nests_make_of_it_is_refused(piece, preamble, code, foun
         "a = " + 10 * ("(" + 101 * "i + ") + "1" + 10 * ")" + ";",
         "a = " + 1001 * "(int){1} + " + "1;",
         "int a" + 1001 * "[1]" + ";",
-        "if (i) a();" + 1001 * " else if (j) b();",
-        "if (i) { a(); }" + 1001 * " else { b(); }",
+        "if (i) a();" + 3003 * " else if (j) b();",
+        "if (i) { a(); }" + 3003 * " else { b(); }",
         "#if " + 1001 * "!" + "1\n#endif",
         "#if " + 1001 * "0 || " + "1\n#endif",
     ],
@@ -365,7 +365,7 @@ def test_declarations_inside_functions_and_values_are_free():
     )
 
 
-@pytest.mark.parametrize("name", ["i", "r2", "reach2", "real", "real_vec"])
+@pytest.mark.parametrize("name", ["real", "real_vec"])
 def test_state_hides_no_name_that_the_walk_uses_behind_it(name):
     """`typedef double real;` compiled, and changed in which type distances were computed."""
     refuse(rf"^state: line 2: declares {name}, a name of the library's", state=f"int a = 1;\nint b = 2, {name} = 3;")

@@ -43,7 +43,7 @@ class _Tree:
         self.around = around
         #: the deepest of the brackets inside the statement
         self.inside = 0
-        #: the deepest statement so far; the same of a chain of ``else``, and the number of these
+        #: the deepest statement so far; the same of a chain of ``else``, and the number of these, which are less deep
         self._deepest = self._chain = self._others = 0
         #: by how tight they bind: the operators of the run so far, and of the longest run
         self._runs, self._longest = [0] * 6, [0] * 6
@@ -51,7 +51,7 @@ class _Tree:
     @property
     def statement(self) -> int:
         """The depth of the statement so far."""
-        return self._others + max(self._chain, self.inside + sum(self._longest))
+        return self._others // 3 + max(self._chain, self.inside + sum(self._longest))
 
     @property
     def depth(self) -> int:
@@ -102,6 +102,8 @@ def too_deep(code: Iterable[Token]) -> str | None:
         elif text in _BINDS and not (last and token.joined and text in "|&=<>" and last.text in _BINDS):
             tree.add(_BINDS[text], _WEIGHT if text in _STATEMENTS else 1)
         if trees[-1].around + trees[-1].statement > _DEEPEST:
+            if text in _STATEMENTS:
+                return f"line {token.line}: statements nested more than {_DEEPEST // _WEIGHT} deep"
             return f"line {token.line}: more than {_DEEPEST:,} operators or statements in a row or inside each other"
         last = token
     return None
