@@ -246,7 +246,7 @@ CHAIN = "\n".join(["#define C0 1", *(f"#define C{k} C{k - 1}" for k in range(1, 
         (
             "",
             "\n" + 101 * "if (i) ",
-            "line 2: more than 1,000 operators or statements in a row",
+            "line 2: statements nested more than 100 deep; split",
         ),
         ("", 101 * "for (;;) ", "line 1: statements nested more than 100 deep"),
         ("#define NOT !!!!!!!!!!", "a = " + 101 * "NOT " + "1;", "line 1: more than 1,000 operators"),
