@@ -181,9 +181,7 @@ ${f"fabs({x}) <= {lattice.most(k, 'frnn_images')}" if skewed else f"fabs({x} - f
     const real frnn_displacement${k} = (real)frnn_base${k} * frnn_length${k};
 % endif
 % endfor
-% if reduced:
-    ${lattice.caller_turns("frnn_base", lattice.counted("frnn_base"), "frnn_images")}
-% endif
+    ${lattice.caller_turns("frnn_base", lattice.counted("frnn_base"), "frnn_images") if reduced else ""}
 % if skewed:
     ${displace("frnn_base")}
 % endif

@@ -140,7 +140,6 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
 % endif
 % endfor
 % if skewed:
-    // The packet visits every image that the window of one of its queries meets.
 % for k in range(dim):
     frnn_behind${k} = (int)frnn_packet[${2 * dim + 1 + k}];
     frnn_before${k} = -(int)frnn_packet[${3 * dim + 1 + k}];

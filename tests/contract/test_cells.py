@@ -31,6 +31,7 @@ from conftest import (
 
 import clfrnn
 from clfrnn import reference
+from clfrnn.arrays import REAL_OF
 from clfrnn.domain.lattice import periodic_cell
 from clfrnn.methods import METHODS
 
@@ -450,7 +451,9 @@ def test_the_host_bounds_the_pads_of_the_device(session, dtype, flags):
     cell = np.array(CELLS["strongly skewed"][3], float)
     if not all(flags):
         cell[1] = np.cross(cell[0], cell[2])
-    points = points_in(cell, N, dtype)
+    rows = (tuple(row) if flag else None for row, flag in zip(cell.astype(dtype).tolist(), flags, strict=True))
+    # Inside the cell of the short vectors along which images are counted.
+    points = periodic_cell(tuple(rows), REAL_OF[dtype]).into_box(points_in(cell, N, dtype), (0.0,) * 3).astype(dtype)
     index = clfrnn.build_index(points, 0.01, method="strips", cell=cell, periodic=flags, session=session)
     structure = structure_of(index)
 
