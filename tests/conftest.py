@@ -53,6 +53,9 @@ FEWER = 3
 #: Parameters of which every combination is run.
 COMBINED = {"way", "method", "dim", "dtype"}
 
+#: Parameters that programs depend on: tests with the same ones run the same cases, as compiling takes longest.
+COMPILED = sorted({*COMBINED, "scene", "periodic", "domain"})
+
 #: Points of random clouds from which on long tests are run: those of simulators have fewer.
 FEW = 300
 
@@ -127,7 +130,7 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(config, items):
     """Leave out most cases of large products, and without --all what others repeat; what is named by its id is run.
 
-    Which cases are run follows from their names, and differs between tests that have the same parameters.
+    Which cases are drawn follows from their names, and differs between tests that have the same parameters.
     """
     cases, left = {}, set()
     for item in sorted(items, key=lambda item: zlib.crc32(item.nodeid.encode())):
@@ -137,11 +140,17 @@ def pytest_collection_modifyitems(config, items):
         if found[0].get_closest_marker("product"):
             left.update(found[-(-len(found) // (SHARE if whole else FEWER * SHARE)) :])
         elif not whole:
-            left.update(repeated(found))
+            left.update(repeated(sorted(found, key=program_of)))
         if not (whole and POINTS >= FEW):
             left.update(item for item in found if item.get_closest_marker("long"))
     config.hook.pytest_deselected(items=[item for item in items if item in left])
     items[:] = [item for item in items if item not in left]
+
+
+def program_of(item):
+    """A number that is equal for cases of tests which run the same programs."""
+    indices = getattr(getattr(item, "callspec", None), "indices", {})
+    return zlib.crc32(repr([indices.get(name) for name in COMPILED]).encode())
 
 
 def repeated(cases):
