@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInputError
-from ..host.numbers import real_number
+from ..host.numbers import real_number, shown
 from .period import EPSILON, FARTHEST, SLACK, PeriodicBox
 from .reduction import short_combinations
 
@@ -333,13 +333,14 @@ def cell_from_parameters(  # noqa: PLR0917 — as every program of crystallograp
            [0., 3., 0.],
            [0., 0., 4.]])
     """
+    given = shown((a, b, c)), shown((alpha, beta, gamma))
     a, b, c, alpha, beta, gamma = map(real_number, (a, b, c, alpha, beta, gamma))
     lengths, angles = (a, b, c), (alpha, beta, gamma)
     if not all(math.isfinite(length) and length > 0 for length in lengths):
-        raise InvalidInputError(f"a, b, c: expected three positive lengths, got {lengths}; pass lengths, then angles")
+        raise InvalidInputError(f"a, b, c: expected three positive lengths, got {given[0]}; pass lengths, then angles")
     if not all(0 < angle < 180 for angle in angles):
         raise InvalidInputError(
-            f"alpha, beta, gamma: expected three angles between 0 and 180 degrees, got {angles}; pass lengths, then "
+            f"alpha, beta, gamma: expected three angles between 0 and 180 degrees, got {given[1]}; pass lengths, then "
             "angles in degrees"
         )
     # Right angles are exact, so that a cell of right angles is a box.
@@ -349,7 +350,7 @@ def cell_from_parameters(  # noqa: PLR0917 — as every program of crystallograp
     up = 1.0 - cosines[1] ** 2 - along**2
     if not up > 0:
         raise InvalidInputError(
-            f"alpha, beta, gamma: no three vectors have the angles {angles} between them; each angle must be less than "
+            f"alpha, beta, gamma: no three vectors have the angles {given[1]} between them; each angle must be less than "
             "the sum of the other two, and the three less than 360 degrees"
         )
     return np.array(

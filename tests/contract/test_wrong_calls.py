@@ -230,7 +230,7 @@ build_index(P, [0.1])
 nearest(P, 0)
     k: expected a whole number of at least 1 | got 0 | pass how many neighbors to find
 nearest(P, 2.5)
-    k: expected a whole number of at least 0 | got 2.5 | pass it as an int
+    k: expected a whole number of at least 1 | got 2.5 | pass how many neighbors to find
 nearest(P, None)
     k: expected a whole number of at least 1 | got None | pass how many neighbors to find
 nearest(P, 3, radius='near')
@@ -266,7 +266,7 @@ index.nearest(k=0)
 index.nearest(vectors=True)
     vectors: expected k with vectors=True | got k=None | pass k=1 for one neighbor's vectors
 index.nearest(k='3')
-    k: expected a whole number of at least 0 | got '3' | pass it as an int
+    k: expected a whole number of at least 1 | got '3' | pass how many neighbors to find
 index.update(P[:, :2])
     points: expected shape (n, 3), as the index has | got (60, 2) | build a new index for another number of
 index.update(P.astype(np.float64))
