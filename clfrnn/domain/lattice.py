@@ -350,8 +350,8 @@ def cell_from_parameters(  # noqa: PLR0917 — as every program of crystallograp
     up = 1.0 - cosines[1] ** 2 - along**2
     if not up > 0:
         raise InvalidInputError(
-            f"alpha, beta, gamma: no three vectors have the angles {given[1]} between them; each angle must be less than "
-            "the sum of the other two, and the three less than 360 degrees"
+            f"alpha, beta, gamma: no three vectors have the angles {given[1]} between them; each angle must be less "
+            "than the sum of the other two, and the three less than 360 degrees"
         )
     return np.array(
         [(a, 0.0, 0.0), (b * cosines[2], b * sine, 0.0), (c * cosines[1], c * along, c * math.sqrt(up))], np.float64
