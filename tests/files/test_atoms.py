@@ -322,7 +322,14 @@ def test_symmetry_that_is_clear(tmp_path, gemmi, parameters, sites, symmetry, co
         ),
         (CUBIC, ["Si 0 0 0"], "_symmetry_equiv_pos_as_xyz -x,-y,-z", "1 operations of symmetry that are no group"),
         (CUBIC, ["Si 0 0 0"], "_symmetry_equiv_pos_as_xyz x,y", "expected exactly two commas"),
-        (CUBIC, ["Si 0 0,5 0"], "", "expected numbers as the coordinates of site 1, got '0,5'; correct it"),
+        (CUBIC, ["Si 0 0,5 0"], "", "expected finite numbers as the coordinates of site 1, got '0,5'"),
+        (
+            CUBIC,
+            ["Si 0 0 0", "O 0 nan 0"],
+            "",
+            "expected finite numbers as the coordinates of site 2, got 'nan'; correct it",
+        ),
+        (CUBIC, ["Si 1e999 0 0"], "_symmetry_Int_Tables_number 225", "expected finite numbers .* got '1e999'"),
         (CUBIC, ["Si 0 0"], "", "expected atoms as .cif files hold them, got something else"),
         (CUBIC, [], "", "expected"),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -103,8 +104,8 @@ class _Structure:
         known = np.array([not any(word in _UNKNOWN for word in row) for row in rows], bool)
         for k, row in enumerate(rows):
             for word in row if known[k] else ():
-                if not is_number(word):
-                    self._fail(f"numbers as the coordinates of site {k + 1}", quoted(word), "correct it")
+                if not is_number(word) or not math.isfinite(float(word)):
+                    self._fail(f"finite numbers as the coordinates of site {k + 1}", quoted(word), "correct it")
         sites = np.array([row for k, row in enumerate(rows) if known[k]], dtype=float).reshape(-1, 3)
         self._check_models()
         cell = self._cell()
