@@ -75,7 +75,8 @@ def test_cells_in_files(place, tmp_path, comment, said, domain):
     status, printed = run("search", path, "-r", 0.2, "--device", place, "--sort", "index", "-o", output, *said)
     expected = reference.neighbors(POINTS[:90].astype(float), 0.2, **domain)
     assert status == 0, printed
-    assert ("cell     1 0 0 0.3" in printed) == (bool(domain) and "--cell" not in said)
+    assert (", of cloud.xyz\n" in printed) == (bool(domain) and "--cell" not in said)
+    assert ("of cloud.xyz, left out by --cell" in printed) == ("--cell" in said)
     with np.load(output) as found:
         assert np.array_equal(found["offsets"], expected.offsets)
         assert np.array_equal(found["indices"], expected.indices)
