@@ -1,16 +1,20 @@
 """``python -m clfrnn``, and the command ``clfrnn``."""
 
-import _thread
 import os
-import signal
-import sys
-import threading
-from typing import Any, NoReturn
-
-__all__ = ["main"]
 
 #: Exit status of a program that Ctrl-C ended, as shells count signals.
 _INTERRUPTED = 130
+
+try:
+    import _thread
+    import signal
+    import sys
+    import threading
+    from typing import Any, NoReturn
+except KeyboardInterrupt:
+    os._exit(_INTERRUPTED)
+
+__all__ = ["main"]
 
 #: Seconds after which an interrupt that Python dropped is raised again.
 _SOON = 0.01
@@ -47,10 +51,13 @@ def _interrupt(number: int, _: Any) -> NoReturn:
 
 
 def _dropped(raised: Any) -> None:
-    """Raise an interrupt again that came where Python drops exceptions, in a callback of the import system, say."""
+    """Raise an interrupt again that came where Python drops exceptions, in a callback of the import system, say.
+
+    Objects that an interrupt left half made fail where they are deleted, which is not shown.
+    """
     if isinstance(raised.exc_value, KeyboardInterrupt):
         threading.Timer(_SOON, _interrupt_again).start()
-    else:
+    elif not _interrupts:
         sys.__unraisablehook__(raised)
 
 
