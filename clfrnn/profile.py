@@ -82,7 +82,7 @@ class DeviceProfile:
 
     def to_dict(self) -> dict[str, Any]:
         """The profile as plain data, as recorded in ``tests/profiles``."""
-        return dataclasses.asdict(self)
+        return {**dataclasses.asdict(self), "build_options": list(self.build_options)}
 
     @classmethod
     def from_dict(cls, facts: dict[str, Any]) -> DeviceProfile:

@@ -1,6 +1,6 @@
 <%include file="/common/types.mako"/>
-// The mean of the finite numbers of each row; 0 where there are none. Sums are compensated: what the addition of each
-// number rounds away is added up apart.
+// The mean of the finite numbers of each row; 0 where there are none. Sums are compensated: what rounding takes
+// from each addition is added up apart.
 // Launch: one work-item per row, groups of ${work_group_size}.
 // In: first, the column at which rows begin; least, the number of finite numbers below which a mean is NaN;
 //     rows (n, k), whose numbers that are not finite come last. Out: means (n,).

@@ -370,11 +370,11 @@ def test_a_compiler_that_fails_once_is_asked_again(session, name, monkeypatch):
         fresh = own_session(session)
         countdown = [step]
 
-        def failing(cache, source, config, countdown=countdown):
+        def failing(cache, source, config, *, users, countdown=countdown):
             countdown[0] -= 1
             if countdown[0] == -1:
                 raise cl.RuntimeError("clBuildProgram failed: BUILD_PROGRAM_FAILURE")
-            return plain(cache, source, config)
+            return plain(cache, source, config, users=users)
 
         monkeypatch.setattr(ProgramCache, "_compile", failing)
         with pytest.raises(clfrnn.KernelBuildError, match="refused a kernel of clfrnn's"):

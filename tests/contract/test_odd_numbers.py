@@ -34,7 +34,7 @@ NO_NUMBERS = {
     "a list": [0.1],
     "an object": object(),
     "a decimal that signals": decimal.Decimal("sNaN"),
-    "a duration": np.timedelta64(1),
+    "a duration": np.timedelta64(1, "s"),
     "a bool of numpy": np.True_,
 }
 BEYOND = {

@@ -592,7 +592,7 @@ def test_a_query_keeps_its_kernels_whatever_the_index_does_since(arranged, name)
     assert np.array_equal(np.concatenate([block.shifts for block in found]), expected.shifts)
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error", "ignore::clfrnn.errors.PrecisionWarning")
 def test_boxes_that_end_beyond_all_numbers(session):
     points = np.linspace(2.5e38, 3.3e38, 20, dtype=np.float32)[:, None].repeat(2, axis=1)
     index = clfrnn.build_index(points, 1.0, method="strips", box=(2e38, 2e38), periodic=True, session=session)

@@ -54,7 +54,12 @@ TYPOS = {
     "index.count(query=P)": (TypeError, "'query'", "did you mean 'queries'?", "index.count takes include_self"),
     "index.count(mask=1)": (TypeError, "'mask'", "did you mean 'where'?"),
     "index.nearest(n_neighbors=3)": (TypeError, "'n_neighbors'", "did you mean 'k'?"),
-    "index.update(P, bxo=1)": (TypeError, "'bxo'", "did you mean 'box'?", "index.update takes box, cell, points"),
+    "index.update(P, bxo=1)": (
+        TypeError,
+        "'bxo'",
+        "did you mean 'box'?",
+        "index.update takes batch, box, cell, points",
+    ),
     "index.update(positions=P)": (TypeError, "'positions'", "did you mean 'points'?"),
     "index.explain(longer=True)": (TypeError, "'longer'", "did you mean 'long'?"),
     "index.empty(3, dtypes=int)": (TypeError, "'dtypes'", "did you mean 'dtype'?"),

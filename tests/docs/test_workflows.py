@@ -83,7 +83,7 @@ def test_a_step_runs_a_command_that_there_is(line):
         extras = re.search(r"'\.\[(.*)\]'", line)[1].replace("${{ matrix.driver }}", "pocl,intel").split(",")
         assert all(re.search(rf"^{extra} = \[", text, re.MULTILINE) for extra in extras)
     elif first == "python":
-        assert "python -m pytest -q -n auto" in line
+        assert "python -m pytest -q --all -n auto" in line
         assert "python -m pytest -q -n auto" in pages
     elif first == "conda":
         assert line in pages

@@ -488,13 +488,14 @@ def test_roots_that_nobody_promised(session, outcomes, monkeypatch):
     assert checks(outcomes())["square_root"] == "mended"
 
 
-def test_a_program_that_does_not_build(session, outcomes, monkeypatch):
+def test_a_program_that_does_not_build(session, outcomes, monkeypatch, capfd):
     monkeypatch.setattr(trials, "_SOURCE", "kernel void count(")
 
     with pytest.raises(SystemExit):
         probe.main("device", str(list_devices().index(session.device)))
 
     found = outcomes()
+    capfd.readouterr()  # some compilers count errors on standard error, which a probe has for itself
     assert checks(found) == {}
     assert found[-1]["failure"]
 

@@ -1,5 +1,6 @@
 """Damaged and hostile files: one clear line each, soon, and without memory that the file does not fill."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -58,7 +59,11 @@ def outcomes(tmp_path, ending, *, count=0, seed=None):
     code = _CHILD.format(
         tests=str(Path(__file__).parent), room=_ROOM, ending=ending, count=count, seed=seed, folder=str(tmp_path)
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
+    # Threads take memory for their stacks, and a reader starts one for each core.
+    environment = {**os.environ, "RAYON_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr[-3000:]
     return [eval(line) for line in done.stdout.splitlines()]
 

@@ -272,7 +272,7 @@ def test_the_other_methods_agree_too(session, method):
         ({"damping": 0}, r"damping: .*got 0"),
         ({"damping": 10**400}, r"damping: .*got 1000"),
         ({"damping": False}, r"damping: .*got False"),
-        ({"dim": 1}, r"dim: expected 2 or 3, got 1; rings"),
+        ({"dim": 1}, r"dim: expected 2 or 3, got 1; pass 2 for rings"),
         ({"dim": 4}, r"dim: .*got 4"),
         ({"dim": "3"}, r"dim: .*got '3'"),
         ({"dtype": np.int32}, r"dtype: expected float32 or float64, got .*int32.*; pass"),
