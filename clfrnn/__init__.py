@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .api import build_index, search
     from .compilation import precompile
     from .conditions import Condition
+    from .device_array import DeviceArray
     from .domain.lattice import cell_from_parameters
     from .errors import (
         ArgumentError,
@@ -39,6 +40,7 @@ __all__ = [
     "ArgumentError",
     "ClfrnnError",
     "Condition",
+    "DeviceArray",
     "DeviceMemoryError",
     "DeviceProfile",
     "Index",
@@ -68,6 +70,7 @@ _MODULE_OF = {
     "ArgumentError": "errors",
     "ClfrnnError": "errors",
     "Condition": "conditions",
+    "DeviceArray": "device_array",
     "DeviceMemoryError": "errors",
     "DeviceProfile": "profile",
     "Index": "index",

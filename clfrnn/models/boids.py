@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 import clfrnn
 
-from ..device_array import DeviceArray
 from .arguments import between, dimension, even_side, positive, real, repeatable_options, rows, whole
 from .model import Model
 
@@ -181,7 +180,7 @@ max_speed, dt
         return f"<Boids: {self.n:,} boids in {self.dim}D, {self.dtype}, after {self.steps_done:,} steps, {self.index}>"
 
     @property
-    def positions(self) -> DeviceArray[np.floating[Any]]:
+    def positions(self) -> clfrnn.DeviceArray[np.floating[Any]]:
         """(n, dim) device array: the current positions. The step after the next overwrites it."""
         return self._positions
 

@@ -10,7 +10,6 @@ import pyopencl as cl
 
 import clfrnn
 
-from ..device_array import DeviceArray
 from .arguments import dimension, even_side, positive, real, repeatable_options, whole
 from .halves import HalvedModel
 
@@ -153,7 +152,7 @@ class Circles(HalvedModel):
         )
 
     @property
-    def positions(self) -> DeviceArray[np.floating[Any]]:
+    def positions(self) -> clfrnn.DeviceArray[np.floating[Any]]:
         """(n, dim) device array: the same as `points`."""
         return self.points
 

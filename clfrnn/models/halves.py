@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from ..device_array import DeviceArray
+import clfrnn
+
 from .model import Model
 
 __all__ = ["HalvedModel"]
@@ -18,7 +19,7 @@ class HalvedModel(Model):
     """A model whose steps are one visit, which computes where particles go, and one update, which takes them there."""
 
     #: (n, dim) device array: where a visit writes the next positions
-    _moved: DeviceArray[np.floating[Any]]
+    _moved: clfrnn.DeviceArray[np.floating[Any]]
     _visited = False
 
     def visit(self) -> cl.Event:

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 import clfrnn
 
-from ..device_array import DeviceArray
 from .arguments import positive, whole
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class Model(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def positions(self) -> DeviceArray[np.floating[Any]]:
+    def positions(self) -> clfrnn.DeviceArray[np.floating[Any]]:
         """(n, dim) device array: the current positions. A later step overwrites it."""
 
     @property

@@ -107,8 +107,8 @@ class Memory:
         if needed > profile.max_allocation or needed > profile.global_memory - pool.active_bytes:
             self._refuse(needed, purpose)
         self._unseen.size += needed
-        # Each allocation is looked at where the process has limits, as a driver crashes for the last few megabytes.
-        if self._unseen.size >= LOOKED_AT or (self._unseen.size >= 0 and is_limited()):
+        # Each allocation is looked at where the process has limits, as drivers of CPUs crash for the last megabytes.
+        if self._unseen.size >= LOOKED_AT or (profile.kind != "gpu" and self._unseen.size >= 0 and is_limited()):
             self._look_at_host(needed, purpose)
         try:
             return pool.allocate(needed)

@@ -293,6 +293,7 @@ def test_options_that_contradict_each_other(options):
     assert "--quick, --show, --forget: expected one of them at most" in printed
 
 
+@pytest.mark.filterwarnings("default:.*it is not JSON")
 def test_a_damaged_file_is_told_by_show_and_removed_by_forget(place, session, small):
     path = stored_path(session.profile)
     write_tuning(path, session.profile, Stored(default_tuning(session.profile), {}))

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 import clfrnn
 
-from ...device_array import DeviceArray
 from ..arguments import between, positive, real, repeatable_options, rows, whole
 from ..model import Model
 from .force import WALK
@@ -194,22 +193,22 @@ class Pedestrians(Model):
         return f"<Pedestrians: {self.n:,} pedestrians, {self.dtype}, after {self.steps_done:,} steps, {self.index}>"
 
     @property
-    def positions(self) -> DeviceArray[np.floating[Any]]:
+    def positions(self) -> clfrnn.DeviceArray[np.floating[Any]]:
         """(n, 2) device array: where pedestrians are, m. The step after the next overwrites it."""
         return self._state[0]
 
     @property
-    def velocities(self) -> DeviceArray[np.floating[Any]]:
+    def velocities(self) -> clfrnn.DeviceArray[np.floating[Any]]:
         """(n, 2) device array: how they move, m/s. What you write into it counts from the next step on."""
         return self._state[1]
 
     @property
-    def strides(self) -> DeviceArray[np.floating[Any]]:
+    def strides(self) -> clfrnn.DeviceArray[np.floating[Any]]:
         """(n, 2) device array: the way that each would make to its goal in `stride_time`, m."""
         return self._state[2]
 
     @property
-    def arrivals(self) -> DeviceArray[np.int32]:
+    def arrivals(self) -> clfrnn.DeviceArray[np.int32]:
         """(n,) int32 device array: how often each has reached its goal."""
         return self._state[3]
 
@@ -264,7 +263,7 @@ class Pedestrians(Model):
         """
         return int(self.arrivals.get().sum())
 
-    def _colors(self) -> DeviceArray[np.int32]:
+    def _colors(self) -> clfrnn.DeviceArray[np.int32]:
         """The number of the goal of each."""
         return self.groups
 
@@ -277,7 +276,7 @@ class Pedestrians(Model):
         """The walls of the scene."""
         return self._scene.walls
 
-    def _on_device(self, array: npt.NDArray[Any]) -> DeviceArray[Any]:
+    def _on_device(self, array: npt.NDArray[Any]) -> clfrnn.DeviceArray[Any]:
         """A copy on the device; of one element that nothing reads where the array is empty."""
         if not array.size:
             return self.index.zeros((1,), array.dtype)

@@ -10,7 +10,6 @@ import pyopencl as cl
 
 import clfrnn
 
-from ...device_array import DeviceArray
 from ...host.numbers import shown
 from ..arguments import positive, real, repeatable_options, rounded, whole
 from ..model import Model
@@ -152,12 +151,12 @@ class Keratinocytes(Model):
         return f"<Keratinocytes: {self.n:,} cells, {self.dtype}, after {self.steps_done:,} steps, {self.index}>"
 
     @property
-    def positions(self) -> DeviceArray[np.floating[Any]]:
+    def positions(self) -> clfrnn.DeviceArray[np.floating[Any]]:
         """(n, 3) device array: the centers of the cells. A later step overwrites it."""
         return self._cells["positions"][: self.n]
 
     @property
-    def kinds(self) -> DeviceArray[np.int32]:
+    def kinds(self) -> clfrnn.DeviceArray[np.int32]:
         """(n,) int32 device array: 0 for stem, 1 for transit-amplifying, 2 for committed cells."""
         return self._cells["kinds"][: self.n]
 
@@ -166,7 +165,7 @@ class Keratinocytes(Model):
         """The lower and the upper corner, (3,), of what a picture shows: the dish, and a tissue at rest in it."""
         return np.zeros(3, self.dtype), np.array([self.side, self.side, 4], self.dtype)
 
-    def _colors(self) -> DeviceArray[np.int32]:
+    def _colors(self) -> clfrnn.DeviceArray[np.int32]:
         return self.kinds
 
     def _drawn_radius(self) -> float:

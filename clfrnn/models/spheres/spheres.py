@@ -11,7 +11,6 @@ import pyopencl as cl
 
 import clfrnn
 
-from ...device_array import DeviceArray
 from ..arguments import dimension, positive, real, repeatable_options, rows, whole
 from ..halves import HalvedModel
 from .contacts import ENERGIES, MOVE
@@ -156,7 +155,7 @@ class Spheres(HalvedModel):
         return f"<Spheres: {self.n:,} in {self.dim}D, {self.dtype}, after {self.steps_done:,} steps, {self.index}>"
 
     @property
-    def positions(self) -> DeviceArray[np.floating[Any]]:
+    def positions(self) -> clfrnn.DeviceArray[np.floating[Any]]:
         """(n, dim) device array: the current centers, in the unit of the box."""
         return self._positions
 

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 import clfrnn
 
-from ...device_array import DeviceArray
 from ..arguments import between, dimension, positive, real, repeatable_options, whole
 from ..model import Model
 from .block import Block
@@ -161,12 +160,12 @@ class Fluid(Model):
         )
 
     @property
-    def positions(self) -> DeviceArray[np.floating[Any]]:
+    def positions(self) -> clfrnn.DeviceArray[np.floating[Any]]:
         """(n, dim) device array: the current positions, in metres. The next step but one overwrites it."""
         return self._now.positions
 
     @property
-    def velocities(self) -> DeviceArray[np.floating[Any]]:
+    def velocities(self) -> clfrnn.DeviceArray[np.floating[Any]]:
         """(n, dim) device array: the current velocities, in metres per second. What is written into it takes effect.
 
         The length of the next step is still chosen by the velocities before.
@@ -190,7 +189,7 @@ class Fluid(Model):
         with self.session.lock:
             return float(self._now.clock.get()[0])
 
-    def density(self) -> DeviceArray[np.floating[Any]]:
+    def density(self) -> clfrnn.DeviceArray[np.floating[Any]]:
         """Sum the density at each particle.
 
         Returns
@@ -260,7 +259,7 @@ class Fluid(Model):
         self.index.update(then.positions)
         self._now, self._next = then, now
 
-    def _press(self, densities: DeviceArray[np.floating[Any]]) -> None:
+    def _press(self, densities: clfrnn.DeviceArray[np.floating[Any]]) -> None:
         """Find densities, and the stress and the length of the next step, which are scratch until the step is done."""
         self.index.visit(
             DENSITY[self.dim],

@@ -9,7 +9,6 @@ import numpy as np
 
 import clfrnn
 
-from ...device_array import DeviceArray
 from .visits import PEAKS
 
 __all__ = ["State"]
@@ -19,12 +18,12 @@ __all__ = ["State"]
 class State:
     """What a step reads of the last one, and writes for the next one, on the device."""
 
-    positions: DeviceArray[np.floating[Any]]
-    velocities: DeviceArray[np.floating[Any]]
+    positions: clfrnn.DeviceArray[np.floating[Any]]
+    velocities: clfrnn.DeviceArray[np.floating[Any]]
     #: the length of the step, the time at its end, and what that lacks by rounding
-    clock: DeviceArray[np.floating[Any]]
+    clock: clfrnn.DeviceArray[np.floating[Any]]
     #: bits of squared speeds, and of squared accelerations behind them, whose largest counts
-    peaks: DeviceArray[np.uint32]
+    peaks: clfrnn.DeviceArray[np.uint32]
 
     @classmethod
     def of(cls, index: clfrnn.Index, shape: tuple[int, int]) -> State:
