@@ -86,7 +86,7 @@ class NeighborList:
     shifts : (pairs, dim) int32, the periodic image of each neighbor, where an axis is periodic and there are vectors;
         else None
 
-    These are :class:`~clfrnn.device_array.DeviceArray` on the device, which behave like numpy arrays; :meth:`to_host`
+    These are :class:`~clfrnn.DeviceArray` on the device, which behave like numpy arrays; :meth:`to_host`
     gives the same object with numpy arrays. A list stays valid whatever happens to its index. A list that was made with
     a ``hint`` waits for the device when it is first read. Type checkers know a list on the host as `HostNeighborList`,
     and take the arrays of a list as if they were there.

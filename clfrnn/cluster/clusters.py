@@ -26,7 +26,7 @@ class Clusters:
     core : (n,) bool
         Whether enough points are within reach of a point; all points of :func:`friends_of_friends` are core.
 
-    These are :class:`~clfrnn.device_array.DeviceArray` on the device, which behave like numpy arrays:
+    These are :class:`~clfrnn.DeviceArray` on the device, which behave like numpy arrays:
     ``points[found.labels == -1]`` are the points of noise. :meth:`to_host` gives the same object with numpy arrays, and
     type checkers know it as `HostClusters`.
 
