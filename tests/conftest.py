@@ -3,10 +3,9 @@
 ``CLFRNN_TEST_DEVICES`` selects ('pocl;intel:0', the grammar of PYOPENCL_TEST, which is honoured too),
 ``CLFRNN_TEST_SKIP`` leaves out devices whose 'platform|device|version' contains one of its ;-separated parts,
 ``CLFRNN_TEST_POINTS`` sets the size of random clouds. By default, a test runs each value of each of its parameters, and
-each method in each dimension and dtype; ``--all`` runs every combination, and the long tests. Of large products, one
-case of ``CLFRNN_TEST_SHARE`` is drawn, 40 where it is not set, and other cases on other devices; a third of them by
-default. A test fails by a word
-on standard error that it has not read itself, as Oclgrind's reports are.
+one of the core each method in each dimension and dtype; ``--all`` runs every combination, and the long tests. Of large
+products, one case of ``CLFRNN_TEST_SHARE`` is drawn, 40 where it is not set, and other cases on other devices; a third
+of them by default. A test fails by a word on standard error that it has not read itself, as Oclgrind's reports are.
 """
 
 import contextlib
@@ -140,7 +139,8 @@ def pytest_collection_modifyitems(config, items):
         if found[0].get_closest_marker("product"):
             left.update(found[-(-len(found) // (SHARE if whole else FEWER * SHARE)) :])
         elif not whole:
-            left.update(repeated(sorted(found, key=program_of)))
+            core = found[0].get_closest_marker("core") is not None
+            left.update(repeated(sorted(found, key=program_of), combined=core))
         if not (whole and POINTS >= FEW):
             left.update(item for item in found if item.get_closest_marker("long"))
     config.hook.pytest_deselected(items=[item for item in items if item in left])
@@ -153,12 +153,14 @@ def program_of(item):
     return zlib.crc32(repr([indices.get(name) for name in COMPILED]).encode())
 
 
-def repeated(cases):
-    """The cases of a test whose values, and combinations of method, dimension and dtype, all have cases before."""
+def repeated(cases, *, combined):
+    """The cases of a test whose values, and `combined` the method with dimension and dtype, all have cases before."""
     met = set()
     for item in cases:
         values = {name: repr(value) for name, value in getattr(getattr(item, "callspec", None), "params", {}).items()}
-        new = {*values.items(), tuple(values.get(name) for name in sorted(COMBINED))}
+        new = {*values.items()}
+        if combined:
+            new.add(tuple(values.get(name) for name in sorted(COMBINED)))
         if new <= met:
             yield item
         met |= new
