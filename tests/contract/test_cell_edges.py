@@ -138,6 +138,11 @@ def test_no_pair_on_an_edge_is_missed(session, way, dtype, name, far):
     for seed, radius in enumerate((0.11, 0.31)):
         points, queries, _ = (each[:150] for each in edge_pairs(cell, domain, radius, many=400, seed=seed, far=far))
         method, options = way
+        if far and name.startswith("sheared") and dtype == np.float32:
+            # The parts of a translation are thousands of lengths, of which float32 loses more than a length far out.
+            with pytest.raises(clfrnn.InvalidInputError, match="rounding hides which image is which"):
+                clfrnn.build_index(points, radius, method=method, session=session, cell=cell, **options)
+            return
         index = clfrnn.build_index(points, radius, method=method, session=session, cell=cell, **options)
         expected = truth(points, radius, queries=queries, cell=cell)
         assert len(expected.indices) >= len(queries)

@@ -140,7 +140,7 @@ def unlinked(session, tmp_path):
     if session.profile.platform != POCL or session.profile.kind != "cpu":
         pytest.skip("this driver runs no linker of the machine")
     (tmp_path / "ziglang.py").write_text("")
-    folders = os.pathsep.join([str(tmp_path), str(Path(clfrnn.__file__).parents[1])])
+    folders = os.pathsep.join([str(tmp_path), str(Path(clfrnn.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     named = {"PATH": str(tmp_path), "PYTHONPATH": folders, "XDG_CACHE_HOME": str(tmp_path / "caches")}
     trial = [sys.executable, "-c", linker._TRIAL, POCL]
     off = {"POCL_KERNEL_CACHE": "0", "PYOPENCL_NO_CACHE": "1"}
