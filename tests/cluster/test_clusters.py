@@ -96,6 +96,7 @@ def test_every_method_in_periodic_domains(session, way, domain):
     assert not np.array_equal(labels, twin(points, distance, 3)[0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dim", [1, 4, 5, 9, 12])
 @pytest.mark.parametrize("method", ["aabb_tree", "brute_force"])
 def test_other_dimensions(session, method, dim):
@@ -106,6 +107,7 @@ def test_other_dimensions(session, method, dim):
     assert labels.max() >= 0
 
 
+@pytest.mark.long
 @pytest.mark.oclgrind_expected  # a GPU reads links while others change them, see clfrnn/cluster/unions.py
 @pytest.mark.parametrize("method", ["strips", "fenns", "aabb_tree"])
 def test_as_on_a_gpu(session, method):

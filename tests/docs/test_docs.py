@@ -81,6 +81,13 @@ def examples_by_themselves():
     return [path for path in found if path.read_text(encoding="utf-8") not in programs]
 
 
+def pages_by_length():
+    """The first page of a newcomer, and the others as long tests."""
+    for path in pages_that_run():
+        marks = () if path.name == "tutorial.md" else (pytest.mark.long,)
+        yield pytest.param(path, id=name_of(path), marks=marks)
+
+
 def name_of(path):
     return path.relative_to(DOCS).as_posix()
 
@@ -92,6 +99,7 @@ def need(path):
             needs_pyvista()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", examples_by_themselves(), ids=lambda path: path.name)
 def test_examples_run(path, capsys, monkeypatch, tmp_path):
     need(path)
@@ -117,7 +125,7 @@ def write_tile(path):
     tile.write(path)
 
 
-@pytest.mark.parametrize("path", pages_that_run(), ids=name_of)
+@pytest.mark.parametrize("path", [*pages_by_length()])
 def test_a_page_can_be_pasted_and_prints_what_it_says(path, monkeypatch, tmp_path):
     """From its top, line by line into an empty prompt."""
     need(path)

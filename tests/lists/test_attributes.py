@@ -57,6 +57,7 @@ def test_points_are_read_back(session, method, dtype):
         assert np.array_equal(structure_of(index).positions().get(), moved)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("domain", [{}, BOX], ids=["open", "periodic"])
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_every_method(session, method, domain, dtype, measured):

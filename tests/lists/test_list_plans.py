@@ -141,6 +141,7 @@ SCENES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("real", [np.float32, np.float64], ids=["float32", "float64"])
 @pytest.mark.parametrize("scene", SCENES)
 def test_first_passes_of_every_scene(device, scene, real):
