@@ -102,9 +102,9 @@ def reading(path: Path, expected: str, remedy: str) -> Iterator[None]:
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise InvalidInputError(
-                f"{label(path)}: the system cannot read it ({error.strerror}); copy it to another place, or mend that"
-            ) from error
+            missing = isinstance(error, FileNotFoundError)
+            advice = "check its name and its folder" if missing else "copy it to another place, or mend that"
+            raise InvalidInputError(f"{label(path)}: the system cannot read it ({error.strerror}); {advice}") from error
         # Archives and headers are parsed by others, which fail in many ways where bytes are damaged.
         raise InvalidInputError(
             f"{label(path)}: expected {expected}, got something else ({_first(error)}); {remedy}"

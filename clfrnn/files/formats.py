@@ -65,8 +65,9 @@ def read(
 
     Parameters
     ----------
-    path : the file, whose format follows from the ending of its name, see :data:`FORMATS`; names that begin with
-        ``POSCAR`` or ``CONTCAR`` are those of VASP's files; texts may be packed by gzip, as in ``.csv.gz``
+    path : the file, whose format follows from the ending of its name, see :doc:`files`; names that begin with
+        ``POSCAR`` or ``CONTCAR`` are those of VASP's files; texts may be packed by gzip, as in ``.csv.gz``; ``-`` is a
+        text on standard input
     frame : which frame of the file; files of several frames cannot be read yet, so that it is 0
     columns : columns of a text that are coordinates, by name or by position, counted from 1; when None those whose
         names are x, y, z, else up to three without names
@@ -80,8 +81,8 @@ def read(
     Raises
     ------
     InvalidInputError
-        The ending is unknown, the package that reads the format is not installed, a number in the file is not true, or
-        the file has another format or can be read in several ways; the message says what to do.
+        The ending is unknown, the package that reads the format is not installed, the file has another number of
+        rows than it says, has another format or can be read in several ways; the message says what to do.
     DeviceMemoryError
         The contents exceed the free memory of this machine.
 
@@ -105,7 +106,13 @@ def read(
             f"columns: expected a sequence of names or positions, as in ['x', 'y', 'z'], got {shown(repr(columns))}; "
             "leave it out where the file says which columns are coordinates"
         )
-    return read_cloud(Path(path), columns=chosen, skip_nan=skip_nan)
+    try:
+        file = Path(path)
+    except TypeError:
+        raise InvalidInputError(
+            f"path: expected the name of a file, got {type(path).__name__} {shown(repr(path))}; pass a str or a Path"
+        ) from None
+    return read_cloud(file, columns=chosen, skip_nan=skip_nan)
 
 
 def read_cloud(
