@@ -215,7 +215,7 @@ def build(
     """
     chosen = check_method(method, options)
     real = common_real(session, points, queried_once)
-    array, pending, _, largest_coordinate = take_points(session, points, "points", real=real)
+    array, pending, rows, largest_coordinate = take_points(session, points, "points", real=real)
     n, dim = array.shape
     varied = False
     if per_query:
@@ -241,7 +241,7 @@ def build(
     if pending is None and (box is not None or crowding):
         pending = bounding_box(session, placed)
     survey = take_survey(session, placed, largest, pending, crowding=crowding, box=box)
-    warn_of_rounding(session, array, largest, largest_coordinate or largest_of(raw))
+    warn_of_rounding(session, array, largest, largest_coordinate or largest_of(raw), rows=rows)
     facts = {"n": n, "dim": dim, "real": REAL_OF[array.dtype], "radius": largest, "box": box}
     problem = Problem(**facts, survey=survey, options=checked, why="asked for by name")
     if chosen is None:

@@ -139,8 +139,9 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **named: Any) -> Any:
         """Compute on the host, but ``number * array`` and the like as operators do, also for numbers of numpy's."""
-        if method == "__call__" and isinstance(inputs[0], np.generic) and ufunc in _OPERATOR_OF and not named:
-            return _compute(_OPERATOR_OF[ufunc], *inputs)
+        number = isinstance(inputs[0], (np.generic, np.ndarray)) and inputs[0].ndim == 0
+        if method == "__call__" and number and ufunc in _OPERATOR_OF and not named:
+            return _compute(_OPERATOR_OF[ufunc], inputs[0][()], *inputs[1:])  # comparisons come with arrays of no axis
         if any(isinstance(each, DeviceArray) for each in named.get("out", ())):
             return NotImplemented
         named = {name: _to_host(value) for name, value in named.items()}
@@ -341,8 +342,15 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
             return
         target = self[key]
         if not target._copy_from(value):  # noqa: SLF001
+            given = _to_host(value)
+            if np.ndim(given) == 0 and target.flags.forc and target.dtype.kind in "iuf":
+                number = np.empty((), target.dtype)
+                number[...] = given
+                with _turn(target.queue):
+                    cla.Array.fill(target, number[()])
+                return
             host = np.empty(target.shape, target.dtype)
-            host[...] = _to_host(value)
+            host[...] = given
             target._write(host)  # noqa: SLF001
 
     def _copy_from(self, other: Any) -> bool:

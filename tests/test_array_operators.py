@@ -302,6 +302,11 @@ def test_copies_of_other_forms(put):
     check_same(put(np.zeros((0, 3), np.int32)).squeeze(), np.zeros((0, 3), np.int32), "squeeze")
     check_same(array[1:2].squeeze(), host[1:2].squeeze(), "squeeze")
     assert not array[:, 0].fill(0)[:].any()
+    for dtype, value in ((np.int8, -3), (np.uint32, 7), (np.float32, 0.1), (np.bool_, True)):
+        part = put(np.zeros(8, dtype))[2:7]
+        part[...] = value
+        check_same(part.fill(value), np.full(5, value, dtype), "fill")
+    assert type(np.int32(3) < array) is type(3 < array) is clfrnn.DeviceArray
     assert array[:, 1].tolist() == [1, 4, 7, 10]
     other = put(np.zeros((4, 3), np.int32))
     other[...] = array

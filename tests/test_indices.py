@@ -66,6 +66,8 @@ def test_conditions_multiply_arrays_and_declare_nothing():
         ("int k = a[j], j = 2; b[j];", {"a[j]"}),
         ("global const int *a = f(j); a[i] + b[i];", {"b[i]"}),
         ("struct { int i; int a; } s; a[i];", {"a[i]"}),
+        ("c * a[j]; c * j; b[j];", {"a[j]", "b[j]"}),
+        ("uint2 *a = f(i); a[i]; my_t *b; b[i];", set()),
     ],
 )
 def test_names_that_the_code_declares_are_others(code, accesses):
@@ -74,4 +76,6 @@ def test_names_that_the_code_declares_are_others(code, accesses):
 
 def test_what_state_declares_hides_names_in_the_other_pieces():
     assert found("a[i] + b[j];", state="float b[3]; { int a[2]; }") == {"a[i]"}
+    # The neighbor is declared inside of what state declares.
+    assert found("a[j];", state="int c = 0, j = 0;") == {"a[j]"}
     assert found(state="for (int j = 0; j < 3; ++j) b[j] = 0; a[i];", finish="b[j] = a[i];") == {"a[i]"}

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DeviceMemoryError, InvalidInputError
+from ..host.numbers import shown as shown_value
 from .arrays import read_npy, read_npz
 from .atoms.cif import read_cif
 from .atoms.gro import read_gro
@@ -97,20 +98,23 @@ def read(
         place = -1
     if place != 0 or isinstance(frame, bool):
         raise InvalidInputError(
-            f"frame: expected 0, got {shown(repr(frame))}; files of several frames cannot be read yet: save each frame "
+            f"frame: expected 0, got {shown_value(frame)}; files of several frames cannot be read yet: save each frame "
             "as a file"
         )
-    chosen = None if columns is None else [str(column) for column in columns]
-    if isinstance(columns, str) or chosen == []:
+    known = columns is None or (isinstance(columns, Sequence) and not isinstance(columns, (str, bytes)) and columns)
+    if not known:
         raise InvalidInputError(
-            f"columns: expected a sequence of names or positions, as in ['x', 'y', 'z'], got {shown(repr(columns))}; "
+            f"columns: expected a sequence of names or positions, as in ['x', 'y', 'z'], got {shown_value(columns)}; "
             "leave it out where the file says which columns are coordinates"
         )
+    chosen = (
+        None if columns is None else [shown_value(each) if isinstance(each, int) else str(each) for each in columns]
+    )
     try:
         file = Path(path)
     except TypeError:
         raise InvalidInputError(
-            f"path: expected the name of a file, got {type(path).__name__} {shown(repr(path))}; pass a str or a Path"
+            f"path: expected the name of a file, got {type(path).__name__} {shown_value(path)}; pass a str or a Path"
         ) from None
     return read_cloud(file, columns=chosen, skip_nan=skip_nan)
 

@@ -80,7 +80,7 @@ def why_not_linked(driver: str, cache_switch: str) -> str:
         if _links("ld") or any(_helped(linker, folder) for linker in _linkers() for folder in _folders(linker)):
             return ""
     # The driver may bring a linker, or find one where only it looks.
-    caches_off = {**os.environ, cache_switch: "0", "PYOPENCL_NO_CACHE": "1"}
+    caches_off = {**os.environ, cache_switch: "0", "PYOPENCL_NO_CACHE": "1", "PYTHONSAFEPATH": "1"}
     if sys.executable and _succeeds([sys.executable, "-c", _TRIAL, driver], caches_off):
         return ""
     found = "which fails" if shutil.which("ld") else "which is not on this machine"

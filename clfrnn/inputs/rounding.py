@@ -35,17 +35,23 @@ def largest_of(bounds: PendingBox | None) -> float:
 
 
 def warn_of_rounding(
-    session: Session, points: cla.Array, radius: float, largest: float, *, of: str = "the radius"
+    session: Session,
+    points: cla.Array,
+    radius: float,
+    largest: float,
+    *,
+    rows: np.ndarray[Any, Any] | None = None,
+    of: str = "the radius",
 ) -> None:
     """Warn where a radius is so short that the rounding of coordinates changes more than some per cent of the pairs.
 
-    `largest` is the largest coordinate, without its sign, and `of` what the radius is. Radius 0 is for points that are
-    equal.
+    `largest` is the largest coordinate, without its sign, `rows` are the points where the host has them, and `of` is
+    what the radius is. Radius 0 is for points that are equal.
     """
     # Adjacent numbers are at most so far apart.
     if radius == 0 or radius >= _FEWEST_SPACINGS * float(np.finfo(points.dtype).eps) * largest:
         return
-    far = np.abs(_some_rows(session, points)).max(axis=1, initial=0)
+    far = np.abs(_some_rows(session, points, rows)).max(axis=1, initial=0)
     coarse = far[_FEWEST_SPACINGS * _spacings(far) > radius]
     if len(coarse) < max(1.0, _SHARE * len(far)):
         return
@@ -70,10 +76,12 @@ def _spacings(numbers: Any) -> Any:
     return np.ldexp(float(np.finfo(numbers.dtype).eps), np.frexp(numbers)[1] - 1)
 
 
-def _some_rows(session: Session, points: cla.Array) -> np.ndarray[Any, Any]:
+def _some_rows(session: Session, points: cla.Array, rows: np.ndarray[Any, Any] | None) -> np.ndarray[Any, Any]:
     """A thousand points, or all of fewer, on the host."""
     n, dim = points.shape
     if n <= _RUNS * _IN_A_RUN:
-        return session.read(points).reshape(n, dim)
+        return session.read(points).reshape(n, dim) if rows is None else rows
     starts = np.linspace(0, n - _IN_A_RUN, _RUNS).astype(int).tolist()
+    if rows is not None:
+        return np.concatenate([rows[start : start + _IN_A_RUN] for start in starts])
     return np.concatenate([session.read(points, start * dim, _IN_A_RUN * dim).reshape(-1, dim) for start in starts])

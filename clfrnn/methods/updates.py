@@ -11,6 +11,7 @@ from ..arrays import REAL_OF
 from ..domain.period import PeriodicBox
 from ..domain.systems import Systems
 from ..errors import InvalidInputError
+from ..host.numbers import shown
 from ..inputs.arrays import lies_ready, take_points
 from ..inputs.batches import other_systems
 from ..inputs.deferred_checks import DeferredChecks, check_near
@@ -108,7 +109,7 @@ class PointUpdates:
         given = box is not None or cell is not None
         if batch is not None and not isinstance(problem.box, Systems):
             raise InvalidInputError(
-                f"batch: expected none, as the index was built without one, got {batch!r:.60}; build a new index with "
+                f"batch: expected none, as the index was built without one, got {shown(batch)}; build a new index with "
                 "batch"
             )
         if isinstance(problem.box, Systems) and (problem.box.has_images or self._has_box or not given):
@@ -128,7 +129,7 @@ class PointUpdates:
         if lies_ready(structure.session, points, structure.dtype) and points.shape[1:] == (structure.problem.dim,):
             self._fitting(points, period)
             return points, self._find_bounds(points, period)
-        array, bounds, _, largest = take_points(
+        array, bounds, rows, largest = take_points(
             structure.session,
             points,
             "points",
@@ -136,7 +137,7 @@ class PointUpdates:
             exact=True,
             find_box=lambda taken: self._find_bounds(self._fitting(taken, period), period),
         )
-        warn_of_rounding(structure.session, self._fitting(array, period), structure.problem.radius, largest)
+        warn_of_rounding(structure.session, self._fitting(array, period), structure.problem.radius, largest, rows=rows)
         return array, bounds
 
     def _fitting(self, points: cla.Array, period: PeriodicBox | None) -> cla.Array:

@@ -19,6 +19,12 @@ _WIDE = frozenset(["int", "uint", "long", "ulong", "size_t", "ptrdiff_t", "signe
 
 _VECTORS = re.compile(r"v(load|store)(2|3|4|8|16)")
 
+#: Names of types that a pointer may be declared with.
+_TYPES = re.compile(
+    r"(__)?(global|local|private|constant)|const|volatile|restrict|unsigned|signed|void|bool|real(_vec)?|\w+_t"
+    r"|(u?(char|short|int|long)|float|double|half)(2|3|4|8|16)?"
+)
+
 
 class Indexed(NamedTuple):
     """That code reads or writes `array` at the index ``at``, ``times`` elements for each number of that index."""
@@ -35,8 +41,12 @@ def indexed(pieces: Iterable[tuple[Sequence[Token], Collection[str]]], arrays: C
     """
     found: set[Indexed] = set()
     scopes: list[set[str]] = [set()]
+    outside: Collection[str] = ()
     for number, (code, indices) in enumerate(pieces):
-        around = scopes if number == 0 else [*scopes, set()]
+        if number == 0:
+            around, outside = scopes, indices
+        else:  # the indices that come into scope with a later piece are declared inside of what the first one declares
+            around = [scopes[0] - (set(indices) - set(outside)), set()]
         for each in _accesses(code, around):
             if each.array in arrays and each.at in indices:
                 found.add(each)
@@ -88,7 +98,8 @@ def _declared(code: Sequence[Token], start: int, partners: dict[int, int]) -> se
     first = code[start : start + 2]
     if len(first) < 2 or not first[0].is_name or first[0].text in _NO_TYPES:
         return set()
-    if not (first[1].is_name or first[1].text == "*"):
+    # A statement that begins with the product of two names is none of a pointer.
+    if not (first[1].is_name or (first[1].text == "*" and _TYPES.fullmatch(first[0].text))):
         return set()
     found, value, k = set[int](), False, start
     while k < len(code) and code[k].text not in (";", "}", ")"):

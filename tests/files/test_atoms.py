@@ -115,6 +115,7 @@ def row(text="   0.100   0.200   0.300"):
         (["t", "1", row(" 1000.100   0.200   0.300"), "1 1 1"], "line 3: expected a coordinate of one decimal or more"),
         (["t", "2", row(), row("   0.1000   0.2000   0.3000"), "1 1 1"], "line 4: expected three coordinates of 8 col"),
         (["t", "1", row("       1       2       3"), "1 1 1"], "line 3: expected a coordinate of one decimal or more"),
+        (["t", "1", row(), "-1 1 1"], "line 4: expected a box whose first three numbers are not negative, got -1 1 1"),
         (["t", "1", row(), "1 1"], "line 4: expected the three or nine numbers of the box, got 1 1; save it again"),
         (["t", "2", row(), "1 1 1"], "expected 2 atoms and the line of the box behind them, got 2 lines; the file may"),
         (["t", "1", row(), row(), "1 1 1"], "line 5: expected one frame of 1 atoms and a box, got more lines behind"),

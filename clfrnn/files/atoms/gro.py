@@ -89,6 +89,11 @@ def _read_box(path: Path, line: str, place: int) -> np.ndarray[tuple[int, int], 
             f"{shown(line.strip(), 80) or 'an empty line'}; save it again, or correct the number of atoms in line 2"
         )
     x, y, z, *others = (float(word) for word in words)
+    if min(x, y, z) < 0:
+        raise InvalidInputError(
+            f"{label(path)}: line {place}: expected a box whose first three numbers are not negative, got "
+            f"{shown(line.strip(), 80)}; save it again"
+        )
     xy, xz, yx, yz, zx, zy = others or [0.0] * 6
     return np.array([[x, xy, xz], [yx, y, yz], [zx, zy, z]])
 
