@@ -15,6 +15,8 @@ import json
 import math
 import os
 import re
+import signal
+import threading
 import types
 import weakref
 import zlib
@@ -184,6 +186,9 @@ def pytest_configure(config):
         os.environ["CLFRNN_DEVICE"] = str(_position(devices()[0]))
     # What the library compiles has no warnings.
     program._WARNINGS = "-Werror"
+    # A shell without a terminal starts what runs in the background such that Ctrl-C is ignored, by its children too.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _position(device):
