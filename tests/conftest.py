@@ -40,6 +40,9 @@ from clfrnn.runtime.runs import Runs
 #: What somebody has stored for a device of this machine does not decide what tests see, unless they ask for it.
 os.environ.setdefault("CLFRNN_TUNING", "off")
 
+#: joblib, which scikit-learn uses, asks the system for its cores otherwise, and prints what a small one cannot answer.
+os.environ.setdefault("LOKY_MAX_CPU_COUNT", "1")
+
 ROOT = Path(__file__).parents[1]
 PROFILES = Path(__file__).parent / "profiles"
 
