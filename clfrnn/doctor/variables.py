@@ -113,6 +113,7 @@ def _always(why: str) -> Callable[[Facts, str], tuple[str, str]]:
 VARIABLES: Mapping[str, Callable[[Facts, str], tuple[str, str]]] = {
     "CLFRNN_DEVICE": _clfrnn_device,
     "CLFRNN_TUNING": _clfrnn_tuning,
+    "CLFRNN_QUIET": _always("hides the line on a terminal that waits for a driver's compiler"),
     "PYOPENCL_CTX": _pyopencl_ctx,
     "OCL_ICD_VENDORS": _vendors,
     "OPENCL_VENDOR_PATH": _vendor_path,
