@@ -19,8 +19,8 @@ import numpy as np
 import pyopencl.array as cla
 
 import clfrnn
+from clfrnn.answers.nearest.plan import first_reach
 from clfrnn.errors import ClfrnnError
-from clfrnn.planning.nearest import first_reach
 
 from .benchmarks.common import profiled, timed
 from .provenance import say

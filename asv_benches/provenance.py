@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 import clfrnn
-from clfrnn.planning.tuning import default_tuning
+from clfrnn.tuning import default_tuning
 
 ROOT = Path(__file__).resolve().parents[1]
 #: what is measured, and makes a figure not the commit's own where it was changed

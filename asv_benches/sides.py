@@ -1,6 +1,6 @@
 """The figures of docs/performance.md for the sides of cells of `strips`: each that the model has to choose from, beside
 what it takes; and the prices that would fit these times, by least squares. Nothing loads what is printed: the prices in
-force stand in ``clfrnn/planning/tuning``.
+force stand in ``clfrnn/tuning``.
 
 Time in kernels of an update and a count, milliseconds, the least of 20, all sides in turn, so that what else a machine
 does meets all alike. Prices are in tests of one candidate, fitted to the uniform clouds of a number of coordinates and
@@ -22,13 +22,13 @@ import clfrnn
 from clfrnn import clouds
 from clfrnn.errors import ClfrnnError
 from clfrnn.index import Index
-from clfrnn.inputs.deferred_checks import DeferredChecks
 from clfrnn.methods import METHODS
 from clfrnn.methods.grid.cost_model import SideCost, cost_of_sides, prices_for, rank_sides, sides_to_try
 from clfrnn.methods.grid.plan import CellPlan
 from clfrnn.methods.grid.strips import StripsStructure, plan_strips
-from clfrnn.planning.problem import Problem
-from clfrnn.planning.tuning import Prices
+from clfrnn.points.deferred_checks import DeferredChecks
+from clfrnn.problem import Problem
+from clfrnn.tuning import Prices
 
 from .benchmarks.common import profiled, structure_of, timed_once, uniform_radius
 from .provenance import say

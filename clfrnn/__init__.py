@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from . import cluster, files, geometry
+    from .answers.kernel_source import KernelSource
     from .api import build_index, search
     from .compilation import precompile
     from .conditions import Condition
@@ -28,10 +29,9 @@ if TYPE_CHECKING:
     )
     from .functions import NeighborFunction
     from .index import Index
-    from .inputs.sessions import default_session
     from .k_nearest import nearest
+    from .points.sessions import default_session
     from .profile import DeviceProfile
-    from .queries.kernel_source import KernelSource
     from .results import Nearest, NeighborList
     from .runtime.device import devices
     from .runtime.session import Session

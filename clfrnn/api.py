@@ -9,28 +9,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .answers.lists.query import ListArguments, query_list
+from .answers.lists.state import ListState
 from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, round_radii
 from .conditions import Condition
 from .errors import InvalidInputError
 from .host.keywords import hint, keywords_of, unexpected
 from .host.numbers import shown
 from .index import Index
-from .inputs.argument_types import Flags, MethodName, MethodOptions, Numbers, Radius, Rows, Sort
-from .inputs.arrays import check_context, common_real, fetch, take_points
-from .inputs.batches import domain_of_points
-from .inputs.conditions import arrays_of
-from .inputs.deferred_checks import DeferredChecks
-from .inputs.rounding import largest_of, warn_of_rounding
-from .inputs.sessions import choose_session
-from .inputs.surveys import take_survey
-from .lists.query import ListArguments, query_list
-from .lists.state import ListState
 from .methods import METHODS, Method, choose_method, is_worth_binning
+from .methods.domain_tables.periodic_images import place_in
 from .methods.structure import SearchStructure
 from .methods.traversal import Traversal
-from .planning.problem import Problem
-from .primitives.periodic_images import place_in
+from .points.argument_types import Flags, MethodName, MethodOptions, Numbers, Radius, Rows, Sort
+from .points.batches import domain_of_points
+from .points.conditions import arrays_of
+from .points.deferred_checks import DeferredChecks
+from .points.rounding import largest_of, warn_of_rounding
+from .points.sessions import choose_session
+from .points.surveys import take_survey
+from .points.transfer import check_context, common_real, fetch, take_points
 from .primitives.reduce import bounding_box
+from .problem import Problem
 from .results import NeighborList
 from .runtime.session import Session
 

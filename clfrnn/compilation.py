@@ -14,8 +14,8 @@ from .api import build_index, check_keywords, check_method, refuse_dim, search
 from .arrays import REAL_OF
 from .errors import InvalidInputError
 from .host.numbers import shown, whole_number
-from .inputs.argument_types import MethodName, MethodOptions
-from .inputs.sessions import choose_session
+from .points.argument_types import MethodName, MethodOptions
+from .points.sessions import choose_session
 from .runtime.session import Session
 
 if TYPE_CHECKING:

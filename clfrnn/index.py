@@ -9,21 +9,21 @@ import numpy as np
 import numpy.typing as npt
 import pyopencl as cl
 
+from .answers.count_nearest import NearestArguments, count_neighbors, find_nearest
+from .answers.explain import explain
+from .answers.lists.query import ListArguments, query_blocks, query_list
+from .answers.lists.state import ListState
+from .answers.visit import visit
 from .conditions import Condition
 from .device_array import DeviceArray, read_only_copy
 from .functions import NeighborFunction
 from .host.turns import locked
-from .inputs.argument_types import Numbers, Radius, Rows, Sort
-from .lists.query import ListArguments, query_blocks, query_list
-from .lists.state import ListState
+from .indexed_points import IndexedPoints
 from .methods import Method
 from .methods.structure import SearchStructure
-from .methods.updates import PointUpdates
-from .queries.count_nearest import NearestArguments, count_neighbors, find_nearest
-from .queries.explain import explain
-from .queries.indexed_points import IndexedPoints
-from .queries.visit import visit
+from .points.argument_types import Numbers, Radius, Rows, Sort
 from .results import HostNeighborList, Nearest, NeighborList
+from .updates import PointUpdates
 
 __all__ = ["Index"]
 

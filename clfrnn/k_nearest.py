@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from .answers.count_nearest import NearestArguments, find_nearest
+from .answers.nearest.rows import check_k
+from .answers.nearest.unbounded import UnboundedSearch
 from .api import build, check_keywords
 from .arrays import is_device_array, is_scalar
 from .conditions import Condition, parts_of
 from .errors import InvalidInputError
-from .inputs.argument_types import Flags, MethodName, MethodOptions, Numbers, Radius, Rows
-from .inputs.arrays import check_context, fetch
-from .inputs.conditions import arrays_of
-from .inputs.sessions import choose_session
 from .methods.traversal import Traversal
-from .queries.count_nearest import NearestArguments, find_nearest
-from .queries.k_nearest import check_k
+from .points.argument_types import Flags, MethodName, MethodOptions, Numbers, Radius, Rows
+from .points.conditions import arrays_of
+from .points.sessions import choose_session
+from .points.transfer import check_context, fetch
 from .results import Nearest
 from .runtime.session import Session
-from .unbounded import UnboundedSearch
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -15,22 +15,22 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from clfrnn.answers.nearest.plan import plan_rows
+from clfrnn.groups import busy_units, square_root
 from clfrnn.methods import METHODS, choose_method
-from clfrnn.planning.bucket_sort import bucket_groups, plan_buckets
-from clfrnn.planning.coarse_grid import plan_coarse
-from clfrnn.planning.fenns import block_memory
-from clfrnn.planning.groups import busy_units, square_root
-from clfrnn.planning.nearest import plan_rows
-from clfrnn.planning.primitives import plan_sort
-from clfrnn.planning.problem import Problem
-from clfrnn.planning.traversal import plan_tile, plan_walk
-from clfrnn.planning.tree_build import default_leaf_size
-from clfrnn.planning.tree_traversal import plan_tree_walk
-from clfrnn.planning.tuning import Tuning, default_tuning
+from clfrnn.methods.fenns.block_plan import block_memory
+from clfrnn.methods.grid.binning.config import bucket_groups, plan_buckets
+from clfrnn.methods.grid.coarse_plan import plan_coarse
+from clfrnn.methods.tree.build_plan import default_leaf_size
+from clfrnn.methods.tree.walk_plan import plan_tree_walk
+from clfrnn.methods.walk_plan import plan_tile, plan_walk
+from clfrnn.primitives.config import plan_sort
+from clfrnn.problem import Problem
 from clfrnn.profile import DeviceProfile
 from clfrnn.runtime.launch_limits import launch_budget
 from clfrnn.runtime.quirks import QUIRKS
 from clfrnn.survey import Survey
+from clfrnn.tuning import Tuning, default_tuning
 from clfrnn.verify.kinds import KINDS
 from clfrnn.verify.matrix import PLACES
 

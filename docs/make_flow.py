@@ -13,29 +13,29 @@ COLUMNS = (
         "build_index(points, radius)",
         (
             ("Arguments are checked", "api.py"),
-            ("Points go to the device", "inputs/"),
+            ("Points go to the device", "points/"),
             ("A survey finds box and crowding", "primitives/reduce.py"),
-            ("The method plans, without a device", "methods/, planning/"),
+            ("The method plans, without a device", "methods/"),
             ("Points are sorted: a search structure", "methods/"),
         ),
     ),
     (
         "index.count(), nearest(), visit(function)",
         (
-            ("Arguments become a request", "queries/make_request.py"),
+            ("Arguments become a request", "answers/requests.py"),
             ("A function and its arguments", "functions.py"),
             ("It runs for every neighbor", "methods/traversal.py"),
-            ("Packed results are unpacked", "queries/count_nearest.py"),
+            ("Packed results are unpacked", "answers/count_nearest.py"),
         ),
     ),
     (
         "index.query(): a NeighborList",
         (
-            ("A request, and a plan of the list", "lists/query.py, lists/plan.py"),
-            ("A count fills a first pass", "methods/, first_pass/"),
+            ("A request, and a plan of the list", "answers/lists/query.py, answers/lists/plan.py"),
+            ("A count fills a first pass", "methods/, methods/first_pass/"),
             ("A scan turns counts into offsets", "primitives/scan.py"),
-            ("Rows are written", "lists/rows.py"),
-            ("Attributes are added, rows sorted", "lists/attributes.py"),
+            ("Rows are written", "answers/lists/rows.py"),
+            ("Attributes are added, rows sorted", "answers/lists/attributes.py"),
         ),
     ),
 )

@@ -31,11 +31,11 @@ from clfrnn import reference
 from clfrnn.arrays import REAL_OF
 from clfrnn.methods import METHODS
 from clfrnn.methods.grid.structure import GridStructure
-from clfrnn.planning.tuning import default_tuning
 from clfrnn.profile import DeviceProfile
 from clfrnn.runtime import program
 from clfrnn.runtime.program import ProgramCache
 from clfrnn.runtime.runs import Runs
+from clfrnn.tuning import default_tuning
 
 #: What somebody has stored for a device of this machine does not decide what tests see, unless they ask for it.
 os.environ.setdefault("CLFRNN_TUNING", "off")

@@ -8,7 +8,7 @@ import pytest
 
 import clfrnn
 from clfrnn.functions import NeighborFunction
-from clfrnn.inputs.conditions import bind_condition
+from clfrnn.points.conditions import bind_condition
 
 
 @pytest.mark.parametrize(

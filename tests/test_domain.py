@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
+from clfrnn.domain.box import PeriodicBox
 from clfrnn.domain.cells import CellGrid, fit_cells, padded_radius, torus_like
-from clfrnn.domain.period import PeriodicBox
-from clfrnn.planning.primitives import plan_sample
-from clfrnn.planning.tuning import Tuning
+from clfrnn.primitives.config import plan_sample
 from clfrnn.survey import Survey
+from clfrnn.tuning import Tuning
 
 GPU = Tuning.default("gpu")
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import clfrnn
+from clfrnn.domain.box import EPSILON, PeriodicBox
 from clfrnn.domain.lattice import PeriodicCell, periodic_cell
-from clfrnn.domain.period import EPSILON, PeriodicBox
 
 REALS = {"float": np.float32, "double": np.float64}
 

@@ -17,24 +17,24 @@ PACKAGE = Path(clfrnn.__file__).parent
 LAYERS = [
     {"__main__"},
     {"cli"},
-    {"doctor"},
-    {"verify", "tuner", "models", "compilation", "cluster", "files", "geometry"},
+    {"doctor", "tuner", "verify"},
+    {"models", "compilation", "cluster", "files", "geometry"},
     {"k_nearest"},
-    {"unbounded"},
     {"api"},
     {"index"},
-    {"lists"},
-    {"queries"},
+    {"indexed_points"},
+    {"updates"},
+    {"answers"},
     {"methods"},
-    {"first_pass"},
-    {"inputs"},
+    {"points"},
     {"primitives"},
     {"runtime"},
-    {"tunings"},
-    {"planning"},
     {"conditions"},
+    {"problem", "groups"},
     {"functions", "results", "arrays", "survey"},
+    {"config"},
     {"domain"},
+    {"tuning"},
     {"device_array"},
     {"host"},
     {"scanner", "profile", "errors"},
@@ -44,7 +44,7 @@ LAYERS = [
 BESIDE = {"reference", "clouds"}
 
 #: They import neither pyopencl nor Mako, so that plans are made for devices that are not there.
-NEEDS_NO_DEVICE = {"tunings", "planning", "domain", "survey", "profile", "errors", "host", *BESIDE}
+NEEDS_NO_DEVICE = {"tuning", "domain", "config", "groups", "problem", "survey", "profile", "errors", "host", *BESIDE}
 
 #: Words that nobody outside knows: see docs/glossary.md for those that took their place.
 RETIRED = [
@@ -58,7 +58,6 @@ RETIRED = [
     "seams?",
     "homeless",
     "in_turn",
-    "answers",
     "ask",
     "watch",
     "told",

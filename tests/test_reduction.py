@@ -8,11 +8,11 @@ import pytest
 from conftest import RECORDED
 
 from clfrnn import reference
+from clfrnn.answers.nearest.plan import first_reach
 from clfrnn.domain.lattice import PeriodicCell, periodic_cell
 from clfrnn.domain.reduction import short_combinations
-from clfrnn.planning.nearest import first_reach
-from clfrnn.planning.tuning import default_tuning
 from clfrnn.reference.images import lattice_of, shifts_within, translations
+from clfrnn.tuning import default_tuning
 
 LATTICES = {
     "cubic": np.eye(3),

@@ -106,7 +106,7 @@ def test_a_sparse_matrix_is_a_copy(found):
 @pytest.mark.parametrize("sort", ["index", "distance", None])
 def test_wide_offsets(session, sort, monkeypatch):
     """What lists of 2**31 pairs and more take, on a small one."""
-    monkeypatch.setattr("clfrnn.lists.columns._LARGEST_INT32", 0)
+    monkeypatch.setattr("clfrnn.answers.lists.columns._LARGEST_INT32", 0)
 
     wide = clfrnn.search(POINTS, RADIUS, sort=sort, distances=True, vectors=True, session=session)
 

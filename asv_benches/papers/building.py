@@ -9,10 +9,10 @@ import pyopencl.array as cla
 import clfrnn
 from clfrnn.arrays import REAL_OF, one_radius
 from clfrnn.index import Index
-from clfrnn.inputs.deferred_checks import DeferredChecks
 from clfrnn.methods.base import Method
-from clfrnn.planning.problem import Problem
+from clfrnn.points.deferred_checks import DeferredChecks
 from clfrnn.primitives.reduce import bounding_box
+from clfrnn.problem import Problem
 from clfrnn.survey import Survey
 
 __all__ = ["build_by"]

@@ -25,7 +25,7 @@ def _console() -> Console:
 
 def opened(device: str | None) -> Session:
     """A session on this device, or the default session."""
-    from ..inputs.sessions import default_session
+    from ..points.sessions import default_session
     from ..runtime.session import Session
 
     return default_session() if device is None else Session(device)

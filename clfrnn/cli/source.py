@@ -59,13 +59,13 @@ def source(
     """
     import dataclasses
 
-    from ..domain.period import PeriodicBox
+    from ..config import VisitVariant
+    from ..domain.box import PeriodicBox
     from ..methods import METHODS, choose_method
-    from ..planning.configs import VisitVariant
-    from ..planning.problem import Problem
+    from ..problem import Problem
     from ..runtime.rendering import own_function, render
     from ..survey import Survey
-    from ..tunings import find_tuning
+    from ..tuning.stored import find_tuning
 
     facts = _profile(device, profile)
     tuning = find_tuning(facts).tuning

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..answers.linking.numbering import sizes_of
 from ..device_array import DeviceArray, read_only_copy
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
-from .numbering import sizes_of
 
 __all__ = ["Clusters", "HostClusters"]
 

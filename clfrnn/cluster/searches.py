@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..answers.linking.numbering import begin_core_trees, begin_trees, find_roots, number_roots
+from ..answers.linking.unions import TAKE_BORDER, read_of_link, unions_for
 from ..api import build_index
 from ..conditions import Condition
 from ..errors import InvalidInputError
 from ..host.numbers import shown, whole_number
 from ..index import Index
-from ..inputs.conditions import arrays_of
-from ..inputs.sessions import choose_session
+from ..points.conditions import arrays_of
+from ..points.sessions import choose_session
 from ..runtime.session import Session
 from .clusters import Clusters
-from .numbering import begin_core_trees, begin_trees, find_roots, number_roots
-from .unions import TAKE_BORDER, read_of_link, unions_for
 
 __all__ = ["dbscan", "friends_of_friends"]
 

@@ -13,9 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import __version__
-from ..planning.traversal import plan_walk
+from ..methods.walk_plan import plan_walk
 from ..profile import DeviceProfile
-from ..tunings import find_tuning
+from ..tuning.stored import find_tuning
 from .facts import CHECKS, Device, Entry, Facts
 from .hints import hints
 from .variables import effects

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .period import PeriodicBox, lies_inside
+from .box import PeriodicBox, lies_inside
 
 __all__ = [
     "CellCounts",

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidInputError
 from ..host.numbers import real_number, shown
-from .period import EPSILON, FARTHEST, SLACK, PeriodicBox
+from .box import EPSILON, FARTHEST, SLACK, PeriodicBox
 from .reduction import short_combinations
 
 __all__ = ["PeriodicCell", "cell_from_parameters", "periodic_cell"]

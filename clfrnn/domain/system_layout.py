@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .period import EPSILON, SLACK, SYSTEMS
+from .box import EPSILON, SLACK, SYSTEMS
 from .systems import SystemCells, SystemFacts, Systems
 
 __all__ = ["SystemHeights", "into_slots", "lay_out_cells", "lay_out_systems", "space_of_slots", "table_length"]
@@ -47,7 +47,7 @@ def table_length(dim: int, *, reduced: bool) -> int:
 
 
 class _Columns:
-    """Views of the columns of tables by name: see ``common/period_numbers.mako`` and ``common/lattice.mako``."""
+    """Views of the columns of tables by name: see ``domain/period_numbers.mako`` and ``domain/lattice.mako``."""
 
     def __init__(self, tables: _Numbers, dim: int) -> None:
         ends = np.cumsum([*[dim] * 7, 1, 1, 1, 1, *[dim] * 4, dim * dim, dim * dim, dim, dim])

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .box import CELLS, EPSILON, SYSTEMS, PeriodicBox
 from .lattice import PeriodicCell
-from .period import CELLS, EPSILON, SYSTEMS, PeriodicBox
 
 __all__ = ["SystemCells", "SystemFacts", "Systems", "first_far"]
 
@@ -59,7 +59,7 @@ class Systems(PeriodicBox):
     domains: tuple[PeriodicBox | None, ...]
     of_system: npt.NDArray[np.intp]
     #: what the device knows of the systems, with the layout of the newest points: see
-    #: :mod:`clfrnn.primitives.system_tables`
+    #: :mod:`clfrnn.methods.domain_tables.system_tables`
     placing: Any = None
 
     @functools.cached_property

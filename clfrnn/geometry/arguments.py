@@ -10,7 +10,7 @@ import pyopencl.array as cla
 from ..arrays import is_device_array
 from ..errors import InvalidInputError
 from ..host.numbers import real_array, real_number, shown, whole_number
-from ..inputs.arrays import check_context, fetch, own_copy, take_points
+from ..points.transfer import check_context, fetch, own_copy, take_points
 from ..runtime.session import Session
 
 __all__ = ["finite", "positive", "take_cloud", "take_normals", "whole"]

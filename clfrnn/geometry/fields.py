@@ -16,9 +16,9 @@ from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..host.numbers import real_array, shown
-from ..inputs.argument_types import MethodName, MethodOptions
-from ..inputs.sessions import choose_session
-from ..planning.primitives import plan_gather
+from ..points.argument_types import MethodName, MethodOptions
+from ..points.sessions import choose_session
+from ..primitives.config import plan_gather
 from ..primitives.reduce import bounding_box
 from ..runtime.session import Session
 from .arguments import positive, take_cloud, take_normals

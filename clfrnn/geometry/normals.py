@@ -12,8 +12,8 @@ from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..host.numbers import real_array, shown
-from ..inputs.argument_types import MethodName, MethodOptions
-from ..inputs.sessions import choose_session
+from ..points.argument_types import MethodName, MethodOptions
+from ..points.sessions import choose_session
 from ..runtime.session import Session
 from .arguments import take_cloud
 from .covariance import JACOBI, spread, unit_of

@@ -10,9 +10,9 @@ from ..api import check_keywords, search
 from ..device_array import DeviceArray
 from ..host.foreign_warnings import ignored_warnings
 from ..host.numbers import real_number
-from ..inputs.argument_types import MethodName, MethodOptions
-from ..inputs.arrays import fetch
-from ..inputs.sessions import choose_session
+from ..points.argument_types import MethodName, MethodOptions
+from ..points.sessions import choose_session
+from ..points.transfer import fetch
 from ..runtime.session import Session
 from .arguments import take_cloud, take_normals
 from .libraries import library

@@ -8,17 +8,17 @@ import numpy as np
 import numpy.typing as npt
 import pyopencl.array as cla
 
+from ..answers.nearest.rows import check_k
+from ..answers.nearest.unbounded import UnboundedSearch
 from ..api import build_index, check_keywords
 from ..arrays import REAL_OF
 from ..device_array import DeviceArray
 from ..functions import NeighborFunction
-from ..inputs.argument_types import MethodName, MethodOptions
-from ..inputs.arrays import fetch, take_points
-from ..inputs.sessions import choose_session
-from ..planning.primitives import plan_gather
-from ..queries.k_nearest import check_k
+from ..points.argument_types import MethodName, MethodOptions
+from ..points.sessions import choose_session
+from ..points.transfer import fetch, take_points
+from ..primitives.config import plan_gather
 from ..runtime.session import Session
-from ..unbounded import UnboundedSearch
 from .arguments import finite, whole
 
 if TYPE_CHECKING:

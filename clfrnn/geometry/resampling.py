@@ -15,9 +15,9 @@ from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..host.numbers import shown, whole_number
-from ..inputs.argument_types import MethodName, MethodOptions
-from ..inputs.arrays import fetch, take_points
-from ..inputs.sessions import choose_session
+from ..points.argument_types import MethodName, MethodOptions
+from ..points.sessions import choose_session
+from ..points.transfer import fetch, take_points
 from ..runtime.session import Session
 from .arguments import finite, take_cloud, whole
 from .covariance import falloff

@@ -10,8 +10,8 @@ import numpy as np
 from ..api import build_index, check_keywords
 from ..device_array import DeviceArray
 from ..functions import NeighborFunction
-from ..inputs.argument_types import MethodName, MethodOptions
-from ..inputs.sessions import choose_session
+from ..points.argument_types import MethodName, MethodOptions
+from ..points.sessions import choose_session
 from ..runtime.session import Session
 from .arguments import take_cloud, whole
 from .covariance import JACOBI, falloff, spread, unit_of

@@ -15,7 +15,7 @@ from ..host.files import replacing
 from ..host.foreign_warnings import ignored_warnings
 from ..host.numbers import real_array
 from ..host.warning import warn
-from ..inputs.argument_types import MethodName, MethodOptions
+from ..points.argument_types import MethodName, MethodOptions
 from ..runtime.session import Session
 from .arguments import finite, positive
 from .fields import Field, distance_field

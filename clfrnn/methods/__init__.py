@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .auto import choose_method, is_worth_binning
 from .base import Method
-from .brute_force import BruteForce
+from .brute_force.brute_force import BruteForce
 from .fenns.fenns import Fenns
 from .grid.strips import Strips
 from .grid.uniform_grid import UniformGrid

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..planning.groups import busy_units
-from ..planning.problem import Problem
-from ..planning.tuning import Tuning
+from ..groups import busy_units
+from ..problem import Problem
 from ..profile import DeviceProfile
+from ..tuning import Tuning
 from .base import Method
-from .brute_force import BruteForce
+from .brute_force.brute_force import BruteForce
 from .grid.strips import Strips
 from .grid.uniform_grid import UniformGrid
 from .tree.aabb_tree import AabbTree

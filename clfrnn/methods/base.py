@@ -6,14 +6,14 @@ from typing import Any, Protocol
 
 import pyopencl.array as cla
 
-from ..inputs.argument_types import MethodName
-from ..inputs.deferred_checks import DeferredChecks
-from ..planning.configs import KernelConfig
-from ..planning.problem import Problem
-from ..planning.tuning import Tuning
+from ..config import KernelConfig
+from ..points.argument_types import MethodName
+from ..points.deferred_checks import DeferredChecks
 from ..primitives.readback import PendingBox
+from ..problem import Problem
 from ..profile import DeviceProfile
 from ..runtime.session import Session
+from ..tuning import Tuning
 from .structure import SearchStructure
 
 __all__ = ["Method", "MethodPlan"]

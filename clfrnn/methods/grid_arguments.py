@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import REAL_OF
+from ..domain.box import CELLS, SYSTEMS, PeriodicBox
 from ..domain.cells import CellGrid
 from ..domain.lattice import PeriodicCell
-from ..domain.period import CELLS, SYSTEMS, PeriodicBox
 from ..runtime.scratch import Scratch
 
 __all__ = ["Lanes", "PackedGrid", "pack_box", "pack_cells", "pack_grid", "pack_lanes"]

@@ -11,26 +11,26 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import DTYPE_OF
+from ..config import RunConfig, TileConfig, VisitVariant
 from ..domain.cells import CellGrid
 from ..domain.systems import Systems
-from ..first_pass.base import ListFacts
 from ..functions import WalkFunction
-from ..inputs.deferred_checks import DeferredChecks
-from ..inputs.request import QueryRequest
-from ..planning.configs import RunConfig, TileConfig, VisitVariant
-from ..planning.problem import Problem
+from ..points.deferred_checks import DeferredChecks
 from ..primitives.readback import Box, PendingBox
 from ..primitives.reduce import bounding_box
+from ..problem import Problem
 from ..runtime.program import Kernel
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
-from .image_table import image_table
+from .domain_tables.image_table import image_table
+from .first_pass.base import ListFacts
+from .request import QueryRequest
 
 __all__ = ["Readers", "SearchStructure"]
 
 
 class Readers(NamedTuple):
-    """The kernels of ``common/point_layout.mako`` that read sorted points back, their group size, and the points."""
+    """The kernels of ``methods/point_layout.mako`` that read sorted points back, their group size, and the points."""
 
     kernels: Mapping[str, Kernel]
     work_group_size: int
@@ -161,7 +161,7 @@ class SearchStructure(abc.ABC):
         return self.config
 
     def passes(self, function: WalkFunction, request: QueryRequest) -> tuple[str, ...]:  # noqa: ARG002
-        """The periodic images of each launch of a visit: see :class:`~clfrnn.planning.configs.VisitVariant`."""
+        """The periodic images of each launch of a visit: see :class:`~clfrnn.config.VisitVariant`."""
         return request.images
 
     def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:  # noqa: ARG002

@@ -14,11 +14,11 @@ import pyopencl.array as cla
 
 from ..domain.cells import padded_radius
 from ..errors import KernelBuildError
-from ..first_pass.base import FirstPass
 from ..functions import WalkFunction, under
-from ..inputs.request import QueryRequest
 from ..runtime.program import Kernel
 from ..runtime.scratch import Scratch
+from .first_pass.base import FirstPass
+from .request import QueryRequest
 from .structure import SearchStructure
 
 __all__ = ["Traversal"]

@@ -6,9 +6,9 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..planning.primitives import plan_fill
 from ..runtime.scratch import INT, Scratch
 from ..runtime.session import Selection, Session
+from .config import plan_fill
 
 __all__ = ["clear", "cleared", "fill", "fill_selection"]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..planning.primitives import plan_gather, plan_permute_rows
 from ..runtime.session import Session
+from .config import plan_gather, plan_permute_rows
 
 __all__ = ["pack", "take_rows"]
 

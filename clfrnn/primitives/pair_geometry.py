@@ -9,9 +9,9 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..planning.primitives import plan_pairs
 from ..runtime.scratch import LONG
 from ..runtime.session import Session
+from .config import plan_pairs
 
 __all__ = ["measure_pairs"]
 

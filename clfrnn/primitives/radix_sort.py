@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..planning.primitives import plan_sort
 from ..runtime.scratch import INT, Scratch
 from ..runtime.session import Session
+from .config import plan_sort
 from .scan import exclusive_scan
 
 __all__ = ["sort_positions"]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyopencl as cl
 
-from ..domain.period import PeriodicBox
+from ..domain.box import PeriodicBox
 from ..runtime.scratch import LONG, Scratch
 from ..runtime.session import Session
 

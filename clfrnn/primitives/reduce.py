@@ -9,14 +9,14 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
+from ..domain.box import CELLS, SLACK
 from ..domain.cells import padded_radius
-from ..domain.period import CELLS, SLACK
-from ..planning.groups import most_groups, share_out
-from ..planning.primitives import ReduceConfig, plan_reduce, plan_sample
+from ..groups import most_groups, share_out
 from ..runtime.program import Kernel
 from ..runtime.scratch import INT, Scratch
 from ..runtime.session import Selection, Session
 from ..survey import Sample, Survey
+from .config import ReduceConfig, plan_reduce, plan_sample
 from .fill import cleared, fill, fill_selection
 from .readback import PendingBox, Readback
 

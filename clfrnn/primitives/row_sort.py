@@ -9,8 +9,8 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..planning.primitives import plan_row_sort
 from ..runtime.session import Session
+from .config import plan_row_sort
 
 __all__ = ["sort_rows"]
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pyopencl.array as cla
 
-from ..planning.groups import share_out
-from ..planning.primitives import plan_scan, plan_short_scan
+from ..groups import share_out
 from ..runtime.program import Kernel
 from ..runtime.scratch import INT, LONG, Scratch
 from ..runtime.session import Selection, Session
+from .config import plan_scan, plan_short_scan
 
 __all__ = ["Counts", "Packed", "counts_between", "exclusive_scan", "scan_selection"]
 

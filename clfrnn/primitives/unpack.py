@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..planning.primitives import plan_unpack_bytes, plan_unpack_pairs
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
+from .config import plan_unpack_bytes, plan_unpack_pairs
 from .scan import Counts
 
 __all__ = ["unpack_bytes", "unpack_pairs"]

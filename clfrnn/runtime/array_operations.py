@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pyopencl as cl
 
 from ..device_array import ArrayOperations, DeviceArray
-from ..planning.array_operations import plan_operation, plan_reduction
 from ..profile import DeviceProfile
+from .array_config import plan_operation, plan_reduction
 from .program import Kernel
 from .scratch import Scratch
 
@@ -115,7 +115,7 @@ class SessionOperations(ArrayOperations):
         elif dtype.kind in "iu" and operation not in _COMPARISONS:
             wide = "ulong"
         kernels, config = self._session.planned(
-            "primitives/array_operation",
+            "runtime/array_operation",
             plan_operation,
             operation=operation,
             element=element,
@@ -137,7 +137,7 @@ class SessionOperations(ArrayOperations):
         elif reduction in ("any", "all"):
             total = np.dtype(np.bool_)
         kernels, config = self._session.planned(
-            "primitives/array_reduction",
+            "runtime/array_reduction",
             plan_reduction,
             reduction=reduction,
             element=_ELEMENT[array.dtype],

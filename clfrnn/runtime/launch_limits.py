@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from ..errors import NoDeviceError
-from ..planning.problem import Problem
-from ..planning.tuning import Tuning
+from ..problem import Problem
 from ..profile import DeviceProfile
+from ..tuning import Tuning
 
 __all__ = [
     "check_turns",

@@ -12,8 +12,8 @@ from typing import Any
 
 import pyopencl as cl
 
-from ..planning.tuning import Tuning
 from ..profile import DeviceProfile
+from ..tuning import Tuning
 from .launch_limits import launch_budget
 from .program import Kernel
 from .runs import Runs

@@ -93,7 +93,7 @@ class Memory:
         Raises :class:`~clfrnn.errors.DeviceMemoryError`, naming `purpose`, where the device has not enough memory.
         """
         needed = max(_LEAST, size * dtype.itemsize)
-        # Lists foresee their own memory, see lists/capacity.py.
+        # Lists foresee their own memory, see answers/lists/capacity.py.
         if self._spare is not None and "pairs" not in purpose:
             try:
                 return Scratch(self._take(self._spare.fit(needed, purpose), purpose), size, dtype)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyopencl as cl
 
+from ..config import KernelConfig
 from ..errors import KernelBuildError
 from ..functions import PIECES
 from ..host.folders import warn_of_cache, why_not_all_written
@@ -21,7 +22,6 @@ from ..host.interrupts import interrupts_held_back
 from ..host.memory import check_memory_to_compile
 from ..host.terminal import one_line_where_it_takes_long, without_counts_of_errors
 from ..host.text_cache import cache_folder
-from ..planning.configs import KernelConfig
 from ..profile import DeviceProfile
 from .compile_errors import LINE, CompileError, compile_errors, user_pieces
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import mako
 
+from ..config import SECTOR, KernelConfig, VisitVariant, components, count_bits, vector_length
 from ..errors import ClfrnnError
 from ..functions import PIECES, Census, WalkFunction
 from ..host.text_cache import cached_text, digest
-from ..planning.configs import SECTOR, KernelConfig, VisitVariant, components, count_bits, vector_length
 
 if TYPE_CHECKING:
     from mako.lookup import TemplateLookup
@@ -142,7 +142,7 @@ def own_function(
     small: bool = False,
     pairs: str = "",
 ) -> WalkFunction:
-    """The library's own function `name` ("count", "write", "nearest") from ``traversal/functions.mako``.
+    """The library's own function `name` ("count", "write", "nearest") from ``methods/functions.mako``.
 
     ``offset`` is the type of list offsets, ``distances`` is "", "root" or "square", and ``components`` are the suffixes
     of coordinates. A ``bounded`` function does not write beyond the capacity of a list, and one with ``held`` collects
@@ -152,7 +152,7 @@ def own_function(
     flags: dict[str, Any] = {"offset": offset, "distances": distances, "vectors": vectors, "shifts": shifts}
     flags |= {"bounded": bounded, "held": held, "components": components, "small": small, "pairs": pairs}
 
-    pieces = _own_pieces("traversal/functions.mako", name, PIECES[1:], flags)
+    pieces = _own_pieces("methods/functions.mako", name, PIECES[1:], flags)
     return WalkFunction(**pieces, own=True, light=name == "count", sectors=offset if held else "")
 
 
@@ -168,7 +168,7 @@ def row_function(
     shifts: bool = False,
     again: bool = False,
 ) -> WalkFunction:
-    """The library's own function that finds the k nearest neighbors, from ``traversal/nearest_WAY.mako``.
+    """The library's own function that finds the k nearest neighbors, from ``answers/nearest/WAY.mako``.
 
     ``way`` is "registers", for up to ``capacity`` neighbors, ``vector`` in a vector, or "heap". With ``shifts``, a row
     may hold several images of a point, and the function also writes the shift of each. With ``again``, an array says
@@ -177,7 +177,7 @@ def row_function(
     """
     flags: dict[str, Any] = {"capacity": capacity, "vector": vector, "real": real, "components": components(dim)}
     flags |= {"lanes": vector_length(dim), "shifts": shifts, "again": again, "census": bool(slots)}
-    path, census = f"traversal/nearest_{way}.mako", None
+    path, census = f"answers/nearest/{way}.mako", None
     pieces = _own_pieces(path, way, PIECES, flags)
     if slots:
         census = Census(**_own_pieces(path, way, ("wanted", "collected"), flags), slots=slots)

@@ -15,14 +15,14 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
+from ..config import KernelConfig, VisitVariant
 from ..errors import NoDeviceError
 from ..functions import WalkFunction, is_held
 from ..host.keywords import checks_keywords
 from ..host.process import check_process
 from ..host.turns import queue_lock
-from ..planning.configs import KernelConfig, VisitVariant
-from ..planning.tuning import Tuning
-from ..tunings import find_tuning
+from ..tuning import Tuning
+from ..tuning.stored import find_tuning
 from .array_operations import SessionOperations
 from .device import context_of, find_device, read_profile
 from .launcher import Launcher

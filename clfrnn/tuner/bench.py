@@ -10,8 +10,8 @@ from typing import Any
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..planning.tuning import Tuning
 from ..runtime.session import Session
+from ..tuning import Tuning
 from .steps import Step, steps_for
 
 __all__ = ["Bench"]

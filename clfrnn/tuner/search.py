@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from ..errors import ClfrnnError
-from ..planning.tuning import Tuning
-from ..tunings.choices import Choice, Setting
+from ..tuning import Tuning
+from ..tuning.stored.choices import Choice, Setting
 from .halving import AT_THE_END, OF_A_CHOICE, Comparison, Late, Samples, best_rival, compare
 
 __all__ = ["Found", "Trial", "find_faster"]

@@ -10,7 +10,7 @@ from ..api import build_index, search
 from ..clouds import clustered, uniform
 from ..k_nearest import nearest
 from ..profile import DeviceProfile
-from ..tunings.choices import ONCE, sizes_of_once
+from ..tuning.stored.choices import ONCE, sizes_of_once
 
 if TYPE_CHECKING:
     from ..runtime.session import Session

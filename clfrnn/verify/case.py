@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..inputs.argument_types import MethodName
 from ..methods import METHODS
+from ..points.argument_types import MethodName
 from ..profile import DeviceProfile
 
 __all__ = ["Case", "cases"]

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import NoDeviceError
-from ..inputs.argument_types import MethodName
 from ..methods import METHODS
+from ..points.argument_types import MethodName
 from ..runtime.session import Session
 from .case import Case
 from .kinds import KINDS

@@ -4,8 +4,8 @@
 ## also what /common/periodic_images.mako declares.
 ## Config fields used: dim, components, vector_length, periodic, foreign, images; root uses square_root.
 <%include file="/common/types.mako"/>
-<%namespace name="periodic_images" file="/common/periodic_images.mako"/>
-<%namespace name="lattice" file="/common/lattice.mako"/>\
+<%namespace name="periodic_images" file="/domain/periodic_images.mako"/>
+<%namespace name="lattice" file="/domain/lattice.mako"/>\
 <%def name="load(array, row)" filter="trim">
 (real_vec)(\
 % for k in range(dim):

@@ -1,6 +1,6 @@
 <%include file="/common/geometry.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="lattice" file="/common/lattice.mako"/>\
+<%namespace name="lattice" file="/domain/lattice.mako"/>\
 // Measures the distances, vectors and shifts of the pairs of a list, from the list's indices.
 // Config fields used: work_group_size, dim, components, items, real, offset, square_root, distances, vectors, shifts, periodic.
 % if distances == "root":
@@ -18,7 +18,7 @@ int row_of(global const ${offset} *restrict offsets, int row, int end, const ${o
     return row;
 }
 
-<%namespace name="nearest_image" file="/common/nearest_image.mako"/>
+<%namespace name="nearest_image" file="/domain/nearest_image.mako"/>
 
 ## In a cell the period has more rows: see /common/period_numbers.mako.
 // Writes the distance, the vector and the shift of each pair.

@@ -2,7 +2,7 @@
 <%include file="/primitives/occupancy_sample.mako"/>
 <%namespace name="bounding_box" file="/common/bounding_box.mako"/>
 <%namespace name="group_exchange" file="/common/group_exchange.mako"/>
-<%namespace name="period_numbers" file="/common/period_numbers.mako"/>
+<%namespace name="period_numbers" file="/domain/period_numbers.mako"/>
 // Reduces points to their bounding box with the first row that is not finite, and samples how many points share a cell.
 // Config fields used: work_group_size, dim, real.
 <%def name="reduce_points()">

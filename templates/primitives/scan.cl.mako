@@ -1,6 +1,6 @@
 <%include file="/common/contract.mako"/>
 <%namespace name="group_scan" file="/common/group_scan.mako"/>
-<%namespace name="packed_counts" file="/first_pass/packed_counts.mako"/>
+<%namespace name="packed_counts" file="/methods/first_pass/packed_counts.mako"/>
 // Scans int32 counts exclusively: in two launches, which sum and then scan shares of the counts, or in one where counts are
 // few. A total of type long is also written to totals[total_start], so that it is right where the type of starts overflows.
 // Config fields used: work_group_size, items, buffer_slots, total, out, through_local.

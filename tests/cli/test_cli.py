@@ -249,7 +249,7 @@ def test_verify_tells_of_searches_that_a_device_refuses(place, monkeypatch):
 def narrowed(monkeypatch, tmp_path):
     """Templates in which the window of a query is too narrow by one rounding."""
     root = Path(shutil.copytree(rendering.template_root(), tmp_path / "templates"))
-    cells = root / "grid/cells.mako"
+    cells = root / "methods/grid/cells.mako"
     text = cells.read_text()
     assert text.count(', frnn_reach"') == 1
     cells.write_text(text.replace(', frnn_reach"', ', frnn_radius"'))

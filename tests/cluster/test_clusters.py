@@ -108,7 +108,7 @@ def test_other_dimensions(session, method, dim):
 
 
 @pytest.mark.long
-@pytest.mark.oclgrind_expected  # a GPU reads links while others change them, see clfrnn/cluster/unions.py
+@pytest.mark.oclgrind_expected  # a GPU reads links while others change them, see clfrnn/answers/linking/unions.py
 @pytest.mark.parametrize("method", ["strips", "fenns", "aabb_tree"])
 def test_as_on_a_gpu(session, method):
     if takes_long_as_gpu(session, method):

@@ -5,9 +5,9 @@ import pytest
 from conftest import FULL, assert_counts, assert_same, truth
 
 import clfrnn
+from clfrnn.domain.box import EPSILON, SLACK
 from clfrnn.domain.cells import fit_cells, padded_radius
 from clfrnn.domain.lattice import periodic_cell
-from clfrnn.domain.period import EPSILON, SLACK
 
 pytestmark = pytest.mark.product
 

@@ -22,8 +22,8 @@ from conftest import (
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.inputs.deferred_checks import DeferredChecks
 from clfrnn.methods import METHODS
+from clfrnn.points.deferred_checks import DeferredChecks
 from clfrnn.runtime.program import ProgramCache
 
 N = min(90, POINTS)

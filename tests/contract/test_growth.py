@@ -26,9 +26,9 @@ from conftest import (
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.domain.period import PeriodicBox
+from clfrnn.domain.box import PeriodicBox
 from clfrnn.methods import METHODS
-from clfrnn.planning.problem import Problem
+from clfrnn.problem import Problem
 from clfrnn.runtime.memory import SpareSizes
 from clfrnn.survey import Survey
 

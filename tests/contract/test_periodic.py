@@ -23,9 +23,9 @@ from conftest import (
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.domain.period import SLACK
-from clfrnn.inputs.periodic_box import check_images
+from clfrnn.domain.box import SLACK
 from clfrnn.methods import METHODS
+from clfrnn.points.periodic_box import check_images
 
 pytestmark = pytest.mark.optimized
 

@@ -209,7 +209,7 @@ def test_sessions_that_come_and_go(restless):
 
 def test_the_default_session_is_one():
     """However many threads want the first."""
-    from clfrnn.inputs import sessions
+    from clfrnn.points import sessions
 
     sessions._default_session.cache_clear()
     with ThreadPoolExecutor(THREADS) as pool:

@@ -13,8 +13,8 @@ from conftest import needs_pyvista
 from pages import DOCS, ROOT, blocks, run, shown
 
 import clfrnn
+from clfrnn.answers.lists.plan import ListPlan
 from clfrnn.cli import main
-from clfrnn.lists.plan import ListPlan
 from clfrnn.methods import METHODS
 
 README = ROOT / "README.md"

@@ -10,12 +10,12 @@ from conftest import RECORDED, as_gpu, with_tuning
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.first_pass.hit_mask import make_hit_mask
-from clfrnn.first_pass.neighbor_buffer import make_neighbor_buffer, useful_slots
-from clfrnn.planning.configs import sorted_copy_length
-from clfrnn.planning.traversal import plan_walk
-from clfrnn.queries.count_nearest import count_for_list
-from clfrnn.queries.make_request import request_of_points
+from clfrnn.answers.count_nearest import count_for_list
+from clfrnn.answers.requests import request_of_points
+from clfrnn.config import sorted_copy_length
+from clfrnn.methods.first_pass.hit_mask import make_hit_mask
+from clfrnn.methods.first_pass.neighbor_buffer import make_neighbor_buffer, useful_slots
+from clfrnn.methods.walk_plan import plan_walk
 from clfrnn.runtime.scratch import LONG, Scratch
 from clfrnn.survey import Survey
 

@@ -8,8 +8,8 @@ from conftest import own_session, refusing, truth
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.inputs.deferred_checks import Check, DeferredChecks
 from clfrnn.methods import METHODS
+from clfrnn.points.deferred_checks import Check, DeferredChecks
 from clfrnn.primitives.fill import fill
 from clfrnn.primitives.readback import PendingBox, Readback
 from clfrnn.primitives.reduce import bounding_box

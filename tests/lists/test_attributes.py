@@ -18,7 +18,7 @@ from conftest import (
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.lists import attributes
+from clfrnn.answers.lists import attributes
 from clfrnn.methods import METHODS
 
 N = min(500, POINTS)

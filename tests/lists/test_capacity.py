@@ -22,11 +22,11 @@ from conftest import (
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.first_pass.hit_mask import make_hit_mask
-from clfrnn.lists import columns as list_spec
-from clfrnn.lists import two_pass as lists
-from clfrnn.lists.capacity import Capacity
+from clfrnn.answers.lists import columns as list_spec
+from clfrnn.answers.lists import two_pass as lists
+from clfrnn.answers.lists.capacity import Capacity
 from clfrnn.methods import METHODS
+from clfrnn.methods.first_pass.hit_mask import make_hit_mask
 from clfrnn.primitives.readback import Readback
 
 pytestmark = pytest.mark.usefixtures("unsliced")

@@ -9,13 +9,13 @@ from conftest import POINTS, as_gpu, assert_same, refusing, same_rows, truth, wi
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.first_pass.base import ListFacts
-from clfrnn.lists.columns import make_columns
-from clfrnn.lists.plan import ListPlan, ListProblem, plan_list
-from clfrnn.lists.rows import Rows
-from clfrnn.lists.state import ListState
-from clfrnn.lists.two_pass import _offsets_for, make_list
-from clfrnn.queries.make_request import make_request
+from clfrnn.answers.lists.columns import make_columns
+from clfrnn.answers.lists.plan import ListPlan, ListProblem, plan_list
+from clfrnn.answers.lists.rows import Rows
+from clfrnn.answers.lists.state import ListState
+from clfrnn.answers.lists.two_pass import _offsets_for, make_list
+from clfrnn.answers.requests import make_request
+from clfrnn.methods.first_pass.base import ListFacts
 from clfrnn.runtime.scratch import INT, LONG
 
 N = min(POINTS, 700)

@@ -11,13 +11,13 @@ from conftest import RECORDED, as_gpu, truth, with_tuning
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.domain.period import PeriodicBox
+from clfrnn.domain.box import PeriodicBox
+from clfrnn.groups import busy_units
 from clfrnn.methods import choose_method, is_worth_binning
-from clfrnn.planning.groups import busy_units
-from clfrnn.planning.primitives import plan_sample
-from clfrnn.planning.problem import Problem
-from clfrnn.planning.tuning import Tuning
+from clfrnn.primitives.config import plan_sample
+from clfrnn.problem import Problem
 from clfrnn.survey import Survey
+from clfrnn.tuning import Tuning
 
 #: Recorded GPUs, without the device that was made up to offer little.
 GPUS = [name for name, profile in RECORDED.items() if profile.kind == "gpu" and name != "awkward"]

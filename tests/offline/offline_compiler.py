@@ -18,13 +18,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from clfrnn.config import KernelConfig, VisitVariant
 from clfrnn.methods import METHODS
-from clfrnn.planning.configs import KernelConfig, VisitVariant
-from clfrnn.planning.problem import Problem
-from clfrnn.planning.tuning import default_tuning
+from clfrnn.problem import Problem
 from clfrnn.profile import DeviceProfile
 from clfrnn.runtime.rendering import own_function, render
 from clfrnn.survey import Survey
+from clfrnn.tuning import default_tuning
 
 TABLE = Path(__file__).parent / "amd.json"
 PROFILES = Path(__file__).parents[1] / "profiles"

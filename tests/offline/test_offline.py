@@ -6,7 +6,8 @@ import offline_compiler as offline
 import pytest
 from conftest import RECORDED
 
-from clfrnn.planning import fenns, tree_traversal
+from clfrnn.methods.fenns import block_plan as fenns
+from clfrnn.methods.tree import walk_plan as tree_traversal
 
 TABLE = json.loads(offline.TABLE.read_text(encoding="utf-8"))
 DEVICES = offline.amd_profiles()

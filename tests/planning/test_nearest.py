@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from conftest import RECORDED
 
-from clfrnn.planning.nearest import (
+from clfrnn.answers.nearest.plan import (
     RowPlan,
     first_reach,
     foreseen_neighbors,
@@ -16,8 +16,8 @@ from clfrnn.planning.nearest import (
     plan_rows,
     spanning_reach,
 )
-from clfrnn.planning.tuning import Tuning, default_tuning
 from clfrnn.survey import Survey
+from clfrnn.tuning import Tuning, default_tuning
 
 GPU, CPU = Tuning.default("gpu"), Tuning.default("cpu")
 COUNTED = GPU.but(nearest={"counted_first": 20, "slots_beside": 8})

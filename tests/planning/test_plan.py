@@ -9,26 +9,26 @@ import numpy as np
 import pytest
 from conftest import RECORDED, with_tuning
 
+from clfrnn import config as configs
+from clfrnn.domain.box import PeriodicBox
 from clfrnn.domain.cells import grid_of
-from clfrnn.domain.period import PeriodicBox
+from clfrnn.groups import busy_units, share_out
 from clfrnn.methods import METHODS
-from clfrnn.planning import array_operations as operations
-from clfrnn.planning import bucket_sort as buckets
-from clfrnn.planning import coarse_grid as coarse
-from clfrnn.planning import configs
-from clfrnn.planning import fenns as blocks
-from clfrnn.planning import primitives as plan
-from clfrnn.planning import traversal as walks
-from clfrnn.planning import tree_build as trees
-from clfrnn.planning import tree_traversal as packs
-from clfrnn.planning.binning import plan_binning
-from clfrnn.planning.groups import busy_units, share_out
-from clfrnn.planning.problem import Problem
-from clfrnn.planning.tuning import Tuning, default_tuning
+from clfrnn.methods import walk_plan as walks
+from clfrnn.methods.fenns import block_plan as blocks
+from clfrnn.methods.grid import coarse_plan as coarse
+from clfrnn.methods.grid.binning import config as buckets
+from clfrnn.methods.grid.binning.plan import plan_binning
+from clfrnn.methods.tree import build_plan as trees
+from clfrnn.methods.tree import walk_plan as packs
+from clfrnn.primitives import config as plan
+from clfrnn.problem import Problem
 from clfrnn.profile import DeviceProfile
+from clfrnn.runtime import array_config as operations
 from clfrnn.runtime import launch_limits as limits
 from clfrnn.survey import Survey
-from clfrnn.tunings.choices import choices
+from clfrnn.tuning import Tuning, default_tuning
+from clfrnn.tuning.stored.choices import choices
 
 REAL_SIZE = {"float": 4, "double": 8}
 

@@ -13,10 +13,10 @@ from conftest import RECORDED, tuned
 
 import clfrnn
 from clfrnn import clouds
+from clfrnn import tuning as package
 from clfrnn.errors import InvalidInputError
-from clfrnn.planning import tuning as package
-from clfrnn.planning.tuning import Prices, Tuning, default_tuning
-from clfrnn.planning.tuning.section import Section
+from clfrnn.tuning import Prices, Tuning, default_tuning
+from clfrnn.tuning.section import Section
 
 KINDS = ("cpu", "gpu", "other")
 MODULES = [

@@ -10,9 +10,9 @@ import pytest
 from conftest import POINTS, as_gpu, own_session, tuned
 from mako.lookup import TemplateLookup
 
+from clfrnn.config import count_bits
 from clfrnn.domain.cells import padded_radius
-from clfrnn.planning import primitives as plan
-from clfrnn.planning.configs import count_bits
+from clfrnn.primitives import config as plan
 from clfrnn.primitives import scan
 from clfrnn.primitives.fill import fill
 from clfrnn.primitives.gather import pack
@@ -416,7 +416,9 @@ def test_scratch_of_nothing_is_a_buffer(session):
 def test_packed_rows_hold_every_place(session, slots):
     """From the first one to the last that the bits are enough for, as kernels pack and read them."""
     bits = count_bits(slots)
-    defs = TemplateLookup([str(template_root())], strict_undefined=True).get_template("first_pass/packed_counts.mako")
+    defs = TemplateLookup([str(template_root())], strict_undefined=True).get_template(
+        "methods/first_pass/packed_counts.mako"
+    )
     flags = {"buffer_slots": slots, "count_bits": bits}
     row, place = (
         defs.get_def(name).render(*of, **flags).strip()

@@ -21,10 +21,10 @@ from conftest import (
 
 import clfrnn
 from clfrnn import clouds
+from clfrnn.answers.requests import make_request
 from clfrnn.methods.grid import cost_model as side_costs
-from clfrnn.planning.problem import Problem
 from clfrnn.primitives.unpack import unpack_bytes, unpack_pairs
-from clfrnn.queries.make_request import make_request
+from clfrnn.problem import Problem
 from clfrnn.runtime.scratch import Scratch
 from clfrnn.survey import Survey
 

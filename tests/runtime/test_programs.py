@@ -7,8 +7,8 @@ from conftest import own_session
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.planning.configs import KernelConfig
-from clfrnn.planning.primitives import plan_reduce
+from clfrnn.config import KernelConfig
+from clfrnn.primitives.config import plan_reduce
 from clfrnn.primitives.fill import fill, fill_selection
 from clfrnn.runtime import program
 from clfrnn.runtime.rendering import only_kernels, render

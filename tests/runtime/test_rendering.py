@@ -12,19 +12,21 @@ import pytest
 from conftest import PROFILES
 from mako.lexer import Lexer
 
-from clfrnn.cluster import numbering
+from clfrnn import config as configs
+from clfrnn.answers.linking import numbering
+from clfrnn.answers.nearest import plan as nearest
+from clfrnn.config import VisitVariant
 from clfrnn.functions import Argument, ConditionCode, WalkFunction, under
 from clfrnn.methods import METHODS
-from clfrnn.planning import array_operations as operations
-from clfrnn.planning import bucket_sort as buckets
-from clfrnn.planning import coarse_grid as coarse
-from clfrnn.planning import configs, nearest, primitives
-from clfrnn.planning import fenns as blocks
-from clfrnn.planning import traversal as walks
-from clfrnn.planning import tree_build as trees
-from clfrnn.planning import tree_traversal as packs
-from clfrnn.planning.configs import VisitVariant
+from clfrnn.methods import walk_plan as walks
+from clfrnn.methods.fenns import block_plan as blocks
+from clfrnn.methods.grid import coarse_plan as coarse
+from clfrnn.methods.grid.binning import config as buckets
+from clfrnn.methods.tree import build_plan as trees
+from clfrnn.methods.tree import walk_plan as packs
+from clfrnn.primitives import config as primitives
 from clfrnn.profile import DeviceProfile
+from clfrnn.runtime import array_config as operations
 from clfrnn.runtime import rendering
 from clfrnn.runtime.rendering import own_function, render, template_root
 from clfrnn.scanner import tokens
@@ -47,21 +49,21 @@ WALK = {
 }
 ROWS = {"by_distance": True, "offset": "long", "distances": True, "vectors": True, "shifts": True}
 CONFIGS = {
-    "brute_force": configs.TileConfig(
+    "methods/brute_force/brute_force": configs.TileConfig(
         work_group_size=64, dim=5, real="double", square_root="native", periodic=True, tile=64
     ),
-    "grid/uniform_grid": configs.WalkConfig(**WALK),
-    "grid/strips": configs.WalkConfig(**WALK),
-    "fenns/fenns": blocks.BlockConfig(
+    "methods/grid/uniform_grid": configs.WalkConfig(**WALK),
+    "methods/grid/strips": configs.WalkConfig(**WALK),
+    "methods/fenns/fenns": blocks.BlockConfig(
         **{**WALK, "layout": "records", "width": 1}, tile=256, fine=256, team=16, chunk=2048
     ),
-    "fenns/coarse_sort": coarse.CoarseConfig(
+    "methods/fenns/coarse_sort": coarse.CoarseConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2, spread=4
     ),
-    "grid/bucket_pass": buckets.BucketConfig(
+    "methods/grid/binning/bucket_pass": buckets.BucketConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=5832, batch=2
     ),
-    "grid/select_cells": buckets.SelectCellsConfig(
+    "methods/grid/binning/select_cells": buckets.SelectCellsConfig(
         work_group_size=64,
         dim=3,
         real="float",
@@ -72,19 +74,19 @@ CONFIGS = {
         batch=2,
         spread=32,
     ),
-    "grid/serial_cells": buckets.SerialCellsConfig(
+    "methods/grid/binning/serial_cells": buckets.SerialCellsConfig(
         work_group_size=1, dim=3, real="double", periodic=True, layout="columns"
     ),
-    "grid/bucket_to_cells": buckets.BucketCellsConfig(
+    "methods/grid/binning/bucket_to_cells": buckets.BucketCellsConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=4096, tile=2048, layout="pairs"
     ),
-    "grid/bucket_to_tiles": buckets.BucketCellsConfig(
+    "methods/grid/binning/bucket_to_tiles": buckets.BucketCellsConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=4096, tile=2048, layout="pairs"
     ),
-    "grid/region_pass": buckets.RegionConfig(
+    "methods/grid/binning/region_pass": buckets.RegionConfig(
         work_group_size=64, dim=3, real="float", periodic=True, counters=256, batch=2
     ),
-    "tree/aabb_tree": packs.TreeWalkConfig(
+    "methods/tree/aabb_tree": packs.TreeWalkConfig(
         **{k: v for k, v in WALK.items() if k != "lockstep"},
         packed=True,
         sorts=True,
@@ -95,7 +97,7 @@ CONFIGS = {
         divided=True,
         wide=32,
     ),
-    "tree/build": trees.TreeConfig(
+    "methods/tree/build": trees.TreeConfig(
         work_group_size=64,
         dim=3,
         real="float",
@@ -112,8 +114,8 @@ CONFIGS = {
     ),
     "geometry/row_means": configs.PointConfig(work_group_size=64, dim=1, real="float"),
     "geometry/grid_nodes": configs.PointConfig(work_group_size=64, dim=3, real="float"),
-    "cluster/labels": numbering.LabelConfig(work_group_size=64, read="links[k]"),
-    "primitives/array_operation": operations.OperationConfig(
+    "answers/linking/labels": numbering.LabelConfig(work_group_size=64, read="links[k]"),
+    "runtime/array_operation": operations.OperationConfig(
         work_group_size=64,
         operation="add",
         element="int",
@@ -123,20 +125,22 @@ CONFIGS = {
         y_array=False,
         truth=False,
     ),
-    "primitives/array_reduction": operations.ReductionConfig(
+    "runtime/array_reduction": operations.ReductionConfig(
         work_group_size=64, reduction="min", element="float", total="float", items=128
     ),
     "primitives/fill": configs.KernelConfig(work_group_size=64),
     "primitives/unpack_bytes": primitives.UnpackBytesConfig(work_group_size=64, items=4),
     "primitives/unpack_pairs": primitives.UnpackPairsConfig(work_group_size=64, items=8, word="int"),
     "primitives/permute_rows": primitives.PermuteRowsConfig(work_group_size=64, word="uint"),
-    "primitives/periodic_images": walks.ImagesConfig(
+    "methods/domain_tables/periodic_images": walks.ImagesConfig(
         work_group_size=1, dim=3, real="float", periodic="cell", placing_group=64
     ),
-    "traversal/nearest_rows": nearest.RowConfig(work_group_size=64, dim=3, real="float", periodic="cell"),
+    "answers/nearest/rounds": nearest.RowConfig(work_group_size=64, dim=3, real="float", periodic="cell"),
     "primitives/gather": configs.PointConfig(work_group_size=64, dim=3, real="float"),
     "primitives/reduce": primitives.ReduceConfig(work_group_size=64, dim=3, real="float"),
-    "first_pass/buffer_to_rows": primitives.BufferToRowsConfig(work_group_size=64, buffer_slots=12, offset="long"),
+    "methods/first_pass/buffer_to_rows": primitives.BufferToRowsConfig(
+        work_group_size=64, buffer_slots=12, offset="long"
+    ),
     "primitives/scan": primitives.ScanConfig(
         work_group_size=64, items=8, buffer_slots=12, total="long", out="int", through_local=True
     ),
@@ -162,26 +166,37 @@ PLAIN = {
         configs.WalkConfig(**{**WALK, "layout": layout, "width": 1, "unrolled": (2, 4), "fused": True, "lockstep": 32})
         for layout in ("records", "pairs")
     ]
-    for stem in ("grid/uniform_grid", "grid/strips")
+    for stem in ("methods/grid/uniform_grid", "methods/grid/strips")
 }
 #: The walk of each method.
-WALKS = ("brute_force", "grid/uniform_grid", "grid/strips", "fenns/fenns", "tree/aabb_tree")
+WALKS = (
+    "methods/brute_force/brute_force",
+    "methods/grid/uniform_grid",
+    "methods/grid/strips",
+    "methods/fenns/fenns",
+    "methods/tree/aabb_tree",
+)
 #: The folders that the templates of a folder may include, besides their own; "" is the top.
 BELOW = {
-    "common": set(),
-    "traversal": {"common", "first_pass"},
-    "first_pass": {"common", "traversal"},
-    "primitives": {"common", "first_pass"},
-    "grid": {"common", "traversal", "first_pass"},
-    "fenns": {"common", "traversal", "grid"},
-    "tree": {"common", "traversal", "primitives"},
-    "cluster": {"common"},
+    "common": {"domain"},
+    "domain": {"common"},
+    "methods": {"common", "domain", "methods/first_pass", "answers/nearest"},
+    "methods/first_pass": {"common", "methods"},
+    "methods/domain_tables": {"common", "domain"},
+    "methods/brute_force": {"common", "domain", "methods"},
+    "methods/grid": {"common", "domain", "methods", "methods/first_pass", "methods/grid/binning", "answers/nearest"},
+    "methods/grid/binning": {"common", "domain", "methods", "methods/grid"},
+    "methods/fenns": {"common", "domain", "methods", "methods/grid", "methods/grid/binning"},
+    "methods/tree": {"common", "domain", "methods", "primitives"},
+    "answers/nearest": {"common", "domain", "methods"},
+    "answers/linking": {"common"},
+    "primitives": {"common", "domain", "methods/first_pass"},
+    "runtime": {"common"},
     "geometry": {"common"},
-    "": {"common", "traversal"},
 }
 #: Words that nobody outside knows.
 RETIRED = (
-    "stash(ed|es)?|marks?|marked|handover|handed|gifts?|pick(s|ed)?|rooms|kept|seams?|homeless|in_turn|answers?|ask(s|ed)?|watch|told"
+    "stash(ed|es)?|marks?|marked|handover|handed|gifts?|pick(s|ed)?|rooms|kept|seams?|homeless|in_turn|(?<!/)answers?(?!/)|ask(s|ed)?|watch|told"
     "|put by|so many|home|away|carried|lay_down|take_up"
 )
 FUNCTION = WalkFunction(
@@ -223,7 +238,9 @@ def render_all(stem, config):
 
 
 #: Text of the library's own functions, which stands in no program by itself, and what it includes.
-ALONE = set().union(*(reach(f"traversal/{name}.mako") for name in ("functions", "nearest_heap", "nearest_registers")))
+ALONE = set().union(
+    *(reach(f"{path}.mako") for path in ("methods/functions", "answers/nearest/heap", "answers/nearest/registers"))
+)
 
 
 def test_every_template_is_known():
@@ -284,7 +301,7 @@ def test_templates_say_what_they_are(name):
     """Each namespace has the name of its file, each kernel a header, and definitions say what must be in scope."""
     for space, file in re.findall(r'<%namespace name="(\w+)" file="([^"]+)"', text(name)):
         assert Path(file).stem == space
-    if name != "traversal/visit.mako":  # the program around walks, whose own templates have the header
+    if name != "methods/visit.mako":  # the program around walks, whose own templates have the header
         assert text(name).count("// Launch") >= text(name).count("kernel __attribute__")
     if name in DEFINITIONS and name != "common/contract.mako":
         header = re.match(r"(##.*\n)+", text(name))[0]
@@ -374,11 +391,11 @@ def test_work_items_vote_only_in_lockstep(stem):
 
 def test_a_bound_on_registers_stands_instead_of_the_size_of_groups():
     profile = DeviceProfile.from_dict(json.loads((PROFILES / "h200.json").read_text()))
-    step = PLAIN["grid/strips"][0]
+    step = PLAIN["methods/grid/strips"][0]
     bound = dataclasses.replace(step, registers=32)
 
-    assert "reqd_work_group_size(64, 1, 1)" in render("grid/strips", step, COUNT)
-    assert "reqd_work_group_size" not in render("grid/strips", bound, COUNT)
+    assert "reqd_work_group_size(64, 1, 1)" in render("methods/grid/strips", step, COUNT)
+    assert "reqd_work_group_size" not in render("methods/grid/strips", bound, COUNT)
     assert step.options(profile) == []
     assert bound.options(profile) == ["-cl-nv-maxrregcount=32"]
 
@@ -391,12 +408,12 @@ def test_walks_with_vectors_say_so(stem):
         hint = f"__attribute__((vec_type_hint({config.real}{width})))" if width > 1 else ""
         source = render(stem, config, COUNT, VisitVariant())
         assert re.findall(r"__attribute__\(\(vec_type_hint.*", source) == [hint] * bool(hint)
-    assert any(each.names()["width"] > 1 for each in (CONFIGS["grid/strips"], *PLAIN["grid/strips"]))
+    assert any(each.names()["width"] > 1 for each in (CONFIGS["methods/grid/strips"], *PLAIN["methods/grid/strips"]))
 
 
 def test_variants_are_compiled_in_only_where_asked():
     plain, foreign, radii, half = (
-        re.sub("//.*", "", render("grid/strips", CONFIGS["grid/strips"], COUNT, VisitVariant(**flags)))
+        re.sub("//.*", "", render("methods/grid/strips", CONFIGS["methods/grid/strips"], COUNT, VisitVariant(**flags)))
         for flags in ({}, {"foreign": True}, {"radii": True}, {"half": True})
     )
 

@@ -16,9 +16,9 @@ from conftest import own_session, truth, tuned
 
 import clfrnn
 from clfrnn import clouds
+from clfrnn import config as configs
 from clfrnn.methods import METHODS
-from clfrnn.planning import configs
-from clfrnn.planning.traversal import plan_walk
+from clfrnn.methods.walk_plan import plan_walk
 from clfrnn.runtime import launch_limits as limits
 from clfrnn.runtime import program
 from clfrnn.runtime.device import find_device, list_devices
@@ -295,7 +295,7 @@ def test_groups_shrink_until_the_kernel_agrees(session, monkeypatch):
     fresh.programs._profile = dataclasses.replace(fresh.profile, required_groups=False)
     config = plan_walk(fresh.profile, fresh.tuning, dim=3, real="float", periodic=False)
 
-    _, fitted = fresh.kernels("grid/strips", config)
+    _, fitted = fresh.kernels("methods/grid/strips", config)
 
     assert fitted == dataclasses.replace(config, work_group_size=min(16, config.work_group_size))
     found = clfrnn.search(POINTS, 0.1, method="strips", sort="index", session=fresh).to_host()

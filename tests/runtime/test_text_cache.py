@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from clfrnn.config import KernelConfig
 from clfrnn.host import text_cache
 from clfrnn.host.text_cache import cached_text
-from clfrnn.planning.configs import KernelConfig
 from clfrnn.runtime import rendering
 from clfrnn.runtime.rendering import render, template_root
 
@@ -90,15 +90,16 @@ def test_a_process_whose_texts_are_cached_loads_no_templates(folder):
     """What is rendered depends on nothing that differs from process to process."""
     code = textwrap.dedent("""
         import sys
-        from clfrnn.planning.configs import VisitVariant
-        from clfrnn.planning.traversal import plan_walk
-        from clfrnn.planning.tuning import default_tuning
+        from clfrnn.config import VisitVariant
+        from clfrnn.methods.walk_plan import plan_walk
+        from clfrnn.tuning import default_tuning
         from clfrnn.profile import DeviceProfile
         from clfrnn.runtime.rendering import own_function, render
         import json, pathlib
         profile = DeviceProfile.from_dict(json.loads(pathlib.Path(sys.argv[1]).read_text()))
         config = plan_walk(profile, default_tuning(profile), dim=3, real="float", periodic=True)
-        text = render("grid/strips", config, own_function("count"), VisitVariant()) + render("grid/strips", config)
+        stem = "methods/grid/strips"
+        text = render(stem, config, own_function("count"), VisitVariant()) + render(stem, config)
         print(hash("seed"), "mako.lookup" in sys.modules, len(text))
     """)
     profile = Path(__file__).parents[1] / "profiles" / "pocl.json"

@@ -10,13 +10,13 @@ from conftest import RECORDED
 
 from clfrnn import cli
 from clfrnn.errors import DeviceMemoryError
-from clfrnn.planning.tuning import default_tuning
 from clfrnn.tuner import halving, search, steps
 from clfrnn.tuner.bench import Bench, _with_events
-from clfrnn.tunings import find_tuning, in_force
-from clfrnn.tunings.choices import Choice, Setting, choices
-from clfrnn.tunings.files import Stored, read_tuning, write_tuning
-from clfrnn.tunings.places import stored_path
+from clfrnn.tuning import default_tuning
+from clfrnn.tuning.stored import find_tuning, in_force
+from clfrnn.tuning.stored.choices import Choice, Setting, choices
+from clfrnn.tuning.stored.files import Stored, read_tuning, write_tuning
+from clfrnn.tuning.stored.places import stored_path
 
 CPU, GPU = RECORDED["pocl"], RECORDED["h200"]
 START = default_tuning(GPU)
@@ -307,7 +307,7 @@ def test_a_damaged_file_is_told_by_show_and_removed_by_forget(place, session, sm
 
 
 def test_no_folder_to_store_in(place, session, small, monkeypatch):
-    monkeypatch.setattr("clfrnn.tunings.places.settings_folder", lambda: None)
+    monkeypatch.setattr("clfrnn.tuning.stored.places.settings_folder", lambda: None)
     status, printed = run("--device", place, "--forget")
     assert status == 1
     assert "clfrnn: there is no home folder to store a tuning in; set XDG_CONFIG_HOME" in printed

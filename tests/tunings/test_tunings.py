@@ -19,11 +19,11 @@ import clfrnn
 from clfrnn import clouds
 from clfrnn.doctor.report import _chosen
 from clfrnn.host import folders
-from clfrnn.planning.tuning import default_tuning
-from clfrnn.tunings import find_tuning, in_force
-from clfrnn.tunings.choices import choices, why_illegal
-from clfrnn.tunings.files import Stored, read_tuning, write_tuning
-from clfrnn.tunings.places import slug, stored_path
+from clfrnn.tuning import default_tuning
+from clfrnn.tuning.stored import find_tuning, in_force
+from clfrnn.tuning.stored.choices import choices, why_illegal
+from clfrnn.tuning.stored.files import Stored, read_tuning, write_tuning
+from clfrnn.tuning.stored.places import slug, stored_path
 
 H200, POCL = RECORDED["h200"], RECORDED["pocl"]
 NARROW = {"walks": {"group": 64}}
@@ -283,9 +283,9 @@ def test_no_file_costs_one_look_and_no_module(monkeypatch):
     assert looked == [stored_path(POCL)]
     code = """
         import sys, types
-        from clfrnn.tunings import find_tuning
+        from clfrnn.tuning.stored import find_tuning
         print(find_tuning(types.SimpleNamespace(name="a", platform="b", driver="c", kind="cpu")).origin)
-        print({"json", "numpy", "pyopencl", "clfrnn.tunings.files"} & set(sys.modules))
+        print({"json", "numpy", "pyopencl", "clfrnn.tuning.stored.files"} & set(sys.modules))
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
     assert done.stdout == "the defaults for a CPU\nset()\n"

@@ -16,10 +16,10 @@ import clfrnn
 from clfrnn.errors import ClfrnnError
 from clfrnn.methods.tree.aabb_tree import AabbTree, TreeStructure
 from clfrnn.methods.tree.plan import TreePlan
-from clfrnn.planning.problem import Problem
-from clfrnn.planning.tree_traversal import without_packets
-from clfrnn.planning.tuning import Tuning
+from clfrnn.methods.tree.walk_plan import without_packets
+from clfrnn.problem import Problem
 from clfrnn.profile import DeviceProfile
+from clfrnn.tuning import Tuning
 
 from ...benchmarks.common import structure_of
 from ..building import build_by

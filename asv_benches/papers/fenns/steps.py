@@ -14,9 +14,9 @@ import clfrnn
 from clfrnn.errors import ClfrnnError
 from clfrnn.methods.grid.plan import CellPlan, plan_cells
 from clfrnn.methods.grid.uniform_grid import UniformGrid
-from clfrnn.planning.problem import Problem
-from clfrnn.planning.tuning import Tuning
+from clfrnn.problem import Problem
 from clfrnn.profile import DeviceProfile
+from clfrnn.tuning import Tuning
 
 from ..building import build_by
 from ..clock import Seconds, stage_seconds

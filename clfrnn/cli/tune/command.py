@@ -53,7 +53,7 @@ def _tune(session: Session, *, quick: bool) -> None:
     from ...host.folders import why_unwritable
     from ...tuner.bench import Bench
     from ...tuner.search import find_faster
-    from ...tunings.choices import choices
+    from ...tuning.stored.choices import choices
 
     path = _path(session.profile)
     if why := why_unwritable(path.parent):
@@ -85,7 +85,7 @@ def _tune(session: Session, *, quick: bool) -> None:
 
 
 def _store(path: Path, profile: DeviceProfile, found: Found, steps: dict[str, tuple[float, float, float]]) -> None:
-    from ...tunings.files import Stored, write_tuning
+    from ...tuning.stored.files import Stored, write_tuning
     from .report import print_changes, print_steps
 
     print_changes(profile, found.tuning)
@@ -97,7 +97,7 @@ def _store(path: Path, profile: DeviceProfile, found: Found, steps: dict[str, tu
 
 def _path(profile: DeviceProfile) -> Path:
     """The file of a device's tuning."""
-    from ...tunings.places import stored_path
+    from ...tuning.stored.places import stored_path
 
     path = stored_path(profile)
     if path is None:
@@ -107,7 +107,7 @@ def _path(profile: DeviceProfile) -> Path:
 
 def _say_override(path: Path) -> None:
     """Say where another tuning than the stored one is in force."""
-    from ...tunings.in_force import VARIABLE
+    from ...tuning.stored.in_force import VARIABLE
 
     if named := os.environ.get(VARIABLE, "").strip():
         click.echo(f"{VARIABLE}={printable(named)} is set: what {printable(str(path))} holds is used where it is not")
@@ -115,7 +115,7 @@ def _say_override(path: Path) -> None:
 
 def _show(profile: DeviceProfile) -> None:
     """Print the tuning in force, what it changes, and what was measured of it."""
-    from ...tunings import find_tuning
+    from ...tuning.stored import find_tuning
     from .report import print_changes, print_stored
 
     found = find_tuning(profile)

@@ -11,17 +11,17 @@ import click
 from ...host.printable import printable
 
 if TYPE_CHECKING:
-    from ...planning.tuning import Tuning
     from ...profile import DeviceProfile
-    from ...tunings import InForce
+    from ...tuning import Tuning
+    from ...tuning.stored import InForce
 
 __all__ = ["print_changes", "print_steps", "print_stored"]
 
 
 def print_changes(profile: DeviceProfile, tuning: Tuning) -> None:
     """Print the numbers that differ from the defaults of the device's class."""
-    from ...planning.tuning import default_tuning
-    from ...tunings.files import changes
+    from ...tuning import default_tuning
+    from ...tuning.stored.files import changes
 
     usual = default_tuning(profile)
     before = usual.to_dict()
@@ -44,7 +44,7 @@ def print_steps(steps: Mapping[str, tuple[float, float, float]]) -> None:
 
 def print_stored(profile: DeviceProfile, found: InForce) -> None:
     """Print the steps that the file of a tuning tells of, where it is one of a file."""
-    from ...tunings.files import read_tuning
+    from ...tuning.stored.files import read_tuning
 
     path = Path(found.origin)
     if path.is_file():

@@ -9,13 +9,13 @@ import numpy as np
 import pyopencl.array as cla
 
 from ...arrays import REAL_OF
+from ...domain.box import PeriodicBox
 from ...domain.cells import CellGrid
-from ...domain.period import PeriodicBox
-from ...planning.coarse_grid import counting_groups, plan_coarse
 from ...primitives.fill import cleared
 from ...primitives.readback import PendingBox
 from ...runtime.scratch import INT, Scratch
 from ...runtime.session import Session
+from ..grid.coarse_plan import counting_groups, plan_coarse
 from ..grid_arguments import pack_box, pack_grid
 from ..structure import Readers
 
@@ -50,7 +50,7 @@ class CoarseSort:
         self.session, self.dtype, self.dim, self.cells = session, dtype, len(grid.shape), grid.cells
         self.numbers: tuple[Any, ...] = (*pack_grid(grid, dtype), *boxed)
         self._kernels, self._config = session.planned(
-            "fenns/coarse_sort", plan_coarse, dim=self.dim, real=real, periodic="" if box is None else box.kind
+            "methods/fenns/coarse_sort", plan_coarse, dim=self.dim, real=real, periodic="" if box is None else box.kind
         )
 
     def points(self, points: cla.Array, widest: np.floating[Any], box: PendingBox, *images: Scratch) -> CoarseCells:

@@ -9,22 +9,22 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl.array as cla
 
+from ...config import VisitVariant
 from ...domain.cells import CellGrid, padded_radius
 from ...functions import WalkFunction
-from ...inputs.argument_types import MethodName
-from ...inputs.deferred_checks import DeferredChecks
-from ...inputs.request import QueryRequest
-from ...planning.configs import VisitVariant
-from ...planning.fenns import BlockConfig, why_no_tiles, without_tiles
-from ...planning.problem import Problem
-from ...planning.tuning import Tuning
+from ...points.argument_types import MethodName
+from ...points.deferred_checks import DeferredChecks
 from ...primitives.readback import Box, PendingBox
+from ...problem import Problem
 from ...profile import DeviceProfile
 from ...runtime.launch_limits import check_turns
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
+from ...tuning import Tuning
 from ..options import check_shape
+from ..request import QueryRequest
 from ..structure import Readers, SearchStructure
+from .block_plan import BlockConfig, why_no_tiles, without_tiles
 from .layout import Layout, Placed, lay_out
 from .plan import FennsPlan, plan_fenns, refit_fenns
 
@@ -38,7 +38,7 @@ class Fenns:
     """The method: points are sorted into coarse cells, and each work-group sorts one of them into fine cells."""
 
     name: MethodName = "fenns"
-    stem = "fenns/fenns"
+    stem = "methods/fenns/fenns"
     dims = frozenset({2, 3})
     options = frozenset({"coarse_shape"})
     surveys_occupancy = True

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyopencl.array as cla
 
-from ...domain.period import PeriodicBox
+from ...domain.box import PeriodicBox
 from ...primitives.readback import PendingBox
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session

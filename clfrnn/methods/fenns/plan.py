@@ -7,11 +7,11 @@ import math
 
 from ...domain.cells import CellGrid, padded_radius
 from ...errors import InvalidInputError
-from ...planning.coarse_grid import fit_coarse, most_coarse_cells
-from ...planning.fenns import BlockConfig, covers_many_images, fit_fine, plan_block, useful_cells
-from ...planning.problem import Problem
-from ...planning.tuning import Tuning
+from ...problem import Problem
 from ...profile import DeviceProfile
+from ...tuning import Tuning
+from ..grid.coarse_plan import fit_coarse, most_coarse_cells
+from .block_plan import BlockConfig, covers_many_images, fit_fine, plan_block, useful_cells
 
 __all__ = ["FennsPlan", "plan_fenns", "refit_fenns"]
 

@@ -6,11 +6,11 @@ import dataclasses
 import functools
 import math
 
+from ...config import WalkConfig
 from ...domain.cells import CellGrid, padded_radius
-from ...first_pass.base import ListFacts
-from ...planning.configs import WalkConfig
-from ...planning.problem import Problem
+from ...problem import Problem
 from ...runtime.scratch import INT
+from ..first_pass.base import ListFacts
 
 __all__ = ["CellFacts"]
 

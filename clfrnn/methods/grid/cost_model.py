@@ -11,9 +11,9 @@ import operator
 from typing import NamedTuple
 
 from ...domain.cells import count_cells
-from ...planning.problem import Problem
-from ...planning.tuning import Prices, Tuning
+from ...problem import Problem
 from ...profile import DeviceProfile
+from ...tuning import Prices, Tuning
 from .plan import spacing
 
 __all__ = [

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ...inputs.argument_types import MethodName
-from ...planning.bucket_sort import fewer_cells
-from ...planning.problem import Problem
-from ...planning.tuning import Tuning
+from ...points.argument_types import MethodName
+from ...problem import Problem
 from ...profile import DeviceProfile
+from ...tuning import Tuning
+from .binning.config import fewer_cells
 from .cost_model import describe_sides, rank_sides
 from .plan import CellPlan, plan_cells, requested_sides
 from .structure import GridMethod, GridStructure
@@ -19,7 +19,7 @@ __all__ = ["Strips", "StripsStructure", "plan_strips"]
 class StripsStructure(GridStructure):
     """See :class:`~clfrnn.methods.grid.structure.GridStructure`."""
 
-    stem: ClassVar[str] = "grid/strips"
+    stem: ClassVar[str] = "methods/grid/strips"
 
     def describe(self) -> list[str]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""

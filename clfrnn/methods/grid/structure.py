@@ -10,27 +10,27 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl.array as cla
 
+from ...config import VisitVariant, WalkConfig
+from ...domain.box import CELLS
 from ...domain.cells import CellGrid, cells_of_systems
-from ...domain.period import CELLS
 from ...domain.systems import Systems
 from ...errors import DeviceMemoryError
-from ...first_pass.base import ListFacts
-from ...first_pass.neighbor_buffer import useful_slots
 from ...functions import WalkFunction
-from ...inputs.deferred_checks import DeferredChecks
-from ...inputs.request import QueryRequest
-from ...planning.binning import BinningPlan
-from ...planning.configs import VisitVariant, WalkConfig
-from ...planning.problem import Problem
-from ...planning.tuning import Tuning
+from ...points.deferred_checks import DeferredChecks
 from ...primitives.readback import Box, PendingBox
+from ...problem import Problem
 from ...profile import DeviceProfile
 from ...runtime.launch_limits import check_turns
 from ...runtime.scratch import Scratch
 from ...runtime.session import Selection, Session
+from ...tuning import Tuning
+from ..first_pass.base import ListFacts
+from ..first_pass.neighbor_buffer import useful_slots
 from ..options import check_construction, check_width
+from ..request import QueryRequest
 from ..structure import Readers, SearchStructure
-from .binning import Binner, Bins, Layout
+from .binning.binning import Binner, Bins, Layout
+from .binning.plan import BinningPlan
 from .cell_facts import CellFacts
 from .cost_model import work_of_query
 from .plan import CellPlan, many_queries, refit_cells

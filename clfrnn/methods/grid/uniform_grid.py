@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ...inputs.argument_types import MethodName
-from ...planning.problem import Problem
-from ...planning.tuning import Tuning
+from ...points.argument_types import MethodName
+from ...problem import Problem
 from ...profile import DeviceProfile
+from ...tuning import Tuning
 from .plan import CellPlan, plan_cells, requested_sides, spacing
 from .structure import GridMethod, GridStructure
 
@@ -17,7 +17,7 @@ __all__ = ["UniformGrid", "UniformGridStructure"]
 class UniformGridStructure(GridStructure):
     """See :class:`~clfrnn.methods.grid.structure.GridStructure`."""
 
-    stem: ClassVar[str] = "grid/uniform_grid"
+    stem: ClassVar[str] = "methods/grid/uniform_grid"
     rows_are_runs: ClassVar[bool] = False
 
     def describe(self) -> list[str]:

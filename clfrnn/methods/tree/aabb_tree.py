@@ -9,33 +9,27 @@ from typing import Any, ClassVar
 
 import pyopencl.array as cla
 
-from ...first_pass.base import ListFacts
+from ...config import VisitVariant
 from ...functions import WalkFunction
-from ...inputs.argument_types import MethodName
-from ...inputs.deferred_checks import DeferredChecks
-from ...inputs.request import QueryRequest
-from ...planning.configs import VisitVariant
-from ...planning.problem import Problem
-from ...planning.tree_build import MOST_LEAVES, count_leaves, needed_leaves
-from ...planning.tree_traversal import (
-    TreeWalkConfig,
-    are_few_queries,
-    divides_uneven_queries,
-    is_crowded,
-    without_packets,
-)
-from ...planning.tuning import Tuning
+from ...points.argument_types import MethodName
+from ...points.deferred_checks import DeferredChecks
 from ...primitives.readback import Box, PendingBox
 from ...primitives.reduce import bounding_box
+from ...problem import Problem
 from ...profile import DeviceProfile
 from ...runtime.launch_limits import check_turns
 from ...runtime.rendering import own_function
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
+from ...tuning import Tuning
+from ..first_pass.base import ListFacts
 from ..options import check_construction, check_leaf_size, check_threshold
+from ..request import QueryRequest
 from ..structure import Readers, SearchStructure
 from .build import Tree, TreeBuilder
+from .build_plan import MOST_LEAVES, count_leaves, needed_leaves
 from .plan import CONSTRUCTION_ADVICE, TREE_CONSTRUCTIONS, TreePlan, plan_aabb_tree
+from .walk_plan import TreeWalkConfig, are_few_queries, divides_uneven_queries, is_crowded, without_packets
 
 __all__ = ["AabbTree", "TreeStructure"]
 
@@ -44,7 +38,7 @@ class AabbTree:
     """The method: a balanced tree of bounding boxes over points in the order of a space-filling curve."""
 
     name: MethodName = "aabb_tree"
-    stem = "tree/aabb_tree"
+    stem = "methods/tree/aabb_tree"
     dims = frozenset(range(1, 13))
     options = frozenset({"construction", "leaf_size", "rebuild_threshold"})
     surveys_occupancy = True

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pyopencl.array as cla
 
-from ...planning.configs import sorted_copy_length
-from ...planning.problem import Problem
-from ...planning.tree_build import count_leaves, needed_leaves, plan_tree
+from ...config import sorted_copy_length
 from ...primitives.fill import cleared
 from ...primitives.readback import PendingBox, Readback
+from ...problem import Problem
 from ...runtime.scratch import INT, Scratch
 from ...runtime.session import Session
+from .build_plan import count_leaves, needed_leaves, plan_tree
 from .order import TreeOrder
 from .plan import TreePlan
 
@@ -53,7 +53,7 @@ class TreeBuilder:
         #: the smallest side of a leaf that counts, and the radius
         self._lengths = dtype.type(max(_LEAST_SIDE * problem.radius, tiny)), dtype.type(problem.radius)
         self.kernels, self.config = session.planned(
-            "tree/build",
+            "methods/tree/build",
             plan_tree,
             dim=problem.dim,
             real=problem.real,

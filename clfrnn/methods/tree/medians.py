@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...planning.tree_build import count_leaves
+from .build_plan import count_leaves
 
 __all__ = ["order_by_medians"]
 

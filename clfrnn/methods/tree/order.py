@@ -8,13 +8,13 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ...domain.period import PeriodicBox
-from ...inputs.arrays import fetch
-from ...planning.tree_build import CurveDivision, TreeConfig, plan_curve_cut
+from ...domain.box import PeriodicBox
+from ...points.transfer import fetch
 from ...primitives.radix_sort import sort_positions
 from ...primitives.readback import PendingBox
 from ...runtime.scratch import INT, Scratch
 from ...runtime.session import Session
+from .build_plan import CurveDivision, TreeConfig, plan_curve_cut
 from .medians import order_by_medians
 
 __all__ = ["TreeOrder"]

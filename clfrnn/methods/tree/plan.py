@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
-from ...planning.problem import Problem
-from ...planning.tree_build import MOST_LEAVES, count_leaves, default_leaf_size, leaves_of_group
-from ...planning.tree_traversal import TreeWalkConfig, plan_tree_walk
-from ...planning.tuning import Tuning
+from ...problem import Problem
 from ...profile import DeviceProfile
+from ...tuning import Tuning
+from .build_plan import MOST_LEAVES, count_leaves, default_leaf_size, leaves_of_group
+from .walk_plan import TreeWalkConfig, plan_tree_walk
 
 __all__ = ["CONSTRUCTION_ADVICE", "TREE_CONSTRUCTIONS", "TreePlan", "plan_aabb_tree"]
 
@@ -23,7 +23,7 @@ class TreePlan:
     config: TreeWalkConfig
     #: number of points of a leaf
     leaf_size: int
-    #: the number of leaves that a group builds, see :func:`~clfrnn.planning.tree_build.leaves_of_group`
+    #: the number of leaves that a group builds, see :func:`~clfrnn.methods.tree.build_plan.leaves_of_group`
     group_leaves: int
     construction: str
     rebuild_threshold: float

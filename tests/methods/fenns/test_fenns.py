@@ -24,13 +24,13 @@ from conftest import (
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.domain.period import PeriodicBox
+from clfrnn.config import REAL_SIZE
+from clfrnn.domain.box import PeriodicBox
 from clfrnn.functions import walk_function
 from clfrnn.methods import METHODS
-from clfrnn.planning import fenns as blocks
-from clfrnn.planning.coarse_grid import plan_coarse
-from clfrnn.planning.configs import REAL_SIZE
-from clfrnn.planning.problem import Problem
+from clfrnn.methods.fenns import block_plan as blocks
+from clfrnn.methods.grid.coarse_plan import plan_coarse
+from clfrnn.problem import Problem
 from clfrnn.runtime.rendering import own_function, render
 from clfrnn.survey import Survey
 
@@ -320,7 +320,7 @@ def test_arrays_of_another_width_are_refused_before_their_box_is_found(session, 
 @pytest.mark.parametrize("few", [True, False])
 def test_a_step_takes_four_launches_or_two(session, unsliced, few):
     fresh = own_session(session)
-    _, config = fresh.planned("fenns/coarse_sort", plan_coarse, dim=3, real="float", periodic=False)
+    _, config = fresh.planned("methods/fenns/coarse_sort", plan_coarse, dim=3, real="float", periodic=False)
     of_group = fresh.tuning.fenns.few_of_item * config.work_group_size
     points = clouds.uniform(of_group + (not few), 3, seed=9)
     index = clfrnn.build_index(points, 0.02, method="fenns", session=fresh)
@@ -506,7 +506,7 @@ def test_local_memory_is_what_kernels_declare(real, size):
         box = PeriodicBox(lengths=(1.0,) * dim, low=None) if periodic else None
         planned = plan(problem(dim=dim, real=real, box=box), RECORDED["h200"]).config
         config = dataclasses.replace(planned, work_group_size=size, tile=256, fine=256, team=1)
-        source = render("fenns/fenns", config, own_function("count"))
+        source = render("methods/fenns/fenns", config, own_function("count"))
         declared = 0
         for kind, names in re.findall(r"^ +local (\w+) (\w[^*;]*);", source, re.MULTILINE):
             declared += sum(bytes_of[kind] * int(many or 1) for many in re.findall(r"\w+(?:\[(\d+)\])?(?:,|$)", names))

@@ -22,7 +22,7 @@ from conftest import (
 import clfrnn
 from clfrnn import clouds
 from clfrnn.methods import METHODS
-from clfrnn.planning.problem import Problem
+from clfrnn.problem import Problem
 from clfrnn.survey import Survey
 
 N = min(500, POINTS)

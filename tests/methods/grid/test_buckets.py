@@ -23,10 +23,10 @@ from conftest import (
 import clfrnn
 from clfrnn import clouds
 from clfrnn.domain.cells import fit_cells
-from clfrnn.methods.grid import bucket_sort, region_sort, select_cells, serial_cells
+from clfrnn.methods.grid.binning import bucket_sort, region_sort, select_cells, serial_cells
+from clfrnn.methods.grid.binning import config as buckets
+from clfrnn.methods.grid.binning.plan import BinningPlan
 from clfrnn.methods.grid_arguments import pack_cells
-from clfrnn.planning import bucket_sort as buckets
-from clfrnn.planning.binning import BinningPlan
 from clfrnn.primitives.readback import PendingBox, Readback
 from clfrnn.runtime.scratch import INT
 
@@ -86,7 +86,7 @@ def narrow(request, session):
 
 
 def addresses(points, grid):
-    """The cell of each point, by the rules of ``grid/cells.mako``."""
+    """The cell of each point, by the rules of ``methods/grid/cells.mako``."""
     real = points.dtype.type
     with np.errstate(invalid="ignore", over="ignore"):
         scaled = (points - real(grid.low)) * real(grid.inverses)

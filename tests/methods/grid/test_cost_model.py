@@ -11,13 +11,13 @@ from conftest import RECORDED, ROOT, structure_of, with_tuning
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.domain.period import PeriodicBox
+from clfrnn.domain.box import PeriodicBox
 from clfrnn.methods import METHODS
 from clfrnn.methods.grid import cost_model as side_costs
 from clfrnn.methods.grid import strips
-from clfrnn.planning.problem import Problem
-from clfrnn.planning.tuning import Prices, Tuning, default_tuning
+from clfrnn.problem import Problem
 from clfrnn.survey import Survey
+from clfrnn.tuning import Prices, Tuning, default_tuning
 
 RADIUS = 0.05
 

@@ -22,10 +22,10 @@ from conftest import (
 import clfrnn
 from clfrnn import clouds
 from clfrnn.methods.grid import plan as cell_plan
-from clfrnn.planning.problem import Problem
-from clfrnn.planning.tuning import default_tuning
+from clfrnn.problem import Problem
 from clfrnn.runtime.launcher import Launcher
 from clfrnn.survey import Survey
+from clfrnn.tuning import default_tuning
 
 N = min(700, POINTS)
 M = min(500, POINTS)

@@ -26,15 +26,15 @@ from conftest import (
 
 import clfrnn
 from clfrnn import clouds
+from clfrnn.config import REAL_SIZE, VisitVariant
 from clfrnn.methods import METHODS
+from clfrnn.methods.tree import build_plan as trees
+from clfrnn.methods.tree import walk_plan as packs
 from clfrnn.methods.tree.medians import order_by_medians
 from clfrnn.methods.tree.order import TreeOrder
-from clfrnn.planning import tree_build as trees
-from clfrnn.planning import tree_traversal as packs
-from clfrnn.planning.configs import REAL_SIZE, VisitVariant
-from clfrnn.planning.tuning import Tuning, default_tuning
 from clfrnn.runtime.rendering import own_function, render
 from clfrnn.survey import Survey
+from clfrnn.tuning import Tuning, default_tuning
 
 N = min(900, POINTS)
 CLOUD = clouds.uniform(N, 3, seed=1)
@@ -499,7 +499,7 @@ def test_items_keep_few_points_of_a_block():
         profile = dataclasses.replace(RECORDED["h200"], max_work_group_size=size)
         making = trees.plan_tree(*with_tuning(profile), dim=3, real="float", periodic=False, leaves=256)
         assert making.halved == 8 * size
-        assert len(render("tree/build", making)) < 100_000
+        assert len(render("methods/tree/build", making)) < 100_000
 
 
 def declared(source, real):
@@ -521,7 +521,7 @@ def test_local_memory_is_what_kernels_declare(real, periodic, local_memory):
     profile = dataclasses.replace(RECORDED["h200"], local_memory=local_memory, local_reserve=0)
     for dim in (1, 2, 3, 4, 5, 12):
         making = trees.plan_tree(*with_tuning(profile), dim=dim, real=real, periodic=periodic, leaves=256)
-        source = render("tree/build", making)
+        source = render("methods/tree/build", making)
         assert ("order_by_halves" in source) == (making.halved > 0)
         for kernel in source.split("\nkernel ")[1:]:
             assert declared(kernel, real) <= profile.usable_local_memory
@@ -532,7 +532,7 @@ def test_local_memory_is_what_kernels_declare(real, periodic, local_memory):
             ranked, divided = walk.ranked(default_tuning(profile)), dataclasses.replace(walk, divided=True)
             for config in (walk, ranked, divided) if walk.packed else ():
                 variant = VisitVariant(radii=config.ranks)
-                found = declared(render("tree/aabb_tree", config, own_function("write"), variant), real)
+                found = declared(render("methods/tree/aabb_tree", config, own_function("write"), variant), real)
                 assert found <= config.local_memory if config.divided else found == config.local_memory
                 assert config.local_memory <= profile.usable_local_memory
 

@@ -24,13 +24,13 @@ from conftest import (
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.planning import tree_traversal as packs
-from clfrnn.planning.configs import VisitVariant
-from clfrnn.planning.primitives import plan_sample
-from clfrnn.planning.tuning import Tuning
+from clfrnn.config import VisitVariant
+from clfrnn.methods.tree import walk_plan as packs
+from clfrnn.primitives.config import plan_sample
 from clfrnn.runtime.rendering import own_function, render
 from clfrnn.runtime.scratch import Scratch
 from clfrnn.survey import Survey
+from clfrnn.tuning import Tuning
 
 GPU = Tuning.default("gpu")
 N = min(900, POINTS)
@@ -322,7 +322,9 @@ def test_the_nearest_meets_close_boxes_first(session):
         function = own_function(name)
         config = structure_of(index).config_for(function, variant)
         assert config.packed != first
-        assert ("frnn_right_apart < frnn_left_apart" in render("tree/aabb_tree", config, function, variant)) == first
+        assert (
+            "frnn_right_apart < frnn_left_apart" in render("methods/tree/aabb_tree", config, function, variant)
+        ) == first
 
 
 @pytest.mark.parametrize(("band", "leaf_size", "chunk"), [(4, 3, 8), (4, 33, 16), (8, 9, 16), (16, 100, 32)], ids=str)

@@ -1,0 +1,1 @@
+"""Unions of points that a search links, and the numbering of their roots."""

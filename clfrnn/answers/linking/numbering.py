@@ -1,0 +1,102 @@
+"""Numbering: from the links of a forest to labels, on the device."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from ...config import KernelConfig
+from ...device_array import DeviceArray
+from ...primitives.config import plan_fill
+from ...primitives.fill import clear, fill
+from ...primitives.scan import exclusive_scan
+from ...profile import DeviceProfile
+from ...runtime.scratch import INT, Scratch
+from ...runtime.session import Session
+from ...tuning import Tuning
+from .unions import read_of_link
+
+__all__ = ["begin_core_trees", "begin_trees", "find_roots", "number_roots", "sizes_of"]
+
+_BOOL = np.dtype(bool)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LabelConfig(KernelConfig):
+    """The passes over points that number clusters; ``read`` is how ``links[k]`` is read."""
+
+    read: str
+
+
+def plan_labels(profile: DeviceProfile, tuning: Tuning) -> LabelConfig:
+    """Plan one work-item per point."""
+    return LabelConfig(**dataclasses.asdict(plan_fill(profile, tuning)), read=read_of_link(profile))
+
+
+def begin_trees(session: Session, links: DeviceArray[np.int32]) -> DeviceArray[Any]:
+    """Make each point a tree of its own; return that all are core, (n,) bool."""
+    core = session.allocate(links.size, _BOOL, purpose="which points are core")
+    _launch(session, "begin_trees", links.size, links.base_data, core.base_data)
+    return core
+
+
+def begin_core_trees(
+    session: Session, links: DeviceArray[np.int32], least: int
+) -> tuple[DeviceArray[Any], DeviceArray[Any]]:
+    """Turn numbers of neighbors into the links of trees of one core point each; other points get the link -1.
+
+    A point is core where at least `least` points are within reach, itself counted. Return which are core, and which
+    others have a neighbor and may be at the border of a cluster, both (n,) bool.
+    """
+    core = session.allocate(links.size, _BOOL, purpose="which points are core")
+    border = session.allocate(links.size, _BOOL, purpose="which points may be at a border")
+    given = links.base_data, core.base_data, border.base_data
+    _launch(session, "begin_core_trees", links.size, least, *given)
+    return core, border
+
+
+def find_roots(session: Session, links: DeviceArray[np.int32], least: int) -> tuple[DeviceArray[Any], Scratch]:
+    """The root of each point, (n,) int32, and 1 for each root of a tree with at least `least` members, (n,) int32.
+
+    Points without a tree get -1. The links are not needed afterwards. One launch, four with `least`
+    above 1; nothing is waited for.
+    """
+    n = links.size
+    roots = session.allocate(n, INT, purpose="the labels of clusters")
+    chosen = session.scratch(n, INT, purpose="which points are roots of clusters")
+    _launch(session, "find_roots", n, links.base_data, roots.base_data, chosen.base_data)
+    if least > 1:
+        fill(session, chosen)
+        _launch(session, "count_members", n, roots.base_data, chosen.base_data)
+        _launch(session, "choose_clusters", n, least, chosen.base_data)
+    return roots, chosen
+
+
+def number_roots(session: Session, roots: DeviceArray[np.int32], chosen: Scratch) -> Scratch:
+    """Turn roots into labels, from 0 on for the lowest chosen one; return how many, one int32 on the device.
+
+    Points of trees whose root is not chosen get -1, as those without a tree. Three launches; nothing is waited for.
+    """
+    n = roots.size
+    many = session.scratch(1, INT, purpose="the number of clusters")
+    starts = session.scratch(n + 1, INT, purpose="the first labels")
+    exclusive_scan(session, chosen, starts)
+    _launch(session, "number_clusters", n, starts.base_data, roots.base_data, many.base_data)
+    return many
+
+
+def sizes_of(session: Session, labels: DeviceArray[np.int32], many: int) -> DeviceArray[Any]:
+    """The number of points with each of `many` labels, (many,) int32. Two launches."""
+    sizes = session.allocate(many, INT, purpose="the sizes of clusters")
+    clear(session, sizes)
+    _launch(session, "count_members", labels.size, labels.base_data, sizes.base_data)
+    session.publish(None, sizes)
+    return sizes
+
+
+def _launch(session: Session, name: str, n: int, *arguments: Any) -> None:
+    kernels, config = session.planned("answers/linking/labels", plan_labels)
+    # One work-item also where there are no points: it writes the number of clusters.
+    session.launch(kernels[name], max(1, n), config.work_group_size, n, *arguments)

@@ -1,0 +1,168 @@
+"""Makes requests: checks the arguments of a query, and brings its arrays to the device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyopencl.array as cla
+
+from ..arrays import is_device_array, is_scalar, one_radius, round_radii
+from ..domain.systems import Systems
+from ..errors import InvalidInputError
+from ..host.numbers import shown, whole_number
+from ..methods.request import QueryRequest
+from ..methods.traversal import Traversal
+from ..points.batches import QuerySystems, in_one_system, take_query_systems, take_systems
+from ..points.conditions import BoundCondition, bind_condition
+from ..points.deferred_checks import Check, check_largest
+from ..points.periodic_box import check_host_near
+from ..points.transfer import take_points, take_radii
+from ..primitives.reduce import bounding_box
+
+__all__ = ["make_request", "natural", "request_of_points"]
+
+
+def make_request(
+    traversal: Traversal,
+    queries: Any,
+    *,
+    radius: Any,
+    include_self: bool,
+    half: bool = False,
+    where: Any = None,
+    query_batch: Any = None,
+) -> QueryRequest:
+    """Check a query's arguments and bring its arrays to the device.
+
+    `query_batch` may be :class:`QuerySystems` that were taken before.
+    """
+    structure, session, checks = traversal.structure, traversal.session, traversal.checks
+    if queries is None and radius is None:
+        condition = bind_condition(session, where, traversal.dtype, m=traversal.num_points, n=traversal.num_points)
+        _, condition = _in_systems(traversal, None, 0, query_batch, condition)
+        return request_of_points(traversal, include_self=bool(include_self), half=bool(half), where=condition)
+    running: list[Check] = []
+    array = bounds = None
+    m = traversal.num_points
+    if queries is not None:
+        array, bounds, host, _ = take_points(
+            session,
+            queries,
+            "queries",
+            real=traversal.dtype,
+            find_box=lambda taken: structure.find_bounds_of_queries(_as_wide(traversal, taken)),
+        )
+        _as_wide(traversal, array)
+        box = traversal.problem.box
+        if host is not None and host.size and box is not None and not isinstance(box, Systems):
+            check_host_near("queries", box, host)
+        m = array.shape[0]
+    scalar, radii = _take_radius(traversal, radius, m, running)
+    if half and array is not None:
+        raise InvalidInputError(
+            f"half: expected no queries, got {array.shape[0]:,} of them; pairs between queries and points have no "
+            "half: leave one of the two out"
+        )
+    if half and radii is not None:
+        raise InvalidInputError(
+            f"half: expected one radius for all, got one per query, of shape ({m},), and the relation is not symmetric "
+            "then; pass one radius, or leave half out"
+        )
+    condition = bind_condition(session, where, traversal.dtype, m=m, n=traversal.num_points)
+    systems, condition = _in_systems(traversal, array, m, query_batch, condition)
+    order = structure.order_queries(array, bounds, radii)
+    if bounds is not None:
+        running.append(Check("queries", bounds))
+    for check in running:
+        checks.add(check)
+    return QueryRequest(
+        queries=array,
+        m=m,
+        radius=scalar,
+        radii=radii,
+        include_self=bool(include_self),
+        half=bool(half),
+        arguments=structure.arguments(),
+        images=structure.images_served(foreign=array is not None),
+        query_order=order,
+        reads_copy=structure.copies_queries and array is not None and bool(order),
+        borrowed=is_device_array(queries) or is_device_array(radius),
+        checks=tuple(running),
+        where=condition,
+        systems=systems,
+    )
+
+
+def request_of_points(
+    traversal: Traversal, *, include_self: bool = False, half: bool = False, where: BoundCondition | None = None
+) -> QueryRequest:
+    """The request for the points themselves, as in most loops; positional, as keywords take the host twice as long."""
+    structure = traversal.structure
+    of_points = traversal.num_points, traversal.radius, None, include_self, half
+    request = QueryRequest(None, *of_points, structure.arguments(), structure.images_served(foreign=False))
+    return request if where is None else request._replace(where=where)
+
+
+def _in_systems(
+    traversal: Traversal, queries: cla.Array | None, m: int, query_batch: Any, where: BoundCondition | None
+) -> tuple[cla.Array | None, BoundCondition | None]:
+    """The systems of queries, and the condition that a neighbor is of the query's system."""
+    systems = traversal.problem.box
+    if queries is None and query_batch is not None:
+        raise InvalidInputError(
+            f"query_batch: expected none without queries, got {shown(query_batch)}; points have the numbers of batch"
+        )
+    if not isinstance(systems, Systems):
+        if query_batch is not None and not traversal.num_points:
+            take_systems(traversal.session, query_batch, "query_batch", m)
+        elif query_batch is not None:
+            raise InvalidInputError(
+                f"query_batch: expected none, as points have no batch, got {shown(query_batch)}; pass batch= with the "
+                "points"
+            )
+        return None, where
+    if queries is None:
+        return None, in_one_system(systems, None, where)
+    taken = query_batch
+    if not isinstance(taken, QuerySystems):
+        taken = take_query_systems(traversal.session, systems, query_batch, m)
+        systems.placing.bounds_of_queries(queries, taken.ranks)
+    return taken.array, in_one_system(systems, taken, where)
+
+
+def _as_wide(traversal: Traversal, queries: cla.Array) -> cla.Array:
+    """Return the queries, or raise where they have not as many coordinates as the points."""
+    if queries.shape[1] != traversal.dim:
+        raise InvalidInputError(
+            f"queries: expected shape (m, {traversal.dim}), as the points have, got {queries.shape}; "
+            f"pass {traversal.dim} coordinates for each query"
+        )
+    return queries
+
+
+def _take_radius(traversal: Traversal, radius: Any, m: int, running: list[Check]) -> tuple[float, cla.Array | None]:
+    """A scalar, or a device array of one radius per query, whose pending check is added to `running`."""
+    session, largest, dtype = traversal.session, traversal.radius, traversal.dtype
+    if radius is None:
+        return largest, None
+    if is_device_array(radius):
+        radii = take_radii(session, radius, m, dtype)
+        running.append(Check("radius", bounding_box(session, radii, traversal.checks.slot_of_radii())))
+        return largest, radii
+    if is_scalar(radius):
+        scalar = one_radius(radius, dtype)
+        check_largest(scalar, largest)
+        return scalar, None
+    values = round_radii(radius, m, dtype)
+    check_largest(float(values.max(initial=0)), largest)
+    return largest, session.upload(values, purpose="the radii")
+
+
+def natural(name: str, value: Any) -> int | None:
+    """Return a whole number of at least 0, or None."""
+    if value is None:
+        return None
+    number = whole_number(value)
+    if number is None or number < 0:
+        raise InvalidInputError(f"{name}: expected a whole number of at least 0, got {shown(value)}; pass it as an int")
+    return number

@@ -1,0 +1,1 @@
+"""All pairs, tiled through local memory."""

@@ -1,0 +1,156 @@
+"""Brute force: every query tests every point, in 1 to 12 dimensions; the reference on the device."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl.array as cla
+
+from ...config import TileConfig, VisitVariant
+from ...functions import WalkFunction
+from ...points.argument_types import MethodName
+from ...points.deferred_checks import DeferredChecks
+from ...primitives.readback import Box, PendingBox
+from ...problem import Problem
+from ...profile import DeviceProfile
+from ...runtime.launch_limits import check_turns
+from ...runtime.scratch import Scratch
+from ...runtime.session import Session
+from ...tuning import Tuning
+from ..structure import SearchStructure
+from ..walk_plan import plan_tile
+
+__all__ = ["BruteForce", "BruteForceStructure"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BruteForcePlan:
+    """The config alone."""
+
+    config: TileConfig
+
+
+class BruteForce:
+    """The method: every query tests every point."""
+
+    name: MethodName = "brute_force"
+    stem = "methods/brute_force/brute_force"
+    dims = frozenset(range(1, 13))
+    options: frozenset[str] = frozenset()
+    surveys_occupancy = False
+    variations: tuple[dict[str, Any], ...] = ({},)
+
+    def check(self, options: dict[str, Any]) -> dict[str, Any]:
+        """There are no options to check."""
+        return options
+
+    def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> BruteForcePlan:
+        """Plan the tile that fits the device."""
+        facts: dict[str, Any] = {"dim": problem.dim, "real": problem.real, "periodic": problem.periodic}
+        return BruteForcePlan(config=plan_tile(profile, tuning, **facts))
+
+    def refit(
+        self,
+        plan: BruteForcePlan,
+        problem: Problem,  # noqa: ARG002
+        profile: DeviceProfile,  # noqa: ARG002
+        tuning: Tuning,  # noqa: ARG002
+    ) -> BruteForcePlan:
+        """The same tile serves any points."""
+        return plan
+
+    def place(
+        self,
+        session: Session,
+        problem: Problem,
+        checks: DeferredChecks,
+        plan: BruteForcePlan,
+        *,
+        points: cla.Array,
+        bounds: PendingBox | None,
+    ) -> BruteForceStructure:
+        """Copy the points."""
+        return BruteForceStructure(session, problem, checks, plan, points=points, bounds=bounds)
+
+    def build(
+        self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
+    ) -> BruteForceStructure:
+        """Copy the points."""
+        return self.place(
+            session, problem, checks, self.plan(problem, session.profile, session.tuning), points=points, bounds=bounds
+        )
+
+
+class BruteForceStructure(SearchStructure):
+    """A copy of the points. Cost of a visit: m · n tests."""
+
+    stem: ClassVar[str] = BruteForce.stem
+
+    def __init__(
+        self,
+        session: Session,
+        problem: Problem,
+        checks: DeferredChecks,
+        plan: BruteForcePlan,
+        *,
+        points: cla.Array,
+        bounds: PendingBox | None,
+    ) -> None:
+        super().__init__(session, problem, checks)
+        check_turns(session.profile, problem=problem, side=problem.radius, rows=0)
+        self._plan = plan
+        self._n = np.int32(problem.n)
+        self._copy(points, bounds, problem.starts)
+
+    def _copy(self, points: cla.Array, bounds: PendingBox | None, starts: tuple[float, ...]) -> None:
+        """Copy new points to new buffers, so that earlier requests still refer to the old ones."""
+        shape = self.problem.n, self.problem.dim
+        copy = self.session.allocate(shape, self.dtype, purpose="the index's copy of the points")
+        self.session.copy(points, copy)
+        images = self.images(starts, bounds)
+        self._points, self._images, self._starts = copy, images, starts
+
+    def update(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        periodic = self.problem.box
+        starts = periodic.starts(box.low, box.high) if periodic is not None and box is not None else self._starts
+        self._copy(points, bounds, starts)
+        return "rebuilt"
+
+    def arguments(self) -> tuple[Any, ...]:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        return (self._n, self._points.base_data, *(images.base_data for images in self._images))
+
+    def box_starts(self) -> tuple[float, ...]:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        return self._starts
+
+    def buffers(self) -> dict[str, cla.Array | Scratch]:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        return {"points": self._points, **({"images": self._images[0]} if self._images else {})}
+
+    def positions(self) -> cla.Array:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        return self._points
+
+    def describe(self) -> list[str]:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        return [f"tiles: {self.config.tile} points at a time in local memory"]
+
+    @property
+    def config(self) -> TileConfig:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        return self._plan.config
+
+    def config_for(self, function: WalkFunction, variant: VisitVariant) -> TileConfig:  # noqa: ARG002
+        """No tiles for a user's function, as idle work-items go through tiles too and would run its ``state``."""
+        return self.config if function.own else self.config.inline()
+
+    @functools.cached_property
+    def tests_of_query(self) -> float:
+        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
+        box = self.problem.box
+        return self.problem.n * (1.0 if box is None else box.images(self.problem.radius))

@@ -1,0 +1,94 @@
+"""Plans of walks: the brute-force walk over tiles, the walk over cells, and the images that walks look for."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ..config import REAL_SIZE, PointConfig, TileConfig, WalkConfig
+from ..domain.box import CELLS
+from ..groups import group_size, square_root
+from ..profile import DeviceProfile
+from ..tuning import Tuning
+
+__all__ = ["ImagesConfig", "plan_images", "plan_systems", "plan_tile", "plan_walk"]
+
+
+def plan_tile(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str) -> TileConfig:
+    """Plan the brute-force walk: a tile of one point per work-item, or fewer where local memory is small."""
+    size = group_size(profile, tuning.walks.tile_group)
+    tile = max(size, tuning.walks.least_tile)
+    while tile > 1 and tile * dim * REAL_SIZE[real] > profile.usable_local_memory:
+        tile //= 2
+    return TileConfig(
+        work_group_size=size,
+        dim=dim,
+        real=real,
+        square_root=square_root(profile, real),
+        periodic=periodic,
+        tile=tile,
+    )
+
+
+def plan_walk(
+    profile: DeviceProfile,
+    tuning: Tuning,
+    *,
+    dim: int,
+    real: str,
+    periodic: str,
+    edges: bool = False,
+    crowded: bool = False,
+) -> WalkConfig:
+    """Plan a walk over cells: small groups on a GPU, where a crowded query delays its group (Chisholm 2020, §4.2).
+
+    With `edges` it is planned for counts in a periodic box, where queries whose windows cross an edge have more to do:
+    few registers for each work-item let the device run many others meanwhile. With `crowded` it is planned for long
+    runs of candidates, where no axis is periodic.
+    """
+    numbers, cpu = tuning.walks, profile.kind == "cpu"
+    pairs = crowded and not cpu
+    edge_registers = numbers.edge_registers_of_cell if periodic in CELLS else numbers.edge_registers
+    return WalkConfig(
+        work_group_size=group_size(profile, numbers.edge_group if edges else numbers.group),
+        dim=dim,
+        real=real,
+        square_root=square_root(profile, real),
+        periodic=periodic,
+        # On a CPU a work-item tests a vector of candidates at a time. On a GPU a record is one wide load. In pairs,
+        # where candidates are many, no more coordinates are loaded than are needed.
+        layout="columns" if cpu else "pairs" if pairs else "records",
+        width=numbers.vector_bytes // REAL_SIZE[real] if cpu else 1,
+        # The fewer candidates at a time, the fewer registers, and the more work-items run while others wait for memory.
+        # Where each candidate may have an image of its own, registers are many in any case.
+        unrolled=None if cpu else numbers.unrolled_crowded if pairs else numbers.unrolled,
+        # Fused operations save two operations for each candidate.
+        fused=pairs and profile.fma and real == "float",
+        held=numbers.mask_words_held,
+        ahead=numbers.mask_words_ahead,
+        stage=numbers.mask_stage,
+        lockstep=1 if cpu else profile.simd_width,
+        registers=edge_registers if edges and profile.register_option and real == "float" else None,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ImagesConfig(PointConfig):
+    """The numbers by which a walk finds the images of points in a periodic domain of that kind."""
+
+    periodic: str
+    #: work-items that place points in a cell together; the numbers are computed by one
+    placing_group: int
+
+
+def plan_images(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str = "box") -> ImagesConfig:
+    """Plan one work-item, for a few numbers on each axis."""
+    placing = group_size(profile, tuning.primitives.copy_group)
+    return ImagesConfig(work_group_size=1, dim=dim, real=real, periodic=periodic, placing_group=placing)
+
+
+def plan_systems(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str) -> ImagesConfig:
+    """Plan groups that bound the points of a system together; half of local memory holds what each work-item found."""
+    size = group_size(profile, tuning.primitives.system_group)
+    while size > 1 and 4 * dim * size * REAL_SIZE[real] > profile.usable_local_memory:
+        size //= 2
+    return ImagesConfig(work_group_size=size, dim=dim, real=real, periodic=periodic, placing_group=size)

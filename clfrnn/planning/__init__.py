@@ -1,1 +1,0 @@
-"""Planning: facts about points and device become frozen configs. Pure; needs neither OpenCL nor Mako."""

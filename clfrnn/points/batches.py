@@ -1,0 +1,352 @@
+"""Batches: checks `batch` and `query_batch`, and the domains of many systems."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyopencl.array as cla
+
+from ..arrays import REAL_OF, is_device_array
+from ..domain.box import PeriodicBox
+from ..domain.systems import Systems
+from ..errors import InvalidInputError
+from ..functions import Argument, ConditionCode
+from ..host.numbers import is_masked, real_array, shown
+from ..methods.domain_tables.system_tables import SystemTables
+from ..methods.request import QueryRequest
+from ..runtime.session import Session
+from .conditions import BoundCondition
+from .periodic_box import as_flags, check_domain, check_images
+from .transfer import check_context, fetch
+
+__all__ = [
+    "QuerySystems",
+    "in_one_system",
+    "make_systems",
+    "other_systems",
+    "systems_of",
+    "take_query_systems",
+    "take_systems",
+]
+
+_OF_POINT, _OF_QUERY = (
+    Argument(name, "int", buffer=True, const=True) for name in ("frnn_system_of_point", "frnn_system_of_query")
+)
+
+
+class QuerySystems(NamedTuple):
+    """The systems of queries, as places among those of the points; one place behind the last for any other system."""
+
+    ranks: np.ndarray[Any, Any]
+    array: cla.Array
+    #: the systems by the numbers of queries that conditions know, where these are other numbers
+    by_number: cla.Array
+
+
+def take_systems(session: Session, value: Any, name: str, length: int | None) -> np.ndarray[Any, Any]:
+    """Return the system of each row, (length,) integers on the host; any length where it is None."""
+    if is_device_array(value):
+        check_context(session, value, name)
+        value = fetch(session, value)
+    if is_masked(value):
+        raise InvalidInputError(
+            f"{name}: expected an integer for each row, the number of its system, got a masked array; fill it, or drop "
+            "the masked rows"
+        )
+    try:
+        numbers = np.asarray(value)
+    except (ValueError, TypeError):
+        numbers = np.zeros(0, object)
+    if numbers.size == 0 and numbers.ndim == 1:
+        numbers = numbers.astype(np.int64)
+    if numbers.dtype.kind not in "iu":
+        raise InvalidInputError(
+            f"{name}: expected an integer for each row, the number of its system, got {shown(value)} of dtype "
+            f"{numbers.dtype}; pass integers, for instance with astype(numpy.int64)"
+        )
+    if numbers.shape != ((numbers.size,) if length is None else (length,)):
+        rows = "n" if length is None else str(length)
+        raise InvalidInputError(
+            f"{name}: expected shape ({rows},), one number for each row, got shape {numbers.shape}; pass the number of "
+            "the system of each row"
+        )
+    return numbers
+
+
+def make_systems(
+    session: Session,
+    batch: Any,
+    domain: tuple[Any, Any, Any],
+    *,
+    n: int,
+    dim: int,
+    dtype: np.dtype[Any],
+    radius: float,
+) -> Systems:
+    """The systems of `n` points, with the domain of each, on the device.
+
+    Without points there is a system without points for each entry of the domain, as nobody says which there are.
+    """
+    numbers, ranks = _ranked(take_systems(session, batch, "batch", n))
+    domains, of_system = _domains(domain, numbers, dim, dtype)
+    numbers = numbers if n else np.arange(len(of_system))
+    return _laid_out(session, numbers, ranks, domains, of_system, dim=dim, dtype=dtype, radius=radius)
+
+
+def other_systems(
+    session: Session, before: Systems, batch: Any, domain: tuple[Any, Any], *, radius: float, dtype: np.dtype[Any]
+) -> Systems:
+    """The systems that take the place of `before`, of points with another `batch`, in another box or cell if given.
+
+    Systems have the domains that those of the same numbers had where no box and no cell is given, and in any case the
+    same periodic axes. Where these are the same for all systems, there may be systems of other numbers. Without a
+    batch, systems and points are those of before.
+    """
+    numbers, ranks = before.numbers, before.ranks
+    if batch is not None:
+        found, ranks = _ranked(take_systems(session, batch, "batch", None))
+        numbers = found if len(found) else numbers
+    facts: dict[str, Any] = {"dim": before.dim, "dtype": dtype, "radius": radius}
+    if all(each is None for each in domain):
+        of_system = before.of_system[_known(before, numbers, "boxes")] if len(before.domains) > 1 else 0
+        of_system = np.zeros(len(numbers), np.intp) + of_system
+        return _laid_out(session, numbers, ranks, before.domains, of_system, **facts)
+    flags = np.array([[length > 0 for length in _lengths(each, before.dim)] for each in before.domains])
+    alike = bool((flags == flags[0]).all())
+    periodic = flags[0] if alike else flags[before.of_system[_known(before, numbers, "periodic axes")]]
+    # Nobody says which systems there are without points, but for the entries of the domain.
+    counted = np.zeros(0, np.int64) if alike and not len(ranks) else numbers
+    domains, of_system = _domains((*domain, periodic), counted, before.dim, dtype)
+    numbers = numbers if len(counted) else np.arange(len(of_system))
+    return _laid_out(session, numbers, ranks, domains, of_system, **facts)
+
+
+def _known(before: Systems, numbers: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, Any]:
+    """The places of `numbers` among the systems of before, whose boxes or axes differ; raises for other numbers."""
+    places = np.minimum(np.searchsorted(before.numbers, numbers), len(before.numbers) - 1)
+    unknown = numbers[before.numbers[places] != numbers]
+    if len(unknown):
+        hint = "pass box or cell with an entry for each system" if what == "boxes" else "build a new index"
+        raise InvalidInputError(
+            f"batch: expected numbers of systems that the index has had, as their {what} differ, got {unknown[0]}; "
+            f"{hint}"
+        )
+    return places
+
+
+def _laid_out(
+    session: Session,
+    numbers: np.ndarray[Any, Any],
+    ranks: np.ndarray[Any, Any],
+    domains: tuple[PeriodicBox | None, ...],
+    of_system: np.ndarray[Any, Any],
+    *,
+    dim: int,
+    dtype: np.dtype[Any],
+    radius: float,
+) -> Systems:
+    """The systems of these numbers on the device; raises where a query could see too many images in one of them."""
+    most = np.zeros(len(domains), np.int64)
+    np.maximum.at(most, of_system, np.bincount(ranks, minlength=len(numbers)))
+    for each, points in zip(domains, most.tolist(), strict=True):
+        if each is not None:
+            check_images(each, radius, points, REAL_OF[dtype])
+    systems = Systems(
+        lengths=(0.0,) * dim,
+        low=None,
+        real=REAL_OF[dtype],
+        numbers=numbers,
+        ranks=ranks,
+        domains=domains,
+        of_system=of_system,
+    )
+    return dataclasses.replace(systems, placing=SystemTables(session, systems, radius, dtype))
+
+
+def _lengths(domain: PeriodicBox | None, dim: int) -> tuple[float, ...]:
+    return (0.0,) * dim if domain is None else domain.lengths
+
+
+def _ranked(numbers: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The different numbers, ascending, and the place of each row's number among them."""
+    if not numbers.size:
+        return numbers, np.zeros(0, np.int32)
+    low, high = int(numbers.min()), int(numbers.max())
+    if high - low > 4 * numbers.size + 1024:
+        found, ranks = np.unique(numbers, return_inverse=True)
+        return found, ranks.astype(np.int32)
+    # Faster than a sort; in a type that holds all of these numbers and their differences.
+    wide = numbers if numbers.dtype == np.uint64 else numbers.astype(np.int64)
+    offsets = (wide - wide.dtype.type(low)).astype(np.int64)
+    there = np.bincount(offsets, minlength=high - low + 1) > 0
+    places = np.cumsum(there) - 1
+    return np.flatnonzero(there).astype(object) + low if high > 2**62 else np.flatnonzero(there) + low, places[
+        offsets
+    ].astype(np.int32)
+
+
+def _domains(
+    domain: tuple[Any, Any, Any], numbers: np.ndarray[Any, Any], dim: int, dtype: np.dtype[Any]
+) -> tuple[tuple[PeriodicBox | None, ...], np.ndarray[Any, Any]]:
+    """The different domains, and which of them each system has."""
+    box, cell, periodic = domain
+    given: dict[str, np.ndarray[Any, Any]] = {}
+    if box is not None:
+        array = _boxes(box, dim)
+        if array.ndim == 3 or (array.ndim == 2 and not _are_corners(array, periodic, numbers, dim)):
+            given["box"] = array
+    if cell is not None and (array := _numbers("cell", cell)).ndim == 3:
+        given["cell"] = array
+    flags = None if periodic is None else as_flags(periodic)
+    if periodic is not None and flags is None:
+        raise InvalidInputError(
+            f"periodic: expected True, False or {dim} of them, for all systems or for each, got "
+            f"{shown(periodic)}; pass True for the axes that repeat"
+        )
+    if flags is not None and flags.ndim and flags.shape != (dim,):
+        given["periodic"] = flags
+    if not len(numbers):
+        # No entry may be that of no system; without any, an entry says whether axes are periodic by default.
+        entries = {"box": np.ones(dim), "cell": np.eye(dim), "periodic": np.ones(dim, bool)}
+        given = {name: array if len(array) else entries[name][None] for name, array in given.items()}
+        numbers = np.arange(max(map(len, given.values()), default=1))
+    many = len(numbers)
+    if not given:
+        return (check_domain(box, cell, periodic, dim, dtype),), np.zeros(many, np.intp)
+    each = [(name, _of_systems(name, array, numbers)) for name, array in given.items()]
+    rows = np.concatenate([array.reshape(many, -1).astype(np.float64) for _, array in each], axis=1)
+    _, first, of_system = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    found = []
+    for system in first.tolist():
+        own = {"box": box, "cell": cell, "periodic": periodic}
+        own |= {name: array[system] for name, array in each}
+        try:
+            found.append(check_domain(own["box"], own["cell"], own["periodic"], dim, dtype))
+        except InvalidInputError as error:
+            name, _, rest = str(error).partition(":")
+            raise InvalidInputError(f"{name}: of system {numbers[system]}:{rest}") from None
+    return tuple(found), of_system.reshape(-1)
+
+
+def _numbers(name: str, value: Any) -> np.ndarray[Any, Any]:
+    array = real_array(value)
+    if array is None:
+        raise InvalidInputError(
+            f"{name}: expected numbers, in an array with one entry for each system or of one entry for all, got "
+            f"{shown(value)}; pass a rectangular array"
+        )
+    return array
+
+
+def _boxes(value: Any, dim: int) -> np.ndarray[Any, Any]:
+    """The numbers of `box`; those of a list with both lengths and corners as corners."""
+    try:
+        shapes = {np.shape(each) for each in value} if isinstance(value, list | tuple) else set()
+    except ValueError:  # neither lengths nor corners
+        shapes = set()
+    if shapes == {(dim,), (2, dim)}:
+        value = [each if np.ndim(each) == 2 else [np.zeros(dim), each] for each in value]
+    return _numbers("box", value)
+
+
+def _are_corners(array: np.ndarray[Any, Any], periodic: Any, numbers: np.ndarray[Any, Any], dim: int) -> bool:
+    """Whether two rows are the corners of one box, and not the lengths of the boxes of two systems.
+
+    They are lengths where points have two different numbers, whatever the numbers, so that the same box means the same
+    for each part of a batch.
+    """
+    if array.shape != (2, dim):
+        return False
+    # A low corner may be anything; lengths of periodic axes are positive.
+    counts = np.ones(dim, bool) if np.shape(periodic) not in ((dim,), (2, dim)) else np.asarray(periodic, bool)
+    return len(numbers) != 2 or not (array[np.broadcast_to(counts, (2, dim))] > 0).all()
+
+
+def _of_systems(name: str, array: np.ndarray[Any, Any], numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The entry of each system."""
+    places = _places(len(array), numbers)
+    if places is None:
+        raise InvalidInputError(
+            f"{name}: expected one entry for all systems, or one for each of the {len(numbers):,} systems of batch in "
+            f"ascending order of their numbers, got {len(array):,}, of shape {array.shape}; pass shape "
+            f"({len(numbers)}, {', '.join(map(str, array.shape[1:]))})"
+        )
+    return array[places]
+
+
+def _places(given: int, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+    """Which of `given` entries each system has: they are those of all systems, or of the numbers from 0 to the last.
+
+    The latter where some of these numbers have no points. None where there are more or fewer entries.
+    """
+    if given == len(numbers):
+        return np.arange(given)
+    if len(numbers) and int(numbers[0]) >= 0 and int(numbers[-1]) + 1 == given:
+        return numbers.astype(np.intp)
+    return None
+
+
+def take_query_systems(session: Session, systems: Systems, query_batch: Any, m: int) -> QuerySystems:
+    """The systems of `m` queries."""
+    if query_batch is None:
+        raise InvalidInputError(
+            f"query_batch: expected the system of each of the {m:,} queries, as points have a batch, got None; pass "
+            f"shape ({m},)"
+        )
+    numbers = take_systems(session, query_batch, "query_batch", m)
+    places = np.searchsorted(systems.numbers, numbers)
+    known = systems.numbers[np.minimum(places, len(systems.numbers) - 1)] == numbers
+    ranks = np.where(known, places, len(systems.numbers)).astype(np.int32)
+    array = session.upload(ranks if m else np.zeros(1, np.int32), purpose="the systems of queries")
+    return QuerySystems(ranks, array, array)
+
+
+def in_one_system(systems: Systems, of_queries: QuerySystems | None, where: BoundCondition | None) -> BoundCondition:
+    """The condition that query and point are of one system, and the caller's own after it."""
+    of_points = systems.placing.ranks
+    text, arguments, values = "frnn_system_of_point[i] == frnn_system_of_point[j]", [_OF_POINT], [of_points]
+    if of_queries is not None:
+        text = "frnn_system_of_query[i] == frnn_system_of_point[j]"
+        arguments, values = [_OF_POINT, _OF_QUERY], [of_points, of_queries.by_number]
+    if where is None:
+        code = ConditionCode(text, "", tuple(arguments))
+        return BoundCondition(code, tuple(values), code, (False,) * len(values))
+    own = where.code
+    # The expression may end in a comment.
+    code = ConditionCode(f"{text} ? ({own.expression}\n) : 0", own.preamble, (*arguments, *own.arguments))
+    borrowed = (False,) * len(values) + where.borrowed
+    return BoundCondition(code, (*values, *where.values), (code, where.kind), borrowed)
+
+
+def systems_of(request: QueryRequest, domain: PeriodicBox | None) -> cla.Array | None:
+    """The system of each query of a request, (m,) int32; None where points do not lie in many."""
+    if not isinstance(domain, Systems):
+        return None
+    found: cla.Array = domain.placing.ranks if request.systems is None else request.systems
+    return found
+
+
+def domain_of_points(
+    session: Session,
+    domain: tuple[Any, Any, Any],
+    batch: Any,
+    query_batch: Any,
+    *,
+    n: int,
+    dim: int,
+    dtype: np.dtype[Any],
+    radius: float,
+) -> PeriodicBox | None:
+    """The domain of points: their systems where they have a batch, a periodic box or cell, or None."""
+    if batch is not None:
+        return make_systems(session, batch, domain, n=n, dim=dim, dtype=dtype, radius=radius)
+    if query_batch is not None:
+        raise InvalidInputError(
+            f"query_batch: expected batch with it, the system of each point, got {shown(query_batch)} alone; pass both"
+        )
+    box = check_domain(*domain, dim, dtype)
+    if box is not None:
+        check_images(box, radius, n, REAL_OF[dtype])
+    return box

@@ -1,0 +1,184 @@
+"""Periodic domains: checks `box`, `cell` and `periodic`, and surveys points in their box."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+from ..arrays import REAL_OF
+from ..domain.box import PeriodicBox
+from ..domain.cells import padded_radius
+from ..errors import InvalidInputError
+from ..host.numbers import is_masked, real_array, shown
+from ..survey import Survey
+from .deferred_checks import check_near
+from .periodic_cell import check_cell
+
+__all__ = ["as_flags", "check_domain", "check_host_near", "check_images", "check_new_box", "survey_in_box"]
+
+#: Limit of the number of neighbors of a query, which is an int32.
+_MOST_NEIGHBORS = 2**31
+
+#: Limit of the number of lattice vectors by which images are shifted: with that of the query they fit an int32.
+_MOST_SHIFT = 2**30
+
+
+def check_domain(box: Any, cell: Any, periodic: Any, dim: int, dtype: np.dtype[Any]) -> PeriodicBox | None:
+    """The periodic box or cell in the points' dtype, or None when no axis is periodic."""
+    if box is not None and cell is not None:
+        raise InvalidInputError(
+            "box, cell: expected one of the two, got both; pass cell=(the lattice vectors) alone, or the lengths of a "
+            "rectangular box as box"
+        )
+    given = box is not None or cell is not None
+    flags = _flags(given if periodic is None else periodic, dim)
+    if cell is not None:
+        return check_cell(cell, flags, dim, dtype)
+    corners = None if box is None else _corners(box, dim)
+    if not any(flags):
+        return None
+    if corners is None:
+        raise InvalidInputError(
+            f"box: periodic={shown(periodic)} needs the lengths of the box, got None; pass box=(length, ...), one for "
+            "each axis, or the low and the high corner, or the lattice vectors as cell"
+        )
+    return _box(corners, flags, dtype)
+
+
+def _box(corners: np.ndarray[Any, Any], flags: tuple[bool, ...], dtype: np.dtype[Any]) -> PeriodicBox:
+    """The box of these corners, rounded to the points' dtype."""
+    with np.errstate(all="ignore"):
+        rounded = corners.astype(dtype)
+        lengths = rounded[-1] - rounded[0] if len(rounded) == 2 else rounded[0]
+        usable = (lengths > 0) & np.isfinite(lengths) & np.isfinite(dtype.type(1) / lengths)
+        starts = rounded[0] if len(rounded) == 2 else np.zeros(len(flags), dtype)
+        usable &= np.isfinite(starts)
+    for axis, flag in enumerate(flags):
+        if flag and not usable[axis]:
+            raise InvalidInputError(
+                f"box: expected a positive, finite length on axis {axis}, which is periodic, got {lengths[axis]}; "
+                "leave that axis out of periodic, or pass its length"
+            )
+    return PeriodicBox(
+        lengths=tuple(float(length) if flag else 0.0 for length, flag in zip(lengths, flags, strict=True)),
+        low=tuple(float(start) for start in starts) if len(rounded) == 2 else None,
+    )
+
+
+def check_new_box(
+    box: Any, cell: Any, before: PeriodicBox | None, *, has_box: bool, dim: int, dtype: np.dtype[Any]
+) -> PeriodicBox | None:
+    """The domain that takes the place of `before`, or None where no axis is periodic; the same axes repeat.
+
+    `has_box` says whether the index was built with a box, which is only a hint where no axis is periodic.
+    """
+    if before is None and not has_box:
+        name, given = ("box", box) if cell is None else ("cell", cell)
+        raise InvalidInputError(
+            f"{name}: expected none, as the index was built without a box, got {shown(given)}; leave it out, or build "
+            f"the index with {name}"
+        )
+    periodic = False if before is None else [length > 0 for length in before.lengths]
+    return check_domain(box, cell, periodic, dim, dtype)
+
+
+def as_flags(periodic: Any) -> np.ndarray[Any, Any] | None:
+    """An array of bools, or of the integers 0 and 1; None where it is none."""
+    try:
+        flags = np.zeros(0) if is_masked(periodic) else np.asarray(periodic)
+    except (ValueError, TypeError):
+        return None
+    whole = flags.dtype.kind == "b" or (flags.dtype.kind in "iu" and bool(((flags == 0) | (flags == 1)).all()))
+    return flags if whole else None
+
+
+def _flags(periodic: Any, dim: int) -> tuple[bool, ...]:
+    """Return one flag for each axis, of bools or of the integers 0 and 1."""
+    flags = as_flags(periodic)
+    if flags is not None and flags.shape == ():
+        return (bool(flags),) * dim
+    if flags is not None and flags.shape == (dim,):
+        return tuple(bool(flag) for flag in flags)
+    raise InvalidInputError(
+        f"periodic: expected True, False or {dim} of them, one for each axis, got {shown(periodic)}; "
+        "pass True for the axes that repeat, and their lengths as box"
+    )
+
+
+def _corners(box: Any, dim: int) -> np.ndarray[Any, Any]:
+    """Return lengths as one row, or the low and the high corner as two rows."""
+    given = real_array(box)
+    corners = np.zeros(0) if given is None else given
+    hint = "pass one number for each axis of the points"
+    if corners.shape == (2, dim) and (corners[1] == 90).all() and (corners[0] > 0).all():
+        raise InvalidInputError(
+            f"box: expected lengths or two corners, got what looks like lengths and angles, {shown(box)}; pass "
+            "cell=clfrnn.cell_from_parameters(a, b, c, alpha, beta, gamma), or the lengths alone"
+        )
+    if corners.shape in ((dim,), (2, dim)):
+        return corners.reshape(-1, dim)
+    if corners.shape in ((3, 3), (9,)):
+        hint = "lattice vectors are passed as cell="
+    elif corners.size == 6:
+        hint = (
+            "lengths and angles are passed as cell=clfrnn.cell_from_parameters(a, b, c, alpha, beta, gamma), and "
+            "corners as two rows"
+        )
+    raise InvalidInputError(
+        f"box: expected {dim} lengths, or the low and the high corner as shape (2, {dim}), got {shown(box)}; {hint}"
+    )
+
+
+def check_images(box: PeriodicBox, radius: float, n: int, real: str) -> None:
+    """Raise where a query could have more neighbors than an int32 counts, or look at as many images of `n` points.
+
+    A query looks as far as differences have squares of zero, also where `radius` is smaller; without a radius, pass 0.
+    """
+    reach = padded_radius(radius, real)
+    most = max(n, 1) * (box.most_images(reach) if box.repeats(reach) else 1.0)
+    if most < _MOST_NEIGHBORS:
+        if box.most_shift(reach) < _MOST_SHIFT:
+            return
+        raise InvalidInputError(
+            f"radius: {radius!r} reaches so far over images of the cell that shifts along its vectors exceed an "
+            "int32; take a smaller one, or pass shorter vectors of the same lattice as cell"
+        )
+    shortest = min(length for length in box.lengths if length)
+    name = "box" if box.kind == "box" else "cell"
+    if reach > 2 * radius:
+        raise InvalidInputError(
+            f"{name}: expected lengths that are not far below {reach:.2g}, as the squares of smaller differences "
+            f"vanish in the points' dtype, got {shortest!r} as the shortest; multiply points and lengths by one number"
+        )
+    raise InvalidInputError(
+        f"radius: {radius!r} reaches over images of the box, the shortest {shortest!r} long, among which a query "
+        f"could have {most:.2g} neighbors; 2**31 can be counted. Take a smaller one"
+    )
+
+
+def survey_in_box(survey: Survey, box: PeriodicBox, radius: float, real: str) -> Survey:
+    """The survey of the points' images inside the box.
+
+    The sample of crowding does not know images. Where points have left the box, the density is at least its mean over
+    the box, and a smaller value says nothing about how unevenly points crowd in the box.
+    """
+    check_near("points", box, survey.low, survey.high, real)
+    low, high = box.domain(survey.low, survey.high)
+    inside = dataclasses.replace(survey, low=low, high=high)
+    if box.holds(survey.low, survey.high):
+        return inside
+    density = dataclasses.replace(inside, others=0.0).density(radius)
+    others = density * radius**survey.dim if math.isfinite(density) else survey.others
+    if others <= survey.others:
+        return inside
+    return dataclasses.replace(inside, others=min(float(survey.n), others), unevenness=1.0)
+
+
+def check_host_near(name: str, box: PeriodicBox, values: np.ndarray[Any, Any]) -> None:
+    """Raise where rows in host memory lie too far outside a periodic box."""
+    placed = box.places(values)
+    low, high = tuple(placed.min(axis=0).tolist()), tuple(placed.max(axis=0).tolist())
+    check_near(name, box, low, high, REAL_OF[values.dtype])
