@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from . import cluster, files, geometry
     from .answers.kernel_source import KernelSource
-    from .api import build_index, search
+    from .api import build_index, nearest, search
     from .compilation import precompile
     from .conditions import Condition
     from .device_array import DeviceArray
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     )
     from .functions import NeighborFunction
     from .index import Index
-    from .k_nearest import nearest
     from .points.sessions import default_session
     from .profile import DeviceProfile
     from .results import Nearest, NeighborList
@@ -87,7 +86,7 @@ _MODULE_OF = {
     "cell_from_parameters": "domain.lattice",
     "default_session": "inputs.sessions",
     "devices": "runtime.device",
-    "nearest": "k_nearest",
+    "nearest": "api",
     "precompile": "compilation",
     "search": "api",
 }

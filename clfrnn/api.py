@@ -1,43 +1,31 @@
-"""The public calls search() and build_index(), which check their arguments."""
+"""The public calls search(), build_index() and nearest(), which check their arguments."""
 
 from __future__ import annotations
 
-import dataclasses
-import operator
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from .answers.count_nearest import NearestArguments, find_nearest
 from .answers.lists.query import ListArguments, query_list
 from .answers.lists.state import ListState
-from .arrays import REAL_OF, is_device_array, is_scalar, one_radius, round_radii
-from .conditions import Condition
+from .answers.nearest.rows import check_k
+from .answers.nearest.unbounded import UnboundedSearch
+from .conditions import Condition, parts_of
 from .errors import InvalidInputError
-from .host.keywords import hint, keywords_of, unexpected
-from .host.numbers import shown
 from .index import Index
-from .methods import METHODS, Method, choose_method, is_worth_binning
-from .methods.domain_tables.periodic_images import place_in
-from .methods.structure import SearchStructure
+from .methods.named import check_keywords, check_method
 from .methods.traversal import Traversal
 from .points.argument_types import Flags, MethodName, MethodOptions, Numbers, Radius, Rows, Sort
-from .points.batches import domain_of_points
 from .points.conditions import arrays_of
-from .points.deferred_checks import DeferredChecks
-from .points.rounding import largest_of, warn_of_rounding
 from .points.sessions import choose_session
-from .points.surveys import take_survey
-from .points.transfer import check_context, common_real, fetch, take_points
-from .primitives.reduce import bounding_box
-from .problem import Problem
-from .results import NeighborList
+from .points.transfer import on_host
+from .prepare import build
+from .results import Nearest, NeighborList
 from .runtime.session import Session
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["build", "build_index", "check_keywords", "check_method", "refuse_dim", "search"]
+__all__ = ["build_index", "nearest", "search"]
 
 
 def search(
@@ -113,19 +101,17 @@ def search(
     [0]
     """
     check_keywords(search, method, options)
+    named = check_method(method, options)
     session = choose_session(session, points, queries, radius, batch, *arrays_of(where))
     with session.lock:
-        if is_device_array(radius):
-            check_context(session, radius, "radius")
-            radius = fetch(session, radius)
-        per_query = not is_scalar(radius)
+        radius, per_query = on_host(session, radius)
         structure, _ = build(
+            session,
             points,
             radius,
-            method=method,
-            domain=(box, cell, periodic),
-            session=session,
+            named=named,
             options=options,
+            domain=(box, cell, periodic),
             per_query=per_query,
             queried_once=points if queries is None else queries,
             batch=batch,
@@ -187,112 +173,132 @@ def build_index(
     [0, 0]
     """
     check_keywords(build_index, method, options)
+    named = check_method(method, options)
     session = choose_session(session, points)
     with session.lock:
-        domain = box, cell, periodic
         structure, chosen = build(
-            points, radius, method=method, domain=domain, session=session, options=options, per_query=False, batch=batch
+            session,
+            points,
+            radius,
+            named=named,
+            options=options,
+            domain=(box, cell, periodic),
+            batch=batch,
         )
         return Index(chosen, structure, has_box=box is not None or cell is not None, chosen=method == "auto")
 
 
-def build(
-    points: Any,
-    radius: Any,
+def nearest(
+    points: Rows,
+    k: int,
     *,
-    method: str,
-    domain: tuple[Any, Any, Any],
-    session: Session,
-    options: Mapping[str, Any],
-    per_query: bool,
-    queried_once: Any = None,
+    radius: Radius | None = None,
+    queries: Rows | None = None,
+    method: MethodName = "auto",
+    box: Numbers | None = None,
+    cell: Numbers | None = None,
+    periodic: Flags | None = None,
+    include_self: bool = False,
+    vectors: bool = False,
+    where: Condition | None = None,
     batch: Any = None,
     query_batch: Any = None,
-) -> tuple[SearchStructure, Method]:
-    """Build the structure, and return it with its method.
+    session: Session | None = None,
+    **options: Unpack[MethodOptions],
+) -> Nearest:
+    """Find the k nearest neighbors of every query, exactly.
 
-    `queried_once` are the queries of a single search, or None for an index; `query_batch` are their systems.
+    Parameters
+    ----------
+    points : (n, dim) float32 or float64, finite, in any order; numpy, nested sequences, or ``pyopencl.array.Array``
+    k : number of neighbors of each query, at least 1; it may exceed n
+    radius : scalar, or (m,) for one radius per query: the largest distance of a neighbor, in the points' unit; None for
+        no limit
+    queries : (m, dim); the points themselves when not given
+    method, box, cell, periodic, session, **options : as for :func:`search`; every image in a periodic box counts
+    include_self : whether a point counts as its own neighbor; without effect when `queries` are given
+    vectors : whether the result has vectors; with periodic axes, these come with shifts
+    where : a :class:`Condition`; a pair counts only where it holds
+    batch, query_batch : as for :func:`search`
+
+    Returns
+    -------
+    Nearest, on the device: each row by ascending squared distance, then index, then shift; where there are fewer
+    neighbors, indices are -1, distances inf, vectors and shifts 0
+
+    Raises
+    ------
+    InvalidInputError
+        An argument cannot be searched; the message says which one, and what to do.
+    DeviceMemoryError
+        The result does not fit the device.
+    NoDeviceError
+        As for :func:`search`.
+
+    Notes
+    -----
+    Without a radius, neighbors are those whose squared distance does not exceed the largest finite square of a number;
+    a PrecisionWarning says where rows are not full because points lie farther apart.
+    The first search then reaches as far as a ball of an even cloud holds somewhat more than k points, and queries with
+    fewer neighbors are searched again with wider and wider reaches, at last in a tree without any. Cost: that of
+    building an index, one visit, and a wait for the number of these queries, for each reach; a wait for the bounds of
+    the points comes first. Even clouds take two reaches, uneven ones more.
+
+    Examples
+    --------
+    >>> import clfrnn
+    >>> found = clfrnn.nearest([[0.0, 0.0], [3.0, 4.0], [9.0, 9.0]], 1)
+    >>> found.indices.get().tolist()
+    [[1], [0], [1]]
     """
-    chosen = check_method(method, options)
-    real = common_real(session, points, queried_once)
-    array, pending, rows, largest_coordinate = take_points(session, points, "points", real=real)
-    n, dim = array.shape
-    varied = False
-    if per_query:
-        radii = round_radii(radius, np.size(radius), array.dtype)
-        largest = float(radii.max(initial=0))
-        varied = bool((radii < largest).any())
-    else:
-        largest = one_radius(radius, array.dtype)
-    refuse_dim(chosen, dim)
-    checked = chosen.check(dict(options)) if chosen is not None else {}
-    facts: dict[str, Any] = {"n": n, "dim": dim, "dtype": array.dtype, "radius": largest}
-    box = domain_of_points(session, domain, batch, query_batch, **facts)
-    placed = place_in(session, box, array)
-    raw = pending
-    if placed is not array:  # plans and checks know points in a cell by their heights
-        pending = None
-    # Queries are checked after the structure is built. Until then, queries without a length count as `n`.
-    m = None if queried_once is None else operator.length_hint(queried_once, n)
-    if chosen is not None:
-        crowding = chosen.surveys_occupancy
-    else:
-        crowding = is_worth_binning(n, session.profile, session.tuning, dim=dim, queries=m, periodic=box is not None)
-    if pending is None and (box is not None or crowding):
-        pending = bounding_box(session, placed)
-    survey = take_survey(session, placed, largest, pending, crowding=crowding, box=box)
-    warn_of_rounding(session, array, largest, largest_coordinate or largest_of(raw), rows=rows)
-    facts = {"n": n, "dim": dim, "real": REAL_OF[array.dtype], "radius": largest, "box": box}
-    problem = Problem(**facts, survey=survey, options=checked, why="asked for by name")
-    if chosen is None:
-        chosen, why = choose_method(problem, session.profile, session.tuning, queries=m, varied=varied)
-        problem = dataclasses.replace(problem, options=chosen.check({}), why=why)
-    checks = DeferredChecks(session, dtype=array.dtype, dim=dim, radius=largest, box=box, points=pending)
-    return chosen.build(session, problem, checks, array, pending), chosen
-
-
-def check_method(method: object, options: Mapping[str, Any]) -> Method | None:
-    """The method of that name, or None for "auto"; raises TypeError for an option that the method does not have."""
-    if not isinstance(method, str) or (method != "auto" and method not in METHODS):
-        likely = hint(method, METHODS) if isinstance(method, str) else ""
-        raise InvalidInputError(
-            f"method: expected 'auto' or one of {', '.join(METHODS)}, got {shown(method)}; "
-            f"{likely or 'leave it out to have one chosen'}"
+    check_keywords(nearest, method, options)
+    named, k = check_method(method, options), check_k(k)
+    session = choose_session(session, points, queries, radius, batch, *arrays_of(where))
+    domain = box, cell, periodic
+    with session.lock:
+        if radius is not None:
+            radius, per_query = on_host(session, radius)
+            structure, _ = build(
+                session,
+                points,
+                radius,
+                named=named,
+                options=options,
+                domain=domain,
+                per_query=per_query,
+                queried_once=points if queries is None else queries,
+                batch=batch,
+                query_batch=query_batch,
+            )
+            traversal, own_radii = Traversal(structure), radius if per_query else None
+            within = NearestArguments(k, own_radii, include_self, vectors, where, query_batch)
+            found = find_nearest(traversal, queries, within)
+            traversal.checks.settle()
+            return found
+        if isinstance(where, Condition) and parts_of(where)[0].reads("r2"):
+            raise InvalidInputError(
+                "radius: expected a number with a condition that reads r2, got None, and without a radius there is no "
+                "r2; pass the largest distance of a neighbor, or write the condition without r2"
+            )
+        search = UnboundedSearch(
+            session,
+            points,
+            k,
+            named=named,
+            domain=domain,
+            options=options,
+            queries=queries,
+            batch=(batch, query_batch),
         )
-    known = METHODS[method].options if method in METHODS else frozenset()
-    if unknown := sorted(set(options) - known):
-        advice = "; name the method to set its options" if method == "auto" else ""
-        raise TypeError(f"unexpected option {', '.join(map(repr, unknown))}: {_taken_by(method)}{advice}")
-    return METHODS.get(method)
-
-
-def check_keywords(call: Callable[..., Any], method: object, options: Mapping[str, Any]) -> None:
-    """Raise TypeError for one of `options` that is none of any method: a keyword of `call` that was mistyped."""
-    if options and (unknown := options.keys() - MethodOptions.__annotations__.keys()):
-        own = METHODS[method].options if method in METHODS else MethodOptions.__annotations__.keys()
-        message = unexpected(call.__name__, unknown, keywords_of(call), likely=keywords_of(call) | own)
-        raise TypeError(f"{message}; {_taken_by(method)}")
-
-
-def _taken_by(method: object) -> str:
-    options = METHODS[str(method)].options if method in METHODS else frozenset[str]()
-    return f"method {method!r} takes {', '.join(sorted(options)) or 'no options'}"
-
-
-def refuse_dim(chosen: Method | None, dim: int, name: str = "points") -> None:
-    """Raise where the method, or for "auto" every method, does not serve `dim` coordinates; `name` is the argument."""
-    method = chosen or METHODS["brute_force"]
-    if dim in method.dims:
-        return
-    serving = [name for name, other in METHODS.items() if dim in other.dims]
-    served = f"{min(method.dims)} to {max(method.dims)}"
-    if not serving:
-        most = max(max(other.dims) for other in METHODS.values())
-        raise InvalidInputError(
-            f"{name}: expected at most {most} coordinates a point, got {dim}; no method serves that many: leave out "
-            "columns that are no coordinates, or project the points"
+        if where is not None and search.box is not None and search.box.has_images:
+            raise InvalidInputError(
+                "radius: expected a number with where= in a periodic box, got None; images go on without end, and the "
+                "condition may hold for none of them: pass the largest distance of a neighbor"
+            )
+        found = search.run(
+            queries, include_self=bool(include_self), vectors=bool(vectors), where=where, query_batch=query_batch
         )
-    raise InvalidInputError(
-        f"{name}: expected {served} coordinates a point for method {method.name!r}, got {dim}; "
-        f"method={' or '.join(map(repr, serving))} serves it"
-    )
+        search.warn_of_rounding()
+        if where is None:
+            search.warn_of_overflow(found)
+        return found

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from . import clouds
-from .api import build_index, check_keywords, check_method, refuse_dim, search
+from .api import build_index, search
 from .arrays import REAL_OF
 from .errors import InvalidInputError
 from .host.numbers import shown, whole_number
+from .methods.named import check_keywords, check_method, refuse_dim
 from .points.argument_types import MethodName, MethodOptions
 from .points.sessions import choose_session
 from .runtime.session import Session

@@ -10,19 +10,18 @@ import pyopencl.array as cla
 from .arrays import REAL_OF
 from .domain.box import PeriodicBox
 from .domain.systems import Systems
+from .domain_tables.periodic_images import place_in
 from .errors import InvalidInputError
 from .host.numbers import shown
-from .methods.auto import choose_method, is_worth_binning
 from .methods.base import Method
-from .methods.domain_tables.periodic_images import place_in
 from .methods.structure import SearchStructure
 from .methods.traversal import Traversal
 from .points.batches import other_systems
 from .points.deferred_checks import DeferredChecks, check_near
 from .points.periodic_box import check_images, check_new_box
 from .points.rounding import warn_of_rounding
-from .points.surveys import take_survey
 from .points.transfer import lies_ready, take_points
+from .prepare import Cloud, choose
 from .primitives.readback import Box, PendingBox
 from .primitives.reduce import bounding_box
 from .problem import Problem
@@ -251,16 +250,9 @@ class PointUpdates:
         self, session: Session, points: cla.Array, bounds: PendingBox, period: PeriodicBox | None
     ) -> tuple[Method, Problem]:
         """Survey the points; the method, chosen again where it was chosen, and the problem to plan for."""
-        method, before, n = self.method, self._structure.problem, points.shape[0]
-        profile, tuning = session.profile, session.tuning
-        crowding = method.surveys_occupancy
-        if self._chosen:
-            crowding = is_worth_binning(n, profile, tuning, dim=before.dim, queries=None, periodic=period is not None)
-        survey = take_survey(
-            session, place_in(session, period, points), before.radius, bounds, crowding=crowding, box=period
-        )
-        problem = dataclasses.replace(before, n=n, box=period, survey=survey, corners=None)
-        if not self._chosen:
-            return method, problem
-        method, why = choose_method(problem, profile, tuning, queries=None, varied=False)
-        return method, dataclasses.replace(problem, options=method.check({}), why=why)
+        method, before = self.method, self._structure.problem
+        cloud = Cloud(session, points, period, place_in(session, period, points), bounds)
+        crowding = cloud.is_worth_binning(None) if self._chosen else method.surveys_occupancy
+        survey = cloud.survey(before.radius, crowding=crowding)
+        problem = dataclasses.replace(before, n=points.shape[0], box=period, survey=survey, corners=None)
+        return choose(session, problem, queries=None) if self._chosen else (method, problem)

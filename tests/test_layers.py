@@ -19,14 +19,14 @@ LAYERS = [
     {"cli"},
     {"doctor", "tuner", "verify"},
     {"models", "compilation", "cluster", "files", "geometry"},
-    {"k_nearest"},
     {"api"},
     {"index"},
-    {"indexed_points"},
     {"updates"},
     {"answers"},
+    {"prepare"},
     {"methods"},
     {"points"},
+    {"domain_tables"},
     {"primitives"},
     {"runtime"},
     {"conditions"},
@@ -133,6 +133,22 @@ def test_no_imports_go_round():
         below = {name: targets for name, targets in below.items() if name not in free}
 
     assert not below, f"imports go round among {sorted(below)}"
+
+
+PATHS = modules()
+PLANS = [path for path in PATHS if path.stem == "config" or path.stem.endswith("plan")]
+
+
+@pytest.mark.parametrize("path", PLANS, ids=name_of)
+def test_plans_and_configs_need_no_device(path):
+    """Neither does what they import, down to the last module."""
+    found, new = set(), {name_of(path)}
+    while new:
+        found |= new
+        new = {other for each in PATHS if name_of(each) in new for other in imports(each)} - found
+    for each in PATHS:
+        if name_of(each) in found:
+            assert not {"pyopencl", "mako"} & set(outside(each)), each
 
 
 @pytest.mark.parametrize("name", sorted(NEEDS_NO_DEVICE))

@@ -7,6 +7,7 @@ from typing import Any
 import pyopencl.array as cla
 
 from ..arrays import is_device_array, is_scalar, one_radius, round_radii
+from ..domain.box import PeriodicBox
 from ..domain.systems import Systems
 from ..errors import InvalidInputError
 from ..host.numbers import shown, whole_number
@@ -19,7 +20,7 @@ from ..points.periodic_box import check_host_near
 from ..points.transfer import take_points, take_radii
 from ..primitives.reduce import bounding_box
 
-__all__ = ["make_request", "natural", "request_of_points"]
+__all__ = ["make_request", "natural", "request_of_points", "systems_of"]
 
 
 def make_request(
@@ -101,6 +102,14 @@ def request_of_points(
     of_points = traversal.num_points, traversal.radius, None, include_self, half
     request = QueryRequest(None, *of_points, structure.arguments(), structure.images_served(foreign=False))
     return request if where is None else request._replace(where=where)
+
+
+def systems_of(request: QueryRequest, domain: PeriodicBox | None) -> cla.Array | None:
+    """The system of each query of a request, (m,) int32; None where points do not lie in many."""
+    if not isinstance(domain, Systems):
+        return None
+    found: cla.Array = domain.placing.ranks if request.systems is None else request.systems
+    return found
 
 
 def _in_systems(

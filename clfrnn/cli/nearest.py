@@ -44,7 +44,7 @@ def find_nearest(cloud: Any, sources: Any, given: dict[str, Any], session: Sessi
     given : the options of the command line, and the `domain` that they name
     session : where to search
     """
-    from ..k_nearest import nearest
+    from ..api import nearest
 
     options = {name: given[name] for name in ("radius", "method", "include_self", "vectors")} | given["domain"]
     queries = cloud if sources is None else sources

@@ -59,7 +59,7 @@ class Systems(PeriodicBox):
     domains: tuple[PeriodicBox | None, ...]
     of_system: npt.NDArray[np.intp]
     #: what the device knows of the systems, with the layout of the newest points: see
-    #: :mod:`clfrnn.methods.domain_tables.system_tables`
+    #: :mod:`clfrnn.domain_tables.system_tables`
     placing: Any = None
 
     @functools.cached_property

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pyopencl.array as cla
 
-from ..api import build_index, check_keywords
+from ..api import build_index
 from ..arrays import REAL_OF
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..host.numbers import real_array, shown
+from ..methods.named import check_keywords
 from ..points.argument_types import MethodName, MethodOptions
 from ..points.sessions import choose_session
 from ..primitives.config import plan_gather

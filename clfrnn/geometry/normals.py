@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..api import build_index, check_keywords
+from ..api import build_index
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..host.numbers import real_array, shown
+from ..methods.named import check_keywords
 from ..points.argument_types import MethodName, MethodOptions
 from ..points.sessions import choose_session
 from ..runtime.session import Session

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ..api import check_keywords, search
+from ..api import search
 from ..device_array import DeviceArray
 from ..host.foreign_warnings import ignored_warnings
 from ..host.numbers import real_number
+from ..methods.named import check_keywords
 from ..points.argument_types import MethodName, MethodOptions
 from ..points.sessions import choose_session
 from ..points.transfer import fetch

@@ -10,10 +10,11 @@ import pyopencl.array as cla
 
 from ..answers.nearest.rows import check_k
 from ..answers.nearest.unbounded import UnboundedSearch
-from ..api import build_index, check_keywords
+from ..api import build_index
 from ..arrays import REAL_OF
 from ..device_array import DeviceArray
 from ..functions import NeighborFunction
+from ..methods.named import check_keywords, check_method
 from ..points.argument_types import MethodName, MethodOptions
 from ..points.sessions import choose_session
 from ..points.transfer import fetch, take_points
@@ -190,7 +191,9 @@ def _distances(session: Session, points: Any, k: int, options: dict[str, Any], q
     """The distances of :func:`clfrnn.nearest`, without its warning of those whose squares overflow."""
     method, of_method = options["method"], {name: value for name, value in options.items() if name != "method"}
     nowhere = (None, None, None)
-    search = UnboundedSearch(session, points, k, method=method, domain=nowhere, options=of_method, queries=queries)
+    search = UnboundedSearch(
+        session, points, k, named=check_method(method, of_method), domain=nowhere, options=of_method, queries=queries
+    )
     found = search.run(queries, include_self=False, vectors=False, where=None)
     search.warn_of_rounding()
     return found.distances

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl.array as cla
 
-from ..api import build_index, check_keywords
+from ..api import build_index
 from ..arrays import raise_non_finite
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..host.numbers import shown, whole_number
+from ..methods.named import check_keywords
 from ..points.argument_types import MethodName, MethodOptions
 from ..points.sessions import choose_session
 from ..points.transfer import fetch, take_points

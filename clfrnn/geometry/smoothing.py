@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..api import build_index, check_keywords
+from ..api import build_index
 from ..device_array import DeviceArray
 from ..functions import NeighborFunction
+from ..methods.named import check_keywords
 from ..points.argument_types import MethodName, MethodOptions
 from ..points.sessions import choose_session
 from ..runtime.session import Session

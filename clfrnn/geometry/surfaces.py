@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..api import check_keywords
 from ..errors import InvalidInputError
 from ..host.files import replacing
 from ..host.foreign_warnings import ignored_warnings
 from ..host.numbers import real_array
 from ..host.warning import warn
+from ..methods.named import check_keywords
 from ..points.argument_types import MethodName, MethodOptions
 from ..runtime.session import Session
 from .arguments import finite, positive

@@ -14,6 +14,7 @@ from ..arrays import DTYPE_OF
 from ..config import RunConfig, TileConfig, VisitVariant
 from ..domain.cells import CellGrid
 from ..domain.systems import Systems
+from ..domain_tables.image_table import image_table
 from ..functions import WalkFunction
 from ..points.deferred_checks import DeferredChecks
 from ..primitives.readback import Box, PendingBox
@@ -22,7 +23,6 @@ from ..problem import Problem
 from ..runtime.program import Kernel
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
-from .domain_tables.image_table import image_table
 from .first_pass.base import ListFacts
 from .request import QueryRequest
 

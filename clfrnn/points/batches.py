@@ -11,11 +11,10 @@ import pyopencl.array as cla
 from ..arrays import REAL_OF, is_device_array
 from ..domain.box import PeriodicBox
 from ..domain.systems import Systems
+from ..domain_tables.system_tables import SystemTables
 from ..errors import InvalidInputError
 from ..functions import Argument, ConditionCode
 from ..host.numbers import is_masked, real_array, shown
-from ..methods.domain_tables.system_tables import SystemTables
-from ..methods.request import QueryRequest
 from ..runtime.session import Session
 from .conditions import BoundCondition
 from .periodic_box import as_flags, check_domain, check_images
@@ -26,7 +25,6 @@ __all__ = [
     "in_one_system",
     "make_systems",
     "other_systems",
-    "systems_of",
     "take_query_systems",
     "take_systems",
 ]
@@ -318,14 +316,6 @@ def in_one_system(systems: Systems, of_queries: QuerySystems | None, where: Boun
     code = ConditionCode(f"{text} ? ({own.expression}\n) : 0", own.preamble, (*arguments, *own.arguments))
     borrowed = (False,) * len(values) + where.borrowed
     return BoundCondition(code, (*values, *where.values), (code, where.kind), borrowed)
-
-
-def systems_of(request: QueryRequest, domain: PeriodicBox | None) -> cla.Array | None:
-    """The system of each query of a request, (m,) int32; None where points do not lie in many."""
-    if not isinstance(domain, Systems):
-        return None
-    found: cla.Array = domain.placing.ranks if request.systems is None else request.systems
-    return found
 
 
 def domain_of_points(

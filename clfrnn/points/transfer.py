@@ -9,7 +9,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..arrays import REAL_OF, check_finite, check_shape, host_points, is_device_array, round_radii
+from ..arrays import REAL_OF, check_finite, check_shape, host_points, is_device_array, is_scalar, round_radii
 from ..device_array import DeviceArray, read_strided
 from ..errors import InvalidInputError
 from ..primitives.gather import pack
@@ -23,6 +23,7 @@ __all__ = [
     "common_real",
     "fetch",
     "lies_ready",
+    "on_host",
     "own_copy",
     "release_queue",
     "take_points",
@@ -113,6 +114,14 @@ def fetch(session: Session, array: cla.Array) -> np.ndarray[Any, Any]:
         cl.enqueue_marker(session.queue, wait_for=[cl.enqueue_marker(array.queue)])
         array.queue.flush()
     return array.get(queue=session.queue) if array.flags.forc else read_strided(session.queue, array)
+
+
+def on_host(session: Session, radius: Any) -> tuple[Any, bool]:
+    """The radius or the radii of queries in host memory, and whether each query has one of its own."""
+    if is_device_array(radius):
+        check_context(session, radius, "radius")
+        radius = fetch(session, radius)
+    return radius, not is_scalar(radius)
 
 
 class Taken(NamedTuple):

@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..api import build_index, search
+from ..api import build_index, nearest, search
 from ..clouds import clustered, uniform
-from ..k_nearest import nearest
 from ..profile import DeviceProfile
 from ..tuning.stored.choices import ONCE, sizes_of_once
 

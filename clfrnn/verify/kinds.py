@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import reference
-from ..api import build_index, search
+from ..api import build_index, nearest, search
 from ..functions import NeighborFunction
 from ..index import Index
-from ..k_nearest import nearest
 from ..runtime.session import Session
 from .case import Case
 from .questions import NEAREST, Question

@@ -12,6 +12,7 @@ from conftest import RECORDED, with_tuning
 from clfrnn import config as configs
 from clfrnn.domain.box import PeriodicBox
 from clfrnn.domain.cells import grid_of
+from clfrnn.domain_tables import plan as tables
 from clfrnn.groups import busy_units, share_out
 from clfrnn.methods import METHODS
 from clfrnn.methods import walk_plan as walks
@@ -86,12 +87,12 @@ def all_configs(profile):
             yield plan.plan_row_sort(
                 *with_tuning(profile), dim=dim, real=real, by_distance=True, offset="int", **carried
             )
-            yield walks.plan_images(*with_tuning(profile), dim=dim, real=real)
+            yield tables.plan_images(*with_tuning(profile), dim=dim, real=real)
             yield trees.plan_tree(*with_tuning(profile), dim=dim, real=real, periodic="box", leaves=256)
             yield packs.plan_tree_walk(*with_tuning(profile), dim=dim, real=real, periodic="box", leaf_size=32)
         for dim in (2, 3):
             yield packs.plan_tree_walk(*with_tuning(profile), dim=dim, real=real, periodic="cell", leaf_size=32)
-            yield walks.plan_images(*with_tuning(profile), dim=dim, real=real, periodic="cell")
+            yield tables.plan_images(*with_tuning(profile), dim=dim, real=real, periodic="cell")
             yield walks.plan_walk(*with_tuning(profile), dim=dim, real=real, periodic="box", edges=True)
             yield coarse.plan_coarse(*with_tuning(profile), dim=dim, real=real, periodic="box")
             yield buckets.plan_buckets(*with_tuning(profile), dim=dim, real=real, periodic="box")

@@ -5,7 +5,7 @@ import pytest
 
 from clfrnn.arrays import REAL_OF
 from clfrnn.domain.lattice import periodic_cell
-from clfrnn.methods.domain_tables.periodic_images import place_in
+from clfrnn.domain_tables.periodic_images import place_in
 
 
 @pytest.mark.parametrize("n", [0, 1, 63, 64, 1000])

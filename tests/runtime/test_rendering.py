@@ -16,9 +16,9 @@ from clfrnn import config as configs
 from clfrnn.answers.linking import numbering
 from clfrnn.answers.nearest import plan as nearest
 from clfrnn.config import VisitVariant
+from clfrnn.domain_tables import plan as tables
 from clfrnn.functions import Argument, ConditionCode, WalkFunction, under
 from clfrnn.methods import METHODS
-from clfrnn.methods import walk_plan as walks
 from clfrnn.methods.fenns import block_plan as blocks
 from clfrnn.methods.grid import coarse_plan as coarse
 from clfrnn.methods.grid.binning import config as buckets
@@ -132,7 +132,7 @@ CONFIGS = {
     "primitives/unpack_bytes": primitives.UnpackBytesConfig(work_group_size=64, items=4),
     "primitives/unpack_pairs": primitives.UnpackPairsConfig(work_group_size=64, items=8, word="int"),
     "primitives/permute_rows": primitives.PermuteRowsConfig(work_group_size=64, word="uint"),
-    "methods/domain_tables/periodic_images": walks.ImagesConfig(
+    "domain_tables/periodic_images": tables.ImagesConfig(
         work_group_size=1, dim=3, real="float", periodic="cell", placing_group=64
     ),
     "answers/nearest/rounds": nearest.RowConfig(work_group_size=64, dim=3, real="float", periodic="cell"),
@@ -182,7 +182,7 @@ BELOW = {
     "domain": {"common"},
     "methods": {"common", "domain", "methods/first_pass", "answers/nearest"},
     "methods/first_pass": {"common", "methods"},
-    "methods/domain_tables": {"common", "domain"},
+    "domain_tables": {"common", "domain"},
     "methods/brute_force": {"common", "domain", "methods"},
     "methods/grid": {"common", "domain", "methods", "methods/first_pass", "methods/grid/binning", "answers/nearest"},
     "methods/grid/binning": {"common", "domain", "methods", "methods/grid"},

@@ -7,8 +7,8 @@ import pyopencl.array as cla
 
 from ...methods.request import QueryRequest
 from ...methods.traversal import Traversal
-from ...points.batches import systems_of
 from ...primitives.pair_geometry import measure_pairs
+from ..requests import systems_of
 from .columns import Columns
 
 __all__ = ["measure"]

@@ -12,11 +12,11 @@ from ...errors import InvalidInputError
 from ...host.numbers import shown, whole_number
 from ...methods.request import QueryRequest
 from ...methods.traversal import Traversal
-from ...points.batches import systems_of
 from ...results import Nearest
 from ...runtime.rendering import row_function
 from ...runtime.scratch import INT
 from ...runtime.session import Session
+from ..requests import systems_of
 from .plan import is_even, plan_rows
 from .rounds import ShortRows, measure_rows
 

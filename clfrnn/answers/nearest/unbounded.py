@@ -10,32 +10,31 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyopencl.array as cla
 
-from ...api import check_method, refuse_dim
-from ...arrays import REAL_OF, one_radius, raise_non_finite
+from ...arrays import one_radius
 from ...conditions import Condition
 from ...domain.box import PeriodicBox
 from ...domain.systems import Systems
+from ...domain_tables.periodic_images import place_in
 from ...errors import PrecisionWarning
 from ...host.warning import warn
-from ...methods import Method, choose_method, is_worth_binning
+from ...methods import Method
 from ...methods.brute_force.brute_force import BruteForce
-from ...methods.domain_tables.periodic_images import place_in
 from ...methods.grid.strips import Strips
+from ...methods.named import refuse_dim
 from ...methods.structure import SearchStructure
 from ...methods.traversal import Traversal
 from ...methods.tree.aabb_tree import AabbTree
 from ...methods.tree.build_plan import default_leaf_size
-from ...points.batches import QuerySystems, domain_of_points, systems_of, take_query_systems
-from ...points.deferred_checks import DeferredChecks
-from ...points.periodic_box import survey_in_box
+from ...points.batches import QuerySystems, domain_of_points, take_query_systems
 from ...points.rounding import largest_of, warn_of_rounding
 from ...points.transfer import common_real, take_points
-from ...primitives.reduce import bounding_box, survey_points
-from ...problem import Problem
+from ...prepare import Cloud, choose
+from ...primitives.readback import PendingBox
+from ...primitives.reduce import bounding_box
 from ...results import Nearest
 from ...runtime.session import Session
 from ...survey import Survey
-from ..requests import make_request
+from ..requests import make_request, systems_of
 from .plan import first_reach, foreseen_neighbors, largest_reach, shorter_reach, spanning_reach
 from .rounds import find_short_rows
 from .rows import fill_rows, holds_images, measure, publish, rows_for
@@ -69,34 +68,27 @@ class UnboundedSearch:
         points: Any,
         k: int,
         *,
-        method: str,
+        named: Method | None,
         domain: tuple[Any, Any, Any],
         options: Mapping[str, Any],
         queries: Any,
         batch: tuple[Any, Any] = (None, None),
     ) -> None:
-        self.session, self.k = session, k
-        self.named = check_method(method, options)
+        self.session, self.k, self.named = session, k, named
         real = common_real(session, points, queries)
-        self.points, pending, _, self.largest = take_points(session, points, "points", real=real)
-        self.n, dim = self.points.shape
-        refuse_dim(self.named, dim)
-        self.options = {} if self.named is None else self.named.check(dict(options))
-        self.real = REAL_OF[self.points.dtype]
-        facts: dict[str, Any] = {"n": self.n, "dim": dim, "dtype": self.points.dtype, "radius": 0.0}
-        self.box: PeriodicBox | None = domain_of_points(session, domain, *batch, **facts)
-        self.lengths = (0.0,) * dim if self.box is None else self.box.lengths
-        #: what plans and checks know points by: in a cell their heights
-        self.placed = place_in(session, self.box, self.points)
-        self.raw = pending
-        if pending is None or self.placed is not self.points:
-            pending = bounding_box(session, self.placed)
-        self.pending = pending
+        array, self.raw, _, self.largest = take_points(session, points, "points", real=real)
+        self.n, dim = array.shape
+        refuse_dim(named, dim)
+        self.options = {} if named is None else named.check(dict(options))
+        box = domain_of_points(session, domain, *batch, n=self.n, dim=dim, dtype=array.dtype, radius=0.0)
+        self.lengths = (0.0,) * dim if box is None else box.lengths
+        placed = place_in(session, box, array)
+        self.cloud = Cloud(session, array, box, placed, self.raw if placed is array else None).bounded()
         self.foreign = queries is not None
         #: how far apart some more than k points of an even cloud are; 0 where that is not known
         self.even_reach = 0.0
         #: the queries, once they are known, and whether each is known to have found k neighbors
-        self.sources, self.is_full = self.points, False
+        self.sources, self.is_full = array, False
         #: the bounds of foreign queries in each system, once they are known
         self.around: tuple[Any, ...] = ()
         # Until queries are checked, those without a length count as the points.
@@ -109,26 +101,27 @@ class UnboundedSearch:
         session, step = self.session, self._first_step()
         traversal = Traversal(self._build(step))
         asking = None
-        if isinstance(self.box, Systems) and queries is not None:
-            asking = take_query_systems(session, self.box, query_batch, len(queries))
+        if isinstance(self.cloud.box, Systems) and queries is not None:
+            asking = take_query_systems(session, self.cloud.box, query_batch, len(queries))
         radii = self._radii(step, asking and asking.ranks)
         asked: dict[str, Any] = {"include_self": include_self, "where": where}
         request = make_request(traversal, queries, radius=radii, query_batch=asking or query_batch, **asked)
-        if isinstance(self.box, Systems) and asking is not None:
-            self.around = self.box.placing.bounds_of_queries(request.queries, asking.ranks)
-        systems = systems_of(request, self.box)
-        sources = self.points if request.queries is None else request.queries
+        if isinstance(self.cloud.box, Systems) and asking is not None:
+            self.around = self.cloud.box.placing.bounds_of_queries(request.queries, asking.ranks)
+        systems = systems_of(request, self.cloud.box)
+        sources = self.cloud.points if request.queries is None else request.queries
         found = rows_for(traversal, request.m, self.k, vectors=vectors)
         event = fill_rows(traversal, request, found)
         short = None if step.wider is None else find_short_rows(session, found.indices, sources)
         traversal.checks.settle()
         while short is not None:
             step = self._wider_step(step, sources)
-            if not isinstance(self.box, Systems):  # systems are laid out again
-                self.pending = self.pending.again()  # the bounds of queries have taken its slot
+            if not isinstance(self.cloud.box, Systems):  # systems are laid out again
+                # The bounds of queries have taken the slot of those of points.
+                self.cloud = self.cloud._replace(bounds=self._pending.again())
             before, traversal = traversal, Traversal(self._build(step))
             if vectors and holds_images(traversal) and not holds_images(before):
-                measure(before, found, self.points, sources, known=False, systems=systems)
+                measure(before, found, self.cloud.points, sources, known=False, systems=systems)
             asking = None if systems is None else self._systems_of_rows(systems, short.rows)
             radii, asked["include_self"] = self._radii(step, asking and asking.ranks), True
             again = make_request(traversal, short.positions, radius=radii, query_batch=asking, **asked)
@@ -136,7 +129,9 @@ class UnboundedSearch:
             event = fill_rows(traversal, again, found, again=short, of_points=itself)
             short = None if step.wider is None else find_short_rows(session, found.indices, sources, short)
         if vectors and request.m:
-            event = measure(traversal, found, self.points, sources, known=holds_images(traversal), systems=systems)
+            event = measure(
+                traversal, found, self.cloud.points, sources, known=holds_images(traversal), systems=systems
+            )
         publish(session, event, found)
         self.sources, self.is_full = sources, step.wider is not None
         return found
@@ -144,12 +139,12 @@ class UnboundedSearch:
     def warn_of_rounding(self) -> None:
         """Warn where the rounding of coordinates decides which neighbors are the nearest."""
         largest = self.largest or largest_of(self.raw)
-        warn_of_rounding(self.session, self.points, self.even_reach, largest, of="the distance of even points")
+        warn_of_rounding(self.session, self.cloud.points, self.even_reach, largest, of="the distance of even points")
 
     def warn_of_overflow(self, found: Nearest) -> None:
         """Warn where points are missing in a result because their squared distances overflow."""
         if (span := self._span_beyond_squares(found)) is not None:
-            dtype, farthest = self.points.dtype, largest_reach(self.real)
+            dtype, farthest = self.cloud.points.dtype, largest_reach(self.cloud.real)
             warn(
                 f"points: coordinates are up to {span:.3g} apart, and squares of distances above {farthest:.3g} are "
                 f"not finite in {dtype}: pairs that far apart are no neighbors, and some rows are not full; multiply "
@@ -165,7 +160,7 @@ class UnboundedSearch:
         """
         if self.is_full or not self.n or any(self.lengths):
             return None
-        boxes = [self.pending.read()]
+        boxes = [self._pending.read()]
         if self.foreign:
             if find_short_rows(self.session, found.indices, self.sources) is None:
                 return None
@@ -173,7 +168,7 @@ class UnboundedSearch:
         lows = zip(*(box.low for box in boxes), strict=True)
         highs = zip(*(box.high for box in boxes), strict=True)
         span = max(max(high) - min(low) for low, high in zip(lows, highs, strict=True))
-        if span <= largest_reach(self.real) / len(self.lengths) ** 0.5:
+        if span <= largest_reach(self.cloud.real) / len(self.lengths) ** 0.5:
             return None
         if not self.foreign and find_short_rows(self.session, found.indices, self.sources) is None:
             return None
@@ -189,69 +184,52 @@ class UnboundedSearch:
 
         `ranks` are the systems of queries, those of the points where it is None.
         """
-        if not isinstance(self.box, Systems) or not self.box.has_images:
+        if not isinstance(self.cloud.box, Systems) or not self.cloud.box.has_images:
             return None
-        reaches = np.append(self.box.spanning_reaches(self.k, *self.around), 0.0)
+        reaches = np.append(self.cloud.box.spanning_reaches(self.k, *self.around), 0.0)
         if (reaches[:-1] >= step.radius).all():
             return None
-        return np.minimum(reaches, step.radius)[self.box.ranks if ranks is None else ranks]
+        return np.minimum(reaches, step.radius)[self.cloud.box.ranks if ranks is None else ranks]
+
+    @property
+    def box(self) -> PeriodicBox | None:
+        """The domain of the points."""
+        return self.cloud.box
+
+    @property
+    def _pending(self) -> PendingBox:
+        assert self.cloud.bounds is not None, "a search without a radius begins with the bounds of its points"
+        return self.cloud.bounds
 
     def _build(self, step: _Step) -> SearchStructure:
         """The structure for a step."""
-        if isinstance(self.box, Systems):
-            self.placed = self.box.placing.lay_out_again(self.points, step.radius)
-            self.pending = bounding_box(self.session, self.placed)
-        problem = self._problem(step.radius, step.survey, step.options)
-        dim, dtype = problem.dim, self.points.dtype
-        checks = DeferredChecks(
-            self.session, dtype=dtype, dim=dim, radius=step.radius, box=self.box, points=self.pending
-        )
-        return step.method.build(self.session, problem, checks, self.points, self.pending)
-
-    def _problem(self, radius: float, survey: Survey, options: dict[str, Any]) -> Problem:
-        return Problem(
-            n=self.n,
-            dim=self.points.shape[1],
-            real=self.real,
-            radius=radius,
-            survey=survey,
-            options=options,
-            box=self.box,
-        )
+        if isinstance(self.cloud.box, Systems):
+            placed = self.cloud.box.placing.lay_out_again(self.cloud.points, step.radius)
+            self.cloud = self.cloud._replace(placed=placed, bounds=None).bounded()
+        return self.cloud.build(step.method, self.cloud.problem(step.radius, step.survey, options=step.options))
 
     def _first_step(self) -> _Step:
         """The first search, and the waits for the bounds and the crowding of the points."""
-        survey = self._bounds()
+        cloud = self.cloud if self.n else self.cloud._replace(bounds=None)
+        survey = cloud.survey(0.0, crowding=False)
         if not self.n:
             return self._step_of_all(self.named or BruteForce(), survey, 0.0)
-        sides = self.lengths if self.box is None else self.box.sides
+        sides = self.lengths if self.cloud.box is None else self.cloud.box.sides
         reach = first_reach(self.session.tuning, n=self.n, k=self.k, low=survey.low, high=survey.high, lengths=sides)
         if reach is None or not (reach := self._rounded(reach)) > 0:
             return self._step_of_all(self.named or BruteForce(), survey)
-        if reach < largest_reach(self.real):
+        if reach < largest_reach(self.cloud.real):
             self.even_reach = reach
         even = wider = reach
-        if self.named.surveys_occupancy if self.named is not None else self._is_worth_binning():
+        if self.named.surveys_occupancy if self.named is not None else self.cloud.is_worth_binning(self.many):
             survey, reach, wider = self._survey(even)
         method = self.named or self._choose(survey, reach)
         if method.name not in _BY_CELLS:
-            if self.box is None:
+            if self.cloud.box is None:
                 return self._step_of_all(method, survey)
             reach = even
         wider = self._rounded(self.session.tuning.nearest.farther * wider)
         return _Step(method, self._options(method), reach, survey, wider)
-
-    def _bounds(self) -> Survey:
-        """The bounds of the points, or of their box."""
-        if not self.n:
-            return Survey(n=0, low=(0.0,) * len(self.lengths), high=(0.0,) * len(self.lengths))
-        low, high, bad_row = self.pending.read()
-        if bad_row is not None:
-            raise_non_finite("points", bad_row)
-        return self._in_box(Survey(n=self.n, low=low, high=high), 0.0)
-
-    def _in_box(self, survey: Survey, radius: float) -> Survey:
-        return survey if self.box is None else survey_in_box(survey, self.box, radius, self.real)
 
     def _survey(self, even: float) -> tuple[Survey, float, float]:
         """The survey of crowding, a reach that is shorter where points crowd, and a reach for sparser places.
@@ -260,8 +238,7 @@ class UnboundedSearch:
         """
         tuning, reach, crowds = self.session.tuning, even, False
         for number in range(_MOST_SURVEYS):
-            survey, _ = survey_points(self.session, self.placed, reach, self.pending)
-            survey = self._in_box(survey, reach)
+            survey = self.cloud.survey(reach, crowding=True)
             if number == 0:
                 crowds = survey.neighbors(even) > tuning.nearest.most_foreseen * foreseen_neighbors(tuning, self.k)
             shorter = shorter_reach(tuning, survey, k=self.k, reach=reach)
@@ -272,19 +249,11 @@ class UnboundedSearch:
 
     def _rounded(self, reach: float) -> float:
         """A reach as kernels have it."""
-        return one_radius(min(reach, largest_reach(self.real)), self.points.dtype)
-
-    def _is_worth_binning(self) -> bool:
-        session = self.session
-        return is_worth_binning(
-            self.n, session.profile, session.tuning, dim=len(self.lengths), queries=self.many, periodic=bool(self.box)
-        )
+        return one_radius(min(reach, largest_reach(self.cloud.real)), self.cloud.points.dtype)
 
     def _choose(self, survey: Survey, reach: float) -> Method:
         """The method of "auto": that of a search with this radius, and cells for crowds, as reaches widen."""
-        session = self.session
-        problem = self._problem(reach, survey, {})
-        method = choose_method(problem, session.profile, session.tuning, queries=self.many).method
+        method, _ = choose(self.session, self.cloud.problem(reach, survey, options={}), queries=self.many)
         return Strips() if method.name == "aabb_tree" and survey.dim in Strips.dims else method
 
     def _options(self, method: Method) -> dict[str, Any]:
@@ -293,16 +262,16 @@ class UnboundedSearch:
         if "leaf_size" in options and options["leaf_size"] is None:
             tuning = self.session.tuning
             foreseen = foreseen_neighbors(tuning, self.k)
-            return {**options, "leaf_size": default_leaf_size(tuning, self.n, foreseen, periodic=bool(self.box))}
+            return {**options, "leaf_size": default_leaf_size(tuning, self.n, foreseen, periodic=bool(self.cloud.box))}
         return options
 
     def _step_of_all(self, method: Method, survey: Survey, radius: float | None = None) -> _Step:
         """A search in which no query can miss a neighbor."""
-        if radius is None and isinstance(self.box, Systems):
-            span = self._rounded(float(self.box.spanning_reaches(self.k).max(initial=0.0)))
+        if radius is None and isinstance(self.cloud.box, Systems):
+            span = self._rounded(float(self.cloud.box.spanning_reaches(self.k).max(initial=0.0)))
             # Foreign queries, whose bounds are not known yet, may lie farther away.
             return _Step(method, self._options(method), span, survey, span if self.foreign else None)
-        reach = largest_reach(self.real) if radius is None else radius
+        reach = largest_reach(self.cloud.real) if radius is None else radius
         return _Step(method, self._options(method), reach, survey)
 
     def _wider_step(self, step: _Step, sources: cla.Array) -> _Step:
@@ -312,13 +281,13 @@ class UnboundedSearch:
             survey = dataclasses.replace(step.survey, others=0.0, sample=None)
             farther = self._rounded(self.session.tuning.nearest.farther * step.radius)
             return step._replace(radius=min(farther, step.wider), survey=survey)
-        if isinstance(self.box, Systems):
-            span = float(self.box.spanning_reaches(self.k, *self.around).max(initial=0.0))
+        if isinstance(self.cloud.box, Systems):
+            span = float(self.cloud.box.spanning_reaches(self.k, *self.around).max(initial=0.0))
             return self._step_of_all(AabbTree(), step.survey, self._rounded(span))
         low, high = step.survey.low, step.survey.high
-        if self.box is not None and not all(self.lengths):
-            around = bounding_box(self.session, place_in(self.session, self.box, sources)).read()
+        if self.cloud.box is not None and not all(self.lengths):
+            around = bounding_box(self.session, place_in(self.session, self.cloud.box, sources)).read()
             low, high = tuple(map(min, low, around.low)), tuple(map(max, high, around.high))
-        spans = self.lengths if self.box is None else self.box.spans
-        span = spanning_reach(real=self.real, n=self.n, k=self.k, low=low, high=high, lengths=spans)
+        spans = self.lengths if self.cloud.box is None else self.cloud.box.spans
+        span = spanning_reach(real=self.cloud.real, n=self.n, k=self.k, low=low, high=high, lengths=spans)
         return self._step_of_all(AabbTree(), step.survey, self._rounded(span))

@@ -3,7 +3,7 @@
 ## lanes, again.
 ## The row of the result itself is a heap, whose first entry comes last of all. It serves any k, and rows that may hold
 ## several images of a point.
-<%namespace name="nearest_row" file="/answers/nearest/row.mako"/>
+<%namespace name="nearest_row" file="/answers/nearest/nearest_row.mako"/>
 <%def name="shift_of(array, place)">
 % for component in components:
 ${array}[(size_t)(${place}) * ${len(components)} + ${loop.index}]${"" if loop.last else ", "}\

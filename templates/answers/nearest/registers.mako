@@ -21,7 +21,7 @@
 ## stay as they are. Places without a neighbor hold what comes behind every neighbor.
 ## In float a place is one integer, the bits of the squared distance above the index: such integers are ordered as
 ## neighbors are. With `vector`, that many places are a vector, because a CPU moves on all neighbors of a vector together.
-<%namespace name="nearest_row" file="/answers/nearest/row.mako"/>
+<%namespace name="nearest_row" file="/answers/nearest/nearest_row.mako"/>
 <%def name="registers_preamble()">
 % if census:
 // The place of a neighbor that waits, or that of none.

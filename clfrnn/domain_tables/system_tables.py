@@ -8,15 +8,15 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ...arrays import REAL_OF
-from ...domain.cells import padded_radius
-from ...domain.system_layout import SystemHeights, into_slots, lay_out_cells, lay_out_systems, space_of_slots
-from ...domain.systems import SystemCells, Systems, first_far
-from ...errors import InvalidInputError
-from ...primitives.readback import Box, PendingBox
-from ...runtime.scratch import INT, Scratch
-from ...runtime.session import Session
-from ..walk_plan import plan_systems
+from ..arrays import REAL_OF
+from ..domain.cells import padded_radius
+from ..domain.system_layout import SystemHeights, into_slots, lay_out_cells, lay_out_systems, space_of_slots
+from ..domain.systems import SystemCells, Systems, first_far
+from ..errors import InvalidInputError
+from ..primitives.readback import Box, PendingBox
+from ..runtime.scratch import INT, Scratch
+from ..runtime.session import Session
+from .plan import plan_systems
 
 __all__ = ["SystemTables"]
 
@@ -42,7 +42,7 @@ class SystemTables:
         #: the system of each point, (n,) int32
         self.ranks = session.upload(ranks, purpose="the systems of points")
         self._kernels, self._config = session.planned(
-            "methods/domain_tables/periodic_images",
+            "domain_tables/periodic_images",
             plan_systems,
             dim=systems.dim,
             real=REAL_OF[dtype],
@@ -134,7 +134,7 @@ class SystemTables:
         """The images of `positions`, (n, dim) on the host, in the slots of their systems."""
         return into_slots(self._systems, self._slots, positions)
 
-    # What structures need of an image table: see :class:`~clfrnn.methods.domain_tables.image_table.ImageTable`.
+    # What structures need of an image table: see :class:`~clfrnn.domain_tables.image_table.ImageTable`.
 
     def period_at(self, starts: tuple[float, ...]) -> cla.Array:  # noqa: ARG002
         """The tables, each of which begins as a period does."""

@@ -8,15 +8,15 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ...arrays import REAL_OF
-from ...domain.box import CELLS, SLACK, PeriodicBox
-from ...domain.lattice import PeriodicCell
-from ...domain.systems import Systems
-from ...primitives.readback import PendingBox
-from ...primitives.reduce import images_of
-from ...runtime.scratch import Scratch
-from ...runtime.session import Session
-from ..walk_plan import plan_images
+from ..arrays import REAL_OF
+from ..domain.box import CELLS, SLACK, PeriodicBox
+from ..domain.lattice import PeriodicCell
+from ..domain.systems import Systems
+from ..primitives.readback import PendingBox
+from ..primitives.reduce import images_of
+from ..runtime.scratch import Scratch
+from ..runtime.session import Session
+from .plan import plan_images
 
 __all__ = ["measure_images", "period_numbers", "place_in", "place_points"]
 
@@ -98,4 +98,4 @@ def place_in(session: Session, box: PeriodicBox | None, points: cla.Array) -> cl
 
 def _kernels(session: Session, period: cla.Array, dim: int, periodic: str) -> tuple[Any, Any]:
     real = REAL_OF[period.dtype]
-    return session.planned("methods/domain_tables/periodic_images", plan_images, dim=dim, real=real, periodic=periodic)
+    return session.planned("domain_tables/periodic_images", plan_images, dim=dim, real=real, periodic=periodic)

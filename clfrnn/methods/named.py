@@ -1,0 +1,61 @@
+"""Methods by the names that users know, and the options that each takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..errors import InvalidInputError
+from ..host.keywords import hint, keywords_of, unexpected
+from ..host.numbers import shown
+from ..points.argument_types import MethodOptions
+from . import METHODS, Method
+
+__all__ = ["check_keywords", "check_method", "refuse_dim"]
+
+
+def check_method(method: object, options: Mapping[str, Any]) -> Method | None:
+    """The method of that name, or None for "auto"; raises TypeError for an option that the method does not have."""
+    if not isinstance(method, str) or (method != "auto" and method not in METHODS):
+        likely = hint(method, METHODS) if isinstance(method, str) else ""
+        raise InvalidInputError(
+            f"method: expected 'auto' or one of {', '.join(METHODS)}, got {shown(method)}; "
+            f"{likely or 'leave it out to have one chosen'}"
+        )
+    known = METHODS[method].options if method in METHODS else frozenset()
+    if unknown := sorted(set(options) - known):
+        advice = "; name the method to set its options" if method == "auto" else ""
+        raise TypeError(f"unexpected option {', '.join(map(repr, unknown))}: {_taken_by(method)}{advice}")
+    return METHODS.get(method)
+
+
+def check_keywords(call: Callable[..., Any], method: object, options: Mapping[str, Any]) -> None:
+    """Raise TypeError for one of `options` that is none of any method: a keyword of `call` that was mistyped."""
+    if options and (unknown := options.keys() - MethodOptions.__annotations__.keys()):
+        own = METHODS[method].options if method in METHODS else MethodOptions.__annotations__.keys()
+        message = unexpected(call.__name__, unknown, keywords_of(call), likely=keywords_of(call) | own)
+        raise TypeError(f"{message}; {_taken_by(method)}")
+
+
+def _taken_by(method: object) -> str:
+    options = METHODS[str(method)].options if method in METHODS else frozenset[str]()
+    return f"method {method!r} takes {', '.join(sorted(options)) or 'no options'}"
+
+
+def refuse_dim(chosen: Method | None, dim: int, name: str = "points") -> None:
+    """Raise where the method, or for "auto" every method, does not serve `dim` coordinates; `name` is the argument."""
+    method = chosen or METHODS["brute_force"]
+    if dim in method.dims:
+        return
+    serving = [name for name, other in METHODS.items() if dim in other.dims]
+    served = f"{min(method.dims)} to {max(method.dims)}"
+    if not serving:
+        most = max(max(other.dims) for other in METHODS.values())
+        raise InvalidInputError(
+            f"{name}: expected at most {most} coordinates a point, got {dim}; no method serves that many: leave out "
+            "columns that are no coordinates, or project the points"
+        )
+    raise InvalidInputError(
+        f"{name}: expected {served} coordinates a point for method {method.name!r}, got {dim}; "
+        f"method={' or '.join(map(repr, serving))} serves it"
+    )

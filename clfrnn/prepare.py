@@ -1,0 +1,148 @@
+"""Preparation: points on the device are surveyed, a method is chosen and planned, and its search structure is built."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyopencl.array as cla
+
+from .arrays import REAL_OF, one_radius, raise_non_finite, round_radii
+from .domain.box import PeriodicBox
+from .domain_tables.periodic_images import place_in
+from .methods import Method, choose_method, is_worth_binning
+from .methods.named import refuse_dim
+from .methods.structure import SearchStructure
+from .points.batches import domain_of_points
+from .points.deferred_checks import DeferredChecks
+from .points.periodic_box import survey_in_box
+from .points.rounding import largest_of, warn_of_rounding
+from .points.transfer import common_real, take_points
+from .primitives.readback import PendingBox
+from .primitives.reduce import bounding_box, survey_points
+from .problem import Problem
+from .runtime.session import Session
+from .survey import Survey
+
+__all__ = ["Cloud", "build", "choose"]
+
+
+class Cloud(NamedTuple):
+    """Points on the device, in their domain, before anything is planned for them."""
+
+    session: Session
+    points: cla.Array
+    box: PeriodicBox | None
+    #: what surveys, plans and checks know points by: in a cell their heights
+    placed: cla.Array
+    #: the bounds of `placed`, which a launch finds; None where no launch has been asked for them
+    bounds: PendingBox | None
+
+    @property
+    def real(self) -> str:
+        """The type of the coordinates in OpenCL C."""
+        return REAL_OF[self.points.dtype]
+
+    def bounded(self) -> Cloud:
+        """The same points, with a launch that finds their bounds."""
+        return self if self.bounds is not None else self._replace(bounds=bounding_box(self.session, self.placed))
+
+    def is_worth_binning(self, queries: int | None) -> bool:
+        """Whether "auto" needs a survey of crowding; `queries` is their number, None for an index."""
+        n, dim = self.points.shape
+        session = self.session
+        return is_worth_binning(
+            n, session.profile, session.tuning, dim=dim, queries=queries, periodic=self.box is not None
+        )
+
+    def survey(self, radius: float, *, crowding: bool) -> Survey:
+        """The bounds of the points if a launch finds them, and their crowding where that is asked for.
+
+        Waits where there is something to survey. Raises where a point is not finite, or too far from the periodic box.
+        """
+        n, dim = self.points.shape
+        if self.bounds is None:
+            return Survey(n=n, low=(0.0,) * dim, high=(0.0,) * dim)
+        if crowding and n:
+            survey, bad_row = survey_points(self.session, self.placed, radius, self.bounds)
+        else:
+            found = self.bounds.read()
+            survey, bad_row = Survey(n=n, low=found.low, high=found.high), found.first_bad
+        if bad_row is not None:
+            raise_non_finite("points", bad_row)
+        return survey if self.box is None else survey_in_box(survey, self.box, radius, self.real)
+
+    def problem(self, radius: float, survey: Survey, *, options: Mapping[str, Any], why: str = "") -> Problem:
+        """The description of a search among the points, which plans are made from."""
+        n, dim = self.points.shape
+        return Problem(
+            n=n, dim=dim, real=self.real, radius=radius, survey=survey, options=options, box=self.box, why=why
+        )
+
+    def build(self, method: Method, problem: Problem) -> SearchStructure:
+        """The search structure over the points, with checks of its own."""
+        checks = DeferredChecks(
+            self.session,
+            dtype=self.points.dtype,
+            dim=problem.dim,
+            radius=problem.radius,
+            box=self.box,
+            points=self.bounds,
+        )
+        return method.build(self.session, problem, checks, self.points, self.bounds)
+
+
+def choose(session: Session, problem: Problem, *, queries: int | None, varied: bool = False) -> tuple[Method, Problem]:
+    """The method of "auto" for a problem, and the problem with its options and the reason for it.
+
+    `queries` is their number, None for an index; `varied` says whether their radii differ.
+    """
+    method, why = choose_method(problem, session.profile, session.tuning, queries=queries, varied=varied)
+    return method, dataclasses.replace(problem, options=method.check({}), why=why)
+
+
+def build(
+    session: Session,
+    points: Any,
+    radius: Any,
+    *,
+    named: Method | None,
+    options: Mapping[str, Any],
+    domain: tuple[Any, Any, Any],
+    per_query: bool = False,
+    queried_once: Any = None,
+    batch: Any = None,
+    query_batch: Any = None,
+) -> tuple[SearchStructure, Method]:
+    """Build the structure over what a caller passed, and return it with its method: `named`, or the one that is chosen.
+
+    `domain` are box, cell and periodic axes. `queried_once` are the queries of a single search, or None for an index;
+    `query_batch` are their systems.
+    """
+    array, raw, rows, largest_coordinate = take_points(
+        session, points, "points", real=common_real(session, points, queried_once)
+    )
+    n, dim = array.shape
+    radii = round_radii(radius, np.size(radius), array.dtype) if per_query else None
+    largest = one_radius(radius, array.dtype) if radii is None else float(radii.max(initial=0))
+    refuse_dim(named, dim)
+    checked = {} if named is None else named.check(dict(options))
+    box = domain_of_points(session, domain, batch, query_batch, n=n, dim=dim, dtype=array.dtype, radius=largest)
+    placed = place_in(session, box, array)
+    cloud = Cloud(session, array, box, placed, raw if placed is array else None)
+    # Queries are checked after the structure is built. Until then, queries without a length count as `n`.
+    m = None if queried_once is None else operator.length_hint(queried_once, n)
+    crowding = cloud.is_worth_binning(m) if named is None else named.surveys_occupancy
+    if box is not None or crowding:
+        cloud = cloud.bounded()
+    survey = cloud.survey(largest, crowding=crowding)
+    warn_of_rounding(session, array, largest, largest_coordinate or largest_of(raw), rows=rows)
+    problem = cloud.problem(largest, survey, options=checked, why="asked for by name")
+    if named is not None:
+        return cloud.build(named, problem), named
+    varied = radii is not None and bool((radii < largest).any())
+    chosen, problem = choose(session, problem, queries=m, varied=varied)
+    return cloud.build(chosen, problem), chosen
