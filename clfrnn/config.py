@@ -9,11 +9,15 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, ClassVar
 
+import numpy as np
+
 from .domain.box import CELLS, SYSTEMS
 from .profile import DeviceProfile
 
 __all__ = [
+    "INT",
     "LANES",
+    "LONG",
     "REAL_SIZE",
     "SECTOR",
     "CounterConfig",
@@ -30,6 +34,10 @@ __all__ = [
     "sorted_copy_length",
     "vector_length",
 ]
+
+#: The dtypes of integers in OpenCL C.
+INT = np.dtype(np.int32)
+LONG = np.dtype(np.int64)
 
 REAL_SIZE = {"float": 4, "double": 8}
 

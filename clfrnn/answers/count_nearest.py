@@ -13,6 +13,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
+from ..config import INT
 from ..errors import DeviceMemoryError, InvalidInputError
 from ..methods.first_pass.base import FirstPass
 from ..methods.request import QueryRequest
@@ -21,7 +22,7 @@ from ..primitives.scan import Counts
 from ..primitives.unpack import unpack_bytes, unpack_pairs
 from ..results import Nearest
 from ..runtime.rendering import own_function
-from ..runtime.scratch import INT, Scratch
+from ..runtime.scratch import Scratch
 from ..tuning import Tiers
 from .nearest.rows import check_k, find_k_nearest
 from .requests import make_request

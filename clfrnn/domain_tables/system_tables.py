@@ -9,12 +9,13 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
+from ..config import INT
 from ..domain.cells import padded_radius
 from ..domain.system_layout import SystemHeights, into_slots, lay_out_cells, lay_out_systems, space_of_slots
 from ..domain.systems import SystemCells, Systems, first_far
 from ..errors import InvalidInputError
 from ..primitives.readback import Box, PendingBox
-from ..runtime.scratch import INT, Scratch
+from ..runtime.scratch import Scratch
 from ..runtime.session import Session
 from .plan import plan_systems
 

@@ -23,7 +23,7 @@ from ..problem import Problem
 from ..runtime.program import Kernel
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
-from .first_pass.base import ListFacts
+from .first_pass.plan import ListFacts
 from .request import QueryRequest
 
 __all__ = ["Readers", "SearchStructure"]

@@ -6,7 +6,8 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..runtime.scratch import INT, Scratch
+from ..config import INT
+from ..runtime.scratch import Scratch
 from ..runtime.session import Selection, Session
 from .config import plan_fill
 

@@ -9,7 +9,7 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
-from ..runtime.scratch import LONG
+from ..config import LONG
 from ..runtime.session import Session
 from .config import plan_pairs
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime.scratch import INT, Scratch
+from ..config import INT
+from ..runtime.scratch import Scratch
 from ..runtime.session import Session
 from .config import plan_sort
 from .scan import exclusive_scan

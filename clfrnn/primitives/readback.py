@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyopencl as cl
 
+from ..config import LONG
 from ..domain.box import PeriodicBox
-from ..runtime.scratch import LONG, Scratch
+from ..runtime.scratch import Scratch
 from ..runtime.session import Session
 
 __all__ = ["Box", "PendingBox", "Readback"]

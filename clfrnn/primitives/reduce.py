@@ -9,11 +9,12 @@ import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
+from ..config import INT
 from ..domain.box import CELLS, SLACK
 from ..domain.cells import padded_radius
 from ..groups import most_groups, share_out
 from ..runtime.program import Kernel
-from ..runtime.scratch import INT, Scratch
+from ..runtime.scratch import Scratch
 from ..runtime.session import Selection, Session
 from ..survey import Sample, Survey
 from .config import ReduceConfig, plan_reduce, plan_sample

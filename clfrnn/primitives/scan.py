@@ -8,9 +8,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pyopencl.array as cla
 
+from ..config import INT, LONG
 from ..groups import share_out
 from ..runtime.program import Kernel
-from ..runtime.scratch import INT, LONG, Scratch
+from ..runtime.scratch import Scratch
 from ..runtime.session import Selection, Session
 from .config import plan_scan, plan_short_scan
 

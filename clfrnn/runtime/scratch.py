@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 import pyopencl.tools as cl_tools
 
-__all__ = ["INT", "LONG", "Scratch"]
-
-INT = np.dtype(np.int32)
-LONG = np.dtype(np.int64)
+__all__ = ["Scratch"]
 
 
 @dataclasses.dataclass(slots=True, eq=False)

@@ -12,11 +12,11 @@ import clfrnn
 from clfrnn import clouds
 from clfrnn.answers.count_nearest import count_for_list
 from clfrnn.answers.requests import request_of_points
-from clfrnn.config import sorted_copy_length
+from clfrnn.config import LONG, sorted_copy_length
 from clfrnn.methods.first_pass.hit_mask import make_hit_mask
 from clfrnn.methods.first_pass.neighbor_buffer import make_neighbor_buffer, useful_slots
 from clfrnn.methods.walk_plan import plan_walk
-from clfrnn.runtime.scratch import LONG, Scratch
+from clfrnn.runtime.scratch import Scratch
 from clfrnn.survey import Survey
 
 N = 3000

@@ -8,12 +8,13 @@ from conftest import own_session, refusing, truth
 
 import clfrnn
 from clfrnn import clouds
+from clfrnn.config import INT
 from clfrnn.methods import METHODS
 from clfrnn.points.deferred_checks import Check, DeferredChecks
 from clfrnn.primitives.fill import fill
 from clfrnn.primitives.readback import PendingBox, Readback
 from clfrnn.primitives.reduce import bounding_box
-from clfrnn.runtime.scratch import INT, Scratch
+from clfrnn.runtime.scratch import Scratch
 
 N, RADIUS = 120, 0.25
 CLOUD = clouds.uniform(N, 3, seed=1)

@@ -11,12 +11,12 @@ import clfrnn
 from clfrnn import clouds
 from clfrnn.answers.lists.columns import make_columns
 from clfrnn.answers.lists.plan import ListPlan, ListProblem, plan_list
-from clfrnn.answers.lists.rows import Rows
+from clfrnn.answers.lists.rows import Rows, writer
 from clfrnn.answers.lists.state import ListState
 from clfrnn.answers.lists.two_pass import _offsets_for, make_list
 from clfrnn.answers.requests import make_request
-from clfrnn.methods.first_pass.base import ListFacts
-from clfrnn.runtime.scratch import INT, LONG
+from clfrnn.config import INT, LONG
+from clfrnn.methods.first_pass.plan import ListFacts
 
 N = min(POINTS, 700)
 
@@ -218,8 +218,8 @@ def test_rows_written_by_sectors_are_bounded(offset):
     columns = make_columns(
         distances=False, vectors=False, sort=None, periodic=True, images=False, dim=2, dtype=np.dtype(np.float32)
     )
-    assert "capacity" in columns.writer(np.dtype(offset), bounded=False, held=8).arguments
-    assert "capacity" not in columns.writer(np.dtype(offset), bounded=False, held=0).arguments
+    assert "capacity" in writer(columns, np.dtype(offset), bounded=False, held=8).arguments
+    assert "capacity" not in writer(columns, np.dtype(offset), bounded=False, held=0).arguments
 
 
 # What is decided, from facts alone.

@@ -10,7 +10,7 @@ import pytest
 from conftest import POINTS, as_gpu, own_session, tuned
 from mako.lookup import TemplateLookup
 
-from clfrnn.config import count_bits
+from clfrnn.config import INT, LONG, count_bits
 from clfrnn.domain.cells import padded_radius
 from clfrnn.primitives import config as plan
 from clfrnn.primitives import scan
@@ -23,7 +23,7 @@ from clfrnn.primitives.row_sort import sort_rows
 from clfrnn.primitives.scan import exclusive_scan
 from clfrnn.runtime import program
 from clfrnn.runtime.rendering import template_root
-from clfrnn.runtime.scratch import INT, LONG, Scratch
+from clfrnn.runtime.scratch import Scratch
 
 pytestmark = pytest.mark.core
 

@@ -7,12 +7,11 @@ from conftest import own_session
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.config import KernelConfig
+from clfrnn.config import INT, KernelConfig
 from clfrnn.primitives.config import plan_reduce
 from clfrnn.primitives.fill import fill, fill_selection
 from clfrnn.runtime import program
 from clfrnn.runtime.rendering import only_kernels, render
-from clfrnn.runtime.scratch import INT
 from clfrnn.runtime.session import Selection
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ...config import KernelConfig
+from ...config import INT, KernelConfig
 from ...device_array import DeviceArray
 from ...primitives.config import plan_fill
 from ...primitives.fill import clear, fill
 from ...primitives.scan import exclusive_scan
 from ...profile import DeviceProfile
-from ...runtime.scratch import INT, Scratch
+from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from ...tuning import Tuning
 from .unions import read_of_link

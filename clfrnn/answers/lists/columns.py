@@ -9,12 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...config import components
+from ...config import INT, LONG
 from ...errors import InvalidInputError
-from ...functions import WalkFunction
 from ...host.numbers import shown
-from ...runtime.rendering import own_function
-from ...runtime.scratch import INT, LONG
 
 __all__ = ["Columns", "check_sort", "is_wide", "most_alike", "offset_type"]
 
@@ -85,29 +82,6 @@ class Columns:
         of_offsets = (rows + 1) * (LONG if pairs > _LARGEST_INT32 else INT).itemsize
         widest, whole = self._widths
         return max(of_offsets, widest * pairs), of_offsets + whole * pairs
-
-    def writer(self, offsets: np.dtype[Any], *, bounded: bool, held: int) -> WalkFunction:
-        """The function that writes such a list, with offsets of this dtype: see :func:`own_function`."""
-        key = offsets, bounded, held
-        if key not in self._writers:
-            shifts = "shifts" in self.of_pair
-            self._writers[key] = own_function(
-                "write",
-                offset="long" if offsets == LONG else "int",
-                distances="square" if self.sort == "distance" else "root" if self.distances else "",
-                vectors=self.vectors,
-                shifts=shifts,
-                # Indices that a work-item collects are bounded in any case, as a compiler made wrong lists otherwise
-                # (see asv_benches/lab-book.md).
-                bounded=bounded or held > 0,
-                held=held,
-                components=components(self.dim) if self.vectors or shifts else (),
-            )
-        return self._writers[key]
-
-    @functools.cached_property
-    def _writers(self) -> dict[tuple[np.dtype[Any], bool, int], WalkFunction]:
-        return {}
 
 
 def is_wide(pairs: int) -> bool:

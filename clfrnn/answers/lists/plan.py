@@ -8,10 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...config import count_bits
-from ...methods.first_pass.base import ListFacts
+from ...config import INT, LONG, count_bits
+from ...methods.first_pass.plan import ListFacts
 from ...profile import DeviceProfile
-from ...runtime.scratch import INT, LONG
 from ...tuning import Tuning
 from .columns import Columns, is_wide
 

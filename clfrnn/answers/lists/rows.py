@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ...config import SECTOR
+from ...config import INT, LONG, SECTOR, components
 from ...errors import DeviceMemoryError
 from ...functions import WalkFunction
 from ...methods.first_pass.base import FirstPass
@@ -19,12 +20,12 @@ from ...methods.traversal import Traversal
 from ...primitives.row_sort import sort_rows
 from ...results import NeighborList
 from ...runtime.launch_limits import sorts_within_turns, turns_refusal
-from ...runtime.scratch import INT
+from ...runtime.rendering import own_function
 from .attributes import measure
 from .budget import fits
 from .columns import Columns
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "writer"]
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)  # one for each list: frozen ones take longer to make
@@ -92,7 +93,7 @@ class Rows:
         """The function that the walk runs to write rows."""
         columns = self.columns.indices_alone if self.measured else self.columns
         by_sectors = self.traversal.structure.list_facts.by_sectors and not columns.num_attributes
-        return columns.writer(offsets.dtype, bounded=self.bounded, held=SECTOR if by_sectors else 0)
+        return writer(columns, offsets.dtype, bounded=self.bounded, held=SECTOR if by_sectors else 0)
 
     def prepare(self, offsets: cla.Array, first_pass: FirstPass) -> None:
         """Compile the kernels that write rows from a first pass, and the walk after it, for later lists of a loop."""
@@ -192,3 +193,21 @@ def _check_sort(traversal: Traversal, offsets: cla.Array, pairs: int) -> None:
     longest = int(np.diff(traversal.session.read(offsets)).max(initial=0))
     if not sorts_within_turns(profile, longest):
         raise turns_refusal(profile, f"sorting a row of {longest:,} neighbors could take more")
+
+
+@functools.lru_cache(maxsize=256)
+def writer(columns: Columns, offsets: np.dtype[Any], *, bounded: bool, held: int) -> WalkFunction:
+    """The function that writes lists of such columns, with offsets of this dtype: see :func:`own_function`."""
+    shifts = "shifts" in columns.of_pair
+    return own_function(
+        "write",
+        offset="long" if offsets == LONG else "int",
+        distances="square" if columns.sort == "distance" else "root" if columns.distances else "",
+        vectors=columns.vectors,
+        shifts=shifts,
+        # Indices that a work-item collects are bounded in any case, as a compiler made wrong lists otherwise
+        # (see asv_benches/lab-book.md).
+        bounded=bounded or held > 0,
+        held=held,
+        components=components(columns.dim) if columns.vectors or shifts else (),
+    )

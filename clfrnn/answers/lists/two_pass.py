@@ -6,6 +6,7 @@ from typing import Any
 
 import pyopencl.array as cla
 
+from ...config import LONG
 from ...errors import DeviceMemoryError
 from ...methods.first_pass.base import FirstPass
 from ...methods.first_pass.hit_mask import make_hit_mask
@@ -15,7 +16,7 @@ from ...methods.traversal import Traversal
 from ...primitives.readback import Readback
 from ...primitives.scan import counts_between, exclusive_scan
 from ...results import NeighborList
-from ...runtime.scratch import LONG, Scratch
+from ...runtime.scratch import Scratch
 from ..count_nearest import count_for_list
 from .budget import affords, check_budget, fits
 from .columns import Columns, most_alike, offset_type

@@ -9,8 +9,8 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ...arrays import REAL_OF
+from ...config import INT
 from ...primitives.fill import fill
-from ...runtime.scratch import INT
 from ...runtime.session import Session
 from .plan import plan_row_program
 

@@ -8,13 +8,13 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ...arrays import REAL_OF
+from ...config import INT
 from ...errors import InvalidInputError
 from ...host.numbers import shown, whole_number
 from ...methods.request import QueryRequest
 from ...methods.traversal import Traversal
 from ...results import Nearest
 from ...runtime.rendering import row_function
-from ...runtime.scratch import INT
 from ...runtime.session import Session
 from ..requests import systems_of
 from .plan import is_even, plan_rows

@@ -9,11 +9,12 @@ import numpy as np
 import pyopencl.array as cla
 
 from ...arrays import REAL_OF
+from ...config import INT
 from ...domain.box import PeriodicBox
 from ...domain.cells import CellGrid
 from ...primitives.fill import cleared
 from ...primitives.readback import PendingBox
-from ...runtime.scratch import INT, Scratch
+from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from ..grid.coarse_plan import counting_groups, plan_coarse
 from ..grid_arguments import pack_box, pack_grid

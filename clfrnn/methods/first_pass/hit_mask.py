@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 import pyopencl as cl
 import pyopencl.array as cla
 
+from ...config import INT
 from ...errors import DeviceMemoryError
-from ...runtime.scratch import INT, Scratch
+from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 
 __all__ = ["HitMask", "make_hit_mask"]

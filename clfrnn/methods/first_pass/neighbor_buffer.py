@@ -13,11 +13,12 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
+from ...config import INT, LONG
 from ...errors import DeviceMemoryError
 from ...primitives.config import plan_buffer_to_rows
 from ...primitives.scan import Packed
 from ...profile import DeviceProfile
-from ...runtime.scratch import INT, LONG, Scratch
+from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from ...survey import Survey
 

@@ -6,11 +6,10 @@ import dataclasses
 import functools
 import math
 
-from ...config import WalkConfig
+from ...config import INT, WalkConfig
 from ...domain.cells import CellGrid, padded_radius
 from ...problem import Problem
-from ...runtime.scratch import INT
-from ..first_pass.base import ListFacts
+from ..first_pass.plan import ListFacts
 
 __all__ = ["CellFacts"]
 

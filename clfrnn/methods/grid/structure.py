@@ -24,8 +24,8 @@ from ...runtime.launch_limits import check_turns
 from ...runtime.scratch import Scratch
 from ...runtime.session import Selection, Session
 from ...tuning import Tuning
-from ..first_pass.base import ListFacts
 from ..first_pass.neighbor_buffer import useful_slots
+from ..first_pass.plan import ListFacts
 from ..options import check_construction, check_width
 from ..request import QueryRequest
 from ..structure import Readers, SearchStructure

@@ -22,7 +22,7 @@ from ...runtime.rendering import own_function
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from ...tuning import Tuning
-from ..first_pass.base import ListFacts
+from ..first_pass.plan import ListFacts
 from ..options import check_construction, check_leaf_size, check_threshold
 from ..request import QueryRequest
 from ..structure import Readers, SearchStructure

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyopencl.array as cla
 
-from ...config import sorted_copy_length
+from ...config import INT, sorted_copy_length
 from ...primitives.fill import cleared
 from ...primitives.readback import PendingBox, Readback
 from ...problem import Problem
-from ...runtime.scratch import INT, Scratch
+from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from .build_plan import count_leaves, needed_leaves, plan_tree
 from .order import TreeOrder

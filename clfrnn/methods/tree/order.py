@@ -8,11 +8,12 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
+from ...config import INT
 from ...domain.box import PeriodicBox
 from ...points.transfer import fetch
 from ...primitives.radix_sort import sort_positions
 from ...primitives.readback import PendingBox
-from ...runtime.scratch import INT, Scratch
+from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from .build_plan import CurveDivision, TreeConfig, plan_curve_cut
 from .medians import order_by_medians

@@ -22,13 +22,13 @@ from conftest import (
 
 import clfrnn
 from clfrnn import clouds
+from clfrnn.config import INT
 from clfrnn.domain.cells import fit_cells
 from clfrnn.methods.grid.binning import bucket_sort, region_sort, select_cells, serial_cells
 from clfrnn.methods.grid.binning import config as buckets
 from clfrnn.methods.grid.binning.plan import BinningPlan
 from clfrnn.methods.grid_arguments import pack_cells
 from clfrnn.primitives.readback import PendingBox, Readback
-from clfrnn.runtime.scratch import INT
 
 N = min(1500, POINTS)
 

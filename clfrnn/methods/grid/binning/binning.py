@@ -8,12 +8,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pyopencl.array as cla
 
-from ....config import WalkConfig, sorted_copy_length
+from ....config import INT, WalkConfig, sorted_copy_length
 from ....domain.cells import CellGrid, torus_like
 from ....points.deferred_checks import DeferredChecks
 from ....primitives.readback import PendingBox
 from ....problem import Problem
-from ....runtime.scratch import INT, Scratch
+from ....runtime.scratch import Scratch
 from ....runtime.session import Session
 from ...grid_arguments import PackedGrid, pack_cells
 from .bucket_sort import BucketSort

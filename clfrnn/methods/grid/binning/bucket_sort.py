@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import pyopencl.array as cla
 
+from ....config import INT
 from ....primitives.fill import cleared
 from ....primitives.readback import PendingBox
-from ....runtime.scratch import INT, Scratch
+from ....runtime.scratch import Scratch
 from ....runtime.session import Session
 from ...grid_arguments import PackedGrid
 from .config import bucket_groups, plan_bucket_cells, plan_buckets

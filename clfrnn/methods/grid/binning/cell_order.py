@@ -8,13 +8,13 @@ from typing import ClassVar
 import numpy as np
 import pyopencl.array as cla
 
-from ....config import WalkConfig
+from ....config import INT, WalkConfig
 from ....primitives.fill import fill
 from ....primitives.radix_sort import sort_positions
 from ....primitives.readback import PendingBox
 from ....primitives.reduce import bounding_box
 from ....primitives.scan import exclusive_scan, scan_selection
-from ....runtime.scratch import INT, Scratch
+from ....runtime.scratch import Scratch
 from ....runtime.session import Selection, Session
 from ...grid_arguments import PackedGrid
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pyopencl.array as cla
 
+from ....config import INT
 from ....primitives.readback import PendingBox
-from ....runtime.scratch import INT, Scratch
+from ....runtime.scratch import Scratch
 from ....runtime.session import Session
 from ...grid_arguments import PackedGrid
 from .bucket_sort import Buckets, BucketSort
