@@ -102,7 +102,7 @@ def test_a_process_whose_texts_are_cached_loads_no_templates(folder):
         text = render(stem, config, own_function("count"), VisitVariant()) + render(stem, config)
         print(hash("seed"), "mako.lookup" in sys.modules, len(text))
     """)
-    profile = Path(__file__).parents[1] / "profiles" / "pocl.json"
+    profile = Path(__file__).parents[2] / "profiles" / "pocl.json"
 
     first, second = (
         subprocess.run([sys.executable, "-c", code, profile], check=True, capture_output=True, text=True).stdout.split()

@@ -1,4 +1,4 @@
-"""``clfrnn search`` and ``clfrnn source``, as a user runs them; what tests/test_cli.py does not look at."""
+"""``clfrnn search`` and ``clfrnn source``, as a user runs them; what tests/unit/cli/test_cli.py does not look at."""
 
 import contextlib
 import importlib
