@@ -117,9 +117,16 @@ def search(
             batch=batch,
             query_batch=query_batch,
         )
-        own_radii = radius if per_query else None
         given = ListArguments(
-            own_radii, include_self, distances, vectors, sort, half, max_bytes, None, where, query_batch
+            radius=radius if per_query else None,
+            include_self=include_self,
+            distances=distances,
+            vectors=vectors,
+            sort=sort,
+            half=half,
+            max_bytes=max_bytes,
+            where=where,
+            query_batch=query_batch,
         )
         found = query_list(Traversal(structure), ListState(session), queries, given, loops=False)
         return found.to_host() if to_host else found
@@ -270,15 +277,23 @@ def nearest(
                 batch=batch,
                 query_batch=query_batch,
             )
-            traversal, own_radii = Traversal(structure), radius if per_query else None
-            within = NearestArguments(k, own_radii, include_self, vectors, where, query_batch)
+            traversal = Traversal(structure)
+            within = NearestArguments(
+                k=k,
+                radius=radius if per_query else None,
+                include_self=include_self,
+                vectors=vectors,
+                where=where,
+                query_batch=query_batch,
+            )
             found = find_nearest(traversal, queries, within)
             traversal.checks.settle()
             return found
         if isinstance(where, Condition) and parts_of(where)[0].reads("r2"):
             raise InvalidInputError(
-                "radius: expected a number with a condition that reads r2, got None, and without a radius there is no "
-                "r2; pass the largest distance of a neighbor, or write the condition without r2"
+                "expected a number with a condition that reads r2, got None, and without a radius there is no "
+                "r2; pass the largest distance of a neighbor, or write the condition without r2",
+                argument="radius",
             )
         search = UnboundedSearch(
             session,
@@ -292,8 +307,9 @@ def nearest(
         )
         if where is not None and search.box is not None and search.box.has_images:
             raise InvalidInputError(
-                "radius: expected a number with where= in a periodic box, got None; images go on without end, and the "
-                "condition may hold for none of them: pass the largest distance of a neighbor"
+                "expected a number with where= in a periodic box, got None; images go on without end, and the "
+                "condition may hold for none of them: pass the largest distance of a neighbor",
+                argument="radius",
             )
         found = search.run(
             queries, include_self=bool(include_self), vectors=bool(vectors), where=where, query_batch=query_batch

@@ -95,10 +95,12 @@ def _checked(dim: object, dtype: npt.DTypeLike, method: object, options: Mapping
     except TypeError:
         real = np.dtype(object)
     if real not in REAL_OF:
-        raise InvalidInputError(f"dtype: expected float32 or float64, got {shown(dtype)}; pass points.dtype")
+        raise InvalidInputError(f"expected float32 or float64, got {shown(dtype)}; pass points.dtype", argument="dtype")
     number = whole_number(dim)
     if number is None or number < 1:
-        raise InvalidInputError(f"dim: expected a whole number of at least 1, got {shown(dim)}; pass points.shape[1]")
+        raise InvalidInputError(
+            f"expected a whole number of at least 1, got {shown(dim)}; pass points.shape[1]", argument="dim"
+        )
     refuse_dim(check_method(method, options), number, "dim")
     return number, real
 

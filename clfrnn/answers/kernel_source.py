@@ -59,8 +59,9 @@ def make_kernel_source(traversal: Traversal, method: str) -> KernelSource:
     structure = traversal.structure
     if traversal.problem.periodic in SYSTEMS:
         raise InvalidInputError(
-            "batch: a kernel of your own does not know the systems of its queries; use visit(), or build an index "
-            "without batch for each system"
+            "a kernel of your own does not know the systems of its queries; use visit(), or build an index "
+            "without batch for each system",
+            argument="batch",
         )
     parts = render_inline(structure.stem, structure.config.inline())
     header = "\n".join(

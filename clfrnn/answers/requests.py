@@ -61,13 +61,15 @@ def make_request(
     scalar, radii = _take_radius(traversal, radius, m, running)
     if half and array is not None:
         raise InvalidInputError(
-            f"half: expected no queries, got {array.shape[0]:,} of them; pairs between queries and points have no "
-            "half: leave one of the two out"
+            f"expected no queries, got {array.shape[0]:,} of them; pairs between queries and points have no "
+            "half: leave one of the two out",
+            argument="half",
         )
     if half and radii is not None:
         raise InvalidInputError(
-            f"half: expected one radius for all, got one per query, of shape ({m},), and the relation is not symmetric "
-            "then; pass one radius, or leave half out"
+            f"expected one radius for all, got one per query, of shape ({m},), and the relation is not symmetric "
+            "then; pass one radius, or leave half out",
+            argument="half",
         )
     condition = bind_condition(session, where, traversal.dtype, m=m, n=traversal.num_points)
     systems, condition = _in_systems(traversal, array, m, query_batch, condition)
@@ -119,15 +121,16 @@ def _in_systems(
     systems = traversal.problem.box
     if queries is None and query_batch is not None:
         raise InvalidInputError(
-            f"query_batch: expected none without queries, got {shown(query_batch)}; points have the numbers of batch"
+            f"expected none without queries, got {shown(query_batch)}; points have the numbers of batch",
+            argument="query_batch",
         )
     if not isinstance(systems, Systems):
         if query_batch is not None and not traversal.num_points:
             take_systems(traversal.session, query_batch, "query_batch", m)
         elif query_batch is not None:
             raise InvalidInputError(
-                f"query_batch: expected none, as points have no batch, got {shown(query_batch)}; pass batch= with the "
-                "points"
+                f"expected none, as points have no batch, got {shown(query_batch)}; pass batch= with the points",
+                argument="query_batch",
             )
         return None, where
     if queries is None:
@@ -143,8 +146,9 @@ def _as_wide(traversal: Traversal, queries: cla.Array) -> cla.Array:
     """Return the queries, or raise where they have not as many coordinates as the points."""
     if queries.shape[1] != traversal.dim:
         raise InvalidInputError(
-            f"queries: expected shape (m, {traversal.dim}), as the points have, got {queries.shape}; "
-            f"pass {traversal.dim} coordinates for each query"
+            f"expected shape (m, {traversal.dim}), as the points have, got {queries.shape}; "
+            f"pass {traversal.dim} coordinates for each query",
+            argument="queries",
         )
     return queries
 
@@ -173,5 +177,7 @@ def natural(name: str, value: Any) -> int | None:
         return None
     number = whole_number(value)
     if number is None or number < 0:
-        raise InvalidInputError(f"{name}: expected a whole number of at least 0, got {shown(value)}; pass it as an int")
+        raise InvalidInputError(
+            f"expected a whole number of at least 0, got {shown(value)}; pass it as an int", argument=name
+        )
     return number

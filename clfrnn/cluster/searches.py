@@ -163,10 +163,9 @@ def _index_within(name: str, points: Any, distance: float, given: dict[str, Any]
     try:
         return build_index(points, distance, **given)
     except InvalidInputError as error:
-        message = str(error)
-        if message.startswith("radius:"):
-            error.args = (f"{name}{message.removeprefix('radius')}",)
-        raise
+        if error.argument != "radius":
+            raise
+        raise InvalidInputError(error.problem, argument=name) from None
 
 
 def _friends(index: Index, where: Condition | None, least: int) -> Clusters:
@@ -186,5 +185,7 @@ def _at_least_one(name: str, value: object, what: str) -> int:
     """Return a whole number from 1 up to the largest int32, or raise; `what` it means."""
     number = whole_number(value)
     if number is None or number < 1:
-        raise InvalidInputError(f"{name}: expected a whole number of at least 1, got {shown(value)}; pass {what}")
+        raise InvalidInputError(
+            f"expected a whole number of at least 1, got {shown(value)}; pass {what}", argument=name
+        )
     return min(number, _MOST)

@@ -81,7 +81,15 @@ def _read_header(path: Path) -> _Header:
         raise ValueError(f"a header of {points:,} POINTS, and of {grid:,} by WIDTH and HEIGHT")
     kinds = [_kind(letter, size) for letter, size in zip(types, sizes, strict=True)]
     lines = start[: end.end()].count(b"\n")
-    return _Header(names, kinds, counts, points, end[1].decode("ascii"), lines, end.end())
+    return _Header(
+        names=names,
+        kinds=kinds,
+        counts=counts,
+        points=points,
+        data=end[1].decode("ascii"),
+        lines=lines,
+        size=end.end(),
+    )
 
 
 def _whole(name: str, *words: str) -> int:

@@ -23,7 +23,7 @@ def take_cloud(
     array = take_points(session, value, name, real=real).array
     n, dim = array.shape
     if dim not in (2, 3):
-        raise InvalidInputError(f"{name}: expected 2 or 3 coordinates a point, got {dim}; project the points")
+        raise InvalidInputError(f"expected 2 or 3 coordinates a point, got {dim}; project the points", argument=name)
     return array, n, dim
 
 
@@ -39,13 +39,15 @@ def take_normals(session: Session, value: Any, points: cla.Array) -> cla.Array:
         host = np.ascontiguousarray(np.empty(0) if numbers is None else numbers, points.dtype)
     if np.isinf(host).any():
         raise InvalidInputError(
-            f"normals: expected numbers within {points.dtype}, or NaN where there is no normal, got inf; divide each "
-            "normal by its length"
+            f"expected numbers within {points.dtype}, or NaN where there is no normal, got inf; divide each "
+            "normal by its length",
+            argument="normals",
         )
     if host.shape != points.shape:
         raise InvalidInputError(
-            f"normals: expected shape {points.shape}, a vector for each point, got {_shape(value)}; pass "
-            "clfrnn.geometry.normals(points, radius).normals, say"
+            f"expected shape {points.shape}, a vector for each point, got {_shape(value)}; pass "
+            "clfrnn.geometry.normals(points, radius).normals, say",
+            argument="normals",
         )
     return session.upload(host, purpose="the normals")
 
@@ -60,7 +62,7 @@ def finite(name: str, value: Any, example: str = "1 or 2") -> float:
     """Return a finite number, or raise."""
     number = real_number(value)
     if not np.isfinite(number):
-        raise InvalidInputError(f"{name}: expected a finite number, got {shown(value)}; pass {example}, say")
+        raise InvalidInputError(f"expected a finite number, got {shown(value)}; pass {example}, say", argument=name)
     return number
 
 
@@ -68,7 +70,7 @@ def positive(name: str, value: Any, what: str) -> float:
     """Return a finite number above 0, or raise; `what` it means."""
     number = real_number(value)
     if not 0 < number < np.inf:
-        raise InvalidInputError(f"{name}: expected a finite number above 0, got {shown(value)}; pass {what}")
+        raise InvalidInputError(f"expected a finite number above 0, got {shown(value)}; pass {what}", argument=name)
     return number
 
 
@@ -76,5 +78,7 @@ def whole(name: str, value: Any, what: str) -> int:
     """Return a whole number of at least 0, or raise; `what` it means."""
     number = whole_number(value)
     if number is None or number < 0:
-        raise InvalidInputError(f"{name}: expected a whole number of at least 0, got {shown(value)}; pass {what}")
+        raise InvalidInputError(
+            f"expected a whole number of at least 0, got {shown(value)}; pass {what}", argument=name
+        )
     return number

@@ -124,8 +124,9 @@ def _corners(bounds: Any, dim: int) -> tuple[np.ndarray[Any, Any], np.ndarray[An
     corners = np.empty(0) if given is None else given
     if corners.shape != (2, dim) or not np.isfinite(corners).all() or (corners[0] > corners[1]).any():
         raise InvalidInputError(
-            f"bounds: expected two corners of {dim} finite numbers, the lowest and the highest, got {shown(bounds)}; "
-            "pass [[x0, y0, ...], [x1, y1, ...]], or leave them out"
+            f"expected two corners of {dim} finite numbers, the lowest and the highest, got {shown(bounds)}; "
+            "pass [[x0, y0, ...], [x1, y1, ...]], or leave them out",
+            argument="bounds",
         )
     return corners[0], corners[1]
 
@@ -133,7 +134,9 @@ def _corners(bounds: Any, dim: int) -> tuple[np.ndarray[Any, Any], np.ndarray[An
 def _around(session: Session, points: cla.Array, radius: float) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """The corners of the box around the points, wider by the radius; waits for them."""
     if not points.shape[0]:
-        raise InvalidInputError("bounds: expected corners for the grid of a cloud without points, got None; pass them")
+        raise InvalidInputError(
+            "expected corners for the grid of a cloud without points, got None; pass them", argument="bounds"
+        )
     box = bounding_box(session, points).read()
     return np.array(box.low, dtype=np.float64) - radius, np.array(box.high, dtype=np.float64) + radius
 
@@ -144,8 +147,9 @@ def _within(axes: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any,
         rounded = axes.astype(dtype)
     if not np.isfinite(rounded).all():
         raise InvalidInputError(
-            f"bounds: expected a grid whose nodes {dtype} holds, as the points are, got one from {axes.min():g} to "
-            f"{axes.max():g}; pass bounds nearer to the origin, or points in float64"
+            f"expected a grid whose nodes {dtype} holds, as the points are, got one from {axes.min():g} to "
+            f"{axes.max():g}; pass bounds nearer to the origin, or points in float64",
+            argument="bounds",
         )
     return rounded
 
@@ -155,8 +159,9 @@ def _numbers_of_nodes(extent: np.ndarray[Any, Any], spacing: float) -> tuple[int
     shape = tuple(math.ceil(min(length / spacing, _MOST_NODES) - 1e-6) + 1 for length in extent.tolist())
     if math.prod(shape) > _MOST_NODES or max(shape) > _MOST_ALONG:
         raise InvalidInputError(
-            f"spacing: expected at most {_MOST_NODES:,} nodes in the grid, got {' * '.join(map(str, shape))} for "
-            f"{spacing!r}; pass a wider spacing, or bounds of a part"
+            f"expected at most {_MOST_NODES:,} nodes in the grid, got {' * '.join(map(str, shape))} for "
+            f"{spacing!r}; pass a wider spacing, or bounds of a part",
+            argument="spacing",
         )
     return shape
 

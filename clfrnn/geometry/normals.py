@@ -110,8 +110,9 @@ def _position(viewpoint: Any, dim: int) -> tuple[bool, Any]:
     position = np.empty(0) if given is None else given
     if position.shape != (dim,) or not np.isfinite(position).all():
         raise InvalidInputError(
-            f"viewpoint: expected {dim} finite numbers, as points have, got {shown(viewpoint)}; pass the position that "
-            "normals point to, or leave it out"
+            f"expected {dim} finite numbers, as points have, got {shown(viewpoint)}; pass the position that "
+            "normals point to, or leave it out",
+            argument="viewpoint",
         )
     return True, position
 

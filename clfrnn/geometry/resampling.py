@@ -100,7 +100,7 @@ def wlop(
     away = finite("repulsion", repulsion, "0.45")
     if not 0 <= away < 0.5:
         raise InvalidInputError(
-            f"repulsion: expected a number from 0 to less than 0.5, got {shown(repulsion)}; pass 0.45"
+            f"expected a number from 0 to less than 0.5, got {shown(repulsion)}; pass 0.45", argument="repulsion"
         )
     session = choose_session(session, points, particles)
     with session.lock:
@@ -133,9 +133,10 @@ def _check_square(rounded: float, dtype: np.dtype[Any], given: Any) -> None:
     """Raise for a radius of 0, and for one whose square vanishes in `dtype`: weights divide by it."""
     if rounded * rounded < np.finfo(dtype).tiny:
         raise InvalidInputError(
-            f"radius: expected a number above {float(np.finfo(dtype).tiny) ** 0.5:.2g}, whose square {dtype} can hold, "
+            f"expected a number above {float(np.finfo(dtype).tiny) ** 0.5:.2g}, whose square {dtype} can hold, "
             f"got {shown(given)}; pass the radius of the ball that attracts a particle, or multiply the points and the "
-            "radius by one number"
+            "radius by one number",
+            argument="radius",
         )
 
 
@@ -149,15 +150,18 @@ def _first_positions(session: Session, points: cla.Array, particles: Any, seed: 
                 given = np.array(particles, dtype=points.dtype)
         begin, box, *_ = take_points(session, given, "particles", real=points.dtype)
         if begin.shape[1] != dim:
-            raise InvalidInputError(f"particles: expected {dim} coordinates, as points have, got {begin.shape[1]}")
+            raise InvalidInputError(
+                f"expected {dim} coordinates, as points have, got {begin.shape[1]}", argument="particles"
+            )
         if box is not None and (row := box.read().first_bad) is not None:
             raise_non_finite("particles", row)
         return begin
     many = whole_number(particles)
     if many is None or not 0 <= many <= n:
         raise InvalidInputError(
-            f"particles: expected a number from 0 to {n:,}, the number of points, or positions, got "
-            f"{shown(particles)}; pass how many particles to draw from the points"
+            f"expected a number from 0 to {n:,}, the number of points, or positions, got "
+            f"{shown(particles)}; pass how many particles to draw from the points",
+            argument="particles",
         )
     if seed is not None:
         seed = whole("seed", seed, "0, say, or None")

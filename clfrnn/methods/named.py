@@ -19,8 +19,9 @@ def check_method(method: object, options: Mapping[str, Any]) -> Method | None:
     if not isinstance(method, str) or (method != "auto" and method not in METHODS):
         likely = hint(method, METHODS) if isinstance(method, str) else ""
         raise InvalidInputError(
-            f"method: expected 'auto' or one of {', '.join(METHODS)}, got {shown(method)}; "
-            f"{likely or 'leave it out to have one chosen'}"
+            f"expected 'auto' or one of {', '.join(METHODS)}, got {shown(method)}; "
+            f"{likely or 'leave it out to have one chosen'}",
+            argument="method",
         )
     known = METHODS[method].options if method in METHODS else frozenset()
     if unknown := sorted(set(options) - known):
@@ -52,10 +53,12 @@ def refuse_dim(chosen: Method | None, dim: int, name: str = "points") -> None:
     if not serving:
         most = max(max(other.dims) for other in METHODS.values())
         raise InvalidInputError(
-            f"{name}: expected at most {most} coordinates a point, got {dim}; no method serves that many: leave out "
-            "columns that are no coordinates, or project the points"
+            f"expected at most {most} coordinates a point, got {dim}; no method serves that many: leave out "
+            "columns that are no coordinates, or project the points",
+            argument=name,
         )
     raise InvalidInputError(
-        f"{name}: expected {served} coordinates a point for method {method.name!r}, got {dim}; "
-        f"method={' or '.join(map(repr, serving))} serves it"
+        f"expected {served} coordinates a point for method {method.name!r}, got {dim}; "
+        f"method={' or '.join(map(repr, serving))} serves it",
+        argument=name,
     )

@@ -247,8 +247,9 @@ max_speed, dt
         )
         if self.separation_radius > self.radius:
             raise clfrnn.InvalidInputError(
-                f"separation_radius: expected at most the radius {self.radius:g}, beyond which boids do not see, got "
-                f"{self.separation_radius:g}; pass less, or a larger radius"
+                f"expected at most the radius {self.radius:g}, beyond which boids do not see, got "
+                f"{self.separation_radius:g}; pass less, or a larger radius",
+                argument="separation_radius",
             )
         strengths = {
             "separation": 2 * self.radius if separation is None else separation,
@@ -267,7 +268,8 @@ max_speed, dt
         self.min_speed = between(low, "min_speed", self.dtype, 0, math.inf, "pass how fast boids fly at the least")
         if self.min_speed > self.max_speed:
             raise clfrnn.InvalidInputError(
-                f"min_speed: expected at most max_speed, {self.max_speed:g}, got {self.min_speed:g}; pass less"
+                f"expected at most max_speed, {self.max_speed:g}, got {self.min_speed:g}; pass less",
+                argument="min_speed",
             )
 
     def _start(

@@ -223,8 +223,7 @@ def _domains(
         try:
             found.append(check_domain(own["box"], own["cell"], own["periodic"], dim, dtype))
         except InvalidInputError as error:
-            name, _, rest = str(error).partition(":")
-            raise InvalidInputError(f"{name}: of system {numbers[system]}:{rest}") from None
+            raise InvalidInputError(f"of system {numbers[system]}: {error.problem}", argument=error.argument) from None
     return tuple(found), of_system.reshape(-1)
 
 

@@ -58,7 +58,8 @@ def choose_session(session: Session | None, *arrays: object) -> Session:
     if session is not None:
         if not isinstance(session, Session):
             raise InvalidInputError(
-                f"session: expected a clfrnn.Session, got {type(session).__name__}; wrap it: clfrnn.Session(...)"
+                f"expected a clfrnn.Session, got {type(session).__name__}; wrap it: clfrnn.Session(...)",
+                argument="session",
             )
         return session
     array = next((array for array in arrays if is_device_array(array)), None)

@@ -259,16 +259,12 @@ class Session(Launcher, Memory):
 
     def with_tuning(self, tuning: Tuning) -> Session:
         """A session with the same queue, programs and memory, whose plans use another tuning."""
-        other = Session.__new__(Session)
         own: dict[str, Any] = {"number": next(_NUMBERS), "_fitted": {}, "_results": {}, "_of_functions": {}}
-        vars(other).update(vars(self) | {"tuning": tuning, "tuning_origin": "one of a program's own"} | own)
-        return other
+        return _Variant(self, tuning=tuning, tuning_origin="one of a program's own", **own)
 
     def with_spare_memory(self) -> Session:
         """A session with the same queue, programs and memory, whose buffers have spare memory: see SpareSizes."""
-        other = Session.__new__(Session)
-        vars(other).update(vars(self) | {"_spare": SpareSizes()})
-        return other
+        return _Variant(self, _spare=SpareSizes())
 
     def draw_serial(self) -> int:
         """Return a number that no kernel of the session was given before, to mark memory that is not cleared."""
@@ -310,3 +306,10 @@ class Session(Launcher, Memory):
         if count:
             cl.enqueue_copy(self.queue, values, array.base_data, src_offset=array.offset + first * array.dtype.itemsize)
         return values
+
+
+class _Variant(Session):
+    """A session on the queue of another one, with which it shares all but some attributes."""
+
+    def __init__(self, session: Session, **own: Any) -> None:
+        vars(self).update(vars(session) | own)

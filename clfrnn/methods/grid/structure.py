@@ -76,8 +76,14 @@ class GridStructure(SearchStructure):
         self._bins = self._place(points, bounds, self._lay_out(plan.grid, plan.binning))
 
     def _facts_of(self, grid: CellGrid) -> CellFacts:
-        few = self.session.tuning.lists.mask_neighbors
-        return CellFacts(self.problem, grid, self._plan.config, self._slots, few, self.rows_are_runs)
+        return CellFacts(
+            problem=self.problem,
+            grid=grid,
+            config=self._plan.config,
+            slots=self._slots,
+            mask_neighbors=self.session.tuning.lists.mask_neighbors,
+            rows_are_runs=self.rows_are_runs,
+        )
 
     def _lay_out(self, grid: CellGrid, plan: BinningPlan) -> Layout:
         return self._binner.lay_out(grid, plan, self.problem.n)

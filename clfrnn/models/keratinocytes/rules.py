@@ -72,14 +72,15 @@ class Rules:
             _check(field.name, field.default, getattr(self, field.name))
         if not 1 < self.contact_reach < math.inf:
             raise clfrnn.InvalidInputError(
-                f"contact_reach: expected more than the diameter of a cell, 1, got {self.contact_reach:g}; cells could "
-                "not adhere"
+                f"expected more than the diameter of a cell, 1, got {self.contact_reach:g}; cells could not adhere",
+                argument="contact_reach",
             )
         if self.signal_reach < _WIDEST_NICHE * max(self.niche_across, self.niche_up):
             raise clfrnn.InvalidInputError(
-                f"signal_reach: expected at least {_WIDEST_NICHE:g} times the longer semi-axis of the niche, "
+                f"expected at least {_WIDEST_NICHE:g} times the longer semi-axis of the niche, "
                 f"{_WIDEST_NICHE * max(self.niche_across, self.niche_up):g}, got {self.signal_reach:g}; lengthen it, "
-                "or take a smaller niche"
+                "or take a smaller niche",
+                argument="signal_reach",
             )
 
 
@@ -97,7 +98,7 @@ def _check(name: str, default: object, value: Any) -> None:
     )
     if not fits or len(numbers) != (3 if isinstance(default, tuple) else 1):
         raise clfrnn.InvalidInputError(
-            f"{name}: expected {expected} of at least 0, got {shown(value)}; leave it out for {default}"
+            f"expected {expected} of at least 0, got {shown(value)}; leave it out for {default}", argument=name
         )
 
 

@@ -47,10 +47,10 @@ def animate(
     ending = path.suffix.lower()
     if ending not in _SIZES:
         raise clfrnn.InvalidInputError(
-            f"path: expected a name that ends in {', '.join(_SIZES)}, got {path.name!r}; change its ending"
+            f"expected a name that ends in {', '.join(_SIZES)}, got {path.name!r}; change its ending", argument="path"
         )
     if not path.absolute().parent.is_dir():
-        raise clfrnn.InvalidInputError(f"path: there is no folder {path.parent}; make it first")
+        raise clfrnn.InvalidInputError(f"there is no folder {path.parent}; make it first", argument="path")
     film = {".gif": _gif, ".mp4": _video, ".png": _picture}[ending]
     easel = canvas(model, size or _SIZES[ending])  # what is missing is said before the first step
     whole = path.resolve()  # a link stays a link
@@ -92,7 +92,8 @@ def _gif(path: Path, fps: float) -> Iterator[Add]:
     hundredths = max(2, round(min(100 / fps, 1e6)))  # the format's unit
     if hundredths > _LONGEST:
         raise clfrnn.InvalidInputError(
-            f"fps: expected at least {100 / _LONGEST:.2g} for a .gif, got {fps:g}; pass more, or write an .mp4"
+            f"expected at least {100 / _LONGEST:.2g} for a .gif, got {fps:g}; pass more, or write an .mp4",
+            argument="fps",
         )
 
     def add(easel: Canvas, frame: Frame) -> None:
