@@ -15,7 +15,6 @@ from .index import Index
 from .methods.named import check_keywords, check_method
 from .methods.traversal import Traversal
 from .points.argument_types import Flags, MethodName, MethodOptions, Numbers, Radius, Rows, Sort
-from .points.conditions import arrays_of
 from .points.sessions import choose_session
 from .points.transfer import on_host
 from .prepare import build
@@ -102,7 +101,7 @@ def search(
     """
     check_keywords(search, method, options)
     named = check_method(method, options)
-    session = choose_session(session, points, queries, radius, batch, *arrays_of(where))
+    session = choose_session(session, points, queries, radius, batch, where)
     with session.lock:
         radius, per_query = on_host(session, radius)
         structure, _ = build(
@@ -260,7 +259,7 @@ def nearest(
     """
     check_keywords(nearest, method, options)
     named, k = check_method(method, options), check_k(k)
-    session = choose_session(session, points, queries, radius, batch, *arrays_of(where))
+    session = choose_session(session, points, queries, radius, batch, where)
     domain = box, cell, periodic
     with session.lock:
         if radius is not None:

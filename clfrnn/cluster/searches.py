@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..answers.linking.numbering import begin_core_trees, begin_trees, find_roots, number_roots
-from ..answers.linking.unions import TAKE_BORDER, read_of_link, unions_for
+from ..answers.linking.unions import TAKE_BORDER, unions_for
 from ..api import build_index
 from ..conditions import Condition
 from ..errors import InvalidInputError
 from ..host.numbers import shown, whole_number
 from ..index import Index
-from ..points.conditions import arrays_of
 from ..points.sessions import choose_session
 from ..runtime.session import Session
 from .clusters import Clusters
@@ -79,7 +78,7 @@ def dbscan(
     ([0, 0, 0, -1, -1], [False, True, False, False, False])
     """
     least = _at_least_one("min_samples", min_samples, "the number of points within eps that make a point core")
-    session = choose_session(session, points, batch, *arrays_of(where))
+    session = choose_session(session, points, batch, where)
     with session.lock:
         given = {"method": method, "box": box, "cell": cell, "periodic": periodic, "batch": batch}
         given |= {"session": session, **options}
@@ -88,13 +87,12 @@ def dbscan(
             return _friends(index, where, 1)
         links = index.count(where=where)
         core, border = begin_core_trees(session, links, least)
-        index.visit(unions_for(read_of_link(session.profile)).of_core, where=where, forest=links, core=core)
+        index.visit(unions_for(session.profile).of_core, where=where, forest=links, core=core)
         labels, chosen = find_roots(session, links, 1)
         del links  # whose memory then serves the scan
         many = number_roots(session, labels, chosen)
         del chosen
         index.visit(TAKE_BORDER, where=where, core=core, border=border, labels=labels)
-        session.publish(None, labels, core)
         return Clusters(labels, core, many, session)
 
 
@@ -150,7 +148,7 @@ def friends_of_friends(
     (2, [0, 1, 0, 0, 1])
     """
     least = _at_least_one("min_members", min_members, "the smallest number of points of a group")
-    session = choose_session(session, points, batch, *arrays_of(where))
+    session = choose_session(session, points, batch, where)
     with session.lock:
         given = {"method": method, "box": box, "cell": cell, "periodic": periodic, "batch": batch}
         given |= {"session": session, **options}
@@ -173,11 +171,10 @@ def _friends(index: Index, where: Condition | None, least: int) -> Clusters:
     session = index.session
     links = index.empty(index.num_points, "int32")
     core = begin_trees(session, links)
-    index.visit(unions_for(read_of_link(session.profile)).of_all, where=where, forest=links)
+    index.visit(unions_for(session.profile).of_all, where=where, forest=links)
     labels, chosen = find_roots(session, links, least)
     del links  # whose memory then serves the scan
     many = number_roots(session, labels, chosen)
-    session.publish(None, labels, core)
     return Clusters(labels, core, many, session)
 
 

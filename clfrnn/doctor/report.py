@@ -12,10 +12,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from .. import __version__
 from ..methods.walk_plan import plan_walk
 from ..profile import DeviceProfile
 from ..tuning.stored import find_tuning
+from ..version import __version__
 from .facts import CHECKS, Device, Entry, Facts
 from .hints import hints
 from .variables import effects

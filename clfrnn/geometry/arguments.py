@@ -7,33 +7,33 @@ from typing import Any
 import numpy as np
 import pyopencl.array as cla
 
-from ..arrays import is_device_array
+from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..host.numbers import real_array, real_number, shown, whole_number
-from ..points.transfer import check_context, fetch, own_copy, take_points
+from ..points.on_device import as_points, to_device
 from ..runtime.session import Session
 
 __all__ = ["finite", "positive", "take_cloud", "take_normals", "whole"]
 
 
-def take_cloud(
-    session: Session, value: Any, name: str = "points", *, real: np.dtype[Any] | None = None
-) -> tuple[cla.Array, int, int]:
+def take_cloud(session: Session, value: Any) -> tuple[DeviceArray[np.floating[Any]], int, int]:
     """Points of two or three coordinates on the device, their number and their dimension; raises for others."""
-    array = take_points(session, value, name, real=real).array
+    array = as_points(value, session=session)
     n, dim = array.shape
     if dim not in (2, 3):
-        raise InvalidInputError(f"expected 2 or 3 coordinates a point, got {dim}; project the points", argument=name)
+        raise InvalidInputError(
+            f"expected 2 or 3 coordinates a point, got {dim}; project the points", argument="points"
+        )
     return array, n, dim
 
 
-def take_normals(session: Session, value: Any, points: cla.Array) -> cla.Array:
+def take_normals(session: Session, value: Any, points: DeviceArray[Any]) -> DeviceArray[Any]:
     """One normal for each point, in the points' dtype and on the device; NaN stands for no normal."""
-    if is_device_array(value):
-        check_context(session, value, "normals")
+    if isinstance(value, cla.Array):
+        value = to_device(value, name="normals", session=session)
         if value.shape == points.shape and value.dtype == points.dtype:
-            return own_copy(session, value)
-        value = fetch(session, value)
+            return value
+        value = value.get()
     numbers = real_array(value)
     with np.errstate(all="ignore"):
         host = np.ascontiguousarray(np.empty(0) if numbers is None else numbers, points.dtype)
@@ -49,7 +49,7 @@ def take_normals(session: Session, value: Any, points: cla.Array) -> cla.Array:
             "clfrnn.geometry.normals(points, radius).normals, say",
             argument="normals",
         )
-    return session.upload(host, purpose="the normals")
+    return to_device(host, name="normals", session=session)
 
 
 def _shape(value: Any) -> str:

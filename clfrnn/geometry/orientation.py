@@ -12,8 +12,8 @@ from ..host.foreign_warnings import ignored_warnings
 from ..host.numbers import real_number
 from ..methods.named import check_keywords
 from ..points.argument_types import MethodName, MethodOptions
+from ..points.on_device import to_device
 from ..points.sessions import choose_session
-from ..points.transfer import fetch
 from ..runtime.session import Session
 from .arguments import take_cloud, take_normals
 from .libraries import library
@@ -108,12 +108,10 @@ def orient(
     session = choose_session(session, points, normals)
     with session.lock:
         array, _, _ = take_cloud(session, points)
-        host = fetch(session, take_normals(session, normals, array))
+        host = take_normals(session, normals, array).get()
         pairs = search(array, radius, half=True, method=method, session=session, **options).to_coo()
-        signs = _signs(graphs, fetch(session, array), host, real_number(radius), pairs)
-        turned = session.upload(host * signs[:, None], purpose="the normals")
-        session.publish(None, turned)
-        return turned
+        signs = _signs(graphs, array.get(), host, real_number(radius), pairs)
+        return to_device(host * signs[:, None], name="normals", session=session)
 
 
 def _signs(

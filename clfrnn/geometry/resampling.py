@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyopencl.array as cla
 
 from ..api import build_index
-from ..arrays import raise_non_finite
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..host.numbers import shown, whole_number
 from ..methods.named import check_keywords
 from ..points.argument_types import MethodName, MethodOptions
+from ..points.on_device import as_points, to_device
 from ..points.sessions import choose_session
-from ..points.transfer import fetch, take_points
 from ..runtime.session import Session
 from .arguments import finite, take_cloud, whole
 from .covariance import falloff
@@ -115,7 +112,7 @@ def wlop(
         index.visit(_DENSITY, density=of_points, scale=scale)
         among.visit(_DENSITY, density=density, scale=scale)
         now, then = index.empty((m, dim)), index.empty((m, dim))
-        session.copy(begin, now)
+        now[...] = begin
         least = index.radius
         for turn in range(many):
             if turn:
@@ -125,7 +122,6 @@ def wlop(
             given["least"] = least = _LEAST_DISTANCE * index.radius
             among.visit(_repulsion(dim), density=density, next_density=next_density, strength=away, **given)
             now, then, density, next_density = then, now, next_density, density
-        session.publish(None, now)
         return now
 
 
@@ -140,21 +136,15 @@ def _check_square(rounded: float, dtype: np.dtype[Any], given: Any) -> None:
         )
 
 
-def _first_positions(session: Session, points: cla.Array, particles: Any, seed: int | None) -> cla.Array:
+def _first_positions(session: Session, points: DeviceArray[Any], particles: Any, seed: int | None) -> DeviceArray[Any]:
     """Where particles begin, on the device: at some of the points, or where the caller says."""
     n, dim = points.shape
     if isinstance(particles, (list, tuple)) or bool(getattr(particles, "ndim", None)):
-        given = particles
-        if isinstance(particles, (list, tuple)):
-            with contextlib.suppress(TypeError, ValueError):  # take_points says what is wrong
-                given = np.array(particles, dtype=points.dtype)
-        begin, box, *_ = take_points(session, given, "particles", real=points.dtype)
+        begin = as_points(particles, dtype=points.dtype, name="particles", session=session)
         if begin.shape[1] != dim:
             raise InvalidInputError(
                 f"expected {dim} coordinates, as points have, got {begin.shape[1]}", argument="particles"
             )
-        if box is not None and (row := box.read().first_bad) is not None:
-            raise_non_finite("particles", row)
         return begin
     many = whole_number(particles)
     if many is None or not 0 <= many <= n:
@@ -166,7 +156,7 @@ def _first_positions(session: Session, points: cla.Array, particles: Any, seed: 
     if seed is not None:
         seed = whole("seed", seed, "0, say, or None")
     chosen = np.random.default_rng(seed).choice(n, many, replace=False)
-    return session.upload(np.ascontiguousarray(fetch(session, points)[chosen]), purpose="the particles")
+    return to_device(points.get()[chosen], name="particles", session=session)
 
 
 #: How dense points are around each of them, by weights that fall with the distance.

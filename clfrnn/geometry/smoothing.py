@@ -83,7 +83,7 @@ def smooth(
         unit, scale = unit_of(index.radius, index.dtype), falloff(4.0, index.radius, index.dtype)
         moved = index.empty((n, dim))
         if many == 0:
-            session.copy(array, moved)
+            moved[...] = array
         for turn in range(many):
             if turn:
                 index.update(moved)

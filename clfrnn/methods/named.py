@@ -31,7 +31,24 @@ def check_method(method: object, options: Mapping[str, Any]) -> Method | None:
 
 
 def check_keywords(call: Callable[..., Any], method: object, options: Mapping[str, Any]) -> None:
-    """Raise TypeError for one of `options` that is none of any method: a keyword of `call` that was mistyped."""
+    """Raise TypeError for a keyword that is neither one of a call nor an option of any method.
+
+    Parameters
+    ----------
+    call : a function that takes options of methods beside arguments of its own
+    method : what it was given for `method`
+    options : the keywords that it has no arguments for
+
+    Raises
+    ------
+    TypeError
+        One of the keywords is mistyped; the message names the nearest one that there is.
+
+    Examples
+    --------
+    >>> import clfrnn
+    >>> clfrnn.check_keywords(clfrnn.search, "strips", {"bin_width": 0.5})
+    """
     if options and (unknown := options.keys() - MethodOptions.__annotations__.keys()):
         own = METHODS[method].options if method in METHODS else MethodOptions.__annotations__.keys()
         message = unexpected(call.__name__, unknown, keywords_of(call), likely=keywords_of(call) | own)

@@ -15,7 +15,7 @@ from ..runtime.session import Session
 from .lengths import LONGER, too_short
 from .transfer import check_context, lies_ready, own_copy
 
-__all__ = ["BoundCondition", "arrays_of", "bind_condition"]
+__all__ = ["BoundCondition", "bind_condition"]
 
 
 class BoundCondition(NamedTuple):
@@ -52,13 +52,6 @@ class BoundCondition(NamedTuple):
 
     def _arguments(self) -> zip[tuple[Argument, Any]]:
         return zip(self.code.arguments, self.values, strict=True)
-
-
-def arrays_of(condition: Any) -> list[cla.Array]:
-    """The device arrays of a condition, which say in which session to search; none without a condition."""
-    if not isinstance(condition, Condition):
-        return []
-    return [value for value in parts_of(condition)[1].values() if isinstance(value, cla.Array)]
 
 
 def bind_condition(session: Session, condition: Any, dtype: np.dtype[Any], *, m: int, n: int) -> BoundCondition | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections.abc import Iterable, Iterator
 
 import pyopencl as cl
 import pyopencl.array as cla
 
 from ..arrays import is_device_array
+from ..conditions import Condition, parts_of
 from ..errors import InvalidInputError
 from ..host.process import check_process
 from ..runtime.session import Session
@@ -53,7 +55,27 @@ def _session_of_queue(queue: cl.CommandQueue) -> Session:
 
 
 def choose_session(session: Session | None, *arrays: object) -> Session:
-    """Return `session`, else the session of the first device array, else the default session."""
+    """Return the session of a call: the given one, else that of the first array on a device, else the default one.
+
+    Parameters
+    ----------
+    session : a :class:`Session`, or None
+    *arrays : what the call was given; only arrays on a device count, and those of a :class:`Condition`
+
+    Raises
+    ------
+    InvalidInputError
+        `session` is neither a session nor None.
+    NoDeviceError
+        There is no device.
+
+    Examples
+    --------
+    >>> import clfrnn
+    >>> counts = clfrnn.build_index([[0.0, 0.0], [3.0, 4.0]], 5.0).count()
+    >>> clfrnn.choose_session(None, [1, 2], counts).queue == counts.queue
+    True
+    """
     check_process()
     if session is not None:
         if not isinstance(session, Session):
@@ -62,10 +84,9 @@ def choose_session(session: Session | None, *arrays: object) -> Session:
                 argument="session",
             )
         return session
-    array = next((array for array in arrays if is_device_array(array)), None)
+    array = next(_device_arrays(arrays), None)
     if array is None:
         return default_session()
-    assert isinstance(array, cla.Array)
     queue = array.queue or cl.CommandQueue(array.context)
     with _choosing:
         living = sorted(
@@ -73,6 +94,15 @@ def choose_session(session: Session | None, *arrays: object) -> Session:
         )
         same = (each for each in living if each.context == array.context and each.device == queue.device)
         return next(same, None) or _session_of_queue(queue)
+
+
+def _device_arrays(values: Iterable[object]) -> Iterator[cla.Array]:
+    """The arrays on a device among some values, and among those of conditions."""
+    for value in values:
+        if isinstance(value, Condition):
+            yield from _device_arrays(parts_of(value)[1].values())
+        elif is_device_array(value):
+            yield value
 
 
 def _is_default(session: Session) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pyopencl as cl
+import pyopencl.array as cla
 import pyopencl.tools as cl_tools
 
 from ..device_array import ArrayOperations, DeviceArray
@@ -165,6 +166,20 @@ class Memory:
         known = {"_fast": True, "_size": size, "_context": self._context, "_queue": self.queue}
         return DeviceArray(
             None, shape, dtype, strides=tuple(strides), data=buffer, allocator=self.array_operations, **known
+        )
+
+    def as_device_array(self, array: cla.Array) -> DeviceArray[Any]:
+        """A contiguous array of the queue as users get it, over the same memory."""
+        if isinstance(array, DeviceArray):
+            return array
+        return DeviceArray(
+            self.queue,
+            array.shape,
+            array.dtype,
+            data=array.base_data,
+            offset=array.offset,
+            events=array.events,
+            allocator=self.array_operations,
         )
 
     def shorten(self, array: DeviceArray[Any], rows: int) -> None:

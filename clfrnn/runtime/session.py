@@ -139,7 +139,7 @@ class Session(Launcher, Memory):
 
     def __dir__(self) -> list[str]:
         """The names that users may rely on; other names serve the library."""
-        return ["device", "profile", "queue", "trim"]
+        return ["device", "lock", "profile", "queue", "trim"]
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Session holds an OpenCL queue and cannot be pickled; make one where it is needed")
@@ -152,7 +152,10 @@ class Session(Launcher, Memory):
 
     @property
     def lock(self) -> AbstractContextManager[Any]:
-        """The lock that a public call holds: ``with session.lock:``. To read it raises in a forked child."""
+        """The lock that a public call holds: ``with session.lock:`` keeps several together.
+
+        To read it raises in a forked child.
+        """
         if os.getpid() != self._process:  # looked at here as well, as the call would cost as much as the lock
             check_process()
         return self._lock

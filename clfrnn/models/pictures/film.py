@@ -6,22 +6,20 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import clfrnn
 
 from ...host.foreign_warnings import ignored_warnings
+from ..frame import Drawn, Frame
 from .canvas import Canvas, canvas, library
-
-if TYPE_CHECKING:
-    from ..model import Frame, Model
 
 __all__ = ["animate"]
 
 #: Takes a canvas, and the frame to be drawn on it.
-Add = Callable[[Canvas, "Frame"], None]
+Add = Callable[[Canvas, Frame], None]
 
 #: Pixels of the longer side by the ending of the file: a GIF of few pixels stays small.
 _SIZES = {".gif": 480, ".mp4": 720, ".png": 960}
@@ -34,7 +32,7 @@ _LONGEST = 65_535
 
 
 def animate(
-    model: Model,
+    model: Drawn,
     path: str | os.PathLike[str],
     frames: Iterator[Frame],
     *,
