@@ -21,8 +21,8 @@ from .device_array import DeviceArray, read_only_copy
 from .domain.systems import Systems
 from .errors import InvalidInputError
 from .functions import NeighborFunction
+from .host.locks import locked
 from .host.numbers import shown, whole_number
-from .host.turns import locked
 from .methods import Method
 from .methods.structure import SearchStructure
 from .methods.traversal import Traversal

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .device_array import DeviceArray, read_only_copy
 from .errors import ClfrnnError, InvalidInputError
-from .host.turns import HasLock
+from .host.locks import HasLock
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -128,13 +128,13 @@ for (int p = 0; p < DIM; ++p)
 clfrnn_jacobi(products, v);
 int least = 0;
 for (int p = 0; p < DIM; ++p) {
-    // The place of each eigenvalue is the number of lower ones.
+    // The rank of each eigenvalue is the number of lower ones.
     const real each = products[p * DIM + p];
-    int place = 0;
-    for (int q = 0; q < DIM; ++q) place += products[q * DIM + q] < each || (products[q * DIM + q] == each && q < p);
-    eigenvalues[i * (size_t)DIM + place] = found < DIM ? (real)NAN : fmax(each, (real)0) / unit / unit;
+    int rank = 0;
+    for (int q = 0; q < DIM; ++q) rank += products[q * DIM + q] < each || (products[q * DIM + q] == each && q < p);
+    eigenvalues[i * (size_t)DIM + rank] = found < DIM ? (real)NAN : fmax(each, (real)0) / unit / unit;
     total += fmax(each, (real)0);
-    if (place == 0) least = p;
+    if (rank == 0) least = p;
 }
 // Points that are apart by less than numbers can tell have no direction.
 const int known = found >= DIM && (total > 0 || !apart);

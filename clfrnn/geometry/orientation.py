@@ -130,14 +130,14 @@ def _signs(
     with ignored_warnings():
         _, parent = graphs.breadth_first_order(_matrix(np.ones(len(ends[0])), *ends, n + 1), n, directed=False)
     parent[n] = n
-    turns = np.ones(n + 1, np.int8)
+    flips = np.ones(n + 1, np.int8)
     below = np.flatnonzero(parent[:n] < n)
-    turns[below] = np.where(_agreement(points, units, radius, below, parent[below])[0] < 0, -1, 1)
-    # Each round doubles the way to the root whose turns are multiplied.
+    flips[below] = np.where(_agreement(points, units, radius, below, parent[below])[0] < 0, -1, 1)
+    # Each round doubles the way to the root whose signs are multiplied.
     while (parent != n).any():
-        turns *= turns[parent]
+        flips *= flips[parent]
         parent = parent[parent]
-    return turns[:n] * _outside(points, units * turns[:n, None], tops, parts)
+    return flips[:n] * _outside(points, units * flips[:n, None], tops, parts)
 
 
 def _units(vectors: _Array) -> _Array:

@@ -114,8 +114,8 @@ def wlop(
         now, then = index.empty((m, dim)), index.empty((m, dim))
         now[...] = begin
         least = index.radius
-        for turn in range(many):
-            if turn:
+        for iteration in range(many):
+            if iteration:
                 among.update(now)
             given: dict[str, Any] = {"moved": then, "least": least, "scale": scale}
             index.visit(_attraction(dim), now, density=of_points, particles=now, **given)

@@ -84,8 +84,8 @@ def smooth(
         moved = index.empty((n, dim))
         if many == 0:
             moved[...] = array
-        for turn in range(many):
-            if turn:
+        for iteration in range(many):
+            if iteration:
                 index.update(moved)
                 array, moved = moved, index.empty((n, dim))
             index.visit(_projection(dim), points=array, moved=moved, unit=unit, scale=scale)

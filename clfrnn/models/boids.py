@@ -45,11 +45,11 @@ def _flock(dim: int) -> clfrnn.NeighborFunction:
             const real speed = sqrt(dot(velocity, velocity));
             if (speed > 0)
                 velocity = velocity / speed * clamp(speed, min_speed, max_speed);
-            real_vec place = vload{dim}(i, positions) + dt * velocity;
-            place = fmax(place - side * floor(place / side), (real_vec)(0));
-            place -= side * step((real_vec)(side), place);
+            real_vec position = vload{dim}(i, positions) + dt * velocity;
+            position = fmax(position - side * floor(position / side), (real_vec)(0));
+            position -= side * step((real_vec)(side), position);
             vstore{dim}(velocity, i, turned);
-            vstore{dim}(place, i, moved);""",
+            vstore{dim}(position, i, moved);""",
     )
 
 
@@ -67,7 +67,7 @@ class Boids(Model):
         chosen
     radius : distance up to which boids see each other; all lengths are in its unit
     separation_radius : distance below which boids push each other away, at most `radius`; by default half of it
-    separation : the acceleration away from a neighbor at the same place; it falls to 0 at `separation_radius`. By
+    separation : the acceleration away from a neighbor at the same position; it falls to 0 at `separation_radius`. By
         default ``2 * radius`` by the square of the unit of time
     alignment : by how much of the difference to the mean velocity of the neighbors a boid changes its own, in a unit of
         time

@@ -19,8 +19,8 @@ from ..config import KernelConfig, VisitVariant
 from ..errors import NoDeviceError
 from ..functions import WalkFunction, is_held
 from ..host.keywords import checks_keywords
+from ..host.locks import queue_lock
 from ..host.process import check_process
-from ..host.turns import queue_lock
 from ..tuning import Tuning
 from ..tuning.stored import find_tuning
 from .array_operations import SessionOperations
@@ -299,8 +299,8 @@ class Session(Launcher, Memory):
     def copy(self, source: cla.Array, target: cla.Array, first: int = 0) -> None:
         """Enqueue a copy of rows of a contiguous array, from `first` on, as many as `target` has."""
         if target.nbytes:
-            place = source.offset + first * source.strides[0]
-            cl.enqueue_copy(self.queue, target.base_data, source.base_data, byte_count=target.nbytes, src_offset=place)
+            begin = source.offset + first * source.strides[0]
+            cl.enqueue_copy(self.queue, target.base_data, source.base_data, byte_count=target.nbytes, src_offset=begin)
 
     def read(self, array: cla.Array | Scratch, first: int = 0, count: int | None = None) -> np.ndarray[Any, Any]:
         """Read elements of a one-dimensional device array; waits for them."""

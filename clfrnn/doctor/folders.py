@@ -47,7 +47,7 @@ def _kind(path: str) -> str:
 def folders(
     loader: Loader, environment: Mapping[str, str], *, standard: str = SYSTEM_FOLDER, by_pip: Sequence[Path] = ()
 ) -> list[Folder]:
-    """The places that `loader` reads, the drivers `by_pip` that clfrnn shows it, and usual places that it does not."""
+    """The folders that `loader` reads, the drivers `by_pip` that clfrnn shows it, and usual ones that it does not."""
     conda = environment.get("CONDA_PREFIX", "")
     of_conda = str(Path(conda, "etc/OpenCL/vendors")) if conda else ""
     default = of_conda if loader.origin == "conda" else standard
@@ -67,7 +67,7 @@ def _read_by(loader: Loader, environment: Mapping[str, str], default: str) -> It
         return
     if named and not Path(named).is_dir():
         yield _one_driver(named, default)
-        return  # this loader then reads no other place, not even that of the wheel
+        return  # this loader then reads no other folder, not even that of the wheel
     other = environment.get("OPENCL_VENDOR_PATH", "")
     variable = "OCL_ICD_VENDORS" if named else "OPENCL_VENDOR_PATH" if other else "loader"
     yield _folder(named or other or default, variable)
@@ -99,14 +99,14 @@ def _folder(path: str, named_by: str, *, read: bool = True) -> Folder:
     return Folder(path=path, named_by=named_by, state="folder", read=read, files=tuple(files))
 
 
-def entries(places: Sequence[Folder]) -> list[Entry]:
-    """The drivers that are registered in the places that are read; none is loaded."""
+def entries(known: Sequence[Folder]) -> list[Entry]:
+    """The drivers that are registered in the folders that are read; none is loaded."""
     found = []
-    for place in places:
-        if place.read and place.state == "library":
-            found.append(Entry(file="", library=place.path))
-        elif place.read:
-            found.extend(_entry(Path(file), bundled=place.named_by == "wheel") for file in place.files)
+    for folder in known:
+        if folder.read and folder.state == "library":
+            found.append(Entry(file="", library=folder.path))
+        elif folder.read:
+            found.extend(_entry(Path(file), bundled=folder.named_by == "wheel") for file in folder.files)
     return found
 
 
@@ -125,12 +125,12 @@ def _entry(file: Path, *, bundled: bool) -> Entry:
 def register_commands(facts: Facts, library: str) -> tuple[str, ...]:
     """Shell commands that register a driver: where the loader looks, or without root rights in another folder."""
     file = Path(library).name.split(".")[0].removeprefix("lib") + ".icd"
-    read = [place for place in facts.folders if place.read and place.named_by in ("OCL_ICD_VENDORS", "loader")]
+    read = [folder for folder in facts.folders if folder.read and folder.named_by in ("OCL_ICD_VENDORS", "loader")]
     conda = facts.loader is not None and facts.loader.origin == "conda"
-    own = [place.path for place in read if place.named_by == "OCL_ICD_VENDORS" or facts.root or conda]
+    own = [folder.path for folder in read if folder.named_by == "OCL_ICD_VENDORS" or facts.root or conda]
     if own:
         return f"mkdir -p {own[0]}", f"echo {library} > {own[0]}/{file}"
-    copies = tuple(f'cp {place.path}/*.icd "$HOME/opencl/"' for place in read if place.files)
+    copies = tuple(f'cp {folder.path}/*.icd "$HOME/opencl/"' for folder in read if folder.files)
     return (
         'mkdir -p "$HOME/opencl"',
         *copies,

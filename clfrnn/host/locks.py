@@ -1,4 +1,4 @@
-"""Turns: calls of several threads on one session run one after the other."""
+"""Locks: calls of several threads on one session run one after the other."""
 
 from __future__ import annotations
 
