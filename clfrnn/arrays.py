@@ -178,7 +178,7 @@ def one_radius(value: object, dtype: np.dtype[Any], name: str = "radius") -> flo
         raise InvalidInputError(f"{name}: expected a number, got {_shown(value)}; pass a float in the points' unit")
     with np.errstate(all="ignore"):
         rounded = dtype.type(real_number(array))
-    got = str(rounded)
+    got = f"{rounded}"
     if math.isinf(rounded) and _shown(value).strip("-") != "inf":
         got += f" in {dtype}, from {_shown(value)}"
     return float(check_radii(np.asarray([rounded], dtype), name, got=got)[0])
